@@ -1,0 +1,143 @@
+//! The sample index of one source: where every coded frame lies, when it is shown, and how it is decoded.
+//!
+//! Built once from the passing bytes, stored as one object, never changed. Playlists and segments are a pure function of it.
+
+mod samples;
+
+pub use samples::{SampleTable, SampleTableBuilder};
+
+/// Everything known about one source that playback needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Index {
+    /// Length of the source in bytes.
+    pub source_len: u64,
+    /// SHA-256 of the source, taken while its bytes passed.
+    pub source_sha256: [u8; 32],
+    /// What the bytes are packed in.
+    pub container: Container,
+    /// Set when samples at the end had no bytes and the playable prefix was kept.
+    pub is_truncated: bool,
+    /// The chosen tracks: at most one video and one audio track, video first.
+    pub tracks: Vec<Track>,
+    /// How the video (or, without one, the audio) is cut. Stored, so that addresses outlive a change of the code.
+    pub plan: crate::plan::SegmentPlan,
+}
+
+/// What the samples are packed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Container {
+    /// ISO base media file (MP4, M4A, M4V, 3GP).
+    Mp4,
+    /// QuickTime movie.
+    Mov,
+}
+
+/// One elementary stream of the source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Track {
+    /// The track's number inside the source (`tkhd.track_ID`).
+    pub source_track: u32,
+    /// Ticks per second of all times below.
+    pub timescale: u32,
+    /// ISO 639-2/T code of the source, `und` when unknown.
+    pub language: String,
+    /// What it is and how it is decoded.
+    pub media: TrackMedia,
+    /// The samples in decode order.
+    pub samples: SampleTable,
+    /// Added to a sample's time in the source to get its time on the common timeline, in ticks.
+    ///
+    /// On the common timeline 0 is the earliest instant any chosen track presents after its edit list, so the shift is
+    /// `empty edit - media_time - origin`. Samples before 0 on it are decoded but not presented (priming, skipped by an edit).
+    pub shift: i64,
+    /// Where the presentation ends on the common timeline, in ticks: trailing edits trim, else the end of the last sample.
+    pub end: i64,
+    /// Bits a second over the whole track.
+    pub bitrate_average: u64,
+    /// Bits a second in the busiest window of one second.
+    pub bitrate_peak: u64,
+}
+
+/// What a track carries.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TrackMedia {
+    /// Moving pictures.
+    Video(VideoTrack),
+    /// Sound.
+    Audio(AudioTrack),
+}
+
+/// A video track that is copied: H.264 as length-prefixed NAL units.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VideoTrack {
+    /// The whole sample entry box (`avc1` with all its children), as the source has it.
+    pub sample_entry: Vec<u8>,
+    /// RFC 6381 string, for instance `avc1.640028`.
+    pub codec: String,
+    /// Coded width in pixels.
+    pub width: u32,
+    /// Coded height in pixels.
+    pub height: u32,
+    /// Shape of one pixel, horizontal : vertical.
+    pub pixel_aspect: (u32, u32),
+    /// The `tkhd` matrix, 16.16 and 2.30 fixed point.
+    pub matrix: [i32; 9],
+    /// Clockwise rotation a player applies: 0, 90, 180 or 270 degrees.
+    pub rotation: u16,
+    /// Transfer characteristics (ISO/IEC 23091-2), when the source says them. 16 is PQ, 18 HLG.
+    pub transfer: Option<u16>,
+    /// Samples a second as a fraction (average over the track); `None` with fewer than two samples.
+    pub frame_rate: Option<(u32, u32)>,
+    /// The constant D of the timestamp rule: added to every composition offset and taken off again by the edit list.
+    pub composition_shift: i64,
+}
+
+/// An audio track that is copied: AAC-LC.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AudioTrack {
+    /// The whole sample entry box (`mp4a` with all its children), as the source has it.
+    pub sample_entry: Vec<u8>,
+    /// RFC 6381 string, for instance `mp4a.40.2`.
+    pub codec: String,
+    /// Samples a second.
+    pub sample_rate: u32,
+    /// Number of channels, from the codec configuration.
+    pub channels: u32,
+    /// PCM samples one packet decodes to (1024 for AAC-LC).
+    pub packet_samples: u32,
+}
+
+/// One coded frame or packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Decode time in the source, in ticks, before [`Track::shift`].
+    pub dts: i64,
+    /// Presentation time in the source, in ticks, before [`Track::shift`].
+    pub pts: i64,
+    /// Ticks until the next sample is decoded.
+    pub duration: u32,
+    /// First byte in the source.
+    pub offset: u64,
+    /// Length in bytes.
+    pub size: u32,
+    /// Decoding can start here.
+    pub is_sync: bool,
+}
+
+impl Index {
+    /// The video track, if there is one.
+    pub fn video(&self) -> Option<(&Track, &VideoTrack)> {
+        self.tracks.iter().find_map(|track| match &track.media {
+            TrackMedia::Video(video) => Some((track, video)),
+            TrackMedia::Audio(_) => None,
+        })
+    }
+
+    /// The audio track, if there is one.
+    pub fn audio(&self) -> Option<(&Track, &AudioTrack)> {
+        self.tracks.iter().find_map(|track| match &track.media {
+            TrackMedia::Audio(audio) => Some((track, audio)),
+            TrackMedia::Video(_) => None,
+        })
+    }
+}

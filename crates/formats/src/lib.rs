@@ -1,0 +1,9 @@
+//! Bytes and text of media formats, as pure functions.
+//!
+//! Knows no workspace, does no I/O, reads no clock, draws no randomness. Bytes come in, plain data goes out.
+//!
+//! Begin with [`index`]: the sample index is what everything else is made from.
+//! Reading builds one ([`sniff`], [`mp4::read`]); packaging ([`plan`], [`mp4::write`], [`hls`]) is a pure function of it.
+
+pub mod index;
+pub mod plan;
