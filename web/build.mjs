@@ -1,0 +1,71 @@
+// Builds `dist/`: one HTML template per page, and everything a page loads below `dist/assets/` with a hash in its name.
+//
+// The names change when the content does, so the server may let every asset be cached for ever and no template.
+// The output is a function of the sources and of package-lock.json: no time, no path of this machine.
+
+import { gzipSync } from "node:zlib";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const web = dirname(fileURLToPath(import.meta.url));
+const dist = join(web, "dist");
+
+/** What is built: the template of a page and the scripts and styles it names. */
+const pages = [{ template: "src/player/embed.html", entries: ["src/player/player.ts", "src/player/player.css"] }];
+
+await rm(dist, { recursive: true, force: true });
+await mkdir(dist, { recursive: true });
+
+const { metafile } = await build({
+  absWorkingDir: web,
+  entryPoints: pages.flatMap((page) => page.entries),
+  outdir: join(dist, "assets"),
+  entryNames: "[name]-[hash]",
+  bundle: true,
+  minify: true,
+  format: "esm",
+  // Safari 16.4, Chrome 111 and Firefox 114 are of spring 2023; older iPhones cannot play fMP4 over hls.js anyway.
+  target: ["es2022"],
+  legalComments: "none", // the licences are written below, whole
+  metafile: true,
+  logLevel: "warning",
+});
+
+/** From the path of an entry to the name that its output was given. */
+const assetOf = new Map(
+  Object.entries(metafile.outputs)
+    .filter(([, output]) => output.entryPoint)
+    .map(([path, output]) => [output.entryPoint, basename(path)]),
+);
+
+for (const { template, entries } of pages) {
+  let html = await readFile(join(web, template), "utf8");
+  for (const entry of entries) {
+    const name = basename(entry);
+    if (!html.includes(`"${name}"`)) throw new Error(`${template} does not load ${name}`);
+    html = html.replaceAll(`"${name}"`, `"/assets/${assetOf.get(entry)}"`);
+  }
+  await writeFile(join(dist, basename(template)), html);
+}
+
+// MIT and Apache-2.0 want their text to travel with the copies.
+const packages = new Set(
+  Object.keys(metafile.inputs)
+    .map((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])
+    .filter(Boolean),
+);
+const licences = [];
+for (const name of [...packages].sort()) {
+  const folder = join(web, "node_modules", name);
+  const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+  licences.push(`${name} ${version}\n\n${(await readFile(join(folder, "LICENSE"), "utf8")).trim()}\n`);
+}
+await writeFile(join(dist, "assets", "licences.txt"), licences.join("\n---\n\n"));
+
+for (const path of Object.keys(metafile.outputs).sort()) {
+  const bytes = await readFile(join(web, path));
+  const kilobytes = (count) => `${(count / 1000).toFixed(0)} kB`;
+  console.log(`${path}  ${kilobytes(bytes.length)}, ${kilobytes(gzipSync(bytes).length)} compressed`);
+}

@@ -1,0 +1,120 @@
+// Why a stream does not play, in words for the person in front of it.
+
+/** A reason, and what can be done about it. */
+export interface Problem {
+  /** A few words. */
+  title: string;
+  /** One or two sentences: what happened and what to do. */
+  text: string;
+  /** Whether trying again can help: by itself after a while, when the person asks for it, or not at all. */
+  retry: "by-itself" | "on-request" | "never";
+}
+
+/** The browser got the bytes and cannot show them. */
+export const UNDECODABLE: Problem = {
+  title: "This cannot be played here",
+  text: "The browser could not decode the stream. Another or a newer browser may be able to.",
+  retry: "on-request",
+};
+
+/** Neither Media Source Extensions nor built-in HLS. */
+export const UNSUPPORTED: Problem = {
+  title: "This browser is too old",
+  text: "It can play neither HLS nor Media Source Extensions. A newer browser can.",
+  retry: "never",
+};
+
+/** The template was never filled. */
+export const UNFILLED: Problem = {
+  title: "Nothing to play",
+  text: "This page does not say which stream it is for.",
+  retry: "never",
+};
+
+/** The manifest answers, yet its stream broke off. */
+export const INTERRUPTED: Problem = {
+  title: "The stream was interrupted",
+  text: "Part of it could not be loaded. It goes on from where it stopped.",
+  retry: "on-request",
+};
+
+const OFFLINE: Problem = {
+  title: "No connection",
+  text: "The server cannot be reached. The player goes on as soon as it answers.",
+  retry: "by-itself",
+};
+
+const PREPARING: Problem = {
+  title: "Still being prepared",
+  text: "Playback starts by itself in a moment.",
+  retry: "by-itself",
+};
+
+const BUSY: Problem = {
+  title: "The server is busy",
+  text: "The player tries again by itself.",
+  retry: "by-itself",
+};
+
+/** How long an answer about the manifest may take before it counts as none. */
+const ANSWER_TIMEOUT_MS = 15_000;
+
+/**
+ * Asks for the manifest and says what is wrong with the answer, or `null` if it can be played.
+ *
+ * The statuses are those of the playback addresses: 400 whose message contains `ready` for a media that is not
+ * ready, 401 without a valid token, 403 by a restriction, 404 for an address that names nothing.
+ */
+export async function diagnose(manifest: string): Promise<Problem | null> {
+  let answer: Response;
+  try {
+    answer = await fetch(manifest, { cache: "no-store", signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
+  } catch {
+    return OFFLINE;
+  }
+  if (answer.ok) return null;
+  const { message, description } = await readError(answer);
+
+  switch (answer.status) {
+    case 400:
+      if (/ready/i.test(message)) return PREPARING;
+      break;
+    case 401:
+      return {
+        title: "This is private",
+        text: "The link is incomplete or no longer valid. Ask for a new one where you got it.",
+        retry: "on-request",
+      };
+    case 403:
+      return {
+        title: "Not allowed here",
+        text: "Its owner does not allow it to be played on this site or with this application.",
+        retry: "on-request",
+      };
+    case 404:
+    case 410:
+      return {
+        title: "Not found",
+        text: "It was deleted, or the address is not complete.",
+        retry: "on-request",
+      };
+    case 429:
+      return BUSY;
+  }
+  if (answer.status >= 500) return BUSY;
+  return {
+    title: "This cannot be played",
+    text: description || message || `The server answered with status ${answer.status}.`,
+    retry: "on-request",
+  };
+}
+
+/** The texts of `{"success": false, "error": {"code", "message", "description"}}`, empty where there are none. */
+async function readError(answer: Response): Promise<{ message: string; description: string }> {
+  try {
+    const body = (await answer.json()) as { error?: { message?: unknown; description?: unknown } };
+    return { message: String(body.error?.message ?? ""), description: String(body.error?.description ?? "") };
+  } catch {
+    return { message: "", description: "" };
+  }
+}
