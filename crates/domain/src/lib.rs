@@ -1,1 +1,41 @@
-//! TBD
+//! Kinora's nouns and rules: media, playback, access tokens, webhooks, events.
+//!
+//! Pure: no I/O, no clock, no randomness, no box of a file format, no SQL, no wire spelling. Time and random bytes come in as
+//! arguments ([`Clock`], [`Random`]). A state owns its data; a move consumes the old value and hands back the new one with its
+//! event, so that both can be committed together.
+//!
+//! Begin with [`Media`] and its moves.
+
+mod access;
+mod clock;
+mod event;
+mod failure;
+mod id;
+mod media;
+mod playback;
+mod resolution;
+mod time;
+mod webhook;
+mod workspace;
+
+pub use access::{AccessToken, Permission, Secret, SecretHash};
+pub use clock::{Clock, Random};
+pub use event::{Event, EventKind, EventSubject};
+pub use failure::{Failure, FailureCode};
+pub use id::{
+    AccessTokenId, AttemptId, DeliveryId, EventId, InputId, JobId, MediaId, OrganisationId, ParseIdError,
+    PlaybackId, RenditionId, SourceId, TrackId, WebhookId, WorkspaceId,
+};
+pub use media::{
+    AspectRatio, FrameRate, Input, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState,
+    NewMedia, Track, TrackKind, WrongState,
+};
+pub use playback::{AccessPolicy, AccessRestrictions, DefaultPolicy, PlaybackHandle, Restriction};
+pub use resolution::Resolution;
+pub use time::Timestamp;
+pub use webhook::{
+    ATTEMPTS_MAX, Attempt, AttemptOutcome, AttemptResponse, DELIVERY_TIMEOUT_S, DISABLED_PENDING_MAX_US,
+    DeliveryVerdict, DisabledReason, ROTATION_GRACE_DEFAULT_S, Webhook, WebhookSecret, WebhookState, judge,
+    retry_delay_us, signature,
+};
+pub use workspace::{DEVELOPMENT, Organisation, PRODUCTION, Workspace};

@@ -1,0 +1,56 @@
+//! What happened, to be told to the client's application.
+
+use crate::{Media, MediaId, Timestamp, WorkspaceId};
+
+/// One thing that happened, committed together with the change it tells of. The store gives it its id.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Where it happened.
+    pub workspace: WorkspaceId,
+    /// What happened, with the facts of that moment.
+    pub kind: EventKind,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+/// What happened. A media is kept as it was at that moment, so that a late delivery still tells the truth of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventKind {
+    /// A media was registered.
+    MediaCreated(Box<Media>),
+    /// A media plays.
+    MediaReady(Box<Media>),
+    /// A media will never play.
+    MediaFailed(Box<Media>),
+    /// A media is gone.
+    MediaDeleted(MediaId),
+}
+
+/// What an event is about. Events of one subject reach a webhook in the order of their commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventSubject {
+    /// A media.
+    Media(MediaId),
+}
+
+impl EventKind {
+    /// The type as receivers and rows see it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::MediaCreated(_) => "video.media.created",
+            Self::MediaReady(_) => "video.media.ready",
+            Self::MediaFailed(_) => "video.media.failed",
+            Self::MediaDeleted(_) => "video.media.deleted",
+        }
+    }
+
+    /// What it is about.
+    pub fn subject(&self) -> EventSubject {
+        match self {
+            Self::MediaCreated(media) | Self::MediaReady(media) | Self::MediaFailed(media) => {
+                EventSubject::Media(media.id)
+            }
+            Self::MediaDeleted(id) => EventSubject::Media(*id),
+        }
+    }
+}

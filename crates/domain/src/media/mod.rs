@@ -1,0 +1,164 @@
+//! The media a client owns, and the moves of its life.
+
+mod facts;
+mod settings;
+mod state;
+
+pub use facts::{AspectRatio, FrameRate, MediaDuration, MediaFacts, Track, TrackKind};
+pub use settings::{Input, MediaQuality, MediaSettings};
+pub use state::{MediaState, WrongState};
+
+use crate::{
+    AccessPolicy, AccessRestrictions, Event, EventKind, Failure, FailureCode, InputId, MediaId,
+    PlaybackHandle, PlaybackId, Random, SourceId, Timestamp, WorkspaceId,
+};
+
+/// One video or audio that a client owns.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Media {
+    /// Its id.
+    pub id: MediaId,
+    /// Whose it is.
+    pub workspace: WorkspaceId,
+    /// What the client asked for.
+    pub settings: MediaSettings,
+    /// Where it comes from.
+    pub inputs: Vec<Input>,
+    /// Through what it is watched, oldest first.
+    pub playback: Vec<PlaybackHandle>,
+    /// Where it stands, with what belongs to that.
+    pub state: MediaState,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Counts the saves; the store refuses to save over a version that moved meanwhile.
+    pub version: i64,
+}
+
+/// What it takes to create a media from an address.
+#[derive(Debug, Clone)]
+pub struct NewMedia {
+    /// Whose it will be.
+    pub workspace: WorkspaceId,
+    /// What the client asked for.
+    pub settings: MediaSettings,
+    /// Address of the video or audio, checked for its syntax.
+    pub url: String,
+    /// Who may watch.
+    pub policy: AccessPolicy,
+}
+
+impl Media {
+    /// Registers a media that will be fetched from an address. Its playback ID is usable from now on.
+    pub fn create(new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
+        let media = Self {
+            id: MediaId::new(now, random),
+            workspace: new.workspace,
+            settings: new.settings,
+            inputs: vec![Input { id: InputId::new(now, random), url: new.url }],
+            playback: vec![PlaybackHandle {
+                id: PlaybackId::new(random),
+                policy: new.policy,
+                restrictions: AccessRestrictions::default(),
+                created_at: now,
+            }],
+            state: MediaState::Created,
+            created_at: now,
+            updated_at: now,
+            version: 0,
+        };
+        let event = media.event(EventKind::MediaCreated(Box::new(media.clone())), now);
+        (media, event)
+    }
+
+    /// An attempt to fetch begins; its bytes go under `source`. An earlier attempt that broke off is left behind.
+    pub fn start_download(mut self, source: SourceId, now: Timestamp) -> Result<Self, WrongState> {
+        match self.state {
+            MediaState::Created | MediaState::Downloading { .. } => {
+                self.state = MediaState::Downloading { started_at: now, source };
+                self.updated_at = now;
+                Ok(self)
+            }
+            _ => Err(self.wrong_state("start the download of")),
+        }
+    }
+
+    /// Why this media cannot have a copy rendition of a source like that, if it cannot.
+    ///
+    /// A source above `maxResolution` would have to be encoded smaller (contract decision 32); there is no encoder yet.
+    pub fn objection(&self, facts: &MediaFacts) -> Option<Failure> {
+        let found = facts.source_resolution?;
+        let allowed = self.settings.max_resolution;
+        (found > allowed).then(|| {
+            Failure::new(
+                FailureCode::ResolutionAboveMax,
+                format!(
+                    "the source is {} and maxResolution is {}; create the media with a higher maxResolution",
+                    found.as_str(),
+                    allowed.as_str()
+                ),
+            )
+        })
+    }
+
+    /// Ends the processing well. Only the attempt that is under way can end it.
+    pub fn finish(
+        mut self,
+        source: SourceId,
+        facts: MediaFacts,
+        now: Timestamp,
+    ) -> Result<(Self, Event), WrongState> {
+        match self.state {
+            MediaState::Downloading { source: current, .. } if current == source => {
+                self.state = MediaState::Ready { ready_at: now, source, facts };
+                self.updated_at = now;
+                let event = self.event(EventKind::MediaReady(Box::new(self.clone())), now);
+                Ok((self, event))
+            }
+            _ => Err(self.wrong_state("finish")),
+        }
+    }
+
+    /// Ends the processing with a reason.
+    pub fn fail(mut self, failure: Failure, now: Timestamp) -> Result<(Self, Event), WrongState> {
+        if self.is_settled() {
+            return Err(self.wrong_state("fail"));
+        }
+        self.state = MediaState::Failed { failed_at: now, failure };
+        self.updated_at = now;
+        let event = self.event(EventKind::MediaFailed(Box::new(self.clone())), now);
+        Ok((self, event))
+    }
+
+    /// Says that the media is gone. The caller removes its rows in the same commit and its objects after it.
+    pub fn delete(self, now: Timestamp) -> Event {
+        let event = self.event(EventKind::MediaDeleted(self.id), now);
+        drop(self);
+        event
+    }
+
+    /// Whether its one ready or failed event has been written.
+    pub fn is_settled(&self) -> bool {
+        matches!(self.state, MediaState::Ready { .. } | MediaState::Failed { .. })
+    }
+
+    /// The attempt whose objects belong to it now.
+    pub fn source(&self) -> Option<SourceId> {
+        match &self.state {
+            MediaState::Downloading { source, .. } | MediaState::Ready { source, .. } => Some(*source),
+            MediaState::Created | MediaState::Failed { .. } => None,
+        }
+    }
+
+    fn event(&self, kind: EventKind, at: Timestamp) -> Event {
+        Event { workspace: self.workspace, kind, at }
+    }
+
+    fn wrong_state(&self, action: &'static str) -> WrongState {
+        WrongState { action, found: self.state.name() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

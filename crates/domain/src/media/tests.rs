@@ -1,0 +1,82 @@
+use super::*;
+use crate::Resolution;
+
+struct Zeros;
+
+impl Random for Zeros {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(0);
+    }
+}
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_micros(seconds * Timestamp::SECOND)
+}
+
+fn source(second: i64) -> SourceId {
+    SourceId::new(at(second), &Zeros)
+}
+
+fn created() -> Media {
+    let new = NewMedia {
+        workspace: WorkspaceId::new(at(0), &Zeros),
+        settings: MediaSettings::default(),
+        url: "https://example.com/a.mp4".into(),
+        policy: AccessPolicy::Public,
+    };
+    Media::create(new, at(1), &Zeros).0
+}
+
+fn facts(resolution: Option<Resolution>) -> MediaFacts {
+    MediaFacts {
+        duration: MediaDuration::from_micros(1),
+        tracks: Vec::new(),
+        source_resolution: resolution,
+        aspect_ratio: None,
+        is_truncated: false,
+    }
+}
+
+#[test]
+fn a_media_goes_from_created_over_downloading_to_ready_with_one_event() {
+    let media = created().start_download(source(2), at(2)).unwrap();
+    assert!(!media.is_settled());
+    let (media, event) = media.finish(source(2), facts(None), at(3)).unwrap();
+    assert!(media.is_settled());
+    assert_eq!(media.updated_at, at(3));
+    assert_eq!(
+        event,
+        Event { workspace: media.workspace, kind: EventKind::MediaReady(Box::new(media.clone())), at: at(3) }
+    );
+}
+
+#[test]
+fn a_settled_media_moves_no_more() {
+    let ready =
+        created().start_download(source(2), at(2)).unwrap().finish(source(2), facts(None), at(3)).unwrap().0;
+    let failed = created().fail(Failure::new(FailureCode::Internal, "x"), at(3)).unwrap().0;
+    for media in [ready, failed] {
+        assert!(media.clone().start_download(source(4), at(4)).is_err());
+        assert!(media.clone().finish(source(2), facts(None), at(4)).is_err());
+        let found = media.state.name();
+        let refused = media.fail(Failure::new(FailureCode::Internal, "y"), at(4)).unwrap_err();
+        assert_eq!(refused, WrongState { action: "fail", found });
+    }
+}
+
+#[test]
+fn an_attempt_that_was_left_behind_cannot_finish() {
+    let media = created().start_download(source(2), at(2)).unwrap().start_download(source(3), at(3)).unwrap();
+    assert!(media.clone().finish(source(2), facts(None), at(4)).is_err());
+    assert!(media.finish(source(3), facts(None), at(4)).is_ok());
+}
+
+#[test]
+fn a_source_above_the_cap_is_objected_to() {
+    let media = created();
+    assert_eq!(media.objection(&facts(None)), None);
+    assert_eq!(media.objection(&facts(Some(Resolution::P1080))), None);
+    let failure = media.objection(&facts(Some(Resolution::P1440))).unwrap();
+    assert_eq!(failure.code, FailureCode::ResolutionAboveMax);
+    assert!(failure.message.contains("the source is 1440p and maxResolution is 1080p"));
+}

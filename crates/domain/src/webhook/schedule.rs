@@ -1,0 +1,70 @@
+//! What an answer means, and when to try again (contract decision 9).
+
+use super::{ATTEMPTS_MAX, AttemptOutcome, DisabledReason};
+
+/// An answer must be there by then.
+pub const DELIVERY_TIMEOUT_S: u64 = 15;
+/// How long deliveries to a disabled webhook stay pending.
+pub const DISABLED_PENDING_MAX_US: i64 = 30 * 24 * HOUR_US;
+
+/// All attempts failing for so long disables the webhook.
+pub(super) const FAILING_MAX_US: i64 = 5 * 24 * HOUR_US;
+/// All attempts failing for so long is worth a warning.
+pub(super) const WARNING_US: i64 = 24 * HOUR_US;
+
+const HOUR_US: i64 = 3_600_000_000;
+const DELAY_FIRST_US: i64 = 5_000_000;
+const DELAY_MAX_US: i64 = 4 * HOUR_US;
+
+/// What follows from an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryVerdict {
+    /// Done.
+    Delivered,
+    /// Try again, not before so many microseconds if the receiver said so; without attempts left: give up.
+    Retry {
+        /// What `Retry-After` asked for, within the cap.
+        after_us: Option<i64>,
+    },
+    /// The receiver wants no more of this delivery.
+    Abort,
+    /// The receiver wants no more deliveries at all; this one stays pending.
+    Disable(DisabledReason),
+}
+
+/// What an attempt's outcome means. Success is any 2xx; redirects are failures.
+pub fn judge(outcome: &AttemptOutcome) -> DeliveryVerdict {
+    let AttemptOutcome::Answered(response) = outcome else {
+        return DeliveryVerdict::Retry { after_us: None };
+    };
+    match response.webhook_delivery.as_deref().map(str::trim) {
+        Some(word) if word.eq_ignore_ascii_case("disable") => {
+            return DeliveryVerdict::Disable(DisabledReason::Asked);
+        }
+        Some(word) if word.eq_ignore_ascii_case("abort-message") => return DeliveryVerdict::Abort,
+        _ => {}
+    }
+    match response.status {
+        200..=299 => DeliveryVerdict::Delivered,
+        410 => DeliveryVerdict::Disable(DisabledReason::Gone),
+        _ => DeliveryVerdict::Retry {
+            after_us: response
+                .retry_after_s
+                .map(|seconds| (i64::from(seconds) * 1_000_000).min(DELAY_MAX_US)),
+        },
+    }
+}
+
+/// Microseconds to wait before the next attempt, or `None` when `made` attempts are all there will be.
+///
+/// 5 s, doubling to a cap of 4 h, with ±20 % of jitter drawn from `random` (any value), never sooner than `after_us`.
+pub fn retry_delay_us(made: u32, after_us: Option<i64>, random: u32) -> Option<i64> {
+    if made >= ATTEMPTS_MAX {
+        return None;
+    }
+    let doublings = made.saturating_sub(1).min(20);
+    let base = (DELAY_FIRST_US << doublings).min(DELAY_MAX_US);
+    // -20 % at 0, +20 % at u32::MAX.
+    let jitter = base * 2 / 5 * i64::from(random >> 1) / i64::from(u32::MAX >> 1) - base / 5;
+    Some((base + jitter).max(after_us.unwrap_or(0).min(DELAY_MAX_US)))
+}
