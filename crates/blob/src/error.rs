@@ -1,0 +1,63 @@
+//! What can go wrong with objects.
+
+use std::io;
+use std::ops::Range;
+
+use rustix::io::Errno;
+
+use crate::{ObjectKey, READ_MAX};
+
+/// What an operation of this crate answers.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why an operation on an object failed. An object that is not there is not an error: look-ups answer `Ok(None)`.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No space is left, or a quota is used up. Nothing was written; worth another try once there is room.
+    #[error("no space is left in the object store")]
+    Full,
+
+    /// The store does nothing more: the process is going down, or a test has simulated that it did.
+    #[error("the object store has stopped")]
+    Stopped,
+
+    /// A streamed object was finished under a key that is taken. The object that was there first stays.
+    #[error("object {0} is there already")]
+    AlreadyThere(ObjectKey),
+
+    /// The range does not lie inside the object.
+    #[error("bytes {}..{} do not lie in an object of {len} bytes", range.start, range.end)]
+    OutOfRange {
+        /// What was asked for, in bytes from the start of the object.
+        range: Range<u64>,
+        /// The length of the object in bytes.
+        len: u64,
+    },
+
+    /// More than [`READ_MAX`] bytes were asked for in one piece. Longer ranges are streamed.
+    #[error("{len} bytes are more than the {READ_MAX} that one read may hold")]
+    TooLong {
+        /// The bytes asked for.
+        len: u64,
+    },
+
+    /// Anything else: broken hardware, missing rights, an exhausted file table.
+    #[error("could not {action}")]
+    Internal {
+        /// What was being done, as a verb with its object.
+        action: &'static str,
+        /// What the operating system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// Sorts an error of the operating system: what a caller can act on, or the rest.
+    pub(crate) fn from_io(action: &'static str, source: io::Error) -> Self {
+        match Errno::from_io_error(&source) {
+            Some(Errno::NOSPC | Errno::DQUOT) => Self::Full,
+            _ => Self::Internal { action, source },
+        }
+    }
+}

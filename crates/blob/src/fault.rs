@@ -1,0 +1,98 @@
+//! A seam for tests: fail or stop at a chosen write.
+//!
+//! A store without [`Faults`] pays one look at an empty `Option` per write, nothing per byte.
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::{Error, ObjectKey, Result};
+
+/// One step that changes the store, announced before it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteOp {
+    /// What is about to happen.
+    pub kind: WriteKind,
+    /// The object it happens to.
+    pub key: ObjectKey,
+}
+
+/// The steps that change the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteKind {
+    /// A whole object is written and named (`put_once`).
+    Put,
+    /// A streamed object begins: its temporary file is made.
+    Create,
+    /// A batch of a streamed object goes to its temporary file.
+    Append,
+    /// A streamed object is synced and named.
+    Finish,
+    /// An object is removed.
+    Delete,
+}
+
+/// What shall happen at a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultAction {
+    /// The write goes on.
+    Proceed,
+    /// This write fails with [`Error::Internal`], later ones are asked again.
+    Fail,
+    /// This write fails with [`Error::Full`], later ones are asked again.
+    Full,
+    /// The process dies before this write: it and every later operation, reads too, fail with [`Error::Stopped`], and
+    /// temporary files stay behind as after a crash.
+    Stop,
+}
+
+type Decide = dyn Fn(WriteOp) -> FaultAction + Send + Sync;
+
+/// Decides the fate of every write. Give it to [`crate::Blob::with_faults`].
+pub struct Faults {
+    decide: Box<Decide>,
+    stopped: AtomicBool,
+}
+
+impl Faults {
+    /// Asks `decide` before every write, in the order in which the writes begin.
+    pub fn new(decide: impl Fn(WriteOp) -> FaultAction + Send + Sync + 'static) -> Self {
+        Self { decide: Box::new(decide), stopped: AtomicBool::new(false) }
+    }
+
+    /// Stops the store now, from outside of a write: the crash happened elsewhere (in the database, say).
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the simulated crash has happened.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn before_read(&self) -> Result<()> {
+        if self.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
+    }
+
+    pub(crate) fn before_write(&self, kind: WriteKind, key: ObjectKey) -> Result<()> {
+        self.before_read()?;
+        match (self.decide)(WriteOp { kind, key }) {
+            FaultAction::Proceed => Ok(()),
+            FaultAction::Fail => {
+                let source = io::Error::other("a fault was asked for");
+                Err(Error::Internal { action: "write", source })
+            }
+            FaultAction::Full => Err(Error::Full),
+            FaultAction::Stop => {
+                self.stop();
+                Err(Error::Stopped)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Faults").field("stopped", &self.is_stopped()).finish_non_exhaustive()
+    }
+}

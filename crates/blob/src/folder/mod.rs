@@ -1,0 +1,288 @@
+//! Objects as files in a folder.
+//!
+//! A key is a path below the root. Bytes go to a file in `temporary/` first; when they are synced the file is renamed to its
+//! path, and the folder that now names it is synced. Look-ups go through a bounded cache of open files.
+
+mod list;
+mod read;
+mod temporary;
+mod write;
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use bytes::Bytes;
+use moka::policy::EvictionPolicy;
+use moka::sync::Cache;
+
+use self::temporary::Temporary;
+use crate::{Entry, Error, Faults, ObjectKey, Prefix, PutOutcome, Result, WriteKind};
+
+pub use self::read::FolderReader;
+pub use self::write::FolderWriter;
+
+/// How many files stay open for the next reader.
+///
+/// A quarter of the 1024 descriptors that Linux gives a process by default; sockets need the rest.
+const OPEN_FILES_MAX: u64 = 256;
+
+/// How often a file is named anew when its folder vanished in between: somebody deleted the last object of that folder.
+const NAMING_TRIES: usize = 16;
+
+/// The folder of files without a name. No key begins like this.
+const TEMPORARY: &str = "temporary";
+
+/// A store in a local folder. A clone is another handle to the same store.
+#[derive(Debug, Clone)]
+pub struct FolderStore {
+    shared: Arc<Shared>,
+    faults: Option<Arc<Faults>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    root: PathBuf,
+    open_files: Cache<ObjectKey, Arc<OpenFile>>,
+    /// Held for writing from the making of a folder to the sync of the folder that names it, and for reading while a file is
+    /// named. So no file lands in a folder that a power cut could still take away.
+    folders: RwLock<()>,
+    /// Tells the temporary files of this process apart.
+    temporary_count: AtomicU64,
+}
+
+/// An object that is open for reading.
+#[derive(Debug)]
+struct OpenFile {
+    file: File,
+    len: u64,
+}
+
+impl FolderStore {
+    pub(crate) async fn open(root: PathBuf) -> Result<Self> {
+        let open_files =
+            Cache::builder().max_capacity(OPEN_FILES_MAX).eviction_policy(EvictionPolicy::lru()).build();
+        let temporary_count = AtomicU64::new(0);
+        let shared = Arc::new(Shared { root, open_files, folders: RwLock::new(()), temporary_count });
+        let store = Self { shared, faults: None };
+        store
+            .blocking("open the folder of objects", |shared| shared.make_folder(&shared.temporary()))
+            .await?;
+        Ok(store)
+    }
+
+    pub(crate) fn with_faults(self, faults: Arc<Faults>) -> Self {
+        Self { faults: Some(faults), ..self }
+    }
+
+    pub(crate) async fn put_once(&self, key: ObjectKey, bytes: Bytes) -> Result<PutOutcome> {
+        self.before_write(WriteKind::Put, key)?;
+        self.blocking("write an object", move |shared| {
+            if shared.path(key).try_exists()? {
+                shared.sync_folder_of(key)?;
+                return Ok(PutOutcome::AlreadyThere);
+            }
+            let temporary = Temporary::create(shared)?;
+            write::write_all(temporary.file(), &[bytes])?;
+            shared.name(temporary, key)
+        })
+        .await
+    }
+
+    pub(crate) async fn writer(&self, key: ObjectKey) -> Result<FolderWriter> {
+        self.before_write(WriteKind::Create, key)?;
+        let temporary = self
+            .blocking("begin an object", move |shared| {
+                // Now, while the bytes are still on their way, rather than at the end, where somebody waits.
+                shared.make_folder(shared.folder(&shared.path(key)))?;
+                Temporary::create(shared)
+            })
+            .await?;
+        Ok(FolderWriter::new(self.clone(), key, temporary))
+    }
+
+    pub(crate) async fn reader(&self, key: ObjectKey) -> Result<Option<FolderReader>> {
+        self.before_read()?;
+        if let Some(open) = self.shared.open_files.get(&key) {
+            return Ok(Some(FolderReader::new(open, self.faults.clone())));
+        }
+        let open = self.blocking("open an object", move |shared| shared.open_file(key)).await?;
+        Ok(open.map(|open| FolderReader::new(open, self.faults.clone())))
+    }
+
+    pub(crate) async fn delete(&self, key: ObjectKey) -> Result<bool> {
+        self.before_write(WriteKind::Delete, key)?;
+        self.blocking("delete an object", move |shared| {
+            let path = shared.path(key);
+            let removed = absent_as_none(fs::remove_file(&path))?.is_some();
+            // An open file would keep its bytes on the disk. The cache drops it when it does its pending work.
+            shared.open_files.invalidate(&key);
+            shared.open_files.run_pending_tasks();
+            if removed && matches!(key, ObjectKey::Segment(..) | ObjectKey::Picture(..)) {
+                // One folder a rendition or source: gone with its last object. Refused while there are others.
+                let _ = fs::remove_dir(shared.folder(&path));
+            }
+            Ok(removed)
+        })
+        .await
+    }
+
+    pub(crate) async fn list(
+        &self,
+        prefix: Prefix,
+        after: Option<ObjectKey>,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        self.before_read()?;
+        self.blocking("list objects", move |shared| list::page(&shared.root, prefix, after, limit)).await
+    }
+
+    pub(crate) async fn free_space(&self) -> Result<u64> {
+        self.before_read()?;
+        self.blocking("ask for the free space", |shared| {
+            let volume = rustix::fs::statvfs(&shared.root)?;
+            // What is free for everyone, without the part that is kept for root.
+            Ok(volume.f_bavail.saturating_mul(volume.f_frsize))
+        })
+        .await
+    }
+
+    pub(crate) async fn sweep_temporary(&self) -> Result<u64> {
+        self.before_read()?;
+        self.blocking("sweep temporary files", |shared| {
+            let swept = temporary::sweep(&shared.temporary())?;
+            // A process that was killed may have made folders and names that it did not live to sync.
+            rustix::fs::syncfs(File::open(&shared.root)?)?;
+            Ok(swept)
+        })
+        .await
+    }
+
+    fn before_read(&self) -> Result<()> {
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.before_read())
+    }
+
+    fn before_write(&self, kind: WriteKind, key: ObjectKey) -> Result<()> {
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.before_write(kind, key))
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&Arc<Shared>) -> io::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let shared = Arc::clone(&self.shared);
+        blocking(action, move || work(&shared)).await
+    }
+}
+
+impl Shared {
+    fn path(&self, key: ObjectKey) -> PathBuf {
+        self.root.join(key.to_string())
+    }
+
+    fn temporary(&self) -> PathBuf {
+        self.root.join(TEMPORARY)
+    }
+
+    /// The folder that names `path`.
+    fn folder<'a>(&'a self, path: &'a Path) -> &'a Path {
+        path.parent().unwrap_or(&self.root)
+    }
+
+    fn open_file(&self, key: ObjectKey) -> io::Result<Option<Arc<OpenFile>>> {
+        let Some(file) = absent_as_none(File::open(self.path(key)))? else { return Ok(None) };
+        let len = file.metadata()?.len();
+        let open = Arc::new(OpenFile { file, len });
+        self.open_files.insert(key, Arc::clone(&open));
+        if open.file.metadata()?.nlink() == 0 {
+            // Deleted between the opening and the cache, which has heard of the deletion too early.
+            self.open_files.invalidate(&key);
+            return Ok(None);
+        }
+        Ok(Some(open))
+    }
+
+    /// Syncs a file and gives it its name, unless the name is taken.
+    fn name(&self, mut temporary: Temporary, key: ObjectKey) -> io::Result<PutOutcome> {
+        temporary.file().sync_data()?;
+        let path = self.path(key);
+        let mut tries = 0;
+        let outcome = loop {
+            let named = {
+                let _no_folder_is_half_made = self.folders.read().unwrap_or_else(PoisonError::into_inner);
+                temporary.rename(&path)
+            };
+            tries += 1;
+            match named {
+                Ok(()) => break PutOutcome::Written,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => break PutOutcome::AlreadyThere,
+                Err(error) if error.kind() == io::ErrorKind::NotFound && tries < NAMING_TRIES => {
+                    self.make_folder(self.folder(&path))?;
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        // Also for the second writer: it is about to rely on a name that the first may not have synced yet.
+        self.sync_folder_of(key)?;
+        Ok(outcome)
+    }
+
+    fn sync_folder_of(&self, key: ObjectKey) -> io::Result<()> {
+        // No folder: the object was deleted meanwhile, and its folder with it.
+        absent_as_none(sync_folder(self.folder(&self.path(key)))).map(|_| ())
+    }
+
+    /// Makes a folder and those above it. A folder that is there is fine.
+    fn make_folder(&self, folder: &Path) -> io::Result<()> {
+        if folder.is_dir() {
+            return Ok(());
+        }
+        let _alone = self.folders.write().unwrap_or_else(PoisonError::into_inner);
+        let missing: Vec<&Path> = folder.ancestors().take_while(|ancestor| !ancestor.is_dir()).collect();
+        for folder in missing.into_iter().rev() {
+            match DirBuilder::new().mode(0o700).create(folder) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => sync_folder(self.folder(folder))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+fn absent_as_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs work that may wait for the disk on a thread that may wait.
+async fn blocking<T: Send + 'static>(
+    action: &'static str,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T> {
+    finished(action, tokio::task::spawn_blocking(work).await)
+}
+
+/// The answer of a task on another thread.
+fn finished<T>(
+    action: &'static str,
+    joined: std::result::Result<io::Result<T>, tokio::task::JoinError>,
+) -> Result<T> {
+    match joined {
+        Ok(done) => done.map_err(|source| Error::from_io(action, source)),
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Error::Stopped), // the runtime is going down
+        },
+    }
+}

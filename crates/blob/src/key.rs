@@ -1,0 +1,215 @@
+//! Object keys, and the only place that spells them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use kinora_domain::{RenditionId, SourceId};
+use uuid::Uuid;
+
+/// The name of one object.
+///
+/// Its text is a relative path of two to four parts, `source/4e/01979e3e-...-1f6a2f0d9c4e`, made of ids, numbers and fixed words
+/// only: no text from outside can reach it, so no key leads out of the store. The second part is a shard, the last byte of the
+/// id. (The first bytes of a UUID v7 are its time; all of today's objects would lie in one folder.) Ten million sources are
+/// 40,000 to a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ObjectKey {
+    /// The bytes of a source, as they came.
+    Source(SourceId),
+    /// The sample index of a source.
+    Index(SourceId),
+    /// The init segment of an encoded rendition.
+    Init(RenditionId),
+    /// One encoded segment of a rendition; segments are counted as in its plan.
+    Segment(RenditionId, u32),
+    /// A picture made from a source.
+    Picture(SourceId, PictureHash),
+    /// The clip that `kinora demo` takes in.
+    DemoClip,
+}
+
+/// Says which picture of a source: a hash of everything that shaped it (time, size, format).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PictureHash(pub [u8; 16]);
+
+/// The kinds of objects; each has a folder of its own at the top of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ObjectKind {
+    /// [`ObjectKey::Source`]
+    Source,
+    /// [`ObjectKey::Index`]
+    Index,
+    /// [`ObjectKey::Init`]
+    Init,
+    /// [`ObjectKey::Segment`]
+    Segment,
+    /// [`ObjectKey::Picture`]
+    Picture,
+    /// [`ObjectKey::DemoClip`]
+    Demo,
+}
+
+impl ObjectKind {
+    /// Every kind.
+    pub const ALL: [Self; 6] =
+        [Self::Source, Self::Index, Self::Init, Self::Segment, Self::Picture, Self::Demo];
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Index => "index",
+            Self::Init => "init",
+            Self::Segment => "segment",
+            Self::Picture => "picture",
+            Self::Demo => "demo",
+        }
+    }
+}
+
+/// A set of keys with the same beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefix {
+    /// All objects of a kind.
+    Kind(ObjectKind),
+    /// The segments of one rendition.
+    SegmentsOf(RenditionId),
+    /// The pictures made from one source.
+    PicturesOf(SourceId),
+}
+
+/// A name of the kind `{folder}/{shard}/{id}`.
+struct Sharded(ObjectKind, Uuid);
+
+impl fmt::Display for Sharded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(kind, id) = self;
+        let [.., shard] = id.as_bytes();
+        write!(f, "{}/{shard:02x}/{}", kind.text(), id.as_hyphenated())
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind(kind) => f.write_str(kind.text()),
+            Self::SegmentsOf(rendition) => Sharded(ObjectKind::Segment, rendition.as_uuid()).fmt(f),
+            Self::PicturesOf(source) => Sharded(ObjectKind::Picture, source.as_uuid()).fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Source(source) => Sharded(ObjectKind::Source, source.as_uuid()).fmt(f),
+            Self::Index(source) => Sharded(ObjectKind::Index, source.as_uuid()).fmt(f),
+            Self::Init(rendition) => Sharded(ObjectKind::Init, rendition.as_uuid()).fmt(f),
+            Self::Segment(rendition, n) => write!(f, "{}/{n}", Prefix::SegmentsOf(*rendition)),
+            Self::Picture(source, hash) => write!(f, "{}/{hash}", Prefix::PicturesOf(*source)),
+            Self::DemoClip => write!(f, "{}/clip.mp4", ObjectKind::Demo.text()),
+        }
+    }
+}
+
+impl fmt::Display for PictureHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+/// The text is not the name of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not the name of an object")]
+pub struct ParseKeyError;
+
+/// Reads back what `Display` wrote, and nothing else: every object has one name.
+impl FromStr for ObjectKey {
+    type Err = ParseKeyError;
+
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        let parts: Vec<&str> = text.split('/').collect();
+        let key = match parts[..] {
+            ["source", _, id] => Self::Source(id.parse().map_err(|_| ParseKeyError)?),
+            ["index", _, id] => Self::Index(id.parse().map_err(|_| ParseKeyError)?),
+            ["init", _, id] => Self::Init(id.parse().map_err(|_| ParseKeyError)?),
+            ["segment", _, id, n] => {
+                Self::Segment(id.parse().map_err(|_| ParseKeyError)?, n.parse().map_err(|_| ParseKeyError)?)
+            }
+            ["picture", _, id, hash] => {
+                let hash = u128::from_str_radix(hash, 16).map_err(|_| ParseKeyError)?;
+                Self::Picture(id.parse().map_err(|_| ParseKeyError)?, PictureHash(hash.to_be_bytes()))
+            }
+            ["demo", "clip.mp4"] => Self::DemoClip,
+            _ => return Err(ParseKeyError),
+        };
+        // Leading zeros, capitals and a wrong shard have been let through so far.
+        if key.to_string() == text { Ok(key) } else { Err(ParseKeyError) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: Uuid = Uuid::from_u128(0x019a_4946_bdd3_7001_8203_0405_0607_08e9);
+
+    #[test]
+    fn every_key_has_one_name_and_can_be_read_back() {
+        let source = SourceId::from_uuid(ID);
+        let rendition = RenditionId::from_uuid(ID);
+        let check = |key: ObjectKey, text: &str| {
+            assert_eq!(key.to_string(), text);
+            assert_eq!(text.parse(), Ok(key));
+        };
+        check(ObjectKey::Source(source), "source/e9/019a4946-bdd3-7001-8203-0405060708e9");
+        check(ObjectKey::Index(source), "index/e9/019a4946-bdd3-7001-8203-0405060708e9");
+        check(ObjectKey::Init(rendition), "init/e9/019a4946-bdd3-7001-8203-0405060708e9");
+        check(ObjectKey::Segment(rendition, 0), "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/0");
+        check(
+            ObjectKey::Segment(rendition, u32::MAX),
+            "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/4294967295",
+        );
+        check(
+            ObjectKey::Picture(source, PictureHash([0x0a; 16])),
+            "picture/e9/019a4946-bdd3-7001-8203-0405060708e9/0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",
+        );
+        check(ObjectKey::DemoClip, "demo/clip.mp4");
+    }
+
+    #[test]
+    fn a_text_that_no_key_spells_is_refused() {
+        for text in [
+            "",
+            "/",
+            "source",
+            "source/e9",
+            "source/e9/",
+            "source/e8/019a4946-bdd3-7001-8203-0405060708e9",
+            "source/E9/019A4946-BDD3-7001-8203-0405060708E9",
+            "source/e9/019a4946-bdd3-7001-8203-0405060708e9/0",
+            "source/e9/../019a4946-bdd3-7001-8203-0405060708e9",
+            "/source/e9/019a4946-bdd3-7001-8203-0405060708e9",
+            "segment/e9/019a4946-bdd3-7001-8203-0405060708e9",
+            "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/01",
+            "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/+1",
+            "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/-1",
+            "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/4294967296",
+            "picture/e9/019a4946-bdd3-7001-8203-0405060708e9/0A0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",
+            "picture/e9/019a4946-bdd3-7001-8203-0405060708e9/0a",
+            "demo/../source",
+            "demo/clip.mp4/",
+            "temporary/1-2",
+            "elsewhere/e9/019a4946-bdd3-7001-8203-0405060708e9",
+        ] {
+            assert_eq!(text.parse::<ObjectKey>(), Err(ParseKeyError), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn ids_of_one_moment_are_spread_over_the_shards() {
+        let first_key = |n: u128| ObjectKey::Source(SourceId::from_uuid(Uuid::from_u128(ID.as_u128() + n)));
+        let shards: std::collections::HashSet<_> =
+            (0..256).map(|n| first_key(n).to_string()[..9].to_owned()).collect();
+        assert_eq!(shards.len(), 256);
+    }
+}
