@@ -1,0 +1,94 @@
+//! The HTTP client behind both directions: how it is set up, and what its errors mean.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use reqwest::redirect::Policy;
+use reqwest::{Client, ClientBuilder};
+
+use crate::error::{FetchError, Phase, StartError, Unreachable};
+use crate::guard::Forbidden;
+use crate::resolve::{LookupError, Network};
+
+/// Header fields taken from an answer. Together they may have some 400 KiB, the limit of the HTTP library's read buffer
+/// (hyper, `http1_max_buf_size`); both end in [`Unreachable::Broken`].
+const HEADERS_MAX: usize = 100;
+
+/// A client that resolves through `network`, follows nothing, and takes nothing from the environment. HTTP/1.1 only.
+pub(crate) fn build(
+    network: &Network,
+    connect: Duration,
+    tune: impl FnOnce(ClientBuilder) -> ClientBuilder,
+) -> Result<Client, StartError> {
+    let builder = Client::builder()
+        .dns_resolver(network.clone())
+        .no_proxy()
+        .redirect(Policy::none())
+        .referer(false)
+        .user_agent(crate::USER_AGENT)
+        .http1_only()
+        .http1_max_headers(HEADERS_MAX)
+        .connect_timeout(connect);
+    tune(builder).build().map_err(|error| StartError(error.into()))
+}
+
+/// What went wrong before there was an answer, or while it was read.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    Forbidden(Forbidden),
+    ConnectTimeout,
+    Unreachable { why: Unreachable, cause: Box<dyn Error + Send + Sync> },
+}
+
+/// Sorts an error of a request that has no answer yet.
+pub(crate) fn trouble(error: reqwest::Error) -> Trouble {
+    if let Some(LookupError::Forbidden(forbidden)) = find::<LookupError>(&error) {
+        return Trouble::Forbidden(*forbidden);
+    }
+    if error.is_connect() && error.is_timeout() {
+        return Trouble::ConnectTimeout;
+    }
+    let why = if find::<LookupError>(&error).is_some() {
+        Unreachable::Name
+    } else if !error.is_connect() {
+        Unreachable::Broken
+    } else if is_tls(&error) {
+        Unreachable::Tls
+    } else {
+        Unreachable::Connect
+    };
+    // The URL may be signed, and causes are logged.
+    Trouble::Unreachable { why, cause: error.without_url().into() }
+}
+
+/// The connection broke while a body was read.
+pub(crate) fn cut(error: reqwest::Error) -> FetchError {
+    FetchError::Unreachable { why: Unreachable::Cut, cause: Some(error.without_url().into()) }
+}
+
+impl From<Trouble> for FetchError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Forbidden(forbidden) => Self::ForbiddenAddress(forbidden),
+            Trouble::ConnectTimeout => Self::Timeout(Phase::Connect),
+            Trouble::Unreachable { why, cause } => Self::Unreachable { why, cause: Some(cause) },
+        }
+    }
+}
+
+/// The TLS library reports all its refusals, a bad certificate among them, as invalid data.
+fn is_tls(error: &reqwest::Error) -> bool {
+    find::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::InvalidData)
+}
+
+fn find<T: Error + 'static>(error: &reqwest::Error) -> Option<&T> {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        cause = error.source();
+    }
+    None
+}

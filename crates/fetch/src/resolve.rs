@@ -1,0 +1,107 @@
+//! From a name to addresses that may be reached.
+//!
+//! The HTTP client gets its addresses only from here, right before it connects, and connects to exactly these: a name that
+//! means something else a moment later gains nothing.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::guard::{Forbidden, Guard};
+
+/// Addresses of one name that are looked at. A client tries them one after the other within its connect limit.
+const ADDRESSES_MAX: usize = 16;
+
+/// What [`Resolve::resolve`] hands back.
+pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+
+/// Turns names into addresses. The system's resolver in the binary, a scripted one in tests.
+pub trait Resolve: Send + Sync {
+    /// All addresses of `host`, in the order they should be tried. They need not be checked.
+    fn resolve(&self, host: &str) -> Resolving;
+}
+
+/// Asks the operating system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemResolver;
+
+impl Resolve for SystemResolver {
+    fn resolve(&self, host: &str) -> Resolving {
+        let host = host.to_owned();
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((host, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// The outside as we may see it: which names mean what, and which addresses may be reached.
+#[derive(Clone)]
+pub struct Network {
+    pub(crate) guard: Guard,
+    resolver: Arc<dyn Resolve>,
+}
+
+impl Network {
+    /// The internet through the system's resolver, behind `guard`.
+    pub fn new(guard: Guard) -> Self {
+        Self::with_resolver(guard, SystemResolver)
+    }
+
+    /// The same with another source of addresses.
+    pub fn with_resolver(guard: Guard, resolver: impl Resolve + 'static) -> Self {
+        Self { guard, resolver: Arc::new(resolver) }
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network").field("guard", &self.guard).finish_non_exhaustive()
+    }
+}
+
+/// Why a name gave no address to connect to.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LookupError {
+    #[error("name does not resolve")]
+    Failed(#[source] io::Error),
+    #[error("name has no address")]
+    Empty,
+    #[error("name resolves to no public address")]
+    Forbidden(#[from] Forbidden),
+}
+
+impl reqwest::dns::Resolve for Network {
+    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        let network = self.clone();
+        Box::pin(async move {
+            let found = network.resolver.resolve(name.as_str()).await.map_err(LookupError::Failed)?;
+            let reachable = reachable(&network.guard, found)?;
+            // Port 0: the client puts in the port of the URL.
+            let addresses = reachable.into_iter().map(|ip| SocketAddr::new(ip, 0));
+            Ok(Box::new(addresses) as reqwest::dns::Addrs)
+        })
+    }
+}
+
+/// Keeps the addresses that may be reached; an error if there is none.
+///
+/// A name with public and private addresses stays usable by its public ones: the others are never connected to, so refusing
+/// the name as a whole would protect nothing more.
+fn reachable(guard: &Guard, found: Vec<IpAddr>) -> Result<Vec<IpAddr>, LookupError> {
+    let mut refusal = None;
+    let mut reachable = Vec::new();
+    for ip in found.into_iter().take(ADDRESSES_MAX) {
+        match guard.check(ip) {
+            Ok(()) => reachable.push(ip),
+            Err(forbidden) => refusal = Some(forbidden),
+        }
+    }
+    match refusal {
+        Some(forbidden) if reachable.is_empty() => Err(forbidden.into()),
+        None if reachable.is_empty() => Err(LookupError::Empty),
+        _ => Ok(reachable),
+    }
+}

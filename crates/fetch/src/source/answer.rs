@@ -1,0 +1,214 @@
+//! One answer with a source in it: what its headers promise, and its body under watch.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, TRANSFER_ENCODING,
+};
+use reqwest::{Response, StatusCode};
+use tokio::time::{Instant, timeout};
+
+use super::content_range::ContentRange;
+use super::{Resume, StrongValidator, refuse, text};
+use crate::client;
+use crate::error::{FetchError, Phase, Unreachable};
+use crate::limits::Limits;
+
+/// Longest content type kept, in bytes. RFC 6838, 4.2 allows 127 for each of its two names; the rest is for parameters.
+const CONTENT_TYPE_BYTES_MAX: usize = 512;
+
+/// Where the body of an answer begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// At the first byte of the source, also where a later one was asked for: what was read before is void.
+    Beginning,
+    /// At the offset asked for, of the same source as before.
+    Resumed,
+}
+
+/// A source on its way in.
+#[derive(Debug)]
+pub struct SourceResponse {
+    /// Where the body begins.
+    pub start: Start,
+    /// Bytes of the whole source, if the server said so.
+    pub total: Option<u64>,
+    /// `Content-Type`, as sent. A hint at most: what the bytes are is for others to find out.
+    pub content_type: Option<String>,
+    /// With what the rest can be asked for after a cut.
+    pub validator: Option<StrongValidator>,
+    /// `None` when there was nothing left to send.
+    body: Option<Response>,
+    /// Offset in the source of the next byte.
+    position: u64,
+    /// Offset in the source at which this body should end, if known.
+    end: Option<u64>,
+    bytes_max: u64,
+    watch: StallWatch,
+}
+
+impl SourceResponse {
+    /// Judges the headers of an answer to a request that asked for `resume`, or for everything.
+    pub(super) fn accept(
+        response: Response,
+        resume: Option<Resume<'_>>,
+        limits: &Limits,
+    ) -> Result<Self, FetchError> {
+        let headers = response.headers();
+        let opened = match (response.status(), resume) {
+            (StatusCode::OK, _) => {
+                check_codings(headers)?;
+                let total = length(headers);
+                Self::new(response, Start::Beginning, Span { start: 0, end: total, total }, limits)
+            }
+            (StatusCode::PARTIAL_CONTENT, Some(resume)) => {
+                check_codings(headers)?;
+                let span = partial(headers, resume)?;
+                let mut opened = Self::new(response, Start::Resumed, span, limits);
+                opened.validator = Some(resume.validator.clone());
+                opened
+            }
+            (StatusCode::RANGE_NOT_SATISFIABLE, Some(resume)) => {
+                let span = nothing_left(headers, resume)?;
+                let mut opened = Self::new(response, Start::Resumed, span, limits);
+                opened.validator = Some(resume.validator.clone());
+                opened.body = None;
+                opened
+            }
+            // Nobody asked for a part.
+            (StatusCode::PARTIAL_CONTENT, None) => return Err(FetchError::unreachable(Unreachable::Broken)),
+            (status, _) => return Err(refuse(status, headers)),
+        };
+        if opened.total.is_some_and(|total| limits.bytes_max < total) {
+            return Err(FetchError::TooLarge { bytes_max: limits.bytes_max });
+        }
+        Ok(opened)
+    }
+
+    fn new(response: Response, start: Start, span: Span, limits: &Limits) -> Self {
+        let headers = response.headers();
+        Self {
+            start,
+            total: span.total,
+            content_type: text(headers, &CONTENT_TYPE).filter(|text| text.len() <= CONTENT_TYPE_BYTES_MAX),
+            validator: StrongValidator::of(headers),
+            body: Some(response),
+            position: span.start,
+            end: span.end,
+            bytes_max: limits.bytes_max,
+            watch: StallWatch::new(limits),
+        }
+    }
+
+    /// The next bytes, or `None` at the end of the source.
+    ///
+    /// An end before the announced length is [`Unreachable::Cut`], as is the end of an answer that holds only a part of what
+    /// was asked for. After an error there is nothing more to read.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, FetchError> {
+        let next = match &mut self.body {
+            Some(response) => self.watch.wait(response).await?,
+            None => None,
+        };
+        let Some(bytes) = next else {
+            self.body = None;
+            return self.check_end().map(|()| None);
+        };
+        let length = u64::try_from(bytes.len()).expect("a length in memory fits in 64 bits");
+        self.position = self.position.saturating_add(length);
+        if self.bytes_max < self.position {
+            return Err(FetchError::TooLarge { bytes_max: self.bytes_max });
+        }
+        // More than a partial answer announced; an ordinary one is cut to its length by the HTTP library.
+        if self.end.is_some_and(|end| end < self.position) {
+            return Err(FetchError::unreachable(Unreachable::Broken));
+        }
+        Ok(Some(bytes))
+    }
+
+    fn check_end(&self) -> Result<(), FetchError> {
+        let is_whole = self.total.or(self.end).is_none_or(|end| end == self.position);
+        if is_whole { Ok(()) } else { Err(FetchError::unreachable(Unreachable::Cut)) }
+    }
+}
+
+/// Which bytes of the source an answer holds: from `start` to before `end`, out of `total`.
+struct Span {
+    start: u64,
+    end: Option<u64>,
+    total: Option<u64>,
+}
+
+/// What a 206 holds, which must begin where it was asked to and belong to the same source.
+fn partial(headers: &HeaderMap, resume: Resume<'_>) -> Result<Span, FetchError> {
+    let range = text(headers, &CONTENT_RANGE).and_then(|text| ContentRange::parse(&text));
+    let Some(ContentRange::Bytes { start, end, total }) = range else { return Err(FetchError::Changed) };
+    let length_fits = length(headers).is_none_or(|length| length == end - start);
+    if start != resume.offset || !length_fits || resume.validator.is_contradicted_by(headers) {
+        return Err(FetchError::Changed);
+    }
+    Ok(Span { start, end: Some(end), total })
+}
+
+/// A 416 whose source ends exactly where we asked to go on: the cut came after the last byte.
+fn nothing_left(headers: &HeaderMap, resume: Resume<'_>) -> Result<Span, FetchError> {
+    let range = text(headers, &CONTENT_RANGE).and_then(|text| ContentRange::parse(&text));
+    let same = range == Some(ContentRange::Unsatisfied { total: resume.offset })
+        && !resume.validator.is_contradicted_by(headers);
+    if !same {
+        return Err(FetchError::Changed);
+    }
+    Ok(Span { start: resume.offset, end: Some(resume.offset), total: Some(resume.offset) })
+}
+
+/// `Content-Length`. The HTTP library refuses one that is malformed, and ignores it beside chunks; so do we.
+fn length(headers: &HeaderMap) -> Option<u64> {
+    if headers.contains_key(TRANSFER_ENCODING) {
+        return None;
+    }
+    text(headers, &CONTENT_LENGTH)?.trim().parse().ok()
+}
+
+/// Refuses bytes that are not the source's own. We accept `identity` only, and offer no transfer coding.
+fn check_codings(headers: &HeaderMap) -> Result<(), FetchError> {
+    let is_plain = |value: &reqwest::header::HeaderValue, plain: &str| {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        value.split(',').map(str::trim).all(|coding| coding.is_empty() || coding.eq_ignore_ascii_case(plain))
+    };
+    let content = headers.get_all(CONTENT_ENCODING).iter().all(|value| is_plain(value, "identity"));
+    let transfer = headers.get_all(TRANSFER_ENCODING).iter().all(|value| is_plain(value, "chunked"));
+    if content && transfer { Ok(()) } else { Err(FetchError::Encoded) }
+}
+
+/// Cuts a body that brings too little: at least `bytes` in every `window` of waiting.
+///
+/// Only the time spent waiting for the network counts. A sink that is slow must not make a good server look bad.
+#[derive(Debug)]
+struct StallWatch {
+    window: Duration,
+    bytes: u64,
+    waited: Duration,
+    received: u64,
+}
+
+impl StallWatch {
+    fn new(limits: &Limits) -> Self {
+        Self { window: limits.stall, bytes: limits.stall_bytes, waited: Duration::ZERO, received: 0 }
+    }
+
+    async fn wait(&mut self, response: &mut Response) -> Result<Option<Bytes>, FetchError> {
+        let began = Instant::now();
+        let left = self.window.saturating_sub(self.waited);
+        let next = match timeout(left, response.chunk()).await {
+            Ok(next) => next.map_err(client::cut)?,
+            Err(_) => return Err(FetchError::Timeout(Phase::Stalled)),
+        };
+        self.waited = self.waited.saturating_add(began.elapsed());
+        let length = next.as_ref().map_or(0, Bytes::len);
+        self.received = self.received.saturating_add(length.try_into().unwrap_or(u64::MAX));
+        if self.bytes <= self.received {
+            (self.waited, self.received) = (Duration::ZERO, 0);
+        }
+        Ok(next)
+    }
+}
