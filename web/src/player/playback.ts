@@ -23,6 +23,9 @@ const BEHIND_S = 90;
 /** A decoder that fails again this soon after it was restarted will not recover. */
 const RECOVERY_MS = 10_000;
 
+/** After an error that hls.js hopes to get over: how long until there must be something to play. */
+const HOPE_MS = 8_000;
+
 /** A manifest that is being played. */
 export interface Playback {
   /** Lets go of the video element. */
@@ -74,13 +77,25 @@ function playByHlsJs(
   video.addEventListener("play", loadAhead, { once: true });
 
   let recovered_ms = Number.NEGATIVE_INFINITY;
+  let hope = 0;
   const stop = () => {
+    window.clearTimeout(hope);
     video.removeEventListener("play", loadAhead);
     hls.destroy();
   };
+  const giveUp = () => {
+    if (video.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA) return; // it plays nevertheless
+    stop();
+    onStop("decode");
+  };
   hls.on(Hls.Events.ERROR, (_, error) => {
     announce(video, error);
-    if (!error.fatal) return;
+    if (!error.fatal) {
+      // Segments that are not media are never called fatal: without this the wheel would turn for ever.
+      window.clearTimeout(hope);
+      if (error.type === Hls.ErrorTypes.MEDIA_ERROR) hope = window.setTimeout(giveUp, HOPE_MS);
+      return;
+    }
     const isDecode = error.type === Hls.ErrorTypes.MEDIA_ERROR;
     if (isDecode && performance.now() - recovered_ms > RECOVERY_MS) {
       recovered_ms = performance.now();
@@ -88,7 +103,7 @@ function playByHlsJs(
       return;
     }
     stop();
-    onStop(error.type === Hls.ErrorTypes.NETWORK_ERROR ? "network" : "decode");
+    onStop(isLost(error) ? "network" : "decode");
   });
   hls.loadSource(manifest);
   hls.attachMedia(video);
@@ -115,6 +130,12 @@ function playByBrowser(
   video.src = manifest;
   if (startAt_s > 0) video.currentTime = startAt_s;
   return { stop };
+}
+
+/** Whether bytes did not come. What came and was not understood counts as a failure to decode. */
+function isLost({ type, details }: ErrorData): boolean {
+  const { MANIFEST_PARSING_ERROR, LEVEL_PARSING_ERROR } = Hls.ErrorDetails;
+  return type === Hls.ErrorTypes.NETWORK_ERROR && details !== MANIFEST_PARSING_ERROR && details !== LEVEL_PARSING_ERROR;
 }
 
 function playsHls(video: HTMLVideoElement): boolean {

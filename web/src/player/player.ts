@@ -3,7 +3,6 @@
 // `config.ts` is what the server tells the page, `playback.ts` plays, `problem.ts` explains. This file connects them.
 
 import "media-chrome/dist/media-controller.js";
-import "media-chrome/dist/media-airplay-button.js";
 import "media-chrome/dist/media-control-bar.js";
 import "media-chrome/dist/media-fullscreen-button.js";
 import "media-chrome/dist/media-loading-indicator.js";
@@ -50,7 +49,6 @@ function describe({ title, poster }: Config): void {
   video.addEventListener("loadedmetadata", () => {
     const isAudio = video.videoWidth === 0;
     player.classList.toggle("audio", isAudio);
-    player.setAttribute("autohide", isAudio ? "-1" : "2");
   });
   // Inside another page the keys belong to that page until somebody clicks the player.
   if (window === window.top) video.focus({ preventScroll: true });

@@ -1,0 +1,243 @@
+// The player page by itself, served by a stand-in for the server. Needs `make web`, ffmpeg and Chromium.
+
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { startBrowser } from "./support/browser.mjs";
+import { observe, playUntil, readState } from "./support/observe.mjs";
+import { ffmpeg, startSite } from "./support/site.mjs";
+
+const TIMEOUT_MS = 30_000;
+const CLIP_S = 4;
+
+let site;
+let browser;
+
+before(async () => {
+  site = await startSite();
+  browser = await startBrowser();
+  const picture = `-f lavfi -i testsrc2=s=320x180:r=24:d=${CLIP_S} -c:v libx264 -preset ultrafast -g 48 -pix_fmt yuv420p`;
+  const sound = `-f lavfi -i sine=f=440:r=48000:d=${CLIP_S} -c:a aac`;
+  await packageClip("clip", picture);
+  await packageClip("sound", sound);
+  await addSubtitles("clip");
+  site.values.set("clip", { title: `A clip </script> & "quotes"` });
+  site.values.set("sound", { title: "A tone" });
+});
+
+after(async () => {
+  await browser?.close();
+  await site?.stop();
+});
+
+test("a clip plays to its end, every frame of it, with nothing loaded from elsewhere", async () => {
+  await open("clip", async (page, seen) => {
+    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    const { firstFrameMs, videoFrames, currentTime, duration, buffered, ...state } = await readState(page);
+    const times = [currentTime, duration, ...buffered.flat()].map((time) => Number(time.toFixed(3)));
+    assert.deepEqual(times, [CLIP_S, CLIP_S, 0, CLIP_S]);
+    assert.deepEqual(state, {
+      ended: true,
+      width: 320,
+      height: 180,
+      stalls: 0,
+      errors: [],
+      notice: null,
+    });
+    assert.equal(videoFrames.total, CLIP_S * 24);
+    assert.ok(firstFrameMs < 5_000, `first frame after ${firstFrameMs} ms`);
+    assert.deepEqual(seen.console, [], "an error on the console, or a breach of the policy");
+    assert.deepEqual(seen.requests.filter((address) => !address.startsWith(site.address)), []);
+  });
+});
+
+test("a person who has not pressed play is not sent the whole clip", async () => {
+  await packageClip("long", "-f lavfi -i sine=f=220:r=48000:d=120 -c:a aac");
+  await open("long", async (page) => {
+    await page.waitForFunction(() => document.querySelector("video").buffered.length > 0);
+    await page.waitForLoadState("networkidle");
+    const { buffered } = await readState(page);
+    assert.ok(buffered[0][1] < 20, `${buffered[0][1]} s of 120 s were loaded`);
+  });
+});
+
+test("sound alone plays too, and its controls stay", async () => {
+  await open("sound", async (page, seen) => {
+    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    const { ended, width, errors } = await readState(page);
+    assert.deepEqual({ ended, width, errors }, { ended: true, width: 0, errors: [] });
+    assert.equal(await page.locator("#player").getAttribute("class"), "audio");
+    assert.deepEqual(seen.console, []);
+  });
+});
+
+test("the title is text, whatever is in it", async () => {
+  await open("clip", async (page) => {
+    assert.equal(await page.title(), `A clip </script> & "quotes"`);
+    assert.equal(await page.locator("h1").textContent(), `A clip </script> & "quotes"`);
+  });
+});
+
+test("what a screen reader finds is what was agreed on", async () => {
+  await open("clip", async (page) => {
+    await page.getByRole("button", { name: "closed captions" }).waitFor();
+    const found = await page.locator("body").ariaSnapshot();
+    await compare("player.aria.yml", found);
+  });
+});
+
+test("the keyboard alone starts, mutes and seeks", async () => {
+  await open("clip", async (page) => {
+    const video = page.locator("video");
+    await page.waitForFunction(() => document.querySelector("video").readyState >= 3);
+    await page.keyboard.press("m");
+    await page.waitForFunction(() => document.querySelector("video").muted);
+    await page.keyboard.press("k");
+    await page.waitForFunction(() => !document.querySelector("video").paused);
+    await page.keyboard.press("k");
+    await page.waitForFunction(() => document.querySelector("video").paused);
+    await page.keyboard.press("l");
+    await page.waitForFunction((end) => document.querySelector("video").currentTime > end - 0.01, CLIP_S);
+    assert.equal(await video.evaluate((element) => element.muted), true);
+  });
+});
+
+test("subtitles of the manifest can be turned on and show", async () => {
+  await open("clip", async (page) => {
+    await page.getByRole("button", { name: "closed captions" }).waitFor();
+    await page.keyboard.press("c");
+    await page.waitForFunction(() => {
+      const [track] = document.querySelector("video").textTracks;
+      return track?.mode === "showing" && track.cues?.length === 1;
+    });
+    const text = await page.locator("video").evaluate((video) => video.textTracks[0].cues[0].text);
+    assert.equal(text, "Hello from the side");
+  });
+});
+
+test("a media that is not ready is waited for, and then plays", async () => {
+  site.answers.set("/media/later/master.m3u8", refusal(400, "media is not ready"));
+  await open("later", async (page) => {
+    await page.getByRole("heading", { name: "Still being prepared" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
+
+    await copyClip("later");
+    site.answers.delete("/media/later/master.m3u8");
+    await page.getByRole("heading", { name: "Still being prepared" }).waitFor({ state: "hidden" });
+    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    const { ended, notice } = await readState(page);
+    assert.deepEqual({ ended, notice }, { ended: true, notice: null });
+  });
+});
+
+const refusals = [
+  { status: 401, message: "unauthorized", title: "This is private", button: true },
+  { status: 403, message: "forbidden", title: "Not allowed here", button: true },
+  { status: 404, message: "Media/PlaybackId not Found", title: "Not found", button: true },
+  { status: 400, message: "Bad Request", title: "This cannot be played", button: true },
+  { status: 422, message: "payload validation failed", title: "This cannot be played", button: true },
+  { status: 429, message: "too many requests", title: "The server is busy", button: false },
+  { status: 503, message: "unavailable", title: "The server is busy", button: false },
+];
+for (const { status, message, title, button } of refusals) {
+  test(`a manifest that answers ${status} (${message}) ends in “${title}”`, async () => {
+    const name = `refused-${status}-${message.length}`;
+    site.answers.set(`/media/${name}/master.m3u8`, refusal(status, message));
+    await open(name, async (page) => {
+      await page.getByRole("heading", { name: title }).waitFor();
+      assert.equal(await page.getByRole("button", { name: "Try again" }).count(), button ? 1 : 0);
+      assert.equal(await page.getByRole("button", { name: "play" }).count(), 0, "the player is out of reach");
+    });
+  });
+}
+
+test("after a refusal was taken back, “Try again” plays", async () => {
+  const path = "/media/clip/master.m3u8";
+  site.answers.set(path, refusal(403, "forbidden"));
+  await open("clip", async (page) => {
+    const again = page.getByRole("button", { name: "Try again" });
+    await again.waitFor();
+    site.answers.delete(path);
+    await again.click();
+    await page.getByRole("heading", { name: "Not allowed here" }).waitFor({ state: "hidden" });
+    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    assert.equal((await readState(page)).ended, true);
+  });
+});
+
+test("bytes that are not media end in a sentence, not in an endless wheel", async () => {
+  const name = "garbage";
+  await copyClip(name);
+  await writeFile(`${site.folder}/${name}/init.mp4`, Buffer.alloc(2_000, 7));
+  await open(name, async (page) => {
+    await page.getByRole("heading", { name: "This cannot be played here" }).waitFor();
+    const { errors } = await readState(page);
+    assert.deepEqual(errors[0], { fatal: false, name: "fragParsingError", status: null });
+  });
+});
+
+test("a page that was not filled says so", async () => {
+  site.values.set("unfilled", { manifest: "" });
+  await open("unfilled", async (page) => {
+    await page.getByRole("heading", { name: "Nothing to play" }).waitFor();
+  });
+});
+
+/** Opens the page of a clip, hands it to `body`, and closes it. */
+async function open(name, body) {
+  const context = await browser.newContext({ viewport: { width: 960, height: 540 } });
+  context.setDefaultTimeout(TIMEOUT_MS);
+  try {
+    const page = await context.newPage();
+    const seen = await observe(page);
+    await page.goto(`${site.address}/embed/${name}`);
+    await body(page, seen);
+  } finally {
+    await context.close();
+  }
+}
+
+/** Packages what ffmpeg makes of `input`: segments of 2 s, and a manifest with one variant. */
+async function packageClip(name, input) {
+  const path = await folder(name);
+  await ffmpeg(path, `${input} -f hls -hls_time 2 -hls_playlist_type vod -hls_segment_type fmp4 media.m3u8`);
+  await writeFile(`${path}/master.m3u8`, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=500000\nmedia.m3u8\n");
+}
+
+/** The folder whose files the site serves below `/media/{name}/`. */
+async function folder(name) {
+  const path = `${site.folder}/${name}`;
+  await mkdir(path, { recursive: true });
+  return path;
+}
+
+async function copyClip(name) {
+  const to = await folder(name);
+  const files = ["master.m3u8", "media.m3u8", "init.mp4", "media0.m4s", "media1.m4s", "subtitles.m3u8", "en.vtt"];
+  for (const file of files) await writeFile(`${to}/${file}`, await readFile(`${site.folder}/clip/${file}`));
+}
+
+/** Adds one English subtitle track with one cue to a manifest. */
+async function addSubtitles(name) {
+  const path = await folder(name);
+  await writeFile(`${path}/en.vtt`, "WEBVTT\n\n00:00:00.000 --> 00:00:04.000\nHello from the side\n");
+  const lines = ["#EXTM3U", "#EXT-X-TARGETDURATION:4", "#EXT-X-PLAYLIST-TYPE:VOD", "#EXTINF:4,", "en.vtt", "#EXT-X-ENDLIST"];
+  await writeFile(`${path}/subtitles.m3u8`, `${lines.join("\n")}\n`);
+  const media = `#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",NAME="English",LANGUAGE="en",URI="subtitles.m3u8"`;
+  const master = await readFile(`${path}/master.m3u8`, "utf8");
+  await writeFile(
+    `${path}/master.m3u8`,
+    master.replace("#EXT-X-STREAM-INF:", `${media}\n#EXT-X-STREAM-INF:SUBTITLES="s",`),
+  );
+}
+
+function refusal(status, message) {
+  return { status, body: { success: false, error: { code: status, message, description: "why, in a sentence" } } };
+}
+
+/** Compares with `golden/{name}`; `UPDATE_GOLDEN=1` writes it anew. */
+async function compare(name, found) {
+  const path = new URL(`golden/${name}`, import.meta.url);
+  if (process.env.UPDATE_GOLDEN) await writeFile(path, `${found}\n`);
+  assert.equal(`${found}\n`, await readFile(path, "utf8"));
+}

@@ -1,0 +1,82 @@
+// Watches the player page from outside: what was buffered, shown, reported, loaded.
+
+/**
+ * Records what the page reports from its first moment on. Call it before the page is opened.
+ *
+ * Returns lists that fill while the page lives: `requests` (addresses), `console` (errors on the console, among
+ * them every breach of the Content-Security-Policy).
+ */
+export async function observe(page) {
+  const seen = { requests: [], console: [] };
+  page.on("request", (request) => seen.requests.push(request.url()));
+  page.on("console", (message) => message.type() === "error" && seen.console.push(message.text()));
+  page.on("pageerror", (error) => seen.console.push(String(error)));
+  await page.addInitScript(() => {
+    const facts = { errors: [], stalls: 0, firstFrameMs: null, playAt: null };
+    window.observed = facts;
+    window.noticeShown = () => document.getElementById("notice")?.hidden === false;
+    const on = (name, listener) => document.addEventListener(name, listener, true);
+
+    on("kinora:error", (event) => facts.errors.push(event.detail));
+    on("play", () => (facts.playAt ??= performance.now()));
+    on("playing", ({ target: video }) => {
+      const shown = () => (facts.firstFrameMs ??= Math.round(performance.now() - facts.playAt));
+      if (video.videoWidth > 0) video.requestVideoFrameCallback(shown);
+      else shown();
+    });
+    // A wait is a stall if playback had begun and the person did not ask for another place.
+    on("waiting", ({ target: video }) => {
+      if (facts.firstFrameMs !== null && !video.seeking && !video.ended) facts.stalls += 1;
+    });
+  });
+  return seen;
+}
+
+/** The state of the page's video and all that was recorded so far. Times in seconds of media time. */
+export async function readState(page) {
+  return page.evaluate(() => {
+    const video = document.querySelector("video");
+    const frames = video.getVideoPlaybackQuality();
+    const notice = document.getElementById("notice");
+    return {
+      currentTime: video.currentTime,
+      duration: Number.isFinite(video.duration) ? video.duration : null,
+      ended: video.ended,
+      buffered: Array.from(video.buffered, (_, i) => [video.buffered.start(i), video.buffered.end(i)]),
+      width: video.videoWidth,
+      height: video.videoHeight,
+      videoFrames: { total: frames.totalVideoFrames, dropped: frames.droppedVideoFrames },
+      firstFrameMs: window.observed.firstFrameMs,
+      stalls: window.observed.stalls,
+      errors: window.observed.errors,
+      notice: notice.hidden ? null : notice.querySelector("h2").textContent,
+    };
+  });
+}
+
+/**
+ * Presses play, muted, and resolves when playback ends, passes `until_s`, or the page says that it cannot play.
+ * Rejects after `timeout_ms`.
+ */
+export async function playUntil(page, { until_s = Number.POSITIVE_INFINITY, from_s = 0, timeout_ms }) {
+  await page.waitForFunction(
+    () => document.querySelector("video")?.readyState >= HTMLMediaElement.HAVE_METADATA || noticeShown(),
+    undefined,
+    { timeout: timeout_ms },
+  );
+  await page.evaluate(async (from_s) => {
+    const video = document.querySelector("video");
+    if (video.readyState < HTMLMediaElement.HAVE_METADATA) return;
+    video.muted = true;
+    if (from_s > 0) video.currentTime = from_s;
+    await video.play();
+  }, from_s);
+  await page.waitForFunction(
+    (until_s) => {
+      const video = document.querySelector("video");
+      return video.ended || video.currentTime >= until_s || noticeShown();
+    },
+    until_s,
+    { timeout: timeout_ms, polling: 100 },
+  );
+}
