@@ -1,1 +1,32 @@
-//! TBD
+//! The media engine: ffmpeg as a confined child process, and the few things we ask of it.
+//!
+//! What comes from outside is decoded only here, in a process without network, without files but the ones of
+//! its job, without privileges, with limits on memory and time, and ended with its whole group. Callers name an
+//! operation ([`Engine::picture`], [`Engine::probe_decode`], [`Engine::demo_clip`]); no caller writes a command line
+//! or sees what ffmpeg prints.
+//!
+//! Knows no media, no store, no route. It takes bytes and gives bytes.
+//!
+//! Begin with [`Engine`]; `run.rs` is what every operation has in common, `confine/` is the cage.
+
+mod admission;
+mod child;
+mod confine;
+mod decode;
+mod demo;
+mod engine;
+mod error;
+mod job;
+mod memory;
+mod picture;
+mod run;
+mod stdio;
+mod version;
+
+pub use confine::report::{Confinement, Guard};
+pub use decode::{DECODE_INPUT_MAX, DecodeReport};
+pub use demo::{DEMO_OUTPUT_MAX, DEMO_SECONDS_MAX};
+pub use engine::{Engine, Settings};
+pub use error::EngineError;
+pub use picture::{PICTURE_INPUT_MAX, PICTURE_OUTPUT_MAX, PICTURE_SIDE_MAX, PictureFormat, PictureSpec};
+pub use version::Version;

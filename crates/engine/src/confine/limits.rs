@@ -1,0 +1,40 @@
+//! The resource limits of one child.
+
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, getrlimit};
+
+use crate::job::Limits;
+
+/// Address space beyond the private memory: code, read-only data and the reserved, unused heaps of threads.
+const ADDRESS_SPACE_EXTRA_BYTES: u64 = 4 << 30;
+
+/// Open files: standard streams, one input, one output, and the libraries while they are loaded one by one.
+const OPEN_FILES_MAX: u64 = 64;
+
+/// The limits in the form the kernel takes, made before the fork.
+///
+/// The number of processes is not among them: the kernel counts it per user, not per job, so a limit for one child
+/// would count the server's own threads and those of every other child.
+pub(crate) fn prepare(limits: &Limits) -> [(Resource, Rlimit); 6] {
+    let memory = limits.memory_bytes;
+    [
+        limit(Resource::Data, memory),
+        limit(Resource::As, memory.saturating_add(ADDRESS_SPACE_EXTRA_BYTES)),
+        limit(Resource::Cpu, whole_seconds(limits.cpu)),
+        limit(Resource::Fsize, limits.file_max),
+        limit(Resource::Nofile, OPEN_FILES_MAX),
+        limit(Resource::Core, 0),
+    ]
+}
+
+/// At most what we are held to ourselves: raising a limit needs a privilege, and none is needed to stay below it.
+fn limit(resource: Resource, wanted: u64) -> (Resource, Rlimit) {
+    let max = getrlimit(resource).maximum.map_or(wanted, |ours| ours.min(wanted));
+    (resource, Rlimit { current: Some(max), maximum: Some(max) })
+}
+
+/// Rounded up, at least one: the kernel counts whole seconds, and 0 would mean at once.
+fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs().saturating_add(u64::from(time.subsec_nanos() > 0)).max(1)
+}

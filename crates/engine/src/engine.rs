@@ -1,0 +1,136 @@
+//! The engine: one ffmpeg that was found, asked what it is, and can be put to work.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsStr;
+use std::num::NonZeroUsize;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::admission::Admission;
+use crate::confine::Cage;
+use crate::error::EngineError;
+use crate::job::{Files, Job, Limits, Priority, push, quiet};
+use crate::run::Runner;
+use crate::version::{self, Version};
+
+/// The name looked for in `PATH`.
+const PROGRAM: &str = "ffmpeg";
+
+/// What asking an ffmpeg for its version or its encoders may use. It takes a tenth of a second.
+const ASKING: Limits = Limits {
+    deadline: Duration::from_secs(20),
+    cpu: Duration::from_secs(10),
+    memory_bytes: 256 << 20,
+    output_max: 1 << 20,
+    file_max: 0,
+};
+
+/// What an operator may set.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Path of ffmpeg. `None`: the first `ffmpeg` in `PATH`.
+    pub program: Option<PathBuf>,
+    /// Files and directories ffmpeg may read and run beside the system's own libraries: where an ffmpeg that was
+    /// installed elsewhere keeps its own. Its children see nothing else but the bytes of their job.
+    pub readable: Vec<PathBuf>,
+    /// Processes at the same time. `None`: one a core, within what control groups allow.
+    pub jobs_max: Option<NonZeroUsize>,
+}
+
+/// An ffmpeg that works. Cheap to clone; clones share the places for processes.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    runner: Runner,
+    version: Version,
+    encoders: BTreeSet<String>,
+}
+
+impl Engine {
+    /// Finds ffmpeg, starts it twice inside its confinement, and learns what it can do.
+    ///
+    /// Errors: [`NotFound`](EngineError::NotFound), [`NotUsable`](EngineError::NotUsable) for a program that does not
+    /// start there or is no ffmpeg, [`TooOld`](EngineError::TooOld) below 5.1, and those of every run.
+    pub async fn find(settings: Settings) -> Result<Self, EngineError> {
+        let program = locate(settings.program)?;
+        let runner = Runner {
+            cage: Cage::new(program.clone(), settings.readable),
+            admission: Admission::new(settings.jobs_max),
+        };
+        let version =
+            Version::parse(&ask(&runner, "-version").await?).ok_or(EngineError::NotUsable(program))?;
+        if !version.is_enough() {
+            return Err(EngineError::TooOld(version.to_string()));
+        }
+        let encoders = version::encoders(&ask(&runner, "-encoders").await?).map(str::to_owned).collect();
+        Ok(Self { inner: Arc::new(Inner { runner, version, encoders }) })
+    }
+
+    /// Which ffmpeg this is.
+    pub fn version(&self) -> &Version {
+        &self.inner.version
+    }
+
+    /// Where it lies: an absolute path, symbolic links resolved.
+    pub fn program(&self) -> &Path {
+        &self.inner.runner.cage.program
+    }
+
+    /// Runs `job`; see [`Runner::run`].
+    pub(crate) async fn run(&self, job: Job) -> Result<Bytes, EngineError> {
+        self.inner.runner.run(job).await
+    }
+
+    pub(crate) fn runner(&self) -> &Runner {
+        &self.inner.runner
+    }
+
+    /// Errors with [`EngineError::MissingEncoder`] unless this build has `name`.
+    pub(crate) fn require_encoder(&self, name: &'static str) -> Result<(), EngineError> {
+        if self.inner.encoders.contains(name) { Ok(()) } else { Err(EngineError::MissingEncoder(name)) }
+    }
+}
+
+/// Asks the program one question about itself.
+async fn ask(runner: &Runner, question: &'static str) -> Result<String, EngineError> {
+    let mut arguments = quiet();
+    push(&mut arguments, [question]);
+    let job = Job {
+        kind: "ask",
+        arguments,
+        input: Bytes::new(),
+        files: Files::default(),
+        limits: ASKING,
+        priority: Priority::Viewer,
+    };
+    match runner.run(job).await {
+        Ok(answer) => Ok(String::from_utf8_lossy(&answer).into_owned()),
+        Err(EngineError::Failed { .. }) => Err(EngineError::NotUsable(runner.cage.program.clone())),
+        Err(error) => Err(error),
+    }
+}
+
+/// The absolute path of the program.
+fn locate(setting: Option<PathBuf>) -> Result<PathBuf, EngineError> {
+    let path = setting.or_else(|| in_path(&env::var_os("PATH")?));
+    let path = path.ok_or_else(|| EngineError::NotFound(PathBuf::from(PROGRAM)))?;
+    let is_program = |path: &PathBuf| is_executable(path);
+    path.canonicalize().ok().filter(is_program).ok_or(EngineError::NotFound(path))
+}
+
+fn in_path(folders: &OsStr) -> Option<PathBuf> {
+    env::split_paths(folders).map(|folder| folder.join(PROGRAM)).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}

@@ -1,0 +1,58 @@
+//! What can go wrong with the engine, as its callers can act on it.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Why the engine gave no result.
+///
+/// No variant carries a command line or a word of ffmpeg's output: those go to the log only.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// There is no such program. The operator must install it or correct the setting.
+    #[error("no media engine at {}", .0.display())]
+    NotFound(PathBuf),
+    /// The program is there, but is no ffmpeg that starts inside its confinement.
+    #[error("the program {} does not work as media engine", .0.display())]
+    NotUsable(PathBuf),
+    /// The program is older than ffmpeg 5.1. Holds the version it says it has.
+    #[error("ffmpeg {0} is too old, 5.1 or newer is needed")]
+    TooOld(String),
+    /// This build of ffmpeg lacks the named encoder.
+    #[error("this ffmpeg has no encoder {0}")]
+    MissingEncoder(&'static str),
+    /// Too many jobs wait already. Try again later.
+    #[error("the media engine is busy")]
+    Busy,
+    /// The input is larger than the named limit; nothing was started.
+    #[error("input of {size_bytes} bytes, at most {max_bytes} are allowed")]
+    InputTooLarge {
+        /// Size of the input.
+        size_bytes: u64,
+        /// The limit.
+        max_bytes: u64,
+    },
+    /// The output passed the limit of its kind; the process was killed.
+    #[error("output of more than {max_bytes} bytes")]
+    OutputTooLarge {
+        /// The limit.
+        max_bytes: u64,
+    },
+    /// The process did not end within its deadline and was killed.
+    #[error("no result within {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+    /// The process ended by itself with an error, or was ended by one of its limits (`exit` is `None`, a signal).
+    /// The input is the likely cause: trying again gives the same.
+    #[error("the media engine could not read the input")]
+    Failed {
+        /// Exit code of the process; `None` when a signal ended it.
+        exit: Option<i32>,
+    },
+    /// The process ended well without a picture: nothing in the input could be shown.
+    #[error("no picture in the input")]
+    NoPicture,
+    /// The process could not be started, or its pipes failed: the machine is the cause, not the input.
+    #[error("the media engine could not be started")]
+    Spawn(#[source] io::Error),
+}

@@ -1,0 +1,102 @@
+//! Which ffmpeg this is.
+
+use std::fmt;
+
+/// The oldest libavutil that will do: the one of ffmpeg 5.1, Debian 12's.
+///
+/// The library's number decides because builds from git (`N-110072-g...`) and of distributions (`n6.0`) spell
+/// their own version freely, while this one is always two numbers that only grow.
+const LIBAVUTIL_MIN: (u32, u32) = (57, 28);
+
+/// Longest version string kept, for the people who read it.
+const NAME_CHARS_MAX: usize = 64;
+
+/// What a program says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    name: String,
+    libavutil: (u32, u32),
+}
+
+impl Version {
+    /// Reads the output of `ffmpeg -version`. `None` when this is not ffmpeg's.
+    pub(crate) fn parse(output: &str) -> Option<Self> {
+        let name = output.lines().next()?.strip_prefix("ffmpeg version ")?.split_whitespace().next()?;
+        let name = name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_CHARS_MAX).collect();
+        // "libavutil      57. 28.100 / 57. 28.100": built against / running with. The second one decides.
+        let line = output.lines().find_map(|line| line.strip_prefix("libavutil"))?;
+        let mut numbers = line.split_once('/')?.1.split('.').map(|number| number.trim().parse::<u32>());
+        let libavutil = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+        Some(Self { name, libavutil })
+    }
+
+    /// Whether this one is new enough for us (5.1).
+    pub(crate) fn is_enough(&self) -> bool {
+        LIBAVUTIL_MIN <= self.libavutil
+    }
+}
+
+/// The version as ffmpeg spells it, such as `5.1.9-0+deb12u1`.
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// Names of the encoders in the output of `ffmpeg -encoders`.
+pub(crate) fn encoders(output: &str) -> impl Iterator<Item = &str> {
+    // " V..... libx264              H.264 / AVC ...", below a legend that ends in " ------".
+    output
+        .lines()
+        .skip_while(|line| line.trim() != "------")
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().nth(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(output: &str, expected: Option<(&str, bool)>) {
+        let found = Version::parse(output).map(|version| (version.to_string(), version.is_enough()));
+        assert_eq!(found, expected.map(|(name, enough)| (name.to_owned(), enough)), "{output}");
+    }
+
+    #[test]
+    fn the_version_is_read_from_releases_distributions_and_builds_from_git() {
+        check(
+            "ffmpeg version 5.1.9-0+deb12u1 Copyright (c) 2000-2026 the FFmpeg developers\nbuilt with gcc\n\
+             libavutil      57. 28.100 / 57. 28.100\nlibavcodec     59. 37.100 / 59. 37.100\n",
+            Some(("5.1.9-0+deb12u1", true)),
+        );
+        check(
+            "ffmpeg version n7.1 Copyright\nlibavutil      59. 39.100 / 59. 39.100\n",
+            Some(("n7.1", true)),
+        );
+        check(
+            "ffmpeg version N-110072-g073ec3b9da\nlibavutil 58. 3.100 / 58. 3.100\n",
+            Some(("N-110072-g073ec3b9da", true)),
+        );
+        check("ffmpeg version 5.0.1\nlibavutil      57. 17.100 / 57. 17.100\n", Some(("5.0.1", false)));
+        check("ffmpeg version 4.4.2\nlibavutil      56. 70.100 / 56. 70.100\n", Some(("4.4.2", false)));
+        // The library it runs with decides, not the one it was built against.
+        check("ffmpeg version 5.1\nlibavutil      57. 28.100 / 57. 17.100\n", Some(("5.1", false)));
+    }
+
+    #[test]
+    fn what_is_not_ffmpeg_has_no_version() {
+        check("", None);
+        check("ffprobe version 5.1 Copyright\nlibavutil 57. 28.100 / 57. 28.100\n", None);
+        check("ffmpeg version 5.1\n", None);
+        check("ffmpeg version 5.1\nlibavutil 57\n", None);
+        check("ffmpeg version 5.1\nlibavutil 57. 28.100 / x. 28.100\n", None);
+        check("ffmpeg version \nlibavutil 57. 28.100 / 57. 28.100\n", None);
+    }
+
+    #[test]
+    fn encoders_are_listed_below_the_legend() {
+        let output = "Encoders:\n V..... = Video\n A..... = Audio\n ------\n V....D libx264   H.264\n A....D aac  AAC\n\n";
+        assert_eq!(encoders(output).collect::<Vec<_>>(), ["libx264", "aac"]);
+        assert_eq!(encoders("no such list").count(), 0);
+    }
+}
