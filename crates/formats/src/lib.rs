@@ -5,5 +5,8 @@
 //! Begin with [`index`]: the sample index is what everything else is made from.
 //! Reading builds one ([`sniff`], [`mp4::read`]); packaging ([`plan`], [`mp4::write`], [`hls`]) is a pure function of it.
 
+pub mod hls;
 pub mod index;
+pub mod mp4;
 pub mod plan;
+pub mod timing;

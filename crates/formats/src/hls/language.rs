@@ -1,0 +1,264 @@
+//! Names of languages: from what a container says to what a playlist says.
+
+/// A language as a playlist names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Language<'a> {
+    /// BCP 47 tag, the shortest there is (RFC 5646, 2.2.1).
+    pub tag: &'a str,
+    /// English name; the tag where we know none.
+    pub name: &'a str,
+}
+
+/// The language behind an ISO 639-2 code, terminological or bibliographic.
+///
+/// `None` for text that is no such code, and for the codes that name no language: undetermined, many, none, uncoded.
+pub fn language(code: &str) -> Option<Language<'_>> {
+    let is_code = code.len() == 3 && code.bytes().all(|letter| letter.is_ascii_lowercase());
+    if !is_code || ["und", "mul", "zxx", "mis"].contains(&code) {
+        return None;
+    }
+    Some(match TWO_LETTER.binary_search_by_key(&code, |(code, ..)| code) {
+        Ok(found) => Language { tag: TWO_LETTER[found].1, name: TWO_LETTER[found].2 },
+        // Without a code of two letters, that of three is the tag.
+        Err(_) => Language { tag: code, name: code },
+    })
+}
+
+/// ISO 639-2 codes that have an ISO 639-1 code: by the first column, in order.
+#[rustfmt::skip]
+const TWO_LETTER: &[(&str, &str, &str)] = &[
+    ("aar", "aa", "Afar"),
+    ("abk", "ab", "Abkhazian"),
+    ("afr", "af", "Afrikaans"),
+    ("aka", "ak", "Akan"),
+    ("alb", "sq", "Albanian"),
+    ("amh", "am", "Amharic"),
+    ("ara", "ar", "Arabic"),
+    ("arg", "an", "Aragonese"),
+    ("arm", "hy", "Armenian"),
+    ("asm", "as", "Assamese"),
+    ("ava", "av", "Avaric"),
+    ("ave", "ae", "Avestan"),
+    ("aym", "ay", "Aymara"),
+    ("aze", "az", "Azerbaijani"),
+    ("bak", "ba", "Bashkir"),
+    ("bam", "bm", "Bambara"),
+    ("baq", "eu", "Basque"),
+    ("bel", "be", "Belarusian"),
+    ("ben", "bn", "Bengali"),
+    ("bis", "bi", "Bislama"),
+    ("bod", "bo", "Tibetan"),
+    ("bos", "bs", "Bosnian"),
+    ("bre", "br", "Breton"),
+    ("bul", "bg", "Bulgarian"),
+    ("bur", "my", "Burmese"),
+    ("cat", "ca", "Catalan"),
+    ("ces", "cs", "Czech"),
+    ("cha", "ch", "Chamorro"),
+    ("che", "ce", "Chechen"),
+    ("chi", "zh", "Chinese"),
+    ("chu", "cu", "Church Slavic"),
+    ("chv", "cv", "Chuvash"),
+    ("cor", "kw", "Cornish"),
+    ("cos", "co", "Corsican"),
+    ("cre", "cr", "Cree"),
+    ("cym", "cy", "Welsh"),
+    ("cze", "cs", "Czech"),
+    ("dan", "da", "Danish"),
+    ("deu", "de", "German"),
+    ("div", "dv", "Divehi"),
+    ("dut", "nl", "Dutch"),
+    ("dzo", "dz", "Dzongkha"),
+    ("ell", "el", "Greek"),
+    ("eng", "en", "English"),
+    ("epo", "eo", "Esperanto"),
+    ("est", "et", "Estonian"),
+    ("eus", "eu", "Basque"),
+    ("ewe", "ee", "Ewe"),
+    ("fao", "fo", "Faroese"),
+    ("fas", "fa", "Persian"),
+    ("fij", "fj", "Fijian"),
+    ("fin", "fi", "Finnish"),
+    ("fra", "fr", "French"),
+    ("fre", "fr", "French"),
+    ("fry", "fy", "Western Frisian"),
+    ("ful", "ff", "Fulah"),
+    ("geo", "ka", "Georgian"),
+    ("ger", "de", "German"),
+    ("gla", "gd", "Scottish Gaelic"),
+    ("gle", "ga", "Irish"),
+    ("glg", "gl", "Galician"),
+    ("glv", "gv", "Manx"),
+    ("gre", "el", "Greek"),
+    ("grn", "gn", "Guarani"),
+    ("guj", "gu", "Gujarati"),
+    ("hat", "ht", "Haitian"),
+    ("hau", "ha", "Hausa"),
+    ("hbs", "sh", "Serbo-Croatian"),
+    ("heb", "he", "Hebrew"),
+    ("her", "hz", "Herero"),
+    ("hin", "hi", "Hindi"),
+    ("hmo", "ho", "Hiri Motu"),
+    ("hrv", "hr", "Croatian"),
+    ("hun", "hu", "Hungarian"),
+    ("hye", "hy", "Armenian"),
+    ("ibo", "ig", "Igbo"),
+    ("ice", "is", "Icelandic"),
+    ("ido", "io", "Ido"),
+    ("iii", "ii", "Sichuan Yi"),
+    ("iku", "iu", "Inuktitut"),
+    ("ile", "ie", "Interlingue"),
+    ("ina", "ia", "Interlingua"),
+    ("ind", "id", "Indonesian"),
+    ("ipk", "ik", "Inupiaq"),
+    ("isl", "is", "Icelandic"),
+    ("ita", "it", "Italian"),
+    ("jav", "jv", "Javanese"),
+    ("jpn", "ja", "Japanese"),
+    ("kal", "kl", "Kalaallisut"),
+    ("kan", "kn", "Kannada"),
+    ("kas", "ks", "Kashmiri"),
+    ("kat", "ka", "Georgian"),
+    ("kau", "kr", "Kanuri"),
+    ("kaz", "kk", "Kazakh"),
+    ("khm", "km", "Khmer"),
+    ("kik", "ki", "Kikuyu"),
+    ("kin", "rw", "Kinyarwanda"),
+    ("kir", "ky", "Kyrgyz"),
+    ("kom", "kv", "Komi"),
+    ("kon", "kg", "Kongo"),
+    ("kor", "ko", "Korean"),
+    ("kua", "kj", "Kuanyama"),
+    ("kur", "ku", "Kurdish"),
+    ("lao", "lo", "Lao"),
+    ("lat", "la", "Latin"),
+    ("lav", "lv", "Latvian"),
+    ("lim", "li", "Limburgish"),
+    ("lin", "ln", "Lingala"),
+    ("lit", "lt", "Lithuanian"),
+    ("ltz", "lb", "Luxembourgish"),
+    ("lub", "lu", "Luba-Katanga"),
+    ("lug", "lg", "Ganda"),
+    ("mac", "mk", "Macedonian"),
+    ("mah", "mh", "Marshallese"),
+    ("mal", "ml", "Malayalam"),
+    ("mao", "mi", "Maori"),
+    ("mar", "mr", "Marathi"),
+    ("may", "ms", "Malay"),
+    ("mkd", "mk", "Macedonian"),
+    ("mlg", "mg", "Malagasy"),
+    ("mlt", "mt", "Maltese"),
+    ("mon", "mn", "Mongolian"),
+    ("mri", "mi", "Maori"),
+    ("msa", "ms", "Malay"),
+    ("mya", "my", "Burmese"),
+    ("nau", "na", "Nauru"),
+    ("nav", "nv", "Navajo"),
+    ("nbl", "nr", "South Ndebele"),
+    ("nde", "nd", "North Ndebele"),
+    ("ndo", "ng", "Ndonga"),
+    ("nep", "ne", "Nepali"),
+    ("nld", "nl", "Dutch"),
+    ("nno", "nn", "Norwegian Nynorsk"),
+    ("nob", "nb", "Norwegian Bokmål"),
+    ("nor", "no", "Norwegian"),
+    ("nya", "ny", "Chichewa"),
+    ("oci", "oc", "Occitan"),
+    ("oji", "oj", "Ojibwa"),
+    ("ori", "or", "Odia"),
+    ("orm", "om", "Oromo"),
+    ("oss", "os", "Ossetian"),
+    ("pan", "pa", "Punjabi"),
+    ("per", "fa", "Persian"),
+    ("pli", "pi", "Pali"),
+    ("pol", "pl", "Polish"),
+    ("por", "pt", "Portuguese"),
+    ("pus", "ps", "Pashto"),
+    ("que", "qu", "Quechua"),
+    ("roh", "rm", "Romansh"),
+    ("ron", "ro", "Romanian"),
+    ("rum", "ro", "Romanian"),
+    ("run", "rn", "Rundi"),
+    ("rus", "ru", "Russian"),
+    ("sag", "sg", "Sango"),
+    ("san", "sa", "Sanskrit"),
+    ("sin", "si", "Sinhala"),
+    ("slk", "sk", "Slovak"),
+    ("slo", "sk", "Slovak"),
+    ("slv", "sl", "Slovenian"),
+    ("sme", "se", "Northern Sami"),
+    ("smo", "sm", "Samoan"),
+    ("sna", "sn", "Shona"),
+    ("snd", "sd", "Sindhi"),
+    ("som", "so", "Somali"),
+    ("sot", "st", "Southern Sotho"),
+    ("spa", "es", "Spanish"),
+    ("sqi", "sq", "Albanian"),
+    ("srd", "sc", "Sardinian"),
+    ("srp", "sr", "Serbian"),
+    ("ssw", "ss", "Swati"),
+    ("sun", "su", "Sundanese"),
+    ("swa", "sw", "Swahili"),
+    ("swe", "sv", "Swedish"),
+    ("tah", "ty", "Tahitian"),
+    ("tam", "ta", "Tamil"),
+    ("tat", "tt", "Tatar"),
+    ("tel", "te", "Telugu"),
+    ("tgk", "tg", "Tajik"),
+    ("tgl", "tl", "Tagalog"),
+    ("tha", "th", "Thai"),
+    ("tib", "bo", "Tibetan"),
+    ("tir", "ti", "Tigrinya"),
+    ("ton", "to", "Tonga"),
+    ("tsn", "tn", "Tswana"),
+    ("tso", "ts", "Tsonga"),
+    ("tuk", "tk", "Turkmen"),
+    ("tur", "tr", "Turkish"),
+    ("twi", "tw", "Twi"),
+    ("uig", "ug", "Uyghur"),
+    ("ukr", "uk", "Ukrainian"),
+    ("urd", "ur", "Urdu"),
+    ("uzb", "uz", "Uzbek"),
+    ("ven", "ve", "Venda"),
+    ("vie", "vi", "Vietnamese"),
+    ("vol", "vo", "Volapük"),
+    ("wel", "cy", "Welsh"),
+    ("wln", "wa", "Walloon"),
+    ("wol", "wo", "Wolof"),
+    ("xho", "xh", "Xhosa"),
+    ("yid", "yi", "Yiddish"),
+    ("yor", "yo", "Yoruba"),
+    ("zha", "za", "Zhuang"),
+    ("zho", "zh", "Chinese"),
+    ("zul", "zu", "Zulu"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(code: &str, expected: Option<(&str, &str)>) {
+        assert_eq!(language(code).map(|language| (language.tag, language.name)), expected, "{code}");
+    }
+
+    #[test]
+    fn a_code_becomes_its_shortest_tag() {
+        check("eng", Some(("en", "English")));
+        check("deu", Some(("de", "German")));
+        check("ger", Some(("de", "German")));
+        check("zul", Some(("zu", "Zulu")));
+        check("fil", Some(("fil", "fil")));
+    }
+
+    #[test]
+    fn what_names_no_language_has_no_tag() {
+        for code in ["und", "mul", "zxx", "mis", "", "en", "ENG", "e\"g", "engl", "```"] {
+            check(code, None);
+        }
+    }
+
+    #[test]
+    fn the_table_is_in_order() {
+        assert!(TWO_LETTER.is_sorted_by(|one, next| one.0 < next.0));
+    }
+}

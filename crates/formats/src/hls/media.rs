@@ -1,0 +1,99 @@
+//! Media playlists: the segments of one rendition.
+
+use std::fmt::Write as _;
+
+use super::VERSION;
+use crate::plan::Segment;
+
+/// The playlist of one rendition of a finished media.
+#[derive(Debug, Clone, Copy)]
+pub struct MediaPlaylist<'a> {
+    /// Ticks a second of the segments' times; not 0.
+    pub timescale: u32,
+    /// The segments in order.
+    pub segments: &'a [Segment],
+    /// Address of the init segment.
+    pub init_uri: &'a str,
+}
+
+/// Room for one line pair, so that the text is allocated once.
+const SEGMENT_TEXT_LEN: usize = 96;
+const MICROSECONDS: i128 = 1_000_000;
+
+impl MediaPlaylist<'_> {
+    /// The text. `segment_uri` appends the address of a segment, numbered from 0.
+    ///
+    /// Durations have six decimals. Each is the difference of two rounded instants, so a line is off by at most a
+    /// microsecond and the sum of all lines is the length of the track.
+    pub fn render(&self, mut segment_uri: impl FnMut(&mut String, u32)) -> String {
+        let mut text = String::with_capacity(256 + self.segments.len() * SEGMENT_TEXT_LEN);
+        let _ = write!(
+            text,
+            "#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-TARGETDURATION:{}\n#EXT-X-PLAYLIST-TYPE:VOD\n\
+             #EXT-X-MAP:URI=\"{}\"\n",
+            self.target_duration_s(),
+            self.init_uri,
+        );
+        for (number, segment) in (0..).zip(self.segments) {
+            let duration = self.microseconds(segment.end) - self.microseconds(segment.start);
+            let duration = u64::try_from(duration).unwrap_or(0);
+            let _ = writeln!(text, "#EXTINF:{}.{:06},", duration / 1_000_000, duration % 1_000_000);
+            segment_uri(&mut text, number);
+            text.push('\n');
+        }
+        text.push_str("#EXT-X-ENDLIST\n");
+        text
+    }
+
+    /// The longest segment in whole seconds, at least 1. RFC 8216, 4.3.3.1: EXTINF rounded to the nearest integer.
+    pub fn target_duration_s(&self) -> u64 {
+        let timescale = u64::from(self.timescale.max(1));
+        let longest = self.segments.iter().map(Segment::duration).max().unwrap_or(0);
+        (longest.saturating_add(timescale / 2) / timescale).max(1)
+    }
+
+    /// An instant in microseconds, rounded to the nearest.
+    fn microseconds(&self, ticks: i64) -> i128 {
+        let timescale = i128::from(self.timescale.max(1));
+        (i128::from(ticks) * MICROSECONDS * 2 + timescale).div_euclid(2 * timescale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segments(starts: &[i64]) -> Vec<Segment> {
+        starts.windows(2).map(|pair| Segment { samples: 0..1, start: pair[0], end: pair[1] }).collect()
+    }
+
+    fn durations(timescale: u32, starts: &[i64]) -> Vec<String> {
+        let segments = segments(starts);
+        let text = MediaPlaylist { timescale, segments: &segments, init_uri: "i" }.render(|_, _| {});
+        text.lines()
+            .filter_map(|line| line.strip_prefix("#EXTINF:"))
+            .map(|line| line.trim_end_matches(',').to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn durations_do_not_drift_where_a_tick_has_no_exact_decimals() {
+        assert_eq!(durations(3, &[0, 1, 2, 3]), ["0.333333", "0.333334", "0.333333"]);
+    }
+
+    #[test]
+    fn the_sum_of_the_lines_is_the_length_of_the_track() {
+        let starts: Vec<i64> = (0..=1800).map(|number| number * 180_181).collect();
+        let sum: f64 = durations(44_100, &starts).iter().map(|line| line.parse::<f64>().unwrap()).sum();
+        assert!((sum - 1800.0 * 180_181.0 / 44_100.0).abs() < 1e-5, "{sum}");
+    }
+
+    #[test]
+    fn the_target_duration_is_the_longest_one_rounded_to_the_nearest() {
+        for (end, expected) in [(400, 1), (1499, 1), (1500, 2), (4400, 4), (4500, 5)] {
+            let segments = segments(&[0, end]);
+            let playlist = MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "i" };
+            assert_eq!(playlist.target_duration_s(), expected, "{end} ms");
+        }
+    }
+}

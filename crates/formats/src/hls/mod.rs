@@ -1,0 +1,18 @@
+//! HLS playlists as text (RFC 8216), from the index and its plan.
+//!
+//! Knows no routes: addresses come in as arguments. Begin with [`MultivariantPlaylist::of`] and [`MediaPlaylist`].
+
+mod language;
+mod media;
+mod multivariant;
+mod rate;
+
+pub use language::{Language, language};
+pub use media::MediaPlaylist;
+pub use multivariant::{
+    AudioGroup, MultivariantPlaylist, MultivariantUris, Variant, VideoRange, displayed_size,
+};
+pub use rate::Rate;
+
+/// The lowest protocol version that has all we use: EXT-X-MAP without I-FRAMES-ONLY. RFC 8216, 7.
+const VERSION: u32 = 6;

@@ -1,0 +1,198 @@
+//! Multivariant playlists: what a player can choose from.
+
+use std::fmt::Write as _;
+
+use super::{Rate, VERSION, language};
+use crate::index::{Index, VideoTrack};
+use crate::mp4::write::square_pixels;
+
+/// The group that every audio rendition belongs to.
+const AUDIO_GROUP: &str = "audio";
+/// Shown in a player's menu where the source names no language.
+const UNKNOWN_NAME: &str = "Audio";
+
+/// What a player reads first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MultivariantPlaylist {
+    /// Audio renditions beside the variants; empty without audio, or without video.
+    pub audio: Vec<AudioGroup>,
+    /// The variants in the order of the text: players begin with the first.
+    pub variants: Vec<Variant>,
+}
+
+/// One audio rendition that plays beside any variant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AudioGroup {
+    /// Address of its media playlist.
+    pub uri: String,
+    /// BCP 47 tag; `None` when unknown.
+    pub language: Option<String>,
+    /// What a player shows.
+    pub name: String,
+    /// Number of channels.
+    pub channels: u32,
+    /// Chosen when the viewer chose nothing.
+    pub is_default: bool,
+}
+
+/// One version of the whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variant {
+    /// Address of its media playlist.
+    pub uri: String,
+    /// Rates of the video and of the audio that plays with it.
+    pub rate: Rate,
+    /// RFC 6381 strings of everything in it.
+    pub codecs: Vec<String>,
+    /// Displayed size, square pixels, after rotation; `None` without video.
+    pub resolution: Option<(u32, u32)>,
+    /// Pictures a second as a fraction, where known.
+    pub frame_rate: Option<(u32, u32)>,
+    /// What the pictures need of a screen; `None` without video.
+    pub video_range: Option<VideoRange>,
+}
+
+/// Dynamic range of the pictures. RFC 8216bis, 4.4.6.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VideoRange {
+    /// Standard.
+    Sdr,
+    /// Hybrid log-gamma.
+    Hlg,
+    /// Perceptual quantizer.
+    Pq,
+}
+
+/// Addresses of the media playlists, absolute or relative to the multivariant playlist. They hold no quotes or line ends.
+#[derive(Debug, Clone, Copy)]
+pub struct MultivariantUris<'a> {
+    /// Of the copied video.
+    pub video: &'a str,
+    /// Of the copied audio.
+    pub audio: &'a str,
+}
+
+impl MultivariantPlaylist {
+    /// The copied tracks of a source: its video with its audio beside it, its video alone, or its audio as the variant.
+    pub fn of(index: &Index, uris: MultivariantUris<'_>) -> Self {
+        let audio = index.audio().map(|(track, audio)| (track, audio, Rate::of(track, &index.plan.audio)));
+        let Some((track, video)) = index.video() else {
+            let variants = audio.map(|(_, audio, rate)| Variant {
+                uri: uris.audio.to_owned(),
+                rate,
+                codecs: vec![audio.codec.clone()],
+                resolution: None,
+                frame_rate: None,
+                video_range: None,
+            });
+            return Self { audio: Vec::new(), variants: variants.into_iter().collect() };
+        };
+
+        let mut rate = Rate::of(track, &index.plan.video);
+        let mut codecs = vec![video.codec.clone()];
+        let mut groups = Vec::new();
+        if let Some((track, audio, audio_rate)) = audio {
+            rate = rate.with(audio_rate);
+            codecs.push(audio.codec.clone());
+            let language = language(&track.language);
+            groups.push(AudioGroup {
+                uri: uris.audio.to_owned(),
+                name: language.as_ref().map_or(UNKNOWN_NAME, |language| language.name).to_owned(),
+                language: language.map(|language| language.tag.to_owned()),
+                channels: audio.channels,
+                is_default: true,
+            });
+        }
+        let variant = Variant {
+            uri: uris.video.to_owned(),
+            rate,
+            codecs,
+            resolution: Some(displayed_size(video)),
+            frame_rate: video.frame_rate,
+            video_range: Some(VideoRange::of(video.transfer)),
+        };
+        Self { audio: groups, variants: vec![variant] }
+    }
+
+    /// The text.
+    pub fn render(&self) -> String {
+        let mut text = format!("#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-INDEPENDENT-SEGMENTS\n");
+        for audio in &self.audio {
+            audio.render(&mut text);
+        }
+        for variant in &self.variants {
+            variant.render(&mut text, !self.audio.is_empty());
+        }
+        text
+    }
+}
+
+// Writing to a String cannot fail: what `write!` answers below is of no use.
+
+impl AudioGroup {
+    fn render(&self, text: &mut String) {
+        let _ = write!(text, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"{AUDIO_GROUP}\"");
+        if let Some(language) = &self.language {
+            let _ = write!(text, ",LANGUAGE=\"{language}\"");
+        }
+        let _ =
+            write!(text, ",NAME=\"{}\",DEFAULT={}", self.name, if self.is_default { "YES" } else { "NO" });
+        let _ = writeln!(text, ",AUTOSELECT=YES,CHANNELS=\"{}\",URI=\"{}\"", self.channels, self.uri);
+    }
+}
+
+impl Variant {
+    fn render(&self, text: &mut String, has_audio_group: bool) {
+        let _ = write!(
+            text,
+            "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}\"",
+            self.rate.peak,
+            self.rate.average,
+            self.codecs.join(","),
+        );
+        if let Some((width, height)) = self.resolution {
+            let _ = write!(text, ",RESOLUTION={width}x{height}");
+        }
+        if let Some(milli) = self.frame_rate.and_then(thousandths) {
+            let _ = write!(text, ",FRAME-RATE={}.{:03}", milli / 1000, milli % 1000);
+        }
+        if let Some(range) = self.video_range {
+            let _ = write!(text, ",VIDEO-RANGE={}", range.name());
+        }
+        if has_audio_group {
+            let _ = write!(text, ",AUDIO=\"{AUDIO_GROUP}\"");
+        }
+        let _ = writeln!(text, "\n{}", self.uri);
+    }
+}
+
+impl VideoRange {
+    /// From the transfer characteristics (ISO/IEC 23091-2); a source that says nothing is standard.
+    pub fn of(transfer: Option<u16>) -> Self {
+        match transfer {
+            Some(16) => Self::Pq,
+            Some(18) => Self::Hlg,
+            _ => Self::Sdr,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Sdr => "SDR",
+            Self::Hlg => "HLG",
+            Self::Pq => "PQ",
+        }
+    }
+}
+
+/// A fraction in thousandths, rounded to the nearest.
+fn thousandths((numerator, denominator): (u32, u32)) -> Option<u64> {
+    let denominator = u64::from(denominator);
+    (u64::from(numerator) * 1000 + denominator / 2).checked_div(denominator)
+}
+
+/// Width and height as a viewer sees them: square pixels, rotated.
+pub fn displayed_size(video: &VideoTrack) -> (u32, u32) {
+    let (width, height) = square_pixels(video);
+    if video.rotation % 180 == 90 { (height, width) } else { (width, height) }
+}

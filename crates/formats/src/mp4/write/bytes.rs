@@ -1,0 +1,95 @@
+//! Nested boxes into one buffer.
+
+/// Four characters that name a box.
+pub(super) type BoxType = [u8; 4];
+
+/// A buffer of big-endian boxes.
+#[derive(Debug, Default)]
+pub(super) struct Boxes {
+    bytes: Vec<u8>,
+}
+
+impl Boxes {
+    /// An empty buffer with room for `capacity` bytes.
+    pub(super) fn with_capacity(capacity: usize) -> Self {
+        Self { bytes: Vec::with_capacity(capacity) }
+    }
+
+    /// What was written.
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Bytes so far.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Writes a box around what `body` writes. The body is far below 4 GiB: nothing here holds sample data.
+    pub(super) fn boxed(&mut self, kind: &BoxType, body: impl FnOnce(&mut Self)) {
+        let start = self.bytes.len();
+        self.u32(0);
+        self.bytes.extend_from_slice(kind);
+        body(self);
+        let size =
+            u32::try_from(self.bytes.len() - start).expect("a box without sample data is far below 4 GiB");
+        self.patch_u32(start, size);
+    }
+
+    /// Writes a box that begins with a version and 24 bits of flags.
+    pub(super) fn full_box(&mut self, kind: &BoxType, version: u8, flags: u32, body: impl FnOnce(&mut Self)) {
+        self.boxed(kind, |boxes| {
+            boxes.u32(u32::from(version) << 24 | (flags & 0x00ff_ffff));
+            body(boxes);
+        });
+    }
+
+    /// Overwrites four bytes at `position`, which were written before.
+    pub(super) fn patch_u32(&mut self, position: usize, value: u32) {
+        self.bytes[position..position + 4].copy_from_slice(&value.to_be_bytes());
+    }
+
+    pub(super) fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub(super) fn zeros(&mut self, count: usize) {
+        self.bytes.resize(self.bytes.len() + count, 0);
+    }
+
+    pub(super) fn u16(&mut self, value: u16) {
+        self.raw(&value.to_be_bytes());
+    }
+
+    pub(super) fn u32(&mut self, value: u32) {
+        self.raw(&value.to_be_bytes());
+    }
+
+    pub(super) fn i32(&mut self, value: i32) {
+        self.raw(&value.to_be_bytes());
+    }
+
+    pub(super) fn u64(&mut self, value: u64) {
+        self.raw(&value.to_be_bytes());
+    }
+
+    pub(super) fn i64(&mut self, value: i64) {
+        self.raw(&value.to_be_bytes());
+    }
+}
+
+/// The boxes that lie one behind the other in `bytes`, as type and content; ends at the first that does not fit.
+///
+/// QuickTime closes a list of atoms with four zero bytes: that ends it, too.
+pub(super) fn children(bytes: &[u8]) -> impl Iterator<Item = (BoxType, &[u8])> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let (size, after) = rest.split_first_chunk::<4>()?;
+        let (kind, _) = after.split_first_chunk::<4>()?;
+        let size = usize::try_from(u32::from_be_bytes(*size)).ok()?;
+        let whole = rest.get(..size)?;
+        let content = whole.get(8..)?;
+        rest = &rest[size..];
+        Some((*kind, content))
+    })
+}

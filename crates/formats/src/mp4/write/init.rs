@@ -1,0 +1,184 @@
+//! Init segments: `ftyp` and a `moov` without samples.
+
+use super::bytes::Boxes;
+use super::entry::sample_entry;
+use super::{TRACK_ID, Timeline, WriteError};
+use crate::index::{Index, Track, TrackMedia, VideoTrack};
+
+/// 1.0 in 16.16 fixed point.
+const ONE: i32 = 0x0001_0000;
+/// The matrix that changes nothing. ISO/IEC 14496-12, 8.2.2.
+const IDENTITY: [i32; 9] = [ONE, 0, 0, 0, ONE, 0, 0, 0, 0x4000_0000];
+/// Track is enabled and part of the presentation. ISO/IEC 14496-12, 8.3.2.
+const TRACK_ENABLED_IN_MOVIE: u32 = 0x3;
+/// The media is in this file. ISO/IEC 14496-12, 8.7.2.
+const SELF_CONTAINED: u32 = 0x1;
+/// `und` as three letters of five bits. ISO/IEC 14496-12, 8.4.2.
+const LANGUAGE_UNKNOWN: u16 = 0x55c4;
+
+/// The init segment of a track: everything a decoder must know before the first segment.
+///
+/// Same index, same bytes. Errors: [`WriteError::SampleEntry`].
+pub fn init_segment(index: &Index, track: &Track) -> Result<Vec<u8>, WriteError> {
+    let timeline = Timeline::of(index, track);
+    let entry = sample_entry(track)?;
+    let mut boxes = Boxes::with_capacity(700 + entry.len());
+    boxes.boxed(b"ftyp", |boxes| {
+        boxes.raw(b"iso6"); // the brand of default-base-is-moof and 64-bit tfdt
+        boxes.u32(0);
+        boxes.raw(b"iso6");
+        boxes.raw(b"mp41");
+    });
+    boxes.boxed(b"moov", |boxes| {
+        movie_header(boxes, timeline.timescale);
+        boxes.boxed(b"trak", |boxes| {
+            track_header(boxes, track);
+            edit_list(boxes, timeline.media_time);
+            boxes.boxed(b"mdia", |boxes| media(boxes, track, timeline.timescale, &entry));
+        });
+        boxes.boxed(b"mvex", |boxes| {
+            boxes.full_box(b"trex", 0, 0, |boxes| {
+                boxes.u32(TRACK_ID);
+                boxes.u32(1); // sample description
+                boxes.zeros(12); // duration, size and flags stand in each fragment
+            });
+        });
+    });
+    Ok(boxes.finish())
+}
+
+fn movie_header(boxes: &mut Boxes, timescale: u32) {
+    boxes.full_box(b"mvhd", 0, 0, |boxes| {
+        boxes.zeros(8); // creation, modification: unknown, and bytes stay the same
+        boxes.u32(timescale);
+        boxes.u32(0); // duration: in the fragments
+        boxes.i32(ONE); // rate
+        boxes.u16(0x0100); // volume
+        boxes.zeros(10);
+        matrix(boxes, &IDENTITY);
+        boxes.zeros(24);
+        boxes.u32(TRACK_ID + 1);
+    });
+}
+
+fn track_header(boxes: &mut Boxes, track: &Track) {
+    boxes.full_box(b"tkhd", 0, TRACK_ENABLED_IN_MOVIE, |boxes| {
+        boxes.zeros(8);
+        boxes.u32(TRACK_ID);
+        boxes.zeros(4);
+        boxes.u32(0); // duration
+        boxes.zeros(8);
+        boxes.zeros(4); // layer, alternate group
+        match &track.media {
+            TrackMedia::Video(video) => {
+                boxes.u16(0);
+                boxes.zeros(2);
+                matrix(boxes, &video.matrix);
+                let (width, height) = square_pixels(video);
+                boxes.u32(fixed_point(width));
+                boxes.u32(fixed_point(height));
+            }
+            TrackMedia::Audio(_) => {
+                boxes.u16(0x0100);
+                boxes.zeros(2);
+                matrix(boxes, &IDENTITY);
+                boxes.zeros(8);
+            }
+        }
+    });
+}
+
+/// Size of the picture with its pixels made square, before rotation.
+///
+/// The pixel aspect stretches the width, as players do it; a zero in it counts as square.
+pub(crate) fn square_pixels(video: &VideoTrack) -> (u32, u32) {
+    let (across, down) = match video.pixel_aspect {
+        (0, _) | (_, 0) => (1, 1),
+        (across, down) => (u64::from(across), u64::from(down)),
+    };
+    let width = (u64::from(video.width) * across + down / 2) / down;
+    (u32::try_from(width).unwrap_or(u32::MAX), video.height)
+}
+
+fn fixed_point(pixels: u32) -> u32 {
+    u32::from(u16::try_from(pixels).unwrap_or(u16::MAX)) << 16
+}
+
+fn matrix(boxes: &mut Boxes, matrix: &[i32; 9]) {
+    for value in matrix {
+        boxes.i32(*value);
+    }
+}
+
+/// One entry that makes `media_time` the start. Its duration 0 means: as long as the fragments go.
+fn edit_list(boxes: &mut Boxes, media_time: i64) {
+    boxes.boxed(b"edts", |boxes| match i32::try_from(media_time) {
+        Ok(media_time) => boxes.full_box(b"elst", 0, 0, |boxes| {
+            boxes.u32(1);
+            boxes.u32(0);
+            boxes.i32(media_time);
+            boxes.i32(ONE); // rate
+        }),
+        Err(_) => boxes.full_box(b"elst", 1, 0, |boxes| {
+            boxes.u32(1);
+            boxes.u64(0);
+            boxes.i64(media_time);
+            boxes.i32(ONE);
+        }),
+    });
+}
+
+fn media(boxes: &mut Boxes, track: &Track, timescale: u32, entry: &[u8]) {
+    boxes.full_box(b"mdhd", 0, 0, |boxes| {
+        boxes.zeros(8);
+        boxes.u32(timescale);
+        boxes.u32(0);
+        boxes.u16(packed_language(&track.language));
+        boxes.u16(0);
+    });
+    let (handler, name): (&[u8; 4], &[u8]) = match track.media {
+        TrackMedia::Video(_) => (b"vide", b"video\0"),
+        TrackMedia::Audio(_) => (b"soun", b"audio\0"),
+    };
+    boxes.full_box(b"hdlr", 0, 0, |boxes| {
+        boxes.zeros(4);
+        boxes.raw(handler);
+        boxes.zeros(12);
+        boxes.raw(name);
+    });
+    boxes.boxed(b"minf", |boxes| {
+        match track.media {
+            TrackMedia::Video(_) => boxes.full_box(b"vmhd", 0, 1, |boxes| boxes.zeros(8)),
+            TrackMedia::Audio(_) => boxes.full_box(b"smhd", 0, 0, |boxes| boxes.zeros(4)),
+        }
+        boxes.boxed(b"dinf", |boxes| {
+            boxes.full_box(b"dref", 0, 0, |boxes| {
+                boxes.u32(1);
+                boxes.full_box(b"url ", 0, SELF_CONTAINED, |_| {});
+            });
+        });
+        boxes.boxed(b"stbl", |boxes| sample_tables(boxes, entry));
+    });
+}
+
+/// The sample entry, and tables without samples.
+fn sample_tables(boxes: &mut Boxes, entry: &[u8]) {
+    boxes.full_box(b"stsd", 0, 0, |boxes| {
+        boxes.u32(1);
+        boxes.raw(entry);
+    });
+    boxes.full_box(b"stts", 0, 0, |boxes| boxes.u32(0));
+    boxes.full_box(b"stsc", 0, 0, |boxes| boxes.u32(0));
+    boxes.full_box(b"stsz", 0, 0, |boxes| boxes.zeros(8));
+    boxes.full_box(b"stco", 0, 0, |boxes| boxes.u32(0));
+}
+
+/// ISO 639-2/T as `mdhd` holds it.
+fn packed_language(language: &str) -> u16 {
+    match language.as_bytes() {
+        letters @ [_, _, _] if letters.iter().all(u8::is_ascii_lowercase) => {
+            letters.iter().fold(0, |packed, letter| packed << 5 | u16::from(letter - 0x60))
+        }
+        _ => LANGUAGE_UNKNOWN,
+    }
+}

@@ -1,0 +1,56 @@
+//! Writes what players read: init segments and the heads of media segments, as fragmented MP4.
+//!
+//! Sample data is never touched: a segment is a head made here and byte ranges of the source behind it. Knows no addresses,
+//! reads no files. Begin with [`init_segment`] and [`segment_head`]; [`read_plan`] turns ranges into few reads.
+//!
+//! One file holds one track, and both tracks follow one timeline: tick 0 of a track's media plus the `media_time` of its
+//! edit list is 0 on the common timeline. See [`Timeline`].
+
+mod bytes;
+mod entry;
+mod head;
+mod init;
+mod reads;
+mod timeline;
+
+pub use head::{SegmentHead, head_len_max, segment_head};
+pub use init::init_segment;
+pub(crate) use init::square_pixels;
+pub use reads::{ByteRange, READ_GAP_MAX, Read, read_plan};
+pub use timeline::Timeline;
+
+use crate::timing::TimingError;
+
+/// The number of the one track in every file we write.
+const TRACK_ID: u32 = 1;
+
+/// Why a track cannot be packaged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// The plan lists no segment with this number.
+    #[error("the plan has no segment {number}")]
+    NoSuchSegment {
+        /// The number asked for, from 0.
+        number: u32,
+    },
+    /// The plan names samples that the table does not have, or none.
+    #[error("segment {number} has no samples")]
+    NoSamples {
+        /// The segment, from 0.
+        number: u32,
+    },
+    /// The sample entry of the source cannot be made into one a player knows.
+    #[error("the sample entry {reason}")]
+    SampleEntry {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The times of the samples do not fit the segment.
+    #[error("segment {number} cannot be timed")]
+    Timing {
+        /// The segment, from 0.
+        number: u32,
+        /// What does not fit.
+        source: TimingError,
+    },
+}

@@ -1,0 +1,124 @@
+//! Cuts of an audio track: on the packet grid, at the first packet that starts at or after each cut of the video.
+
+use std::ops::Range;
+
+use super::{PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_TARGET_S, Segment, presented_at};
+use crate::index::{AudioTrack, Sample, Track};
+
+/// Packets kept in front of the one that sounds at 0, for the decoder to settle in.
+///
+/// AAC overlaps each packet with the one before it; Apple's encoder announces a priming of two packets and a bit.
+const LEAD_PACKETS: u32 = 2;
+
+/// The instants at which audio is cut, in audio ticks.
+///
+/// The cuts of the video, then its end, then every target length; without video the grid of the target lengths.
+pub(super) struct Cuts {
+    /// Those that follow the video, rising; the last is its end.
+    along: Vec<i64>,
+    /// How many of them lie behind.
+    passed: usize,
+    /// The grid that goes on from there.
+    target: i64,
+}
+
+impl Cuts {
+    /// Cuts for `track` beside a video with this timescale and these segments.
+    pub(super) fn beside(video: Option<(u32, &[Segment])>, track: &Track) -> Self {
+        let second = i64::from(track.timescale);
+        let along = match video {
+            Some((timescale, segments)) => {
+                segments.iter().map(|segment| rescaled_up(segment.end, timescale, track.timescale)).collect()
+            }
+            None => vec![SEGMENT_FIRST_TARGET_S * second, 2 * SEGMENT_FIRST_TARGET_S * second],
+        };
+        Self { along, passed: 0, target: SEGMENT_TARGET_S * second }
+    }
+
+    /// How many cuts lie at or before an instant. To be asked with rising instants.
+    fn passed(&mut self, at: i64) -> u64 {
+        while self.along.get(self.passed).is_some_and(|cut| *cut <= at) {
+            self.passed += 1;
+        }
+        let beyond = match self.along.last() {
+            Some(last) if self.passed == self.along.len() => at.saturating_sub(*last) / self.target,
+            _ => 0,
+        };
+        self.passed as u64 + beyond.unsigned_abs()
+    }
+}
+
+/// The first tick of `to` at or after an instant in ticks of `from`.
+fn rescaled_up(ticks: i64, from: u32, to: u32) -> i64 {
+    let (scaled, from) = (i128::from(ticks) * i128::from(to), i128::from(from));
+    let up = scaled.div_euclid(from) + i128::from(scaled.rem_euclid(from) != 0);
+    i64::try_from(up).unwrap_or(i64::MAX)
+}
+
+/// Cuts an audio track. `track.timescale` is not 0.
+pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Result<Vec<Segment>, PlanError> {
+    let mut segments: Vec<Segment> = Vec::new();
+    let mut passed = 0;
+    let mut samples_end = 0;
+    for (number, packet) in packets(track, audio, first_packet(track)..track.samples.len()) {
+        let at = presented_at(track, &packet);
+        if track.end <= at {
+            break;
+        }
+        samples_end = number + 1;
+        let passed_before = std::mem::replace(&mut passed, cuts.passed(at));
+        if !segments.is_empty() && passed <= passed_before {
+            continue;
+        }
+        if let Some(before) = segments.last_mut() {
+            before.samples.end = number;
+            before.end = at;
+        }
+        let start = if segments.is_empty() { 0 } else { at };
+        segments.push(Segment { samples: number..number, start, end: start });
+    }
+    let Some(last) = segments.last_mut() else { return Err(PlanError::Empty { track: "audio" }) };
+    if track.end <= 0 {
+        return Err(PlanError::Empty { track: "audio" });
+    }
+    last.samples.end = samples_end;
+    last.end = track.end;
+    merge_tail(&mut segments, track.timescale);
+    Ok(segments)
+}
+
+/// Joins a short last segment to the one before it.
+fn merge_tail(segments: &mut Vec<Segment>, timescale: u32) {
+    if let [.., before, last] = segments.as_mut_slice()
+        && last.end.saturating_sub(last.start) < SEGMENT_MIN_S * i64::from(timescale)
+    {
+        before.samples.end = last.samples.end;
+        before.end = last.end;
+        segments.pop();
+    }
+}
+
+/// The packet that sounds at 0, less the lead.
+fn first_packet(track: &Track) -> u32 {
+    let begun =
+        track.samples.range(0..track.samples.len()).take_while(|packet| presented_at(track, packet) <= 0);
+    let begun = u32::try_from(begun.count()).expect("a table holds at most 2^32 samples");
+    begun.saturating_sub(1 + LEAD_PACKETS)
+}
+
+/// The packets of a range that are sent, with their numbers.
+///
+/// A packet that says it lasts less than half of what it decodes to lies under the next one and is left out; such packets
+/// appear where files were joined. The very last may be short: nothing follows it.
+pub(crate) fn packets<'a>(
+    track: &'a Track,
+    audio: &AudioTrack,
+    range: Range<u32>,
+) -> impl Iterator<Item = (u32, Sample)> + 'a {
+    let half = (u64::from(audio.packet_samples) * u64::from(track.timescale)).div_ceil(2);
+    let rate = u64::from(audio.sample_rate);
+    let last = track.samples.len().saturating_sub(1);
+    (range.start..)
+        .zip(track.samples.range(range))
+        .filter(move |(number, packet)| *number == last || half <= u64::from(packet.duration) * rate)
+}

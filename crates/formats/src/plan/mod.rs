@@ -1,0 +1,149 @@
+//! Where segments begin and end.
+//!
+//! The plan is made once, from the sample tables alone, and stored with the index: playlists, segments and addresses all
+//! follow it, so they outlive a change of this code. It knows no bytes and no playlist.
+//!
+//! Begin with [`plan`]. Video is cut at sync samples ([`video`]), audio on its packet grid at the video's cuts ([`audio`]).
+
+mod audio;
+#[cfg(test)]
+mod tests;
+mod video;
+
+use std::ops::Range;
+
+pub(crate) use audio::packets;
+
+use crate::index::{Sample, Track, TrackMedia};
+
+/// The cuts of one source. Every rendition of the source shares them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SegmentPlan {
+    /// Segments of the video track; empty without one.
+    pub video: Vec<Segment>,
+    /// Segments of the audio track; empty without one.
+    pub audio: Vec<Segment>,
+}
+
+/// One segment of one track.
+///
+/// The segments of a track follow one another without gap or overlap, in samples and in time. The first one starts at 0
+/// whatever its samples say, so that the playlists of one source line up: what lies before 0 is decoded and hidden, and a
+/// track that begins late gives the wait to its first segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// Its samples, in decode order.
+    pub samples: Range<u32>,
+    /// First presented instant on the common timeline, in the track's ticks.
+    pub start: i64,
+    /// End on the common timeline: the start of the next segment, or the end of the track.
+    pub end: i64,
+}
+
+impl Segment {
+    /// Length in the track's ticks; never negative.
+    pub fn duration(&self) -> u64 {
+        u64::try_from(self.end.saturating_sub(self.start)).unwrap_or(0)
+    }
+}
+
+/// Why a source cannot be cut, so that it has no copy rendition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The track presents nothing: no samples, or none between 0 and its end.
+    #[error("{track} track presents no sample")]
+    Empty {
+        /// `video` or `audio`.
+        track: &'static str,
+    },
+    /// No sample of the video track lets a decoder begin.
+    #[error("video track has no sync sample to begin at")]
+    NoSyncSample,
+    /// Two keyframes lie too far apart to be one segment.
+    #[error("keyframes are {seconds} s apart at {at_seconds} s, at most 20 s can be one segment")]
+    GopTooLong {
+        /// Where the long segment would begin, in whole seconds.
+        at_seconds: i64,
+        /// Its length, rounded up to whole seconds.
+        seconds: i64,
+    },
+    /// One segment would hold more samples than [`SEGMENT_SAMPLES_MAX`].
+    #[error("{track} segment {number} has {samples} samples")]
+    TooManySamples {
+        /// `video` or `audio`.
+        track: &'static str,
+        /// Which segment.
+        number: usize,
+        /// How many samples it would hold.
+        samples: u32,
+    },
+    /// A timescale of zero gives no time at all.
+    #[error("{track} track has timescale 0")]
+    NoTimescale {
+        /// `video` or `audio`.
+        track: &'static str,
+    },
+}
+
+/// What a segment should last. Pipeline: 4 s halves the cold wait against 6 s.
+pub const SEGMENT_TARGET_S: i64 = 4;
+/// What each of the first two should last, for a fast start.
+pub const SEGMENT_FIRST_TARGET_S: i64 = 2;
+/// Below this a segment is not worth a request: a shorter tail joins the segment before it.
+pub const SEGMENT_MIN_S: i64 = 1;
+/// No segment is longer where a keyframe allows to cut it.
+pub const SEGMENT_MAX_S: i64 = 8;
+/// A longer GOP has no copy rendition.
+pub const GOP_MAX_S: i64 = 20;
+/// 20 s of 600 pictures a second are 12,000; more is damage or an attack on our memory.
+pub const SEGMENT_SAMPLES_MAX: u32 = 1 << 16;
+
+/// Cuts the chosen tracks into segments.
+///
+/// At most one video and one audio track are looked at: the first of each. The ranges of a track cover all samples that
+/// are needed to present `0..track.end`, in decode order. Each video segment begins at a closed sync sample: nothing before
+/// it is shown after it, nothing after it is shown before it.
+///
+/// Same tracks, same plan.
+pub fn plan(tracks: &[Track]) -> Result<SegmentPlan, PlanError> {
+    let mut plan = SegmentPlan::default();
+    let video = tracks.iter().find(|track| matches!(track.media, TrackMedia::Video(_)));
+    if let Some(track) = video {
+        plan.video = checked("video", track, video::segments)?;
+    }
+    for track in tracks {
+        if let TrackMedia::Audio(sound) = &track.media {
+            let cuts =
+                audio::Cuts::beside(video.map(|track| (track.timescale, plan.video.as_slice())), track);
+            plan.audio = checked("audio", track, |track| audio::segments(track, sound, cuts))?;
+            break;
+        }
+    }
+    Ok(plan)
+}
+
+/// Refuses a track without a clock before it is cut, and segments too heavy to be built after.
+fn checked(
+    name: &'static str,
+    track: &Track,
+    segments: impl FnOnce(&Track) -> Result<Vec<Segment>, PlanError>,
+) -> Result<Vec<Segment>, PlanError> {
+    if track.timescale == 0 {
+        return Err(PlanError::NoTimescale { track: name });
+    }
+    let segments = segments(track)?;
+    for (number, segment) in segments.iter().enumerate() {
+        let samples = segment.samples.end - segment.samples.start;
+        if SEGMENT_SAMPLES_MAX < samples {
+            return Err(PlanError::TooManySamples { track: name, number, samples });
+        }
+    }
+    Ok(segments)
+}
+
+/// When a sample is presented on the common timeline, in the track's ticks.
+///
+/// Saturates: a time that far off is damage, and it ends as a cut that is never reached.
+pub(crate) fn presented_at(track: &Track, sample: &Sample) -> i64 {
+    sample.pts.saturating_add(track.shift)
+}

@@ -1,0 +1,229 @@
+//! The one rule for timestamps: whatever produced the pictures of a segment, the segment lasts exactly as planned.
+//!
+//! Decode times are the presentation times in rising order, so decode time begins at the segment's start and the durations
+//! sum to its length: no gap and no overlap can exist between segments. A constant is added to every composition offset so
+//! that none is negative; the edit list of the init segment takes it off again.
+//!
+//! Knows no boxes and no tracks: numbers in, numbers out.
+
+/// When a segment is presented, in ticks: from `start` to just before `end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// First instant.
+    pub start: i64,
+    /// The instant after the last one.
+    pub end: i64,
+}
+
+/// The times of one picture in the segment we write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Decode time in ticks.
+    pub dts: i64,
+    /// Ticks until the next picture is decoded, or until the segment ends; at least 1.
+    pub duration: u32,
+    /// Presentation time less `dts`, plus the composition shift; never negative.
+    pub composition_offset: i32,
+}
+
+/// Why pictures cannot be stamped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TimingError {
+    /// There are more pictures than ticks (or no picture at all).
+    #[error("{samples} samples do not fit in {ticks} ticks")]
+    SpanTooShort {
+        /// How many pictures.
+        samples: usize,
+        /// How many ticks.
+        ticks: i64,
+    },
+    /// The constant is smaller than the reordering of the pictures.
+    #[error("composition shift {given} is below the {needed} ticks the samples need")]
+    ShiftTooSmall {
+        /// The constant that came in.
+        given: i64,
+        /// The least one that would do.
+        needed: i64,
+    },
+    /// A duration has more than 32 bits, or an offset more than 31.
+    #[error("{ticks} ticks between samples are too many")]
+    TooLong {
+        /// The number that does not fit.
+        ticks: i64,
+    },
+}
+
+/// Gives the pictures of one segment their times.
+///
+/// `presentation` holds their presentation times in decode order, `composition_shift` is the constant D of the source, the
+/// same for all its segments. All in the same ticks.
+///
+/// The order of presentation is kept; equal times keep their decode order. Pictures inside the span keep their times, but
+/// the first one presented begins with the span. Pictures outside it are needed to decode the others: they get one tick
+/// each at the near edge, where nobody sees them, since players drop what a decoder may not (a picture before 0 or after
+/// the end would take its whole GOP along).
+pub fn restamp(presentation: &[i64], span: Span, composition_shift: i64) -> Result<Vec<Stamp>, TimingError> {
+    let count = i64::try_from(presentation.len()).unwrap_or(i64::MAX);
+    let ticks = span.end.saturating_sub(span.start);
+    if count == 0 || ticks < count {
+        return Err(TimingError::SpanTooShort { samples: presentation.len(), ticks });
+    }
+
+    let mut order: Vec<usize> = (0..presentation.len()).collect();
+    order.sort_by_key(|index| presentation[*index]);
+    let times = squeezed(order.iter().map(|index| presentation[*index]), count, span);
+
+    let mut stamps: Vec<Stamp> = Vec::with_capacity(times.len());
+    let ends = times.iter().skip(1).copied().chain([span.end]);
+    for (dts, next) in times.iter().copied().zip(ends) {
+        stamps.push(Stamp { dts, duration: narrow(next.saturating_sub(dts))?, composition_offset: 0 });
+    }
+    let mut needed = 0;
+    for (rank, index) in order.iter().enumerate() {
+        let stamp = &mut stamps[*index];
+        let delay = times[rank].saturating_sub(stamp.dts);
+        needed = needed.max(delay.saturating_neg());
+        stamp.composition_offset = narrow(delay.saturating_add(composition_shift).max(0))?;
+    }
+    if composition_shift < needed {
+        return Err(TimingError::ShiftTooSmall { given: composition_shift, needed });
+    }
+    Ok(stamps)
+}
+
+/// Presentation times in rising order made strictly rising, the first at the span's start, all inside the span.
+///
+/// The span has at least `count` ticks.
+fn squeezed(times: impl Iterator<Item = i64>, count: i64, span: Span) -> Vec<i64> {
+    let mut free = span.start;
+    let mut latest = span.end - count;
+    times
+        .enumerate()
+        .map(|(rank, time)| {
+            let time = if rank == 0 { span.start } else { time.clamp(free, latest) };
+            free = time + 1;
+            latest += 1;
+            time
+        })
+        .collect()
+}
+
+fn narrow<T: TryFrom<i64>>(ticks: i64) -> Result<T, TimingError> {
+    T::try_from(ticks).map_err(|_| TimingError::TooLong { ticks })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(
+        presentation: &[i64],
+        (start, end): (i64, i64),
+        shift: i64,
+        expected: Result<&[(i64, u32, i32)], TimingError>,
+    ) {
+        let stamps = restamp(presentation, Span { start, end }, shift);
+        let triples = stamps.map(|stamps| {
+            stamps
+                .iter()
+                .map(|stamp| (stamp.dts, stamp.duration, stamp.composition_offset))
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(triples, expected.map(<[_]>::to_vec), "{presentation:?}");
+    }
+
+    #[test]
+    fn decode_times_are_the_presentation_times_in_rising_order() {
+        // I P B B in decode order, 10 ticks a picture.
+        check(&[0, 30, 10, 20], (0, 40), 20, Ok(&[(0, 10, 20), (10, 10, 40), (20, 10, 10), (30, 10, 10)]));
+    }
+
+    #[test]
+    fn the_last_duration_reaches_the_end_of_the_segment() {
+        check(&[100, 110], (100, 165), 0, Ok(&[(100, 10, 0), (110, 55, 0)]));
+    }
+
+    #[test]
+    fn pictures_an_edit_skips_take_one_tick_each() {
+        check(&[-20, -10, 0, 10], (0, 20), 0, Ok(&[(0, 1, 0), (1, 1, 0), (2, 8, 0), (10, 10, 0)]));
+    }
+
+    #[test]
+    fn a_picture_behind_the_end_is_kept_for_those_that_refer_to_it() {
+        check(&[0, 30, 10], (0, 20), 20, Ok(&[(0, 10, 20), (10, 9, 29), (19, 1, 11)]));
+    }
+
+    #[test]
+    fn a_late_first_picture_is_shown_from_the_start() {
+        check(&[15, 25], (0, 35), 0, Ok(&[(0, 25, 0), (25, 10, 0)]));
+    }
+
+    #[test]
+    fn equal_times_are_drawn_apart_in_decode_order() {
+        check(&[0, 10, 10, 10], (0, 20), 0, Ok(&[(0, 10, 0), (10, 1, 0), (11, 1, 0), (12, 8, 0)]));
+    }
+
+    #[test]
+    fn a_shift_below_the_reordering_is_refused() {
+        check(&[0, 30, 10, 20], (0, 40), 9, Err(TimingError::ShiftTooSmall { given: 9, needed: 10 }));
+    }
+
+    #[test]
+    fn more_pictures_than_ticks_are_refused() {
+        check(&[0, 1, 2], (0, 2), 0, Err(TimingError::SpanTooShort { samples: 3, ticks: 2 }));
+        check(&[], (0, 2), 0, Err(TimingError::SpanTooShort { samples: 0, ticks: 2 }));
+        check(&[0], (5, -5), 0, Err(TimingError::SpanTooShort { samples: 1, ticks: -10 }));
+    }
+
+    #[test]
+    fn a_pause_of_more_than_32_bits_is_refused() {
+        let end = i64::from(u32::MAX) + 1;
+        check(&[0], (0, end), 0, Err(TimingError::TooLong { ticks: end }));
+    }
+
+    proptest! {
+        #[test]
+        fn durations_fill_the_span_and_order_is_kept(
+            presentation in prop::collection::vec(-500..3000_i64, 1..80),
+            start in 0..100_i64,
+            length in 80..4000_i64,
+        ) {
+            let span = Span { start, end: start + length };
+            let shift = 4000;
+            let stamps = restamp(&presentation, span, shift).unwrap();
+
+            prop_assert_eq!(stamps[0].dts, span.start);
+            let mut decode = span.start;
+            for stamp in &stamps {
+                prop_assert_eq!(stamp.dts, decode);
+                prop_assert!(1 <= stamp.duration);
+                decode += i64::from(stamp.duration);
+            }
+            prop_assert_eq!(decode, span.end);
+
+            let shown = |index: usize| stamps[index].dts + i64::from(stamps[index].composition_offset) - shift;
+            for (index, time) in presentation.iter().enumerate() {
+                prop_assert!(span.start <= shown(index) && shown(index) < span.end);
+                for (other, other_time) in presentation.iter().enumerate() {
+                    if (time, index) < (other_time, other) {
+                        prop_assert!(shown(index) < shown(other));
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn any_numbers_end_in_an_answer(
+            presentation in prop::collection::vec(any::<i64>(), 0..20),
+            start: i64,
+            end: i64,
+            shift: i64,
+        ) {
+            if let Ok(stamps) = restamp(&presentation, Span { start, end }, shift) {
+                prop_assert_eq!(stamps.len(), presentation.len());
+            }
+        }
+    }
+}
