@@ -1,1 +1,46 @@
-fn main() {}
+//! Tasks of the workspace that Cargo has no command for: `cargo xtask tidy`.
+//!
+//! `tidy` is the list of rules that no lint can state; begin there.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+mod tidy;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => tidy(),
+        _ => {
+            report("usage: cargo xtask tidy");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn tidy() -> ExitCode {
+    match tidy::check_workspace(workspace_root()) {
+        Ok(findings) if findings.is_empty() => ExitCode::SUCCESS,
+        Ok(findings) => {
+            for finding in &findings {
+                report(&finding.to_string());
+            }
+            report(&format!("tidy: {} to put right", findings.len()));
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            report(&format!("tidy: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The folder of the workspace this binary was built from.
+fn workspace_root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in a folder of the workspace")
+}
+
+#[expect(clippy::print_stderr, reason = "a command line tool speaks on the terminal")]
+fn report(line: &str) {
+    eprintln!("{line}");
+}

@@ -1,0 +1,187 @@
+//! Which crate may depend on which, read from `cargo metadata`.
+//!
+//! ```text
+//! server → { http, jobs, live } → packager → { store, blob, fetch, engine } → domain     formats → nothing
+//! ```
+//!
+//! An arrow may skip layers. The three flows (`http`, `jobs`, `live`) never depend on each other: they meet in rows,
+//! objects and the live window. `testkit` is for tests, `bench` and `xtask` for people: nothing is built on them.
+
+use cargo_metadata::{DependencyKind, Package};
+
+use super::Finding;
+
+/// What one crate may depend on, outside its tests too. A crate that is not listed here is a finding.
+const ARROWS: [(&str, &[&str]); 13] = [
+    ("domain", &[]),
+    ("formats", &[]),
+    ("store", &["domain"]),
+    ("blob", &["domain"]),
+    ("fetch", &["domain"]),
+    ("engine", &["domain"]),
+    ("packager", &["domain", "formats", "store", "blob", "fetch", "engine"]),
+    ("http", &["domain", "formats", "store", "blob", "fetch", "engine", "packager"]),
+    ("jobs", &["domain", "formats", "store", "blob", "fetch", "engine", "packager"]),
+    ("live", &["domain", "formats", "store", "blob", "fetch", "engine", "packager"]),
+    (
+        "server",
+        &["domain", "formats", "store", "blob", "fetch", "engine", "packager", "http", "jobs", "live"],
+    ),
+    ("testkit", &["domain", "store", "blob"]),
+    ("xtask", &[]),
+];
+
+/// A library of the outside that exactly one crate may name, so that its rules (guard, transactions, keys) hold.
+const FENCES: [(&str, &str); 3] = [("sqlx", "store"), ("reqwest", "fetch"), ("object_store", "blob")];
+
+/// Our crates that are no part of the product: depended on by tests only, and outside the fences.
+const TOOLS: [&str; 2] = ["testkit", "xtask"];
+
+/// A crate of the workspace and what its manifest names.
+#[derive(Debug)]
+pub(super) struct Member {
+    name: String,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Debug)]
+struct Dependency {
+    name: String,
+    /// Needed to build the crate itself, not only its tests.
+    is_built_in: bool,
+    /// One of ours.
+    is_member: bool,
+}
+
+impl From<&Package> for Member {
+    fn from(package: &Package) -> Self {
+        let dependencies = package.dependencies.iter().map(|dependency| Dependency {
+            name: short(&dependency.name),
+            is_built_in: dependency.kind != DependencyKind::Development,
+            is_member: dependency.path.is_some(),
+        });
+        Self { name: short(&package.name), dependencies: dependencies.collect() }
+    }
+}
+
+/// The name without the prefix that all our packages share.
+fn short(name: &str) -> String {
+    name.strip_prefix("kinora-").unwrap_or(name).to_owned()
+}
+
+/// Every arrow that is not allowed, and every library that crossed its fence.
+pub(super) fn check(members: &[Member]) -> Vec<Finding> {
+    members.iter().flat_map(check_member).collect()
+}
+
+fn check_member(member: &Member) -> Vec<Finding> {
+    let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == member.name) else {
+        let problem =
+            "no rule says what this crate may depend on: add it to ARROWS in xtask/src/tidy/arrows.rs";
+        return vec![Finding::new(&member.name, problem)];
+    };
+    let problem_with = |dependency: &Dependency| {
+        let target = dependency.name.as_str();
+        if dependency.is_member {
+            let is_testkit_in_tests = target == "testkit" && !dependency.is_built_in;
+            let forbidden = !allowed.contains(&target) && !is_testkit_in_tests;
+            return forbidden.then(|| format!("must not depend on {target}"));
+        }
+        let (_, keeper) = FENCES.iter().find(|(library, _)| *library == target)?;
+        let crossed =
+            dependency.is_built_in && member.name != *keeper && !TOOLS.contains(&member.name.as_str());
+        crossed.then(|| format!("only {keeper} may depend on {target}"))
+    };
+    member
+        .dependencies
+        .iter()
+        .filter_map(problem_with)
+        .map(|problem| Finding::new(&member.name, problem))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ours(name: &str) -> Dependency {
+        Dependency { name: name.to_owned(), is_built_in: true, is_member: true }
+    }
+
+    fn outside(name: &str) -> Dependency {
+        Dependency { name: name.to_owned(), is_built_in: true, is_member: false }
+    }
+
+    fn in_tests(dependency: Dependency) -> Dependency {
+        Dependency { is_built_in: false, ..dependency }
+    }
+
+    #[track_caller]
+    fn check_one(name: &str, dependency: Dependency, expected: Option<&str>) {
+        let found = check(&[Member { name: name.to_owned(), dependencies: vec![dependency] }]);
+        let expected: Vec<Finding> = expected.iter().map(|problem| Finding::new(name, *problem)).collect();
+        assert_eq!(found, expected, "an arrow of {name}");
+    }
+
+    #[test]
+    fn arrows_point_down_and_may_skip_layers() {
+        for (from, to) in [
+            ("server", "http"),
+            ("server", "domain"),
+            ("http", "packager"),
+            ("http", "store"),
+            ("jobs", "formats"),
+            ("live", "engine"),
+            ("packager", "fetch"),
+            ("store", "domain"),
+            ("testkit", "blob"),
+        ] {
+            check_one(from, ours(to), None);
+        }
+    }
+
+    #[test]
+    fn every_other_arrow_is_found() {
+        for (from, to) in [
+            ("domain", "formats"),
+            ("formats", "domain"),
+            ("store", "formats"),
+            ("store", "blob"),
+            ("engine", "fetch"),
+            ("packager", "jobs"),
+            ("http", "jobs"),
+            ("jobs", "http"),
+            ("live", "jobs"),
+            ("http", "server"),
+            ("testkit", "server"),
+            ("xtask", "domain"),
+        ] {
+            check_one(from, ours(to), Some(&format!("must not depend on {to}")));
+        }
+    }
+
+    #[test]
+    fn tests_may_use_the_testkit_and_nothing_else_that_is_forbidden() {
+        check_one("store", in_tests(ours("testkit")), None);
+        check_one("store", ours("testkit"), Some("must not depend on testkit"));
+        check_one("store", in_tests(ours("http")), Some("must not depend on http"));
+    }
+
+    #[test]
+    fn a_fenced_library_stays_with_its_keeper() {
+        for (library, keeper) in FENCES {
+            check_one(keeper, outside(library), None);
+            check_one("jobs", outside(library), Some(&format!("only {keeper} may depend on {library}")));
+            check_one("server", in_tests(outside(library)), None);
+            check_one("testkit", outside(library), None);
+        }
+        check_one("jobs", outside("tokio"), None);
+    }
+
+    #[test]
+    fn a_crate_without_a_rule_is_found() {
+        let found = check(&[Member { name: "extra".to_owned(), dependencies: Vec::new() }]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].place, "extra");
+    }
+}
