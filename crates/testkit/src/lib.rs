@@ -1,1 +1,25 @@
-//! TBD
+//! What the tests of all crates share: a movable clock, seeded randomness, a source server with a script, a webhook receiver,
+//! tiny media, a crash at the n-th write. For development only; the binary never links it.
+//!
+//! Everything here runs on loopback, waits for conditions instead of sleeping, and panics with a sentence when a test's
+//! expectation of the kit itself is wrong.
+//!
+//! Begin with [`SourceServer`], [`WebhookReceiver`] and [`fixture`].
+
+mod clock;
+mod crash;
+pub mod fixture;
+mod http;
+mod random;
+mod signature;
+mod source;
+mod watched;
+mod webhook;
+
+pub use clock::MovableClock;
+pub use crash::CrashPlan;
+pub use http::Request;
+pub use random::SeededRandom;
+pub use signature::{verify_service_signature, verify_standard_webhooks};
+pub use source::{Source, SourceServer};
+pub use webhook::{Answer, Posted, WebhookReceiver};
