@@ -1,0 +1,58 @@
+# The commands of this project. `make` alone lists them; the work is done by cargo, npm and the scripts in scripts/.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+# Of `make run`; the shell's environment or the command line may set them.
+LISTEN ?= 127.0.0.1:8080
+DATA_DIR ?= ./data
+PUBLIC_URL ?= http://$(LISTEN)
+
+.PHONY: help run test build dist web check bench clean
+
+help: ## List these commands
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
+
+run: ## Install what is missing, build, serve on 127.0.0.1:8080 and show a clip in it
+	@scripts/install.sh run
+	@$(MAKE) --no-print-directory build
+	@LISTEN='$(LISTEN)' DATA_DIR='$(DATA_DIR)' PUBLIC_URL='$(PUBLIC_URL)' scripts/run.sh '$(TARGET)/release/kinora'
+
+test: ## Install what the tests need and run all of them
+	@scripts/install.sh test
+	@$(MAKE) --no-print-directory web
+	@scripts/test.sh
+
+build: web ## Build the web part and the binary, target/release/kinora
+	cargo build --release --locked --package kinora-server
+
+dist: web ## Build the binary that is handed out, target/dist/kinora: smaller, and slower to build
+	cargo build --profile dist --locked --package kinora-server
+
+web: web/dist/embed.html ## Build the player page into web/dist
+
+check: ## Formatting, lints and tidy: seconds once built
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- --deny warnings
+	cargo xtask tidy
+
+bench: ## Measure against the yardsticks and print the ratios
+	@scripts/install.sh bench
+	@$(MAKE) --no-print-directory build
+	@KINORA='$(TARGET)/release/kinora' bench/run.sh
+
+clean: ## Delete what was built; data and its media stay
+	cargo clean
+	rm -rf web/dist web/node_modules
+
+# npm writes this file at the end of an install.
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	@scripts/install.sh web
+	npm --prefix web ci
+	@touch $@
+
+web/dist/embed.html: web/node_modules/.package-lock.json web/build.mjs web/tsconfig.json $(shell find web/src -type f)
+	npm --prefix web run --silent build

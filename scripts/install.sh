@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Installs, by apt, the system packages that a task needs and this machine lacks. Says what it does; does nothing,
+# and needs no rights, when all is there.
+#
+#   scripts/install.sh web|run|test|bench
+set -euo pipefail
+
+NODE_MAJOR_MIN=18 # Debian 12's; the web part is built with nothing newer
+
+packages=() # to be installed
+
+# need COMMAND PACKAGE...: these packages, unless the command is there.
+need() {
+  command -v "$1" >/dev/null || packages+=("${@:2}")
+}
+
+need_web() {
+  need node nodejs
+  need npm npm
+}
+
+need_run() {
+  command -v cargo >/dev/null || fail "Rust is missing: install it from https://rustup.rs and run this again"
+  need cc gcc libc6-dev
+  need curl curl ca-certificates
+  need ffmpeg ffmpeg
+  need ffprobe ffmpeg
+  need_web
+}
+
+need_test() {
+  need_run
+  need python3 python3 python3-venv
+  if command -v python3 >/dev/null && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+    packages+=(python3-venv)
+  fi
+  if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null &&
+    ! command -v google-chrome >/dev/null && [ -z "${KINORA_CHROMIUM:-}" ]; then
+    packages+=(chromium)
+  fi
+}
+
+need_bench() {
+  need_run
+  PATH="$PATH:/usr/sbin" need nginx nginx # Debian keeps it where only root looks
+  need wrk wrk
+  need python3 python3
+}
+
+install_packages() {
+  [ ${#packages[@]} -gt 0 ] || return 0
+  local list
+  list=$(printf '%s\n' "${packages[@]}" | sort -u | tr '\n' ' ')
+  command -v apt-get >/dev/null || fail "this machine has no apt: install what these packages of Debian hold: $list"
+
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || fail "neither root nor sudo: ask an administrator for: apt-get install $list"
+    as_root=(sudo)
+  fi
+  echo "Installing by apt${as_root[0]:+ (sudo may ask for your password)}: $list"
+  "${as_root[@]}" apt-get update -qq
+  # shellcheck disable=SC2086 # the list is meant to be split
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $list
+}
+
+check_node() {
+  local version
+  version=$(node --version) # v18.20.4
+  local major=${version#v}
+  major=${major%%.*}
+  [ "$major" -ge "$NODE_MAJOR_MIN" ] ||
+    fail "Node.js $version is too old, $NODE_MAJOR_MIN is needed: Debian 12 and Ubuntu 24.04 have it"
+}
+
+fail() {
+  echo "install: $*" >&2
+  exit 1
+}
+
+case "${1:-}" in
+  web | run | test | bench) "need_$1" ;;
+  *) fail "usage: scripts/install.sh web|run|test|bench" ;;
+esac
+install_packages
+check_node

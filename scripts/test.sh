@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Runs every suite, tells how long each took, and fails if one did. `make test` calls it after installing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=${CARGO_TARGET_DIR:-target}
+summary=()
+failed=0
+
+# suite NAME COMMAND...
+suite() {
+  local name=$1 status=passed begin=$SECONDS
+  shift
+  printf '\n== %s\n' "$name"
+  "$@" || { status=FAILED && failed=1; }
+  summary+=("$(printf '%-8s %4d s  %s' "$status" $((SECONDS - begin)) "$name")")
+}
+
+# Python with the libraries that judge our signatures, for the tests that send webhooks.
+prepare_python() {
+  local requirements=scripts/python-requirements.txt
+  if ! cmp --silent "$requirements" "$target/test-python/installed.txt"; then
+    rm -rf "$target/test-python"
+    python3 -m venv "$target/test-python"
+    "$target/test-python/bin/pip" install --quiet --disable-pip-version-check --requirement "$requirements"
+    cp "$requirements" "$target/test-python/installed.txt"
+  fi
+}
+
+has_lints() {
+  cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
+}
+
+# With cargo-nextest each test is a process with a time limit (.config/nextest.toml). Building it takes minutes, so a
+# machine without it uses cargo's own runner.
+rust_tests() {
+  if cargo nextest --version >/dev/null 2>&1; then
+    cargo nextest run --workspace --locked
+  else
+    cargo test --workspace --locked
+  fi
+}
+
+mkdir -p "$target"
+prepare_python
+KINORA_TEST_PYTHON=$(realpath --no-symlinks "$target/test-python/bin/python")
+export KINORA_TEST_PYTHON
+
+if has_lints || rustup component add rustfmt clippy; then
+  suite "formatting, lints, tidy" make --no-print-directory check
+else
+  summary+=("NOT RUN          formatting, lints, tidy: this Rust has neither rustfmt nor clippy")
+fi
+suite "Rust" rust_tests
+suite "player page in Chromium" node --test web/e2e/
+suite "judge of signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
+
+printf '\n'
+printf '%s\n' "${summary[@]}"
+exit "$failed"
