@@ -1,0 +1,272 @@
+//! Media segments: what follows what, what lies where, what is shown when.
+
+use std::fmt::Write as _;
+
+use kinora_formats::index::{Sample, Track, TrackMedia};
+use kinora_formats::mp4::write::{
+    ByteRange, SegmentHead, Timeline, WriteError, head_len_max, init_segment, segment_head,
+};
+use kinora_formats::plan::Segment;
+
+use crate::assert_golden;
+use crate::boxes::{Fragment, find, fragment, media_time, timescale, tree};
+use crate::source::{
+    AUDIO_TIMESCALE, DELAY, PACKET, PICTURE, Source, VIDEO_TIMESCALE, audio_only, audio_track, clip,
+    laid_out, packets, pictures, table, video_only, video_track,
+};
+
+fn planned<'a>(source: &'a Source, track: &Track) -> &'a [Segment] {
+    match track.media {
+        TrackMedia::Video(_) => &source.index.plan.video,
+        TrackMedia::Audio(_) => &source.index.plan.audio,
+    }
+}
+
+/// All fragments of a track, each checked against its head, its bytes and the one before it.
+fn fragments(source: &Source, track: &Track) -> Vec<Fragment> {
+    let mut fragments: Vec<Fragment> = Vec::new();
+    for (number, segment) in (0..).zip(planned(source, track)) {
+        let head = segment_head(&source.index, track, number).unwrap();
+        let bytes = source.segment(&head);
+        let fragment = fragment(&bytes);
+        assert_eq!(bytes.len() as u64, head.total_len);
+        assert!(head.bytes.len() as u64 <= head_len_max(segment.samples.len() as u32));
+        assert_eq!(fragment.data_offset as usize, head.bytes.len());
+        assert_eq!(fragment.size(), find(&bytes, "mdat").body.len() as u64);
+        assert_eq!((fragment.sequence, fragment.track), (number + 1, 1));
+        if let Some(before) = fragments.last() {
+            assert_eq!(fragment.decode_time, before.decode_time + before.duration(), "segment {number}");
+        }
+        fragments.push(fragment);
+    }
+    fragments
+}
+
+/// One line a segment and one a sample, for the golden texts.
+fn table_of(fragments: &[Fragment]) -> String {
+    let mut text = String::new();
+    for fragment in fragments {
+        let _ = writeln!(text, "segment {} at {}", fragment.sequence, fragment.decode_time);
+        for sample in &fragment.samples {
+            let _ = writeln!(
+                text,
+                "  {:5} ticks, {:4} bytes, flags {:08x}, offset {:+}",
+                sample.duration, sample.size, sample.flags, sample.composition_offset
+            );
+        }
+    }
+    text
+}
+
+#[test]
+fn segments_of_a_clip_follow_one_another_without_gap() {
+    let clip = clip();
+    let video = fragments(&clip, clip.video());
+    let audio = fragments(&clip, clip.audio());
+    assert_eq!(video.iter().map(|fragment| fragment.samples.len()).sum::<usize>(), 331);
+    assert_eq!(audio.iter().map(|fragment| fragment.samples.len()).sum::<usize>(), 513);
+    assert_golden("fragments_video", &table_of(&video));
+    assert_golden("fragments_audio", &table_of(&audio));
+}
+
+#[test]
+fn the_head_of_a_segment_is_this_tree() {
+    let clip = clip();
+    let head = |track, number| segment_head(&clip.index, track, number).unwrap();
+    let last = clip.index.plan.video.len() as u32 - 1;
+    assert_golden("head_video_one_gop", &tree(&head(clip.video(), 0).bytes));
+    assert_golden("head_video_two_gops", &tree(&head(clip.video(), last - 1).bytes));
+    assert_golden("head_audio", &tree(&head(clip.audio(), 0).bytes));
+}
+
+#[test]
+fn every_picture_is_shown_when_the_source_shows_it() {
+    let clip = clip();
+    let shown: Vec<i64> = fragments(&clip, clip.video()).iter().flat_map(Fragment::presentation).collect();
+    // The source delays by as much as the edit list takes off.
+    let expected: Vec<i64> = pictures(331).iter().map(|sample| sample.pts).collect();
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn the_bytes_of_a_segment_are_those_of_its_samples_in_order() {
+    let clip = clip();
+    for track in [clip.video(), clip.audio()] {
+        for (number, segment) in (0..).zip(planned(&clip, track)) {
+            let head = segment_head(&clip.index, track, number).unwrap();
+            let expected: Vec<u8> = track
+                .samples
+                .range(segment.samples.clone())
+                .flat_map(|sample| clip.bytes[sample.offset as usize..][..sample.size as usize].to_vec())
+                .collect();
+            assert_eq!(clip.segment(&head)[head.bytes.len()..], expected);
+            for pair in head.ranges.windows(2) {
+                assert_ne!(pair[0].end(), pair[1].offset, "adjacent ranges are one");
+            }
+        }
+    }
+}
+
+#[test]
+fn any_part_of_a_segment_is_the_same_part_of_its_bytes() {
+    let clip = clip();
+    let head = segment_head(&clip.index, clip.video(), 1).unwrap();
+    let whole = clip.segment(&head);
+    let len = whole.len() as u64;
+    let start = head.bytes.len() as u64;
+    for (from, to) in
+        [(0, len), (0, 1), (3, start), (start - 1, start + 1), (start, len), (start + 777, start + 1500)]
+    {
+        let (from_head, ranges) = head.part(from..to);
+        let part = SegmentHead { bytes: head.bytes[from_head].to_vec(), ranges, total_len: to - from };
+        assert_eq!(clip.segment(&part), whole[from as usize..to as usize], "{from}..{to}");
+    }
+    assert_eq!(head.part(len..len + 5), (start as usize..start as usize, Vec::new()));
+}
+
+#[test]
+fn an_edit_inside_a_gop_hides_what_comes_before_it_in_the_first_instant() {
+    // The edit begins 10 pictures into the second GOP.
+    let skipped = 70 * PICTURE;
+    let edited = video_only(|track, _| {
+        track.shift -= skipped;
+        track.end -= skipped;
+    });
+    let init = init_segment(&edited.index, edited.video()).unwrap();
+    let fragments = fragments(&edited, edited.video());
+    let (media_time, factor) = (media_time(&init), 6);
+    assert_eq!(timescale(&init), 6 * VIDEO_TIMESCALE);
+    assert_eq!(media_time, DELAY * factor);
+    assert_eq!(fragments[0].decode_time, 0);
+    assert_eq!(fragments[0].samples[0].flags, 0x0200_0000);
+
+    let mut shown: Vec<i64> =
+        fragments.iter().flat_map(Fragment::presentation).map(|at| at - media_time).collect();
+    shown.sort_unstable();
+    // Ten pictures of one tick, then the picture of the edit at once, then all others at their own times.
+    assert_eq!(shown[..11], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    let expected: Vec<i64> = (1..331 - 70).map(|number| number * PICTURE * factor).collect();
+    assert_eq!(shown[11..], expected);
+}
+
+#[test]
+fn a_trailing_edit_keeps_the_pictures_that_others_refer_to_and_ends_on_time() {
+    // Ends after two pictures of a GOP: the P shown after them was decoded before.
+    let end = 62 * PICTURE;
+    let trimmed = video_only(|track, _| track.end = end);
+    let fragments = fragments(&trimmed, trimmed.video());
+    let last = fragments.last().unwrap();
+    assert_eq!(last.decode_time + last.duration(), end as u64);
+    assert!(last.presentation().iter().all(|at| *at < end + DELAY));
+}
+
+#[test]
+fn late_video_shows_its_first_picture_from_the_start() {
+    let late = video_only(|track, _| {
+        track.shift += 3 * PICTURE;
+        track.end += 3 * PICTURE;
+    });
+    let first = &fragments(&late, late.video())[0];
+    assert_eq!((first.decode_time, first.samples[0].duration), (0, 4 * PICTURE as u32));
+    assert_eq!(first.presentation()[0], DELAY);
+}
+
+fn with_audio(mut samples: Vec<Sample>, change: impl FnOnce(&mut Track)) -> Source {
+    let bytes = laid_out(std::slice::from_mut(&mut samples), &[AUDIO_TIMESCALE]);
+    let mut track = audio_track(&samples);
+    change(&mut track);
+    Source::new(vec![track], bytes)
+}
+
+#[test]
+fn late_audio_starts_at_its_own_time() {
+    let late = with_audio(packets(200), |track| {
+        track.shift = 12_345;
+        track.end = 12_345 + 200 * PACKET;
+    });
+    let fragments = fragments(&late, late.audio());
+    assert_eq!(fragments[0].decode_time, 12_345);
+    assert_eq!(media_time(&init_segment(&late.index, late.audio()).unwrap()), 0);
+}
+
+#[test]
+fn audio_from_the_middle_of_a_source_starts_with_the_packets_its_decoder_needs() {
+    let cut = with_audio(packets(200), |track| {
+        track.shift = -50 * PACKET - 500;
+        track.end += track.shift;
+    });
+    let fragments = fragments(&cut, cut.audio());
+    assert_eq!(fragments[0].decode_time, 0);
+    // The packet that sounds at 0 began 500 ticks before; two more stand in front of it.
+    assert_eq!(media_time(&init_segment(&cut.index, cut.audio()).unwrap()), 2 * PACKET + 500);
+}
+
+#[test]
+fn a_packet_under_another_is_left_out_and_the_one_before_lasts_until_the_next() {
+    let mut samples = packets(100);
+    samples[40].duration = 1;
+    for packet in &mut samples[41..] {
+        packet.dts -= PACKET - 1;
+        packet.pts -= PACKET - 1;
+    }
+    let source = with_audio(samples, |_| {});
+    let fragments = fragments(&source, source.audio());
+    let durations: Vec<u32> =
+        fragments.iter().flat_map(|fragment| &fragment.samples).map(|sample| sample.duration).collect();
+    assert_eq!(durations.len(), 99);
+    assert_eq!(
+        durations.iter().enumerate().filter(|(_, ticks)| **ticks != 1024).collect::<Vec<_>>(),
+        [(39, &1025)]
+    );
+}
+
+#[test]
+fn more_than_four_gibibytes_take_a_64_bit_size() {
+    let samples: Vec<Sample> = pictures(60)
+        .into_iter()
+        .enumerate()
+        .map(|(number, sample)| Sample { offset: number as u64 * 0x1_0000_0000, size: 0x0800_0000, ..sample })
+        .collect();
+    let source = Source::new(vec![video_track(&samples)], Vec::new());
+    let head = segment_head(&source.index, source.video(), 0).unwrap();
+    let payload = 60 * 0x0800_0000_u64;
+    assert_eq!(head.total_len, head.bytes.len() as u64 + payload);
+    let mdat = &head.bytes[head.bytes.len() - 16..];
+    assert_eq!(mdat[..8], [0, 0, 0, 1, b'm', b'd', b'a', b't']);
+    assert_eq!(mdat[8..], (payload + 16).to_be_bytes());
+    assert_eq!(fragment(&head.bytes).data_offset as usize, head.bytes.len());
+    assert_eq!(head.ranges[59], ByteRange { offset: 59 * 0x1_0000_0000, len: 0x0800_0000 });
+}
+
+#[test]
+fn a_segment_that_is_not_planned_is_refused() {
+    let audio = audio_only();
+    let beyond = audio.index.plan.audio.len() as u32;
+    assert_eq!(
+        segment_head(&audio.index, audio.audio(), beyond),
+        Err(WriteError::NoSuchSegment { number: beyond })
+    );
+    let mut damaged = audio_only().index;
+    damaged.tracks[0].samples = table(&[]);
+    assert_eq!(segment_head(&damaged, &damaged.tracks[0], 0), Err(WriteError::NoSamples { number: 0 }));
+}
+
+#[test]
+fn a_composition_shift_that_is_too_small_is_an_error() {
+    let source = video_only(|_, video| video.composition_shift = PICTURE - 1);
+    let result = segment_head(&source.index, source.video(), 0);
+    assert!(matches!(result, Err(WriteError::Timing { number: 0, .. })), "{result:?}");
+}
+
+#[test]
+fn a_plain_source_keeps_its_own_clock() {
+    let clip = clip();
+    assert_eq!(
+        Timeline::of(&clip.index, clip.video()),
+        Timeline { timescale: VIDEO_TIMESCALE, factor: 1, media_time: DELAY }
+    );
+    assert_eq!(
+        Timeline::of(&clip.index, clip.audio()),
+        Timeline { timescale: AUDIO_TIMESCALE, factor: 1, media_time: PACKET }
+    );
+}

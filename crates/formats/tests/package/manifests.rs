@@ -1,0 +1,95 @@
+//! Playlists as whole texts, and read by another's parser.
+
+use kinora_formats::hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris};
+use kinora_formats::index::Track;
+use kinora_formats::mp4::write::segment_head;
+use kinora_formats::plan::Segment;
+
+use crate::assert_golden;
+use crate::source::{Source, audio_only, clip, video_only};
+
+const URIS: MultivariantUris<'_> = MultivariantUris { video: "v/index.m3u8", audio: "a/index.m3u8" };
+
+fn multivariant(source: &Source) -> String {
+    let text = MultivariantPlaylist::of(&source.index, URIS).render();
+    let parsed = m3u8_rs::parse_master_playlist_res(text.as_bytes()).unwrap();
+    assert!(parsed.independent_segments);
+    text
+}
+
+fn media(track: &Track, segments: &[Segment]) -> String {
+    let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "init.mp4" };
+    playlist.render(|text, number| {
+        text.push_str("segment-");
+        text.push_str(&number.to_string());
+        text.push_str(".m4s");
+    })
+}
+
+#[test]
+fn video_with_audio_is_one_variant_and_one_group() {
+    assert_golden("multivariant", &multivariant(&clip()));
+}
+
+#[test]
+fn audio_alone_is_the_variant() {
+    assert_golden("multivariant_audio_only", &multivariant(&audio_only()));
+}
+
+#[test]
+fn video_alone_names_no_audio() {
+    assert_golden("multivariant_video_only", &multivariant(&video_only(|_, _| {})));
+}
+
+#[test]
+fn rotated_wide_pixels_of_high_dynamic_range_are_said_as_they_are_seen() {
+    let source = video_only(|_, video| {
+        video.rotation = 270;
+        video.pixel_aspect = (4, 3);
+        video.transfer = Some(16);
+        video.frame_rate = Some((30_000, 1001));
+    });
+    assert_golden("multivariant_rotated_pq", &multivariant(&source));
+}
+
+#[test]
+fn media_playlists_are_these_texts() {
+    let clip = clip();
+    assert_golden("media_video", &media(clip.video(), &clip.index.plan.video));
+    assert_golden("media_audio", &media(clip.audio(), &clip.index.plan.audio));
+}
+
+#[test]
+fn another_parser_reads_the_segments_and_their_durations() {
+    let clip = clip();
+    for (track, segments) in [(clip.video(), &clip.index.plan.video), (clip.audio(), &clip.index.plan.audio)]
+    {
+        let text = media(track, segments);
+        let parsed = m3u8_rs::parse_media_playlist_res(text.as_bytes()).unwrap();
+        assert!(parsed.end_list);
+        assert_eq!(parsed.playlist_type, Some(m3u8_rs::MediaPlaylistType::Vod));
+        assert_eq!(parsed.segments[0].map.as_ref().map(|map| map.uri.as_str()), Some("init.mp4"));
+        assert_eq!(parsed.segments.len(), segments.len());
+        for (parsed_segment, segment) in parsed.segments.iter().zip(segments) {
+            let exact = segment.duration() as f64 / f64::from(track.timescale);
+            assert!((f64::from(parsed_segment.duration) - exact).abs() < 1e-5, "{parsed_segment:?}");
+            assert!(parsed_segment.duration.round() as u64 <= parsed.target_duration);
+        }
+    }
+}
+
+#[test]
+fn no_segment_has_more_bits_a_second_than_announced() {
+    let clip = clip();
+    let playlist = MultivariantPlaylist::of(&clip.index, URIS);
+    let peak = |track: &Track, segments: &[Segment]| {
+        let rates = (0..).zip(segments).map(|(number, segment)| {
+            let len = segment_head(&clip.index, track, number).unwrap().total_len;
+            len as f64 * 8.0 * f64::from(track.timescale) / segment.duration() as f64
+        });
+        rates.fold(0.0, f64::max)
+    };
+    let measured = peak(clip.video(), &clip.index.plan.video) + peak(clip.audio(), &clip.index.plan.audio);
+    let announced = playlist.variants[0].rate.peak as f64;
+    assert!(measured <= announced && announced < measured * 1.25, "{measured} of {announced}");
+}
