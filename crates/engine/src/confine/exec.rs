@@ -30,7 +30,7 @@ pub(crate) fn before_exec(
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         for (resource, limit) in &limits {
-            setrlimit(*resource, limit.clone())?;
+            setrlimit(*resource, *limit)?;
         }
         // Last, for it forbids some of what came before.
         match filter.as_deref().map(|filter| seccompiler::apply_filter(filter)) {

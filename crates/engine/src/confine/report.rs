@@ -181,7 +181,7 @@ impl Seen {
         })
     }
 
-    /// A field of `status`, such as `NoNewPrivs:	1`. proc_pid_status(5).
+    /// A field of `status`: a line of its name, a colon, white space and the value. proc_pid_status(5).
     fn field(&self, name: &str) -> Option<&str> {
         let line = self.status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
         Some(line.trim())
