@@ -3,10 +3,12 @@
 //! Knows no workspace, does no I/O, reads no clock, draws no randomness. Bytes come in, plain data goes out.
 //!
 //! Begin with [`index`]: the sample index is what everything else is made from.
-//! Reading builds one ([`sniff`], [`mp4::read`]); packaging ([`plan`], [`mp4::write`], [`hls`]) is a pure function of it.
+//! Reading builds one ([`sniff`], [`mp4::Scanner`]); packaging ([`plan`], [`mp4::write`], [`hls`]) is a pure function of it.
 
+pub mod codec;
 pub mod hls;
 pub mod index;
 pub mod mp4;
 pub mod plan;
+pub mod sniff;
 pub mod timing;

@@ -1,10 +1,18 @@
 //! The sample index of one source: where every coded frame lies, when it is shown, and how it is decoded.
 //!
 //! Built once from the passing bytes, stored as one object, never changed. Playlists and segments are a pure function of it.
+//!
+//! Begin with [`Index`]. [`SampleTable`] packs the samples, [`Index::to_bytes`] is what is stored, [`Index::facts`] what people ask.
 
+mod bytes;
+mod column;
+mod facts;
 mod samples;
+mod stored;
 
-pub use samples::{SampleTable, SampleTableBuilder};
+pub use facts::{AudioFacts, SourceFacts, VideoFacts};
+pub use samples::{SampleTable, SampleTableBuilder, Samples};
+pub use stored::{IndexError, IndexId};
 
 /// Everything known about one source that playback needs.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +78,8 @@ pub enum TrackMedia {
 /// A video track that is copied: H.264 as length-prefixed NAL units.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VideoTrack {
-    /// The whole sample entry box (`avc1` with all its children), as the source has it.
+    /// The whole sample entry box (`avc1` with all its children). As the source has it, but with data reference 1 and without the
+    /// padding QuickTime leaves between boxes.
     pub sample_entry: Vec<u8>,
     /// RFC 6381 string, for instance `avc1.640028`.
     pub codec: String,
@@ -95,7 +104,7 @@ pub struct VideoTrack {
 /// An audio track that is copied: AAC-LC.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AudioTrack {
-    /// The whole sample entry box (`mp4a` with all its children), as the source has it.
+    /// The whole sample entry box: a plain `mp4a` (version 0, data reference 1) with the `esds` box of the source.
     pub sample_entry: Vec<u8>,
     /// RFC 6381 string, for instance `mp4a.40.2`.
     pub codec: String,

@@ -1,52 +1,411 @@
-//! The samples of one track, column by column in blocks of 128.
+//! The samples of one track, packed column by column in blocks of 128.
+//!
+//! A block stores only how a sample differs from what follows of the one before: in most files a sample begins where the last one
+//! ended, in time and mostly in bytes. The directory says where each block starts in time and bytes, so that reaching a sample is a
+//! division, or a binary search, and the decoding of one block.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
-use super::Sample;
+use super::{
+    Sample,
+    bytes::{Reader, Writer},
+    column::{self, BLOCK_LEN, Column},
+};
 
-/// All samples of one track in decode order, packed.
+/// Columns of a block, in the order they are stored.
+const COLUMNS: usize = 6;
+
+/// All samples of one track in decode order, packed. Cheap to clone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SampleTable {
-    samples: Vec<Sample>,
+    packed: Arc<Packed>,
+}
+
+#[derive(Debug, Default, PartialEq)]
+struct Packed {
+    len: u32,
+    blocks: Vec<Block>,
+    data: Vec<u8>,
+}
+
+/// What the directory knows of one block.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Block {
+    /// End of its bytes in the data; they begin where the block before ends.
+    data_end: usize,
+    /// Decode time of its first sample.
+    dts: i64,
+    /// Place of its first sample.
+    offset: u64,
+    /// Largest presentation time of all samples up to its end.
+    pts_max: i64,
 }
 
 /// Collects samples in decode order.
 #[derive(Debug, Default)]
 pub struct SampleTableBuilder {
-    samples: Vec<Sample>,
+    pending: Vec<Sample>,
+    packed: Packed,
+    writer: Writer,
+}
+
+/// The samples of a range, in decode order. Decodes a block at a time.
+#[derive(Debug, Clone)]
+pub struct Samples<'a> {
+    table: &'a SampleTable,
+    rest: Range<u32>,
+    /// The samples of the block that holds `rest.start - 1`; empty at first.
+    block: Vec<Sample>,
 }
 
 impl SampleTable {
     /// Number of samples.
     pub fn len(&self) -> u32 {
-        u32::try_from(self.samples.len()).expect("the builder refuses more")
+        self.packed.len
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.samples.is_empty()
+        self.len() == 0
     }
 
-    /// The sample with this number, or `None` past the end.
+    /// The sample with this number, or `None` past the end. Decodes one block.
     pub fn get(&self, number: u32) -> Option<Sample> {
-        self.samples.get(number as usize).copied()
+        self.range(number..number.saturating_add(1)).next()
     }
 
     /// The samples of a range, in decode order; what lies past the end is left out.
-    pub fn range(&self, range: Range<u32>) -> impl Iterator<Item = Sample> + '_ {
+    pub fn range(&self, range: Range<u32>) -> Samples<'_> {
         let end = range.end.min(self.len());
-        self.samples[range.start.min(end) as usize..end as usize].iter().copied()
+        Samples { table: self, rest: range.start.min(end)..end, block: Vec::new() }
+    }
+
+    /// All samples, in decode order.
+    pub fn iter(&self) -> Samples<'_> {
+        self.range(0..self.len())
+    }
+
+    /// The number of the first sample in decode order that is presented at `pts` or later, in ticks of the source.
+    pub fn first_at_or_after_pts(&self, pts: i64) -> Option<u32> {
+        let block = self.packed.blocks.partition_point(|block| block.pts_max < pts);
+        let first = u32::try_from(block * BLOCK_LEN).ok()?;
+        let position = self.range(first..self.len()).position(|sample| sample.pts >= pts)?;
+        Some(first + u32::try_from(position).ok()?)
+    }
+
+    /// The number of the last sync sample at or before this one in decode order.
+    pub fn sync_at_or_before(&self, number: u32) -> Option<u32> {
+        let mut end = number.saturating_add(1).min(self.len());
+        while end > 0 {
+            let start = (end - 1) / BLOCK_LEN as u32 * BLOCK_LEN as u32;
+            let last_sync =
+                (start..end).zip(self.range(start..end)).filter(|(_, sample)| sample.is_sync).last();
+            if let Some((number, _)) = last_sync {
+                return Some(number);
+            }
+            end = start;
+        }
+        None
+    }
+
+    /// Decodes block `index` into `samples`. `None` when there is no such block or its bytes make no sense.
+    fn read_block(&self, index: usize, samples: &mut Vec<Sample>) -> Option<()> {
+        samples.clear();
+        let block = self.packed.blocks.get(index)?;
+        let data_start = index.checked_sub(1).map_or(0, |before| self.packed.blocks[before].data_end);
+        let count = BLOCK_LEN.min(self.packed.len as usize - index * BLOCK_LEN);
+
+        let mut reader = Reader::new(self.packed.data.get(data_start..block.data_end)?);
+        let constant = reader.u8()?;
+        let mut columns: [Column; COLUMNS] = [[0; BLOCK_LEN]; COLUMNS];
+        for (number, column) in columns.iter_mut().enumerate() {
+            if constant & (1 << number) != 0 {
+                *column = [reader.signed()?; BLOCK_LEN];
+            } else {
+                column::read(&mut reader, count, column)?;
+            }
+        }
+        if !reader.is_empty() {
+            return None;
+        }
+
+        let [duration, dts_gap, composition, size, offset_gap, sync] = &columns;
+        let (mut dts, mut offset) = (block.dts, block.offset);
+        for n in 0..count {
+            dts = dts.wrapping_add(dts_gap[n]);
+            offset = offset.wrapping_add_signed(offset_gap[n]);
+            let sample = Sample {
+                dts,
+                pts: dts.wrapping_add(composition[n]),
+                duration: u32::try_from(duration[n]).ok()?,
+                offset,
+                size: u32::try_from(size[n]).ok()?,
+                is_sync: sync[n] != 0,
+            };
+            dts = dts.wrapping_add(i64::from(sample.duration));
+            offset = offset.wrapping_add(u64::from(sample.size));
+            samples.push(sample);
+        }
+        Some(())
+    }
+
+    pub(super) fn write(&self, writer: &mut Writer) {
+        writer.varint(u64::from(self.packed.len));
+        let mut before = Block::default();
+        for &block in &self.packed.blocks {
+            writer.varint((block.data_end - before.data_end) as u64);
+            writer.signed(block.dts.wrapping_sub(before.dts));
+            writer.signed(block.offset.wrapping_sub(before.offset) as i64);
+            writer.signed(block.pts_max.wrapping_sub(before.pts_max));
+            before = block;
+        }
+        writer.string(&self.packed.data);
+    }
+
+    /// Reads what [`SampleTable::write`] wrote. Decodes every block once, so that later look-ups find sound bytes.
+    ///
+    /// `None` when the bytes make no sense, or when a sample does not lie inside the first `source_len` bytes.
+    pub(super) fn read(reader: &mut Reader<'_>, source_len: u64) -> Option<Self> {
+        let len = reader.u32()?;
+        let mut blocks = Vec::new();
+        let mut before = Block::default();
+        for _ in 0..(len as usize).div_ceil(BLOCK_LEN) {
+            let block = Block {
+                data_end: before.data_end.checked_add(reader.varint()?.try_into().ok()?)?,
+                dts: before.dts.wrapping_add(reader.signed()?),
+                offset: before.offset.wrapping_add_signed(reader.signed()?),
+                pts_max: before.pts_max.wrapping_add(reader.signed()?),
+            };
+            blocks.push(block);
+            before = block;
+        }
+        let data = reader.string()?.to_vec();
+        if data.len() != before.data_end {
+            return None;
+        }
+
+        let table = SampleTable { packed: Arc::new(Packed { len, blocks, data }) };
+        let mut samples = Vec::with_capacity(BLOCK_LEN);
+        let mut pts_max = i64::MIN;
+        for (index, block) in table.packed.blocks.iter().enumerate() {
+            table.read_block(index, &mut samples)?;
+            for sample in &samples {
+                let end = sample.offset.checked_add(u64::from(sample.size))?;
+                if end > source_len {
+                    return None;
+                }
+                pts_max = pts_max.max(sample.pts);
+            }
+            if pts_max != block.pts_max {
+                return None;
+            }
+        }
+        Some(table)
     }
 }
 
 impl SampleTableBuilder {
     /// Adds the next sample in decode order.
     pub fn push(&mut self, sample: Sample) {
-        self.samples.push(sample);
+        self.pending.push(sample);
+        if self.pending.len() == BLOCK_LEN {
+            self.close_block();
+        }
     }
 
     /// The finished table.
-    pub fn finish(self) -> SampleTable {
-        SampleTable { samples: self.samples }
+    pub fn finish(mut self) -> SampleTable {
+        if !self.pending.is_empty() {
+            self.close_block();
+        }
+        self.packed.data = self.writer.bytes;
+        SampleTable { packed: Arc::new(self.packed) }
+    }
+
+    fn close_block(&mut self) {
+        let count = self.pending.len();
+        let first = self.pending[0];
+        let pts_max = self.packed.blocks.last().map_or(i64::MIN, |block| block.pts_max);
+
+        let mut columns: [Column; COLUMNS] = [[0; BLOCK_LEN]; COLUMNS];
+        let mut block = Block { data_end: 0, dts: first.dts, offset: first.offset, pts_max };
+        let (mut dts, mut offset) = (first.dts, first.offset);
+        for (n, sample) in self.pending.iter().enumerate() {
+            columns[0][n] = i64::from(sample.duration);
+            columns[1][n] = sample.dts.wrapping_sub(dts);
+            columns[2][n] = sample.pts.wrapping_sub(sample.dts);
+            columns[3][n] = i64::from(sample.size);
+            columns[4][n] = sample.offset.wrapping_sub(offset) as i64;
+            columns[5][n] = i64::from(sample.is_sync);
+            dts = sample.dts.wrapping_add(i64::from(sample.duration));
+            offset = sample.offset.wrapping_add(u64::from(sample.size));
+            block.pts_max = block.pts_max.max(sample.pts);
+        }
+
+        let constant_at = self.writer.bytes.len();
+        self.writer.u8(0);
+        for (number, column) in columns.iter().enumerate() {
+            if !column::write_unless_constant(&column[..count], &mut self.writer) {
+                self.writer.signed(column[0]);
+                self.writer.bytes[constant_at] |= 1 << number;
+            }
+        }
+        block.data_end = self.writer.bytes.len();
+        self.packed.blocks.push(block);
+        self.packed.len =
+            self.packed.len.checked_add(count as u32).expect("readers cap a track far below 2^32 samples");
+        self.pending.clear();
+    }
+}
+
+impl FromIterator<Sample> for SampleTable {
+    fn from_iter<I: IntoIterator<Item = Sample>>(samples: I) -> Self {
+        let mut builder = SampleTableBuilder::default();
+        for sample in samples {
+            builder.push(sample);
+        }
+        builder.finish()
+    }
+}
+
+impl Iterator for Samples<'_> {
+    type Item = Sample;
+
+    fn next(&mut self) -> Option<Sample> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (block, position) = (self.rest.start as usize / BLOCK_LEN, self.rest.start as usize % BLOCK_LEN);
+        if position == 0 || self.block.is_empty() {
+            self.table.read_block(block, &mut self.block)?;
+        }
+        self.rest.start += 1;
+        self.block.get(position).copied()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.rest.len(), Some(self.rest.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_sample() -> impl Strategy<Value = Sample> {
+        (any::<i64>(), any::<i64>(), any::<u32>(), any::<u64>(), any::<u32>(), any::<bool>()).prop_map(
+            |(dts, pts, duration, offset, size, is_sync)| Sample {
+                dts,
+                pts,
+                duration,
+                offset,
+                size,
+                is_sync,
+            },
+        )
+    }
+
+    /// A track as cameras make them: fixed frame rate, B-frames, a keyframe each 30, audio in between.
+    fn usual(count: u32) -> Vec<Sample> {
+        let mut offset = 48;
+        (0..count)
+            .map(|n| {
+                let dts = i64::from(n) * 512;
+                let size = if n % 30 == 0 { 40_000 } else { 900 + (n * 7919) % 3000 };
+                let sample = Sample {
+                    dts,
+                    pts: dts + [1024, 2560, 1024, 0, 512][n as usize % 5],
+                    duration: 512,
+                    offset,
+                    size,
+                    is_sync: n % 30 == 0,
+                };
+                offset += u64::from(size) + 350 + u64::from(n * 31 % 300);
+                sample
+            })
+            .collect()
+    }
+
+    fn written(table: &SampleTable) -> Vec<u8> {
+        let mut writer = Writer::default();
+        table.write(&mut writer);
+        writer.bytes
+    }
+
+    #[test]
+    fn a_usual_track_takes_less_than_six_bytes_a_sample() {
+        let table: SampleTable = usual(30 * 600).into_iter().collect();
+        let bytes = written(&table).len();
+        assert!(bytes <= 18_000 * 4, "{bytes}");
+    }
+
+    #[test]
+    fn look_ups_find_the_sample_in_any_block() {
+        let samples = usual(1000);
+        let table: SampleTable = samples.iter().copied().collect();
+        for number in [0, 1, 127, 128, 129, 255, 256, 998, 999] {
+            assert_eq!(table.get(number), Some(samples[number as usize]));
+            let pts = samples[number as usize].pts;
+            let first = samples.iter().position(|sample| sample.pts >= pts).map(|n| n as u32);
+            assert_eq!(table.first_at_or_after_pts(pts), first, "pts of sample {number}");
+            assert_eq!(table.sync_at_or_before(number), Some(number / 30 * 30));
+        }
+        assert_eq!(table.get(1000), None);
+        assert_eq!(table.first_at_or_after_pts(i64::MIN), Some(0));
+        assert_eq!(table.first_at_or_after_pts(i64::MAX), None);
+        assert_eq!(table.sync_at_or_before(u32::MAX), Some(990));
+    }
+
+    #[test]
+    fn an_empty_table_finds_nothing() {
+        let table: SampleTable = [].into_iter().collect();
+        assert!(table.is_empty());
+        assert_eq!(
+            (table.get(0), table.first_at_or_after_pts(0), table.sync_at_or_before(0)),
+            (None, None, None)
+        );
+        assert_eq!(SampleTable::read(&mut Reader::new(&written(&table)), 0), Some(table));
+    }
+
+    #[test]
+    fn a_sample_beyond_the_end_of_the_source_is_refused() {
+        let samples = usual(200);
+        let last = samples[199];
+        let end = last.offset + u64::from(last.size);
+        let bytes = written(&samples.into_iter().collect());
+        assert!(SampleTable::read(&mut Reader::new(&bytes), end).is_some());
+        assert!(SampleTable::read(&mut Reader::new(&bytes), end - 1).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn what_goes_in_comes_out(samples in prop::collection::vec(any_sample(), 0..400), start in 0..400u32, len in 0..400u32) {
+            let table: SampleTable = samples.iter().copied().collect();
+            prop_assert_eq!(table.len() as usize, samples.len());
+            prop_assert_eq!(table.iter().collect::<Vec<_>>(), samples.clone());
+            let range = start..start.saturating_add(len);
+            let expected: Vec<_> = samples.iter().copied().skip(start as usize).take(len as usize).collect();
+            prop_assert_eq!(table.range(range).collect::<Vec<_>>(), expected);
+        }
+
+        #[test]
+        fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+            if let Some(table) = SampleTable::read(&mut Reader::new(&bytes), u64::MAX) {
+                table.iter().for_each(drop);
+            }
+        }
+
+        #[test]
+        fn damaged_bytes_never_panic(at in 0..2000usize, value: u8, source_len: u64) {
+            let mut bytes = written(&usual(300).into_iter().collect());
+            let at = at % bytes.len();
+            bytes[at] = value;
+            if let Some(table) = SampleTable::read(&mut Reader::new(&bytes), source_len) {
+                table.iter().for_each(drop);
+                table.sync_at_or_before(299);
+            }
+        }
     }
 }

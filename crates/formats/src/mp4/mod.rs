@@ -1,3 +1,12 @@
 //! ISO base media files: what a source says, and what players read.
+//!
+//! Begin with [`Scanner`], which reads a source from its passing bytes, and [`write`], which makes init and media segments.
 
+mod boxes;
+mod error;
+mod read;
+mod scan;
 pub mod write;
+
+pub use error::{ReadError, ReadFailureCode};
+pub use scan::{MOOV_LEN_MAX, Scanner};

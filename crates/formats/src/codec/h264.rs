@@ -1,0 +1,254 @@
+//! H.264: the `avcC` record and the sequence parameter sets inside. ISO/IEC 14496-15, 5.3.3; ISO/IEC 14496-10, 7.3.2.1 and annex E.
+
+use super::bits::Bits;
+
+/// Largest coded side in macroblocks: no level allows more than sqrt(8 × 139264). ISO/IEC 14496-10, A.3.1.
+const SIDE_MBS_MAX: u32 = 1056;
+/// Longest list of offsets of a picture order count cycle. ISO/IEC 14496-10, 7.4.2.1.1.
+const POC_CYCLE_MAX: u32 = 255;
+/// `aspect_ratio_idc` that is followed by a ratio of its own. ISO/IEC 14496-10, table E-1.
+const EXTENDED_SAR: u32 = 255;
+/// The ratios of `aspect_ratio_idc` 1 to 16. ISO/IEC 14496-10, table E-1.
+const SAMPLE_ASPECTS: [(u32, u32); 16] = [
+    (1, 1),
+    (12, 11),
+    (10, 11),
+    (16, 11),
+    (40, 33),
+    (24, 11),
+    (20, 11),
+    (32, 11),
+    (80, 33),
+    (18, 11),
+    (15, 11),
+    (64, 33),
+    (160, 99),
+    (4, 3),
+    (3, 2),
+    (2, 1),
+];
+
+/// The configuration of an `avc1` track.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AvcConfig {
+    /// `AVCProfileIndication`.
+    pub profile: u8,
+    /// The constraint flags beside the profile.
+    pub compatibility: u8,
+    /// Ten times the level.
+    pub level: u8,
+    /// Bytes of the length in front of each NAL unit: 1, 2 or 4.
+    pub length_size: u8,
+    /// The sequence parameter sets, parsed. At least one.
+    pub parameter_sets: Vec<Sps>,
+}
+
+/// What a sequence parameter set says about pictures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sps {
+    /// `profile_idc`.
+    pub profile: u8,
+    /// `level_idc`, ten times the level.
+    pub level: u8,
+    /// `chroma_format_idc`: 0 is monochrome, 1 is 4:2:0, 2 is 4:2:2, 3 is 4:4:4.
+    pub chroma_format: u32,
+    /// The larger of luma and chroma bit depth.
+    pub bit_depth: u32,
+    /// Every picture is a frame. If not, some may be fields: interlaced.
+    pub is_frames_only: bool,
+    /// Width in pixels, after cropping.
+    pub width: u32,
+    /// Height in pixels, after cropping.
+    pub height: u32,
+    /// Shape of a pixel, when said.
+    pub pixel_aspect: Option<(u32, u32)>,
+    /// Transfer characteristics, when said.
+    pub transfer: Option<u16>,
+}
+
+impl AvcConfig {
+    /// Reads the body of an `avcC` box. `None` when it is cut short, or a parameter set is missing or makes no sense.
+    pub fn parse(body: &[u8]) -> Option<Self> {
+        let &[version, profile, compatibility, level, lengths, sets, ref rest @ ..] = body else {
+            return None;
+        };
+        let length_size = (lengths & 3) + 1;
+        if version != 1 || length_size == 3 {
+            return None;
+        }
+        let mut rest = rest;
+        let mut parameter_sets = Vec::new();
+        for _ in 0..sets & 0x1f {
+            let (len, after) = rest.split_first_chunk::<2>()?;
+            let (nal, after) = after.split_at_checked(u16::from_be_bytes(*len).into())?;
+            parameter_sets.push(Sps::parse(nal)?);
+            rest = after;
+        }
+        if parameter_sets.is_empty() {
+            return None;
+        }
+        Some(AvcConfig { profile, compatibility, level, length_size, parameter_sets })
+    }
+
+    /// The RFC 6381 string, for instance `avc1.640028`.
+    pub fn codec_string(&self) -> String {
+        format!("avc1.{:02x}{:02x}{:02x}", self.profile, self.compatibility, self.level)
+    }
+}
+
+impl Sps {
+    /// Reads one sequence parameter set NAL unit, its header byte included.
+    pub fn parse(nal: &[u8]) -> Option<Self> {
+        // nal_unit_type 7. ISO/IEC 14496-10, table 7-1.
+        let (&header, payload) = nal.split_first()?;
+        if header & 0x1f != 7 {
+            return None;
+        }
+        let payload = without_emulation_prevention(payload);
+        let mut bits = Bits::new(&payload);
+
+        let profile = bits.u(8)? as u8;
+        bits.skip(8)?; // constraint flags
+        let level = bits.u(8)? as u8;
+        bits.ue()?; // seq_parameter_set_id
+        let (mut chroma_format, mut bit_depth, mut has_separate_planes) = (1, 8, false);
+        if has_chroma_format(profile) {
+            chroma_format = bits.ue().filter(|&format| format <= 3)?;
+            if chroma_format == 3 {
+                has_separate_planes = bits.flag()?;
+            }
+            // bit_depth_luma_minus8 and bit_depth_chroma_minus8, at most 6. ISO/IEC 14496-10, 7.4.2.1.1.
+            bit_depth = 8 + bits.ue()?.max(bits.ue()?);
+            if bit_depth > 14 {
+                return None;
+            }
+            bits.skip(1)?; // qpprime_y_zero_transform_bypass_flag
+            if bits.flag()? {
+                skip_scaling_matrix(&mut bits, chroma_format)?;
+            }
+        }
+        bits.ue()?; // log2_max_frame_num_minus4
+        skip_picture_order_count(&mut bits)?;
+        bits.ue()?; // max_num_ref_frames
+        bits.skip(1)?; // gaps_in_frame_num_value_allowed_flag
+
+        let width_mbs = bits.ue()?.checked_add(1).filter(|&mbs| mbs <= SIDE_MBS_MAX)?;
+        let height_units = bits.ue()?.checked_add(1).filter(|&units| units <= SIDE_MBS_MAX)?;
+        let is_frames_only = bits.flag()?;
+        if !is_frames_only {
+            bits.skip(1)?; // mb_adaptive_frame_field_flag
+        }
+        bits.skip(1)?; // direct_8x8_inference_flag
+        let field_factor = if is_frames_only { 1 } else { 2 };
+        let coded = (width_mbs * 16, height_units * 16 * field_factor);
+        let crop_unit = match (chroma_format, has_separate_planes) {
+            (1, _) => (2, 2 * field_factor),
+            (2, _) => (2, field_factor),
+            _ => (1, field_factor),
+        };
+        let (mut width, mut height) = coded;
+        if bits.flag()? {
+            let [left, right, top, bottom] = [bits.ue()?, bits.ue()?, bits.ue()?, bits.ue()?];
+            width = cropped(width, left, right, crop_unit.0)?;
+            height = cropped(height, top, bottom, crop_unit.1)?;
+        }
+        let (pixel_aspect, transfer) = if bits.flag()? { usability(&mut bits)? } else { (None, None) };
+        Some(Sps {
+            profile,
+            level,
+            chroma_format,
+            bit_depth,
+            is_frames_only,
+            width,
+            height,
+            pixel_aspect,
+            transfer,
+        })
+    }
+}
+
+/// Profiles whose parameter sets say chroma format and bit depth. ISO/IEC 14496-10, 7.3.2.1.1.
+fn has_chroma_format(profile: u8) -> bool {
+    matches!(profile, 100 | 110 | 122 | 244 | 44 | 83 | 86 | 118 | 128 | 138 | 139 | 134 | 135)
+}
+
+fn cropped(side: u32, before: u32, after: u32, unit: u32) -> Option<u32> {
+    let crop = before.checked_add(after)?.checked_mul(unit)?;
+    side.checked_sub(crop).filter(|&side| side > 0)
+}
+
+fn skip_scaling_matrix(bits: &mut Bits<'_>, chroma_format: u32) -> Option<()> {
+    for list in 0..if chroma_format == 3 { 12 } else { 8 } {
+        if !bits.flag()? {
+            continue;
+        }
+        let (mut last, mut next) = (8, 8);
+        for _ in 0..if list < 6 { 16 } else { 64 } {
+            if next != 0 {
+                next = (last + bits.se()?).rem_euclid(256);
+            }
+            if next != 0 {
+                last = next;
+            }
+        }
+    }
+    Some(())
+}
+
+fn skip_picture_order_count(bits: &mut Bits<'_>) -> Option<()> {
+    match bits.ue()? {
+        0 => {
+            bits.ue()?; // log2_max_pic_order_cnt_lsb_minus4
+        }
+        1 => {
+            bits.skip(1)?; // delta_pic_order_always_zero_flag
+            bits.se()?; // offset_for_non_ref_pic
+            bits.se()?; // offset_for_top_to_bottom_field
+            for _ in 0..bits.ue().filter(|&len| len <= POC_CYCLE_MAX)? {
+                bits.se()?;
+            }
+        }
+        2 => {}
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Pixel shape and transfer characteristics out of the video usability information.
+fn usability(bits: &mut Bits<'_>) -> Option<(Option<(u32, u32)>, Option<u16>)> {
+    let mut pixel_aspect = None;
+    if bits.flag()? {
+        pixel_aspect = match bits.u(8)? {
+            EXTENDED_SAR => Some((bits.u(16)?, bits.u(16)?)),
+            known => (known as usize).checked_sub(1).and_then(|n| SAMPLE_ASPECTS.get(n).copied()),
+        };
+    }
+    if bits.flag()? {
+        bits.skip(1)?; // overscan_appropriate_flag
+    }
+    let mut transfer = None;
+    if bits.flag()? {
+        bits.skip(4)?; // video_format, video_full_range_flag
+        if bits.flag()? {
+            bits.skip(8)?; // colour_primaries
+            transfer = Some(bits.u(8)? as u16);
+            bits.skip(8)?; // matrix_coefficients
+        }
+    }
+    Some((pixel_aspect, transfer))
+}
+
+/// Takes out the 3 of each 0 0 3. ISO/IEC 14496-10, 7.4.1.1.
+fn without_emulation_prevention(payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(payload.len());
+    let mut zeros = 0;
+    for &byte in payload {
+        if zeros >= 2 && byte == 3 {
+            zeros = 0;
+            continue;
+        }
+        zeros = if byte == 0 { zeros + 1 } else { 0 };
+        bytes.push(byte);
+    }
+    bytes
+}

@@ -1,0 +1,271 @@
+//! The index as bytes: little-endian, with a version and a checksum.
+//!
+//! ```text
+//! "KINORAIX"   8 bytes
+//! version      4 bytes
+//! checksum     8 bytes: the first of SHA-256 over what follows
+//! body         numbers of 7 bits a byte, byte strings with their length in front, the packed sample tables
+//! ```
+
+use std::{fmt, ops::Range};
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    AudioTrack, Container, Index, SampleTable, Track, TrackMedia, VideoTrack,
+    bytes::{Reader, Writer},
+};
+use crate::plan::{Segment, SegmentPlan};
+
+const MAGIC: &[u8; 8] = b"KINORAIX";
+/// Raised with every change of the body. Older bytes are refused: an index can always be built again.
+const VERSION: u32 = 1;
+const CHECKSUM_LEN: usize = 8;
+/// An index has at most one video and one audio track.
+const TRACKS_MAX: u64 = 2;
+/// Kinds of track.
+const VIDEO: u8 = 0;
+const AUDIO: u8 = 1;
+
+/// Why bytes are no index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum IndexError {
+    /// They do not begin like one.
+    #[error("the bytes are not a sample index")]
+    NotAnIndex,
+    /// Another version wrote it.
+    #[error("the sample index has version {0}, expected {VERSION}")]
+    UnknownVersion(u32),
+    /// They are not the bytes that were written.
+    #[error("the sample index is damaged")]
+    Damaged,
+}
+
+/// Names one index: 16 hexadecimal digits of the SHA-256 of its bytes. Every segment address holds it, so a changed index has new addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct IndexId([u8; 8]);
+
+impl IndexId {
+    /// The id of an index whose stored bytes are these.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        IndexId(first_of_sha256(bytes))
+    }
+}
+
+impl fmt::Display for IndexId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Index {
+    /// The bytes that [`Index::from_bytes`] reads. The same index always has the same bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut body = Writer::default();
+        write_index(self, &mut body);
+        let checksum = first_of_sha256(&body.bytes);
+        [MAGIC, &VERSION.to_le_bytes()[..], &checksum, &body.bytes].concat()
+    }
+
+    /// Reads what [`Index::to_bytes`] wrote. Bytes of any other origin are refused without a panic; every sample of a result lies
+    /// inside the source.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, IndexError> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or(IndexError::NotAnIndex)?;
+        let (version, rest) = rest.split_first_chunk::<4>().ok_or(IndexError::NotAnIndex)?;
+        let version = u32::from_le_bytes(*version);
+        if version != VERSION {
+            return Err(IndexError::UnknownVersion(version));
+        }
+        let (checksum, body) = rest.split_first_chunk::<CHECKSUM_LEN>().ok_or(IndexError::Damaged)?;
+        if *checksum != first_of_sha256(body) {
+            return Err(IndexError::Damaged);
+        }
+        let mut reader = Reader::new(body);
+        read_index(&mut reader).filter(|_| reader.is_empty()).ok_or(IndexError::Damaged)
+    }
+
+    /// The id of this index. Packs it anew: who has the bytes at hand takes [`IndexId::of_bytes`].
+    pub fn id(&self) -> IndexId {
+        IndexId::of_bytes(&self.to_bytes())
+    }
+}
+
+fn first_of_sha256(bytes: &[u8]) -> [u8; CHECKSUM_LEN] {
+    let digest: [u8; 32] = Sha256::digest(bytes).into();
+    std::array::from_fn(|n| digest[n])
+}
+
+fn write_index(index: &Index, writer: &mut Writer) {
+    writer.varint(index.source_len);
+    writer.bytes.extend_from_slice(&index.source_sha256);
+    writer.u8(match index.container {
+        Container::Mp4 => 0,
+        Container::Mov => 1,
+    });
+    writer.u8(index.is_truncated.into());
+    writer.varint(index.tracks.len() as u64);
+    for track in &index.tracks {
+        write_track(track, writer);
+    }
+    write_segments(&index.plan.video, writer);
+    write_segments(&index.plan.audio, writer);
+}
+
+fn read_index(reader: &mut Reader<'_>) -> Option<Index> {
+    let source_len = reader.varint()?;
+    let source_sha256 = reader.array()?;
+    let container = match reader.u8()? {
+        0 => Container::Mp4,
+        1 => Container::Mov,
+        _ => return None,
+    };
+    let is_truncated = read_bool(reader)?;
+    let count = reader.varint().filter(|&count| count <= TRACKS_MAX)?;
+    let tracks = (0..count).map(|_| read_track(reader, source_len)).collect::<Option<Vec<_>>>()?;
+    let plan = SegmentPlan { video: read_segments(reader)?, audio: read_segments(reader)? };
+    Some(Index { source_len, source_sha256, container, is_truncated, tracks, plan })
+}
+
+fn write_track(track: &Track, writer: &mut Writer) {
+    writer.varint(track.source_track.into());
+    writer.varint(track.timescale.into());
+    writer.string(track.language.as_bytes());
+    match &track.media {
+        TrackMedia::Video(video) => {
+            writer.u8(VIDEO);
+            write_video(video, writer);
+        }
+        TrackMedia::Audio(audio) => {
+            writer.u8(AUDIO);
+            write_audio(audio, writer);
+        }
+    }
+    track.samples.write(writer);
+    writer.signed(track.shift);
+    writer.signed(track.end);
+    writer.varint(track.bitrate_average);
+    writer.varint(track.bitrate_peak);
+}
+
+fn read_track(reader: &mut Reader<'_>, source_len: u64) -> Option<Track> {
+    Some(Track {
+        source_track: reader.u32()?,
+        timescale: reader.u32().filter(|&timescale| timescale > 0)?,
+        language: read_text(reader)?,
+        media: match reader.u8()? {
+            VIDEO => TrackMedia::Video(read_video(reader)?),
+            AUDIO => TrackMedia::Audio(read_audio(reader)?),
+            _ => return None,
+        },
+        samples: SampleTable::read(reader, source_len)?,
+        shift: reader.signed()?,
+        end: reader.signed()?,
+        bitrate_average: reader.varint()?,
+        bitrate_peak: reader.varint()?,
+    })
+}
+
+fn write_video(video: &VideoTrack, writer: &mut Writer) {
+    writer.string(&video.sample_entry);
+    writer.string(video.codec.as_bytes());
+    for number in [video.width, video.height, video.pixel_aspect.0, video.pixel_aspect.1] {
+        writer.varint(number.into());
+    }
+    for number in video.matrix {
+        writer.signed(number.into());
+    }
+    writer.varint(video.rotation.into());
+    // Absent ones: transfer is stored plus one, and no rate is 0 of 0.
+    writer.varint(video.transfer.map_or(0, |transfer| u64::from(transfer) + 1));
+    let (frames, seconds) = video.frame_rate.unwrap_or((0, 0));
+    writer.varint(frames.into());
+    writer.varint(seconds.into());
+    writer.signed(video.composition_shift);
+}
+
+fn read_video(reader: &mut Reader<'_>) -> Option<VideoTrack> {
+    Some(VideoTrack {
+        sample_entry: reader.string()?.to_vec(),
+        codec: read_text(reader)?,
+        width: reader.u32()?,
+        height: reader.u32()?,
+        pixel_aspect: (reader.u32()?, reader.u32()?),
+        matrix: {
+            let mut matrix = [0; 9];
+            for number in &mut matrix {
+                *number = reader.signed()?.try_into().ok()?;
+            }
+            matrix
+        },
+        rotation: reader.varint()?.try_into().ok()?,
+        transfer: match reader.varint()? {
+            0 => None,
+            transfer => Some((transfer - 1).try_into().ok()?),
+        },
+        frame_rate: Some((reader.u32()?, reader.u32()?)).filter(|&rate| rate != (0, 0)),
+        composition_shift: reader.signed()?,
+    })
+}
+
+fn write_audio(audio: &AudioTrack, writer: &mut Writer) {
+    writer.string(&audio.sample_entry);
+    writer.string(audio.codec.as_bytes());
+    for number in [audio.sample_rate, audio.channels, audio.packet_samples] {
+        writer.varint(number.into());
+    }
+}
+
+fn read_audio(reader: &mut Reader<'_>) -> Option<AudioTrack> {
+    Some(AudioTrack {
+        sample_entry: reader.string()?.to_vec(),
+        codec: read_text(reader)?,
+        sample_rate: reader.u32()?,
+        channels: reader.u32()?,
+        packet_samples: reader.u32()?,
+    })
+}
+
+/// Segments follow one another, so each is written as its distance from the end of the one before.
+fn write_segments(segments: &[Segment], writer: &mut Writer) {
+    writer.varint(segments.len() as u64);
+    let (mut sample, mut time) = (0, 0);
+    for segment in segments {
+        let Range { start, end } = segment.samples;
+        writer.signed(i64::from(start) - i64::from(sample));
+        writer.signed(i64::from(end) - i64::from(start));
+        writer.signed(segment.start.wrapping_sub(time));
+        writer.signed(segment.end.wrapping_sub(segment.start));
+        (sample, time) = (end, segment.end);
+    }
+}
+
+fn read_segments(reader: &mut Reader<'_>) -> Option<Vec<Segment>> {
+    let count = reader.varint()?;
+    let (mut sample, mut time) = (0u32, 0i64);
+    let mut segments = Vec::new();
+    for _ in 0..count {
+        let first = moved(sample, reader.signed()?)?;
+        let behind = moved(first, reader.signed()?)?;
+        let start = time.wrapping_add(reader.signed()?);
+        let end = start.wrapping_add(reader.signed()?);
+        segments.push(Segment { samples: first..behind, start, end });
+        (sample, time) = (behind, end);
+    }
+    Some(segments)
+}
+
+fn moved(number: u32, distance: i64) -> Option<u32> {
+    i64::from(number).checked_add(distance)?.try_into().ok()
+}
+
+fn read_bool(reader: &mut Reader<'_>) -> Option<bool> {
+    match reader.u8()? {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
+
+fn read_text(reader: &mut Reader<'_>) -> Option<String> {
+    Some(std::str::from_utf8(reader.string()?).ok()?.to_owned())
+}

@@ -1,0 +1,50 @@
+//! Why a source cannot be read.
+
+/// Why a source cannot become an index. Every variant is final: reading the same bytes again ends the same way.
+///
+/// The message is a sentence for the client: it says what was found, and holds no path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// Not a file with video or audio in it, or one too broken to be called that. Holds what was found.
+    #[error("the source is {0}, not a video or audio file")]
+    NotMedia(&'static str),
+    /// An MP4 or QuickTime file that contradicts itself. Holds where.
+    #[error("the file is damaged: {0}")]
+    Damaged(String),
+    /// The file ends before anything playable.
+    #[error("the file ends too early: {0}")]
+    Truncated(String),
+    /// Media that we do not play yet. Holds the whole sentence.
+    #[error("{0}")]
+    Unsupported(String),
+}
+
+/// The stable code a client sees for a [`ReadError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadFailureCode {
+    /// `not_media`
+    NotMedia,
+    /// `truncated`
+    Truncated,
+    /// `codec_unsupported`
+    CodecUnsupported,
+}
+
+impl ReadError {
+    /// The stable code of this failure.
+    pub fn code(&self) -> ReadFailureCode {
+        match self {
+            ReadError::NotMedia(_) | ReadError::Damaged(_) => ReadFailureCode::NotMedia,
+            ReadError::Truncated(_) => ReadFailureCode::Truncated,
+            ReadError::Unsupported(_) => ReadFailureCode::CodecUnsupported,
+        }
+    }
+
+    pub(super) fn damaged(what: impl Into<String>) -> Self {
+        ReadError::Damaged(what.into())
+    }
+
+    pub(super) fn unsupported(sentence: impl Into<String>) -> Self {
+        ReadError::Unsupported(sentence.into())
+    }
+}

@@ -1,0 +1,173 @@
+//! What a `trak` says before its samples are looked at, and which tracks are chosen.
+
+use super::{
+    super::{
+        boxes::{BoxRef, Fields, FourCc, children},
+        error::ReadError,
+    },
+    language::language,
+    tables::Tables,
+};
+use crate::index::Container;
+
+/// Tracks of one movie that are looked at. Cameras write a dozen; more is damage.
+const TRACKS_MAX: usize = 256;
+/// Pictures that stand still: cover art, chapter pictures.
+const PICTURES: [&[u8; 4]; 4] = [b"jpeg", b"png ", b"mjpa", b"mjpb"];
+
+/// A track with samples, of a kind we play.
+#[derive(Debug, Clone)]
+pub(super) struct TrackHead<'a> {
+    pub(super) trak: BoxRef<'a>,
+    pub(super) minf: BoxRef<'a>,
+    pub(super) stbl: BoxRef<'a>,
+    pub(super) id: u32,
+    is_enabled: bool,
+    pub(super) matrix: [i32; 9],
+    pub(super) timescale: u32,
+    pub(super) language: String,
+    handler: FourCc,
+    pub(super) tables: Tables<'a>,
+}
+
+/// The tracks that are played.
+#[derive(Debug)]
+pub(super) struct Chosen<'a> {
+    pub(super) video: Option<TrackHead<'a>>,
+    pub(super) audio: Option<TrackHead<'a>>,
+}
+
+impl<'a> Chosen<'a> {
+    /// The first enabled video and audio track with samples, or the first one when none is enabled.
+    ///
+    /// Passed over: chapters, cover pictures, timecode, hint, text and metadata tracks. A track that cannot be read is passed over
+    /// when another of its kind can.
+    pub(super) fn of(moov: &BoxRef<'a>, container: Container) -> Result<Self, ReadError> {
+        let traks: Vec<_> =
+            children(moov.body).filter(|child| &child.kind.0 == b"trak").take(TRACKS_MAX).collect();
+        let chapters: Vec<u32> = traks.iter().flat_map(chapter_ids).collect();
+        let (mut video, mut audio) = (Choice::None, Choice::None);
+        for trak in traks {
+            let choice = match handler(&trak) {
+                Some(FourCc(kind)) if &kind == b"vide" => &mut video,
+                Some(FourCc(kind)) if &kind == b"soun" => &mut audio,
+                _ => continue,
+            };
+            if choice.is_enabled() {
+                continue;
+            }
+            match TrackHead::parse(trak, container) {
+                Ok(head) if !head.is_playable() || chapters.contains(&head.id) => {}
+                Ok(head) => {
+                    if head.is_enabled || !matches!(choice, Choice::Track(_)) {
+                        *choice = Choice::Track(Box::new(head));
+                    }
+                }
+                Err(error) => {
+                    if matches!(choice, Choice::None) {
+                        *choice = Choice::Unreadable(error);
+                    }
+                }
+            }
+        }
+        let chosen = Chosen { video: video.into_track()?, audio: audio.into_track()? };
+        if chosen.video.is_none() && chosen.audio.is_none() {
+            return Err(ReadError::NotMedia("a movie file without a video or audio track"));
+        }
+        Ok(chosen)
+    }
+}
+
+/// The best track of one kind so far.
+enum Choice<'a> {
+    None,
+    Unreadable(ReadError),
+    Track(Box<TrackHead<'a>>),
+}
+
+impl<'a> Choice<'a> {
+    fn is_enabled(&self) -> bool {
+        matches!(self, Choice::Track(head) if head.is_enabled)
+    }
+
+    fn into_track(self) -> Result<Option<TrackHead<'a>>, ReadError> {
+        match self {
+            Choice::None => Ok(None),
+            Choice::Unreadable(error) => Err(error),
+            Choice::Track(head) => Ok(Some(*head)),
+        }
+    }
+}
+
+impl<'a> TrackHead<'a> {
+    fn parse(trak: BoxRef<'a>, container: Container) -> Result<Self, ReadError> {
+        let damaged = || ReadError::damaged("a track lacks its header or its sample tables");
+        let (id, is_enabled, matrix) = track_header(&trak).ok_or_else(damaged)?;
+        let mdia = trak.child(b"mdia").ok_or_else(damaged)?;
+        let (timescale, language_code) = media_header(&mdia).ok_or_else(damaged)?;
+        let minf = mdia.child(b"minf").ok_or_else(damaged)?;
+        let stbl = minf.child(b"stbl").ok_or_else(damaged)?;
+        if !(1..=super::timeline::TIMESCALE_MAX).contains(&timescale) {
+            return Err(ReadError::damaged(format!("a track with {timescale} ticks a second")));
+        }
+        Ok(TrackHead {
+            trak,
+            minf,
+            stbl,
+            id,
+            is_enabled,
+            matrix,
+            timescale,
+            language: language(language_code, container),
+            handler: handler(&trak).ok_or_else(damaged)?,
+            tables: Tables::parse(&stbl)?,
+        })
+    }
+
+    /// Has samples, and is no still picture.
+    fn is_playable(&self) -> bool {
+        let kind = super::entry::sample_entry(&self.stbl, 1).map(|entry| entry.kind);
+        let is_picture = &self.handler.0 == b"vide"
+            && self.tables.count() == 1
+            && kind.is_ok_and(|kind| PICTURES.contains(&&kind.0));
+        self.tables.count() > 0 && !is_picture
+    }
+}
+
+/// Track id, whether it is enabled, matrix. ISO/IEC 14496-12, 8.3.2.
+fn track_header(trak: &BoxRef<'_>) -> Option<(u32, bool, [i32; 9])> {
+    let mut fields = Fields::new(trak.child(b"tkhd")?.body);
+    let (version, flags) = fields.version_and_flags()?;
+    fields.skip(if version == 1 { 16 } else { 8 })?; // creation and modification time
+    let id = fields.u32()?;
+    fields.skip(4 + if version == 1 { 8 } else { 4 })?; // reserved, duration
+    fields.skip(16)?; // reserved, layer, alternate group, volume
+    let mut matrix = [0; 9];
+    for number in &mut matrix {
+        *number = fields.i32()?;
+    }
+    Some((id, flags & 1 != 0, matrix))
+}
+
+/// Timescale and packed language. ISO/IEC 14496-12, 8.4.2.
+fn media_header(mdia: &BoxRef<'_>) -> Option<(u32, u16)> {
+    let mut fields = Fields::new(mdia.child(b"mdhd")?.body);
+    let (version, _) = fields.version_and_flags()?;
+    fields.skip(if version == 1 { 16 } else { 8 })?; // creation and modification time
+    let timescale = fields.u32()?;
+    fields.skip(if version == 1 { 8 } else { 4 })?; // duration
+    Some((timescale, fields.u16()?))
+}
+
+/// What the track is for. ISO/IEC 14496-12, 8.4.3.
+fn handler(trak: &BoxRef<'_>) -> Option<FourCc> {
+    let mut fields = Fields::new(trak.descend(&[b"mdia", b"hdlr"])?.body);
+    fields.skip(8)?; // version, flags, pre_defined
+    fields.array().map(FourCc)
+}
+
+/// The tracks that hold chapters of this one. QuickTime File Format, chapter lists.
+fn chapter_ids(trak: &BoxRef<'_>) -> Vec<u32> {
+    let ids = trak.descend(&[b"tref", b"chap"]).map_or(&[][..], |chap| chap.body.as_chunks::<4>().0);
+    ids.iter().map(|id| u32::from_be_bytes(*id)).collect()
+}

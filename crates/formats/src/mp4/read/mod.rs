@@ -1,0 +1,166 @@
+//! Reading: from the `moov` of a source to tracks whose samples are listed, checked and placed on one timeline.
+//!
+//! Knows no bytes but those of the `moov`. [`super::Scanner`] brings them, and the length of the file when it is known.
+//!
+//! The way of a track: [`head`] (which one) → [`video`], [`audio`] (may it be copied) → [`tables`] (its samples) → [`gops`],
+//! [`samples`] (repaired and packed) → [`timeline`] (placed) → [`cut`] (when the file is too short) → [`measure`].
+
+mod audio;
+mod cut;
+mod edits;
+mod entry;
+mod gops;
+mod head;
+mod language;
+mod measure;
+mod names;
+mod samples;
+mod tables;
+#[cfg(test)]
+pub(crate) mod testing;
+mod timeline;
+mod video;
+
+use self::{
+    edits::Edit,
+    head::{Chosen, TrackHead},
+    samples::TrackSamples,
+    timeline::Span,
+};
+use super::{
+    boxes::{BoxRef, Fields, FourCc},
+    error::ReadError,
+};
+use crate::index::{Container, Track, TrackMedia};
+
+/// The tracks of a movie, before it is known whether the file holds all their samples.
+#[derive(Debug, Clone)]
+pub(super) struct Movie {
+    tracks: Vec<Track>,
+    /// First byte of the source behind all samples.
+    end_offset: u64,
+}
+
+impl Movie {
+    /// Reads the body of a `moov` box.
+    ///
+    /// Errors: `Unsupported` for codecs, edits and GOPs that are not copied yet, `Damaged` for tables that contradict themselves or claim
+    /// more than they hold, `NotMedia` when there is nothing to play.
+    pub(super) fn parse(body: &[u8], container: Container) -> Result<Self, ReadError> {
+        let moov = BoxRef { kind: FourCc(*b"moov"), body };
+        if moov.child(b"cmov").is_some() {
+            return Err(ReadError::unsupported("its movie header is compressed, which is not supported"));
+        }
+        if moov.child(b"rmra").is_some() {
+            return Err(ReadError::NotMedia("a list of other movies"));
+        }
+        if moov.child(b"mvex").is_some() {
+            return Err(ReadError::unsupported(FRAGMENTED));
+        }
+        let movie_timescale = movie_timescale(&moov)?;
+        let chosen = Chosen::of(&moov, container)?;
+
+        // Codecs first: a refusal that people understand goes before one about tables.
+        let video = chosen.video.map(|head| Ok((video_media(&head)?, head))).transpose()?;
+        let audio = chosen.audio.map(|head| Ok((audio_media(&head)?, head))).transpose()?;
+        let mut tracks = Vec::new();
+        let mut spans = Vec::new();
+        let mut end_offset = 0;
+        for (media, head) in video.into_iter().chain(audio) {
+            let (track, span, track_end_offset) = read_track(media, &head, movie_timescale)?;
+            end_offset = end_offset.max(track_end_offset);
+            if !track.samples.is_empty() {
+                tracks.push(track);
+                spans.push(span);
+            }
+        }
+        if tracks.is_empty() {
+            return Err(ReadError::NotMedia("a movie file without a video or audio track"));
+        }
+        for (track, place) in tracks.iter_mut().zip(timeline::places(&spans, movie_timescale)?) {
+            track.shift = place.shift;
+            track.end = place.end;
+            measure::measure(track);
+        }
+        Ok(Movie { tracks, end_offset })
+    }
+
+    /// The tracks as far as the file holds them, and whether that is less than all.
+    ///
+    /// Errors: `Truncated` when less than a second is left.
+    pub(super) fn within(self, len: u64) -> Result<(Vec<Track>, bool), ReadError> {
+        if self.end_offset <= len {
+            return Ok((self.tracks, false));
+        }
+        let mut tracks = cut::playable_prefix(self.tracks, len)?;
+        tracks.iter_mut().for_each(measure::measure);
+        Ok((tracks, true))
+    }
+}
+
+/// What is said of a source with movie fragments.
+pub(super) const FRAGMENTED: &str = "fragmented MP4 is not supported yet";
+
+/// Ticks a second of the movie's clock. ISO/IEC 14496-12, 8.2.2.
+fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
+    let read = || {
+        let mut fields = Fields::new(moov.child(b"mvhd")?.body);
+        let (version, _) = fields.version_and_flags()?;
+        fields.skip(if version == 1 { 16 } else { 8 })?; // creation and modification time
+        fields.u32()
+    };
+    match read() {
+        Some(timescale) if (1..=timeline::TIMESCALE_MAX).contains(&timescale) => Ok(timescale),
+        Some(timescale) => Err(ReadError::damaged(format!("a movie with {timescale} ticks a second"))),
+        None => Err(ReadError::damaged("it lacks its movie header")),
+    }
+}
+
+fn video_media(head: &TrackHead<'_>) -> Result<TrackMedia, ReadError> {
+    Ok(TrackMedia::Video(video::video_track(&used_entry(head, "video")?, head.matrix)?))
+}
+
+fn audio_media(head: &TrackHead<'_>) -> Result<TrackMedia, ReadError> {
+    Ok(TrackMedia::Audio(audio::audio_track(&used_entry(head, "audio")?)?))
+}
+
+/// The one sample entry that the samples of a track use.
+fn used_entry<'a>(head: &TrackHead<'a>, kind: &str) -> Result<BoxRef<'a>, ReadError> {
+    entry::check_data_references(&head.minf)?;
+    let description = head.tables.description().ok_or_else(|| {
+        ReadError::unsupported(format!(
+            "the {kind} changes its codec or format; only one is supported so far"
+        ))
+    })?;
+    entry::sample_entry(&head.stbl, description)
+}
+
+/// The track with its samples, what the timeline needs of it, and the first byte behind its samples.
+fn read_track(
+    mut media: TrackMedia,
+    head: &TrackHead<'_>,
+    movie_timescale: u32,
+) -> Result<(Track, Span, u64), ReadError> {
+    let edit = Edit::parse(&head.trak, movie_timescale)?;
+    let samples: TrackSamples = match &mut media {
+        TrackMedia::Video(video) => {
+            let (samples, composition_shift) = gops::video_samples(head.tables.samples(), head.timescale)?;
+            video.composition_shift = composition_shift;
+            samples
+        }
+        TrackMedia::Audio(_) => samples::audio_samples(head.tables.samples())?,
+    };
+    let span = Span::new(head.timescale, edit, &samples);
+    let track = Track {
+        source_track: head.id,
+        timescale: head.timescale,
+        language: head.language.clone(),
+        media,
+        samples: samples.table,
+        shift: 0,
+        end: 0,
+        bitrate_average: 0,
+        bitrate_peak: 0,
+    };
+    Ok((track, span, samples.end_offset))
+}

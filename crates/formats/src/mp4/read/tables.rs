@@ -1,0 +1,466 @@
+//! The sample tables of one track, walked sample by sample without copying them. ISO/IEC 14496-12, 8.6 and 8.7.
+//!
+//! Nothing is allocated here: a table is a slice of the `moov`, and an entry count is believed only as far as the box has bytes for it.
+
+use super::super::{
+    boxes::{BoxRef, Fields},
+    error::ReadError,
+};
+
+/// Samples one track may have: 12 h of video at 120 frames a second. Audio needs fewer: 12 h at 96 kHz are 4.05 million AAC packets.
+pub(crate) const TRACK_SAMPLES_MAX: u32 = 12 * 3600 * 120;
+
+/// One row of all tables together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RawSample {
+    /// Sum of the deltas before it.
+    pub(crate) dts: i64,
+    /// `stts`: ticks until the next one. May be 0.
+    pub(crate) delta: u32,
+    /// `ctts`: from decode to presentation.
+    pub(crate) composition: i32,
+    pub(crate) offset: u64,
+    /// May be 0.
+    pub(crate) size: u32,
+    pub(crate) is_sync: bool,
+}
+
+/// The sample tables of one track.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tables<'a> {
+    count: u32,
+    sizes: Sizes<'a>,
+    deltas: &'a [[u8; 8]],
+    compositions: &'a [[u8; 8]],
+    /// Sample numbers from 1; `None` when every sample is a sync sample.
+    syncs: Option<&'a [[u8; 4]]>,
+    chunk_runs: &'a [[u8; 12]],
+    chunks: Chunks<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Sizes<'a> {
+    Same(u32),
+    /// `stsz`
+    Each(&'a [[u8; 4]]),
+    /// `stz2`: this many bits each.
+    Compact(u8, &'a [u8]),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Chunks<'a> {
+    /// `stco`
+    Narrow(&'a [[u8; 4]]),
+    /// `co64`
+    Wide(&'a [[u8; 8]]),
+}
+
+impl<'a> Tables<'a> {
+    /// Finds the tables in an `stbl` box. Checks each count against the bytes that are there and against [`TRACK_SAMPLES_MAX`].
+    pub(crate) fn parse(stbl: &BoxRef<'a>) -> Result<Self, ReadError> {
+        let (count, sizes) = sizes(stbl)?;
+        if count > TRACK_SAMPLES_MAX {
+            return Err(ReadError::unsupported(format!(
+                "a track has {count} samples; at most {TRACK_SAMPLES_MAX} are supported"
+            )));
+        }
+        let chunks = match stbl.child(b"co64") {
+            Some(co64) => Chunks::Wide(entries(&co64)?),
+            None => Chunks::Narrow(table(stbl, b"stco")?.unwrap_or(&[])),
+        };
+        Ok(Tables {
+            count,
+            sizes,
+            deltas: table(stbl, b"stts")?.unwrap_or(&[]),
+            compositions: table(stbl, b"ctts")?.unwrap_or(&[]),
+            syncs: table(stbl, b"stss")?,
+            chunk_runs: table(stbl, b"stsc")?.unwrap_or(&[]),
+            chunks,
+        })
+    }
+
+    /// Number of samples.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The one sample description (from 1) all chunks use. `None` when they use several; 1 when there is no chunk.
+    pub(crate) fn description(&self) -> Option<u32> {
+        let mut used = None;
+        // The last run may begin behind the last chunk; then nothing uses it.
+        for run in self.chunk_runs.iter().filter(|run| word(*run, 0) as usize <= self.chunks.len()) {
+            let description = word(run, 8);
+            if *used.get_or_insert(description) != description {
+                return None;
+            }
+        }
+        Some(used.unwrap_or(1))
+    }
+
+    /// The samples in decode order.
+    ///
+    /// An error ends it: a sample that no chunk holds, or a place or time beyond 64 bits. Where `stts` is too short the last delta goes on.
+    pub(crate) fn samples(&self) -> RawSamples<'a> {
+        RawSamples {
+            tables: *self,
+            next: 0,
+            dts: 0,
+            delta: Run::default(),
+            deltas: self.deltas,
+            composition: Run::default(),
+            compositions: self.compositions,
+            syncs: self.syncs.unwrap_or(&[]),
+            chunk: 0,
+            in_chunk: 0,
+            offset: 0,
+            chunk_runs: self.chunk_runs,
+            per_chunk: 0,
+        }
+    }
+}
+
+impl Chunks<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Chunks::Narrow(offsets) => offsets.len(),
+            Chunks::Wide(offsets) => offsets.len(),
+        }
+    }
+
+    fn get(&self, index: usize) -> Option<u64> {
+        match self {
+            Chunks::Narrow(offsets) => offsets.get(index).map(|bytes| u32::from_be_bytes(*bytes).into()),
+            Chunks::Wide(offsets) => offsets.get(index).map(|bytes| u64::from_be_bytes(*bytes)),
+        }
+    }
+}
+
+impl Sizes<'_> {
+    fn get(&self, index: u32) -> u32 {
+        let index = index as usize;
+        match self {
+            Sizes::Same(size) => *size,
+            Sizes::Each(sizes) => u32::from_be_bytes(sizes[index]),
+            Sizes::Compact(4, sizes) => (sizes[index / 2] >> (4 - index % 2 * 4) & 0xf).into(),
+            Sizes::Compact(8, sizes) => sizes[index].into(),
+            Sizes::Compact(_, sizes) => u16::from_be_bytes([sizes[index * 2], sizes[index * 2 + 1]]).into(),
+        }
+    }
+}
+
+/// Number of samples and their sizes, from `stsz` or `stz2`.
+fn sizes<'a>(stbl: &BoxRef<'a>) -> Result<(u32, Sizes<'a>), ReadError> {
+    let short = || ReadError::damaged("its table of sample sizes is shorter than it says");
+    if let Some(stsz) = stbl.child(b"stsz") {
+        let mut fields = Fields::new(stsz.body);
+        let (Some(_), Some(size), Some(count)) = (fields.version_and_flags(), fields.u32(), fields.u32())
+        else {
+            return Err(short());
+        };
+        if size != 0 {
+            return Ok((count, Sizes::Same(size)));
+        }
+        let sizes = fields.rest.as_chunks().0.get(..count as usize).ok_or_else(short)?;
+        return Ok((count, Sizes::Each(sizes)));
+    }
+    if let Some(stz2) = stbl.child(b"stz2") {
+        let mut fields = Fields::new(stz2.body);
+        let (Some(_), Some(width), Some(count)) = (fields.version_and_flags(), fields.u32(), fields.u32())
+        else {
+            return Err(short());
+        };
+        // The upper 24 bits are reserved.
+        let width = width as u8;
+        if !matches!(width, 4 | 8 | 16) {
+            return Err(ReadError::damaged(format!("sample sizes of {width} bits")));
+        }
+        let len = (u64::from(count) * u64::from(width)).div_ceil(8);
+        let sizes = usize::try_from(len).ok().and_then(|len| fields.rest.get(..len)).ok_or_else(short)?;
+        return Ok((count, Sizes::Compact(width, sizes)));
+    }
+    Ok((0, Sizes::Same(0)))
+}
+
+/// The entries of the first child of this kind; `None` when there is no such child.
+fn table<'a, const N: usize>(stbl: &BoxRef<'a>, kind: &[u8; 4]) -> Result<Option<&'a [[u8; N]]>, ReadError> {
+    stbl.child(kind).map(|table| entries(&table)).transpose()
+}
+
+/// The entries of a box that is a count and as many rows of `N` bytes.
+fn entries<'a, const N: usize>(table: &BoxRef<'a>) -> Result<&'a [[u8; N]], ReadError> {
+    let mut fields = Fields::new(table.body);
+    let count = fields.version_and_flags().and_then(|_| fields.u32());
+    count
+        .and_then(|count| fields.rest.as_chunks().0.get(..count as usize))
+        .ok_or_else(|| ReadError::damaged(format!("its {} table has fewer entries than it says", table.kind)))
+}
+
+fn word<const N: usize>(row: &[u8; N], at: usize) -> u32 {
+    u32::from_be_bytes([row[at], row[at + 1], row[at + 2], row[at + 3]])
+}
+
+/// A value and how many more samples it holds for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Run {
+    left: u32,
+    value: u32,
+}
+
+impl Run {
+    /// The value of the next sample, out of rows of (count, value). `None` behind the last row.
+    fn next(&mut self, rows: &mut &[[u8; 8]]) -> Option<u32> {
+        while self.left == 0 {
+            let (row, rest) = rows.split_first()?;
+            *rows = rest;
+            *self = Run { left: word(row, 0), value: word(row, 4) };
+        }
+        self.left -= 1;
+        Some(self.value)
+    }
+}
+
+/// See [`Tables::samples`].
+#[derive(Debug, Clone)]
+pub(crate) struct RawSamples<'a> {
+    tables: Tables<'a>,
+    next: u32,
+    dts: i64,
+    delta: Run,
+    deltas: &'a [[u8; 8]],
+    composition: Run,
+    compositions: &'a [[u8; 8]],
+    syncs: &'a [[u8; 4]],
+    /// Chunks begun so far.
+    chunk: u32,
+    /// Samples left in the current chunk.
+    in_chunk: u32,
+    /// Place of the next sample, while in a chunk.
+    offset: u64,
+    chunk_runs: &'a [[u8; 12]],
+    per_chunk: u32,
+}
+
+impl RawSamples<'_> {
+    /// Steps to the next chunk that holds samples. `None` behind the last one.
+    fn begin_chunk(&mut self) -> Option<()> {
+        while self.in_chunk == 0 {
+            self.offset = self.tables.chunks.get(self.chunk as usize)?;
+            self.chunk += 1;
+            while let Some((run, rest)) = self.chunk_runs.split_first()
+                && word(run, 0) <= self.chunk
+            {
+                self.per_chunk = word(run, 4);
+                self.chunk_runs = rest;
+            }
+            self.in_chunk = self.per_chunk;
+        }
+        Some(())
+    }
+
+    /// Whether sample `number` (from 1) is listed. Rows out of order are passed over.
+    fn is_sync(&mut self, number: u32) -> bool {
+        if self.tables.syncs.is_none() {
+            return true;
+        }
+        while let Some((row, rest)) = self.syncs.split_first() {
+            let listed = u32::from_be_bytes(*row);
+            if listed > number {
+                return false;
+            }
+            self.syncs = rest;
+            if listed == number {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Iterator for RawSamples<'_> {
+    type Item = Result<RawSample, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next >= self.tables.count {
+            return None;
+        }
+        let index = self.next;
+        self.next += 1;
+        if self.begin_chunk().is_none() {
+            let count = self.tables.count;
+            self.next = count;
+            return Some(Err(ReadError::damaged(format!("its chunks hold {index} of {count} samples"))));
+        }
+        self.in_chunk -= 1;
+
+        let size = self.tables.sizes.get(index);
+        let delta = self.delta.next(&mut self.deltas).unwrap_or(self.delta.value);
+        let sample = RawSample {
+            dts: self.dts,
+            delta,
+            // Version 0 says unsigned, but writers put negative offsets there too, and none is above 2^31.
+            composition: self.composition.next(&mut self.compositions).unwrap_or(0) as i32,
+            offset: self.offset,
+            size,
+            is_sync: self.is_sync(index + 1),
+        };
+        let Some(end) = self.offset.checked_add(size.into()) else {
+            self.next = self.tables.count;
+            return Some(Err(ReadError::damaged("a sample lies beyond 2^64 bytes")));
+        };
+        self.offset = end;
+        // At most TRACK_SAMPLES_MAX deltas below 2^32 each: far below 2^63.
+        self.dts += i64::from(delta);
+        Some(Ok(sample))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mp4::read::testing::{full_box, plain_box, words};
+
+    fn stbl(children: &[Vec<u8>]) -> Vec<u8> {
+        children.concat()
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Vec<RawSample>, ReadError> {
+        Tables::parse(&BoxRef { kind: crate::mp4::boxes::FourCc(*b"stbl"), body: bytes })?.samples().collect()
+    }
+
+    fn usual() -> [Vec<u8>; 6] {
+        [
+            full_box(b"stts", 0, &words(&[2, 2, 10, 3, 20])),
+            full_box(b"ctts", 1, &words(&[2, 1, 5, 4, -5i32 as u32])),
+            full_box(b"stss", 0, &words(&[2, 1, 4])),
+            full_box(b"stsz", 0, &words(&[0, 5, 100, 0, 102, 103, 104])),
+            full_box(b"stsc", 0, &words(&[2, 1, 2, 1, 3, 1, 1])),
+            full_box(b"stco", 0, &words(&[3, 1000, 2000, 3000])),
+        ]
+    }
+
+    fn row(dts: i64, delta: u32, composition: i32, offset: u64, size: u32, is_sync: bool) -> RawSample {
+        RawSample { dts, delta, composition, offset, size, is_sync }
+    }
+
+    #[test]
+    fn rows_of_all_tables_are_joined() {
+        assert_eq!(
+            parse(&stbl(&usual())).unwrap(),
+            [
+                row(0, 10, 5, 1000, 100, true),
+                row(10, 10, -5, 1100, 0, false),
+                row(20, 20, -5, 2000, 102, false),
+                row(40, 20, -5, 2102, 103, true),
+                row(60, 20, -5, 3000, 104, false),
+            ]
+        );
+    }
+
+    #[test]
+    fn compact_sizes_and_wide_offsets_are_read() {
+        for (width, sizes) in [(4, vec![0x12, 0x30]), (8, vec![1, 2, 3]), (16, vec![0, 1, 0, 2, 0, 3])] {
+            let tables = stbl(&[
+                full_box(b"stz2", 0, &[words(&[width, 3]), sizes].concat()),
+                full_box(b"stts", 0, &words(&[1, 3, 1])),
+                full_box(b"stsc", 0, &words(&[1, 1, 3, 1])),
+                full_box(b"co64", 0, &words(&[1, 5, 0])),
+            ]);
+            let at = 5 << 32;
+            assert_eq!(
+                parse(&tables).unwrap(),
+                [row(0, 1, 0, at, 1, true), row(1, 1, 0, at + 1, 2, true), row(2, 1, 0, at + 3, 3, true)],
+                "{width} bits"
+            );
+        }
+    }
+
+    #[test]
+    fn short_time_tables_go_on_with_the_last_delta() {
+        let mut tables = usual();
+        tables[0] = full_box(b"stts", 0, &words(&[1, 2, 10]));
+        let times: Vec<_> = parse(&stbl(&tables)).unwrap().iter().map(|sample| sample.dts).collect();
+        assert_eq!(times, [0, 10, 20, 30, 40]);
+    }
+
+    #[test]
+    fn no_table_at_all_is_no_sample() {
+        assert_eq!(parse(&[]).unwrap(), []);
+    }
+
+    #[test]
+    fn counts_are_believed_only_as_far_as_there_are_bytes() {
+        fn check(name: &str, replaced: usize, table: Vec<u8>, expected: &str) {
+            let mut tables = usual();
+            tables[replaced] = table;
+            assert_eq!(parse(&stbl(&tables)).unwrap_err().to_string(), expected, "{name}");
+        }
+        let many = 4_000_000_000;
+        for (at, kind) in [(0, b"stts"), (1, b"ctts"), (2, b"stss"), (4, b"stsc"), (5, b"stco")] {
+            check(
+                "a count without entries",
+                at,
+                full_box(kind, 0, &words(&[many, 1, 1, 1])),
+                &format!(
+                    "the file is damaged: its {} table has fewer entries than it says",
+                    String::from_utf8_lossy(kind)
+                ),
+            );
+        }
+        let sizes = "the file is damaged: its table of sample sizes is shorter than it says";
+        check("sizes without entries", 3, full_box(b"stsz", 0, &words(&[0, many, 1])), sizes);
+        check("compact sizes without entries", 3, full_box(b"stz2", 0, &words(&[4, many, 1])), sizes);
+        check("no count", 3, plain_box(b"stsz", &[0; 6]), sizes);
+        check(
+            "a size for all",
+            3,
+            full_box(b"stsz", 0, &words(&[1, many])),
+            "a track has 4000000000 samples; at most 5184000 are supported",
+        );
+        check(
+            "odd widths",
+            3,
+            full_box(b"stz2", 0, &words(&[5, 1, 1])),
+            "the file is damaged: sample sizes of 5 bits",
+        );
+        check(
+            "too few chunks",
+            5,
+            full_box(b"stco", 0, &words(&[1, 1000])),
+            "the file is damaged: its chunks hold 2 of 5 samples",
+        );
+        check(
+            "empty chunks",
+            4,
+            full_box(b"stsc", 0, &words(&[1, 1, 0, 1])),
+            "the file is damaged: its chunks hold 0 of 5 samples",
+        );
+        check(
+            "an offset at the end of all numbers",
+            5,
+            full_box(b"co64", 0, &words(&[3, u32::MAX, u32::MAX, 0, 0, 0, 0])),
+            "the file is damaged: a sample lies beyond 2^64 bytes",
+        );
+    }
+
+    #[test]
+    fn one_entry_that_claims_billions_of_deltas_costs_nothing() {
+        let mut tables = usual();
+        tables[0] = full_box(b"stts", 0, &words(&[1, u32::MAX, 7]));
+        assert_eq!(parse(&stbl(&tables)).unwrap().len(), 5);
+    }
+
+    #[test]
+    fn descriptions_in_use_are_counted() {
+        let description = |runs: &[u32]| {
+            let mut tables = usual();
+            tables[4] = full_box(b"stsc", 0, &words(runs));
+            let bytes = stbl(&tables);
+            let stbl = BoxRef { kind: crate::mp4::boxes::FourCc(*b"stbl"), body: &bytes };
+            Tables::parse(&stbl).unwrap().description()
+        };
+        assert_eq!(description(&[1, 1, 2, 2]), Some(2));
+        assert_eq!(description(&[2, 1, 2, 1, 2, 1, 2]), None);
+        assert_eq!(description(&[2, 1, 2, 1, 9, 1, 2]), Some(1), "a run behind the last chunk");
+        assert_eq!(description(&[0]), Some(1));
+    }
+}

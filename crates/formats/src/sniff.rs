@@ -1,0 +1,366 @@
+//! What kind of file some first bytes belong to.
+//!
+//! Decides by content alone: names and media types of a source are claims of a stranger.
+
+/// First bytes that are enough to decide. Longer heads are cut to it, so that the answer never depends on how bytes arrive.
+pub const HEAD_LEN: usize = 4096;
+/// Bytes of a transport stream packet, and of one with a time code in front. ISO/IEC 13818-1, 2.4.3; BDAV.
+const TS_PACKET_LENS: [usize; 2] = [188, 192];
+/// Sync bytes in a row that make a transport stream.
+const TS_PACKETS: usize = 3;
+
+/// A kind of file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it, and FileKind::name says it in words")]
+pub enum FileKind {
+    Mp4,
+    Mov,
+    Matroska,
+    MpegTs,
+    MpegPs,
+    Avi,
+    Flv,
+    Asf,
+    Mxf,
+    Ogg,
+    Wav,
+    Mp3,
+    Flac,
+    Adts,
+    HlsPlaylist,
+    Ffconcat,
+    Sdp,
+    Dash,
+    Html,
+    Xml,
+    Json,
+    Subtitles,
+    Jpeg,
+    Png,
+    Gif,
+    Webp,
+    Heif,
+    Pdf,
+    Zip,
+    Gzip,
+    Text,
+    Empty,
+    Unknown,
+}
+
+/// What can be done with a kind of file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// An ISO base media or QuickTime file: [`crate::mp4::Scanner`] reads it.
+    IsoMedia,
+    /// Holds video or audio in another container.
+    OtherMedia,
+    /// Everything else; also playlists and scripts that only point at media.
+    NotMedia,
+}
+
+impl FileKind {
+    /// What a person calls it, with its article: "an HLS playlist".
+    pub fn name(self) -> &'static str {
+        match self {
+            FileKind::Mp4 => "an MP4 file",
+            FileKind::Mov => "a QuickTime movie",
+            FileKind::Matroska => "a Matroska or WebM file",
+            FileKind::MpegTs => "an MPEG transport stream",
+            FileKind::MpegPs => "an MPEG program stream",
+            FileKind::Avi => "an AVI file",
+            FileKind::Flv => "a Flash video file",
+            FileKind::Asf => "a Windows Media file",
+            FileKind::Mxf => "an MXF file",
+            FileKind::Ogg => "an Ogg file",
+            FileKind::Wav => "a WAV file",
+            FileKind::Mp3 => "an MP3 file",
+            FileKind::Flac => "a FLAC file",
+            FileKind::Adts => "an AAC file without a container",
+            FileKind::HlsPlaylist => "an HLS playlist",
+            FileKind::Ffconcat => "an ffconcat script",
+            FileKind::Sdp => "an SDP session description",
+            FileKind::Dash => "a DASH manifest",
+            FileKind::Html => "a web page",
+            FileKind::Xml => "an XML document",
+            FileKind::Json => "a JSON document",
+            FileKind::Subtitles => "a subtitle file",
+            FileKind::Jpeg => "a JPEG picture",
+            FileKind::Png => "a PNG picture",
+            FileKind::Gif => "a GIF picture",
+            FileKind::Webp => "a WebP picture",
+            FileKind::Heif => "a HEIF or AVIF picture",
+            FileKind::Pdf => "a PDF document",
+            FileKind::Zip => "a ZIP archive",
+            FileKind::Gzip => "a gzip archive",
+            FileKind::Text => "a text file",
+            FileKind::Empty => "an empty file",
+            FileKind::Unknown => "a file of unknown kind",
+        }
+    }
+
+    /// What can be done with it.
+    pub fn family(self) -> Family {
+        match self {
+            FileKind::Mp4 | FileKind::Mov => Family::IsoMedia,
+            FileKind::Matroska
+            | FileKind::MpegTs
+            | FileKind::MpegPs
+            | FileKind::Avi
+            | FileKind::Flv
+            | FileKind::Asf
+            | FileKind::Mxf
+            | FileKind::Ogg
+            | FileKind::Wav
+            | FileKind::Mp3
+            | FileKind::Flac
+            | FileKind::Adts => Family::OtherMedia,
+            _ => Family::NotMedia,
+        }
+    }
+}
+
+/// Tells the kind of a file from its first bytes: all of a short file, or at least [`HEAD_LEN`] of a longer one.
+pub fn sniff(head: &[u8]) -> FileKind {
+    let head = &head[..head.len().min(HEAD_LEN)];
+    if head.is_empty() {
+        return FileKind::Empty;
+    }
+    // Text first where it has a magic of its own: a playlist stays one, however its bytes go on.
+    text_with_magic(text_start(head))
+        .or_else(|| iso_media(head))
+        .or_else(|| binary(head))
+        .or_else(|| audio_frames(head))
+        .or_else(|| plain_text(head))
+        .unwrap_or(FileKind::Unknown)
+}
+
+/// The text behind a byte order mark and white space.
+fn text_start(head: &[u8]) -> &[u8] {
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    text.trim_ascii_start()
+}
+
+fn text_with_magic(text: &[u8]) -> Option<FileKind> {
+    let starts = |magic: &str| {
+        text.get(..magic.len()).is_some_and(|start| start.eq_ignore_ascii_case(magic.as_bytes()))
+    };
+    let contains =
+        |needle: &[u8]| text.windows(needle.len()).any(|window| window.eq_ignore_ascii_case(needle));
+    Some(match () {
+        () if starts("#EXTM3U") => FileKind::HlsPlaylist,
+        () if starts("ffconcat version") => FileKind::Ffconcat,
+        () if starts("v=0") && contains(b"\no=") => FileKind::Sdp,
+        () if starts("WEBVTT") => FileKind::Subtitles,
+        () if starts("<!doctype html") || starts("<html") => FileKind::Html,
+        () if starts("<mpd") => FileKind::Dash,
+        () if starts("<?xml") || starts("<!--") => match () {
+            () if contains(b"<mpd") => FileKind::Dash,
+            () if contains(b"<html") => FileKind::Html,
+            () => FileKind::Xml,
+        },
+        () if starts("%PDF-") => FileKind::Pdf,
+        () => return None,
+    })
+}
+
+/// ISO/IEC 14496-12, 4.3: `ftyp` comes first. QuickTime files older than that begin with any of their boxes.
+fn iso_media(head: &[u8]) -> Option<FileKind> {
+    let (size, rest) = head.split_first_chunk::<4>()?;
+    let (kind, rest) = rest.split_first_chunk::<4>()?;
+    let size = u32::from_be_bytes(*size);
+    match kind {
+        b"ftyp" => Some(match rest.first_chunk::<4>() {
+            Some(b"qt  ") => FileKind::Mov,
+            Some(b"heic" | b"heix" | b"heim" | b"heis" | b"mif1" | b"avif") => FileKind::Heif,
+            _ => FileKind::Mp4,
+        }),
+        b"styp" | b"moof" | b"sidx" | b"emsg" if size >= 8 => Some(FileKind::Mp4),
+        b"moov" | b"mdat" | b"wide" | b"free" | b"skip" | b"pnot" if size >= 8 || size <= 1 => {
+            Some(FileKind::Mov)
+        }
+        _ => None,
+    }
+}
+
+fn binary(head: &[u8]) -> Option<FileKind> {
+    let riff = |form: &[u8]| head.starts_with(b"RIFF") && head.get(8..12) == Some(form);
+    Some(match () {
+        () if head.starts_with(&[0x1a, 0x45, 0xdf, 0xa3]) => FileKind::Matroska,
+        () if is_transport_stream(head) => FileKind::MpegTs,
+        () if head.starts_with(&[0, 0, 1, 0xba]) => FileKind::MpegPs,
+        () if riff(b"AVI ") => FileKind::Avi,
+        () if riff(b"WAVE") || head.starts_with(b"RF64") => FileKind::Wav,
+        () if riff(b"WEBP") => FileKind::Webp,
+        () if head.starts_with(b"FLV\x01") => FileKind::Flv,
+        () if head.starts_with(&[0x30, 0x26, 0xb2, 0x75, 0x8e, 0x66, 0xcf, 0x11]) => FileKind::Asf,
+        () if head.starts_with(&[0x06, 0x0e, 0x2b, 0x34, 0x02, 0x05, 0x01, 0x01]) => FileKind::Mxf,
+        () if head.starts_with(b"OggS") => FileKind::Ogg,
+        () if head.starts_with(b"fLaC") => FileKind::Flac,
+        () if head.starts_with(&[0xff, 0xd8, 0xff]) => FileKind::Jpeg,
+        () if head.starts_with(b"\x89PNG\r\n\x1a\n") => FileKind::Png,
+        () if head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a") => FileKind::Gif,
+        () if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") => FileKind::Zip,
+        () if head.starts_with(&[0x1f, 0x8b, 8]) => FileKind::Gzip,
+        () => return None,
+    })
+}
+
+/// The sync byte 0x47 in front of each of the first packets. A head too short for that is none.
+fn is_transport_stream(head: &[u8]) -> bool {
+    TS_PACKET_LENS.iter().any(|&len| {
+        let first = len - TS_PACKET_LENS[0];
+        (0..TS_PACKETS).all(|packet| head.get(first + packet * len) == Some(&0x47))
+    })
+}
+
+/// Audio without a container: frames with a sync word of 11 or 12 ones, or an ID3 tag in front of them.
+fn audio_frames(head: &[u8]) -> Option<FileKind> {
+    if head.starts_with(b"ID3") {
+        return Some(FileKind::Mp3);
+    }
+    let &[first, second, third, ..] = head else { return None };
+    if first != 0xff {
+        return None;
+    }
+    match second {
+        // Layer 00 is ADTS; a sampling frequency index above 12 is reserved. ISO/IEC 13818-7, 6.2.
+        0xf0 | 0xf1 | 0xf8 | 0xf9 if third >> 2 & 0xf <= 12 => Some(FileKind::Adts),
+        // Layer III, neither bit rate nor sampling frequency reserved. ISO/IEC 11172-3, 2.4.1.3.
+        0xe2 | 0xe3 | 0xf2 | 0xf3 | 0xfa | 0xfb if third >> 4 != 15 && third >> 2 & 3 != 3 => {
+            Some(FileKind::Mp3)
+        }
+        _ => None,
+    }
+}
+
+fn plain_text(head: &[u8]) -> Option<FileKind> {
+    // The head may end inside a character.
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&head[..error.valid_up_to()]).ok()?
+        }
+        Err(_) => return None,
+    };
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    if text
+        .chars()
+        .any(|character| character.is_control() && !matches!(character, '\t' | '\n' | '\r' | '\x0c'))
+    {
+        return None;
+    }
+    Some(match text.as_bytes() {
+        [b'{', b'"' | b'}' | b' ' | b'\n' | b'\r' | b'\t', ..] => FileKind::Json,
+        [b'[', b'{' | b'"' | b']' | b'[' | b' ' | b'\n' | b'\r' | b'\t' | b'0'..=b'9', ..] => FileKind::Json,
+        [b'<', b'a'..=b'z' | b'A'..=b'Z' | b'!', ..] => FileKind::Html,
+        _ if text.contains("-->") => FileKind::Subtitles,
+        _ => FileKind::Text,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn first_bytes_tell_the_kind() {
+        let mut ts = vec![0; 188 * 4];
+        ts.iter_mut().step_by(188).for_each(|byte| *byte = 0x47);
+        let mut m2ts = vec![0; 192 * 4];
+        m2ts.iter_mut().skip(4).step_by(192).for_each(|byte| *byte = 0x47);
+        let cases: &[(FileKind, &[u8])] = &[
+            (FileKind::Empty, b""),
+            (FileKind::Mp4, b"\0\0\0\x20ftypisom\0\0\x02\0isomiso2avc1mp41"),
+            (FileKind::Mp4, b"\0\0\0\x20ftypM4A \0\0\x02\0"),
+            (FileKind::Mov, b"\0\0\0\x14ftypqt  \0\0\x02\0qt  "),
+            (FileKind::Heif, b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"),
+            (FileKind::Heif, b"\0\0\0\x18ftypavif\0\0\0\0"),
+            (FileKind::Mp4, b"\0\0\0\x18stypmsdh\0\0\0\0"),
+            (FileKind::Mov, b"\0\0\x30\0moov\0\0\0\x6cmvhd"),
+            (FileKind::Mov, b"\0\0\0\x01mdat\0\0\0\0\x10\0\0\0"),
+            (FileKind::Mov, b"\0\0\0\x08wide\0\0\x30\0mdat"),
+            (FileKind::Mov, b"\0\0\0\x08free\0\0\x30\0mdat"),
+            (FileKind::Mov, b"\0\0\0\x08skip\0\0\x30\0mdat"),
+            (FileKind::Matroska, b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01"),
+            (FileKind::MpegTs, &ts),
+            (FileKind::MpegTs, &m2ts),
+            (FileKind::MpegPs, b"\0\0\x01\xba\x44\0\x04\0"),
+            (FileKind::Avi, b"RIFF\x24\x10\0\0AVI LIST"),
+            (FileKind::Wav, b"RIFF\x24\x10\0\0WAVEfmt "),
+            (FileKind::Wav, b"RF64\xff\xff\xff\xffWAVEds64"),
+            (FileKind::Webp, b"RIFF\x24\x10\0\0WEBPVP8 "),
+            (FileKind::Flv, b"FLV\x01\x05\0\0\0\x09"),
+            (FileKind::Asf, b"\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\0\xaa\0\x62\xce\x6c"),
+            (FileKind::Mxf, b"\x06\x0e\x2b\x34\x02\x05\x01\x01\x0d\x01\x02\x01"),
+            (FileKind::Ogg, b"OggS\0\x02\0\0"),
+            (FileKind::Mp3, b"ID3\x04\0\0\0\0\0\x23TSSE"),
+            (FileKind::Mp3, b"\xff\xfb\x90\x64\0\0\0\0"),
+            (FileKind::Flac, b"fLaC\0\0\0\x22"),
+            (FileKind::Adts, b"\xff\xf1\x50\x80\x1f\xbf\xfc"),
+            (FileKind::HlsPlaylist, b"#EXTM3U\n#EXT-X-VERSION:3\n"),
+            (FileKind::HlsPlaylist, b"\xef\xbb\xbf#EXTM3U\r\n"),
+            (FileKind::HlsPlaylist, b" \r\n\t#extm3u"),
+            (FileKind::HlsPlaylist, b"#EXTM3U\n\0\0\0\0\0\x20ftyp\xff\xfe"),
+            (FileKind::Ffconcat, b"ffconcat version 1.0\nfile 'secret'\n"),
+            (FileKind::Ffconcat, b"\n\nffconcat version 1.0\n"),
+            (FileKind::Sdp, b"v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=No Name\r\n"),
+            (FileKind::Dash, b"<?xml version=\"1.0\"?>\n<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\">"),
+            (FileKind::Dash, b"<MPD>"),
+            (FileKind::Html, b"<!DOCTYPE html><html>"),
+            (FileKind::Html, b"\n  <HTML lang=en>"),
+            (FileKind::Html, b"<head><title>404</title>"),
+            (FileKind::Xml, b"<?xml version=\"1.0\"?><rss>"),
+            (FileKind::Json, b"{\"error\":\"not found\"}"),
+            (FileKind::Json, b"\xef\xbb\xbf [1, 2]"),
+            (FileKind::Subtitles, b"WEBVTT\n\n00:00.000 --> 00:01.000\nhello"),
+            (FileKind::Subtitles, b"1\n00:00:00,000 --> 00:00:01,000\nhello\n"),
+            (FileKind::Jpeg, b"\xff\xd8\xff\xe0\0\x10JFIF"),
+            (FileKind::Png, b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"),
+            (FileKind::Gif, b"GIF89a\x01\0\x01\0"),
+            (FileKind::Pdf, b"%PDF-1.7\n%\xe2\xe3\xcf\xd3"),
+            (FileKind::Zip, b"PK\x03\x04\x14\0\0\0"),
+            (FileKind::Gzip, b"\x1f\x8b\x08\0\0\0"),
+            (FileKind::Text, b"file not found"),
+            (FileKind::Text, "Übergröße".as_bytes()),
+            (FileKind::Text, &"Übergröße".as_bytes()[..8]),
+            (FileKind::Unknown, b"\x7fELF\x02\x01\x01\0"),
+            (FileKind::Unknown, b"\0\0\0\x04moov"),
+            (FileKind::Unknown, b"\xff\xff\xff\xff"),
+            (FileKind::Unknown, &[0; 5000]),
+        ];
+        for (expected, head) in cases {
+            let start = String::from_utf8_lossy(&head[..head.len().min(20)]);
+            assert_eq!(sniff(head), *expected, "{start:?}");
+        }
+    }
+
+    #[test]
+    fn only_files_with_samples_are_media() {
+        assert_eq!(FileKind::Mp4.family(), Family::IsoMedia);
+        assert_eq!(FileKind::Matroska.family(), Family::OtherMedia);
+        for kind in
+            [FileKind::HlsPlaylist, FileKind::Ffconcat, FileKind::Sdp, FileKind::Jpeg, FileKind::Unknown]
+        {
+            assert_eq!(kind.family(), Family::NotMedia, "{kind:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_lies_behind_the_head_changes_nothing(mut bytes in prop::collection::vec(any::<u8>(), HEAD_LEN..HEAD_LEN + 100)) {
+            let kind = sniff(&bytes);
+            bytes.truncate(HEAD_LEN);
+            prop_assert_eq!(sniff(&bytes), kind);
+        }
+
+        #[test]
+        fn a_byte_order_mark_and_white_space_hide_no_playlist(space in "[ \t\r\n]{0,50}", mark: bool, rest: Vec<u8>) {
+            let mark: &[u8] = if mark { b"\xef\xbb\xbf" } else { b"" };
+            let bytes = [mark, space.as_bytes(), b"#EXTM3U", &rest].concat();
+            prop_assert_eq!(sniff(&bytes), FileKind::HlsPlaylist);
+        }
+    }
+}
