@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::iter;
 use std::time::Duration;
 
 use reqwest::redirect::Policy;
@@ -79,16 +80,19 @@ impl From<Trouble> for FetchError {
 
 /// The TLS library reports all its refusals, a bad certificate among them, as invalid data.
 fn is_tls(error: &reqwest::Error) -> bool {
-    find::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::InvalidData)
+    causes(error)
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::InvalidData)
 }
 
 fn find<T: Error + 'static>(error: &reqwest::Error) -> Option<&T> {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        if let Some(found) = error.downcast_ref() {
-            return Some(found);
-        }
-        cause = error.source();
-    }
-    None
+    causes(error).find_map(|cause| cause.downcast_ref())
+}
+
+/// All errors below this one. An I/O error hides the error it was made from; its `source` is one further down.
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    iter::successors(error.source(), |&cause| {
+        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        inner.map(|inner| inner as &(dyn Error + 'static)).or_else(|| cause.source())
+    })
 }

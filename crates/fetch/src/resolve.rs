@@ -5,9 +5,11 @@
 
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
 use std::sync::Arc;
+
+use tokio::sync::Semaphore;
 
 use crate::guard::{Forbidden, Guard};
 
@@ -23,16 +25,35 @@ pub trait Resolve: Send + Sync {
     fn resolve(&self, host: &str) -> Resolving;
 }
 
+/// Names asked of the operating system at once.
+///
+/// A question holds a thread until the system gives up, long after nobody waits for it any more, and the threads (512 by
+/// tokio's default) are those that files are read with. Dead names may take a quarter of them.
+const LOOKUPS_MAX: usize = 128;
+
 /// Asks the operating system.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemResolver;
+#[derive(Debug, Clone)]
+pub struct SystemResolver {
+    lookups: Arc<Semaphore>,
+}
+
+impl Default for SystemResolver {
+    fn default() -> Self {
+        Self { lookups: Arc::new(Semaphore::new(LOOKUPS_MAX)) }
+    }
+}
 
 impl Resolve for SystemResolver {
     fn resolve(&self, host: &str) -> Resolving {
-        let host = host.to_owned();
+        let (host, lookups) = (host.to_owned(), self.lookups.clone());
         Box::pin(async move {
-            let found = tokio::net::lookup_host((host, 0)).await?;
-            Ok(found.map(|address| address.ip()).collect())
+            let permit = lookups.acquire_owned().await.map_err(io::Error::other)?;
+            let lookup = tokio::task::spawn_blocking(move || {
+                let found = (host, 0).to_socket_addrs();
+                drop(permit); // here, not above: when the system is done, not when the caller is
+                found
+            });
+            Ok(lookup.await.map_err(io::Error::other)??.map(|address| address.ip()).collect())
         })
     }
 }
@@ -47,7 +68,7 @@ pub struct Network {
 impl Network {
     /// The internet through the system's resolver, behind `guard`.
     pub fn new(guard: Guard) -> Self {
-        Self::with_resolver(guard, SystemResolver)
+        Self::with_resolver(guard, SystemResolver::default())
     }
 
     /// The same with another source of addresses.

@@ -1,18 +1,16 @@
 //! One answer with a source in it: what its headers promise, and its body under watch.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use reqwest::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, TRANSFER_ENCODING,
 };
 use reqwest::{Response, StatusCode};
-use tokio::time::{Instant, timeout};
 
 use super::content_range::ContentRange;
+use super::stall::StallWatch;
 use super::{Resume, StrongValidator, refuse, text};
 use crate::client;
-use crate::error::{FetchError, Phase, Unreachable};
+use crate::error::{FetchError, Unreachable};
 use crate::limits::Limits;
 
 /// Longest content type kept, in bytes. RFC 6838, 4.2 allows 127 for each of its two names; the rest is for parameters.
@@ -107,7 +105,7 @@ impl SourceResponse {
     /// was asked for. After an error there is nothing more to read.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, FetchError> {
         let next = match &mut self.body {
-            Some(response) => self.watch.wait(response).await?,
+            Some(response) => self.watch.wait(async { response.chunk().await.map_err(client::cut) }).await?,
             None => None,
         };
         let Some(bytes) = next else {
@@ -178,37 +176,4 @@ fn check_codings(headers: &HeaderMap) -> Result<(), FetchError> {
     let content = headers.get_all(CONTENT_ENCODING).iter().all(|value| is_plain(value, "identity"));
     let transfer = headers.get_all(TRANSFER_ENCODING).iter().all(|value| is_plain(value, "chunked"));
     if content && transfer { Ok(()) } else { Err(FetchError::Encoded) }
-}
-
-/// Cuts a body that brings too little: at least `bytes` in every `window` of waiting.
-///
-/// Only the time spent waiting for the network counts. A sink that is slow must not make a good server look bad.
-#[derive(Debug)]
-struct StallWatch {
-    window: Duration,
-    bytes: u64,
-    waited: Duration,
-    received: u64,
-}
-
-impl StallWatch {
-    fn new(limits: &Limits) -> Self {
-        Self { window: limits.stall, bytes: limits.stall_bytes, waited: Duration::ZERO, received: 0 }
-    }
-
-    async fn wait(&mut self, response: &mut Response) -> Result<Option<Bytes>, FetchError> {
-        let began = Instant::now();
-        let left = self.window.saturating_sub(self.waited);
-        let next = match timeout(left, response.chunk()).await {
-            Ok(next) => next.map_err(client::cut)?,
-            Err(_) => return Err(FetchError::Timeout(Phase::Stalled)),
-        };
-        self.waited = self.waited.saturating_add(began.elapsed());
-        let length = next.as_ref().map_or(0, Bytes::len);
-        self.received = self.received.saturating_add(length.try_into().unwrap_or(u64::MAX));
-        if self.bytes <= self.received {
-            (self.waited, self.received) = (Duration::ZERO, 0);
-        }
-        Ok(next)
-    }
 }

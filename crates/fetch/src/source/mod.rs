@@ -4,6 +4,7 @@
 mod answer;
 mod content_range;
 mod download;
+mod stall;
 mod validator;
 
 use reqwest::header::{ACCEPT_ENCODING, DATE, HeaderMap, HeaderName, IF_RANGE, LOCATION, RANGE, RETRY_AFTER};
@@ -72,9 +73,6 @@ impl Fetcher {
             self.guard.check_url(&url)?;
             let response = self.request(&url, resume).await?;
             let Some(next) = redirect(&response, &url)? else { return Ok(response) };
-            if url.scheme() == "https" && next.scheme() == "http" {
-                return Err(FetchError::Redirects);
-            }
             url = next;
         }
         Err(FetchError::Redirects)
@@ -98,11 +96,17 @@ fn redirect(response: &Response, from: &Url) -> Result<Option<Url>, FetchError> 
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
-    let Some(location) = text(response.headers(), &LOCATION) else {
-        return Err(FetchError::Url(UrlProblem::Syntax));
-    };
-    let next = from.join(&location).map_err(|_| FetchError::Url(UrlProblem::Syntax))?;
-    Ok(Some(next))
+    let location = text(response.headers(), &LOCATION).ok_or(FetchError::Url(UrlProblem::Syntax))?;
+    next_hop(from, &location).map(Some)
+}
+
+/// The URL a `Location` names, which may be relative. Its form and address are checked when it is requested.
+fn next_hop(from: &Url, location: &str) -> Result<Url, FetchError> {
+    let next = from.join(location).map_err(|_| FetchError::Url(UrlProblem::Syntax))?;
+    if from.scheme() == "https" && next.scheme() == "http" {
+        return Err(FetchError::Redirects);
+    }
+    Ok(next)
 }
 
 /// Turns every status but 200, 206 and 416 into its error.
@@ -123,4 +127,38 @@ fn refuse(status: StatusCode, headers: &HeaderMap) -> FetchError {
 /// The one value of a field. Bytes that are no UTF-8 become replacement characters.
 fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(from: &str, location: &str, expected: Result<&str, &str>) {
+        let found = next_hop(&Url::parse(from).unwrap(), location).map_err(|error| error.to_string());
+        assert_eq!(found.as_ref().map(Url::as_str).map_err(String::as_str), expected, "{from} to {location}");
+    }
+
+    #[test]
+    fn a_location_is_read_relative_to_where_it_came_from() {
+        check("https://a.example/b/c?d", "e", Ok("https://a.example/b/e"));
+        check("https://a.example/b/c?d", "/e?f", Ok("https://a.example/e?f"));
+        check("https://a.example/b/c", "//b.example/", Ok("https://b.example/"));
+        check("http://a.example/b", "https://b.example/", Ok("https://b.example/"));
+        check("http://a.example/b", "http://b.example/", Ok("http://b.example/"));
+    }
+
+    #[test]
+    fn a_redirect_never_gives_up_the_secure_connection() {
+        let refusal = "the server of the source redirects too often or from https to http";
+        check("https://a.example/", "http://a.example/", Err(refusal));
+        check("https://a.example/", "HTTP://b.example:443/", Err(refusal));
+    }
+
+    #[test]
+    fn a_location_that_is_no_url_is_refused() {
+        let refusal = "the address of the source, or one it redirects to, must be an absolute URL such as \
+                       https://example.com/video.mp4";
+        check("https://a.example/", "https://", Err(refusal));
+        check("https://a.example/", "http://[::1", Err(refusal));
+    }
 }

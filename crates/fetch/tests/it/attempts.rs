@@ -1,0 +1,151 @@
+//! How often and when a download is tried again, and when it is given up.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kinora_fetch::{
+    DownloadError, FetchError, Fetcher, Guard, Limits, Network, Phase, Resolve, Resolving, Unreachable,
+};
+use tokio::time::Instant;
+use url::Url;
+
+use crate::recorder::{Recorder, SOURCE, Zero, cut_after, download, download_fails, download_with, limits};
+use crate::server::{Server, answer, cut, drip, hang, with_length};
+
+/// A name that never resolves, and when it was asked for.
+#[derive(Clone)]
+struct NoSuchName {
+    began: Instant,
+    asked: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl Resolve for NoSuchName {
+    fn resolve(&self, _host: &str) -> Resolving {
+        self.asked.lock().unwrap().push(self.began.elapsed());
+        Box::pin(async { Err(io::Error::other("no such name")) })
+    }
+}
+
+/// No socket is touched, so the clock jumps from wait to wait.
+#[tokio::test(start_paused = true)]
+async fn attempts_are_spread_over_minutes() {
+    let names = NoSuchName { began: Instant::now(), asked: Arc::default() };
+    let network = Network::with_resolver(Guard::default(), names.clone());
+    let fetcher = Fetcher::new(&network, Limits::default()).unwrap();
+    let url = Url::parse("https://media.example/a.mp4").unwrap();
+    let result = fetcher.download(&url, &mut Recorder::default(), &Zero).await;
+    assert!(matches!(
+        result,
+        Err(DownloadError::Fetch(FetchError::Unreachable { why: Unreachable::Name, .. }))
+    ));
+
+    // The lowest jitter: 80 % of the five minutes in all. A timer fires up to a millisecond late.
+    let asked: Vec<u128> = names.asked.lock().unwrap().iter().map(|at| at.as_millis() / 100).collect();
+    assert_eq!(asked, [0, 8, 80, 320, 960, 2400]);
+}
+
+#[tokio::test]
+async fn a_busy_server_is_asked_again_when_it_says() {
+    let server = Server::start(|number, _| match number {
+        0 => answer(with_length("503 Busy", "retry-after: 3600\r\n", "")),
+        1 => answer(with_length("429 Too Many", "retry-after: 0\r\n", "")),
+        _ => answer(with_length("200 OK", "", SOURCE)),
+    })
+    .await;
+    let mut sink = Recorder::default();
+    let began = Instant::now();
+    download(&server, &mut sink).await.unwrap();
+    // The hour was shortened to the limit, but not to the ordinary delay, which is far below it.
+    assert!(limits().retry_after_max <= began.elapsed());
+    assert_eq!((sink.held.as_str(), sink.restarts), (SOURCE, 0));
+}
+
+#[tokio::test]
+async fn a_server_that_stays_broken_gets_six_requests() {
+    let busy = Server::always(with_length("500 Broken", "", "")).await;
+    let (error, _) = download_fails(&busy).await;
+    assert!(matches!(error, FetchError::Refused { status: 500, retry_after: None }), "{error:?}");
+    assert_eq!(error.failure().code.as_str(), "source_unreachable");
+    assert_eq!(error.failure().message, "the server of the source answered 500");
+    assert_eq!(busy.requests().len(), 6);
+
+    let silent = Server::start(|_, _| cut("")).await;
+    let (error, _) = download_fails(&silent).await;
+    assert!(matches!(error, FetchError::Unreachable { why: Unreachable::Broken, .. }), "{error:?}");
+    assert_eq!(silent.requests().len(), 6);
+}
+
+#[tokio::test]
+async fn a_final_answer_is_not_asked_for_twice() {
+    for status in [401, 403, 404, 410] {
+        let server = Server::always(with_length(&format!("{status} No"), "", "")).await;
+        let (error, sink) = download_fails(&server).await;
+        assert_eq!(error.code().as_str(), "source_not_found");
+        assert_eq!((server.requests().len(), sink.restarts), (1, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_long_download_may_be_cut_as_often_as_it_goes_forward() {
+    let server = Server::start(|_, request| cut_after(3, request)).await;
+    let mut sink = Recorder::default();
+    let done = download_with(&server, &mut sink, Limits { stall_bytes: 3, ..limits() }).await.unwrap();
+    assert_eq!((done.bytes, sink.held.as_str(), sink.restarts), (36, SOURCE, 0));
+    assert_eq!(server.requests().len(), 12);
+}
+
+#[tokio::test]
+async fn going_forward_by_too_little_or_in_vain_is_no_progress() {
+    let crumbs = Server::start(|_, request| cut_after(3, request)).await;
+    let mut sink = Recorder::default();
+    let result = download_with(&crumbs, &mut sink, Limits { stall_bytes: 4, ..limits() }).await;
+    assert!(matches!(
+        result,
+        Err(DownloadError::Fetch(FetchError::Unreachable { why: Unreachable::Cut, .. }))
+    ));
+    assert_eq!((crumbs.requests().len(), sink.held.as_str()), (6, &SOURCE[..18]));
+
+    // Much each time, but without a validator it is always the same.
+    let vain = Server::start(|_, _| cut("HTTP/1.1 200 OK\r\ncontent-length: 36\r\n\r\n0123456789")).await;
+    let mut sink = Recorder::default();
+    let result = download_with(&vain, &mut sink, Limits { stall_bytes: 3, ..limits() }).await;
+    assert!(matches!(
+        result,
+        Err(DownloadError::Fetch(FetchError::Unreachable { why: Unreachable::Cut, .. }))
+    ));
+    assert_eq!((vain.requests().len(), sink.restarts), (6, 5));
+}
+
+#[tokio::test]
+async fn an_attempt_that_drips_is_cut_and_the_next_one_goes_on() {
+    let server = Server::start(|number, request| match number {
+        0 => drip("HTTP/1.1 200 OK\r\netag: \"v1\"\r\ncontent-length: 36\r\n\r\n", ""),
+        1 => hang(format!("HTTP/1.1 200 OK\r\netag: \"v1\"\r\ncontent-length: 36\r\n\r\n{}", &SOURCE[..10])),
+        _ => cut_after(99, request),
+    })
+    .await;
+    let mut sink = Recorder::default();
+    let limits = Limits { stall: Duration::from_millis(200), ..limits() };
+    download_with(&server, &mut sink, limits).await.unwrap();
+    assert_eq!((sink.held.as_str(), sink.restarts), (SOURCE, 0));
+    assert_eq!(server.fields("range"), [None, None, Some("bytes=10-".into())]);
+}
+
+#[tokio::test]
+async fn the_time_for_all_attempts_ends_a_body_an_opening_and_a_wait() {
+    let total = Duration::from_millis(300);
+    for answer in [
+        || drip("HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n", "x"),
+        || hang(""),
+        || answer(with_length("503 Busy", "retry-after: 30\r\n", "")),
+    ] {
+        let server = Server::start(move |_, _| answer()).await;
+        let limits = Limits { total, retry_after_max: Duration::from_secs(30), ..limits() };
+        let result = download_with(&server, &mut Recorder::default(), limits).await;
+        let Err(DownloadError::Fetch(error)) = result else { panic!("{result:?}") };
+        assert!(matches!(error, FetchError::Timeout(Phase::Total)) && error.is_final(), "{error:?}");
+        assert_eq!(error.code().as_str(), "source_timeout");
+        assert_eq!(server.connections(), 1);
+    }
+}

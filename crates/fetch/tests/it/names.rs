@@ -1,0 +1,169 @@
+//! Names: what they resolve to decides, at every connection anew.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use kinora_fetch::{
+    FetchError, Fetcher, Guard, HeaderMap, Limits, Network, Phase, PostError, PostLimits, Poster, Resolve,
+    Resolving, Unreachable,
+};
+
+use crate::server::{Server, cut, with_length};
+
+/// Answers in turn; the last answer stays.
+#[derive(Clone)]
+struct Names {
+    answers: Arc<Mutex<VecDeque<Vec<IpAddr>>>>,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Names {
+    fn new(answers: &[&[IpAddr]]) -> Self {
+        let answers = answers.iter().map(|answer| answer.to_vec()).collect();
+        Self { answers: Arc::new(Mutex::new(answers)), asked: Arc::default() }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Resolve for Names {
+    fn resolve(&self, host: &str) -> Resolving {
+        self.asked.lock().unwrap().push(host.to_owned());
+        let mut answers = self.answers.lock().unwrap();
+        let answer = if 1 < answers.len() { answers.pop_front() } else { answers.front().cloned() };
+        Box::pin(async move { answer.ok_or_else(|| io::Error::other("no such name")) })
+    }
+}
+
+struct NeverAnswers;
+
+impl Resolve for NeverAnswers {
+    fn resolve(&self, _host: &str) -> Resolving {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// Only `127.0.0.2` is open: `127.0.0.1` stands for the private network.
+fn network(resolver: impl Resolve + 'static) -> Network {
+    Network::with_resolver(Guard::new(vec!["127.0.0.2/32".parse().unwrap()]), resolver)
+}
+
+async fn open(server: &Server, resolver: impl Resolve + 'static) -> Result<String, FetchError> {
+    open_within(Limits::default().connect, server, resolver).await
+}
+
+async fn open_within(
+    connect: Duration,
+    server: &Server,
+    resolver: impl Resolve + 'static,
+) -> Result<String, FetchError> {
+    let fetcher = Fetcher::new(&network(resolver), Limits { connect, ..Limits::default() }).unwrap();
+    let mut response = fetcher.open(&server.url_by_name("media.example"), 0, None).await?;
+    let bytes = response.chunk().await?.unwrap_or_default();
+    Ok(String::from_utf8(bytes.into()).unwrap())
+}
+
+fn ok() -> String {
+    with_length("200 OK", "connection: close\r\n", "media")
+}
+
+#[tokio::test]
+async fn a_name_with_a_public_and_a_private_address_is_reached_by_the_public_one_only() {
+    let (private, public) = Server::pair(ok()).await;
+    for order in [[private.ip(), public.ip()], [public.ip(), private.ip()]] {
+        let names = Names::new(&[&order]);
+        assert_eq!(open(&public, names.clone()).await.unwrap(), "media");
+        assert_eq!(names.asked(), ["media.example"]);
+    }
+    assert_eq!((public.connections(), private.connections()), (2, 0));
+}
+
+#[tokio::test]
+async fn a_name_with_private_addresses_only_is_refused_without_a_connection() {
+    let (private, _public) = Server::pair(ok()).await;
+    for addresses in
+        ["127.0.0.1", "10.0.0.1", "::1", "::ffff:127.0.0.2", "64:ff9b::7f00:2", "169.254.169.254"]
+    {
+        let ip: IpAddr = addresses.parse().unwrap();
+        let error = open(&private, Names::new(&[&[ip, private.ip()]])).await.unwrap_err();
+        assert!(matches!(error, FetchError::ForbiddenAddress(_)) && error.is_final(), "{ip}: {error:?}");
+        assert!(!error.to_string().contains(addresses), "{error}");
+    }
+    assert_eq!(private.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_name_that_moves_into_the_private_network_gains_nothing() {
+    let (private, public) = Server::pair(ok()).await;
+    let names = Names::new(&[&[public.ip()], &[private.ip()]]);
+    let fetcher = Fetcher::new(&network(names.clone()), Limits::default()).unwrap();
+    let url = public.url_by_name("media.example");
+
+    assert!(fetcher.open(&url, 0, None).await.is_ok());
+    let error = fetcher.open(&url, 0, None).await.unwrap_err();
+    assert!(matches!(error, FetchError::ForbiddenAddress(_)), "{error:?}");
+    assert_eq!((public.connections(), private.connections()), (1, 0));
+    assert_eq!(names.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_redirect_to_a_name_in_the_private_network_is_refused() {
+    let (private, _) = Server::pair(ok()).await;
+    let location = private.url_by_name("inside.example");
+    let moved = with_length("302 Found", &format!("location: {location}\r\n"), "");
+    let (_, public) = Server::pair(moved).await;
+    let names = Names::new(&[&[public.ip()], &[private.ip()]]);
+    let error = open(&public, names.clone()).await.unwrap_err();
+    assert!(matches!(error, FetchError::ForbiddenAddress(_)), "{error:?}");
+    assert_eq!(names.asked(), ["media.example", "inside.example"]);
+    assert_eq!(private.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_webhook_whose_name_moves_is_refused_at_the_next_connection() {
+    let (private, public) = Server::pair(ok()).await;
+    let names = Names::new(&[&[public.ip()], &[private.ip()]]);
+    let poster = Poster::new(&network(names), PostLimits::default()).unwrap();
+    let url = public.url_by_name("hooks.example");
+
+    let first = poster.post(&url, HeaderMap::new(), Bytes::from_static(b"{}")).await.unwrap();
+    assert_eq!(first.status, 200);
+    let error = poster.post(&url, HeaderMap::new(), Bytes::from_static(b"{}")).await.unwrap_err();
+    assert!(matches!(error, PostError::ForbiddenAddress(_)), "{error:?}");
+    assert_eq!((public.connections(), private.connections()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_name_without_an_address_is_unreachable() {
+    let server = Server::start(|_, _| cut("")).await;
+    for names in [Names::new(&[]), Names::new(&[&[]])] {
+        let error = open(&server, names).await.unwrap_err();
+        assert!(matches!(error, FetchError::Unreachable { why: Unreachable::Name, .. }), "{error:?}");
+        assert!(!error.is_final());
+        assert_eq!(error.to_string(), "the name of the source's server does not resolve");
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_resolver_that_never_answers_is_given_up() {
+    let server = Server::start(|_, _| cut("")).await;
+    let error = open_within(Duration::from_millis(50), &server, NeverAnswers).await.unwrap_err();
+    assert!(matches!(error, FetchError::Timeout(Phase::Connect)), "{error:?}");
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn the_systems_own_names_are_judged_like_any_other() {
+    let server = Server::start(|_, _| cut("")).await;
+    let fetcher = Fetcher::new(&Network::new(Guard::default()), Limits::default()).unwrap();
+    let error = fetcher.open(&server.url_by_name("localhost"), 0, None).await.unwrap_err();
+    assert!(matches!(error, FetchError::ForbiddenAddress(_)), "{error:?}");
+    assert_eq!(server.connections(), 0);
+}

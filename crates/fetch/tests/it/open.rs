@@ -1,0 +1,195 @@
+//! One answer: what is asked, what is taken and what is refused.
+
+use std::time::Duration;
+
+use kinora_fetch::{FetchError, Limits, Phase, Start, StrongValidator, Unreachable};
+use tokio::net::TcpListener;
+use url::Url;
+
+use crate::server::{DRIP, Server, answer, cut, drip, hang, with_length};
+use crate::sources::{check_refused, fetcher, fetcher_with, is_broken, is_cut, open, read};
+
+#[tokio::test]
+async fn the_request_says_who_asks_and_accepts_no_coding() {
+    let server =
+        Server::always(with_length("200 OK", "content-type: video/mp4\r\netag: \"v1\"\r\n", "media")).await;
+    let mut response = open(&server).await.unwrap();
+
+    assert_eq!(response.start, Start::Beginning);
+    assert_eq!(response.total, Some(5));
+    assert_eq!(response.content_type.as_deref(), Some("video/mp4"));
+    assert_eq!(response.validator.as_ref().map(StrongValidator::as_str), Some("\"v1\""));
+    assert!(matches!(read(&mut response).await, (text, None) if text == "media"));
+    let agent = concat!("Kinora/", env!("CARGO_PKG_VERSION"));
+    assert_eq!(
+        server.requests(),
+        [format!(
+            "GET /a.mp4?b=c HTTP/1.1\r\naccept-encoding: identity\r\naccept: */*\r\nhost: HOST\r\nuser-agent: {agent}\r\n\r\n"
+        )]
+    );
+}
+
+#[tokio::test]
+async fn a_body_without_a_length_is_read_to_its_end() {
+    let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nmedia\r\n0\r\n\r\n";
+    let mut response = open(&Server::always(chunked).await).await.unwrap();
+    assert_eq!(response.total, None);
+    assert!(matches!(read(&mut response).await, (text, None) if text == "media"));
+
+    let mut response = open(&Server::start(|_, _| cut("HTTP/1.0 200 OK\r\n\r\nmedia")).await).await.unwrap();
+    assert_eq!(response.total, None);
+    assert!(matches!(read(&mut response).await, (text, None) if text == "media"));
+}
+
+#[tokio::test]
+async fn a_body_that_is_shorter_than_announced_is_a_cut() {
+    for bytes in [
+        "HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nmedia",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nmedia\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n6\r\nmedia",
+    ] {
+        let mut response = open(&Server::start(move |_, _| cut(bytes)).await).await.unwrap();
+        let (text, error) = read(&mut response).await;
+        assert_eq!(text, "media", "{bytes}");
+        let error = error.unwrap();
+        assert!(is_cut(&error) && !error.is_final(), "{bytes} gave {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_longer_than_announced_ends_where_it_was_announced() {
+    let server = Server::always("HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nmedia").await;
+    assert!(matches!(read(&mut open(&server).await.unwrap()).await, (text, None) if text == "med"));
+}
+
+#[tokio::test]
+async fn statuses_say_whether_to_try_again() {
+    for status in [401, 403, 404, 410] {
+        let is_it =
+            |error: &FetchError| matches!(error, FetchError::NotFound { status: found } if *found == status);
+        check_refused(with_length(&format!("{status} X"), "", ""), is_it, true).await;
+    }
+    for status in [204, 300, 304, 400, 405, 408, 416, 429, 451, 500, 502, 503, 504, 599] {
+        let is_it = |error: &FetchError| matches!(error, FetchError::Refused { status: found, retry_after: None } if *found == status);
+        check_refused(with_length(&format!("{status} X"), "", ""), is_it, false).await;
+    }
+}
+
+#[tokio::test]
+async fn retry_after_is_read_as_seconds_and_as_a_date() {
+    for fields in [
+        "retry-after: 120\r\n",
+        "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: Sun, 06 Nov 1994 08:51:37 GMT\r\n",
+    ] {
+        let is_it = |error: &FetchError| matches!(error, FetchError::Refused { status: 503, retry_after: Some(wait) } if wait.as_secs() == 120);
+        check_refused(with_length("503 Busy", fields, ""), is_it, false).await;
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_answer_is_refused() {
+    let is_it = |error: &FetchError| matches!(error, FetchError::Encoded);
+    for coding in ["gzip", "br", "deflate", "zstd", "identity, gzip", "GZIP"] {
+        check_refused(with_length("200 OK", &format!("content-encoding: {coding}\r\n"), "x"), is_it, true)
+            .await;
+    }
+    let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+    check_refused(chunked, is_it, true).await;
+
+    let plain = Server::always(with_length("200 OK", "content-encoding: Identity\r\n", "media")).await;
+    assert!(matches!(read(&mut open(&plain).await.unwrap()).await, (text, None) if text == "media"));
+}
+
+#[tokio::test]
+async fn answers_that_are_not_http_or_too_large_in_the_head_are_refused() {
+    check_refused("", is_broken, false).await;
+    check_refused("SSH-2.0-OpenSSH_9.2\r\n", is_broken, false).await;
+    check_refused("HTTP/1.1 200 OK\r\ncontent-length: five\r\n\r\nmedia", is_broken, false).await;
+    check_refused("HTTP/1.1 206 Partial\r\ncontent-range: bytes 0-4/5\r\n\r\nmedia", is_broken, false).await;
+    check_refused(with_length("200 OK", &"x: y\r\n".repeat(101), ""), is_broken, false).await;
+    check_refused(with_length("200 OK", &format!("x: {}\r\n", "y".repeat(1 << 20)), ""), is_broken, false)
+        .await;
+}
+
+#[tokio::test]
+async fn a_source_that_claims_more_than_the_limit_is_refused_before_its_first_byte() {
+    let is_it =
+        |error: &FetchError| matches!(error, FetchError::TooLarge { bytes_max } if *bytes_max == 1 << 40);
+    check_refused(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", (1u64 << 40) + 1), is_it, true)
+        .await;
+    check_refused(format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", u64::MAX - 2), is_it, true).await;
+
+    let tebibyte = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", 1u64 << 40);
+    let response = open(&Server::start(move |_, _| hang(tebibyte.clone())).await).await.unwrap();
+    assert_eq!(response.total, Some(1 << 40));
+}
+
+#[tokio::test]
+async fn a_source_of_unknown_size_is_cut_off_at_the_limit() {
+    let fetcher = fetcher_with(Limits { bytes_max: 7, ..Limits::default() });
+    let server = Server::always(
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n7\r\n1234567\r\n1\r\n8\r\n0\r\n\r\n",
+    )
+    .await;
+    let mut response = fetcher.open(&server.url("/"), 0, None).await.unwrap();
+    let error = read(&mut response).await.1.unwrap();
+    assert!(matches!(error, FetchError::TooLarge { bytes_max: 7 }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_given_up() {
+    let limits = Limits { headers: Duration::from_millis(100), ..Limits::default() };
+    for answer in [|| hang(""), || hang("HTTP/1.1 200 OK\r\n"), || drip("HTTP/1.1 200 OK\r\nx: ", "y")] {
+        let server = Server::start(move |_, _| answer()).await;
+        let error = fetcher_with(limits.clone()).open(&server.url("/"), 0, None).await.unwrap_err();
+        assert!(matches!(error, FetchError::Timeout(Phase::Headers)) && !error.is_final(), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_drips_is_cut_and_one_that_is_just_fast_enough_is_not() {
+    let limits = Limits { stall: 10 * DRIP, stall_bytes: 100, ..Limits::default() };
+    let slow = Server::start(|_, _| drip("HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n", "x")).await;
+    let mut response = fetcher_with(limits.clone()).open(&slow.url("/"), 0, None).await.unwrap();
+    let error = read(&mut response).await.1.unwrap();
+    assert!(matches!(error, FetchError::Timeout(Phase::Stalled)) && !error.is_final(), "{error:?}");
+
+    // Two pieces are enough for a window that lets ten pass; the body lasts for three windows.
+    let steady =
+        Server::start(|_, _| drip("HTTP/1.1 200 OK\r\ncontent-length: 1500\r\n\r\n", "x".repeat(50))).await;
+    let mut response = fetcher_with(limits).open(&steady.url("/"), 0, None).await.unwrap();
+    let (text, error) = read(&mut response).await;
+    assert!(error.is_none(), "{error:?}");
+    assert_eq!(text.len(), 1500);
+}
+
+#[tokio::test]
+async fn a_body_that_stops_in_the_middle_is_cut() {
+    let limits = Limits { stall: Duration::from_millis(100), ..Limits::default() };
+    let server = Server::start(|_, _| hang("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nmedia")).await;
+    let mut response = fetcher_with(limits).open(&server.url("/"), 0, None).await.unwrap();
+    let (text, error) = read(&mut response).await;
+    assert_eq!(text, "media");
+    assert!(matches!(error, Some(FetchError::Timeout(Phase::Stalled))), "{error:?}");
+}
+
+#[tokio::test]
+async fn nobody_at_the_port_and_no_tls_behind_it_are_told_apart() {
+    let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let url = Url::parse(&format!("http://127.0.0.1:{port}/")).unwrap();
+    let error = fetcher().open(&url, 0, None).await.unwrap_err();
+    assert!(matches!(error, FetchError::Unreachable { why: Unreachable::Connect, .. }), "{error:?}");
+
+    let server = Server::start(|_, _| answer("")).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("https://{}/", listener.local_addr().unwrap())).unwrap();
+    drop(server);
+    let plain = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        stream
+    });
+    let error = fetcher().open(&url, 0, None).await.unwrap_err();
+    assert!(matches!(error, FetchError::Unreachable { why: Unreachable::Tls, .. }), "{error:?}");
+    drop(plain.await.unwrap());
+}

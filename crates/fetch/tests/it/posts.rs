@@ -1,0 +1,182 @@
+//! Webhook posts.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use kinora_fetch::{
+    Guard, HeaderMap, HeaderName, HeaderValue, Network, PostError, PostLimits, PostResponse, Poster,
+    Unreachable, UrlProblem,
+};
+use tokio::net::TcpListener;
+use url::Url;
+
+use crate::server::{Answer, Server, answer, cut, drip, hang, with_length};
+
+fn poster_with(limits: PostLimits) -> Poster {
+    let guard = Guard::new(vec!["127.0.0.1/32".parse().unwrap()]);
+    Poster::new(&Network::new(guard), limits).unwrap()
+}
+
+fn poster() -> Poster {
+    poster_with(PostLimits::default())
+}
+
+fn signed() -> HeaderMap {
+    let fields = [("webhook-id", "e1"), ("content-type", "application/json")];
+    fields
+        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+        .into_iter()
+        .collect()
+}
+
+async fn post(url: &Url) -> Result<PostResponse, PostError> {
+    poster().post(url, signed(), Bytes::from_static(br#"{"type":"a"}"#)).await
+}
+
+async fn answered(script: impl Fn() -> Answer + Send + Sync + 'static) -> Result<PostResponse, PostError> {
+    answered_within(PostLimits::default().total, script).await
+}
+
+async fn answered_within(
+    total: Duration,
+    script: impl Fn() -> Answer + Send + Sync + 'static,
+) -> Result<PostResponse, PostError> {
+    let server = Server::start(move |_, _| script()).await;
+    let limits = PostLimits { total, ..PostLimits::default() };
+    poster_with(limits).post(&server.url("/"), HeaderMap::new(), Bytes::new()).await
+}
+
+#[tokio::test]
+async fn headers_and_body_arrive_as_given_and_the_answer_comes_back() {
+    let fields = "content-type: text/plain\r\nserver: s\r\nset-cookie: a=b\r\nx-secret: y\r\n\
+                  webhook-delivery: disable\r\nretry-after: 7\r\ncache-control: no-store\r\ndate: today\r\n";
+    let server = Server::always(with_length("202 Accepted", fields, "thanks")).await;
+    let response = post(&server.url("/hook?a=b")).await.unwrap();
+    assert_eq!(response.status, 202);
+    assert_eq!(
+        response.headers,
+        [
+            ("content-type", "text/plain".to_owned()),
+            ("server", "s".into()),
+            ("date", "today".into()),
+            ("cache-control", "no-store".into()),
+            ("retry-after", "7".into()),
+            ("webhook-delivery", "disable".into()),
+        ]
+    );
+    assert_eq!(response.header("webhook-delivery"), Some("disable"));
+    assert_eq!(response.retry_after(), Some(Duration::from_secs(7)));
+    assert_eq!(response.body, "thanks");
+    assert_eq!(
+        server.requests(),
+        [format!(
+            "POST /hook?a=b HTTP/1.1\r\naccept: */*\r\ncontent-length: 12\r\ncontent-type: application/json\r\n\
+             host: HOST\r\nuser-agent: Kinora/{}\r\nwebhook-id: e1\r\n\r\n{{\"type\":\"a\"}}",
+            env!("CARGO_PKG_VERSION")
+        )]
+    );
+}
+
+#[tokio::test]
+async fn posts_to_one_receiver_share_a_connection() {
+    let server = Server::always(with_length("200 OK", "", &"x".repeat(60_000))).await;
+    let poster = poster();
+    for _ in 0..5 {
+        poster.post(&server.url("/"), signed(), Bytes::new()).await.unwrap();
+    }
+    assert_eq!((server.requests().len(), server.connections()), (5, 1));
+}
+
+#[tokio::test]
+async fn every_status_is_an_answer_and_no_redirect_is_followed() {
+    let target = Server::always(with_length("200 OK", "", "")).await;
+    for status in [200, 204, 301, 302, 307, 308, 400, 404, 410, 429, 500, 503] {
+        let location = target.url("/");
+        let bytes = with_length(&format!("{status} X"), &format!("location: {location}\r\n"), "");
+        let server = Server::always(bytes).await;
+        let response = post(&server.url("/")).await.unwrap();
+        assert_eq!((response.status, server.requests().len()), (status, 1));
+    }
+    assert_eq!(target.connections(), 0);
+}
+
+#[tokio::test]
+async fn long_bodies_and_headers_are_cut() {
+    let body = format!("{}ä{}", "x".repeat(1023), "y".repeat(10 << 20));
+    let fields = format!("server: {}\r\n", "s".repeat(300));
+    let server = Server::always(with_length("200 OK", &fields, &body)).await;
+    let poster = poster();
+    let response = poster.post(&server.url("/"), signed(), Bytes::new()).await.unwrap();
+    assert_eq!(response.body, format!("{}\u{fffd}", "x".repeat(1023)));
+    assert_eq!(response.headers, [("server", "s".repeat(256))]);
+    // A connection with most of a body still in it is not used again.
+    poster.post(&server.url("/"), signed(), Bytes::new()).await.unwrap();
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_text_is_shown_as_far_as_it_can_be() {
+    let response =
+        answered(|| answer(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\na\xff\0b\xfe".as_slice())).await;
+    assert_eq!(response.unwrap().body, "a\u{fffd}\0b\u{fffd}");
+}
+
+#[tokio::test]
+async fn a_receiver_that_never_answers_is_given_up() {
+    for script in [|| hang(""), || hang("HTTP/1.1 200 OK\r\n"), || drip("HTTP/1.1 200 OK\r\nx: ", "y")] {
+        let error = answered_within(Duration::from_millis(100), script).await.unwrap_err();
+        assert!(matches!(error, PostError::Timeout), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_status_counts_although_the_body_drips_or_breaks_off() {
+    let broken = answered(|| cut("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc")).await.unwrap();
+    assert_eq!((broken.status, broken.body.as_str()), (200, "abc"));
+
+    let in_time = Duration::from_millis(500);
+    let stopped =
+        answered_within(in_time, || hang("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc")).await.unwrap();
+    assert_eq!((stopped.status, stopped.body.as_str()), (200, "abc"));
+    let dripping = answered_within(in_time, || drip("HTTP/1.1 200 OK\r\ncontent-length: 99999\r\n\r\n", "x"))
+        .await
+        .unwrap();
+    assert_eq!(dripping.status, 200);
+}
+
+#[tokio::test]
+async fn answers_that_are_not_http_are_no_answer() {
+    for bytes in ["", "hello\r\n\r\n", "HTTP/1.1 OK\r\n\r\n"] {
+        let error = answered(move || cut(bytes)).await.unwrap_err();
+        assert!(
+            matches!(error, PostError::Unreachable { why: Unreachable::Broken, .. }),
+            "{bytes}: {error:?}"
+        );
+    }
+    let large = with_length("200 OK", &format!("x: {}\r\n", "y".repeat(1 << 20)), "");
+    let error = answered(move || cut(large.clone())).await.unwrap_err();
+    assert!(matches!(error, PostError::Unreachable { why: Unreachable::Broken, .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn nobody_at_the_port_is_said_so() {
+    let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let error =
+        post(&Url::parse(&format!("http://127.0.0.1:{port}/?token=secret")).unwrap()).await.unwrap_err();
+    assert!(matches!(error, PostError::Unreachable { why: Unreachable::Connect, .. }), "{error:?}");
+    assert_eq!(error.to_string(), "the receiver does not accept connections");
+    // Causes are logged, and the URL may hold a secret.
+    assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_forbidden_receiver_gets_no_connection() {
+    let (_, private) = Server::pair(with_length("200 OK", "", "")).await;
+    let error = post(&private.url("/")).await.unwrap_err();
+    assert!(matches!(error, PostError::ForbiddenAddress(_)), "{error:?}");
+    assert_eq!(error.to_string(), "the webhook's address is not on the public internet");
+    assert_eq!(private.connections(), 0);
+
+    let error = post(&Url::parse("ftp://example.com/").unwrap()).await.unwrap_err();
+    assert!(matches!(error, PostError::Url(UrlProblem::Scheme)), "{error:?}");
+}

@@ -1,0 +1,102 @@
+//! What the tests of downloads share: a sink that remembers, and a server that cuts.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use kinora_domain::Random;
+use kinora_fetch::{DownloadError, Downloaded, FetchError, Limits, Sink};
+
+use crate::server::{Answer, Server, cut, field};
+use crate::sources::fetcher_with;
+
+pub(crate) const SOURCE: &str = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+pub(crate) struct Zero;
+
+impl Random for Zero {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(0);
+    }
+}
+
+/// Writes down what happens to it.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    pub(crate) held: String,
+    pub(crate) restarts: usize,
+    pub(crate) totals: Vec<Option<u64>>,
+    /// Refuses the write that would make it hold more than this.
+    pub(crate) bytes_max: Option<usize>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) struct Full;
+
+impl Sink for Recorder {
+    type Error = Full;
+
+    async fn restart(&mut self) -> Result<(), Full> {
+        self.held.clear();
+        self.restarts += 1;
+        Ok(())
+    }
+
+    async fn write(&mut self, bytes: Bytes) -> Result<(), Full> {
+        assert!(!bytes.is_empty());
+        if self.bytes_max.is_some_and(|max| max < self.held.len() + bytes.len()) {
+            return Err(Full);
+        }
+        self.held.push_str(std::str::from_utf8(&bytes).unwrap());
+        Ok(())
+    }
+
+    fn announce(&mut self, total: Option<u64>) {
+        self.totals.push(total);
+    }
+}
+
+/// The real shape, ten thousand times as fast.
+pub(crate) fn limits() -> Limits {
+    let retry_delays = Limits::default().retry_delays.iter().map(|delay| *delay / 10_000).collect();
+    Limits { retry_delays, retry_after_max: Duration::from_millis(50), ..Limits::default() }
+}
+
+pub(crate) async fn download_with(
+    server: &Server,
+    sink: &mut Recorder,
+    limits: Limits,
+) -> Result<Downloaded, DownloadError<Full>> {
+    fetcher_with(limits).download(&server.url("/a.mp4"), sink, &Zero).await
+}
+
+pub(crate) async fn download(
+    server: &Server,
+    sink: &mut Recorder,
+) -> Result<Downloaded, DownloadError<Full>> {
+    download_with(server, sink, limits()).await
+}
+
+pub(crate) async fn download_fails(server: &Server) -> (FetchError, Recorder) {
+    let mut sink = Recorder::default();
+    match download(server, &mut sink).await {
+        Err(DownloadError::Fetch(error)) => (error, sink),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Where the range of a request begins; 0 without one.
+pub(crate) fn offset(request: &str) -> usize {
+    let range = field(request, "range").and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-'));
+    range.map_or(0, |offset| offset.parse().unwrap())
+}
+
+/// A well-behaved server's answer, but cut after `bytes` bytes of body.
+pub(crate) fn cut_after(bytes: usize, request: &str) -> Answer {
+    let (from, end) = (offset(request), SOURCE.len());
+    let body = &SOURCE[from..end.min(from + bytes)];
+    let head = match from {
+        0 => "200 OK\r\n".to_owned(),
+        _ => format!("206 Partial Content\r\ncontent-range: bytes {from}-{}/{end}\r\n", end - 1),
+    };
+    cut(format!("HTTP/1.1 {head}etag: \"v1\"\r\ncontent-length: {}\r\n\r\n{body}", end - from))
+}
