@@ -58,10 +58,11 @@ install_packages() {
     command -v sudo >/dev/null || fail "neither root nor sudo: ask an administrator for: apt-get install $list"
     as_root=(sudo)
   fi
-  echo "Installing by apt${as_root[0]:+ (sudo may ask for your password)}: $list"
+  echo "Installing by apt, which may take some minutes: $list"
   "${as_root[@]}" apt-get update -qq
-  # shellcheck disable=SC2086 # the list is meant to be split
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $list
+  # Its progress is of no interest; what goes wrong comes on the other stream. The list is meant to be split.
+  # shellcheck disable=SC2086
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $list >/dev/null
 }
 
 check_node() {
