@@ -1,0 +1,92 @@
+//! Access tokens. Only the hash of a secret is kept.
+
+use kinora_domain::{AccessToken, AccessTokenId, Permission, SecretHash, Timestamp, WorkspaceId};
+
+use crate::sql::{Row, Session, statements, values};
+use crate::{Error, Store, Tx};
+
+statements! {
+    INSERT = "INSERT INTO access_token
+        (id, workspace_id, permission, secret_hash, created_at, last_used_at, revoked_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    BY_ID = "SELECT id, workspace_id, permission, secret_hash, created_at, last_used_at, revoked_at
+        FROM access_token WHERE id = $1";
+    OF_WORKSPACE = "SELECT id, workspace_id, permission, secret_hash, created_at, last_used_at, revoked_at
+        FROM access_token WHERE workspace_id = $1 ORDER BY created_at, id";
+    ALL = "SELECT id, workspace_id, permission, secret_hash, created_at, last_used_at, revoked_at
+        FROM access_token ORDER BY created_at, id";
+    /// The first revocation counts.
+    REVOKE = "UPDATE access_token SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1";
+    NOTE_USED = "UPDATE access_token SET last_used_at = $2
+        WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)";
+}
+
+impl Store {
+    /// One token, revoked or not.
+    pub async fn access_token(&self, id: AccessTokenId) -> Result<Option<AccessToken>, Error> {
+        by_id(&mut self.reader().await?, id).await
+    }
+
+    /// The tokens of a workspace, or all, revoked or not, oldest first.
+    pub async fn access_tokens(&self, workspace: Option<WorkspaceId>) -> Result<Vec<AccessToken>, Error> {
+        let mut reader = self.reader().await?;
+        let rows = match workspace {
+            Some(workspace) => reader.all(OF_WORKSPACE, values![workspace]).await?,
+            None => reader.all(ALL, values![]).await?,
+        };
+        rows.iter().map(read).collect()
+    }
+}
+
+impl Tx {
+    /// One token, revoked or not.
+    pub async fn access_token(&mut self, id: AccessTokenId) -> Result<Option<AccessToken>, Error> {
+        by_id(&mut self.session, id).await
+    }
+
+    /// Adds a token.
+    pub async fn insert_access_token(&mut self, token: &AccessToken) -> Result<(), Error> {
+        self.effects.rows = true;
+        let values = values![
+            token.id,
+            token.workspace,
+            token.permission.as_str(),
+            token.secret.as_bytes().as_slice(),
+            token.created_at,
+            token.last_used_at,
+            token.revoked_at,
+        ];
+        self.session.execute(INSERT, values).await.map(drop)
+    }
+
+    /// Refuses a token from now on; one that is refused already stays so since then. `false` when there is no such token.
+    pub async fn revoke_access_token(&mut self, id: AccessTokenId, now: Timestamp) -> Result<bool, Error> {
+        self.effects.rows = true;
+        Ok(self.session.execute(REVOKE, values![id, now]).await? > 0)
+    }
+
+    /// Notes when tokens were last used; an earlier time than the one noted changes nothing. The generation stays: no answer
+    /// depends on it.
+    pub async fn note_tokens_used(&mut self, used: &[(AccessTokenId, Timestamp)]) -> Result<(), Error> {
+        for (id, at) in used {
+            self.session.execute(NOTE_USED, values![*id, *at]).await?;
+        }
+        Ok(())
+    }
+}
+
+async fn by_id(session: &mut Session, id: AccessTokenId) -> Result<Option<AccessToken>, Error> {
+    session.first(BY_ID, values![id]).await?.as_ref().map(read).transpose()
+}
+
+fn read(row: &Row) -> Result<AccessToken, Error> {
+    Ok(AccessToken {
+        id: row.id("id")?,
+        workspace: row.id("workspace_id")?,
+        permission: row.word("permission", Permission::from_text)?,
+        secret: SecretHash::from_bytes(row.bytes("secret_hash")?),
+        created_at: row.time("created_at")?,
+        last_used_at: row.time_or_none("last_used_at")?,
+        revoked_at: row.time_or_none("revoked_at")?,
+    })
+}

@@ -1,0 +1,174 @@
+//! Taking deliveries that are due.
+
+use kinora_domain::{Attempt, DeliveryId, Event, Timestamp, WebhookId, Workspace};
+
+use super::{ATTEMPTS_SHOWN, ClaimDeliveries, ClaimedDelivery, FIRST_ATTEMPT_HOLDS_US, StoredEvent, outcome};
+use crate::sql::{Row, Session, statements, values};
+use crate::{Error, Store, Tx, event};
+
+/// Whether `d` can be claimed at $1, where $2 is the latest start of a first attempt that holds nothing back any more. A first
+/// attempt waits for earlier first attempts of the same subject; a retry waits for nobody.
+macro_rules! claimable {
+    () => {
+        "d.state = 'pending' AND d.due_at <= $1 AND (d.leased_until IS NULL OR d.leased_until <= $1)
+         AND (d.first_started_at IS NOT NULL OR NOT EXISTS (
+            SELECT 1 FROM delivery e WHERE e.webhook_id = d.webhook_id AND e.subject = d.subject
+            AND e.sequence < d.sequence AND e.state = 'pending' AND e.first_ended = 0
+            AND (e.first_started_at IS NULL OR e.first_started_at > $2)))"
+    };
+}
+
+statements! {
+    /// Looks into the deliveries of enabled webhooks only, and no further than the first one that will do.
+    WEBHOOKS_DUE = concat!(
+        "SELECT w.id FROM webhook w WHERE w.state = 'enabled' AND EXISTS (
+            SELECT 1 FROM delivery d WHERE d.webhook_id = w.id AND ", claimable!(), ")
+         ORDER BY w.id"
+    );
+    CLAIMABLE = concat!(
+        "SELECT d.id, d.claim_count, d.attempt_count, e.id AS event_id, e.kind, e.facts, e.at,
+            s.id AS workspace_id, s.organisation_id, s.name AS workspace_name, s.created_at AS workspace_created_at
+         FROM delivery d
+         JOIN webhook w ON w.id = d.webhook_id
+         JOIN event e ON e.id = d.event_id
+         JOIN workspace s ON s.id = e.workspace_id
+         WHERE d.webhook_id = $3 AND w.state = 'enabled' AND ", claimable!(), "
+         ORDER BY d.due_at, d.sequence LIMIT $4"
+    );
+    LEASE = "UPDATE delivery SET lease_owner = $2, leased_until = $3, claim_count = claim_count + 1,
+        first_started_at = coalesce(first_started_at, $4)
+        WHERE id = $1";
+    /// What cannot be read is told to nobody.
+    UNREADABLE = "UPDATE delivery SET state = 'given_up', finished_at = $2, lease_owner = NULL, leased_until = NULL
+        WHERE id = $1";
+    ATTEMPTS = "SELECT id, at, address, outcome FROM attempt WHERE delivery_id = $1 ORDER BY number DESC LIMIT $2";
+    /// The next ones to fall due.
+    NEXT_DUE = "SELECT min((
+            SELECT d.due_at FROM delivery d WHERE d.webhook_id = w.id AND d.state = 'pending' AND d.due_at > $1
+            ORDER BY d.due_at LIMIT 1)) AS at
+        FROM webhook w WHERE w.state = 'enabled'";
+    /// The next leases to end.
+    NEXT_LEASE_END = "SELECT min(d.leased_until) AS at FROM delivery d JOIN webhook w ON w.id = d.webhook_id
+        WHERE d.leased_until > $1 AND w.state = 'enabled'";
+    /// The next first attempts to hold nothing back any more, as far as something waits for them.
+    NEXT_START = "SELECT min(e.first_started_at) AS at FROM delivery e JOIN webhook w ON w.id = e.webhook_id
+        WHERE e.state = 'pending' AND e.first_ended = 0 AND e.first_started_at IS NOT NULL
+        AND e.first_started_at > $1 AND w.state = 'enabled' AND EXISTS (
+            SELECT 1 FROM delivery d WHERE d.webhook_id = e.webhook_id AND d.subject = e.subject
+            AND d.sequence > e.sequence AND d.state = 'pending' AND d.first_ended = 0
+            AND d.first_started_at IS NULL)";
+    TAKE_BACK = "UPDATE delivery SET lease_owner = NULL, leased_until = NULL WHERE leased_until IS NOT NULL";
+}
+
+impl Store {
+    /// The enabled webhooks that have something to claim, in no order that means anything.
+    pub async fn webhooks_due(&self, now: Timestamp) -> Result<Vec<WebhookId>, Error> {
+        webhooks_due(&mut self.reader().await?, now).await
+    }
+
+    /// Takes deliveries of one webhook that are due, oldest first; none of a disabled one. Of one subject it gives one first attempt
+    /// at a time: the next when that has ended, or 1 s after it was claimed.
+    ///
+    /// An event that cannot be read (a newer version wrote it) is given up and logged.
+    pub async fn claim_deliveries(&self, claim: ClaimDeliveries) -> Result<Vec<ClaimedDelivery>, Error> {
+        self.write(async move |tx: &mut Tx| tx.claim_deliveries(&claim).await).await
+    }
+
+    /// When a delivery can be claimed next, as far as is known now; not later than now when one can be claimed already. `None`
+    /// when nothing is pending for an enabled webhook.
+    pub async fn next_delivery_due(&self) -> Result<Option<Timestamp>, Error> {
+        let now = self.common().clock.now();
+        let mut snapshot = self.snapshot().await?;
+        if !webhooks_due(&mut snapshot, now).await?.is_empty() {
+            return Ok(Some(now));
+        }
+        let due = next(snapshot.first(NEXT_DUE, values![now]).await?)?;
+        let lease_end = next(snapshot.first(NEXT_LEASE_END, values![now]).await?)?;
+        let start = next(snapshot.first(NEXT_START, values![held_since(now)]).await?)?;
+        let released = start.map(|start| start.plus_micros(FIRST_ATTEMPT_HOLDS_US));
+        Ok([due, lease_end, released].into_iter().flatten().min())
+    }
+}
+
+impl Tx {
+    async fn claim_deliveries(&mut self, claim: &ClaimDeliveries) -> Result<Vec<ClaimedDelivery>, Error> {
+        let values = values![claim.now, held_since(claim.now), claim.webhook, claim.limit];
+        let mut claimed = Vec::new();
+        for row in self.session.all(CLAIMABLE, values).await? {
+            let id: DeliveryId = row.id("id")?;
+            let event = match stored_event(&row) {
+                Ok(event) => event,
+                Err(error) => {
+                    let error: &dyn std::error::Error = &error;
+                    tracing::error!(delivery.id = %id, error, "an event cannot be read and is given up");
+                    self.session.execute(UNREADABLE, values![id, claim.now]).await?;
+                    continue;
+                }
+            };
+            self.session.execute(LEASE, values![id, claim.owner, claim.lease_until, claim.now]).await?;
+            let attempt_count = row.number("attempt_count")?;
+            let attempts =
+                if attempt_count > 0 { attempts(&mut self.session, id).await? } else { Vec::new() };
+            claimed.push(ClaimedDelivery {
+                id,
+                webhook: claim.webhook,
+                event,
+                attempts,
+                attempt_count,
+                owner: claim.owner,
+                claim: row.number::<u32>("claim_count")?.saturating_add(1),
+            });
+        }
+        Ok(claimed)
+    }
+
+    pub(crate) async fn take_back_deliveries(&mut self) -> Result<(), Error> {
+        self.effects.deliveries = true;
+        self.session.execute(TAKE_BACK, values![]).await.map(drop)
+    }
+}
+
+async fn webhooks_due(session: &mut Session, now: Timestamp) -> Result<Vec<WebhookId>, Error> {
+    let rows = session.all(WEBHOOKS_DUE, values![now, held_since(now)]).await?;
+    rows.iter().map(|row| row.id("id")).collect()
+}
+
+async fn attempts(session: &mut Session, delivery: DeliveryId) -> Result<Vec<Attempt>, Error> {
+    let rows = session.all(ATTEMPTS, values![delivery, ATTEMPTS_SHOWN]).await?;
+    let read = |row: &Row| {
+        Ok(Attempt {
+            id: row.id("id")?,
+            at: row.time("at")?,
+            address: row.text("address")?,
+            outcome: outcome::decode(&row.text("outcome")?)?,
+        })
+    };
+    rows.iter().rev().map(read).collect()
+}
+
+fn stored_event(row: &Row) -> Result<StoredEvent, Error> {
+    let workspace = row.id("workspace_id")?;
+    Ok(StoredEvent {
+        id: row.id("event_id")?,
+        event: Event {
+            workspace,
+            kind: event::decode(&row.text("kind")?, &row.text("facts")?)?,
+            at: row.time("at")?,
+        },
+        workspace: Workspace {
+            id: workspace,
+            organisation: row.id("organisation_id")?,
+            name: row.text("workspace_name")?,
+            created_at: row.time("workspace_created_at")?,
+        },
+    })
+}
+
+/// First attempts that began at or before this hold nothing back.
+fn held_since(now: Timestamp) -> Timestamp {
+    now.plus_micros(-FIRST_ATTEMPT_HOLDS_US)
+}
+
+fn next(row: Option<Row>) -> Result<Option<Timestamp>, Error> {
+    row.map(|row| row.time_or_none("at")).transpose().map(Option::flatten)
+}

@@ -1,0 +1,48 @@
+//! Events: what happened, with the facts of that moment, in the commit of the change.
+
+mod facts;
+
+use kinora_domain::{DeliveryId, Event, EventId, EventSubject, WebhookId};
+
+pub(crate) use facts::{decode, encode};
+
+use crate::sql::{statements, values};
+use crate::{Error, Tx};
+
+statements! {
+    INSERT = "INSERT INTO event (id, workspace_id, kind, subject, facts, at) VALUES ($1, $2, $3, $4, $5, $6)
+        RETURNING sequence";
+    /// Disabled ones too: their deliveries wait.
+    WEBHOOKS = "SELECT id FROM webhook WHERE workspace_id = $1 ORDER BY created_at, id";
+    DELIVERY_INSERT = "INSERT INTO delivery (id, event_id, webhook_id, sequence, subject, state, due_at, created_at)
+        VALUES ($1, $2, $3, $4, $5, 'pending', $6, $6)";
+}
+
+impl Tx {
+    /// Adds an event, and a delivery of it, due at once, for each webhook of its workspace. Returns the event's id.
+    pub async fn push_event(&mut self, event: &Event) -> Result<EventId, Error> {
+        let (now, random) = (self.now(), self.common.random.clone());
+        let id = EventId::new(now, random.as_ref());
+        let subject = subject(&event.kind.subject());
+        let facts = encode(&event.kind);
+        let values = values![id, event.workspace, event.kind.name(), subject.as_str(), facts, event.at];
+        let rows = self.session.change(INSERT, values).await?;
+        let sequence =
+            rows.first().ok_or_else(|| Error::internal("an event got no sequence"))?.int("sequence")?;
+        for row in self.session.all(WEBHOOKS, values![event.workspace]).await? {
+            let webhook: WebhookId = row.id("id")?;
+            let delivery = DeliveryId::new(now, random.as_ref());
+            let values = values![delivery, id, webhook, sequence, subject.as_str(), event.at];
+            self.session.execute(DELIVERY_INSERT, values).await?;
+            self.effects.deliveries = true;
+        }
+        Ok(id)
+    }
+}
+
+/// What an event is about, as one text: within it deliveries keep their order.
+fn subject(subject: &EventSubject) -> String {
+    match subject {
+        EventSubject::Media(id) => format!("media:{id}"),
+    }
+}

@@ -1,0 +1,174 @@
+//! The kinds of jobs, and their payloads as JSON. A payload outlives upgrades: it holds ids and little else, and its fields are only
+//! ever added, with a default.
+
+use kinora_domain::{MediaId, SourceId};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+/// What a job does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum JobKind {
+    /// Brings in the source of a media.
+    Download {
+        /// Which media.
+        media: MediaId,
+    },
+    /// Removes the objects of a source that no media names any more.
+    DeleteObjects {
+        /// Which source.
+        source: SourceId,
+    },
+    /// Decodes some of a source, to know that a player can.
+    ProbeDecode {
+        /// Which media.
+        media: MediaId,
+        /// Which source.
+        source: SourceId,
+    },
+    /// Removes what nobody needs any more.
+    Sweep,
+}
+
+/// Jobs that wait for each other's room. Downloads wait for the network, so they are not counted with what needs a processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum JobQueue {
+    /// Bringing in sources.
+    Download,
+    /// All else.
+    Upkeep,
+}
+
+/// What goes first when several jobs of a queue are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    /// Somebody waits for it.
+    High,
+    /// The usual.
+    Normal,
+    /// Whenever there is room.
+    Low,
+}
+
+impl JobKind {
+    /// The name as logs and rows see it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Download { .. } => "download",
+            Self::DeleteObjects { .. } => "delete_objects",
+            Self::ProbeDecode { .. } => "probe_decode",
+            Self::Sweep => "sweep",
+        }
+    }
+
+    /// Where it waits.
+    pub fn queue(&self) -> JobQueue {
+        match self {
+            Self::Download { .. } => JobQueue::Download,
+            Self::DeleteObjects { .. } | Self::ProbeDecode { .. } | Self::Sweep => JobQueue::Upkeep,
+        }
+    }
+
+    pub(super) fn payload(&self) -> String {
+        let payload = match self {
+            Self::Download { media } => Payload { media: Some(media.to_string()), source: None },
+            Self::DeleteObjects { source } => Payload { media: None, source: Some(source.to_string()) },
+            Self::ProbeDecode { media, source } => {
+                Payload { media: Some(media.to_string()), source: Some(source.to_string()) }
+            }
+            Self::Sweep => Payload::default(),
+        };
+        serde_json::to_string(&payload).expect("texts are always JSON")
+    }
+
+    /// The job of this name with this payload.
+    pub(super) fn read(name: &str, payload: &str) -> Result<Self, Error> {
+        let payload: Payload = serde_json::from_str(payload).map_err(Error::internal)?;
+        match name {
+            "download" => Ok(Self::Download { media: id(payload.media)? }),
+            "delete_objects" => Ok(Self::DeleteObjects { source: id(payload.source)? }),
+            "probe_decode" => {
+                Ok(Self::ProbeDecode { media: id(payload.media)?, source: id(payload.source)? })
+            }
+            "sweep" => Ok(Self::Sweep),
+            _ => Err(Error::internal(format!("this version knows no job of kind {name}"))),
+        }
+    }
+}
+
+impl JobQueue {
+    /// The name as rows see it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Download => "download",
+            Self::Upkeep => "upkeep",
+        }
+    }
+}
+
+impl Priority {
+    pub(super) const ALL: [Self; 3] = [Self::High, Self::Normal, Self::Low];
+
+    pub(super) fn rank(self) -> i64 {
+        match self {
+            Self::High => 0,
+            Self::Normal => 1,
+            Self::Low => 2,
+        }
+    }
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Payload {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    media: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+}
+
+fn id<T: std::str::FromStr>(text: Option<String>) -> Result<T, Error> {
+    let id = text.and_then(|text| text.parse().ok());
+    id.ok_or_else(|| Error::internal("a job's payload lacks an id"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_is_written_so_and_read_back() {
+        let media = "01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11";
+        let source = "01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12";
+        let (media_id, source_id) = (media.parse().unwrap(), source.parse().unwrap());
+        let check = |kind: JobKind, name: &str, payload: &str| {
+            assert_eq!((kind.name(), kind.payload().as_str()), (name, payload));
+            assert_eq!(JobKind::read(name, payload).unwrap(), kind);
+        };
+        check(
+            JobKind::Download { media: media_id },
+            "download",
+            r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11"}"#,
+        );
+        check(
+            JobKind::DeleteObjects { source: source_id },
+            "delete_objects",
+            r#"{"source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
+        );
+        check(
+            JobKind::ProbeDecode { media: media_id, source: source_id },
+            "probe_decode",
+            r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
+        );
+        check(JobKind::Sweep, "sweep", "{}");
+    }
+
+    #[test]
+    fn what_is_no_job_is_refused() {
+        let check =
+            |name: &str, payload: &str| assert!(JobKind::read(name, payload).is_err(), "{name} {payload}");
+        check("transcode", "{}");
+        check("download", "{}");
+        check("download", r#"{"media":"x"}"#);
+        check("download", "");
+    }
+}

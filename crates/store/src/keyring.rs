@@ -1,0 +1,167 @@
+//! The keys that seal secrets at rest.
+//!
+//! A sealed secret is text: `1.KEY.DATA`, where 1 is the form, KEY names the key and DATA is Base64 of nonce and ciphertext
+//! (XChaCha20-Poly1305; its 192-bit nonces may be drawn at random). What a secret belongs to is authenticated with it, so that
+//! a sealed secret copied to another row does not open.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use kinora_domain::Random;
+use sha2::{Digest as _, Sha256};
+
+use crate::{Error, folder};
+
+const KEY_BYTES: usize = 32;
+/// Of XChaCha20.
+const NONCE_BYTES: usize = 24;
+/// A key file holds one line; whatever is longer is not ours.
+const FILE_SIZE_MAX: u64 = 4096;
+const FILE_NAME: &str = "secret.key";
+const FORM: &str = "1";
+
+/// The keys at hand; the first one seals, all of them open.
+pub(crate) struct Keyring {
+    keys: Vec<Key>,
+}
+
+struct Key {
+    id: String,
+    cipher: XChaCha20Poly1305,
+}
+
+impl Keyring {
+    /// The keys given in words (`KINORA_SECRET_KEY`), Base64 of 32 bytes each, separated by commas.
+    pub(crate) fn from_text(text: &str, place: &str) -> Result<Self, Error> {
+        let keys = text.trim().split(',').map(|word| Key::from_text(word.trim())).collect::<Option<Vec<_>>>();
+        keys.map(|keys| Self { keys }).ok_or_else(|| Error::BadKey { place: place.to_owned() })
+    }
+
+    /// The key of a data folder that has one.
+    pub(crate) fn from_folder(data_dir: &Path) -> Result<Self, Error> {
+        let path = data_dir.join(FILE_NAME);
+        match folder::read_small(&path, FILE_SIZE_MAX)? {
+            Some(text) => Self::from_text(&text, &path.display().to_string()),
+            None => Err(Error::KeyMissing { path }),
+        }
+    }
+
+    /// The key of a data folder, made if there is none. Whoever comes second uses the key of the first.
+    pub(crate) fn from_folder_or_new(data_dir: &Path, random: &dyn Random) -> Result<Self, Error> {
+        let path = data_dir.join(FILE_NAME);
+        if folder::read_small(&path, FILE_SIZE_MAX)?.is_none() {
+            let (mut key, mut unique) = ([0; KEY_BYTES], [0; 8]);
+            random.fill(&mut key);
+            random.fill(&mut unique);
+            let draft = format!("key-{:016x}", u64::from_be_bytes(unique));
+            folder::create_whole(&path, &draft, &format!("{}\n", STANDARD.encode(key)))?;
+        }
+        Self::from_folder(data_dir)
+    }
+
+    /// Name of the key that seals.
+    pub(crate) fn first_id(&self) -> &str {
+        &self.keys.first().expect("splitting a text gives at least one word").id
+    }
+
+    /// Seals a secret that belongs to `owner`.
+    pub(crate) fn seal(&self, secret: &[u8], owner: &str, random: &dyn Random) -> String {
+        let key = self.keys.first().expect("splitting a text gives at least one word");
+        let mut nonce = [0; NONCE_BYTES];
+        random.fill(&mut nonce);
+        let sealed = key
+            .cipher
+            .encrypt(&XNonce::from(nonce), Payload { msg: secret, aad: owner.as_bytes() })
+            .expect("only secrets of many GiB are refused");
+        let data = STANDARD.encode([nonce.as_slice(), &sealed].concat());
+        format!("{FORM}.{}.{data}", key.id)
+    }
+
+    /// Opens what was sealed for `owner`. [`Error::WrongKey`] when no key fits, or when it was sealed for another.
+    pub(crate) fn open(&self, sealed: &str, owner: &str) -> Result<Vec<u8>, Error> {
+        let (id, data) = parts(sealed).ok_or(Error::WrongKey)?;
+        let key = self.keys.iter().find(|key| key.id == id).ok_or(Error::WrongKey)?;
+        let data = STANDARD.decode(data).map_err(|_| Error::WrongKey)?;
+        let (nonce, ciphertext) = data.split_first_chunk::<NONCE_BYTES>().ok_or(Error::WrongKey)?;
+        key.cipher
+            .decrypt(&XNonce::from(*nonce), Payload { msg: ciphertext, aad: owner.as_bytes() })
+            .map_err(|_| Error::WrongKey)
+    }
+}
+
+/// Name of the key that sealed this.
+pub(crate) fn sealed_by(sealed: &str) -> Option<&str> {
+    parts(sealed).map(|(id, _)| id)
+}
+
+fn parts(sealed: &str) -> Option<(&str, &str)> {
+    sealed.strip_prefix(FORM)?.strip_prefix('.')?.split_once('.')
+}
+
+impl Key {
+    fn from_text(text: &str) -> Option<Self> {
+        let bytes: [u8; KEY_BYTES] = STANDARD.decode(text).ok()?.try_into().ok()?;
+        // A name tells keys apart and nothing about them.
+        let digest = Sha256::new().chain_update(b"kinora key id").chain_update(bytes).finalize();
+        let id = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        Some(Self { id, cipher: XChaCha20Poly1305::new(&bytes.into()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fill(u8);
+
+    impl Random for Fill {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(self.0);
+        }
+    }
+
+    fn word(byte: u8) -> String {
+        STANDARD.encode([byte; KEY_BYTES])
+    }
+
+    fn ring(text: &str) -> Keyring {
+        Keyring::from_text(text, "a test").unwrap()
+    }
+
+    #[test]
+    fn a_secret_opens_with_its_key_for_its_owner_only() {
+        let sealed = ring(&word(1)).seal(b"secret", "webhook:a", &Fill(9));
+        let check = |keys: &str, owner: &str, sealed: &str, opens: bool| {
+            assert_eq!(ring(keys).open(sealed, owner).is_ok_and(|secret| secret == b"secret"), opens);
+        };
+        check(&word(1), "webhook:a", &sealed, true);
+        check(&format!("{},{}", word(2), word(1)), "webhook:a", &sealed, true);
+        check(&word(1), "webhook:b", &sealed, false);
+        check(&word(2), "webhook:a", &sealed, false);
+        check(&word(1), "webhook:a", "", false);
+        check(&word(1), "webhook:a", "1.x.", false);
+        check(&word(1), "webhook:a", &sealed.replacen('1', "2", 1), false);
+        check(&word(1), "webhook:a", &sealed[..sealed.len() - 8], false);
+    }
+
+    #[test]
+    fn the_first_key_seals() {
+        let ring = ring(&format!(" {} , {}\n", word(2), word(1)));
+        assert_eq!(sealed_by(&ring.seal(b"", "", &Fill(0))), Some(ring.first_id()));
+        assert_eq!(ring.first_id(), super::tests::ring(&word(2)).first_id());
+    }
+
+    #[test]
+    fn a_key_that_is_none_is_refused() {
+        let check = |text: &str| {
+            assert!(matches!(Keyring::from_text(text, "it"), Err(Error::BadKey { .. })), "{text}");
+        };
+        check("");
+        check("AAAA");
+        check("no base64");
+        check(&format!("{},", word(1)));
+    }
+}

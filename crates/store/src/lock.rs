@@ -1,0 +1,34 @@
+//! One `serve` per data folder.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use crate::{Error, folder};
+
+/// Held by the one `serve` of a folder. The system gives it back when the process ends, however it ends.
+#[derive(Debug)]
+pub struct ServeLock {
+    _file: File,
+}
+
+impl ServeLock {
+    /// Takes the lock, making the folder if needed. [`Error::AlreadyServed`] while another process, or another part of this
+    /// one, holds it.
+    pub fn acquire(data_dir: &Path) -> Result<Self, Error> {
+        folder::make(data_dir)?;
+        let path = data_dir.join("serve.lock");
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| Error::folder(&path, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(Error::AlreadyServed { path: data_dir.to_owned() }),
+            Err(TryLockError::Error(error)) => Err(Error::folder(&path, error)),
+        }
+    }
+}

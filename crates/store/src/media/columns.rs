@@ -1,0 +1,177 @@
+//! A media and its parts as columns, and back.
+
+use kinora_domain::{
+    AccessPolicy, AspectRatio, Failure, FailureCode, FrameRate, Input, Media, MediaDuration, MediaFacts,
+    MediaQuality, MediaSettings, MediaState, PlaybackHandle, Resolution, Track, TrackKind,
+};
+
+use super::RestrictionsJson;
+use crate::Error;
+use crate::sql::{Row, Value, values};
+
+/// The columns that a save may change, in the order of the statements: title to updated_at.
+pub(super) fn changing(media: &Media) -> Vec<Value> {
+    let settings = &media.settings;
+    let metadata = settings.metadata.as_ref();
+    let metadata = metadata.map(|map| serde_json::to_string(map).expect("a map of texts is always JSON"));
+    let mut values = values![
+        settings.title.as_deref(),
+        settings.creator_id.as_deref(),
+        metadata,
+        settings.max_resolution.as_str(),
+        settings.quality.as_str(),
+        settings.source_access,
+        settings.optimize_audio,
+    ];
+    values.extend(state(&media.state));
+    values.extend(values![media.updated_at]);
+    values
+}
+
+/// From state to is_truncated.
+fn state(state: &MediaState) -> Vec<Value> {
+    let (at, failure, facts) = match state {
+        MediaState::Created => (None, None, None),
+        MediaState::Downloading { started_at, .. } => (Some(*started_at), None, None),
+        MediaState::Ready { ready_at, facts, .. } => (Some(*ready_at), None, Some(facts)),
+        MediaState::Failed { failed_at, failure } => (Some(*failed_at), Some(failure), None),
+    };
+    let source = match state {
+        MediaState::Downloading { source, .. } | MediaState::Ready { source, .. } => Some(*source),
+        MediaState::Created | MediaState::Failed { .. } => None,
+    };
+    let aspect = facts.and_then(|facts| facts.aspect_ratio);
+    values![
+        state.name(),
+        at,
+        source,
+        failure.map(|failure| failure.code.as_str()),
+        failure.map(|failure| failure.message.as_str()),
+        // Longer than i64 holds is longer than anything.
+        facts.map(|facts| i64::try_from(facts.duration.as_micros()).unwrap_or(i64::MAX)),
+        facts.and_then(|facts| facts.source_resolution).map(Resolution::as_str),
+        aspect.map(|aspect| aspect.width),
+        aspect.map(|aspect| aspect.height),
+        facts.map(|facts| i64::from(facts.is_truncated)),
+    ]
+}
+
+/// From kind to language_name.
+pub(super) fn track(kind: &TrackKind) -> Vec<Value> {
+    match kind {
+        TrackKind::Video { width, height, frame_rate } => values![
+            "video",
+            *width,
+            *height,
+            frame_rate.map(|rate| rate.numerator),
+            frame_rate.map(|rate| rate.denominator),
+            None::<&str>,
+            None::<&str>,
+        ],
+        TrackKind::Audio { language_code, language_name } => values![
+            "audio",
+            None::<u32>,
+            None::<u32>,
+            None::<u32>,
+            None::<u32>,
+            language_code.as_str(),
+            language_name.as_str(),
+        ],
+    }
+}
+
+/// A media without its inputs, tracks and playback IDs.
+pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
+    let metadata = row.text_or_none("metadata")?;
+    Ok(Media {
+        id: row.id("id")?,
+        workspace: row.id("workspace_id")?,
+        settings: MediaSettings {
+            title: row.text_or_none("title")?,
+            creator_id: row.text_or_none("creator_id")?,
+            metadata: metadata
+                .map(|text| serde_json::from_str(&text))
+                .transpose()
+                .map_err(Error::internal)?,
+            max_resolution: row.word("max_resolution", Resolution::from_text)?,
+            quality: row.word("quality", MediaQuality::from_text)?,
+            source_access: row.flag("source_access")?,
+            optimize_audio: row.flag("optimize_audio")?,
+        },
+        inputs: Vec::new(),
+        playback: Vec::new(),
+        state: read_state(row)?,
+        created_at: row.time("created_at")?,
+        updated_at: row.time("updated_at")?,
+        version: row.int("version")?,
+    })
+}
+
+fn read_state(row: &Row) -> Result<MediaState, Error> {
+    Ok(match row.text("state")?.as_str() {
+        "Created" => MediaState::Created,
+        "Downloading" => {
+            MediaState::Downloading { started_at: row.time("state_at")?, source: row.id("source_id")? }
+        }
+        "Ready" => MediaState::Ready {
+            ready_at: row.time("state_at")?,
+            source: row.id("source_id")?,
+            facts: MediaFacts {
+                duration: MediaDuration::from_micros(row.number("duration_us")?),
+                tracks: Vec::new(),
+                source_resolution: row.word_or_none("source_resolution", Resolution::from_text)?,
+                aspect_ratio: match (
+                    row.number_or_none("aspect_width")?,
+                    row.number_or_none("aspect_height")?,
+                ) {
+                    (Some(width), Some(height)) => Some(AspectRatio { width, height }),
+                    _ => None,
+                },
+                is_truncated: row.flag("is_truncated")?,
+            },
+        },
+        "Failed" => MediaState::Failed {
+            failed_at: row.time("state_at")?,
+            failure: Failure {
+                code: row.word("failure_code", FailureCode::from_text)?,
+                message: row.text("failure_message")?,
+            },
+        },
+        _ => return Err(Row::bad("state")),
+    })
+}
+
+pub(super) fn read_input(row: &Row) -> Result<Input, Error> {
+    Ok(Input { id: row.id("id")?, url: row.text("url")? })
+}
+
+pub(super) fn read_playback(row: &Row) -> Result<PlaybackHandle, Error> {
+    Ok(PlaybackHandle {
+        id: row.id("id")?,
+        policy: row.word("policy", AccessPolicy::from_text)?,
+        restrictions: row.json::<RestrictionsJson>("restrictions")?.try_into()?,
+        created_at: row.time("created_at")?,
+    })
+}
+
+pub(super) fn read_track(row: &Row) -> Result<Track, Error> {
+    let kind = match row.text("kind")?.as_str() {
+        "video" => TrackKind::Video {
+            width: row.number("width")?,
+            height: row.number("height")?,
+            frame_rate: match (
+                row.number_or_none("frame_rate_numerator")?,
+                row.number_or_none("frame_rate_denominator")?,
+            ) {
+                (Some(numerator), Some(denominator)) => Some(FrameRate { numerator, denominator }),
+                _ => None,
+            },
+        },
+        "audio" => TrackKind::Audio {
+            language_code: row.text("language_code")?,
+            language_name: row.text("language_name")?,
+        },
+        _ => return Err(Row::bad("kind")),
+    };
+    Ok(Track { id: row.id("id")?, kind })
+}

@@ -1,0 +1,110 @@
+//! Reading media: one statement for the media of a selection, and one for each kind of row beside them.
+
+use std::collections::HashMap;
+
+use kinora_domain::{Media, MediaId, MediaState};
+
+use super::columns;
+use crate::Error;
+use crate::sql::{Row, Session, Statement, Value};
+
+/// The statements that read the media of a selection. All take the same values.
+#[derive(Clone, Copy)]
+pub(super) struct Selection {
+    media: Statement,
+    inputs: Statement,
+    playback: Statement,
+    tracks: Statement,
+}
+
+/// Declares selections by the statement that gives the ids of their media.
+macro_rules! selections {
+    ($($(#[$doc:meta])* $name:ident = $ids:literal;)*) => {
+        $(
+            $(#[$doc])*
+            pub(super) const $name: Selection = Selection {
+                media: Statement::new(concat!(
+                    "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access,
+                     optimize_audio, state, state_at, source_id, failure_code, failure_message, duration_us,
+                     source_resolution, aspect_width, aspect_height, is_truncated, created_at, updated_at, version
+                     FROM media WHERE id IN (", $ids, ") ORDER BY created_at, id"
+                )),
+                inputs: Statement::new(concat!(
+                    "SELECT media_id, id, url FROM input WHERE media_id IN (", $ids, ") ORDER BY media_id, position"
+                )),
+                playback: Statement::new(concat!(
+                    "SELECT media_id, id, policy, restrictions, created_at
+                     FROM playback_id WHERE media_id IN (", $ids, ") ORDER BY media_id, position"
+                )),
+                tracks: Statement::new(concat!(
+                    "SELECT media_id, id, kind, width, height, frame_rate_numerator, frame_rate_denominator,
+                     language_code, language_name
+                     FROM track WHERE media_id IN (", $ids, ") ORDER BY media_id, position"
+                )),
+            };
+        )*
+
+        #[cfg(test)]
+        pub(crate) const STATEMENTS: &[&[Statement]] =
+            &[$(&[$name.media, $name.inputs, $name.playback, $name.tracks]),*];
+    };
+}
+
+selections! {
+    BY_ID = "SELECT id FROM media WHERE id = $1";
+    IN_WORKSPACE = "SELECT id FROM media WHERE id = $1 AND workspace_id = $2";
+    BY_PLAYBACK = "SELECT media_id FROM playback_id WHERE id = $1";
+    BY_SOURCE = "SELECT id FROM media WHERE source_id = $1";
+    /// Read oldest first all the same: whoever asks turns it around.
+    PAGE_NEWEST = "SELECT id FROM media WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
+    PAGE_OLDEST = "SELECT id FROM media WHERE workspace_id = $1 ORDER BY created_at, id LIMIT $2 OFFSET $3";
+}
+
+/// The one media of a selection.
+pub(super) async fn one(
+    session: &mut Session,
+    selection: Selection,
+    values: Vec<Value>,
+) -> Result<Option<Media>, Error> {
+    Ok(many(session, selection, values).await?.into_iter().next())
+}
+
+/// The media of a selection, oldest first. The session must see one instant.
+pub(super) async fn many(
+    session: &mut Session,
+    selection: Selection,
+    values: Vec<Value>,
+) -> Result<Vec<Media>, Error> {
+    let rows = session.all(selection.media, values.clone()).await?;
+    let mut list = rows.iter().map(columns::read_media).collect::<Result<Vec<_>, _>>()?;
+    if list.is_empty() {
+        return Ok(list);
+    }
+    let mut inputs = by_media(session.all(selection.inputs, values.clone()).await?, columns::read_input)?;
+    let mut playback =
+        by_media(session.all(selection.playback, values.clone()).await?, columns::read_playback)?;
+    let mut tracks = HashMap::new();
+    if list.iter().any(|media| matches!(media.state, MediaState::Ready { .. })) {
+        tracks = by_media(session.all(selection.tracks, values).await?, columns::read_track)?;
+    }
+    for media in &mut list {
+        media.inputs = inputs.remove(&media.id).unwrap_or_default();
+        media.playback = playback.remove(&media.id).unwrap_or_default();
+        if let MediaState::Ready { facts, .. } = &mut media.state {
+            facts.tracks = tracks.remove(&media.id).unwrap_or_default();
+        }
+    }
+    Ok(list)
+}
+
+/// Rows beside media, in their order, by the media they belong to.
+fn by_media<T>(
+    rows: Vec<Row>,
+    read: fn(&Row) -> Result<T, Error>,
+) -> Result<HashMap<MediaId, Vec<T>>, Error> {
+    let mut parts: HashMap<MediaId, Vec<T>> = HashMap::new();
+    for row in rows {
+        parts.entry(row.id("media_id")?).or_default().push(read(&row)?);
+    }
+    Ok(parts)
+}

@@ -1,0 +1,72 @@
+//! What leaves again, so that a database of a busy year stays as large as one of a busy month.
+
+use kinora_domain::{DISABLED_PENDING_MAX_US, Timestamp};
+
+use crate::sql::{Statement, Value, statements, values};
+use crate::{Error, Store, Tx};
+
+const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
+/// Finished jobs stay for the people who look what happened.
+pub(crate) const JOBS_KEPT_US: i64 = 7 * DAY_US;
+/// Finished deliveries with their attempts, and events that nobody waits for.
+pub(crate) const DELIVERIES_KEPT_US: i64 = 30 * DAY_US;
+/// Rows of one transaction: others wait for the writer meanwhile.
+pub(crate) const BATCH_MAX: i64 = 500;
+/// Transactions of one call and kind; what is left goes next time.
+const BATCHES_MAX: u32 = 200;
+
+statements! {
+    /// Contract decision 9: deliveries to a disabled webhook stay pending for 30 days.
+    GIVE_UP = "UPDATE delivery SET state = 'given_up', finished_at = $1, lease_owner = NULL, leased_until = NULL
+        WHERE id IN (
+            SELECT d.id FROM webhook w JOIN delivery d ON d.webhook_id = w.id
+            WHERE w.state = 'disabled' AND d.state = 'pending' AND d.created_at <= $2 LIMIT $3)";
+    JOBS = "DELETE FROM job WHERE id IN (
+        SELECT id FROM job WHERE finished_at IS NOT NULL AND finished_at <= $1 LIMIT $2)";
+    DELIVERIES = "DELETE FROM delivery WHERE id IN (
+        SELECT id FROM delivery WHERE finished_at IS NOT NULL AND finished_at <= $1 LIMIT $2)";
+    EVENTS = "DELETE FROM event WHERE sequence IN (
+        SELECT e.sequence FROM event e
+        WHERE e.at <= $1 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id) LIMIT $2)";
+}
+
+/// How many rows left.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Deliveries to disabled webhooks that were given up after 30 days.
+    pub given_up: u64,
+    /// Finished jobs.
+    pub jobs: u64,
+    /// Finished deliveries.
+    pub deliveries: u64,
+    /// Events without a delivery.
+    pub events: u64,
+}
+
+impl Store {
+    /// Removes what has been kept long enough, in small transactions. May run twice, and beside anything.
+    pub async fn prune(&self, now: Timestamp) -> Result<Pruned, Error> {
+        let before = |kept_us: i64| now.plus_micros(-kept_us);
+        Ok(Pruned {
+            given_up: self.batches(GIVE_UP, values![now, before(DISABLED_PENDING_MAX_US), BATCH_MAX]).await?,
+            jobs: self.batches(JOBS, values![before(JOBS_KEPT_US), BATCH_MAX]).await?,
+            deliveries: self.batches(DELIVERIES, values![before(DELIVERIES_KEPT_US), BATCH_MAX]).await?,
+            events: self.batches(EVENTS, values![before(DELIVERIES_KEPT_US), BATCH_MAX]).await?,
+        })
+    }
+
+    async fn batches(&self, statement: Statement, values: Vec<Value>) -> Result<u64, Error> {
+        let mut sum = 0;
+        for _ in 0..BATCHES_MAX {
+            let values = values.clone();
+            let rows = self
+                .write(async move |tx: &mut Tx| tx.session.execute(statement, values.clone()).await)
+                .await?;
+            sum += rows;
+            if rows < BATCH_MAX.unsigned_abs() {
+                break;
+            }
+        }
+        Ok(sum)
+    }
+}

@@ -1,0 +1,137 @@
+//! The start: is this our schema, our key; and what a new database begins with.
+
+use std::path::Path;
+
+use kinora_domain::{DEVELOPMENT, Organisation, OrganisationId, PRODUCTION, Workspace, WorkspaceId};
+
+use crate::keyring::{Keyring, sealed_by};
+use crate::sql::{Session, statements, values};
+use crate::{Error, Opener, StoreOptions, webhook, workspace};
+
+/// Each brings the schema from the version before to its own. Landed ones are never changed.
+const MIGRATIONS: [(i64, &str); 1] = [(1, include_str!("../migrations/sqlite/0001_base.sql"))];
+/// The newest schema.
+pub(crate) const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
+
+const ORGANISATION: &str = "Kinora";
+/// What the canary says once it is opened: that the key fits.
+const CANARY: &[u8] = b"kinora";
+const CANARY_OWNER: &str = "canary";
+
+statements! {
+    BEGIN = "BEGIN IMMEDIATE";
+    COMMIT = "COMMIT";
+    ROLLBACK = "ROLLBACK";
+    HAS_SCHEMA = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'";
+    VERSION = "SELECT version FROM schema_version";
+    SET_VERSION = "UPDATE schema_version SET version = $1";
+    CANARY_READ = "SELECT value FROM setting WHERE key = 'canary'";
+    CANARY_WRITE = "INSERT INTO setting (key, value) VALUES ('canary', $1)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+}
+
+/// Makes the database ready for whoever opens it, and returns the keys that fit it.
+pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Result<Keyring, Error> {
+    let found = version(session).await?;
+    if found > KNOWN {
+        return Err(Error::SchemaTooNew { found, known: KNOWN });
+    }
+    if found < KNOWN {
+        if found > 0 && options.opener == Opener::Command {
+            return Err(Error::SchemaOther { found, known: KNOWN });
+        }
+        transaction(session, async |session| migrate(session, options).await).await?;
+    }
+    let keyring = match &options.secret_keys {
+        Some(text) => Keyring::from_text(text, "KINORA_SECRET_KEY")?,
+        None => Keyring::from_folder(&options.data_dir)?,
+    };
+    let canary = canary(session).await?;
+    if keyring.open(&canary, CANARY_OWNER)? != CANARY {
+        return Err(Error::WrongKey);
+    }
+    if options.opener == Opener::Server && sealed_by(&canary) != Some(keyring.first_id()) {
+        transaction(session, async |session| reseal(session, options, &keyring).await).await?;
+    }
+    Ok(keyring)
+}
+
+/// Brings the schema up to date; a new database gets its key and its first rows in the same commit. Others may have done so since
+/// the version was looked at, then this does nothing.
+async fn migrate(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
+    let found = version(session).await?;
+    for (version, script) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {
+        session.script(script).await?;
+        session.execute(SET_VERSION, values![*version]).await?;
+    }
+    if found == 0 { first_start(session, options).await } else { Ok(()) }
+}
+
+async fn first_start(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
+    let (now, random) = (options.clock.now(), options.random.as_ref());
+    let keyring = first_keyring(&options.data_dir, options)?;
+    let sealed = keyring.seal(CANARY, CANARY_OWNER, random);
+    session.execute(CANARY_WRITE, values![sealed]).await?;
+
+    let organisation =
+        Organisation { id: OrganisationId::new(now, random), name: ORGANISATION.into(), created_at: now };
+    workspace::insert_organisation(session, &organisation).await?;
+    for name in [DEVELOPMENT, PRODUCTION] {
+        let first = Workspace {
+            id: WorkspaceId::new(now, random),
+            organisation: organisation.id,
+            name: name.into(),
+            created_at: now,
+        };
+        workspace::insert(session, &first).await?;
+    }
+    Ok(())
+}
+
+fn first_keyring(data_dir: &Path, options: &StoreOptions) -> Result<Keyring, Error> {
+    match &options.secret_keys {
+        Some(text) => Keyring::from_text(text, "KINORA_SECRET_KEY"),
+        None => Keyring::from_folder_or_new(data_dir, options.random.as_ref()),
+    }
+}
+
+/// Seals everything with the first key, so that the others can be dropped.
+async fn reseal(session: &mut Session, options: &StoreOptions, keyring: &Keyring) -> Result<(), Error> {
+    let random = options.random.as_ref();
+    webhook::reseal(session, keyring, random).await?;
+    let sealed = keyring.seal(CANARY, CANARY_OWNER, random);
+    session.execute(CANARY_WRITE, values![sealed]).await.map(drop)
+}
+
+/// 0 for an empty database.
+async fn version(session: &mut Session) -> Result<i64, Error> {
+    if session.first(HAS_SCHEMA, values![]).await?.is_none() {
+        return Ok(0);
+    }
+    match session.first(VERSION, values![]).await? {
+        Some(row) => row.int("version"),
+        None => Ok(0),
+    }
+}
+
+async fn canary(session: &mut Session) -> Result<String, Error> {
+    match session.first(CANARY_READ, values![]).await? {
+        Some(row) => row.text("value"),
+        None => Err(Error::WrongKey),
+    }
+}
+
+async fn transaction(
+    session: &mut Session,
+    work: impl AsyncFnOnce(&mut Session) -> Result<(), Error>,
+) -> Result<(), Error> {
+    session.execute(BEGIN, values![]).await?;
+    match work(session).await {
+        Ok(()) => session.execute(COMMIT, values![]).await.map(drop),
+        Err(error) => {
+            // The first error is the one to tell.
+            let _ = session.execute(ROLLBACK, values![]).await;
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Statements, values and rows, the same for every engine.
+//!
+//! An aggregate declares its statements with [`statements!`], and runs them on a [`Session`] with [`values!`]. Statements are
+//! constants in the subset of SQL that SQLite and PostgreSQL share, with `$1` binds; the time is always bound.
+
+mod row;
+mod session;
+pub(crate) mod sqlite;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use row::Row;
+pub(crate) use session::Session;
+
+use kinora_domain::{
+    AccessTokenId, AttemptId, DeliveryId, EventId, InputId, JobId, MediaId, OrganisationId, PlaybackId,
+    SourceId, Timestamp, TrackId, WebhookId, WorkspaceId,
+};
+
+use crate::WorkerId;
+
+/// One SQL statement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Statement(&'static str);
+
+impl Statement {
+    pub(crate) const fn new(text: &'static str) -> Self {
+        Self(text)
+    }
+
+    pub(crate) fn text(self) -> &'static str {
+        self.0
+    }
+}
+
+/// Declares the statements of a file, and the list of them that the test of all statements prepares.
+macro_rules! statements {
+    ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
+        $($(#[$doc])* const $name: $crate::sql::Statement = $crate::sql::Statement::new($text);)*
+
+        #[cfg(test)]
+        pub(crate) const STATEMENTS: &[$crate::sql::Statement] = &[$($name),*];
+    };
+}
+pub(crate) use statements;
+
+/// The values to bind to `$1`, `$2` and so on.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => {
+        vec![$($crate::sql::Value::from($value)),*]
+    };
+}
+pub(crate) use values;
+
+/// A value to bind. An absent value still has a type: PostgreSQL asks for it.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Text(Option<String>),
+    Int(Option<i64>),
+    Bytes(Vec<u8>),
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(Some(text))
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(Some(text.to_owned()))
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(text: Option<&str>) -> Self {
+        Self::Text(text.map(str::to_owned))
+    }
+}
+
+impl From<Option<String>> for Value {
+    fn from(text: Option<String>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&[u8]> for Value {
+    fn from(bytes: &[u8]) -> Self {
+        Self::Bytes(bytes.to_owned())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Int(Some(number))
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(number: Option<i64>) -> Self {
+        Self::Int(number)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Self::Int(Some(i64::from(number)))
+    }
+}
+
+impl From<Option<u32>> for Value {
+    fn from(number: Option<u32>) -> Self {
+        Self::Int(number.map(i64::from))
+    }
+}
+
+/// 0 or 1 in both engines: a boolean of PostgreSQL compares with no number.
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Self::Int(Some(i64::from(flag)))
+    }
+}
+
+impl From<Timestamp> for Value {
+    fn from(at: Timestamp) -> Self {
+        Self::Int(Some(at.as_micros()))
+    }
+}
+
+impl From<Option<Timestamp>> for Value {
+    fn from(at: Option<Timestamp>) -> Self {
+        Self::Int(at.map(Timestamp::as_micros))
+    }
+}
+
+macro_rules! ids {
+    ($($id:ty),* $(,)?) => {
+        $(
+            impl From<$id> for Value {
+                fn from(id: $id) -> Self {
+                    Self::Text(Some(id.to_string()))
+                }
+            }
+
+            impl From<Option<$id>> for Value {
+                fn from(id: Option<$id>) -> Self {
+                    Self::Text(id.map(|id| id.to_string()))
+                }
+            }
+        )*
+    };
+}
+
+ids!(
+    AccessTokenId,
+    AttemptId,
+    DeliveryId,
+    EventId,
+    InputId,
+    JobId,
+    MediaId,
+    OrganisationId,
+    PlaybackId,
+    SourceId,
+    TrackId,
+    WebhookId,
+    WorkerId,
+    WorkspaceId,
+);

@@ -1,0 +1,102 @@
+//! One row of an answer, read by the names of its columns.
+
+use std::str::FromStr;
+
+use kinora_domain::Timestamp;
+use serde::de::DeserializeOwned;
+use sqlx::sqlite::SqliteRow;
+
+use super::sqlite;
+use crate::Error;
+
+/// One row. A value that is not what its column promises is [`Error::Internal`]: the schema's checks keep it out.
+pub(crate) enum Row {
+    Sqlite(SqliteRow),
+}
+
+/// What a column held and should not have.
+#[derive(Debug, thiserror::Error)]
+#[error("column {column} holds what it never should")]
+struct BadColumn {
+    column: &'static str,
+}
+
+impl Row {
+    /// The error for a value that the schema's checks should have kept out.
+    pub(crate) fn bad(column: &'static str) -> Error {
+        Error::internal(BadColumn { column })
+    }
+
+    pub(crate) fn text(&self, column: &'static str) -> Result<String, Error> {
+        match self {
+            Self::Sqlite(row) => sqlite::column(row, column),
+        }
+    }
+
+    pub(crate) fn text_or_none(&self, column: &'static str) -> Result<Option<String>, Error> {
+        match self {
+            Self::Sqlite(row) => sqlite::column(row, column),
+        }
+    }
+
+    pub(crate) fn bytes<const N: usize>(&self, column: &'static str) -> Result<[u8; N], Error> {
+        let bytes: Vec<u8> = match self {
+            Self::Sqlite(row) => sqlite::column(row, column)?,
+        };
+        bytes.try_into().map_err(|_| Self::bad(column))
+    }
+
+    pub(crate) fn int(&self, column: &'static str) -> Result<i64, Error> {
+        match self {
+            Self::Sqlite(row) => sqlite::column(row, column),
+        }
+    }
+
+    fn int_or_none(&self, column: &'static str) -> Result<Option<i64>, Error> {
+        match self {
+            Self::Sqlite(row) => sqlite::column(row, column),
+        }
+    }
+
+    /// A number of a smaller type.
+    pub(crate) fn number<T: TryFrom<i64>>(&self, column: &'static str) -> Result<T, Error> {
+        T::try_from(self.int(column)?).map_err(|_| Self::bad(column))
+    }
+
+    pub(crate) fn number_or_none<T: TryFrom<i64>>(&self, column: &'static str) -> Result<Option<T>, Error> {
+        self.int_or_none(column)?.map(T::try_from).transpose().map_err(|_| Self::bad(column))
+    }
+
+    pub(crate) fn flag(&self, column: &'static str) -> Result<bool, Error> {
+        Ok(self.int(column)? != 0)
+    }
+
+    pub(crate) fn time(&self, column: &'static str) -> Result<Timestamp, Error> {
+        self.int(column).map(Timestamp::from_micros)
+    }
+
+    pub(crate) fn time_or_none(&self, column: &'static str) -> Result<Option<Timestamp>, Error> {
+        Ok(self.int_or_none(column)?.map(Timestamp::from_micros))
+    }
+
+    pub(crate) fn id<T: FromStr>(&self, column: &'static str) -> Result<T, Error> {
+        self.text(column)?.parse().map_err(|_| Self::bad(column))
+    }
+
+    /// One word of a closed list.
+    pub(crate) fn word<T>(&self, column: &'static str, read: fn(&str) -> Option<T>) -> Result<T, Error> {
+        read(&self.text(column)?).ok_or_else(|| Self::bad(column))
+    }
+
+    pub(crate) fn word_or_none<T>(
+        &self,
+        column: &'static str,
+        read: fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        self.text_or_none(column)?.map(|text| read(&text).ok_or_else(|| Self::bad(column))).transpose()
+    }
+
+    pub(crate) fn json<T: DeserializeOwned>(&self, column: &'static str) -> Result<T, Error> {
+        serde_json::from_str(&self.text(column)?).map_err(Error::internal)
+    }
+}

@@ -1,0 +1,119 @@
+//! One connection, whichever engine it leads to.
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Sqlite, SqliteConnection, Transaction};
+
+use super::{Row, Statement, Value, sqlite};
+use crate::Error;
+
+/// Runs statements, one after the other.
+pub(crate) struct Session {
+    engine: Engine,
+    /// The first error since [`Session::take_error`]: what came after it in the same transaction cannot be trusted.
+    error: Option<Error>,
+    /// Whether a row was changed since [`Session::take_changed`].
+    changed: bool,
+}
+
+enum Engine {
+    /// The connection that writes.
+    SqliteWriter(SqliteConnection),
+    /// A connection for one read.
+    SqliteReader(PoolConnection<Sqlite>),
+    /// A connection for several reads of one instant; they end with it.
+    SqliteSnapshot(Transaction<'static, Sqlite>),
+}
+
+impl Engine {
+    fn sqlite(&mut self) -> &mut SqliteConnection {
+        match self {
+            Self::SqliteWriter(connection) => connection,
+            Self::SqliteReader(connection) => connection,
+            Self::SqliteSnapshot(transaction) => transaction,
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn sqlite_writer(connection: SqliteConnection) -> Self {
+        Self::new(Engine::SqliteWriter(connection))
+    }
+
+    pub(crate) fn sqlite_reader(connection: PoolConnection<Sqlite>) -> Self {
+        Self::new(Engine::SqliteReader(connection))
+    }
+
+    pub(crate) fn sqlite_snapshot(transaction: Transaction<'static, Sqlite>) -> Self {
+        Self::new(Engine::SqliteSnapshot(transaction))
+    }
+
+    fn new(engine: Engine) -> Self {
+        Self { engine, error: None, changed: false }
+    }
+
+    /// Runs a statement and returns how many rows it changed.
+    pub(crate) async fn execute(&mut self, statement: Statement, values: Vec<Value>) -> Result<u64, Error> {
+        let result = sqlite::execute(self.engine.sqlite(), statement, values).await;
+        let rows = self.note(result)?;
+        self.changed |= rows > 0;
+        Ok(rows)
+    }
+
+    /// All rows of an answer. Statements that change rows and return them go through [`Session::change`].
+    pub(crate) async fn all(&mut self, statement: Statement, values: Vec<Value>) -> Result<Vec<Row>, Error> {
+        let result = sqlite::all(self.engine.sqlite(), statement, values).await;
+        self.note(result)
+    }
+
+    /// The first row of an answer.
+    pub(crate) async fn first(
+        &mut self,
+        statement: Statement,
+        values: Vec<Value>,
+    ) -> Result<Option<Row>, Error> {
+        Ok(self.all(statement, values).await?.into_iter().next())
+    }
+
+    /// Runs a statement with `RETURNING`. Its rows come in no order.
+    pub(crate) async fn change(
+        &mut self,
+        statement: Statement,
+        values: Vec<Value>,
+    ) -> Result<Vec<Row>, Error> {
+        let rows = self.all(statement, values).await?;
+        self.changed |= !rows.is_empty();
+        Ok(rows)
+    }
+
+    /// Runs a script of several statements without values.
+    pub(crate) async fn script(&mut self, text: &'static str) -> Result<(), Error> {
+        let result = sqlite::script(self.engine.sqlite(), text).await;
+        self.note(result)
+    }
+
+    /// Makes the transaction fail with this error, whatever its closure makes of it.
+    pub(crate) fn refuse(&mut self, error: Error) -> Error {
+        self.error.get_or_insert_with(|| error.clone());
+        error
+    }
+
+    pub(crate) fn take_error(&mut self) -> Option<Error> {
+        self.error.take()
+    }
+
+    pub(crate) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Ends the connection in order; the last one to a database of SQLite folds its log into the file.
+    pub(crate) async fn close(self) -> Result<(), Error> {
+        match self.engine {
+            Engine::SqliteWriter(connection) => sqlite::close(connection).await,
+            Engine::SqliteReader(_) | Engine::SqliteSnapshot(_) => Ok(()),
+        }
+    }
+
+    fn note<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        result.map_err(|error| self.refuse(error))
+    }
+}

@@ -1,0 +1,118 @@
+//! The SQLite half: how to connect, bind, run, and read errors.
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::query::Query;
+use sqlx::sqlite::{
+    SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _, Sqlite, SqliteConnection, SqlitePool};
+use tokio::time::Instant;
+
+use super::{Row, Statement, Value};
+use crate::Error;
+
+/// How long anyone waits for the writer of another process (contract decision 42).
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Readers beside each other. More than the cores of a usual machine gain nothing, and each holds a page cache.
+const READERS_MAX: u32 = 8;
+/// More than there are statements, so that each is parsed once a connection.
+const STATEMENTS_MAX: usize = 256;
+/// Between two tries to turn a database to WAL, for which SQLite does not wait by itself.
+const CONNECT_PAUSE: Duration = Duration::from_millis(20);
+
+fn options(file: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(file)
+        .foreign_keys(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .statement_cache_capacity(STATEMENTS_MAX)
+        .disable_statement_logging()
+}
+
+/// A connection that may write. Several processes may come at once, also to a file that is still empty.
+pub(crate) async fn connect(file: &Path) -> Result<SqliteConnection, Error> {
+    // FULL: in WAL mode NORMAL loses the last commits when the power fails.
+    let options = options(file).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
+    let started = Instant::now();
+    loop {
+        match options.connect().await.map_err(error) {
+            Err(Error::Busy) if started.elapsed() < BUSY_TIMEOUT => tokio::time::sleep(CONNECT_PAUSE).await,
+            result => return result,
+        }
+    }
+}
+
+/// Connections that only read, opened when needed.
+pub(crate) fn readers(file: &Path) -> SqlitePool {
+    SqlitePoolOptions::new()
+        .max_connections(READERS_MAX)
+        .acquire_timeout(BUSY_TIMEOUT)
+        .test_before_acquire(false)
+        .connect_lazy_with(options(file).pragma("query_only", "ON"))
+}
+
+pub(crate) async fn close(connection: SqliteConnection) -> Result<(), Error> {
+    connection.close().await.map_err(error)
+}
+
+pub(super) async fn execute(
+    connection: &mut SqliteConnection,
+    statement: Statement,
+    values: Vec<Value>,
+) -> Result<u64, Error> {
+    query(statement, values).execute(connection).await.map(|done| done.rows_affected()).map_err(error)
+}
+
+pub(super) async fn all(
+    connection: &mut SqliteConnection,
+    statement: Statement,
+    values: Vec<Value>,
+) -> Result<Vec<Row>, Error> {
+    let rows = query(statement, values).fetch_all(connection).await.map_err(error)?;
+    Ok(rows.into_iter().map(Row::Sqlite).collect())
+}
+
+pub(super) async fn script(connection: &mut SqliteConnection, text: &'static str) -> Result<(), Error> {
+    sqlx::raw_sql(text).execute(connection).await.map(drop).map_err(error)
+}
+
+pub(super) fn column<'r, T>(row: &'r SqliteRow, name: &'static str) -> Result<T, Error>
+where
+    T: sqlx::Decode<'r, Sqlite> + sqlx::Type<Sqlite>,
+{
+    row.try_get(name).map_err(error)
+}
+
+fn query(statement: Statement, values: Vec<Value>) -> Query<'static, Sqlite, SqliteArguments> {
+    values.into_iter().fold(sqlx::query(statement.text()), |query, value| match value {
+        Value::Text(text) => query.bind(text),
+        Value::Int(number) => query.bind(number),
+        Value::Bytes(bytes) => query.bind(bytes),
+    })
+}
+
+/// What an error of the driver means.
+pub(crate) fn error(error: sqlx::Error) -> Error {
+    // https://www.sqlite.org/rescode.html
+    const BUSY: i32 = 5;
+    const LOCKED: i32 = 6;
+    const FULL: i32 = 13;
+    /// No room for the file that readers and the writer share.
+    const IOERR_SHMSIZE: i32 = 4874;
+
+    let code = match &error {
+        sqlx::Error::PoolTimedOut => return Error::Busy,
+        sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => return Error::Stopped,
+        sqlx::Error::Database(error) => error.code().and_then(|code| code.parse::<i32>().ok()),
+        _ => None,
+    };
+    // The low byte is the primary code.
+    match code {
+        Some(IOERR_SHMSIZE) => Error::Full,
+        Some(code) if code & 0xff == BUSY || code & 0xff == LOCKED => Error::Busy,
+        Some(code) if code & 0xff == FULL => Error::Full,
+        _ => Error::internal(error),
+    }
+}

@@ -1,0 +1,48 @@
+//! What the closure of a write sees.
+
+use std::sync::Arc;
+
+use kinora_domain::Timestamp;
+
+use crate::sql::Session;
+use crate::store::Common;
+
+/// A transaction: reads see what it wrote, and nobody else does before the commit.
+///
+/// Its methods lie in the files of the aggregates.
+pub struct Tx {
+    pub(crate) session: Session,
+    pub(crate) common: Arc<Common>,
+    pub(crate) effects: Effects,
+}
+
+/// What a commit means to others.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Effects {
+    /// Rows that answers are made from changed: workspaces, tokens, media, webhooks.
+    pub(crate) rows: bool,
+    /// There may be a job to claim.
+    pub(crate) jobs: bool,
+    /// There may be a delivery to claim.
+    pub(crate) deliveries: bool,
+}
+
+impl Effects {
+    pub(crate) const ALL: Self = Self { rows: true, jobs: true, deliveries: true };
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.rows |= other.rows;
+        self.jobs |= other.jobs;
+        self.deliveries |= other.deliveries;
+    }
+}
+
+impl Tx {
+    pub(crate) fn new(session: Session, common: Arc<Common>) -> Self {
+        Self { session, common, effects: Effects::default() }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.common.clock.now()
+    }
+}

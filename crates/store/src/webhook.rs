@@ -1,0 +1,176 @@
+//! Webhooks. Their secrets are sealed before they become a row.
+
+use kinora_domain::{DisabledReason, Random, Webhook, WebhookId, WebhookSecret, WebhookState, WorkspaceId};
+
+use crate::keyring::Keyring;
+use crate::sql::{Row, Session, statements, values};
+use crate::{Error, Store, Tx};
+
+statements! {
+    INSERT = "INSERT INTO webhook
+        (id, workspace_id, url, secret, previous_secret, previous_until, state, disabled_at, disabled_reason,
+         failing_since, created_at, version)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+    SAVE = "UPDATE webhook SET url = $3, secret = $4, previous_secret = $5, previous_until = $6, state = $7,
+        disabled_at = $8, disabled_reason = $9, failing_since = $10, version = version + 1
+        WHERE id = $1 AND version = $2";
+    BY_ID = "SELECT id, workspace_id, url, secret, previous_secret, previous_until, state, disabled_at,
+        disabled_reason, failing_since, created_at, version
+        FROM webhook WHERE id = $1";
+    OF_WORKSPACE = "SELECT id, workspace_id, url, secret, previous_secret, previous_until, state, disabled_at,
+        disabled_reason, failing_since, created_at, version
+        FROM webhook WHERE workspace_id = $1 ORDER BY created_at, id";
+    ALL = "SELECT id, workspace_id, url, secret, previous_secret, previous_until, state, disabled_at,
+        disabled_reason, failing_since, created_at, version
+        FROM webhook ORDER BY created_at, id";
+    SECRETS = "SELECT id, secret, previous_secret FROM webhook";
+    SET_SECRETS = "UPDATE webhook SET secret = $2, previous_secret = $3 WHERE id = $1";
+}
+
+impl Store {
+    /// One webhook, with its secrets.
+    pub async fn webhook(&self, id: WebhookId) -> Result<Option<Webhook>, Error> {
+        by_id(&mut self.reader().await?, &self.common().keyring, id).await
+    }
+
+    /// The webhooks of a workspace, or all, oldest first, with their secrets.
+    pub async fn webhooks(&self, workspace: Option<WorkspaceId>) -> Result<Vec<Webhook>, Error> {
+        let mut reader = self.reader().await?;
+        let rows = match workspace {
+            Some(workspace) => reader.all(OF_WORKSPACE, values![workspace]).await?,
+            None => reader.all(ALL, values![]).await?,
+        };
+        rows.iter().map(|row| read(row, &self.common().keyring)).collect()
+    }
+}
+
+impl Tx {
+    /// One webhook, with its secrets.
+    pub async fn webhook(&mut self, id: WebhookId) -> Result<Option<Webhook>, Error> {
+        by_id(&mut self.session, &self.common.keyring, id).await
+    }
+
+    /// The webhooks of a workspace, oldest first, with their secrets.
+    pub async fn webhooks(&mut self, workspace: WorkspaceId) -> Result<Vec<Webhook>, Error> {
+        let rows = self.session.all(OF_WORKSPACE, values![workspace]).await?;
+        rows.iter().map(|row| read(row, &self.common.keyring)).collect()
+    }
+
+    /// Adds a webhook. It is told what happens from now on.
+    pub async fn insert_webhook(&mut self, webhook: &Webhook) -> Result<(), Error> {
+        self.effects.rows = true;
+        let (secret, previous) = self.sealed(webhook);
+        let (state, disabled_at, reason) = state_columns(&webhook.state);
+        let values = values![
+            webhook.id,
+            webhook.workspace,
+            webhook.url.as_str(),
+            secret,
+            previous,
+            webhook.previous.as_ref().map(|(_, until)| *until),
+            state,
+            disabled_at,
+            reason,
+            webhook.failing_since,
+            webhook.created_at,
+            webhook.version,
+        ];
+        self.session.execute(INSERT, values).await.map(drop)
+    }
+
+    /// Saves a changed webhook over the version it was read as. [`Error::Conflict`] when it moved, or is gone: the closure runs
+    /// again.
+    pub async fn save_webhook(&mut self, webhook: &Webhook) -> Result<(), Error> {
+        self.effects.rows = true;
+        // One that was enabled may have much to be told.
+        self.effects.deliveries = true;
+        let (secret, previous) = self.sealed(webhook);
+        let (state, disabled_at, reason) = state_columns(&webhook.state);
+        let values = values![
+            webhook.id,
+            webhook.version,
+            webhook.url.as_str(),
+            secret,
+            previous,
+            webhook.previous.as_ref().map(|(_, until)| *until),
+            state,
+            disabled_at,
+            reason,
+            webhook.failing_since,
+        ];
+        match self.session.execute(SAVE, values).await? {
+            0 => Err(self.session.refuse(Error::Conflict)),
+            _ => Ok(()),
+        }
+    }
+
+    fn sealed(&self, webhook: &Webhook) -> (String, Option<String>) {
+        let (owner, random) = (owner(webhook.id), self.common.random.as_ref());
+        let seal = |secret: &WebhookSecret| self.common.keyring.seal(secret.as_bytes(), &owner, random);
+        (seal(&webhook.secret), webhook.previous.as_ref().map(|(secret, _)| seal(secret)))
+    }
+}
+
+/// Seals the secrets of all webhooks with the first key.
+pub(crate) async fn reseal(
+    session: &mut Session,
+    keyring: &Keyring,
+    random: &dyn Random,
+) -> Result<(), Error> {
+    for row in session.all(SECRETS, values![]).await? {
+        let id: WebhookId = row.id("id")?;
+        let owner = owner(id);
+        let again = |sealed: String| Ok(keyring.seal(&keyring.open(&sealed, &owner)?, &owner, random));
+        let secret = again(row.text("secret")?)?;
+        let previous = row.text_or_none("previous_secret")?.map(again).transpose()?;
+        session.execute(SET_SECRETS, values![id, secret, previous]).await?;
+    }
+    Ok(())
+}
+
+async fn by_id(session: &mut Session, keyring: &Keyring, id: WebhookId) -> Result<Option<Webhook>, Error> {
+    session.first(BY_ID, values![id]).await?.map(|row| read(&row, keyring)).transpose()
+}
+
+/// What a webhook's secrets are sealed for.
+fn owner(id: WebhookId) -> String {
+    format!("webhook:{id}")
+}
+
+fn state_columns(
+    state: &WebhookState,
+) -> (&'static str, Option<kinora_domain::Timestamp>, Option<&'static str>) {
+    match state {
+        WebhookState::Enabled => ("enabled", None, None),
+        WebhookState::Disabled { since, reason } => ("disabled", Some(*since), Some(reason.as_str())),
+    }
+}
+
+fn read(row: &Row, keyring: &Keyring) -> Result<Webhook, Error> {
+    let id = row.id("id")?;
+    let open = |sealed: String| {
+        let bytes: Result<[u8; 32], _> = keyring.open(&sealed, &owner(id))?.try_into();
+        bytes.map(WebhookSecret::from_bytes).map_err(|_| Error::internal("a webhook's secret has 32 bytes"))
+    };
+    let previous = match row.text_or_none("previous_secret")? {
+        Some(sealed) => Some((open(sealed)?, row.time("previous_until")?)),
+        None => None,
+    };
+    let state = match row.time_or_none("disabled_at")? {
+        Some(since) => {
+            WebhookState::Disabled { since, reason: row.word("disabled_reason", DisabledReason::from_text)? }
+        }
+        None => WebhookState::Enabled,
+    };
+    Ok(Webhook {
+        id,
+        workspace: row.id("workspace_id")?,
+        url: row.text("url")?,
+        secret: open(row.text("secret")?)?,
+        previous,
+        state,
+        failing_since: row.time_or_none("failing_since")?,
+        created_at: row.time("created_at")?,
+        version: row.int("version")?,
+    })
+}

@@ -1,0 +1,31 @@
+//! Who holds a lease.
+
+use std::fmt;
+
+use kinora_domain::Random;
+use uuid::Uuid;
+
+/// Names one process, or one runner in it, for as long as it lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct WorkerId(Uuid);
+
+impl WorkerId {
+    /// A new worker: 128 random bits, so that no worker of an earlier life is mistaken for it.
+    pub fn new(random: &dyn Random) -> Self {
+        let mut bytes = [0; 16];
+        random.fill(&mut bytes);
+        Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
+    }
+}
+
+impl fmt::Display for WorkerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_hyphenated().fmt(f)
+    }
+}
+
+impl fmt::Debug for WorkerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WorkerId({self})")
+    }
+}

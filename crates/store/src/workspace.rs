@@ -1,0 +1,97 @@
+//! Organisations and workspaces.
+
+use kinora_domain::{Organisation, Workspace, WorkspaceId};
+
+use crate::sql::{Row, Session, statements, values};
+use crate::{Error, Store, Tx};
+
+statements! {
+    ORGANISATION_INSERT = "INSERT INTO organisation (id, name, created_at) VALUES ($1, $2, $3)";
+    ORGANISATION = "SELECT id, name, created_at FROM organisation ORDER BY created_at, id LIMIT 1";
+    INSERT = "INSERT INTO workspace (id, organisation_id, name, created_at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (organisation_id, name) DO NOTHING";
+    BY_ID = "SELECT id, organisation_id, name, created_at FROM workspace WHERE id = $1";
+    BY_NAME = "SELECT id, organisation_id, name, created_at FROM workspace WHERE name = $1 ORDER BY created_at, id";
+    ALL = "SELECT id, organisation_id, name, created_at FROM workspace ORDER BY created_at, id";
+}
+
+impl Store {
+    /// The organisation of this installation.
+    pub async fn organisation(&self) -> Result<Option<Organisation>, Error> {
+        let row = self.reader().await?.first(ORGANISATION, values![]).await?;
+        let read = |row: Row| {
+            Ok(Organisation {
+                id: row.id("id")?,
+                name: row.text("name")?,
+                created_at: row.time("created_at")?,
+            })
+        };
+        row.map(read).transpose()
+    }
+
+    /// One workspace.
+    pub async fn workspace(&self, id: WorkspaceId) -> Result<Option<Workspace>, Error> {
+        by_id(&mut self.reader().await?, id).await
+    }
+
+    /// The workspace of this name.
+    pub async fn workspace_by_name(&self, name: &str) -> Result<Option<Workspace>, Error> {
+        by_name(&mut self.reader().await?, name).await
+    }
+
+    /// All workspaces, oldest first.
+    pub async fn workspaces(&self) -> Result<Vec<Workspace>, Error> {
+        self.reader().await?.all(ALL, values![]).await?.iter().map(read).collect()
+    }
+}
+
+impl Tx {
+    /// One workspace.
+    pub async fn workspace(&mut self, id: WorkspaceId) -> Result<Option<Workspace>, Error> {
+        by_id(&mut self.session, id).await
+    }
+
+    /// The workspace of this name.
+    pub async fn workspace_by_name(&mut self, name: &str) -> Result<Option<Workspace>, Error> {
+        by_name(&mut self.session, name).await
+    }
+
+    /// Adds a workspace. [`Error::Taken`] when the organisation has one of this name; the transaction can go on.
+    pub async fn insert_workspace(&mut self, workspace: &Workspace) -> Result<(), Error> {
+        self.effects.rows = true;
+        insert(&mut self.session, workspace).await
+    }
+}
+
+pub(crate) async fn insert_organisation(
+    session: &mut Session,
+    organisation: &Organisation,
+) -> Result<(), Error> {
+    let values = values![organisation.id, organisation.name.as_str(), organisation.created_at];
+    session.execute(ORGANISATION_INSERT, values).await.map(drop)
+}
+
+pub(crate) async fn insert(session: &mut Session, workspace: &Workspace) -> Result<(), Error> {
+    let values = values![workspace.id, workspace.organisation, workspace.name.as_str(), workspace.created_at];
+    match session.execute(INSERT, values).await? {
+        0 => Err(Error::Taken { what: "workspace name" }),
+        _ => Ok(()),
+    }
+}
+
+async fn by_id(session: &mut Session, id: WorkspaceId) -> Result<Option<Workspace>, Error> {
+    session.first(BY_ID, values![id]).await?.as_ref().map(read).transpose()
+}
+
+async fn by_name(session: &mut Session, name: &str) -> Result<Option<Workspace>, Error> {
+    session.first(BY_NAME, values![name]).await?.as_ref().map(read).transpose()
+}
+
+fn read(row: &Row) -> Result<Workspace, Error> {
+    Ok(Workspace {
+        id: row.id("id")?,
+        organisation: row.id("organisation_id")?,
+        name: row.text("name")?,
+        created_at: row.time("created_at")?,
+    })
+}
