@@ -12,7 +12,8 @@ use super::{
     column::{self, BLOCK_LEN, Column},
 };
 
-/// Columns of a block, in the order they are stored.
+/// Columns of a block, in the order they are stored: duration, gap in decode time, composition offset, size, sync, whether there is a gap in
+/// bytes. One more, which holds only the gaps in bytes that there are, follows them.
 const COLUMNS: usize = 6;
 
 /// All samples of one track in decode order, packed. Cheap to clone.
@@ -119,21 +120,23 @@ impl SampleTable {
         let constant = reader.u8()?;
         let mut columns: [Column; COLUMNS] = [[0; BLOCK_LEN]; COLUMNS];
         for (number, column) in columns.iter_mut().enumerate() {
-            if constant & (1 << number) != 0 {
-                *column = [reader.signed()?; BLOCK_LEN];
-            } else {
-                column::read(&mut reader, count, column)?;
-            }
+            read_column(&mut reader, constant & (1 << number) != 0, count, column)?;
         }
+        let [duration, dts_gap, composition, size, sync, has_gap] = &columns;
+        let gap_count = has_gap[..count].iter().filter(|&&has_gap| has_gap != 0).count();
+        let mut gaps: Column = [0; BLOCK_LEN];
+        read_column(&mut reader, constant & (1 << COLUMNS) != 0, gap_count, &mut gaps)?;
         if !reader.is_empty() {
             return None;
         }
 
-        let [duration, dts_gap, composition, size, offset_gap, sync] = &columns;
+        let mut gaps = gaps.into_iter();
         let (mut dts, mut offset) = (block.dts, block.offset);
         for n in 0..count {
             dts = dts.wrapping_add(dts_gap[n]);
-            offset = offset.wrapping_add_signed(offset_gap[n]);
+            if has_gap[n] != 0 {
+                offset = offset.wrapping_add_signed(gaps.next()?);
+            }
             let sample = Sample {
                 dts,
                 pts: dts.wrapping_add(composition[n]),
@@ -228,6 +231,7 @@ impl SampleTableBuilder {
         let pts_max = self.packed.blocks.last().map_or(i64::MIN, |block| block.pts_max);
 
         let mut columns: [Column; COLUMNS] = [[0; BLOCK_LEN]; COLUMNS];
+        let mut gaps = Vec::with_capacity(BLOCK_LEN);
         let mut block = Block { data_end: 0, dts: first.dts, offset: first.offset, pts_max };
         let (mut dts, mut offset) = (first.dts, first.offset);
         for (n, sample) in self.pending.iter().enumerate() {
@@ -235,8 +239,11 @@ impl SampleTableBuilder {
             columns[1][n] = sample.dts.wrapping_sub(dts);
             columns[2][n] = sample.pts.wrapping_sub(sample.dts);
             columns[3][n] = i64::from(sample.size);
-            columns[4][n] = sample.offset.wrapping_sub(offset) as i64;
-            columns[5][n] = i64::from(sample.is_sync);
+            columns[4][n] = i64::from(sample.is_sync);
+            if sample.offset != offset {
+                columns[5][n] = 1;
+                gaps.push(sample.offset.wrapping_sub(offset) as i64);
+            }
             dts = sample.dts.wrapping_add(i64::from(sample.duration));
             offset = sample.offset.wrapping_add(u64::from(sample.size));
             block.pts_max = block.pts_max.max(sample.pts);
@@ -244,9 +251,10 @@ impl SampleTableBuilder {
 
         let constant_at = self.writer.bytes.len();
         self.writer.u8(0);
-        for (number, column) in columns.iter().enumerate() {
-            if !column::write_unless_constant(&column[..count], &mut self.writer) {
-                self.writer.signed(column[0]);
+        let columns = columns.iter().map(|column| &column[..count]).chain([&gaps[..]]);
+        for (number, column) in columns.enumerate() {
+            if !column::write_unless_constant(column, &mut self.writer) {
+                self.writer.signed(column.first().copied().unwrap_or(0));
                 self.writer.bytes[constant_at] |= 1 << number;
             }
         }
@@ -255,6 +263,15 @@ impl SampleTableBuilder {
         self.packed.len =
             self.packed.len.checked_add(count as u32).expect("readers cap a track far below 2^32 samples");
         self.pending.clear();
+    }
+}
+
+fn read_column(reader: &mut Reader<'_>, is_constant: bool, count: usize, column: &mut Column) -> Option<()> {
+    if is_constant {
+        *column = [reader.signed()?; BLOCK_LEN];
+        Some(())
+    } else {
+        column::read(reader, count, column)
     }
 }
 
