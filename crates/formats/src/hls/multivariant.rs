@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Rate, VERSION, language};
-use crate::index::{Index, VideoTrack};
-use crate::mp4::write::square_pixels;
+use crate::index::Index;
 
 /// The group that every audio rendition belongs to.
 const AUDIO_GROUP: &str = "audio";
@@ -107,7 +106,7 @@ impl MultivariantPlaylist {
             uri: uris.video.to_owned(),
             rate,
             codecs,
-            resolution: Some(displayed_size(video)),
+            resolution: Some(video.display_size()),
             frame_rate: video.frame_rate,
             video_range: Some(VideoRange::of(video.transfer)),
         };
@@ -189,10 +188,4 @@ impl VideoRange {
 fn thousandths((numerator, denominator): (u32, u32)) -> Option<u64> {
     let denominator = u64::from(denominator);
     (u64::from(numerator) * 1000 + denominator / 2).checked_div(denominator)
-}
-
-/// Width and height as a viewer sees them: square pixels, rotated.
-pub fn displayed_size(video: &VideoTrack) -> (u32, u32) {
-    let (width, height) = square_pixels(video);
-    if video.rotation % 180 == 90 { (height, width) } else { (width, height) }
 }

@@ -144,6 +144,6 @@ fn checked(
 /// When a sample is presented on the common timeline, in the track's ticks.
 ///
 /// Saturates: a time that far off is damage, and it ends as a cut that is never reached.
-pub(crate) fn presented_at(track: &Track, sample: &Sample) -> i64 {
+pub fn presented_at(track: &Track, sample: &Sample) -> i64 {
     sample.pts.saturating_add(track.shift)
 }

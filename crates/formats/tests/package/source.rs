@@ -157,7 +157,7 @@ pub(crate) fn audio_track(samples: &[Sample]) -> Track {
         timescale: AUDIO_TIMESCALE,
         language: "deu".to_owned(),
         media: TrackMedia::Audio(AudioTrack {
-            sample_entry: mp4a(0, &boxed(b"esds", &esds())),
+            sample_entry: mp4a(),
             codec: "mp4a.40.2".to_owned(),
             sample_rate: 48_000,
             channels: 2,
@@ -195,41 +195,34 @@ pub(crate) fn video_only(change: impl FnOnce(&mut Track, &mut VideoTrack)) -> So
     Source::new(vec![track], bytes)
 }
 
-pub(crate) fn boxed(kind: &[u8; 4], body: &[u8]) -> Vec<u8> {
+fn boxed(kind: &[u8; 4], body: &[u8]) -> Vec<u8> {
     let mut bytes = (body.len() as u32 + 8).to_be_bytes().to_vec();
     bytes.extend_from_slice(kind);
     bytes.extend_from_slice(body);
     bytes
 }
 
-/// A visual sample entry with a made-up decoder configuration, at data reference 3.
-pub(crate) fn avc1() -> Vec<u8> {
+/// A visual sample entry with a made-up decoder configuration.
+fn avc1() -> Vec<u8> {
     let mut body = vec![0; 78];
-    body[7] = 3;
+    body[7] = 1;
     body[24..28].copy_from_slice(&[5, 0, 2, 0xd0]);
     body.extend(boxed(b"avcC", &[1, 0x64, 0, 0x1f, 0xff, 0xe0, 0]));
     boxed(b"avc1", &body)
 }
 
-/// Content of an `esds`: AAC-LC, 48 kHz, stereo.
-pub(crate) fn esds() -> Vec<u8> {
-    let mut bytes = vec![0; 4];
-    bytes.extend([0x03, 25, 0, 2, 0]);
-    bytes.extend([0x04, 17, 0x40, 0x15, 0, 0, 0, 0, 1, 0xf4, 0, 0, 1, 0xf4, 0]);
-    bytes.extend([0x05, 2, 0x11, 0x90]);
-    bytes.extend([0x06, 1, 2]);
-    bytes
-}
-
-/// A sound description of a QuickTime version with these boxes in it.
-pub(crate) fn mp4a(version: u8, boxes: &[u8]) -> Vec<u8> {
+/// An audio sample entry: AAC-LC, 48 kHz, stereo.
+fn mp4a() -> Vec<u8> {
+    let mut esds = vec![0; 4];
+    esds.extend([0x03, 25, 0, 2, 0]);
+    esds.extend([0x04, 17, 0x40, 0x15, 0, 0, 0, 0, 1, 0xf4, 0, 0, 1, 0xf4, 0]);
+    esds.extend([0x05, 2, 0x11, 0x90]);
+    esds.extend([0x06, 1, 2]);
     let mut body = vec![0; 28];
     body[7] = 1;
-    body[9] = version;
     body[17] = 2;
     body[19] = 16;
     body[24..26].copy_from_slice(&48_000_u16.to_be_bytes());
-    body.resize(body.len() + [0, 16, 36][usize::from(version)], 0);
-    body.extend_from_slice(boxes);
+    body.extend(boxed(b"esds", &esds));
     boxed(b"mp4a", &body)
 }

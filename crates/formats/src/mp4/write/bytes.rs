@@ -77,19 +77,3 @@ impl Boxes {
         self.raw(&value.to_be_bytes());
     }
 }
-
-/// The boxes that lie one behind the other in `bytes`, as type and content; ends at the first that does not fit.
-///
-/// QuickTime closes a list of atoms with four zero bytes: that ends it, too.
-pub(super) fn children(bytes: &[u8]) -> impl Iterator<Item = (BoxType, &[u8])> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        let (size, after) = rest.split_first_chunk::<4>()?;
-        let (kind, _) = after.split_first_chunk::<4>()?;
-        let size = usize::try_from(u32::from_be_bytes(*size)).ok()?;
-        let whole = rest.get(..size)?;
-        let content = whole.get(8..)?;
-        rest = &rest[size..];
-        Some((*kind, content))
-    })
-}

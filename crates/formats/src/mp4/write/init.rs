@@ -1,9 +1,8 @@
 //! Init segments: `ftyp` and a `moov` without samples.
 
 use super::bytes::Boxes;
-use super::entry::sample_entry;
 use super::{TRACK_ID, Timeline, WriteError};
-use crate::index::{Index, Track, TrackMedia, VideoTrack};
+use crate::index::{Index, Track, TrackMedia};
 
 /// 1.0 in 16.16 fixed point.
 const ONE: i32 = 0x0001_0000;
@@ -34,7 +33,7 @@ pub fn init_segment(index: &Index, track: &Track) -> Result<Vec<u8>, WriteError>
         boxes.boxed(b"trak", |boxes| {
             track_header(boxes, track);
             edit_list(boxes, timeline.media_time);
-            boxes.boxed(b"mdia", |boxes| media(boxes, track, timeline.timescale, &entry));
+            boxes.boxed(b"mdia", |boxes| media(boxes, track, timeline.timescale, entry));
         });
         boxes.boxed(b"mvex", |boxes| {
             boxes.full_box(b"trex", 0, 0, |boxes| {
@@ -45,6 +44,19 @@ pub fn init_segment(index: &Index, track: &Track) -> Result<Vec<u8>, WriteError>
         });
     });
     Ok(boxes.finish())
+}
+
+/// The sample entry as the index has it: one whole box, with the data reference that ours is, too.
+fn sample_entry(track: &Track) -> Result<&[u8], WriteError> {
+    let entry = match &track.media {
+        TrackMedia::Video(video) => video.sample_entry.as_slice(),
+        TrackMedia::Audio(audio) => audio.sample_entry.as_slice(),
+    };
+    let announced = entry.first_chunk::<4>().map(|size| u32::from_be_bytes(*size));
+    match announced.and_then(|size| usize::try_from(size).ok()) {
+        Some(size) if size == entry.len() => Ok(entry),
+        _ => Err(WriteError::SampleEntry),
+    }
 }
 
 fn movie_header(boxes: &mut Boxes, timescale: u32) {
@@ -74,7 +86,11 @@ fn track_header(boxes: &mut Boxes, track: &Track) {
                 boxes.u16(0);
                 boxes.zeros(2);
                 matrix(boxes, &video.matrix);
-                let (width, height) = square_pixels(video);
+                // The size before the matrix turns it.
+                let (width, height) = match (video.display_size(), video.rotation % 180) {
+                    ((width, height), 90) => (height, width),
+                    (size, _) => size,
+                };
                 boxes.u32(fixed_point(width));
                 boxes.u32(fixed_point(height));
             }
@@ -86,18 +102,6 @@ fn track_header(boxes: &mut Boxes, track: &Track) {
             }
         }
     });
-}
-
-/// Size of the picture with its pixels made square, before rotation.
-///
-/// The pixel aspect stretches the width, as players do it; a zero in it counts as square.
-pub(crate) fn square_pixels(video: &VideoTrack) -> (u32, u32) {
-    let (across, down) = match video.pixel_aspect {
-        (0, _) | (_, 0) => (1, 1),
-        (across, down) => (u64::from(across), u64::from(down)),
-    };
-    let width = (u64::from(video.width) * across + down / 2) / down;
-    (u32::try_from(width).unwrap_or(u32::MAX), video.height)
 }
 
 fn fixed_point(pixels: u32) -> u32 {

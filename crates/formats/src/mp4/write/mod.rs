@@ -7,7 +7,6 @@
 //! edit list is 0 on the common timeline. See [`Timeline`].
 
 mod bytes;
-mod entry;
 mod head;
 mod init;
 mod reads;
@@ -15,7 +14,6 @@ mod timeline;
 
 pub use head::{SegmentHead, head_len_max, segment_head};
 pub use init::init_segment;
-pub(crate) use init::square_pixels;
 pub use reads::{ByteRange, READ_GAP_MAX, Read, read_plan};
 pub use timeline::Timeline;
 
@@ -39,12 +37,9 @@ pub enum WriteError {
         /// The segment, from 0.
         number: u32,
     },
-    /// The sample entry of the source cannot be made into one a player knows.
-    #[error("the sample entry {reason}")]
-    SampleEntry {
-        /// What is wrong with it.
-        reason: &'static str,
-    },
+    /// The index holds something else than one sample entry box.
+    #[error("the sample entry of the index is damaged")]
+    SampleEntry,
     /// The times of the samples do not fit the segment.
     #[error("segment {number} cannot be timed")]
     Timing {

@@ -1,0 +1,83 @@
+//! Packages a source into a folder of playlists and segments, as the server does it request by request.
+//!
+//! `cargo run -p kinora-formats --example package -- clip.mp4 folder`, then play `folder/index.m3u8`.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use kinora_formats::hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris};
+use kinora_formats::index::{Index, Track};
+use kinora_formats::mp4::Scanner;
+use kinora_formats::mp4::write::{READ_GAP_MAX, SegmentHead, init_segment, read_plan, segment_head};
+use kinora_formats::plan::Segment;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [source, folder] = arguments.as_slice() else { return Err("usage: package SOURCE FOLDER".into()) };
+    let mut source = File::open(source)?;
+    let folder = Path::new(folder);
+
+    let index = scan(&mut source)?;
+    fs::create_dir_all(folder)?;
+    let uris = MultivariantUris { video: "video.m3u8", audio: "audio.m3u8" };
+    fs::write(folder.join("index.m3u8"), MultivariantPlaylist::of(&index, uris).render())?;
+    if let Some((track, _)) = index.video() {
+        package(&index, track, &index.plan.video, "video", &mut source, folder)?;
+    }
+    if let Some((track, _)) = index.audio() {
+        package(&index, track, &index.plan.audio, "audio", &mut source, folder)?;
+    }
+    Ok(())
+}
+
+/// Reads the source once, from its first byte to its last.
+fn scan(source: &mut File) -> Result<Index, Box<dyn Error>> {
+    let mut scanner = Scanner::new(Some(source.metadata()?.len()));
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let count = source.read(&mut buffer)?;
+        if count == 0 {
+            return Ok(scanner.finish()?);
+        }
+        scanner.push(&buffer[..count])?;
+    }
+}
+
+fn package(
+    index: &Index,
+    track: &Track,
+    segments: &[Segment],
+    name: &str,
+    source: &mut File,
+    folder: &Path,
+) -> Result<(), Box<dyn Error>> {
+    let init_uri = format!("{name}-init.mp4");
+    fs::write(folder.join(&init_uri), init_segment(index, track)?)?;
+    let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: &init_uri };
+    let text = playlist.render(|text, number| {
+        let _ = write!(text, "{name}-{number}.m4s");
+    });
+    fs::write(folder.join(format!("{name}.m3u8")), text)?;
+    for number in 0..u32::try_from(segments.len())? {
+        let head = segment_head(index, track, number)?;
+        fs::write(folder.join(format!("{name}-{number}.m4s")), segment(&head, source)?)?;
+    }
+    Ok(())
+}
+
+/// The head and its ranges of the source in one piece.
+fn segment(head: &SegmentHead, source: &mut File) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut segment = head.bytes.clone();
+    for read in read_plan(&head.ranges, READ_GAP_MAX) {
+        let mut bytes = vec![0; usize::try_from(read.range.len)?];
+        source.seek(SeekFrom::Start(read.range.offset))?;
+        source.read_exact(&mut bytes)?;
+        for keep in read.keep {
+            segment.extend_from_slice(&bytes[usize::try_from(keep.start)?..usize::try_from(keep.end)?]);
+        }
+    }
+    Ok(segment)
+}
