@@ -107,3 +107,6 @@ impl Pipes {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

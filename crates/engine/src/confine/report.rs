@@ -1,8 +1,9 @@
 //! What of the cage is really in force, measured with real children.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ pub enum Guard {
 pub struct Confinement {
     /// A child reads no file but its own (Landlock).
     pub files: Guard,
-    /// A child opens no socket (seccomp), and no TCP connection either way (Landlock).
+    /// A child neither connects nor sends (seccomp for every socket, Landlock for TCP).
     pub network: Guard,
     /// A child has no capability and can gain none.
     pub privileges: Guard,
@@ -76,7 +77,7 @@ impl Engine {
         let seen = self.look_at_a_child().await?;
         Ok(Confinement {
             files: self.try_a_file().await?,
-            network: self.try_the_network(&seen).await?,
+            network: self.try_the_network().await?,
             privileges: seen.privileges(),
             limits: seen.limits(),
             group: seen.group(),
@@ -115,26 +116,46 @@ impl Engine {
         })
     }
 
-    /// Lets a child connect to a port that listens here.
-    async fn try_the_network(&self, seen: &Seen) -> Result<Guard, EngineError> {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(EngineError::Spawn)?;
-        listener.set_nonblocking(true).map_err(EngineError::Spawn)?;
-        let port = listener.local_addr().map_err(EngineError::Spawn)?.port();
-        let reached = self
-            .run(measurement(read_raw(&format!("tcp://127.0.0.1:{port}?timeout=1000000")), Files::default()));
-        let failed = matches!(reached.await, Err(EngineError::Failed { .. }));
-        let seen_here = listener.accept().is_ok();
-        Ok(match (failed && !seen_here, seen.has_filter()) {
-            (true, true) => Guard::InForce,
-            (true, false) => Guard::Absent(
-                "only TCP is refused; the kernel accepted no filter of system calls (seccomp)".into(),
-            ),
-            (false, _) => Guard::Absent("the kernel accepted no filter of system calls (seccomp)".into()),
+    /// Lets one child connect to a port that listens here, and another send to one.
+    async fn try_the_network(&self) -> Result<Guard, EngineError> {
+        let (listener, tcp) = listen().map_err(EngineError::Spawn)?;
+        let connect = read_raw(&format!("tcp://{tcp}?timeout=1000000"));
+        let connected = self.run(measurement(connect, Files::default())).await;
+        let by_tcp = connected.is_ok() || listener.accept().is_ok();
+
+        let (receiver, udp) = receive().map_err(EngineError::Spawn)?;
+        let file = canary().map_err(EngineError::Spawn)?;
+        let send = copy_raw(&format!("file:{}", file.path().display()), &format!("udp://{udp}"));
+        let sent =
+            self.run(measurement(send, Files { read: Some(file.path().to_owned()), write: None })).await;
+        let by_udp = sent.is_ok() || receiver.recv(&mut [0; CANARY.len()]).is_ok();
+
+        Ok(match (by_tcp, by_udp) {
+            (false, false) => Guard::InForce,
+            (false, true) => Guard::Absent(format!("only TCP is refused; {NO_FILTER}")),
+            (true, _) => Guard::Absent(NO_FILTER.into()),
         })
     }
 }
 
-fn measurement(arguments: Vec<std::ffi::OsString>, files: Files) -> Job {
+/// Why sockets and sessions are not refused.
+const NO_FILTER: &str = "the kernel accepted no filter of system calls (seccomp)";
+
+fn listen() -> io::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+fn receive() -> io::Result<(UdpSocket, SocketAddr)> {
+    let receiver = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    receiver.set_nonblocking(true)?;
+    let address = receiver.local_addr()?;
+    Ok((receiver, address))
+}
+
+fn measurement(arguments: Vec<OsString>, files: Files) -> Job {
     Job {
         kind: "measure",
         arguments,
@@ -146,9 +167,13 @@ fn measurement(arguments: Vec<std::ffi::OsString>, files: Files) -> Job {
 }
 
 /// Copies an address byte by byte to standard output.
-fn read_raw(address: &str) -> Vec<std::ffi::OsString> {
+fn read_raw(from: &str) -> Vec<OsString> {
+    copy_raw(from, "pipe:1")
+}
+
+fn copy_raw(from: &str, to: &str) -> Vec<OsString> {
     let mut arguments = quiet();
-    push(&mut arguments, ["-f", "u8", "-i", address, "-c", "copy", "-f", "u8", "pipe:1"]);
+    push(&mut arguments, ["-f", "u8", "-i", from, "-c", "copy", "-f", "u8", to]);
     arguments
 }
 
@@ -168,6 +193,8 @@ struct Seen {
     status: String,
     limits: String,
     group: Option<Pid>,
+    /// The `status` of the thread that looks.
+    ours: String,
 }
 
 impl Seen {
@@ -178,17 +205,22 @@ impl Seen {
             status: fs::read_to_string(folder.join("status"))?,
             limits: fs::read_to_string(folder.join("limits"))?,
             group: rustix::process::getpgid(Some(pid)).ok(),
+            ours: fs::read_to_string("/proc/thread-self/status")?,
         })
     }
 
-    /// A field of `status`: a line of its name, a colon, white space and the value. proc_pid_status(5).
     fn field(&self, name: &str) -> Option<&str> {
-        let line = self.status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-        Some(line.trim())
+        field(&self.status, name)
     }
 
+    /// Whether the child has a filter that we have not: in a container, the server itself is under one. Kernels
+    /// before 5.9 do not count them.
     fn has_filter(&self) -> bool {
-        self.field("Seccomp") == Some("2")
+        let count = |status| field(status, "Seccomp_filters").and_then(|count| count.parse::<u32>().ok());
+        match (count(&self.status), count(&self.ours)) {
+            (Some(theirs), Some(ours)) => ours < theirs,
+            _ => self.field("Seccomp") == Some("2"),
+        }
     }
 
     fn privileges(&self) -> Guard {
@@ -233,6 +265,12 @@ impl Seen {
     }
 }
 
+/// A field of a `status` file: a line of its name, a colon, white space and the value. proc_pid_status(5).
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    Some(line.trim())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,7 +287,13 @@ mod tests {
 
     fn seen(status: &str, limits: &str) -> Seen {
         let pid = Pid::from_raw(100).unwrap();
-        Seen { pid, status: status.into(), limits: limits.into(), group: Some(pid) }
+        Seen {
+            pid,
+            status: status.into(),
+            limits: limits.into(),
+            group: Some(pid),
+            ours: "Seccomp:\t0\n".into(),
+        }
     }
 
     fn absent(reason: &str) -> Guard {
@@ -281,6 +325,11 @@ mod tests {
         let unfiltered = seen(&STATUS.replace("Seccomp:\t2", "Seccomp:\t0"), LIMITS);
         assert!(!unfiltered.has_filter());
         assert!(matches!(unfiltered.group(), Guard::Absent(reason) if reason.contains("seccomp")));
+        let filtered = |count| format!("Seccomp:\t2\nSeccomp_filters:\t{count}\n");
+        for (theirs, ours, expected) in [(1, 0, true), (1, 1, false), (3, 2, true)] {
+            let contained = Seen { ours: filtered(ours), ..seen(&filtered(theirs), LIMITS) };
+            assert_eq!(contained.has_filter(), expected, "{theirs} of which {ours} are ours");
+        }
         let shared = Seen { group: Pid::from_raw(99), ..seen(STATUS, LIMITS) };
         assert_eq!(shared.group(), absent("the child shares the process group of the server"));
     }

@@ -1,0 +1,345 @@
+//! Programs that misbehave in every way we could think of: each costs its own job and nothing else.
+
+use std::ffi::OsString;
+use std::fs;
+use std::num::NonZeroUsize;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::Runner;
+use crate::admission::Admission;
+use crate::confine::Cage;
+use crate::error::EngineError;
+use crate::job::{Files, Job, Limits, Priority};
+
+/// Long enough for a shell on a busy machine, short enough to wait for.
+const SHORT: Duration = Duration::from_millis(500);
+/// Never reached by a test that passes.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A shell script in place of ffmpeg, in a folder of its own. Its path is in the command line of all it starts.
+struct Program {
+    folder: tempfile::TempDir,
+    runner: Runner,
+}
+
+impl Program {
+    fn new(script: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        // What a script needs beyond a program: its shell, the tools it calls, and the view of itself.
+        let readable = ["/bin", "/usr/bin", "/proc"].map(PathBuf::from).to_vec();
+        let runner = runner(path.canonicalize().unwrap(), readable);
+        Self { folder, runner }
+    }
+
+    async fn run(&self, limits: Limits) -> Result<Bytes, EngineError> {
+        self.runner.run(job(&[], limits)).await
+    }
+
+    /// Command lines of the processes of this program that still run.
+    fn running(&self) -> Vec<String> {
+        let folder = self.folder.path().to_str().unwrap();
+        let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
+            let line = fs::read(entry.ok()?.path().join("cmdline")).ok()?;
+            Some(String::from_utf8_lossy(&line).replace('\0', " "))
+        });
+        processes.filter(|line| line.contains(folder)).collect()
+    }
+
+    /// Waits until as many processes run as wanted.
+    async fn until_running(&self, wanted: usize) {
+        let mut again = tokio::time::interval(Duration::from_millis(2));
+        let reached = async {
+            while self.running().len() != wanted {
+                again.tick().await;
+            }
+        };
+        let waited = tokio::time::timeout(LONG, reached).await;
+        assert!(waited.is_ok(), "wanted {wanted} processes, found {:?}", self.running());
+    }
+}
+
+fn runner(program: PathBuf, readable: Vec<PathBuf>) -> Runner {
+    Runner { cage: Cage::new(program, readable), admission: Admission::new(NonZeroUsize::new(4)) }
+}
+
+fn limits(deadline: Duration) -> Limits {
+    Limits { deadline, cpu: LONG, memory_bytes: 64 << 20, output_max: 1 << 20, file_max: 0 }
+}
+
+fn job(arguments: &[&str], limits: Limits) -> Job {
+    Job {
+        kind: "test",
+        arguments: arguments.iter().map(OsString::from).collect(),
+        input: Bytes::new(),
+        files: Files::default(),
+        limits,
+        priority: Priority::Viewer,
+    }
+}
+
+/// Runs a script, describes how it ended, and sees to it that nothing of it is left.
+async fn check(script: &str, limits: Limits, expected: &str) {
+    let program = Program::new(script);
+    let result = program.run(limits).await;
+    let found = match result {
+        Ok(output) => format!("ok: {}", String::from_utf8_lossy(&output)),
+        Err(error) => format!("{error:?}"),
+    };
+    assert_eq!(found, expected, "{script}");
+    program.until_running(0).await;
+}
+
+#[tokio::test]
+async fn what_hangs_is_killed_at_its_deadline() {
+    check("exec tail -f $0", limits(SHORT), "TimedOut(500ms)").await;
+    check("while :; do :; done", limits(SHORT), "TimedOut(500ms)").await;
+    check("read line; cat", limits(LONG), "ok: ").await;
+}
+
+#[tokio::test]
+async fn what_ignores_every_polite_signal_is_killed_all_the_same() {
+    check("trap '' TERM INT HUP QUIT XCPU; while :; do :; done", limits(SHORT), "TimedOut(500ms)").await;
+}
+
+#[tokio::test]
+async fn what_a_program_started_ends_with_it() {
+    let hang = "if [ \"$1\" = child ]; then while :; do :; done; fi";
+    // It hangs together with its children.
+    check(&format!("{hang}; $0 child & $0 child & wait"), limits(SHORT), "TimedOut(500ms)").await;
+    // It leaves them behind, with our pipes in their hands.
+    check(&format!("{hang}; $0 child & $0 child & echo done"), limits(LONG), "ok: done\n").await;
+    // It hides them from their group.
+    check(&format!("{hang}; setsid $0 child 2>&1 || echo refused"), limits(LONG), REFUSED).await;
+    check(&format!("{hang}; setsid -f $0 child 2>/dev/null; echo done"), limits(LONG), "ok: done\n").await;
+}
+
+const REFUSED: &str = "ok: setsid: setsid failed: Operation not permitted\nrefused\n";
+
+#[tokio::test]
+async fn what_eats_memory_is_stopped_by_its_limit() {
+    let program = Program::new("x=0123456789abcdef; while :; do x=$x$x; done");
+    let result = program.run(limits(LONG)).await;
+    assert!(matches!(result, Err(EngineError::Failed { .. })), "{result:?}");
+    program.until_running(0).await;
+}
+
+#[tokio::test]
+async fn what_burns_processor_time_is_stopped_by_its_limit() {
+    let limits = Limits { cpu: Duration::from_secs(1), ..limits(LONG) };
+    check("while :; do :; done", limits, "Failed { exit: None }").await;
+}
+
+#[tokio::test]
+async fn what_writes_without_end_is_killed_at_the_limit() {
+    check("yes $0", limits(LONG), "OutputTooLarge { max_bytes: 1048576 }").await;
+    check(
+        "head -c 1048576 /bin/sh >/dev/null; yes | head -c 1048577",
+        limits(LONG),
+        "OutputTooLarge { max_bytes: 1048576 }",
+    )
+    .await;
+    check("echo out; yes complaint | head -c 5000000 >&2; echo fine", limits(LONG), "ok: out\nfine\n").await;
+}
+
+#[tokio::test]
+async fn an_exit_code_is_reported_and_the_last_words_are_not() {
+    check("echo secret >&2; echo output; exit 1", limits(LONG), "Failed { exit: Some(1) }").await;
+    check("kill -9 $$; exit 7", limits(LONG), "Failed { exit: Some(7) }").await;
+    let error = Program::new("echo secret >&2; exit 1").run(limits(LONG)).await.unwrap_err();
+    assert_eq!(error.to_string(), "the media engine could not read the input");
+}
+
+#[tokio::test]
+async fn input_that_is_not_read_to_its_end_is_no_failure() {
+    let program = Program::new("head -c 3");
+    let input = Bytes::from(vec![b'a'; 8 << 20]);
+    let output = program.runner.run(Job { input, ..job(&[], limits(LONG)) }).await.unwrap();
+    assert_eq!(output, "aaa");
+    let program = Program::new("wc -c");
+    let input = Bytes::from(vec![b'a'; 8 << 20]);
+    let output = program.runner.run(Job { input, ..job(&[], limits(LONG)) }).await.unwrap();
+    assert_eq!(output, "8388608\n");
+}
+
+#[tokio::test]
+async fn leaving_a_run_kills_it() {
+    let program = Program::new("if [ \"$1\" != child ]; then $0 child & fi; while :; do :; done");
+    let mut run = Box::pin(program.run(limits(LONG)));
+    tokio::select! {
+        result = &mut run => panic!("ended by itself: {result:?}"),
+        () = program.until_running(2) => {}
+    }
+    drop(run);
+    program.until_running(0).await;
+}
+
+#[tokio::test]
+async fn a_bad_run_costs_nobody_else_anything() {
+    let good = Program::new("exec cat");
+    let bad = ["yes $0", "exit 3", "while :; do :; done", "x=0123456789abcdef; while :; do x=$x$x; done"];
+    let bad = bad.map(Program::new);
+    let all_bad = async {
+        let [a, b, c, d] = &bad;
+        tokio::join!(a.run(limits(SHORT)), b.run(limits(SHORT)), c.run(limits(SHORT)), d.run(limits(SHORT)))
+    };
+    let all_good = async {
+        for n in 0..10 {
+            let input = Bytes::from(format!("run {n}"));
+            let job = Job { input: input.clone(), ..job(&[], limits(LONG)) };
+            assert_eq!(good.runner.run(job).await.unwrap(), input);
+        }
+    };
+    let ((a, b, c, d), ()) = tokio::join!(all_bad, all_good);
+    for result in [a, b, c, d] {
+        assert!(result.is_err(), "{result:?}");
+    }
+    for program in &bad {
+        program.until_running(0).await;
+    }
+}
+
+#[tokio::test]
+async fn a_place_is_free_again_after_every_kind_of_end() {
+    let program = Program::new("case $1 in hang) while :; do :; done;; fail) exit 1;; *) echo fine;; esac");
+    let runner =
+        Runner { cage: program.runner.cage.clone(), admission: Admission::new(NonZeroUsize::new(1)) };
+    for argument in ["hang", "fail", "fine"] {
+        let _ = runner.run(job(&[argument], limits(SHORT))).await;
+    }
+    let mut left = Box::pin(runner.run(job(&["hang"], limits(LONG))));
+    tokio::select! {
+        result = &mut left => panic!("ended by itself: {result:?}"),
+        () = program.until_running(1) => {}
+    }
+    drop(left);
+    assert_eq!(runner.run(job(&["fine"], limits(LONG))).await.unwrap(), "fine\n");
+}
+
+#[tokio::test]
+async fn a_program_that_is_gone_is_a_fault_of_the_machine() {
+    let program = Program::new("true");
+    fs::remove_file(&program.runner.cage.program).unwrap();
+    let result = program.run(limits(LONG)).await;
+    assert!(matches!(result, Err(EngineError::Spawn(_))), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_child_finds_nothing_of_the_server_but_its_pipes() {
+    check("tr '\\0' '\\n' </proc/$$/environ", limits(LONG), "ok: LANG=C\nPATH=/usr/bin:/bin\n").await;
+    check("pwd; ulimit -n; ulimit -f; ulimit -c; ulimit -t", limits(LONG), "ok: /\n64\n0\n0\n60\n").await;
+    // A file the server has open without the mark that closes it at exec.
+    let open = fs::File::open("/proc/self/status").unwrap();
+    rustix::io::fcntl_setfd(&open, rustix::io::FdFlags::empty()).unwrap();
+    // 3 is the folder that is being listed.
+    check("ls /proc/self/fd", limits(LONG), "ok: 0\n1\n2\n3\n").await;
+}
+
+#[tokio::test]
+async fn a_child_touches_no_file_but_its_own() {
+    let mine = tempfile::tempdir().unwrap();
+    let secret = mine.path().join("secret");
+    let output = mine.path().join("output");
+    let other = mine.path().join("other");
+    fs::write(&secret, "secret").unwrap();
+    fs::write(&output, "").unwrap();
+    let paths = [&secret, &output, &other].map(|path| path.to_str().unwrap());
+    let run = async |script: &str, files: Files| {
+        let program = Program::new(script);
+        let limits = Limits { file_max: 1 << 10, ..limits(LONG) };
+        program.runner.run(Job { files, ..job(&paths, limits) }).await
+    };
+    let granted = Files { read: Some(secret.clone()), write: Some(output.clone()) };
+
+    assert_eq!(run("cat $1", granted.clone()).await.unwrap(), "secret");
+    assert!(run("cat $1", Files::default()).await.is_err());
+    assert!(run("echo x >$1", granted.clone()).await.is_err());
+    assert!(run("ls ${1%/*}", granted.clone()).await.is_err());
+    run("echo kept >$2", granted.clone()).await.unwrap();
+    assert!(run("echo x >$2", Files::default()).await.is_err());
+    assert!(run("echo x >$3", granted.clone()).await.is_err());
+    assert!(run("ln -s $1 $3 || mkdir $3 || rm $1", granted.clone()).await.is_err());
+    assert!(run("exec 3>$2; yes >&3", granted).await.is_err(), "the file may not grow without end");
+
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
+    assert!(!other.exists());
+    assert_eq!(fs::metadata(&output).unwrap().len(), 1 << 10);
+}
+
+/// The lists and playlists ffmpeg knows never reach it as such. Should one do so all the same, the cage still stands.
+#[tokio::test]
+async fn a_script_that_ffmpeg_obeys_reaches_only_what_was_granted() {
+    let canary = tempfile::NamedTempFile::new().unwrap();
+    fs::write(canary.path(), wave(b"canary")).unwrap();
+    let list = format!("ffconcat version 1.0\nfile file:{}\n", canary.path().display());
+    let arguments = [
+        "-loglevel",
+        "error",
+        "-protocol_whitelist",
+        "file,pipe,tcp",
+        "-safe",
+        "0",
+        "-f",
+        "concat",
+        "-i",
+        "pipe:0",
+        "-c",
+        "copy",
+        "-f",
+        "u8",
+        "pipe:1",
+    ];
+    let runner = runner(ffmpeg(), Vec::new());
+    let run = async |files| {
+        let limits = Limits { memory_bytes: 512 << 20, ..limits(LONG) };
+        runner.run(Job { input: Bytes::from(list.clone()), files, ..job(&arguments, limits) }).await
+    };
+    let granted = run(Files { read: Some(canary.path().to_owned()), write: None }).await;
+    assert_eq!(granted.unwrap(), "canary", "the list would be obeyed");
+    let refused = run(Files::default()).await;
+    assert!(matches!(refused, Err(EngineError::Failed { .. })), "{refused:?}");
+}
+
+/// A sound file with `content` as its 8-bit samples.
+fn wave(content: &[u8]) -> Vec<u8> {
+    let size = u32::try_from(content.len()).unwrap().to_le_bytes();
+    let format = [16, 0, 0, 0, 1, 0, 1, 0, 0x40, 0x1f, 0, 0, 0x40, 0x1f, 0, 0, 1, 0, 8, 0];
+    [&b"RIFF"[..], &[0xff; 4], b"WAVEfmt ", &format[..], b"data", &size, content].concat()
+}
+
+fn ffmpeg() -> PathBuf {
+    let folders = std::env::var_os("PATH").unwrap();
+    std::env::split_paths(&folders).find_map(|folder| folder.join("ffmpeg").canonicalize().ok()).unwrap()
+}
+
+/// Set for the process that stands in for a server: the program it shall run.
+const STAND_IN: &str = "KINORA_ENGINE_STAND_IN";
+
+/// No test, but the server of the next one: runs a program until it is killed. Does nothing when run with the others.
+#[tokio::test]
+async fn stand_in_for_a_server() {
+    let Some(program) = std::env::var_os(STAND_IN) else { return };
+    let readable = ["/bin", "/usr/bin"].map(PathBuf::from).to_vec();
+    let result = runner(PathBuf::from(program), readable).run(job(&[], limits(LONG))).await;
+    panic!("not killed: {result:?}");
+}
+
+#[tokio::test]
+async fn kill_9_of_the_server_takes_its_children_along() {
+    let program = Program::new("while :; do :; done");
+    #[expect(clippy::disallowed_methods, reason = "a second server process")]
+    let mut server = std::process::Command::new(std::env::current_exe().unwrap());
+    server.args(["--exact", "run::tests::stand_in_for_a_server"]).env(STAND_IN, &program.runner.cage.program);
+    let mut server = server.stdout(std::process::Stdio::null()).spawn().unwrap();
+    program.until_running(1).await;
+    server.kill().unwrap();
+    server.wait().unwrap();
+    program.until_running(0).await;
+    assert!(Path::new(&program.runner.cage.program).exists());
+}

@@ -1,0 +1,107 @@
+//! The cage as the engine measures it: on this kernel, for an ordinary user, and on kernels that lack parts of it.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use kinora_engine::{Confinement, Guard};
+use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
+use seccompiler::{SeccompAction, SeccompFilter};
+
+use crate::fixture::engine;
+
+/// Whether this kernel could do it, asked without the engine.
+fn kernel_has_landlock() -> bool {
+    let strict = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    strict.handle_access(AccessFs::from_all(ABI::V1)).is_ok_and(|rules| rules.create().is_ok())
+}
+
+fn kernel_has_filters() -> bool {
+    std::fs::exists("/proc/sys/kernel/seccomp/actions_avail").unwrap()
+}
+
+#[tokio::test]
+async fn every_part_of_the_cage_that_the_kernel_knows_is_in_force() {
+    let found = engine().await.confinement().await.unwrap();
+    let holds = |guard: &Guard| *guard == Guard::InForce;
+    assert_eq!(holds(&found.files), kernel_has_landlock(), "{found:?}");
+    assert_eq!(holds(&found.network), kernel_has_filters(), "{found:?}");
+    assert_eq!(holds(&found.group), kernel_has_filters(), "{found:?}");
+    assert!(holds(&found.privileges) && holds(&found.limits), "{found:?}");
+    assert_eq!(found.is_complete(), kernel_has_landlock() && kernel_has_filters());
+}
+
+#[tokio::test]
+async fn a_server_that_is_no_root_has_the_same_cage() {
+    if !rustix::process::geteuid().is_root() {
+        return; // Then every other test here shows it.
+    }
+    // Where the user nobody can read it.
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let tests = folder.path().join("tests");
+    std::fs::copy(std::env::current_exe().unwrap(), &tests).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "the same tests as another user")]
+    let mut command = Command::new(tests);
+    command.uid(65534).gid(65534).env("TMPDIR", "/tmp").current_dir("/").args([
+        "--exact",
+        "confinement::every_part_of_the_cage_that_the_kernel_knows_is_in_force",
+        "pictures::a_single_keyframe_is_the_picture_of_every_time",
+        "demo::the_demonstration_clip_is_what_players_like_best",
+    ]);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("3 passed"), "{text}");
+}
+
+/// Measures the cage on a thread, and children of it, for which `calls` do not exist.
+fn measured_without(calls: &[i64]) -> Confinement {
+    let rules: BTreeMap<_, _> = calls.iter().map(|call| (*call, Vec::new())).collect();
+    let missing = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
+    let processor = std::env::consts::ARCH.try_into().unwrap();
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, missing, processor).unwrap();
+    let filter: seccompiler::BpfProgram = filter.try_into().unwrap();
+    let measure = move || {
+        seccompiler::apply_filter(&filter).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async { engine().await.confinement().await.unwrap() })
+    };
+    std::thread::spawn(measure).join().unwrap()
+}
+
+fn reason(guard: &Guard) -> &str {
+    match guard {
+        Guard::InForce => "in force",
+        Guard::Absent(reason) => reason,
+    }
+}
+
+#[test]
+fn a_kernel_without_landlock_is_used_and_reported() {
+    let found = measured_without(&[libc::SYS_landlock_create_ruleset]);
+    let expected =
+        "the kernel enforces no Landlock rules; it needs 5.13 or newer, with landlock in its lsm list";
+    assert_eq!(reason(&found.files), expected);
+    assert_eq!(
+        (&found.network, &found.privileges, &found.limits),
+        (&Guard::InForce, &Guard::InForce, &Guard::InForce)
+    );
+    assert!(!found.is_complete());
+}
+
+#[test]
+fn a_kernel_without_filters_is_used_and_reported() {
+    if !kernel_has_landlock() {
+        return; // Then TCP is not refused either.
+    }
+    let found = measured_without(&[libc::SYS_seccomp]);
+    // The thread has a filter, the one that hides the call. That its children inherit it proves nothing.
+    let missing = "the kernel accepted no filter of system calls (seccomp)";
+    assert_eq!(reason(&found.network), format!("only TCP is refused; {missing}"));
+    assert_eq!(reason(&found.group), format!("a child could leave its group; {missing}"));
+    assert_eq!(
+        (&found.files, &found.privileges, &found.limits),
+        (&Guard::InForce, &Guard::InForce, &Guard::InForce)
+    );
+}

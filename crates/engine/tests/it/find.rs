@@ -1,0 +1,61 @@
+//! Finding ffmpeg, and refusing what is none.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use kinora_engine::{Engine, EngineError, PictureFormat, PictureSpec, Settings};
+
+use crate::fixture::engine;
+
+/// A shell script in place of ffmpeg.
+fn program(folder: &Path, script: &str) -> Settings {
+    let path = folder.join("ffmpeg");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    Settings {
+        program: Some(path),
+        readable: ["/bin", "/usr/bin"].map(PathBuf::from).to_vec(),
+        jobs_max: None,
+    }
+}
+
+#[tokio::test]
+async fn ffmpeg_is_found_in_path_and_says_its_version() {
+    let engine = engine().await;
+    assert!(engine.program().is_absolute());
+    assert!(engine.version().to_string().chars().next().unwrap().is_ascii_alphanumeric());
+}
+
+#[tokio::test]
+async fn a_program_that_will_not_do_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = Settings { program: Some(folder.path().join("none")), ..Settings::default() };
+    assert!(matches!(Engine::find(missing).await, Err(EngineError::NotFound(_))));
+    let a_folder = Settings { program: Some(folder.path().to_owned()), ..Settings::default() };
+    assert!(matches!(Engine::find(a_folder).await, Err(EngineError::NotFound(_))));
+
+    let other = Engine::find(program(folder.path(), "echo hello")).await;
+    assert!(matches!(other, Err(EngineError::NotUsable(_))), "{other:?}");
+    let broken = Engine::find(program(folder.path(), "exit 127")).await;
+    assert!(matches!(broken, Err(EngineError::NotUsable(_))), "{broken:?}");
+    let old = "echo 'ffmpeg version 4.4.2'; echo 'libavutil 56. 70.100 / 56. 70.100'";
+    let old = Engine::find(program(folder.path(), old)).await;
+    assert_eq!(old.unwrap_err().to_string(), "ffmpeg 4.4.2 is too old, 5.1 or newer is needed");
+}
+
+#[tokio::test]
+async fn a_build_without_an_encoder_refuses_only_what_needs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "case $* in\n\
+        *-version*) echo 'ffmpeg version 5.1'; echo 'libavutil 57. 28.100 / 57. 28.100';;\n\
+        *-encoders*) echo ' ------'; echo ' V..... png PNG';;\n\
+        *) echo picture;;\nesac";
+    let engine = Engine::find(program(folder.path(), script)).await.unwrap();
+    let picture = async |format| {
+        engine.picture(bytes::Bytes::new(), None, PictureSpec { width: None, height: None, format }).await
+    };
+    assert_eq!(picture(PictureFormat::Png).await.unwrap(), "picture\n");
+    assert!(matches!(picture(PictureFormat::Webp).await, Err(EngineError::MissingEncoder("libwebp"))));
+    assert!(matches!(engine.demo_clip(1).await, Err(EngineError::MissingEncoder("libx264"))));
+}

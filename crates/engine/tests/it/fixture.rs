@@ -1,0 +1,73 @@
+//! Small videos, made by an ffmpeg without a cage, and pictures taken apart.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use kinora_engine::{Engine, Settings};
+use tempfile::TempDir;
+
+pub(crate) async fn engine() -> Engine {
+    Engine::find(Settings::default()).await.unwrap()
+}
+
+/// Runs ffmpeg without any confinement in `folder`.
+pub(crate) fn ffmpeg(folder: &Path, arguments: &str) -> Output {
+    #[expect(clippy::disallowed_methods, reason = "makes fixtures, and shows what a free ffmpeg would do")]
+    let mut command = Command::new("ffmpeg");
+    command.args("-hide_banner -nostdin -loglevel error -y".split(' ')).args(arguments.split_whitespace());
+    command.current_dir(folder).output().unwrap()
+}
+
+/// An MP4 that can be read from front to back: `source` is a lavfi graph, `options` come before the encoder's.
+pub(crate) fn video(source: &str, options: &str) -> Vec<u8> {
+    let folder = TempDir::new().unwrap();
+    let encode = "-c:v libx264 -preset ultrafast -crf 12 -bf 2 -g 250 -pix_fmt yuv420p";
+    let made = ffmpeg(
+        folder.path(),
+        &format!(
+            "-f lavfi -i {source} {options} {encode} -movflags +frag_keyframe+empty_moov+default_base_moof made.mp4"
+        ),
+    );
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    std::fs::read(folder.path().join("made.mp4")).unwrap()
+}
+
+/// A picture as its pixels.
+pub(crate) struct Pixels {
+    pub width: usize,
+    pub height: usize,
+    rgb: Vec<u8>,
+}
+
+impl Pixels {
+    /// Decodes a picture of any format.
+    pub(crate) fn of(picture: &[u8]) -> Self {
+        let folder = TempDir::new().unwrap();
+        std::fs::write(folder.path().join("picture"), picture).unwrap();
+        let made = ffmpeg(folder.path(), "-i picture -f image2pipe -c:v ppm pipe:1");
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        // "P6\n<width> <height>\n255\n", then three bytes a pixel.
+        let mut lines = made.stdout.splitn(4, |byte| *byte == b'\n').skip(1);
+        let size = std::str::from_utf8(lines.next().unwrap()).unwrap().split_once(' ').unwrap();
+        let rgb = lines.nth(1).unwrap().to_vec();
+        Self { width: size.0.parse().unwrap(), height: size.1.parse().unwrap(), rgb }
+    }
+
+    /// Red, green and blue of one pixel.
+    pub(crate) fn at(&self, x: usize, y: usize) -> [u8; 3] {
+        let start = (y * self.width + x) * 3;
+        self.rgb[start..start + 3].try_into().unwrap()
+    }
+
+    /// The pixel in the middle.
+    pub(crate) fn middle(&self) -> [u8; 3] {
+        self.at(self.width / 2, self.height / 2)
+    }
+
+    /// How far two pictures of one size differ, per value, of 255.
+    pub(crate) fn mean_distance(&self, other: &Self) -> f64 {
+        assert_eq!((self.width, self.height), (other.width, other.height));
+        let sum: u64 = self.rgb.iter().zip(&other.rgb).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+        sum as f64 / self.rgb.len() as f64
+    }
+}

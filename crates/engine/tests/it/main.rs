@@ -1,0 +1,10 @@
+//! The engine from outside: real ffmpeg, on fixtures it makes itself.
+
+#![allow(clippy::unwrap_used, reason = "all of this is tests, and one that cannot go on shall fail")]
+
+mod confinement;
+mod demo;
+mod find;
+mod fixture;
+mod hostile;
+mod pictures;

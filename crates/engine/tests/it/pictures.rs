@@ -1,0 +1,211 @@
+//! Pictures out of real video, compared pixel by pixel.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use kinora_engine::{DecodeReport, Engine, EngineError, PICTURE_INPUT_MAX, PictureFormat, PictureSpec};
+
+use crate::fixture::{Pixels, engine, video};
+
+const FORMATS: [PictureFormat; 3] = [PictureFormat::Jpg, PictureFormat::Png, PictureFormat::Webp];
+
+/// As large as the video.
+const PNG: PictureSpec = PictureSpec { width: None, height: None, format: PictureFormat::Png };
+
+/// 2 s of 30 frames a second with B-frames. Frame `n` is grey, its luma 3 more than that of the one before.
+fn counting_frames() -> Bytes {
+    video("color=s=64x36:r=30:d=2,format=yuv420p,geq=lum='16+N*3':cb=128:cr=128", "").into()
+}
+
+/// Which frame of [`counting_frames`] a picture shows.
+fn number_of(picture: &Pixels) -> u32 {
+    let grey = f64::from(picture.middle()[1]);
+    // Luma 16 to 235 becomes 0 to 255.
+    (grey * 219.0 / 255.0 / 3.0).round() as u32
+}
+
+#[tokio::test]
+async fn the_picture_is_the_last_frame_that_began_by_then() {
+    let (engine, input) = (engine().await, counting_frames());
+    let cases = [
+        (None, 0),
+        (Some(0), 0),
+        (Some(32_000), 0),
+        (Some(33_000), 1), // Frame 1 begins at 33.333 ms: times count to the millisecond.
+        (Some(33_333), 1),
+        (Some(65_000), 1),
+        (Some(500_000), 15),
+        (Some(516_000), 15),
+        (Some(1_000_000), 30),
+        (Some(1_966_667), 59),
+        (Some(1_999_000), 59),
+        (Some(2_000_000), 59), // From here on nothing is shown any more: the last frame is.
+        (Some(7_200_000_000), 59),
+    ];
+    for (at_us, expected) in cases {
+        let picture = engine.picture(input.clone(), at_us.map(Duration::from_micros), PNG).await.unwrap();
+        assert_eq!(number_of(&Pixels::of(&picture)), expected, "{at_us:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_frame_can_be_picked_by_its_own_time() {
+    let (engine, input) = (engine().await, counting_frames());
+    for n in [1, 2, 3, 7, 31, 44, 58] {
+        let at = Duration::from_secs(1) * n / 30;
+        let picture = engine.picture(input.clone(), Some(at), PNG).await.unwrap();
+        assert_eq!(number_of(&Pixels::of(&picture)), n);
+    }
+}
+
+#[tokio::test]
+async fn a_single_keyframe_is_the_picture_of_every_time() {
+    let engine = engine().await;
+    let input = Bytes::from(video("color=c=gray:s=64x36:r=30:d=1", "-frames:v 1"));
+    let first = engine.picture(input.clone(), None, PNG).await.unwrap();
+    for at_ms in [0, 20, 5000] {
+        assert_eq!(
+            engine.picture(input.clone(), Some(Duration::from_millis(at_ms)), PNG).await.unwrap(),
+            first
+        );
+    }
+}
+
+async fn check_sizes(engine: &Engine, input: Vec<u8>, cases: &[(Option<u32>, Option<u32>, usize, usize)]) {
+    let input = Bytes::from(input);
+    for &(width, height, expected_width, expected_height) in cases {
+        let spec = PictureSpec { width, height, format: PictureFormat::Png };
+        let picture = Pixels::of(&engine.picture(input.clone(), None, spec).await.unwrap());
+        let found = (picture.width, picture.height);
+        assert_eq!(found, (expected_width, expected_height), "box {width:?} x {height:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_picture_keeps_the_ratio_fits_its_box_and_never_grows() {
+    let engine = engine().await;
+    let wide = video("testsrc2=s=1280x720:r=30:d=0.1", "-frames:v 1");
+    let cases = [
+        (None, None, 1280, 720),
+        (Some(200), Some(200), 200, 112),
+        (Some(640), None, 640, 360),
+        (None, Some(90), 160, 90),
+        (Some(1279), None, 1279, 719),
+        (Some(4000), Some(4000), 1280, 720),
+        (Some(u32::MAX), Some(720), 1280, 720),
+        (Some(1), Some(1), 1, 1),
+        (Some(0), None, 1, 1),
+    ];
+    check_sizes(&engine, wide, &cases).await;
+    let tall = video("testsrc2=s=202x360:r=30:d=0.1", "-frames:v 1");
+    check_sizes(&engine, tall, &[(Some(200), Some(200), 112, 200), (None, None, 202, 360)]).await;
+    let flat = video("testsrc2=s=1280x16:r=30:d=0.1", "-frames:v 1");
+    check_sizes(&engine, flat, &[(Some(20), None, 20, 1)]).await;
+}
+
+#[tokio::test]
+async fn no_picture_is_larger_than_the_cap() {
+    let large = video("color=c=navy:s=5120x2880:r=30:d=0.1", "-frames:v 1");
+    check_sizes(&engine().await, large, &[(None, None, 4096, 2304), (Some(9000), Some(9000), 4096, 2304)])
+        .await;
+}
+
+#[tokio::test]
+async fn pixels_are_made_square_without_growing() {
+    let anamorphic = video("testsrc2=s=320x240:r=30:d=0.1,setsar=4/3", "-frames:v 1");
+    check_sizes(&engine().await, anamorphic, &[(None, None, 426, 240), (Some(160), Some(160), 160, 90)])
+        .await;
+}
+
+#[tokio::test]
+async fn a_turned_video_gives_an_upright_picture() {
+    // The left half is red, the right one blue; the track says to turn it by a quarter, counterclockwise.
+    let folder = tempfile::tempdir().unwrap();
+    let flat = video("color=c=red:s=160x180:r=30:d=0.1,pad=320:180:0:0:blue", "-frames:v 1");
+    std::fs::write(folder.path().join("flat.mp4"), flat).unwrap();
+    let turn = "-i flat.mp4 -c copy -metadata:s:v:0 rotate=90 -movflags +frag_keyframe+empty_moov turned.mp4";
+    assert!(crate::fixture::ffmpeg(folder.path(), turn).status.success());
+    let input = std::fs::read(folder.path().join("turned.mp4")).unwrap();
+
+    let picture =
+        engine().await.picture(input.into(), None, PictureSpec { width: Some(90), ..PNG }).await.unwrap();
+    let picture = Pixels::of(&picture);
+    assert_eq!((picture.width, picture.height), (90, 160));
+    let ([_, _, blue], [red, _, _]) = (picture.at(45, 20), picture.at(45, 140));
+    assert!(200 < red && 200 < blue, "the right side is now above: {red} {blue}");
+}
+
+#[tokio::test]
+async fn each_format_is_what_it_says_and_always_the_same_bytes() {
+    let engine = engine().await;
+    let input = Bytes::from(video("testsrc2=s=320x180:r=30:d=0.1", "-frames:v 1"));
+    let heads: [&[u8]; 3] = [b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"RIFF"];
+    for (format, head) in FORMATS.into_iter().zip(heads) {
+        let spec = PictureSpec { format, ..PNG };
+        let picture = engine.picture(input.clone(), None, spec).await.unwrap();
+        assert!(picture.starts_with(head), "{format:?}");
+        assert_eq!(format == PictureFormat::Webp, picture[8..].starts_with(b"WEBP"));
+        assert!(!picture.windows(4).any(|word| word == b"Lavc"), "{format:?} names its encoder");
+        assert_eq!(engine.picture(input.clone(), None, spec).await.unwrap(), picture, "{format:?}");
+        let exact = engine.picture(input.clone(), None, PNG).await.unwrap();
+        let mean = Pixels::of(&picture).mean_distance(&Pixels::of(&exact));
+        assert!(mean < 6.0, "{format:?} is {mean} of 255 away from what was in the video");
+    }
+}
+
+#[tokio::test]
+async fn colours_survive_whatever_matrix_the_video_uses() {
+    let engine = engine().await;
+    for matrix in ["bt709", "smpte170m"] {
+        let convert = format!("scale=out_color_matrix={matrix}:out_range=tv,format=yuv420p");
+        let source = format!("color=c=0x20a040:s=320x180:r=30:d=0.1,format=rgb24,{convert}");
+        let input = Bytes::from(video(&source, &format!("-frames:v 1 -colorspace {matrix}")));
+        for format in FORMATS {
+            let picture = engine.picture(input.clone(), None, PictureSpec { format, ..PNG }).await.unwrap();
+            let found = Pixels::of(&picture).middle();
+            let distance = found.iter().zip([0x20, 0xa0, 0x40]).map(|(a, b)| a.abs_diff(b)).max().unwrap();
+            assert!(distance <= 4, "{matrix} {format:?}: {found:02x?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn decoding_counts_the_frames_it_gave() {
+    let (engine, input) = (engine().await, counting_frames());
+    let expected = DecodeReport { frames: 60, last_frame_at: Some(Duration::from_micros(1_966_667)) };
+    assert_eq!(engine.probe_decode(input.clone()).await.unwrap(), expected);
+    let half = engine.probe_decode(input.slice(..input.len() / 2)).await.unwrap();
+    assert!(0 < half.frames && half.frames < 60, "{half:?}");
+}
+
+#[tokio::test]
+async fn what_holds_no_picture_is_refused() {
+    let (engine, whole) = (engine().await, counting_frames());
+    let moov_end = whole.windows(4).position(|word| word == b"moof").unwrap() - 4;
+    let inputs: [(&str, Bytes); 6] = [
+        ("nothing", Bytes::new()),
+        ("noise", (0..9999_u32).map(|n| (n * n) as u8).collect()),
+        ("a head without frames", whole.slice(..moov_end)),
+        ("half a head", whole.slice(..moov_end / 2)),
+        ("a picture", engine.picture(whole.clone(), None, PNG).await.unwrap()),
+        ("sound", sound()),
+    ];
+    for (what, input) in inputs {
+        for at in [None, Some(Duration::from_secs(1))] {
+            let result = engine.picture(input.clone(), at, PNG).await;
+            let refused =
+                matches!(result, Err(EngineError::Failed { exit: Some(_) } | EngineError::NoPicture));
+            assert!(refused, "{what}: {result:?}");
+        }
+    }
+    let too_much = Bytes::from(vec![0; usize::try_from(PICTURE_INPUT_MAX).unwrap() + 1]);
+    let result = engine.picture(too_much, None, PNG).await;
+    assert!(matches!(result, Err(EngineError::InputTooLarge { .. })), "{result:?}");
+}
+
+fn sound() -> Bytes {
+    let folder = tempfile::tempdir().unwrap();
+    let make = "-f lavfi -i sine=d=1 -c:a aac -movflags +frag_keyframe+empty_moov sound.mp4";
+    assert!(crate::fixture::ffmpeg(folder.path(), make).status.success());
+    std::fs::read(folder.path().join("sound.mp4")).unwrap().into()
+}
