@@ -1,1 +1,67 @@
-//! TBD
+//! Work that goes on after a commit: fetching sources, delivering events, sweeping objects.
+//!
+//! Every job may run twice. A job writes bytes first and its row last, and holds no transaction while it works. Knows no route
+//! and no wire of the API; it meets the API in rows and objects.
+//!
+//! Begin with [`run`]; then one module for each kind of work.
+
+mod delete_objects;
+mod deliver_event;
+mod download;
+mod error;
+mod lease;
+mod probe_decode;
+mod runner;
+mod sweep;
+
+use std::sync::Arc;
+
+use kinora_blob::Blob;
+use kinora_domain::{Clock, Random, Timestamp};
+use kinora_fetch::{Fetcher, Poster};
+use kinora_packager::Packager;
+use kinora_store::{JobKind, NewJob, Priority, Store, WorkerId};
+use tokio_util::sync::CancellationToken;
+
+/// What jobs work with; cheap to clone.
+#[derive(Clone)]
+pub struct Context {
+    /// Rows.
+    pub store: Store,
+    /// Objects.
+    pub blob: Blob,
+    /// Reads sources from outside.
+    pub fetcher: Fetcher,
+    /// Posts webhooks.
+    pub poster: Poster,
+    /// Packages and decodes.
+    pub packager: Packager,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Draws randomness.
+    pub random: Arc<dyn Random>,
+    /// Base of picture addresses in events, without a slash at the end.
+    pub images_url: Arc<str>,
+    /// The address of the demonstration clip, which is read from the store and not through a socket.
+    pub demo_url: Arc<str>,
+    /// Names this process in leases.
+    pub worker: WorkerId,
+    /// Header names that repeat the value of `Service-Signature` (contract decision 2).
+    pub signature_aliases: Arc<[kinora_fetch::HeaderName]>,
+}
+
+/// Works until `stop` is cancelled, then lets what is under way end or give back its lease.
+///
+/// Deliveries and other jobs have lanes of their own: neither waits for the other.
+pub async fn run(context: Context, stop: CancellationToken) {
+    tokio::join!(
+        runner::run(context.clone(), runner::DOWNLOADS, stop.clone()),
+        runner::run(context.clone(), runner::UPKEEP, stop.clone()),
+        deliver_event::run(context, stop)
+    );
+}
+
+/// A job to be done as soon as somebody has time for it.
+fn soon(kind: JobKind, now: Timestamp) -> NewJob {
+    NewJob { kind, run_at: now, priority: Priority::Normal }
+}

@@ -1,1 +1,76 @@
-//! TBD
+//! Turns (media, rendition, segment number) into bytes.
+//!
+//! Playlists and heads of segments are made from the sample index when somebody asks; the samples come from the source as it is
+//! stored. Pictures are decoded by the engine and kept as objects. Knows no workspace, no route and no row: whether somebody may
+//! watch was decided before.
+//!
+//! Begin with [`Packager`].
+
+mod error;
+mod packaged;
+mod picture;
+mod segment;
+
+use std::sync::Arc;
+
+use kinora_blob::{Blob, ObjectKey};
+use kinora_domain::SourceId;
+use kinora_engine::Engine;
+use moka::future::Cache;
+
+pub use error::Error;
+pub use kinora_engine::PictureFormat;
+pub use packaged::{Packaged, Rendition};
+pub use picture::PictureRequest;
+pub use segment::Segment;
+
+/// Memory for decoded indexes. A 2 h media takes about 2 MB.
+const INDEX_CACHE_BYTES: u64 = 128 << 20;
+/// Memory for whole small segments that are asked for often: audio, above all.
+const SEGMENT_CACHE_BYTES: u64 = 32 << 20;
+
+/// Makes what players ask for. Cheap to clone; clones share their caches.
+#[derive(Clone)]
+pub struct Packager {
+    blob: Blob,
+    engine: Engine,
+    indexes: Cache<SourceId, Arc<Packaged>>,
+    segments: Cache<segment::Key, bytes::Bytes>,
+    pictures: picture::Flights,
+}
+
+impl Packager {
+    /// A packager over a store of objects and an engine.
+    pub fn new(blob: Blob, engine: Engine) -> Self {
+        let indexes = Cache::builder()
+            .max_capacity(INDEX_CACHE_BYTES)
+            .weigher(|_, packaged: &Arc<Packaged>| packaged.weight())
+            .build();
+        let segments = Cache::builder()
+            .max_capacity(SEGMENT_CACHE_BYTES)
+            .weigher(|_, bytes: &bytes::Bytes| u32::try_from(bytes.len()).unwrap_or(u32::MAX))
+            .build();
+        Self { blob, engine, indexes, segments, pictures: picture::Flights::new() }
+    }
+
+    /// Everything that can be served of a source. Loaded once, however many ask; kept while memory allows.
+    ///
+    /// Errors: [`Error::Gone`] without an index, [`Error::Damaged`], those of the store.
+    pub async fn packaged(&self, source: SourceId) -> Result<Arc<Packaged>, Error> {
+        if let Some(packaged) = self.indexes.get(&source).await {
+            return Ok(packaged);
+        }
+        let load = async {
+            let bytes = self.blob.get(ObjectKey::Index(source)).await?.ok_or(Error::Gone)?;
+            Packaged::read(source, &bytes).map(Arc::new)
+        };
+        self.indexes.try_get_with(source, load).await.map_err(|error: Arc<Error>| Error::Shared(error))
+    }
+
+    /// Drops what is kept of a source that is about to be removed.
+    pub fn forget(&self, source: SourceId) {
+        let indexes = self.indexes.clone();
+        // The cache is only memory: that it is emptied a moment later does no harm.
+        tokio::spawn(async move { indexes.invalidate(&source).await });
+    }
+}

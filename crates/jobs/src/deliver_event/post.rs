@@ -1,0 +1,107 @@
+//! One attempt: the body, its signatures, the post, and what follows from the answer.
+
+use bytes::Bytes;
+use kinora_domain::{
+    Attempt, AttemptId, AttemptOutcome, AttemptResponse, DeliveryVerdict, Webhook, judge, retry_delay_us, signature,
+};
+use kinora_fetch::{HeaderMap, HeaderName, HeaderValue, PostResponse};
+use kinora_store::{ClaimedDelivery, DeliveryNext};
+
+use super::wire;
+use crate::Context;
+
+/// Posts a delivery once and records how it went. May run twice: receivers know an event by its id.
+pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery) {
+    let at = context.clock.now();
+    let body = Bytes::from(wire::body(&delivery.event, &delivery.attempts, webhook.id, &context.images_url));
+    let outcome = match kinora_fetch::parse_webhook_url(&webhook.url) {
+        Ok(url) => {
+            let headers = headers(context, webhook, delivery, &body);
+            match context.poster.post(&url, headers, body).await {
+                Ok(response) => AttemptOutcome::Answered(kept(response)),
+                Err(error) => AttemptOutcome::Unanswered(error.to_string()),
+            }
+        }
+        Err(problem) => AttemptOutcome::Unanswered(format!("the webhook's URL {problem}")),
+    };
+    let verdict = judge(&outcome);
+    let id = AttemptId::new(at, &*context.random);
+    let attempt = Attempt { id, at, address: webhook.url.clone(), outcome };
+    record(context, webhook, delivery, attempt, verdict).await;
+}
+
+fn headers(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery, body: &[u8]) -> HeaderMap {
+    let now = context.clock.now();
+    let event = delivery.event.id;
+    let value = |text: String| HeaderValue::from_str(&text).expect("ids, digits and Base64 are header characters");
+    let service = value(webhook.secret.sign_body(body));
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    headers.insert(HeaderName::from_static("service-signature"), service.clone());
+    for alias in context.signature_aliases.iter() {
+        headers.insert(alias.clone(), service.clone());
+    }
+    // Standard Webhooks 1.0.0, "Webhook headers".
+    headers.insert("webhook-id", value(event.to_string()));
+    headers.insert("webhook-timestamp", value(now.as_seconds().to_string()));
+    headers.insert("webhook-signature", value(signature(webhook.signing_secrets(now), event, now, body)));
+    headers
+}
+
+fn kept(response: PostResponse) -> AttemptResponse {
+    let header = |name: &str| response.header(name).map(str::to_owned);
+    AttemptResponse {
+        status: response.status,
+        content_type: header("content-type"),
+        transfer: header("transfer-encoding"),
+        server: header("server"),
+        date: header("date"),
+        cache_control: header("cache-control"),
+        retry_after_s: response.retry_after().map(|wait| u32::try_from(wait.as_secs()).unwrap_or(u32::MAX)),
+        webhook_delivery: header("webhook-delivery"),
+        body: response.body,
+    }
+}
+
+async fn record(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery, attempt: Attempt, verdict: DeliveryVerdict) {
+    let now = context.clock.now();
+    let made = delivery.attempt_count + 1;
+    let mut jitter = [0; 4];
+    context.random.fill(&mut jitter);
+    let next = match verdict {
+        DeliveryVerdict::Delivered => DeliveryNext::Delivered,
+        DeliveryVerdict::Abort => DeliveryNext::GivenUp,
+        DeliveryVerdict::Disable(_) => DeliveryNext::Pending,
+        DeliveryVerdict::Retry { after_us } => match retry_delay_us(made, after_us, u32::from_le_bytes(jitter)) {
+            Some(delay) => DeliveryNext::RetryAt(now.plus_micros(delay)),
+            None => DeliveryNext::GivenUp,
+        },
+    };
+    let status = match &attempt.outcome {
+        AttemptOutcome::Answered(response) => response.status,
+        AttemptOutcome::Unanswered(_) => 0,
+    };
+    let (id, event, kind) = (webhook.id, delivery.event.id, delivery.event.event.kind.name());
+    tracing::info!(webhook.id = %id, event.id = %event, event.kind = kind, attempt = made, status, "event posted");
+
+    let delivery = delivery.clone();
+    let recorded = context
+        .store
+        .write(async move |tx| {
+            tx.finish_delivery(&delivery, &attempt, next).await?;
+            let Some(before) = tx.webhook(id).await? else { return Ok(()) };
+            let after = before.clone().note_attempt(verdict, now);
+            if (after.state, after.failing_since) != (before.state, before.failing_since) {
+                tx.save_webhook(&after).await?;
+            }
+            Ok::<_, kinora_store::Error>(())
+        })
+        .await;
+    if let Err(error) = recorded {
+        // The lease runs out and the event is posted again: at least once.
+        tracing::warn!(webhook.id = %id, event.id = %event, error = %error, "an attempt could not be recorded");
+    }
+    if let DeliveryVerdict::Disable(reason) = verdict {
+        tracing::warn!(webhook.id = %id, reason = reason.sentence(), "webhook disabled");
+    }
+}

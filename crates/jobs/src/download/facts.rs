@@ -1,0 +1,40 @@
+//! What a client is told of a source, from its index.
+
+use kinora_domain::{
+    AspectRatio, FrameRate, MediaDuration, MediaFacts, Random, Resolution, Timestamp, Track, TrackId, TrackKind,
+};
+use kinora_formats::hls::language;
+use kinora_formats::index::Index;
+
+/// ISO 639-2 for "not determined"; BCP 47 knows it too.
+const UNDETERMINED: &str = "und";
+
+/// The facts of a source; tracks get new ids.
+pub(super) fn of_index(index: &Index, now: Timestamp, random: &dyn Random) -> MediaFacts {
+    let source = index.facts();
+    let track = |kind| Track { id: TrackId::new(now, random), kind };
+    let video = source.video.as_ref().map(|video| {
+        track(TrackKind::Video {
+            width: video.display_width,
+            height: video.display_height,
+            frame_rate: video
+                .frame_rate
+                .map(|(numerator, denominator)| FrameRate { numerator, denominator: denominator.max(1) }),
+        })
+    });
+    let audio = source.audio.as_ref().map(|audio| {
+        let language = language(&audio.language);
+        track(TrackKind::Audio {
+            language_code: language.as_ref().map_or(UNDETERMINED, |language| language.tag).to_owned(),
+            language_name: language.as_ref().map_or("Undetermined", |language| language.name).to_owned(),
+        })
+    });
+    let picture = source.video.as_ref().map(|video| (video.display_width, video.display_height));
+    MediaFacts {
+        duration: MediaDuration::from_micros(source.duration_us),
+        tracks: video.into_iter().chain(audio).collect(),
+        source_resolution: picture.map(|(width, height)| Resolution::of_picture(width, height)),
+        aspect_ratio: picture.and_then(|(width, height)| AspectRatio::of_picture(width, height)),
+        is_truncated: source.is_truncated,
+    }
+}

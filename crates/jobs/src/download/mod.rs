@@ -1,0 +1,141 @@
+//! Brings in a source: from its address into the store, its index built from the passing bytes, and at the last byte one commit.
+
+mod facts;
+mod scan;
+mod sink;
+
+use kinora_blob::ObjectKey;
+use kinora_domain::{Failure, FailureCode, Media, MediaId, SourceId};
+use kinora_fetch::{DownloadError, Sink as _};
+use kinora_store::{ClaimedJob, JobKind};
+
+use crate::{Context, soon};
+use crate::error::{JobError, internal_failure};
+use sink::{Arrived, SourceSink};
+
+/// Fetches a media and makes it ready, or failed with its reason.
+///
+/// May run twice: each attempt writes under a source id of its own, the last commit names it only if the media still waits for
+/// that attempt, and a settled media stays as it is.
+pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
+    let source = SourceId::new(context.clock.now(), &*context.random);
+    let Some(media) = begin(context, job, media, source).await? else {
+        return Ok(()); // deleted, or settled by an earlier run
+    };
+    match bring_in(context, &media, source).await {
+        Ok(arrived) => make_ready(context, job, media, arrived).await,
+        Err(JobError::Fatal(failure)) => fail(context, job, media.id, failure).await,
+        Err(error) => Err(error),
+    }
+}
+
+/// Ends a media whose attempts are used up by faults of ours.
+pub(crate) async fn give_up(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
+    fail(context, job, media, internal_failure()).await
+}
+
+/// Commits that an attempt begins. `None`, with the job completed, when there is nothing left to do.
+async fn begin(
+    context: &Context,
+    job: &ClaimedJob,
+    media: MediaId,
+    source: SourceId,
+) -> Result<Option<Media>, JobError> {
+    let (job, now) = (job.clone(), context.clock.now());
+    context
+        .store
+        .write(async move |tx| {
+            let Some(media) = tx.media_by_id(media).await?.filter(|media| !media.is_settled()) else {
+                tx.complete_job(&job).await?;
+                return Ok(None);
+            };
+            let left_behind = media.source();
+            let media = media.start_download(source, now)?;
+            tx.save_media(&media).await?;
+            if let Some(source) = left_behind {
+                tx.enqueue(soon(JobKind::DeleteObjects { source }, now)).await?;
+            }
+            Ok::<_, JobError>(Some(media))
+        })
+        .await
+}
+
+/// Reads the whole source into the store.
+async fn bring_in(context: &Context, media: &Media, source: SourceId) -> Result<Arrived, JobError> {
+    let url = &media.inputs.first().ok_or_else(|| JobError::Fatal(internal_failure()))?.url;
+    let mut sink = SourceSink::begin(context, media.id, source).await?;
+    if **url == *context.demo_url {
+        read_demo(context, &mut sink).await?;
+    } else {
+        let address = kinora_fetch::parse_source_url(url).map_err(|problem| {
+            JobError::Fatal(Failure::new(FailureCode::SourceUnreachable, format!("the address {problem}")))
+        })?;
+        match context.fetcher.download(&address, &mut sink, &*context.random).await {
+            Ok(_) => {}
+            Err(DownloadError::Fetch(error)) => return Err(JobError::Fatal(error.failure())),
+            Err(DownloadError::Sink(error)) => return Err(sink.explain(error).await),
+        }
+    }
+    sink.arrive().await
+}
+
+/// The demonstration clip lies in the store; its address is answered by this server, which the guard rightly forbids.
+async fn read_demo(context: &Context, sink: &mut SourceSink<'_>) -> Result<(), JobError> {
+    use futures_util::StreamExt as _;
+
+    let missing = || Failure::new(FailureCode::SourceNotFound, "there is no demonstration clip; run kinora demo");
+    let reader = context.blob.reader(ObjectKey::DemoClip).await?.ok_or_else(|| JobError::Fatal(missing()))?;
+    let mut bytes = reader.stream(0..reader.len())?;
+    while let Some(bytes) = bytes.next().await {
+        if let Err(error) = sink.write(bytes?).await {
+            return Err(sink.explain(error).await);
+        }
+    }
+    Ok(())
+}
+
+/// The one commit between the last byte and `Ready`: row, event and job.
+async fn make_ready(context: &Context, job: &ClaimedJob, media: Media, arrived: Arrived) -> Result<(), JobError> {
+    let source = arrived.source();
+    let facts = facts::of_index(arrived.index(), context.clock.now(), &*context.random);
+    if let Some(failure) = media.objection(&facts) {
+        return fail(context, job, media.id, failure).await; // nothing has been named yet: the bytes go with `arrived`
+    }
+    arrived.keep(context).await?;
+
+    let (job, id, now) = (job.clone(), media.id, context.clock.now());
+    context
+        .store
+        .write(async move |tx| {
+            tx.complete_job(&job).await?; // first: whoever lost the lease changes nothing
+            let Some(media) = tx.media_by_id(id).await? else {
+                // Deleted while its bytes arrived.
+                tx.enqueue(soon(JobKind::DeleteObjects { source }, now)).await?;
+                return Ok(());
+            };
+            let (media, event) = media.finish(source, facts.clone(), now)?;
+            tx.save_media(&media).await?;
+            tx.push_event(&event).await?;
+            tx.enqueue(soon(JobKind::ProbeDecode { media: id, source }, now)).await?;
+            Ok::<_, JobError>(())
+        })
+        .await
+}
+
+async fn fail(context: &Context, job: &ClaimedJob, media: MediaId, failure: Failure) -> Result<(), JobError> {
+    let (job, now) = (job.clone(), context.clock.now());
+    context
+        .store
+        .write(async move |tx| {
+            tx.complete_job(&job).await?;
+            let Some(media) = tx.media_by_id(media).await?.filter(|media| !media.is_settled()) else { return Ok(()) };
+            if let Some(source) = media.source() {
+                tx.enqueue(soon(JobKind::DeleteObjects { source }, now)).await?;
+            }
+            let (media, event) = media.fail(failure.clone(), now)?;
+            tx.save_media(&media).await?;
+            tx.push_event(&event).await?;
+            Ok::<_, JobError>(())
+        })
+        .await
+}

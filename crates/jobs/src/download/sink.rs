@@ -1,0 +1,138 @@
+//! Where the bytes of a source go: into the store and past the scanner.
+
+use bytes::Bytes;
+use kinora_blob::{ObjectKey, ObjectWriter};
+use kinora_domain::{Failure, FailureCode, MediaId, SourceId};
+use kinora_fetch::Sink;
+use kinora_formats::index::Index;
+use kinora_formats::mp4::{ReadError, ReadFailureCode};
+use kinora_store::JobKind;
+
+use super::scan::Scan;
+use crate::{Context, soon};
+use crate::error::{JobError, internal_failure};
+
+/// Takes the bytes of one attempt.
+pub(super) struct SourceSink<'a> {
+    context: &'a Context,
+    media: MediaId,
+    source: SourceId,
+    writer: ObjectWriter,
+    scan: Option<Scan>,
+}
+
+/// What ended a download from our side.
+pub(super) enum SinkError {
+    /// The scanner gave up; [`SourceSink::explain`] asks it why.
+    Hopeless,
+    /// Something of ours.
+    Ours(JobError),
+}
+
+/// A source that is whole and understood, and has no name yet. Dropped, it leaves nothing.
+pub(super) struct Arrived {
+    source: SourceId,
+    writer: ObjectWriter,
+    index: Index,
+}
+
+impl<'a> SourceSink<'a> {
+    pub(super) async fn begin(context: &'a Context, media: MediaId, source: SourceId) -> Result<Self, JobError> {
+        let writer = context.blob.writer(ObjectKey::Source(source)).await?;
+        Ok(Self { context, media, source, writer, scan: Some(Scan::begin()) })
+    }
+
+    /// All bytes are there: what are they?
+    pub(super) async fn arrive(mut self) -> Result<Arrived, JobError> {
+        let index = self.scanned().await?;
+        Ok(Arrived { source: self.source, writer: self.writer, index })
+    }
+
+    /// Why a download was ended.
+    pub(super) async fn explain(&mut self, error: SinkError) -> JobError {
+        match error {
+            SinkError::Ours(error) => error,
+            SinkError::Hopeless => match self.scanned().await {
+                Err(error) => error,
+                Ok(_) => JobError::Retry("the scanner gave up without a reason".into()),
+            },
+        }
+    }
+
+    async fn scanned(&mut self) -> Result<Index, JobError> {
+        let scan = self.scan.take().ok_or_else(|| JobError::Fatal(internal_failure()))?;
+        match scan.finish().await {
+            Ok(Ok(index)) => Ok(index),
+            Ok(Err(error)) => Err(JobError::Fatal(failure_of(&error))),
+            Err(panic) => Err(JobError::Retry(Box::new(panic))),
+        }
+    }
+
+    /// The source begins again, perhaps as another one: nothing of it may lie under the id of the first attempt.
+    async fn begin_again(&mut self) -> Result<(), JobError> {
+        let (left_behind, now) = (self.source, self.context.clock.now());
+        let source = SourceId::new(now, &*self.context.random);
+        let media = self.media;
+        self.context
+            .store
+            .write(async move |tx| {
+                let Some(media) = tx.media_by_id(media).await? else { return Err(JobError::LeaseLost) };
+                if media.source() != Some(left_behind) {
+                    return Err(JobError::LeaseLost);
+                }
+                let media = media.start_download(source, now)?;
+                tx.save_media(&media).await?;
+                tx.enqueue(soon(JobKind::DeleteObjects { source: left_behind }, now)).await?;
+                Ok(())
+            })
+            .await?;
+        self.writer = self.context.blob.writer(ObjectKey::Source(source)).await?;
+        self.scan = Some(Scan::begin());
+        self.source = source;
+        Ok(())
+    }
+}
+
+impl Sink for SourceSink<'_> {
+    type Error = SinkError;
+
+    async fn restart(&mut self) -> Result<(), SinkError> {
+        self.begin_again().await.map_err(SinkError::Ours)
+    }
+
+    async fn write(&mut self, bytes: Bytes) -> Result<(), SinkError> {
+        if let Some(scan) = &self.scan {
+            scan.push(bytes.clone()).await.map_err(|_| SinkError::Hopeless)?;
+        }
+        self.writer.write(bytes).await.map_err(|error| SinkError::Ours(error.into()))
+    }
+}
+
+impl Arrived {
+    pub(super) fn source(&self) -> SourceId {
+        self.source
+    }
+
+    pub(super) fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// Gives source and index their names. Both outlive a power cut afterwards.
+    pub(super) async fn keep(self, context: &Context) -> Result<(), JobError> {
+        let index = Bytes::from(self.index.to_bytes());
+        let (source, index) =
+            tokio::join!(self.writer.finish(), context.blob.put_once(ObjectKey::Index(self.source), index));
+        source?;
+        index?;
+        Ok(())
+    }
+}
+
+fn failure_of(error: &ReadError) -> Failure {
+    let code = match error.code() {
+        ReadFailureCode::NotMedia => FailureCode::NotMedia,
+        ReadFailureCode::Truncated => FailureCode::Truncated,
+        ReadFailureCode::CodecUnsupported => FailureCode::CodecUnsupported,
+    };
+    Failure::new(code, error.to_string())
+}

@@ -1,0 +1,157 @@
+//! Claims jobs and runs them, many at once.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use kinora_domain::Timestamp;
+use kinora_store::{ClaimJobs, ClaimedJob, JobKind, JobQueue};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::JobError;
+use crate::lease::{RENEW_EVERY, lease_until};
+use crate::{Context, delete_objects, download, probe_decode, sweep};
+
+/// A queue and how many of its jobs run at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Lane {
+    queue: JobQueue,
+    concurrent_max: usize,
+}
+
+/// Downloads wait for the network, and each holds some MiB at most.
+pub(crate) const DOWNLOADS: Lane = Lane { queue: JobQueue::Download, concurrent_max: 64 };
+/// All else is short.
+pub(crate) const UPKEEP: Lane = Lane { queue: JobQueue::Upkeep, concurrent_max: 4 };
+/// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
+const POLL_EVERY: Duration = Duration::from_millis(500);
+/// Attempts of a job that our own parts let down, waiting longer each time: about an hour and a half in all.
+const ATTEMPTS_MAX: u32 = 12;
+const RETRY_FIRST_US: i64 = 2_000_000;
+const RETRY_MAX_US: i64 = 15 * 60 * 1_000_000;
+/// How long a job waits for room on the disk before it looks again.
+const FULL_WAIT_US: i64 = 10_000_000;
+
+/// Runs the jobs of one lane until `stop` is cancelled; then gives back the claims of those that are still at work.
+pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
+    let mut running: JoinSet<()> = JoinSet::new();
+    let mut claims: HashMap<tokio::task::Id, ClaimedJob> = HashMap::new();
+    let mut renew = tokio::time::interval(RENEW_EVERY);
+    renew.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    // Taken before the first look: a job that comes in between a look and the wait is not missed.
+    let mut woken = context.store.jobs_woken();
+    loop {
+        let free = lane.concurrent_max.saturating_sub(running.len());
+        if free > 0 {
+            for job in claim(&context, lane.queue, free).await {
+                let claimed = job.clone();
+                let task = running.spawn(settle(context.clone(), job));
+                claims.insert(task.id(), claimed);
+            }
+        }
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            Some(ended) = running.join_next_with_id(), if !running.is_empty() => {
+                let id = match &ended { Ok((id, ())) => *id, Err(error) => error.id() };
+                let job = claims.remove(&id);
+                if let (Err(error), Some(job)) = (ended, job) {
+                    if error.is_panic() {
+                        let cause = JobError::Retry("a job panicked".into());
+                        put_back(&context, &job, &cause).await;
+                    }
+                }
+            }
+            _ = renew.tick() => {
+                let held: Vec<_> = claims.values().map(ClaimedJob::lease).collect();
+                if !held.is_empty() {
+                    let until = lease_until(context.clock.now());
+                    if let Err(error) = context.store.renew_jobs(held, until).await {
+                        tracing::warn!(error = %error, "leases could not be renewed");
+                    }
+                }
+            }
+            () = woken.notified() => {}
+            () = tokio::time::sleep(POLL_EVERY) => {}
+        }
+    }
+    running.shutdown().await;
+    // What was broken off begins again at the next start, at once: its claim is not left to run out.
+    for job in claims.values() {
+        let now = context.clock.now();
+        give_back(&context, job, now, "the server stopped").await;
+    }
+}
+
+async fn claim(context: &Context, queue: JobQueue, limit: usize) -> Vec<ClaimedJob> {
+    let now = context.clock.now();
+    let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+    let claim = ClaimJobs { owner: context.worker, queue, limit, now, lease_until: lease_until(now) };
+    context.store.claim_jobs(claim).await.unwrap_or_else(|error| {
+        tracing::warn!(error = %error, "jobs could not be claimed");
+        Vec::new()
+    })
+}
+
+/// Runs one job to its end, or puts it back.
+async fn settle(context: Context, job: ClaimedJob) {
+    let started = tokio::time::Instant::now();
+    let result = match &job.kind {
+        JobKind::Download { media } => download::run(&context, &job, *media).await,
+        JobKind::DeleteObjects { source } => delete_objects::run(&context, &job, *source).await,
+        JobKind::ProbeDecode { media, source } => probe_decode::run(&context, &job, *media, *source).await,
+        JobKind::Sweep => sweep::run(&context, &job).await,
+    };
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match result {
+        Ok(()) => tracing::info!(job.kind = job.kind.name(), job.id = %job.id, duration_ms, "job done"),
+        Err(JobError::LeaseLost) => {
+            tracing::info!(job.kind = job.kind.name(), job.id = %job.id, duration_ms, "job was taken over by another worker");
+        }
+        Err(error) => put_back(&context, &job, &error).await,
+    }
+}
+
+/// Lets the job run again later, or ends it when its attempts are used up.
+async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
+    let now = context.clock.now();
+    let cause = chain(error);
+    if matches!(error, JobError::Full) {
+        tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, "job waits: the disk is full");
+        return give_back(context, job, now.plus_micros(FULL_WAIT_US), "the disk is full").await;
+    }
+    tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, job.attempt = job.attempt, error = cause, "job failed");
+    if job.attempt < ATTEMPTS_MAX || matches!(job.kind, JobKind::DeleteObjects { .. } | JobKind::Sweep) {
+        let delay = (RETRY_FIRST_US << job.attempt.saturating_sub(1).min(20)).min(RETRY_MAX_US);
+        return give_back(context, job, now.plus_micros(delay), &cause).await;
+    }
+    let ended = match &job.kind {
+        JobKind::Download { media } => download::give_up(context, job, *media).await,
+        _ => {
+            let claimed = job.clone();
+            context.store.write(async move |tx| tx.fail_job(&claimed, &cause).await).await.map_err(JobError::from)
+        }
+    };
+    if let Err(error) = ended {
+        // The lease runs out and another attempt ends it.
+        tracing::error!(job.kind = job.kind.name(), job.id = %job.id, error = chain(&error), "a job could not be ended");
+    }
+}
+
+async fn give_back(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &str) {
+    let (job, note) = (job.clone(), note.to_owned());
+    if let Err(error) = context.store.write(async move |tx| tx.retry_job(&job, run_at, &note).await).await {
+        tracing::warn!(error = %error, "a job could not be put back; its lease runs out");
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,63 @@
+//! Removes what no row names, and rows that have served.
+
+use kinora_blob::{ObjectKey, ObjectKind, Prefix};
+use kinora_domain::{SourceId, Timestamp};
+use kinora_store::{ClaimedJob, JobKind, NewJob, Priority};
+
+use crate::Context;
+use crate::delete_objects;
+use crate::error::JobError;
+
+/// How often the whole store is looked through.
+pub(crate) const SWEEP_EVERY_S: i64 = 60 * 60;
+/// Objects younger than that may belong to an attempt whose commit is still to come; longer than any attempt (24 h) plus its lease.
+const YOUNGEST_SWEPT_US: i64 = 25 * 60 * 60 * Timestamp::SECOND;
+/// Objects a page.
+const PAGE: usize = 1000;
+
+/// Looks through the store once and asks for the next time. May run twice.
+pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobError> {
+    let now = context.clock.now();
+    for kind in [ObjectKind::Source, ObjectKind::Index, ObjectKind::Picture] {
+        sweep_kind(context, kind, now).await?;
+    }
+    context.store.prune(now).await?;
+    let job = job.clone();
+    context
+        .store
+        .write(async move |tx| {
+            tx.complete_job(&job).await?;
+            let next = now.plus_seconds(SWEEP_EVERY_S);
+            tx.enqueue(NewJob { kind: JobKind::Sweep, run_at: next, priority: Priority::Low }).await?;
+            Ok::<_, JobError>(())
+        })
+        .await
+}
+
+async fn sweep_kind(context: &Context, kind: ObjectKind, now: Timestamp) -> Result<(), JobError> {
+    let mut after = None;
+    loop {
+        let page = context.blob.list(Prefix::Kind(kind), after, PAGE).await?;
+        for entry in &page {
+            let Some(source) = source_of(entry.key) else { continue };
+            if now.micros_since(entry.modified) < YOUNGEST_SWEPT_US {
+                continue;
+            }
+            if context.store.media_of_source(source).await?.is_none() {
+                tracing::info!(source.id = %source, "swept objects that no media names");
+                delete_objects::remove(context, source).await?;
+            }
+        }
+        after = page.last().map(|entry| entry.key);
+        if page.len() < PAGE {
+            return Ok(());
+        }
+    }
+}
+
+fn source_of(key: ObjectKey) -> Option<SourceId> {
+    match key {
+        ObjectKey::Source(source) | ObjectKey::Index(source) | ObjectKey::Picture(source, _) => Some(source),
+        ObjectKey::Init(_) | ObjectKey::Segment(..) | ObjectKey::DemoClip => None,
+    }
+}

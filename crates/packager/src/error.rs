@@ -1,0 +1,53 @@
+//! What can go wrong between a request and its bytes.
+
+use std::sync::Arc;
+
+/// What a caller can act on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The plan lists no such rendition or segment.
+    #[error("there is no such segment")]
+    NotInPlan,
+    /// There is nothing to see: sound alone, or a frame that does not decode.
+    #[error("the media has no picture")]
+    NoPicture,
+    /// Too much is asked for at once; trying again soon helps.
+    #[error("the media engine is busy")]
+    Busy,
+    /// Source or index are not there: the media was deleted meanwhile.
+    #[error("the source is gone")]
+    Gone,
+    /// The index is damaged.
+    #[error("the index cannot be used")]
+    Damaged(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The store of objects failed.
+    #[error("the object store failed")]
+    Blob(#[from] kinora_blob::Error),
+    /// The engine failed.
+    #[error("the media engine failed")]
+    Engine(#[source] kinora_engine::EngineError),
+    /// What another caller met who asked for the same thing at the same time.
+    #[error("{0}")]
+    Shared(#[source] Arc<Error>),
+}
+
+impl Error {
+    /// The error itself, also when it was met by another caller.
+    pub fn root(&self) -> &Error {
+        match self {
+            Self::Shared(error) => error.root(),
+            other => other,
+        }
+    }
+}
+
+impl From<kinora_engine::EngineError> for Error {
+    fn from(error: kinora_engine::EngineError) -> Self {
+        use kinora_engine::EngineError::{Busy, Failed, InputTooLarge, NoPicture, OutputTooLarge};
+        match error {
+            Busy => Self::Busy,
+            NoPicture | Failed { .. } | InputTooLarge { .. } | OutputTooLarge { .. } => Self::NoPicture,
+            other => Self::Engine(other),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Segments of copied renditions: a head made here, then ranges of the source.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _, stream};
+use kinora_blob::{ObjectKey, ObjectReader};
+use kinora_formats::mp4::write::{ByteRange, SegmentHead, segment_head};
+
+use crate::{Error, Packaged, Packager, Rendition};
+
+/// Bytes that are read and held at once for one viewer of a large segment.
+const WINDOW_BYTES: u64 = 1 << 20;
+/// Larger segments are not kept in memory.
+const CACHED_BYTES_MAX: u64 = 256 << 10;
+
+/// Names a segment in memory; the index id makes it unique.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    index: kinora_formats::index::IndexId,
+    rendition: Rendition,
+    number: u32,
+}
+
+/// One segment, ready to be sent in whole or in part.
+pub struct Segment {
+    content: Content,
+}
+
+enum Content {
+    Whole(Bytes),
+    Source { head: SegmentHead, reader: ObjectReader },
+}
+
+impl Packager {
+    /// Segment `number` of a rendition, counted from 0.
+    ///
+    /// Errors: [`Error::NotInPlan`] for what the plan does not list, [`Error::Gone`] without the source.
+    pub async fn segment(&self, packaged: &Arc<Packaged>, rendition: Rendition, number: u32) -> Result<Segment, Error> {
+        let key = Key { index: packaged.id(), rendition, number };
+        if let Some(bytes) = self.segments.get(&key).await {
+            return Ok(Segment { content: Content::Whole(bytes) });
+        }
+        let head = head(packaged, rendition, number)?;
+        let reader = self.blob.reader(ObjectKey::Source(packaged.source)).await?.ok_or(Error::Gone)?;
+        let is_small = head.total_len <= CACHED_BYTES_MAX;
+        let segment = Segment { content: Content::Source { head, reader } };
+        if !is_small {
+            return Ok(segment);
+        }
+        let bytes = segment.bytes().await?;
+        self.segments.insert(key, bytes.clone()).await;
+        Ok(Segment { content: Content::Whole(bytes) })
+    }
+}
+
+fn head(packaged: &Packaged, rendition: Rendition, number: u32) -> Result<SegmentHead, Error> {
+    use kinora_formats::mp4::write::WriteError::NoSuchSegment;
+
+    segment_head(packaged.index(), packaged.track(rendition)?, number).map_err(|error| match error {
+        NoSuchSegment { .. } => Error::NotInPlan,
+        other => Error::Damaged(Box::new(other)),
+    })
+}
+
+impl Segment {
+    /// Its length in bytes, known before any is read.
+    pub fn total_len(&self) -> u64 {
+        match &self.content {
+            Content::Whole(bytes) => bytes.len() as u64,
+            Content::Source { head, .. } => head.total_len,
+        }
+    }
+
+    /// All of it in one piece.
+    pub(crate) async fn bytes(&self) -> Result<Bytes, Error> {
+        let (head, ranges, reader) = match &self.content {
+            Content::Whole(bytes) => return Ok(bytes.clone()),
+            Content::Source { head, reader } => (&head.bytes, &head.ranges, reader),
+        };
+        let pieces = reader.read_many(&positions(ranges)).await?;
+        let len = head.len() + pieces.iter().map(Bytes::len).sum::<usize>();
+        let mut whole = Vec::with_capacity(len);
+        whole.extend_from_slice(head);
+        pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
+        Ok(Bytes::from(whole))
+    }
+
+    /// The bytes of a part, counted from the start of the segment, a window in memory at a time.
+    ///
+    /// What lies past the end is left out. The stream ends after its first error.
+    pub fn stream(self, part: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
+        match self.content {
+            Content::Whole(bytes) => {
+                let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
+                let part = bytes.slice(at(part.start)..at(part.end.max(part.start)));
+                stream::iter([Ok(part)]).left_stream()
+            }
+            Content::Source { head, reader } => {
+                let (of_head, ranges) = head.part(part);
+                let head = Bytes::from(head.bytes).slice(of_head);
+                let windows = stream::iter(windows(&ranges)).then(move |window| {
+                    let reader = reader.clone();
+                    async move { reader.read_many(&window).await }
+                });
+                let pieces = windows.flat_map(|read| match read {
+                    Ok(pieces) => stream::iter(pieces).map(Ok).left_stream(),
+                    Err(error) => stream::iter([Err(Error::from(error))]).right_stream(),
+                });
+                stream::iter((!head.is_empty()).then_some(Ok(head))).chain(pieces).right_stream()
+            }
+        }
+    }
+}
+
+fn positions(ranges: &[ByteRange]) -> Vec<Range<u64>> {
+    ranges.iter().map(|range| range.offset..range.end()).collect()
+}
+
+/// Ranges in the same order, cut and grouped so that a group has at most [`WINDOW_BYTES`].
+fn windows(ranges: &[ByteRange]) -> Vec<Vec<Range<u64>>> {
+    let mut windows: Vec<Vec<Range<u64>>> = Vec::new();
+    let mut room = 0;
+    for range in ranges {
+        let mut rest = range.offset..range.end();
+        while rest.start < rest.end {
+            if room == 0 {
+                windows.push(Vec::new());
+                room = WINDOW_BYTES;
+            }
+            let taken = room.min(rest.end - rest.start);
+            if let Some(window) = windows.last_mut() {
+                window.push(rest.start..rest.start + taken);
+            }
+            rest.start += taken;
+            room -= taken;
+        }
+    }
+    windows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_hold_all_bytes_in_order_and_none_is_too_large() {
+        let range = |offset, len| ByteRange { offset, len };
+        let ranges = [range(10, 5), range(100, 3 * WINDOW_BYTES), range(0, WINDOW_BYTES - 5), range(7, 1)];
+        let windows = windows(&ranges);
+        for window in &windows {
+            assert!(window.iter().map(|range| range.end - range.start).sum::<u64>() <= WINDOW_BYTES);
+        }
+        let flat: Vec<_> = windows.into_iter().flatten().collect();
+        assert_eq!(flat[0], 10..15);
+        assert_eq!(flat[1], 100..100 + WINDOW_BYTES - 5);
+        assert_eq!(flat.last(), Some(&(7..8)));
+        let total: u64 = flat.iter().map(|range| range.end - range.start).sum();
+        assert_eq!(total, ranges.iter().map(|range| range.len).sum::<u64>());
+        assert!(super::windows(&[]).is_empty());
+    }
+}
