@@ -78,10 +78,13 @@ const FRAME_PIXELS_MAX: u32 = 8192 * 4320;
 /// The demuxer is forced and the only one allowed, so a playlist or a script is never taken for one; the only protocol
 /// allowed is the pipe, so nothing inside the input can name a file or an address; data references to other files are
 /// off (`-enable_drefs` exists for the mov demuxer alone). One thread: a picture needs one frame, and frame threads
-/// would add latency and memory.
+/// would add latency and, with their stacks, on a machine of many cores more memory than a job has.
 pub(crate) fn read_mp4_from_stdin() -> Vec<OsString> {
     let mut arguments = quiet();
-    push(&mut arguments, ["-threads", "1", "-max_pixels", &FRAME_PIXELS_MAX.to_string()]);
+    push(
+        &mut arguments,
+        ["-filter_threads", "1", "-threads", "1", "-max_pixels", &FRAME_PIXELS_MAX.to_string()],
+    );
     push(
         &mut arguments,
         ["-protocol_whitelist", "pipe", "-format_whitelist", "mov", "-codec_whitelist", DECODERS],

@@ -196,7 +196,7 @@ mod tests {
         let line: Vec<_> = job.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
         assert_eq!(
             line.join(" "),
-            "-hide_banner -nostdin -loglevel error -threads 1 -max_pixels 35389440 -protocol_whitelist pipe \
+            "-hide_banner -nostdin -loglevel error -filter_threads 1 -threads 1 -max_pixels 35389440 -protocol_whitelist pipe \
              -format_whitelist mov -codec_whitelist h264,hevc,vp8,vp9,av1,libdav1d,libaom-av1,mpeg2video,mpeg4,mjpeg,prores,\
              aac,opus,libopus,mp3 -enable_drefs 0 -f mov -i pipe:0 -map 0:v:0 -an -sn -dn -map_metadata -1 -vf \
              fps=fps=1000:round=near:start_time=1.500001,trim=end_frame=1,\

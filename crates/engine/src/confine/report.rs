@@ -70,7 +70,7 @@ impl Confinement {
 }
 
 impl Engine {
-    /// Measures the confinement of this engine's children. Takes about half a second; nothing changes by it.
+    /// Measures the confinement of this engine's children. Starts five of them, which takes about a second; nothing changes by it.
     ///
     /// Errors: those of every run, when a child cannot even be started.
     pub async fn confinement(&self) -> Result<Confinement, EngineError> {

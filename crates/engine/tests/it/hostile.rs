@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use kinora_engine::{EngineError, PictureFormat, PictureSpec};
+use kinora_engine::{Engine, EngineError, PictureFormat, PictureSpec};
 use tempfile::TempDir;
 
 use crate::fixture::{Pixels, engine, ffmpeg, video};
@@ -83,8 +83,7 @@ impl Log {
 }
 
 /// Gives `attack` to every operation that takes bytes, and sees that each refuses it without a trace of the canary.
-async fn check_refused(canary: &Canary, attack: &[u8], what: &str) {
-    let engine = engine().await;
+async fn check_refused(engine: &Engine, canary: &Canary, attack: &[u8], what: &str) {
     let log = Log::default();
     let guard = log.capture();
     let mut errors = Vec::new();
@@ -115,26 +114,44 @@ async fn check_refused(canary: &Canary, attack: &[u8], what: &str) {
 
 #[tokio::test]
 async fn a_list_of_files_to_concatenate_is_never_followed() {
-    let canary = Canary::new();
+    let (engine, canary) = (engine().await, Canary::new());
     let list = format!("ffconcat version 1.0\nfile {}\n", canary.path());
     assert!(canary.is_shown_by(list.as_bytes(), "-safe 0"));
-    check_refused(&canary, list.as_bytes(), "ffconcat").await;
-    check_refused(&canary, format!("concat:{}|{}", canary.path(), canary.path()).as_bytes(), "concat:").await;
-    check_refused(&canary, format!("subfile,,start,0,end,0,,:{}", canary.path()).as_bytes(), "subfile").await;
+    check_refused(&engine, &canary, list.as_bytes(), "ffconcat").await;
+    check_refused(
+        &engine,
+        &canary,
+        format!("concat:{}|{}", canary.path(), canary.path()).as_bytes(),
+        "concat:",
+    )
+    .await;
+    check_refused(
+        &engine,
+        &canary,
+        format!("subfile,,start,0,end,0,,:{}", canary.path()).as_bytes(),
+        "subfile",
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn an_hls_playlist_is_never_followed() {
-    let canary = Canary::new();
+    let (engine, canary) = (engine().await, Canary::new());
     let playlist = |address: &str| {
         format!("#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\n{address}\n#EXT-X-ENDLIST\n").into_bytes()
     };
     let by_path = playlist(&format!("file://{}", canary.path()));
     assert!(canary.is_shown_by(&by_path, "-protocol_whitelist file,crypto,data -allowed_extensions ALL"));
-    check_refused(&canary, &by_path, "an HLS playlist").await;
-    check_refused(&canary, &playlist(&format!("concat:{}", canary.path())), "an HLS playlist of concat:")
-        .await;
+    check_refused(&engine, &canary, &by_path, "an HLS playlist").await;
     check_refused(
+        &engine,
+        &canary,
+        &playlist(&format!("concat:{}", canary.path())),
+        "an HLS playlist of concat:",
+    )
+    .await;
+    check_refused(
+        &engine,
         &canary,
         &playlist(&format!("crypto+file://{}", canary.path())),
         "an HLS playlist of crypto",
@@ -144,15 +161,15 @@ async fn an_hls_playlist_is_never_followed() {
 
 #[tokio::test]
 async fn data_in_another_file_is_never_fetched() {
-    let canary = Canary::new();
+    let (engine, canary) = (engine().await, Canary::new());
     let attack = with_data_elsewhere(&canary.bytes(), &canary.path());
     assert!(canary.is_shown_by(&attack, "-enable_drefs 1 -use_absolute_path 1 -f mov"));
-    check_refused(&canary, &attack, "an index whose data is elsewhere").await;
+    check_refused(&engine, &canary, &attack, "an index whose data is elsewhere").await;
 }
 
 #[tokio::test]
 async fn no_address_is_ever_called() {
-    let canary = Canary::new();
+    let (engine, canary) = (engine().await, Canary::new());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let here = listener.local_addr().unwrap();
@@ -179,7 +196,7 @@ async fn no_address_is_ever_called() {
     while listener.accept().is_ok() {}
 
     for (what, attack) in attacks {
-        check_refused(&canary, attack.as_bytes(), what).await;
+        check_refused(&engine, &canary, attack.as_bytes(), what).await;
         let called = listener.accept();
         assert_eq!(called.unwrap_err().kind(), io::ErrorKind::WouldBlock, "{what} called");
     }

@@ -170,6 +170,32 @@ async fn colours_survive_whatever_matrix_the_video_uses() {
 }
 
 #[tokio::test]
+async fn every_codec_we_take_gives_a_picture() {
+    let engine = engine().await;
+    let codecs = [
+        "libx264 -preset ultrafast",
+        "libx264 -preset ultrafast -profile:v high10 -pix_fmt yuv420p10le",
+        "libx265 -preset ultrafast -x265-params log-level=none -tag:v hvc1",
+        "libvpx-vp9 -deadline realtime -cpu-used 8",
+        "libaom-av1 -usage realtime -cpu-used 8",
+        "mpeg4",
+    ];
+    for codec in codecs {
+        let folder = tempfile::tempdir().unwrap();
+        let make = format!(
+            "-f lavfi -i color=c=0x20a040:s=320x180:r=30:d=0.2 -c:v {codec} -movflags +faststart made.mp4"
+        );
+        let made = crate::fixture::ffmpeg(folder.path(), &make);
+        assert!(made.status.success(), "{codec}: {}", String::from_utf8_lossy(&made.stderr));
+        let input = Bytes::from(std::fs::read(folder.path().join("made.mp4")).unwrap());
+        let picture = engine.picture(input, Some(Duration::from_millis(100)), PNG).await;
+        let found = Pixels::of(&picture.unwrap_or_else(|error| panic!("{codec}: {error:?}"))).middle();
+        let distance = found.iter().zip([0x20, 0xa0, 0x40]).map(|(a, b)| a.abs_diff(b)).max().unwrap();
+        assert!(distance <= 8, "{codec}: {found:02x?}");
+    }
+}
+
+#[tokio::test]
 async fn decoding_counts_the_frames_it_gave() {
     let (engine, input) = (engine().await, counting_frames());
     let expected = DecodeReport { frames: 60, last_frame_at: Some(Duration::from_micros(1_966_667)) };
