@@ -30,6 +30,17 @@ async fn the_request_says_who_asks_and_accepts_no_coding() {
 }
 
 #[tokio::test]
+async fn every_attempt_makes_a_connection_of_its_own() {
+    let server = Server::always(with_length("200 OK", "", "media")).await;
+    let fetcher = fetcher();
+    for connections in [1, 2] {
+        let mut response = fetcher.open(&server.url("/"), 0, None).await.unwrap();
+        assert!(matches!(read(&mut response).await, (text, None) if text == "media"));
+        assert_eq!(server.connections(), connections);
+    }
+}
+
+#[tokio::test]
 async fn a_body_without_a_length_is_read_to_its_end() {
     let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nmedia\r\n0\r\n\r\n";
     let mut response = open(&Server::always(chunked).await).await.unwrap();
