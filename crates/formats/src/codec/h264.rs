@@ -152,7 +152,8 @@ impl Sps {
             width = cropped(width, left, right, crop_unit.0)?;
             height = cropped(height, top, bottom, crop_unit.1)?;
         }
-        let (pixel_aspect, transfer) = if bits.flag()? { usability(&mut bits)? } else { (None, None) };
+        let Usability { pixel_aspect, transfer } =
+            if bits.flag()? { usability(&mut bits)? } else { Usability::default() };
         Some(Sps {
             profile,
             level,
@@ -214,8 +215,15 @@ fn skip_picture_order_count(bits: &mut Bits<'_>) -> Option<()> {
     Some(())
 }
 
+/// What is kept of the video usability information.
+#[derive(Default)]
+struct Usability {
+    pixel_aspect: Option<(u32, u32)>,
+    transfer: Option<u16>,
+}
+
 /// Pixel shape and transfer characteristics out of the video usability information.
-fn usability(bits: &mut Bits<'_>) -> Option<(Option<(u32, u32)>, Option<u16>)> {
+fn usability(bits: &mut Bits<'_>) -> Option<Usability> {
     let mut pixel_aspect = None;
     if bits.flag()? {
         pixel_aspect = match bits.u(8)? {
@@ -235,7 +243,7 @@ fn usability(bits: &mut Bits<'_>) -> Option<(Option<(u32, u32)>, Option<u16>)> {
             bits.skip(8)?; // matrix_coefficients
         }
     }
-    Some((pixel_aspect, transfer))
+    Some(Usability { pixel_aspect, transfer })
 }
 
 /// Takes out the 3 of each 0 0 3. ISO/IEC 14496-10, 7.4.1.1.
@@ -252,3 +260,6 @@ fn without_emulation_prevention(payload: &[u8]) -> Vec<u8> {
     }
     bytes
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,26 +1,27 @@
 //! Sources that end too early: what is playable of them. Pipeline, 3.3.
 
 use super::super::error::ReadError;
-use crate::index::{SampleTable, Track, TrackMedia};
+use crate::index::{Sample, SampleTable, Track, TrackMedia};
 
 /// A shorter prefix is a failure, not a media. Pipeline, 3.3.
-const PREFIX_S_MIN: i128 = 1;
+const PREFIX_S_MIN: i64 = 1;
 
 /// Cuts the tracks to the samples that lie in the first `len` bytes, all at the same instant.
 ///
 /// Video is cut where all pictures before are shown before all pictures behind, so none is missing in between.
 /// Errors: `Truncated` when less than a second is left.
 pub(super) fn playable_prefix(mut tracks: Vec<Track>, len: u64) -> Result<Vec<Track>, ReadError> {
-    let is_video = |track: &&mut Track| matches!(track.media, TrackMedia::Video(_));
-    let audio_limit = tracks
-        .iter()
-        .filter(|track| matches!(track.media, TrackMedia::Audio(_)))
-        .filter_map(|track| Some(Instant::of(track, track.samples.get(first_missing(track, len)?)?.pts)))
-        .next();
+    let too_short = || ReadError::Truncated("less than a second of it can be played".into());
+    let audio = tracks.iter().position(|track| matches!(track.media, TrackMedia::Audio(_)));
+    let video = tracks.iter().position(|track| matches!(track.media, TrackMedia::Video(_)));
 
-    let cut = match tracks.iter_mut().find(is_video) {
+    let audio_limit = audio.map(|n| &tracks[n]).and_then(|track| {
+        let missing = track.samples.get(present(track, len))?;
+        Some(Instant { ticks: missing.pts + track.shift, timescale: track.timescale })
+    });
+    let cut = match video.map(|n| &mut tracks[n]) {
         Some(track) => {
-            let (count, cut) = clean_cut(track, len, audio_limit);
+            let (count, cut) = clean_cut(track, present(track, len), audio_limit).ok_or_else(too_short)?;
             keep(track, count);
             track.end = track.end.min(cut.ticks);
             Some(cut)
@@ -28,23 +29,18 @@ pub(super) fn playable_prefix(mut tracks: Vec<Track>, len: u64) -> Result<Vec<Tr
         None => audio_limit,
     };
     let Some(cut) = cut else { return Ok(tracks) };
-    if i128::from(cut.ticks) < PREFIX_S_MIN * i128::from(cut.timescale) {
-        return Err(ReadError::Truncated("less than a second of it can be played".into()));
+    if cut.ticks < PREFIX_S_MIN * i64::from(cut.timescale) {
+        return Err(too_short());
     }
 
-    for track in tracks.iter_mut().filter(|track| matches!(track.media, TrackMedia::Audio(_))) {
-        let present = first_missing(track, len).unwrap_or(track.samples.len());
-        let count = track
-            .samples
-            .range(0..present)
-            .take_while(|sample| Instant::of(track, sample.pts).is_before(&cut))
-            .count() as u32;
-        let last_end = count
-            .checked_sub(1)
-            .and_then(|last| track.samples.get(last))
-            .map(|last| last.pts + i64::from(last.duration) + track.shift);
+    if let Some(track) = audio.map(|n| &mut tracks[n]) {
+        let limit = cut.in_ticks_of(track.timescale);
+        let before_cut = |sample: &Sample| sample.pts + track.shift < limit;
+        let kept = track.samples.range(0..present(track, len)).take_while(before_cut);
+        let (count, last) = kept.fold((0, None), |(count, _), sample| (count + 1, Some(sample)));
+        let last_end = last.map_or(0, |last| last.pts + i64::from(last.duration) + track.shift);
         keep(track, count);
-        track.end = last_end.map_or(0, |end| track.end.min(end));
+        track.end = track.end.min(last_end);
     }
     tracks.retain(|track| !track.samples.is_empty());
     Ok(tracks)
@@ -58,74 +54,85 @@ struct Instant {
 }
 
 impl Instant {
-    fn of(track: &Track, pts: i64) -> Self {
-        Instant { ticks: pts.saturating_add(track.shift), timescale: track.timescale }
-    }
-
-    fn is_before(&self, other: &Instant) -> bool {
-        i128::from(self.ticks) * i128::from(other.timescale)
-            < i128::from(other.ticks) * i128::from(self.timescale)
+    /// In another unit, rounded down.
+    fn in_ticks_of(self, timescale: u32) -> i64 {
+        let ticks = (i128::from(self.ticks) * i128::from(timescale)).div_euclid(i128::from(self.timescale));
+        i64::try_from(ticks).unwrap_or(i64::MAX)
     }
 }
 
-/// The first sample in decode order that is not wholly in the file.
-fn first_missing(track: &Track, len: u64) -> Option<u32> {
-    let position = track.samples.iter().position(|sample| sample.offset + u64::from(sample.size) > len)?;
-    u32::try_from(position).ok()
+/// How many samples there are before the first that is not wholly in the file.
+fn present(track: &Track, len: u64) -> u32 {
+    let is_present = |sample: &Sample| sample.offset + u64::from(sample.size) <= len;
+    track.samples.iter().take_while(is_present).count() as u32
 }
 
-/// How many samples of the video track to keep, and the instant their presentation ends.
-///
-/// Looks at one GOP only: pictures of two GOPs never mix, so the last clean cut lies in the GOP of the first missing picture, or in
-/// the one where the audio ends.
-fn clean_cut(track: &Track, len: u64, audio_limit: Option<Instant>) -> (u32, Instant) {
+/// How many of the first `present` samples of the video track to keep, and the instant their presentation ends, at `limit` or before.
+fn clean_cut(track: &Track, present: u32, limit: Option<Instant>) -> Option<(u32, Instant)> {
     let samples = &track.samples;
-    let count = samples.len();
-    let present = first_missing(track, len).unwrap_or(count);
-    let is_too_late = |instant: &Instant| audio_limit.is_some_and(|limit| limit.is_before(instant));
-
-    let mut gop_end = present;
+    let limit =
+        limit.map_or(i64::MAX, |limit| limit.in_ticks_of(track.timescale).saturating_sub(track.shift));
+    let mut inside = present.min(samples.first_at_or_after_pts(limit).unwrap_or(u32::MAX));
     loop {
-        let inside = gop_end.min(count.saturating_sub(1));
-        let start = samples.sync_at_or_before(inside).unwrap_or(0);
-        // Pictures behind the GOP are shown after all of it; of the GOP itself all are needed, present or not.
-        let behind = (inside + 1..count).find(|&n| samples.get(n).is_some_and(|sample| sample.is_sync));
-        let mut earliest_behind = match behind.and_then(|n| samples.get(n)) {
-            Some(sample) => Instant::of(track, sample.pts),
-            None => Instant { ticks: track.end, timescale: track.timescale },
-        };
-        let gop: Vec<_> = samples.range(start..behind.unwrap_or(count)).collect();
-        let mut latest_before: Vec<i64> = gop
-            .iter()
-            .scan(i64::MIN, |latest, sample| {
-                *latest = sample.pts.max(*latest);
-                Some(*latest)
-            })
-            .collect();
-        for kept in (0..=gop.len()).rev() {
-            if let Some(sample) = gop.get(kept) {
-                let shown = Instant::of(track, sample.pts);
-                if shown.is_before(&earliest_behind) {
-                    earliest_behind = shown;
-                }
-            }
-            latest_before.truncate(kept);
-            let is_clean =
-                latest_before.last().is_none_or(|&pts| Instant::of(track, pts).is_before(&earliest_behind));
-            let kept_count = start + kept as u32;
-            if is_clean && kept_count <= present && !is_too_late(&earliest_behind) {
-                return (kept_count, earliest_behind);
-            }
+        // Pictures of two GOPs never mix, so a GOP can be looked at alone.
+        let start = samples.sync_at_or_before(inside.min(samples.len().checked_sub(1)?))?;
+        let mut gop = vec![samples.get(start)?];
+        gop.extend(samples.range(start + 1..samples.len()).take_while(|sample| !sample.is_sync));
+        let next = samples
+            .get(start + gop.len() as u32)
+            .map_or(track.end.saturating_sub(track.shift), |next| next.pts);
+        let is_playable = |&(count, end): &(usize, i64)| start + count as u32 <= present && end <= limit;
+        if let Some((count, end)) = clean_cuts(&gop, next).into_iter().find(is_playable) {
+            return Some((
+                start + count as u32,
+                Instant { ticks: end + track.shift, timescale: track.timescale },
+            ));
         }
-        if start == 0 {
-            return (0, Instant { ticks: 0, timescale: track.timescale });
-        }
-        gop_end = start - 1;
+        inside = start.checked_sub(1)?;
     }
+}
+
+/// The places where a GOP can be cut, latest first: how many samples are before, and when the first picture behind is shown.
+///
+/// `next` is when the picture behind the GOP is shown.
+fn clean_cuts(gop: &[Sample], next: i64) -> Vec<(usize, i64)> {
+    let mut latest_before = vec![i64::MIN];
+    for sample in gop {
+        latest_before.push(sample.pts.max(latest_before[latest_before.len() - 1]));
+    }
+    let mut earliest_behind = next;
+    let mut cuts = Vec::new();
+    for count in (0..=gop.len()).rev() {
+        if let Some(behind) = gop.get(count) {
+            earliest_behind = earliest_behind.min(behind.pts);
+        }
+        if latest_before[count] < earliest_behind {
+            cuts.push((count, earliest_behind));
+        }
+    }
+    cuts
 }
 
 fn keep(track: &mut Track, count: u32) {
     if count < track.samples.len() {
         track.samples = track.samples.range(0..count).collect::<SampleTable>();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gop_is_cut_only_where_no_picture_is_missing() {
+        let gop = |times: &[i64]| {
+            let sample = |&pts: &i64| Sample { dts: 0, pts, duration: 1, offset: 0, size: 1, is_sync: false };
+            times.iter().map(sample).collect::<Vec<_>>()
+        };
+        assert_eq!(clean_cuts(&gop(&[0, 1, 2]), 3), [(3, 3), (2, 2), (1, 1), (0, 0)]);
+        assert_eq!(clean_cuts(&gop(&[0, 4, 2, 1, 3, 5]), 6), [(6, 6), (5, 5), (1, 1), (0, 0)]);
+        // The track ends, by an edit, before the last picture is shown.
+        assert_eq!(clean_cuts(&gop(&[0, 2, 1]), 2), [(1, 1), (0, 0)]);
+        assert_eq!(clean_cuts(&[], 7), [(0, 7)]);
     }
 }

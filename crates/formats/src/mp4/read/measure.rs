@@ -59,8 +59,9 @@ fn bitrates(samples: &SampleTable, timescale: u32) -> (u64, u64) {
 /// Frames between the first and the last presentation time, over that time.
 fn frame_rate(samples: &SampleTable, timescale: u32) -> Option<(u32, u32)> {
     let intervals = u128::from(samples.len().checked_sub(1)?);
-    let first = samples.iter().map(|sample| sample.pts).min()?;
-    let last = samples.iter().map(|sample| sample.pts).max()?;
+    let (first, last) = samples
+        .iter()
+        .fold((i64::MAX, i64::MIN), |(first, last), sample| (first.min(sample.pts), last.max(sample.pts)));
     let ticks = u128::try_from(last.checked_sub(first)?).ok().filter(|&ticks| ticks > 0)?;
     let frames = intervals * u128::from(timescale);
     if frames == 0 {

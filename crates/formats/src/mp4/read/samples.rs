@@ -68,7 +68,7 @@ impl<I: Iterator<Item = Result<RawSample, ReadError>>> Iterator for InOrder<I> {
             let dts = self.held.map_or(row.dts, |held| row.dts.max(held.dts + 1));
             let next = Sample {
                 dts,
-                pts: row.dts + i64::from(row.composition),
+                pts: dts + i64::from(row.composition),
                 duration: 0,
                 offset: row.offset,
                 size: row.size,

@@ -88,7 +88,7 @@ impl<'a> Tables<'a> {
     pub(crate) fn description(&self) -> Option<u32> {
         let mut used = None;
         // The last run may begin behind the last chunk; then nothing uses it.
-        for run in self.chunk_runs.iter().filter(|run| word(*run, 0) as usize <= self.chunks.len()) {
+        for run in self.chunk_runs.iter().filter(|run| word(run, 0) as usize <= self.chunks.len()) {
             let description = word(run, 8);
             if *used.get_or_insert(description) != description {
                 return None;

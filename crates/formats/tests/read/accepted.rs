@@ -1,0 +1,180 @@
+//! Files that are played, whole summaries against golden files.
+
+use std::fmt::Write;
+
+use kinora_formats::index::{Index, Track, TrackMedia};
+
+use crate::{
+    fixture, read,
+    surgery::{changed, table, words},
+};
+
+#[test]
+fn files_are_read_as_the_golden_files_say() {
+    for name in [
+        "audio_only.m4a",
+        "begins_inside.mp4",
+        "faststart.mp4",
+        "late_audio.mp4",
+        "moov_at_end.mp4",
+        "quicktime.mov",
+        "rotated.mp4",
+        "surround.m4a",
+        "timecode.mov",
+        "variable_rate.mp4",
+        "video_only.mp4",
+    ] {
+        let index = read(&fixture(name)).unwrap();
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path("../golden");
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings
+            .bind(|| insta::assert_snapshot!(format!("read_{}", name.replace('.', "_")), summary(&index)));
+    }
+}
+
+#[test]
+fn an_index_comes_back_from_its_bytes() {
+    for name in ["faststart.mp4", "quicktime.mov", "variable_rate.mp4", "surround.m4a"] {
+        let index = read(&fixture(name)).unwrap();
+        let bytes = index.to_bytes();
+        assert_eq!(Index::from_bytes(&bytes).unwrap(), index, "{name}");
+        assert_eq!(index.to_bytes(), bytes, "{name}");
+        assert_eq!(index.id().to_string().len(), 16, "{name}");
+    }
+}
+
+#[test]
+fn place_of_the_moov_and_width_of_numbers_change_no_sample() {
+    let file = fixture("moov_at_end.mp4");
+    let expected = read(&file).unwrap();
+
+    let wide_offsets = changed(&file, &table("stco")[..5], &|stbl| {
+        let at = stbl.windows(4).position(|window| window == b"stco").unwrap();
+        let count = u32::from_be_bytes(stbl[at + 8..at + 12].try_into().unwrap());
+        let (narrow, rest) = stbl[at + 12..].split_at(count as usize * 4);
+        let wide = narrow.chunks(4).flat_map(|offset| [&[0; 4], offset].concat());
+        let wide: Vec<u8> = words(&[0, count]).into_iter().chain(wide).collect();
+        [&stbl[..at - 4], &crate::surgery::boxed("co64", &wide), rest].concat()
+    });
+    assert_eq!(read(&wide_offsets).unwrap().tracks, expected.tracks);
+
+    // ffmpeg leaves eight bytes in front of `mdat` for a 64-bit size.
+    let at = file.windows(8).position(|window| window == b"\0\0\0\x08free").unwrap();
+    let size = u32::from_be_bytes(file[at + 8..at + 12].try_into().unwrap());
+    let mut wide_size = file.clone();
+    wide_size[at..at + 16]
+        .copy_from_slice(&[&b"\0\0\0\x01mdat"[..], &u64::from(size + 8).to_be_bytes()].concat());
+    assert_eq!(read(&wide_size).unwrap().tracks, expected.tracks);
+
+    let fast = read(&fixture("faststart.mp4")).unwrap();
+    for (fast, slow) in fast.tracks.iter().zip(&expected.tracks) {
+        let times = |track: &Track| {
+            track.samples.iter().map(|sample| (sample.dts, sample.pts, sample.size)).collect::<Vec<_>>()
+        };
+        assert_eq!(times(fast), times(slow));
+    }
+}
+
+#[test]
+fn junk_behind_the_last_box_is_no_harm() {
+    let file = fixture("moov_at_end.mp4");
+    let expected = read(&file).unwrap().tracks;
+    for junk in [&[0; 7][..], &[0, 0, 0, 3, 1, 2, 3, 4, 5], b"\0\0\0\0mdat rest", b"\0\0\x10\0mdat cut"] {
+        assert_eq!(read(&[&file, junk].concat()).unwrap().tracks, expected, "{junk:?}");
+    }
+}
+
+#[test]
+fn samples_without_bytes_are_left_out_and_equal_times_moved_apart() {
+    let file = fixture("moov_at_end.mp4");
+    let before: Vec<_> = read(&file).unwrap().tracks[0].samples.iter().collect();
+
+    let emptied = changed(&file, &table("stsz"), &|stsz| {
+        let mut stsz = stsz.to_vec();
+        stsz[12 + 4 * 5..12 + 4 * 6].fill(0);
+        stsz
+    });
+    let after: Vec<_> = read(&emptied).unwrap().tracks[0].samples.iter().collect();
+    assert_eq!(after.len(), before.len() - 1);
+    assert_eq!((after[4].duration, after[5].dts), (before[4].duration * 2, before[6].dts));
+
+    // All deltas 0: nothing lasts, but decode times still rise.
+    let stopped = changed(&file, &table("stts"), &|_| words(&[0, 1, 45, 0]));
+    let stopped = changed(&stopped, &table("ctts"), &|_| words(&[0, 0]));
+    let stopped = changed(&stopped, &["moov", "trak", "edts", "elst"], &|_| words(&[0, 0]));
+    let times: Vec<_> =
+        read(&stopped).unwrap().tracks[0].samples.iter().map(|sample| (sample.dts, sample.pts)).collect();
+    assert_eq!(times, (0..45).map(|n| (n, n)).collect::<Vec<_>>());
+}
+
+#[test]
+fn tracks_in_other_sizes_of_fields_are_read_the_same() {
+    let file = fixture("moov_at_end.mp4");
+    let expected = read(&file).unwrap();
+    let widened = changed(&file, &["moov", "trak", "mdia", "mdhd"], &|mdhd| {
+        [&[1, 0, 0, 0, 0, 0, 0, 0], &mdhd[4..8], &[0; 4], &mdhd[8..12], &mdhd[12..16], &[0; 4], &mdhd[16..]]
+            .concat()
+    });
+    let widened = changed(&widened, &["moov", "trak", "tkhd"], &|tkhd| {
+        [&[1, 0, 0, 3, 0, 0, 0, 0], &tkhd[4..8], &[0; 4], &tkhd[8..20], &[0; 4], &tkhd[20..]].concat()
+    });
+    assert_eq!(read(&widened).unwrap().tracks, expected.tracks);
+}
+
+fn summary(index: &Index) -> String {
+    let mut text = String::new();
+    let hash: String = index.source_sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+    writeln!(text, "{:?}, {} bytes, SHA-256 {hash}", index.container, index.source_len).unwrap();
+    writeln!(text, "{:#?}", index.facts()).unwrap();
+    for track in &index.tracks {
+        write_track(track, &mut text);
+    }
+    for (name, segments) in [("video", &index.plan.video), ("audio", &index.plan.audio)] {
+        for segment in segments {
+            writeln!(
+                text,
+                "{name} segment: samples {:?}, {}..{}",
+                segment.samples, segment.start, segment.end
+            )
+            .unwrap();
+        }
+    }
+    text
+}
+
+fn write_track(track: &Track, text: &mut String) {
+    writeln!(text, "track {}, {} ticks/s, {}", track.source_track, track.timescale, track.language).unwrap();
+    match &track.media {
+        TrackMedia::Video(video) => {
+            let mut video = video.clone();
+            writeln!(text, "entry {}", hex(&std::mem::take(&mut video.sample_entry))).unwrap();
+            writeln!(text, "{video:?}").unwrap();
+        }
+        TrackMedia::Audio(audio) => {
+            let mut audio = audio.clone();
+            writeln!(text, "entry {}", hex(&std::mem::take(&mut audio.sample_entry))).unwrap();
+            writeln!(text, "{audio:?}").unwrap();
+        }
+    }
+    writeln!(
+        text,
+        "shift {}, end {}, bits a second {} to {}",
+        track.shift, track.end, track.bitrate_average, track.bitrate_peak
+    )
+    .unwrap();
+    for (number, sample) in track.samples.iter().enumerate() {
+        let mark = if sample.is_sync { '*' } else { ' ' };
+        writeln!(
+            text,
+            "{number:3}{mark} dts {} pts {} for {}: {} at {}",
+            sample.dts, sample.pts, sample.duration, sample.size, sample.offset
+        )
+        .unwrap();
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,58 @@
+//! How the bytes are cut changes nothing.
+
+use kinora_formats::mp4::Scanner;
+use proptest::prelude::*;
+
+use crate::{fixture, read};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_cuts_give_the_same_index(
+        name in prop::sample::select(vec!["faststart.mp4", "moov_at_end.mp4", "quicktime.mov", "opus.mp4", "fragmented.mp4"]),
+        lens in prop::collection::vec(0..2000usize, 1..50),
+        hint: Option<u64>,
+    ) {
+        let bytes = fixture(name);
+        let mut scanner = Scanner::new(hint);
+        let mut result = Ok(());
+        let mut rest = &bytes[..];
+        for len in lens.into_iter().chain([1]).cycle() {
+            let (chunk, behind) = rest.split_at(len.min(rest.len()));
+            result = scanner.push(chunk);
+            rest = behind;
+            if rest.is_empty() || result.is_err() {
+                break;
+            }
+        }
+        prop_assert_eq!(result.and_then(|()| scanner.finish()), read(&bytes));
+    }
+}
+
+#[test]
+fn single_bytes_give_the_same_index() {
+    let bytes = fixture("faststart.mp4");
+    let mut scanner = Scanner::new(None);
+    for byte in bytes.chunks(1) {
+        scanner.push(byte).unwrap();
+    }
+    assert_eq!(scanner.len(), bytes.len() as u64);
+    assert_eq!(scanner.finish(), read(&bytes));
+}
+
+#[test]
+fn a_faststart_file_has_its_tables_before_its_samples() {
+    let bytes = fixture("faststart.mp4");
+    let mdat = bytes.windows(4).position(|window| window == b"mdat").unwrap();
+    let mut scanner = Scanner::new(None);
+    scanner.push(&bytes[..mdat.max(4096)]).unwrap();
+    assert!(scanner.has_sample_tables());
+
+    let bytes = fixture("moov_at_end.mp4");
+    let mut scanner = Scanner::new(None);
+    scanner.push(&bytes[..bytes.len() - 1]).unwrap();
+    assert!(!scanner.has_sample_tables());
+    scanner.push(&bytes[bytes.len() - 1..]).unwrap();
+    assert!(scanner.has_sample_tables());
+}

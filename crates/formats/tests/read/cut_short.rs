@@ -1,0 +1,106 @@
+//! Files whose end is missing.
+
+use kinora_formats::{index::Index, mp4::ReadFailureCode};
+
+use crate::{fixture, read};
+
+/// End of the presentation of a track in milliseconds, rounded down.
+fn end_ms(index: &Index, track: usize) -> i64 {
+    index.tracks[track].end * 1000 / i64::from(index.tracks[track].timescale)
+}
+
+#[test]
+fn any_prefix_is_played_as_far_as_it_goes_or_refused() {
+    let bytes = fixture("faststart.mp4");
+    let whole = read(&bytes).unwrap();
+    let mut played = 0;
+    for len in (0..bytes.len()).rev() {
+        let index = match read(&bytes[..len]) {
+            Ok(index) => index,
+            Err(error) => {
+                // Fewer bytes than a box header do not even tell an MP4 file; between two boxes nothing shows that there was more.
+                let is_clear = len >= 8 && bytes[len..].get(4..8) != Some(b"moov");
+                let expected = if is_clear { ReadFailureCode::Truncated } else { ReadFailureCode::NotMedia };
+                assert_eq!(error.code(), expected, "{len} bytes: {error}");
+                continue;
+            }
+        };
+        played += 1;
+        assert!(index.is_truncated && index.facts().is_truncated, "{len} bytes");
+        assert_eq!(index.source_len, len as u64);
+        for (track, of_whole) in index.tracks.iter().zip(&whole.tracks) {
+            let samples: Vec<_> = track.samples.iter().collect();
+            assert!(samples.iter().all(|sample| sample.offset + u64::from(sample.size) <= len as u64));
+            assert_eq!(samples, of_whole.samples.range(0..track.samples.len()).collect::<Vec<_>>());
+        }
+        // No picture of the kept part is missing: as many as frames fit before the end.
+        let video = &index.tracks[0];
+        let mut shown: Vec<_> = video.samples.iter().map(|sample| sample.pts + video.shift).collect();
+        shown.sort_unstable();
+        assert_eq!(
+            shown,
+            (0..i64::from(video.samples.len())).map(|n| n * 1024).collect::<Vec<_>>(),
+            "{len} bytes"
+        );
+        assert_eq!(video.end, i64::from(video.samples.len()) * 1024);
+        // Both tracks end together, within a packet and the end of the shorter track.
+        let (video_end, audio_end) = (end_ms(&index, 0), end_ms(&index, 1));
+        assert!(video_end >= 1000, "{len} bytes: {video_end} ms");
+        assert!(audio_end <= video_end + 22, "{len} bytes: {audio_end} ms of audio, {video_end} ms of video");
+        assert!(audio_end >= video_end - 22, "{len} bytes: {audio_end} ms of audio, {video_end} ms of video");
+        assert_eq!(Index::from_bytes(&index.to_bytes()).unwrap(), index);
+    }
+    assert!(played > bytes.len() / 3, "{played} prefixes");
+}
+
+#[test]
+fn audio_alone_is_cut_after_its_last_whole_packet() {
+    let bytes = fixture("audio_only.m4a");
+    let moov = bytes.windows(4).position(|window| window == b"moov").unwrap() - 4;
+    let mdat = bytes.windows(4).position(|window| window == b"mdat").unwrap() - 4;
+    // The same file with its moov in front; the samples move by its length.
+    let moov_len = (bytes.len() - moov) as u32;
+    let mut head = bytes[moov..].to_vec();
+    let stco = head.windows(4).position(|window| window == b"stco").unwrap();
+    let count = u32::from_be_bytes(head[stco + 8..stco + 12].try_into().unwrap()) as usize;
+    for offset in head[stco + 12..stco + 12 + count * 4].chunks_mut(4) {
+        let moved = u32::from_be_bytes(offset.try_into().unwrap()) + moov_len;
+        offset.copy_from_slice(&moved.to_be_bytes());
+    }
+    let fast = [&bytes[..mdat], &head, &bytes[mdat..moov]].concat();
+    let whole = read(&fast).unwrap();
+    assert!(!whole.is_truncated);
+
+    let at = whole.tracks[0].samples.get(100).unwrap();
+    let index = read(&fast[..at.offset as usize + 3]).unwrap();
+    assert!(index.is_truncated);
+    assert_eq!(index.tracks[0].samples.len(), 100);
+    assert_eq!(index.tracks[0].end, 99 * 1024);
+    let error = read(&fast[..whole.tracks[0].samples.get(46).unwrap().offset as usize]).unwrap_err();
+    assert_eq!(error.to_string(), "the file ends too early: less than a second of it can be played");
+}
+
+#[test]
+fn a_file_cut_before_its_moov_is_truncated() {
+    let bytes = fixture("moov_at_end.mp4");
+    for len in 40..bytes.len() {
+        let error = read(&bytes[..len]).unwrap_err();
+        // Cut exactly between two boxes, nothing shows that there was more.
+        let is_between = bytes[len..].get(4..8) == Some(b"moov") || bytes[len..].get(4..8) == Some(b"mdat");
+        let expected = if is_between { ReadFailureCode::NotMedia } else { ReadFailureCode::Truncated };
+        assert_eq!(error.code(), expected, "{len} bytes: {error}");
+    }
+}
+
+#[test]
+fn a_recording_that_was_never_finished_is_truncated() {
+    let bytes = fixture("moov_at_end.mp4");
+    let mdat = bytes.windows(4).position(|window| window == b"mdat").unwrap();
+    let moov = bytes.windows(4).position(|window| window == b"moov").unwrap() - 4;
+    for size in [0u32, 8, 1 << 30] {
+        let mut recording = bytes[..moov].to_vec();
+        recording[mdat - 4..mdat].copy_from_slice(&size.to_be_bytes());
+        let error = read(&recording).unwrap_err();
+        assert_eq!(error.code(), ReadFailureCode::Truncated, "mdat of size {size}: {error}");
+    }
+}

@@ -1,0 +1,28 @@
+//! Reads small real files and broken ones, and compares with a parser that shares no code with ours.
+
+#![allow(clippy::unwrap_used, reason = "everything here is a test")]
+
+mod accepted;
+mod chunks;
+mod cut_short;
+mod hostile;
+mod independent;
+mod refused;
+mod surgery;
+
+use kinora_formats::{
+    index::Index,
+    mp4::{ReadError, Scanner},
+};
+
+/// A file of `tests/fixtures`.
+fn fixture(name: &str) -> Vec<u8> {
+    std::fs::read(format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+/// Reads a whole file.
+fn read(bytes: &[u8]) -> Result<Index, ReadError> {
+    let mut scanner = Scanner::new(Some(bytes.len() as u64));
+    scanner.push(bytes)?;
+    scanner.finish()
+}
