@@ -52,7 +52,7 @@ else
   summary+=("NOT RUN          formatting, lints, tidy: this Rust has neither rustfmt nor clippy")
 fi
 suite "Rust" rust_tests
-suite "player page in Chromium" node --test web/e2e/
+suite "player page in Chromium" node --test web/e2e/*.test.mjs
 suite "judge of signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
 
 printf '\n'

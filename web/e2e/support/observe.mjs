@@ -64,12 +64,12 @@ export async function playUntil(page, { until_s = Number.POSITIVE_INFINITY, from
     undefined,
     { timeout: timeout_ms },
   );
-  await page.evaluate(async (from_s) => {
+  await page.evaluate((from_s) => {
     const video = document.querySelector("video");
     if (video.readyState < HTMLMediaElement.HAVE_METADATA) return;
     video.muted = true;
     if (from_s > 0) video.currentTime = from_s;
-    await video.play();
+    video.play().catch(() => {}); // not awaited: it stays open for as long as nothing comes
   }, from_s);
   await page.waitForFunction(
     (until_s) => {
