@@ -149,9 +149,9 @@ mod tests {
 
     #[test]
     fn the_first_key_seals() {
-        let ring = ring(&format!(" {} , {}\n", word(2), word(1)));
-        assert_eq!(sealed_by(&ring.seal(b"", "", &Fill(0))), Some(ring.first_id()));
-        assert_eq!(ring.first_id(), super::tests::ring(&word(2)).first_id());
+        let both = ring(&format!(" {} , {}\n", word(2), word(1)));
+        assert_eq!(sealed_by(&both.seal(b"", "", &Fill(0))), Some(both.first_id()));
+        assert_eq!(both.first_id(), ring(&word(2)).first_id());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{Error, Opener, StoreOptions, webhook, workspace};
 /// Each brings the schema from the version before to its own. Landed ones are never changed.
 const MIGRATIONS: [(i64, &str); 1] = [(1, include_str!("../migrations/sqlite/0001_base.sql"))];
 /// The newest schema.
-pub(crate) const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
+const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
 
 const ORGANISATION: &str = "Kinora";
 /// What the canary says once it is opened: that the key fits.
@@ -32,14 +32,7 @@ statements! {
 
 /// Makes the database ready for whoever opens it, and returns the keys that fit it.
 pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Result<Keyring, Error> {
-    let found = version(session).await?;
-    if found > KNOWN {
-        return Err(Error::SchemaTooNew { found, known: KNOWN });
-    }
-    if found < KNOWN {
-        if found > 0 && options.opener == Opener::Command {
-            return Err(Error::SchemaOther { found, known: KNOWN });
-        }
+    if must_migrate(version(session).await?, KNOWN, options.opener)? {
         transaction(session, async |session| migrate(session, options).await).await?;
     }
     let keyring = match &options.secret_keys {
@@ -54,6 +47,19 @@ pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Re
         transaction(session, async |session| reseal(session, options, &keyring).await).await?;
     }
     Ok(keyring)
+}
+
+/// Whether a database of schema `found` is to be migrated to `known` first (contract decision 42). 0 is an empty one.
+fn must_migrate(found: i64, known: i64, opener: Opener) -> Result<bool, Error> {
+    if found > known {
+        Err(Error::SchemaTooNew { found, known })
+    } else if found == known {
+        Ok(false)
+    } else if found == 0 || opener == Opener::Server {
+        Ok(true)
+    } else {
+        Err(Error::SchemaOther { found, known })
+    }
 }
 
 /// Brings the schema up to date; a new database gets its key and its first rows in the same commit. Others may have done so since
@@ -133,5 +139,30 @@ async fn transaction(
             let _ = session.execute(ROLLBACK, values![]).await;
             Err(error)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_server_migrates_what_is_there_and_nobody_a_newer_one() {
+        let check = |found, opener, answer: Result<bool, &str>| {
+            let found = must_migrate(found, 3, opener);
+            assert_eq!(found.map_err(|error| error.to_string()), answer.map_err(str::to_owned));
+        };
+        let older =
+            "the database has schema 2 and this binary needs 3; start kinora serve once to migrate it";
+        let newer =
+            "the database has schema 4 and this binary knows up to 3; use the newer kinora that wrote it";
+        check(0, Opener::Server, Ok(true));
+        check(0, Opener::Command, Ok(true));
+        check(2, Opener::Server, Ok(true));
+        check(2, Opener::Command, Err(older));
+        check(3, Opener::Server, Ok(false));
+        check(3, Opener::Command, Ok(false));
+        check(4, Opener::Server, Err(newer));
+        check(4, Opener::Command, Err(newer));
     }
 }

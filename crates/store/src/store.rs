@@ -9,7 +9,8 @@ use sqlx::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::keyring::Keyring;
-use crate::sql::{Session, sqlite, statements, values};
+use crate::sql::sqlite::{self, Connection};
+use crate::sql::{Session, statements, values};
 use crate::tx::Effects;
 use crate::wake::Bell;
 use crate::write::Work;
@@ -89,7 +90,7 @@ impl Store {
         let file = options.data_dir.join("kinora.db");
         folder::make_file(&file)?;
         let connection = sqlite::connect(&file).await?;
-        let mut session = Session::sqlite_writer(connection);
+        let mut session = Session::sqlite(connection);
         let keyring = schema::prepare(&mut session, &options).await?;
         let common = Arc::new(Common {
             keyring,
@@ -171,13 +172,13 @@ impl Store {
     /// A connection for one read.
     pub(crate) async fn reader(&self) -> Result<Session, Error> {
         self.check_running()?;
-        Ok(Session::sqlite_reader(self.shared.readers.acquire().await.map_err(sqlite::error)?))
+        Ok(Session::sqlite(Connection::reader(&self.shared.readers).await?))
     }
 
     /// A connection for several reads of one instant.
     pub(crate) async fn snapshot(&self) -> Result<Session, Error> {
         self.check_running()?;
-        Ok(Session::sqlite_snapshot(self.shared.readers.begin().await.map_err(sqlite::error)?))
+        Ok(Session::sqlite(Connection::snapshot(&self.shared.readers).await?))
     }
 
     pub(crate) fn common(&self) -> &Common {

@@ -54,7 +54,7 @@ impl Store {
         self.check_running()?;
         let session = match session {
             Some(session) => session,
-            None => session.insert(Session::sqlite_writer(sqlite::connect(self.file()).await?)),
+            None => session.insert(Session::sqlite(sqlite::connect(self.file()).await?)),
         };
         let row = session.first(DATA_VERSION, values![]).await?;
         row.ok_or_else(|| Error::internal("SQLite does not tell its data version"))?.int("data_version")

@@ -337,3 +337,6 @@ impl TryFrom<TrackJson> for Track {
         Ok(Self { id: id(&json.id)?, kind })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,13 @@ pub struct NewJob {
     pub priority: Priority,
 }
 
+impl NewJob {
+    /// A job to be done as soon as somebody has time for it.
+    pub fn soon(kind: JobKind, now: Timestamp) -> Self {
+        Self { kind, run_at: now, priority: Priority::Normal }
+    }
+}
+
 /// Which jobs to take, and for how long.
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimJobs {

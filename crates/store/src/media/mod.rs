@@ -92,7 +92,7 @@ impl Store {
     pub async fn media_page(&self, workspace: WorkspaceId, page: Page) -> Result<MediaPage, Error> {
         let mut snapshot = self.snapshot().await?;
         let selection = if page.newest_first { load::PAGE_NEWEST } else { load::PAGE_OLDEST };
-        let offset = i64::from(page.number.saturating_sub(1)) * i64::from(page.limit);
+        let offset = i64::from(page.number.saturating_sub(1)).saturating_mul(i64::from(page.limit));
         let mut media = load::many(&mut snapshot, selection, values![workspace, page.limit, offset]).await?;
         if page.newest_first {
             media.reverse();

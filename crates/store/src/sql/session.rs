@@ -1,8 +1,5 @@
 //! One connection, whichever engine it leads to.
 
-use sqlx::pool::PoolConnection;
-use sqlx::{Sqlite, SqliteConnection, Transaction};
-
 use super::{Row, Statement, Value, sqlite};
 use crate::Error;
 
@@ -16,44 +13,19 @@ pub(crate) struct Session {
 }
 
 enum Engine {
-    /// The connection that writes.
-    SqliteWriter(SqliteConnection),
-    /// A connection for one read.
-    SqliteReader(PoolConnection<Sqlite>),
-    /// A connection for several reads of one instant; they end with it.
-    SqliteSnapshot(Transaction<'static, Sqlite>),
-}
-
-impl Engine {
-    fn sqlite(&mut self) -> &mut SqliteConnection {
-        match self {
-            Self::SqliteWriter(connection) => connection,
-            Self::SqliteReader(connection) => connection,
-            Self::SqliteSnapshot(transaction) => transaction,
-        }
-    }
+    Sqlite(sqlite::Connection),
 }
 
 impl Session {
-    pub(crate) fn sqlite_writer(connection: SqliteConnection) -> Self {
-        Self::new(Engine::SqliteWriter(connection))
-    }
-
-    pub(crate) fn sqlite_reader(connection: PoolConnection<Sqlite>) -> Self {
-        Self::new(Engine::SqliteReader(connection))
-    }
-
-    pub(crate) fn sqlite_snapshot(transaction: Transaction<'static, Sqlite>) -> Self {
-        Self::new(Engine::SqliteSnapshot(transaction))
-    }
-
-    fn new(engine: Engine) -> Self {
-        Self { engine, error: None, changed: false }
+    pub(crate) fn sqlite(connection: sqlite::Connection) -> Self {
+        Self { engine: Engine::Sqlite(connection), error: None, changed: false }
     }
 
     /// Runs a statement and returns how many rows it changed.
     pub(crate) async fn execute(&mut self, statement: Statement, values: Vec<Value>) -> Result<u64, Error> {
-        let result = sqlite::execute(self.engine.sqlite(), statement, values).await;
+        let result = match &mut self.engine {
+            Engine::Sqlite(connection) => connection.execute(statement, values).await,
+        };
         let rows = self.note(result)?;
         self.changed |= rows > 0;
         Ok(rows)
@@ -61,7 +33,9 @@ impl Session {
 
     /// All rows of an answer. Statements that change rows and return them go through [`Session::change`].
     pub(crate) async fn all(&mut self, statement: Statement, values: Vec<Value>) -> Result<Vec<Row>, Error> {
-        let result = sqlite::all(self.engine.sqlite(), statement, values).await;
+        let result = match &mut self.engine {
+            Engine::Sqlite(connection) => connection.all(statement, values).await,
+        };
         self.note(result)
     }
 
@@ -87,7 +61,9 @@ impl Session {
 
     /// Runs a script of several statements without values.
     pub(crate) async fn script(&mut self, text: &'static str) -> Result<(), Error> {
-        let result = sqlite::script(self.engine.sqlite(), text).await;
+        let result = match &mut self.engine {
+            Engine::Sqlite(connection) => connection.script(text).await,
+        };
         self.note(result)
     }
 
@@ -108,8 +84,7 @@ impl Session {
     /// Ends the connection in order; the last one to a database of SQLite folds its log into the file.
     pub(crate) async fn close(self) -> Result<(), Error> {
         match self.engine {
-            Engine::SqliteWriter(connection) => sqlite::close(connection).await,
-            Engine::SqliteReader(_) | Engine::SqliteSnapshot(_) => Ok(()),
+            Engine::Sqlite(connection) => connection.close().await,
         }
     }
 

@@ -3,11 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
+use sqlx::pool::PoolConnection;
 use sqlx::query::Query;
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions as _, Connection as _, Row as _, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{
+    ConnectOptions as _, Connection as _, Row as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
+};
 use tokio::time::Instant;
 
 use super::{Row, Statement, Value};
@@ -32,14 +35,14 @@ fn options(file: &Path) -> SqliteConnectOptions {
 }
 
 /// A connection that may write. Several processes may come at once, also to a file that is still empty.
-pub(crate) async fn connect(file: &Path) -> Result<SqliteConnection, Error> {
+pub(crate) async fn connect(file: &Path) -> Result<Connection, Error> {
     // FULL: in WAL mode NORMAL loses the last commits when the power fails.
     let options = options(file).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
     let started = Instant::now();
     loop {
         match options.connect().await.map_err(error) {
             Err(Error::Busy) if started.elapsed() < BUSY_TIMEOUT => tokio::time::sleep(CONNECT_PAUSE).await,
-            result => return result,
+            result => return result.map(Connection::Writer),
         }
     }
 }
@@ -53,29 +56,56 @@ pub(crate) fn readers(file: &Path) -> SqlitePool {
         .connect_lazy_with(options(file).pragma("query_only", "ON"))
 }
 
-pub(crate) async fn close(connection: SqliteConnection) -> Result<(), Error> {
-    connection.close().await.map_err(error)
+/// A connection of one of the three kinds.
+pub(crate) enum Connection {
+    /// May write, and is nobody else's.
+    Writer(SqliteConnection),
+    /// For one read.
+    Reader(PoolConnection<Sqlite>),
+    /// For several reads of one instant; they end with it.
+    Snapshot(Transaction<'static, Sqlite>),
 }
 
-pub(super) async fn execute(
-    connection: &mut SqliteConnection,
-    statement: Statement,
-    values: Vec<Value>,
-) -> Result<u64, Error> {
-    query(statement, values).execute(connection).await.map(|done| done.rows_affected()).map_err(error)
-}
+impl Connection {
+    /// One for one read.
+    pub(crate) async fn reader(readers: &SqlitePool) -> Result<Self, Error> {
+        readers.acquire().await.map(Self::Reader).map_err(error)
+    }
 
-pub(super) async fn all(
-    connection: &mut SqliteConnection,
-    statement: Statement,
-    values: Vec<Value>,
-) -> Result<Vec<Row>, Error> {
-    let rows = query(statement, values).fetch_all(connection).await.map_err(error)?;
-    Ok(rows.into_iter().map(Row::Sqlite).collect())
-}
+    /// One for several reads of one instant.
+    pub(crate) async fn snapshot(readers: &SqlitePool) -> Result<Self, Error> {
+        readers.begin().await.map(Self::Snapshot).map_err(error)
+    }
 
-pub(super) async fn script(connection: &mut SqliteConnection, text: &'static str) -> Result<(), Error> {
-    sqlx::raw_sql(text).execute(connection).await.map(drop).map_err(error)
+    pub(super) async fn execute(&mut self, statement: Statement, values: Vec<Value>) -> Result<u64, Error> {
+        let done = query(statement, values).execute(self.raw()).await.map_err(error)?;
+        Ok(done.rows_affected())
+    }
+
+    pub(super) async fn all(&mut self, statement: Statement, values: Vec<Value>) -> Result<Vec<Row>, Error> {
+        let rows = query(statement, values).fetch_all(self.raw()).await.map_err(error)?;
+        Ok(rows.into_iter().map(Row::Sqlite).collect())
+    }
+
+    pub(super) async fn script(&mut self, text: &'static str) -> Result<(), Error> {
+        sqlx::raw_sql(text).execute(self.raw()).await.map(drop).map_err(error)
+    }
+
+    /// The last connection to a database folds its log into the file.
+    pub(super) async fn close(self) -> Result<(), Error> {
+        match self {
+            Self::Writer(connection) => connection.close().await.map_err(error),
+            Self::Reader(_) | Self::Snapshot(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn raw(&mut self) -> &mut SqliteConnection {
+        match self {
+            Self::Writer(connection) => connection,
+            Self::Reader(connection) => connection,
+            Self::Snapshot(transaction) => transaction,
+        }
+    }
 }
 
 pub(super) fn column<'r, T>(row: &'r SqliteRow, name: &'static str) -> Result<T, Error>

@@ -1,1 +1,208 @@
+//! What only this crate can see: all statements, their plans, and the pragmas of the writer.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kinora_domain::{Clock, Random, Timestamp};
+use sqlx::{Executor as _, Row as _, SqlSafeStr as _};
+
+use super::{Statement, sqlite, statements, values};
+use crate::{Error, Opener, Store, StoreOptions, Tx};
+
+struct Epoch;
+
+impl Clock for Epoch {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(0)
+    }
+}
+
+/// Bytes that never come again.
+#[derive(Default)]
+struct Counting(AtomicU64);
+
+impl Random for Counting {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(1);
+        let count = self.0.fetch_add(1, Ordering::SeqCst).to_le_bytes();
+        bytes.iter_mut().rev().zip(count).for_each(|(byte, part)| *byte = part);
+    }
+}
+
+async fn open(data_dir: &std::path::Path) -> Store {
+    let options = StoreOptions {
+        data_dir: data_dir.to_owned(),
+        opener: Opener::Server,
+        secret_keys: None,
+        clock: Arc::new(Epoch),
+        random: Arc::new(Counting::default()),
+        faults: None,
+    };
+    Store::open(options).await.unwrap()
+}
+
+async fn connection(store: &Store) -> sqlite::Connection {
+    sqlite::connect(store.file()).await.unwrap()
+}
+
+fn all() -> Vec<Statement> {
+    let lists = [
+        crate::access_token::STATEMENTS,
+        crate::delivery::CLAIM,
+        crate::delivery::FINISH,
+        crate::event::STATEMENTS,
+        crate::job::LEASE,
+        crate::job::STATEMENTS,
+        crate::media::STATEMENTS,
+        crate::prune::STATEMENTS,
+        crate::schema::STATEMENTS,
+        crate::store::STATEMENTS,
+        crate::watch::STATEMENTS,
+        crate::webhook::STATEMENTS,
+        crate::workspace::STATEMENTS,
+        crate::writer::STATEMENTS,
+    ];
+    lists.into_iter().chain(crate::media::SELECTIONS.iter().copied()).flatten().copied().collect()
+}
+
+#[tokio::test]
+async fn every_statement_can_be_prepared() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    let mut connection = connection(&store).await;
+    let all = all();
+    assert!(all.len() > 80, "{}", all.len());
+    for statement in all {
+        let text = statement.text();
+        connection.raw().prepare(text.into_sql_str()).await.unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
+}
+
+#[tokio::test]
+async fn no_path_reads_a_table_that_grows_from_end_to_end() {
+    // What may be read whole: a handful of rows, or the purpose is to list them all.
+    const SMALL: [&str; 6] = ["organisation", "workspace", "access_token", "webhook", "w", "sqlite_master"];
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    let mut connection = connection(&store).await;
+    for statement in all() {
+        for step in plan(&mut connection, statement).await {
+            let Some(table) = step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next()) else {
+                continue;
+            };
+            let is_small = SMALL.contains(&table) || table == "schema_version" || table == "CONSTANT";
+            assert!(is_small, "{step}: {}", statement.text());
+        }
+    }
+}
+
+#[tokio::test]
+async fn due_work_is_found_by_its_index() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    let mut connection = connection(&store).await;
+    let mut check = async |begin: &str, steps: &[&str]| {
+        let statement = all().into_iter().find(|statement| statement.text().starts_with(begin)).unwrap();
+        let plan = plan(&mut connection, statement).await;
+        for step in steps {
+            assert!(plan.iter().any(|found| found.starts_with(step)), "{begin}: {plan:#?}");
+        }
+        // Rows in the order of the index: a backlog is not sorted for the sake of its first ones.
+        assert!(!plan.iter().any(|found| found.contains("TEMP B-TREE FOR ORDER BY")), "{begin}: {plan:#?}");
+    };
+    check(
+        "SELECT w.id FROM webhook w",
+        &[
+            "SEARCH w USING COVERING INDEX webhook_state (state=?)",
+            "SEARCH d USING INDEX delivery_due (webhook_id=? AND due_at<?)",
+            "SEARCH e USING INDEX delivery_first (webhook_id=? AND subject=? AND sequence<?)",
+        ],
+    )
+    .await;
+    check(
+        "SELECT d.id, d.claim_count",
+        &[
+            "SEARCH d USING INDEX delivery_due (webhook_id=? AND due_at<?)",
+            "SEARCH e USING INDEX delivery_first (webhook_id=? AND subject=? AND sequence<?)",
+        ],
+    )
+    .await;
+    check("SELECT min((", &["SEARCH d USING COVERING INDEX delivery_due (webhook_id=? AND due_at>?)"]).await;
+    check(
+        "UPDATE job SET lease_owner = $1",
+        &["SEARCH job USING INDEX job_due (queue=? AND priority=? AND run_at<?)"],
+    )
+    .await;
+    check("SELECT min(run_at)", &["SEARCH job USING COVERING INDEX job_due"]).await;
+}
+
+#[tokio::test]
+async fn commits_are_synced_and_references_hold() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    statements! {
+        SYNCHRONOUS = "SELECT synchronous AS value FROM pragma_synchronous";
+        FOREIGN_KEYS = "SELECT foreign_keys AS value FROM pragma_foreign_keys";
+    }
+    assert_eq!(STATEMENTS.len(), 2);
+    let pragmas = store.write(async |tx: &mut Tx| {
+        let mut values = Vec::new();
+        for statement in [SYNCHRONOUS, FOREIGN_KEYS] {
+            values.push(tx.session.first(statement, values![]).await?.unwrap().int("value")?);
+        }
+        Ok::<_, Error>(values)
+    });
+    // 2 is FULL, https://www.sqlite.org/pragma.html#pragma_synchronous.
+    assert_eq!(pragmas.await.unwrap(), [2, 1]);
+    let mut connection = connection(&store).await;
+    let mode = sqlx::query("PRAGMA journal_mode").fetch_one(connection.raw()).await.unwrap();
+    assert_eq!(mode.get::<String, _>(0), "wal");
+}
+
+#[tokio::test]
+async fn a_full_disk_is_said_so_until_there_is_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path()).await;
+    statements! {
+        FILL = "INSERT INTO setting (key, value) VALUES ($1, $2)";
+    }
+    assert_eq!(STATEMENTS.len(), 1);
+    let fill = async |key: &'static str, size: usize| {
+        let work = async move |tx: &mut Tx| tx.session.execute(FILL, values![key, "x".repeat(size)]).await;
+        store.write::<_, Error, _>(work).await
+    };
+    let pragma = async |text: &'static str| {
+        store.write::<_, Error, _>(async move |tx: &mut Tx| tx.session.script(text).await).await.unwrap();
+    };
+    store.ping().await.unwrap();
+    pragma("PRAGMA max_page_count = 1").await; // SQLite takes what there is already.
+    assert!(matches!(fill("large", 1 << 20).await, Err(Error::Full)));
+    assert!(matches!(store.ping().await, Ok(()) | Err(Error::Full)));
+
+    // The smallest write finds no room either.
+    let mut size = 1 << 16;
+    let mut key = 0..;
+    while size > 0 {
+        let name: &'static str = Box::leak(format!("fill-{}", key.next().unwrap()).into_boxed_str());
+        if fill(name, size).await.is_err() {
+            size /= 2;
+        }
+    }
+    assert!(matches!(fill("more", 1 << 12).await, Err(Error::Full)));
+    assert_eq!(store.workspaces().await.unwrap().len(), 2);
+
+    pragma("PRAGMA max_page_count = 1000000").await;
+    store.ping().await.unwrap();
+    fill("again", 1 << 20).await.unwrap();
+}
+
+async fn plan(connection: &mut sqlite::Connection, statement: Statement) -> Vec<String> {
+    let control = ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "PRAGMA"];
+    if control.iter().any(|word| statement.text().starts_with(word)) {
+        return Vec::new();
+    }
+    let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", statement.text()));
+    let rows = sqlx::query(explain).fetch_all(connection.raw()).await.unwrap();
+    // Newer SQLite says where it stops at the first row.
+    rows.iter().map(|row| row.get::<String, _>("detail").replace(" EXISTS USING", " USING")).collect()
+}

@@ -1,0 +1,124 @@
+use kinora_domain::{Clock as _, Random, WorkspaceId};
+use kinora_domain::{NewMedia, SourceId, TrackId};
+
+use super::*;
+
+struct Sevens;
+
+impl Random for Sevens {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(7);
+    }
+}
+
+struct Then;
+
+impl kinora_domain::Clock for Then {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(1_762_164_228_595_604)
+    }
+}
+
+fn media(settings: MediaSettings) -> Media {
+    let new = NewMedia {
+        workspace: WorkspaceId::new(Then.now(), &Sevens),
+        settings,
+        url: "https://example.com/a.mp4".into(),
+        policy: AccessPolicy::Public,
+    };
+    Media::create(new, Then.now(), &Sevens).0
+}
+
+/// The text is what rows of this version hold for ever: it must be read as long as there is a Kinora.
+fn check(kind: EventKind, text: &str) {
+    assert_eq!(encode(&kind), text);
+    assert_eq!(decode(kind.name(), text).unwrap(), kind);
+}
+
+#[test]
+fn a_created_media_is_written_so_and_read_back() {
+    check(
+        EventKind::MediaCreated(Box::new(media(MediaSettings::default()))),
+        r#"{"v":1,"media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","max_resolution":"1080p","quality":"standard","source_access":false,"optimize_audio":false,"inputs":[{"id":"019a492c-41f3-7707-8707-070707070707","url":"https://example.com/a.mp4"}],"playback":[{"id":"07070707-0707-4707-8707-070707070707","policy":"public","restrictions":{"domains":{"default":"allow","allow":[],"deny":[]},"user_agents":{"default":"allow","allow":[],"deny":[]}},"created_at":1762164228595604}],"state":"created","created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
+    );
+}
+
+#[test]
+fn a_ready_media_is_written_so_and_read_back() {
+    let mut media = media(MediaSettings {
+        title: Some("T".into()),
+        creator_id: Some("C".into()),
+        metadata: Some(BTreeMap::from([("k".to_owned(), "v".to_owned())])),
+        max_resolution: Resolution::P2160,
+        quality: MediaQuality::Pro,
+        source_access: true,
+        optimize_audio: true,
+    });
+    media.playback.clear();
+    let track = |kind| Track { id: TrackId::new(Then.now(), &Sevens), kind };
+    let picture = |frame_rate| track(TrackKind::Video { width: 854, height: 480, frame_rate });
+    let sound = TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() };
+    media.state = MediaState::Ready {
+        ready_at: Then.now(),
+        source: SourceId::new(Then.now(), &Sevens),
+        facts: MediaFacts {
+            duration: MediaDuration::from_micros(30_000_000),
+            tracks: vec![
+                picture(Some(FrameRate { numerator: 24, denominator: 1 })),
+                picture(None),
+                track(sound),
+            ],
+            source_resolution: Some(Resolution::P480),
+            aspect_ratio: Some(AspectRatio { width: 16, height: 9 }),
+            is_truncated: false,
+        },
+    };
+    check(
+        EventKind::MediaReady(Box::new(media)),
+        r#"{"v":1,"media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","title":"T","creator_id":"C","metadata":{"k":"v"},"max_resolution":"2160p","quality":"pro","source_access":true,"optimize_audio":true,"inputs":[{"id":"019a492c-41f3-7707-8707-070707070707","url":"https://example.com/a.mp4"}],"playback":[],"state":{"ready":{"ready_at":1762164228595604,"source":"019a492c-41f3-7707-8707-070707070707","facts":{"duration_us":30000000,"tracks":[{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480,"frame_rate":[24,1]}},{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480}},{"id":"019a492c-41f3-7707-8707-070707070707","audio":{"language_code":"und","language_name":"Undetermined"}}],"source_resolution":"480p","aspect_ratio":[16,9],"is_truncated":false}}},"created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
+    );
+}
+
+#[test]
+fn a_failed_media_is_written_so_and_read_back() {
+    let mut media = media(MediaSettings::default());
+    (media.inputs, media.playback) = (Vec::new(), Vec::new());
+    let failure = Failure::new(FailureCode::NotMedia, "the bytes are a text");
+    media.state = MediaState::Failed { failed_at: Then.now(), failure };
+    check(
+        EventKind::MediaFailed(Box::new(media)),
+        r#"{"v":1,"media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","max_resolution":"1080p","quality":"standard","source_access":false,"optimize_audio":false,"inputs":[],"playback":[],"state":{"failed":{"failed_at":1762164228595604,"code":"not_media","message":"the bytes are a text"}},"created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
+    );
+}
+
+#[test]
+fn a_media_that_was_downloading_is_read_back() {
+    let mut media = media(MediaSettings::default());
+    media.state =
+        MediaState::Downloading { started_at: Then.now(), source: SourceId::new(Then.now(), &Sevens) };
+    let kind = EventKind::MediaCreated(Box::new(media));
+    assert_eq!(decode(kind.name(), &encode(&kind)).unwrap(), kind);
+}
+
+#[test]
+fn a_deleted_media_is_written_so_and_read_back() {
+    check(
+        EventKind::MediaDeleted(media(MediaSettings::default()).id),
+        r#"{"v":1,"gone":{"media":"019a492c-41f3-7707-8707-070707070707"}}"#,
+    );
+}
+
+#[test]
+fn what_is_no_event_is_refused() {
+    let gone = r#"{"v":1,"gone":{"media":"019a492c-41f3-7707-8707-070707070707"}}"#;
+    let check = |name: &str, facts: &str| assert!(decode(name, facts).is_err(), "{name} {facts}");
+    check("video.media.exploded", gone);
+    check("video.media.ready", gone);
+    check("video.media.deleted", "");
+    check("video.media.deleted", r#"{"v":1,"gone":{"media":"x"}}"#);
+    check("video.media.deleted", &gone.replace("\"v\":1", "\"v\":2"));
+    check(
+        "video.media.deleted",
+        &encode(&EventKind::MediaCreated(Box::new(media(MediaSettings::default())))),
+    );
+}

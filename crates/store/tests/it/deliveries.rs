@@ -1,0 +1,254 @@
+//! Which deliveries go out, and in what order (contract decision 9).
+
+use kinora_domain::{DisabledReason, EventKind, Timestamp, Webhook, WebhookState};
+use kinora_store::{ClaimedDelivery, DeliveryNext, Error, Store};
+
+use crate::support::{SECOND, World, insert, push, workspace, write};
+
+suite!(
+    an_event_goes_to_every_webhook_of_its_workspace_with_the_facts_of_its_moment,
+    first_attempts_of_one_subject_go_one_after_the_other,
+    a_first_attempt_that_takes_long_holds_the_next_for_a_second_only,
+    retries_hold_nothing_back_and_wait_for_nobody,
+    a_disabled_webhook_gets_nothing_until_it_is_enabled_and_then_the_oldest_first,
+    a_delivery_tells_of_the_last_ten_attempts,
+    a_delivery_whose_lease_was_lost_is_not_recorded,
+    what_is_finished_never_goes_out_again,
+    the_next_delivery_falls_due_when_it_can_be_claimed,
+);
+
+async fn an_event_goes_to_every_webhook_of_its_workspace_with_the_facts_of_its_moment(world: World) {
+    let store = world.open().await;
+    let here = workspace(&store).await;
+    let elsewhere = store.workspace_by_name("Production").await.unwrap().unwrap().id;
+    let (one, two, other) = (
+        world.webhook(&store, here).await,
+        world.webhook(&store, here).await,
+        world.webhook(&store, elsewhere).await,
+    );
+    let (media, created) = world.media(here);
+    insert(&store, &media, &created).await;
+    // The media moves on; what happened stays as it was.
+    let source = world.source();
+    let (ready, became_ready) = media
+        .start_download(source, world.now())
+        .unwrap()
+        .finish(source, world.facts(), world.now())
+        .unwrap();
+    let (saved, pushed) = (ready.clone(), became_ready.clone());
+    write(&store, async move |tx| {
+        tx.save_media(&saved).await?;
+        tx.push_event(&pushed).await
+    })
+    .await
+    .unwrap();
+
+    let mut due = store.webhooks_due(world.now()).await.unwrap();
+    due.sort();
+    assert_eq!(due, [one.id, two.id]);
+    let first = world.claim(&store, &one).await;
+    let same = world.claim(&store, &two).await;
+    assert_eq!((first.len(), same.len()), (1, 1));
+    assert_eq!((first[0].event.id, &first[0].event.event), (same[0].event.id, &created));
+    assert_ne!(first[0].id, same[0].id);
+    assert_eq!(Some(&first[0].event.workspace), store.workspace(here).await.unwrap().as_ref());
+    assert_eq!((first[0].webhook, first[0].attempt_count, first[0].attempts.len()), (one.id, 0, 0));
+    finish(&world, &store, &first[0], DeliveryNext::Delivered).await.unwrap();
+    assert_eq!(world.claim(&store, &one).await[0].event.event, became_ready);
+    assert!(world.claim(&store, &other).await.is_empty());
+}
+
+async fn first_attempts_of_one_subject_go_one_after_the_other(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    let (a, created_a) = world.media(workspace);
+    let (b, created_b) = world.media(workspace);
+    insert(&store, &a, &created_a).await;
+    push(&store, &a, world.now()).await;
+    insert(&store, &b, &created_b).await;
+    push(&store, &b, world.now()).await;
+
+    // One of each subject.
+    let first = world.claim(&store, &webhook).await;
+    assert_eq!(names(&first), ["video.media.created", "video.media.created"]);
+    assert!(world.claim(&store, &webhook).await.is_empty());
+    assert_eq!(store.webhooks_due(world.now()).await.unwrap(), []);
+
+    // A failed first attempt has ended as well.
+    let later = world.now().plus_seconds(5);
+    finish(&world, &store, &first[1], DeliveryNext::RetryAt(later)).await.unwrap();
+    let second = world.claim(&store, &webhook).await;
+    assert_eq!(second.len(), 1);
+    assert_eq!(second[0].event.event.kind, EventKind::MediaDeleted(b.id));
+    assert!(world.claim(&store, &webhook).await.is_empty());
+}
+
+async fn a_first_attempt_that_takes_long_holds_the_next_for_a_second_only(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    let (media, created) = world.media(workspace);
+    insert(&store, &media, &created).await;
+    push(&store, &media, world.now()).await;
+    push(&store, &media, world.now()).await;
+
+    let started = world.now();
+    assert_eq!(names(&world.claim(&store, &webhook).await), ["video.media.created"]);
+    world.clock.advance(SECOND - 1);
+    assert!(world.claim(&store, &webhook).await.is_empty());
+    assert_eq!(store.next_delivery_due().await.unwrap(), Some(started.plus_seconds(1)));
+    world.clock.advance(1);
+    assert_eq!(store.webhooks_due(world.now()).await.unwrap(), [webhook.id]);
+    // The third waits for the second in turn.
+    assert_eq!(names(&world.claim(&store, &webhook).await), ["video.media.deleted"]);
+    assert!(world.claim(&store, &webhook).await.is_empty());
+}
+
+async fn retries_hold_nothing_back_and_wait_for_nobody(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    let (media, created) = world.media(workspace);
+    insert(&store, &media, &created).await;
+    let first = world.claim(&store, &webhook).await;
+    finish(&world, &store, &first[0], DeliveryNext::RetryAt(world.now())).await.unwrap();
+    push(&store, &media, world.now()).await;
+    let both = world.claim(&store, &webhook).await;
+    assert_eq!(names(&both), ["video.media.created", "video.media.deleted"]);
+    assert_eq!(both[0].attempts.len(), 1);
+}
+
+async fn a_disabled_webhook_gets_nothing_until_it_is_enabled_and_then_the_oldest_first(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    let mut subjects = Vec::new();
+    for _ in 0..3 {
+        let (media, created) = world.media(workspace);
+        insert(&store, &media, &created).await;
+        subjects.push(created.kind.subject());
+        world.clock.advance(SECOND);
+    }
+    let taken = world.claim(&store, &webhook).await.remove(0);
+    // The receiver asks for no more, and this one stays.
+    finish(&world, &store, &taken, DeliveryNext::Pending).await.unwrap();
+    set_state(&store, &webhook, WebhookState::Disabled { since: world.now(), reason: DisabledReason::Asked })
+        .await;
+    world.clock.advance(60 * SECOND);
+    assert!(world.claim(&store, &webhook).await.is_empty());
+    assert_eq!(store.webhooks_due(world.now()).await.unwrap(), []);
+    assert_eq!(store.next_delivery_due().await.unwrap(), None);
+    let (late, created) = world.media(workspace);
+    insert(&store, &late, &created).await;
+    subjects.push(created.kind.subject());
+
+    let mut woken = store.deliveries_woken();
+    set_state(&store, &webhook, WebhookState::Enabled).await;
+    woken.notified().await;
+    let claimed = world.claim(&store, &webhook).await;
+    let order: Vec<_> = claimed.iter().map(|delivery| delivery.event.event.kind.subject()).collect();
+    assert_eq!(order, subjects);
+    assert_eq!(claimed[0].attempt_count, 1);
+}
+
+async fn a_delivery_tells_of_the_last_ten_attempts(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    let (media, created) = world.media(workspace);
+    insert(&store, &media, &created).await;
+    let mut made = Vec::new();
+    for status in 500..512 {
+        let delivery = world.claim(&store, &webhook).await.remove(0);
+        let attempt = world.attempt(status);
+        made.push(attempt.clone());
+        let at = world.now();
+        write(&store, async move |tx| {
+            tx.finish_delivery(&delivery, &attempt, DeliveryNext::RetryAt(at)).await
+        })
+        .await
+        .unwrap();
+        world.clock.advance(SECOND);
+    }
+    let delivery = world.claim(&store, &webhook).await.remove(0);
+    assert_eq!((delivery.attempt_count, delivery.attempts.as_slice()), (12, &made[2..]));
+}
+
+async fn a_delivery_whose_lease_was_lost_is_not_recorded(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    let (media, created) = world.media(workspace);
+    insert(&store, &media, &created).await;
+    let lost = world.claim(&store, &webhook).await.remove(0);
+    world.clock.advance(30 * SECOND);
+    let held = world.claim(&store, &webhook).await.remove(0);
+    assert_eq!((lost.id, lost.event.id), (held.id, held.event.id));
+
+    let refused = finish(&world, &store, &lost, DeliveryNext::Delivered).await;
+    assert!(matches!(refused, Err(Error::LeaseLost)));
+    finish(&world, &store, &held, DeliveryNext::RetryAt(world.now())).await.unwrap();
+    let again = world.claim(&store, &webhook).await.remove(0);
+    assert_eq!((again.attempt_count, again.attempts.len()), (1, 1));
+}
+
+async fn what_is_finished_never_goes_out_again(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    for next in [DeliveryNext::Delivered, DeliveryNext::GivenUp] {
+        let (media, created) = world.media(workspace);
+        insert(&store, &media, &created).await;
+        let delivery = world.claim(&store, &webhook).await.remove(0);
+        finish(&world, &store, &delivery, next).await.unwrap();
+        let twice = finish(&world, &store, &delivery, DeliveryNext::RetryAt(world.now())).await;
+        assert!(matches!(twice, Err(Error::LeaseLost)));
+        world.clock.advance(3600 * SECOND);
+        assert!(world.claim(&store, &webhook).await.is_empty());
+        assert_eq!(store.next_delivery_due().await.unwrap(), None);
+    }
+}
+
+async fn the_next_delivery_falls_due_when_it_can_be_claimed(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    let check = async |expected: Option<Timestamp>| {
+        assert_eq!(store.next_delivery_due().await.unwrap(), expected);
+    };
+    check(None).await;
+    let (media, created) = world.media(workspace);
+    insert(&store, &media, &created).await;
+    check(Some(world.now())).await;
+    let started = world.now();
+    let delivery = world.claim(&store, &webhook).await.remove(0);
+    check(Some(started.plus_seconds(30))).await;
+    finish(&world, &store, &delivery, DeliveryNext::RetryAt(started.plus_seconds(5))).await.unwrap();
+    check(Some(started.plus_seconds(5))).await;
+}
+
+async fn finish(
+    world: &World,
+    store: &Store,
+    delivery: &ClaimedDelivery,
+    next: DeliveryNext,
+) -> Result<(), Error> {
+    let (delivery, attempt) = (delivery.clone(), world.attempt(500));
+    write(store, async move |tx| tx.finish_delivery(&delivery, &attempt, next).await).await
+}
+
+async fn set_state(store: &Store, webhook: &Webhook, state: WebhookState) {
+    let id = webhook.id;
+    write(store, async move |tx| {
+        let mut webhook = tx.webhook(id).await?.unwrap();
+        webhook.state = state;
+        tx.save_webhook(&webhook).await
+    })
+    .await
+    .unwrap();
+}
+
+fn names(deliveries: &[ClaimedDelivery]) -> Vec<&'static str> {
+    deliveries.iter().map(|delivery| delivery.event.event.kind.name()).collect()
+}

@@ -1,0 +1,229 @@
+//! Who gets which job, and for how long.
+
+use std::collections::HashSet;
+
+use kinora_domain::{JobId, Timestamp};
+use kinora_store::{ClaimJobs, ClaimedJob, Error, JobKind, JobQueue, NewJob, Priority, Store, WorkerId};
+
+use crate::support::{SECOND, World, insert, workspace, write};
+
+suite!(
+    jobs_come_by_priority_then_time_and_only_when_due,
+    two_workers_never_get_the_same_job,
+    a_lease_that_ran_out_is_somebody_elses,
+    a_lost_lease_changes_nothing,
+    a_renewed_lease_lasts_longer_and_a_lost_one_is_not_renewed,
+    a_job_that_is_given_back_comes_again_and_a_finished_one_does_not,
+    all_leases_are_free_after_a_restart,
+    the_next_job_falls_due_when_it_can_be_claimed,
+    a_job_wakes_those_who_wait,
+);
+
+async fn jobs_come_by_priority_then_time_and_only_when_due(world: World) {
+    let store = world.open().await;
+    let now = world.now();
+    let late = enqueue(&store, now.plus_seconds(-1), Priority::Normal).await;
+    let early = enqueue(&store, now.plus_seconds(-2), Priority::Normal).await;
+    let low = enqueue(&store, now.plus_seconds(-9), Priority::Low).await;
+    let high = enqueue(&store, now, Priority::High).await;
+    let future = enqueue(&store, now.plus_micros(1), Priority::High).await;
+
+    let owner = world.worker();
+    assert!(claim(&world, &store, owner, JobQueue::Download, 9).await.is_empty());
+    assert_eq!(ids(&claim(&world, &store, owner, JobQueue::Upkeep, 0).await), []);
+    assert_eq!(ids(&claim(&world, &store, owner, JobQueue::Upkeep, 2).await), [high, early]);
+    assert_eq!(ids(&claim(&world, &store, owner, JobQueue::Upkeep, 9).await), [late, low]);
+    world.clock.advance(1);
+    let claimed = claim(&world, &store, owner, JobQueue::Upkeep, 9).await;
+    assert_eq!(
+        claimed,
+        [ClaimedJob {
+            id: future,
+            kind: JobKind::Sweep,
+            attempt: 1,
+            owner,
+            created_at: now,
+            run_at: now.plus_micros(1),
+            priority: Priority::High,
+        }]
+    );
+}
+
+async fn two_workers_never_get_the_same_job(world: World) {
+    const JOBS: usize = 60;
+    let store = world.open().await;
+    // A second process.
+    let other = world.open().await;
+    for _ in 0..JOBS {
+        enqueue(&store, world.now(), Priority::Normal).await;
+    }
+    let work = async |store: &Store| {
+        let mut all = Vec::new();
+        loop {
+            let claimed = claim(&world, store, world.worker(), JobQueue::Upkeep, 3).await;
+            if claimed.is_empty() {
+                return all;
+            }
+            all.extend(ids(&claimed));
+        }
+    };
+    let (a, b, c) = tokio::join!(work(&store), work(&other), work(&store));
+    let all = [a, b, c].concat();
+    assert_eq!(all.len(), JOBS);
+    assert_eq!(all.iter().collect::<HashSet<_>>().len(), JOBS);
+}
+
+async fn a_lease_that_ran_out_is_somebody_elses(world: World) {
+    let store = world.open().await;
+    enqueue(&store, world.now(), Priority::Normal).await;
+    let first = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await;
+    world.clock.advance(30 * SECOND - 1);
+    assert!(claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.is_empty());
+    world.clock.advance(1);
+    let second = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await;
+    assert_eq!(ids(&second), ids(&first));
+    assert_eq!((first[0].attempt, second[0].attempt), (1, 2));
+}
+
+async fn a_lost_lease_changes_nothing(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    enqueue(&store, world.now(), Priority::Normal).await;
+    let owner = world.worker();
+    let lost = claim(&world, &store, owner, JobQueue::Upkeep, 1).await.remove(0);
+    world.clock.advance(30 * SECOND);
+    // The same worker, which does not make the old lease good.
+    let held = claim(&world, &store, owner, JobQueue::Upkeep, 1).await.remove(0);
+
+    let now = world.now();
+    for end in 0..3 {
+        let (job, media) = (lost.clone(), world.media(workspace).0);
+        let id = media.id;
+        let result = write(&store, async move |tx| {
+            tx.insert_media(&media).await?;
+            let ended = match end {
+                0 => tx.complete_job(&job).await,
+                1 => tx.retry_job(&job, now, "again").await,
+                _ => tx.fail_job(&job, "no").await,
+            };
+            // Even if it is not passed on.
+            assert!(matches!(ended, Err(Error::LeaseLost)));
+            Ok(())
+        });
+        assert!(matches!(result.await, Err(Error::LeaseLost)));
+        assert_eq!(store.media_by_id(id).await.unwrap(), None);
+    }
+    complete(&store, &held).await.unwrap();
+    assert!(matches!(complete(&store, &held).await, Err(Error::LeaseLost)));
+}
+
+async fn a_renewed_lease_lasts_longer_and_a_lost_one_is_not_renewed(world: World) {
+    let store = world.open().await;
+    enqueue(&store, world.now(), Priority::Normal).await;
+    enqueue(&store, world.now(), Priority::Normal).await;
+    let jobs = claim(&world, &store, world.worker(), JobQueue::Upkeep, 2).await;
+    complete(&store, &jobs[1]).await.unwrap();
+    world.clock.advance(20 * SECOND);
+    let until = world.now().plus_seconds(30);
+    let leases = jobs.iter().map(ClaimedJob::lease).collect();
+    assert_eq!(store.renew_jobs(leases, until).await.unwrap(), [jobs[0].id]);
+    world.clock.advance(20 * SECOND);
+    assert!(claim(&world, &store, world.worker(), JobQueue::Upkeep, 2).await.is_empty());
+    world.clock.advance(10 * SECOND);
+    assert_eq!(claim(&world, &store, world.worker(), JobQueue::Upkeep, 2).await.len(), 1);
+    assert_eq!(store.renew_jobs(vec![jobs[0].lease()], until).await.unwrap(), []);
+}
+
+async fn a_job_that_is_given_back_comes_again_and_a_finished_one_does_not(world: World) {
+    let store = world.open().await;
+    for _ in 0..3 {
+        enqueue(&store, world.now(), Priority::Normal).await;
+    }
+    let jobs = claim(&world, &store, world.worker(), JobQueue::Upkeep, 3).await;
+    let at = world.now().plus_seconds(5);
+    let ended = jobs.clone();
+    write(&store, async move |tx| {
+        tx.complete_job(&ended[0]).await?;
+        tx.retry_job(&ended[1], at, "the receiver is away").await?;
+        tx.fail_job(&ended[2], "it is no media").await
+    })
+    .await
+    .unwrap();
+    assert!(claim(&world, &store, world.worker(), JobQueue::Upkeep, 3).await.is_empty());
+    world.clock.advance(60 * SECOND);
+    let again = claim(&world, &store, world.worker(), JobQueue::Upkeep, 3).await;
+    assert_eq!((ids(&again), again[0].attempt, again[0].run_at), (vec![jobs[1].id], 2, at));
+}
+
+async fn all_leases_are_free_after_a_restart(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    let (media, event) = world.media(workspace);
+    insert(&store, &media, &event).await;
+    enqueue(&store, world.now(), Priority::Normal).await;
+    let job = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);
+    let delivery = world.claim(&store, &webhook).await.remove(0);
+    assert!(world.claim(&store, &webhook).await.is_empty());
+    drop(store);
+
+    let store = world.open().await;
+    store.take_back_leases().await.unwrap();
+    assert!(matches!(complete(&store, &job).await, Err(Error::LeaseLost)));
+    assert_eq!(ids(&claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await), [job.id]);
+    assert_eq!(world.claim(&store, &webhook).await[0].id, delivery.id);
+}
+
+async fn the_next_job_falls_due_when_it_can_be_claimed(world: World) {
+    let store = world.open().await;
+    let now = world.now();
+    let check = async |expected: Option<Timestamp>| {
+        assert_eq!(store.next_job_due(JobQueue::Upkeep).await.unwrap(), expected);
+    };
+    check(None).await;
+    enqueue(&store, now.plus_seconds(60), Priority::High).await;
+    check(Some(now.plus_seconds(60))).await;
+    enqueue(&store, now.plus_seconds(-60), Priority::Low).await;
+    check(Some(now)).await;
+    let job = claim(&world, &store, world.worker(), JobQueue::Upkeep, 9).await.remove(0);
+    check(Some(now.plus_seconds(30))).await;
+    complete(&store, &job).await.unwrap();
+    check(Some(now.plus_seconds(60))).await;
+    assert_eq!(store.next_job_due(JobQueue::Download).await.unwrap(), None);
+}
+
+async fn a_job_wakes_those_who_wait(world: World) {
+    let store = world.open().await;
+    let (mut one, mut two) = (store.jobs_woken(), store.jobs_woken());
+    enqueue(&store, world.now(), Priority::Normal).await;
+    tokio::join!(one.notified(), two.notified());
+    // Woken once, not for ever.
+    assert!(futures_util::poll!(Box::pin(one.notified())).is_pending());
+    store.wake_jobs();
+    one.notified().await;
+}
+
+async fn enqueue(store: &Store, run_at: Timestamp, priority: Priority) -> JobId {
+    let job = NewJob { kind: JobKind::Sweep, run_at, priority };
+    write(store, async move |tx| tx.enqueue(job.clone()).await).await.unwrap()
+}
+
+async fn claim(
+    world: &World,
+    store: &Store,
+    owner: WorkerId,
+    queue: JobQueue,
+    limit: u32,
+) -> Vec<ClaimedJob> {
+    let now = world.now();
+    store.claim_jobs(ClaimJobs { owner, queue, limit, now, lease_until: now.plus_seconds(30) }).await.unwrap()
+}
+
+async fn complete(store: &Store, job: &ClaimedJob) -> Result<(), Error> {
+    let job = job.clone();
+    write(store, async move |tx| tx.complete_job(&job).await).await
+}
+
+fn ids(jobs: &[ClaimedJob]) -> Vec<JobId> {
+    jobs.iter().map(|job| job.id).collect()
+}

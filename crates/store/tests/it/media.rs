@@ -1,0 +1,185 @@
+//! Media and their parts come back as they were saved.
+
+use std::collections::BTreeMap;
+
+use kinora_domain::{
+    AccessPolicy, AccessRestrictions, DefaultPolicy, Failure, FailureCode, MediaQuality, MediaSettings,
+    MediaState, PlaybackHandle, PlaybackId, Resolution, Restriction, TrackKind,
+};
+use kinora_store::{MediaPage, Page};
+
+use crate::support::{SECOND, World, insert, push, workspace, write};
+
+suite!(
+    every_state_comes_back_as_it_was_saved,
+    parts_that_left_the_media_leave_their_rows,
+    a_media_is_found_by_workspace_playback_id_and_source_and_not_by_others,
+    a_page_has_its_media_in_order_and_the_number_of_all,
+    a_deleted_media_is_gone_with_its_parts_and_its_events_stay,
+);
+
+async fn every_state_comes_back_as_it_was_saved(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let full = MediaSettings {
+        title: Some("Ein Titel 🎬".into()),
+        creator_id: Some("creator".into()),
+        metadata: Some(BTreeMap::from([
+            ("a".to_owned(), "\"1\"".to_owned()),
+            (String::new(), String::new()),
+        ])),
+        max_resolution: Resolution::P2160,
+        quality: MediaQuality::Premium,
+        source_access: true,
+        optimize_audio: true,
+    };
+    let empty = MediaSettings { metadata: Some(BTreeMap::new()), ..MediaSettings::default() };
+    for settings in [MediaSettings::default(), empty, full] {
+        let (mut media, event) = world.media(workspace);
+        media.settings = settings;
+        insert(&store, &media, &event).await;
+        assert_eq!(store.media(workspace, media.id).await.unwrap().unwrap(), media);
+
+        let mut audio = world.facts();
+        audio.tracks.retain(|track| matches!(track.kind, TrackKind::Audio { .. }));
+        (audio.source_resolution, audio.aspect_ratio, audio.is_truncated) = (None, None, false);
+        let mut silent = world.facts();
+        silent.tracks.truncate(1);
+        if let TrackKind::Video { frame_rate, .. } = &mut silent.tracks[0].kind {
+            *frame_rate = None;
+        }
+        let failure = Failure::new(FailureCode::NotMedia, "the bytes are a text");
+        let states = [
+            MediaState::Downloading { started_at: world.now(), source: world.source() },
+            MediaState::Failed { failed_at: world.now(), failure },
+            MediaState::Ready { ready_at: world.now(), source: world.source(), facts: world.facts() },
+            MediaState::Ready { ready_at: world.now(), source: world.source(), facts: audio },
+            MediaState::Ready { ready_at: world.now(), source: world.source(), facts: silent },
+            MediaState::Created,
+        ];
+        for state in states {
+            world.clock.advance(SECOND);
+            (media.state, media.updated_at) = (state, world.now());
+            let saved = media.clone();
+            write(&store, async move |tx| tx.save_media(&saved).await).await.unwrap();
+            media.version += 1;
+            assert_eq!(store.media_by_id(media.id).await.unwrap().unwrap(), media);
+        }
+    }
+}
+
+async fn parts_that_left_the_media_leave_their_rows(world: World) {
+    let store = world.open().await;
+    let (mut media, event) = world.media(workspace(&store).await);
+    insert(&store, &media, &event).await;
+    let first = media.playback[0].id;
+    let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let second = PlaybackHandle {
+        id: PlaybackId::new(world.random.as_ref()),
+        policy: AccessPolicy::Private,
+        restrictions: AccessRestrictions {
+            domains: Restriction {
+                default_policy: DefaultPolicy::Deny,
+                allow: list(&["example.com", "*.example.org"]),
+                deny: vec![],
+            },
+            user_agents: Restriction {
+                default_policy: DefaultPolicy::Allow,
+                allow: vec![],
+                deny: list(&["curl"]),
+            },
+        },
+        created_at: world.now(),
+    };
+    for playback in [
+        vec![media.playback[0].clone(), second.clone()],
+        vec![second.clone(), media.playback[0].clone()],
+        vec![second.clone()],
+    ] {
+        media.playback = playback;
+        let saved = media.clone();
+        write(&store, async move |tx| tx.save_media(&saved).await).await.unwrap();
+        media.version += 1;
+        assert_eq!(store.media_by_id(media.id).await.unwrap().unwrap(), media);
+    }
+    assert_eq!(store.media_of_playback(first).await.unwrap(), None);
+    assert_eq!(store.media_of_playback(second.id).await.unwrap().unwrap(), media);
+}
+
+async fn a_media_is_found_by_workspace_playback_id_and_source_and_not_by_others(world: World) {
+    let store = world.open().await;
+    let here = workspace(&store).await;
+    let elsewhere = store.workspace_by_name("Production").await.unwrap().unwrap().id;
+    let (media, event) = world.media(here);
+    let source = world.source();
+    let media = media.start_download(source, world.now()).unwrap();
+    insert(&store, &media, &event).await;
+
+    assert_eq!(store.media(here, media.id).await.unwrap().as_ref(), Some(&media));
+    assert_eq!(store.media(elsewhere, media.id).await.unwrap(), None);
+    assert_eq!(store.media_of_playback(media.playback[0].id).await.unwrap().as_ref(), Some(&media));
+    assert_eq!(store.media_of_playback(PlaybackId::new(world.random.as_ref())).await.unwrap(), None);
+    assert_eq!(store.media_of_source(source).await.unwrap().as_ref(), Some(&media));
+    assert_eq!(store.media_of_source(world.source()).await.unwrap(), None);
+
+    let id = media.id;
+    let found = write(&store, async move |tx| {
+        Ok([
+            tx.media(here, id).await?,
+            tx.media(elsewhere, id).await?,
+            tx.media_by_id(id).await?,
+            tx.media_of_source(source).await?,
+        ])
+    });
+    let found = found.await.unwrap();
+    assert_eq!(found, [Some(media.clone()), None, Some(media.clone()), Some(media)]);
+}
+
+async fn a_page_has_its_media_in_order_and_the_number_of_all(world: World) {
+    let store = world.open().await;
+    let here = workspace(&store).await;
+    let elsewhere = store.workspace_by_name("Production").await.unwrap().unwrap().id;
+    let mut all = Vec::new();
+    for index in 0..5 {
+        let (media, event) = world.media(if index == 3 { elsewhere } else { here });
+        insert(&store, &media, &event).await;
+        if index != 3 {
+            all.push(media);
+        }
+        world.clock.advance(SECOND);
+    }
+    let check = async |limit, number, newest_first, expected: &[usize]| {
+        let page = store.media_page(here, Page { limit, number, newest_first }).await.unwrap();
+        let media = expected.iter().map(|index| all[*index].clone()).collect();
+        assert_eq!(page, MediaPage { media, total: 4 }, "{limit} {number} {newest_first}");
+    };
+    check(3, 1, true, &[3, 2, 1]).await;
+    check(3, 2, true, &[0]).await;
+    check(3, 3, true, &[]).await;
+    check(3, 1, false, &[0, 1, 2]).await;
+    check(3, 2, false, &[3]).await;
+    check(3, 0, false, &[0, 1, 2]).await;
+    check(0, 1, false, &[]).await;
+    check(u32::MAX, u32::MAX, true, &[]).await;
+}
+
+async fn a_deleted_media_is_gone_with_its_parts_and_its_events_stay(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    let (media, event) = world.media(workspace);
+    insert(&store, &media, &event).await;
+
+    let id = media.id;
+    let delete = async || write(&store, async move |tx| tx.delete_media(id).await).await.unwrap();
+    assert!(delete().await);
+    assert!(!delete().await);
+    push(&store, &media, world.now()).await;
+
+    assert_eq!(store.media_by_id(id).await.unwrap(), None);
+    assert_eq!(store.media_of_playback(media.playback[0].id).await.unwrap(), None);
+    let page = store.media_page(workspace, Page { limit: 10, number: 1, newest_first: true }).await.unwrap();
+    assert_eq!(page, MediaPage { media: vec![], total: 0 });
+    let claimed = world.claim(&store, &webhook).await;
+    assert_eq!(claimed[0].event.event, event);
+}

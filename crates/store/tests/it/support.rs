@@ -1,0 +1,209 @@
+//! A store of its own for each test, with a clock that moves when told to and faults that come when told to.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use kinora_domain::{
+    AccessPolicy, AspectRatio, Attempt, AttemptId, AttemptOutcome, AttemptResponse, Clock, Event, EventKind,
+    FrameRate, Media, MediaDuration, MediaFacts, MediaSettings, NewMedia, Random, Resolution, SourceId,
+    Timestamp, Track, TrackId, TrackKind, Webhook, WorkspaceId,
+};
+use kinora_store::{
+    ClaimDeliveries, ClaimedDelivery, Error, FaultAction, FaultPoint, Faults, Opener, Store, StoreOptions,
+    Tx, WorkerId,
+};
+
+pub(crate) const SECOND: i64 = Timestamp::SECOND;
+pub(crate) const DAY: i64 = 24 * 3600 * SECOND;
+
+pub(crate) struct World {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) random: Arc<TestRandom>,
+    pub(crate) faults: Arc<TestFaults>,
+}
+
+impl World {
+    pub(crate) fn sqlite() -> Self {
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+            clock: Arc::new(TestClock(AtomicI64::new(1_762_164_228_595_604))),
+            random: Arc::new(TestRandom(AtomicU64::new(1))),
+            faults: Arc::default(),
+        }
+    }
+
+    pub(crate) fn options(&self) -> StoreOptions {
+        StoreOptions {
+            data_dir: self.dir.path().join("data"),
+            opener: Opener::Server,
+            secret_keys: None,
+            clock: self.clock.clone(),
+            random: self.random.clone(),
+            faults: Some(self.faults.clone()),
+        }
+    }
+
+    pub(crate) async fn open(&self) -> Store {
+        Store::open(self.options()).await.unwrap()
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn worker(&self) -> WorkerId {
+        WorkerId::new(self.random.as_ref())
+    }
+
+    pub(crate) fn source(&self) -> SourceId {
+        SourceId::new(self.now(), self.random.as_ref())
+    }
+
+    pub(crate) fn media(&self, workspace: WorkspaceId) -> (Media, Event) {
+        let url = "https://example.com/a.mp4".to_owned();
+        let settings = MediaSettings::default();
+        let new = NewMedia { workspace, settings, url, policy: AccessPolicy::Public };
+        Media::create(new, self.now(), self.random.as_ref())
+    }
+
+    pub(crate) async fn webhook(&self, store: &Store, workspace: WorkspaceId) -> Webhook {
+        let webhook =
+            Webhook::create(workspace, "https://example.com/hook".into(), self.now(), self.random.as_ref());
+        let saved = webhook.clone();
+        write(store, async move |tx| tx.insert_webhook(&saved).await).await.unwrap();
+        webhook
+    }
+
+    pub(crate) fn facts(&self) -> MediaFacts {
+        let track = |kind| Track { id: TrackId::new(self.now(), self.random.as_ref()), kind };
+        let frame_rate = Some(FrameRate { numerator: 30_000, denominator: 1001 });
+        MediaFacts {
+            duration: MediaDuration::from_micros(30_033_333),
+            tracks: vec![
+                track(TrackKind::Video { width: 854, height: 480, frame_rate }),
+                track(TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() }),
+            ],
+            source_resolution: Some(Resolution::P480),
+            aspect_ratio: Some(AspectRatio { width: 16, height: 9 }),
+            is_truncated: true,
+        }
+    }
+
+    pub(crate) fn attempt(&self, status: u16) -> Attempt {
+        Attempt {
+            id: AttemptId::new(self.now(), self.random.as_ref()),
+            at: self.now(),
+            address: "https://example.com/hook".into(),
+            outcome: AttemptOutcome::Answered(AttemptResponse { status, ..Default::default() }),
+        }
+    }
+
+    /// Takes the deliveries of a webhook for 30 s.
+    pub(crate) async fn claim(&self, store: &Store, webhook: &Webhook) -> Vec<ClaimedDelivery> {
+        let now = self.now();
+        let claim = ClaimDeliveries {
+            webhook: webhook.id,
+            owner: self.worker(),
+            now,
+            lease_until: now.plus_seconds(30),
+            limit: 100,
+        };
+        store.claim_deliveries(claim).await.unwrap()
+    }
+}
+
+/// Writes with the store's own error, so that closures need no annotation.
+pub(crate) async fn write<T: Send + 'static>(
+    store: &Store,
+    work: impl AsyncFnMut(&mut Tx) -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    store.write(work).await
+}
+
+/// The workspace every database begins with.
+pub(crate) async fn workspace(store: &Store) -> WorkspaceId {
+    store.workspace_by_name("Development").await.unwrap().unwrap().id
+}
+
+/// Adds a media with its event.
+pub(crate) async fn insert(store: &Store, media: &Media, event: &Event) {
+    let (media, event) = (media.clone(), event.clone());
+    write(store, async move |tx| {
+        tx.insert_media(&media).await?;
+        tx.push_event(&event).await
+    })
+    .await
+    .unwrap();
+}
+
+/// Adds an event about a media.
+pub(crate) async fn push(store: &Store, media: &Media, at: Timestamp) {
+    let event = Event { workspace: media.workspace, kind: EventKind::MediaDeleted(media.id), at };
+    write(store, async move |tx| tx.push_event(&event).await).await.unwrap();
+}
+
+pub(crate) struct TestClock(AtomicI64);
+
+impl TestClock {
+    pub(crate) fn advance(&self, micros: i64) {
+        self.0.fetch_add(micros, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Bytes that never come again: SplitMix64 of a counter.
+pub(crate) struct TestRandom(AtomicU64);
+
+impl Random for TestRandom {
+    fn fill(&self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            let mut z = self.0.fetch_add(1, Ordering::SeqCst).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            let word = (z ^ (z >> 31)).to_le_bytes();
+            chunk.copy_from_slice(&word[..chunk.len()]);
+        }
+    }
+}
+
+/// Does what it was told at the next points, in order; then nothing. Counts the points.
+#[derive(Default)]
+pub(crate) struct TestFaults {
+    next: Mutex<Vec<(FaultPoint, FaultAction)>>,
+    commits: AtomicU64,
+}
+
+impl TestFaults {
+    /// Lets the next commit fail there.
+    pub(crate) fn plan(&self, point: FaultPoint, action: FaultAction) {
+        self.next.lock().unwrap().push((point, action));
+    }
+
+    /// Commits that changed something so far.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::SeqCst)
+    }
+}
+
+impl Faults for TestFaults {
+    fn at(&self, point: FaultPoint) -> FaultAction {
+        if point == FaultPoint::AfterCommit {
+            self.commits.fetch_add(1, Ordering::SeqCst);
+        }
+        let mut next = self.next.lock().unwrap();
+        match next.first() {
+            Some((planned, action)) if *planned == point => {
+                let action = *action;
+                next.remove(0);
+                action
+            }
+            _ => FaultAction::Continue,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Webhooks come back as they were saved.
+
+use kinora_domain::{DisabledReason, Webhook, WebhookState};
+use kinora_store::Error;
+
+use crate::support::{World, workspace, write};
+
+suite!(a_webhook_comes_back_with_its_secrets_and_its_state, a_webhook_that_moved_is_not_saved_over);
+
+async fn a_webhook_comes_back_with_its_secrets_and_its_state(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let mut webhook = world.webhook(&store, workspace).await;
+    let random = world.random.as_ref();
+    let rotated = webhook.clone().rotate(60, world.now(), random);
+    let failing = Webhook { failing_since: Some(world.now()), ..rotated.clone() };
+    let mut disabled = rotated.clone();
+    disabled.state = WebhookState::Disabled { since: world.now(), reason: DisabledReason::Failing };
+    for state in [webhook.clone(), rotated.clone(), failing, disabled, rotated.enable()] {
+        webhook = Webhook { version: webhook.version, ..state };
+        let saved = webhook.clone();
+        write(&store, async move |tx| tx.save_webhook(&saved).await).await.unwrap();
+        webhook.version += 1;
+        assert_eq!(told(&store.webhook(webhook.id).await.unwrap().unwrap()), told(&webhook));
+    }
+    let listed = store.webhooks(Some(workspace)).await.unwrap();
+    assert_eq!(listed.iter().map(told).collect::<Vec<_>>(), [told(&webhook)]);
+    assert_eq!(store.webhooks(None).await.unwrap().len(), 1);
+    let production = store.workspace_by_name("Production").await.unwrap().unwrap().id;
+    assert_eq!(store.webhooks(Some(production)).await.unwrap().len(), 0);
+}
+
+async fn a_webhook_that_moved_is_not_saved_over(world: World) {
+    let store = world.open().await;
+    let webhook = world.webhook(&store, workspace(&store).await).await;
+    let newer = webhook.clone().rotate(0, world.now(), world.random.as_ref());
+    let saved = newer.clone();
+    write(&store, async move |tx| tx.save_webhook(&saved).await).await.unwrap();
+    let stale = webhook.clone();
+    let refused = write(&store, async move |tx| tx.save_webhook(&stale).await).await;
+    assert!(matches!(refused, Err(Error::Busy)));
+    assert_eq!(store.webhook(webhook.id).await.unwrap().unwrap().secret, newer.secret);
+}
+
+/// All of a webhook that is kept, secrets revealed.
+fn told(webhook: &Webhook) -> String {
+    let previous = webhook.previous.as_ref().map(|(secret, until)| (secret.reveal(), *until));
+    format!("{webhook:?} {} {previous:?}", webhook.secret.reveal())
+}

@@ -1,0 +1,238 @@
+//! What a write promises.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use kinora_domain::Media;
+use kinora_store::{Error, JobKind, JobQueue, NewJob, Priority, Store, Tx};
+use tokio::sync::Notify;
+
+use crate::support::{SECOND, World, insert, workspace, write};
+
+suite!(
+    a_media_that_moved_runs_the_closure_again,
+    a_closure_whose_media_always_moved_is_busy_after_five_runs,
+    a_refusal_takes_back_its_own_work_and_not_that_of_its_neighbours,
+    a_panic_takes_back_its_own_work_and_the_writer_lives_on,
+    an_error_that_the_closure_swallows_still_undoes_it,
+    writers_that_wait_together_share_a_commit,
+    a_caller_that_goes_away_does_not_stop_its_transaction,
+    only_changes_of_rows_that_answers_show_change_the_generation,
+    a_closed_store_refuses_everything,
+);
+
+/// An error of a caller.
+#[derive(Debug)]
+enum Mine {
+    Refused(u32),
+    Store(Error),
+}
+
+impl From<Error> for Mine {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+async fn a_media_that_moved_runs_the_closure_again(world: World) {
+    let store = world.open().await;
+    let media = inserted(&world, &store).await;
+    let stale = media.clone();
+    let current = media.clone().start_download(world.source(), world.now()).unwrap();
+    let saved = current.clone();
+    write(&store, async move |tx| tx.save_media(&saved).await).await.unwrap();
+
+    let mut known = Some(stale);
+    let runs = Arc::new(AtomicU32::new(0));
+    let counted = runs.clone();
+    let source = world.source();
+    let now = world.now();
+    write(&store, async move |tx| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        let media = match known.take() {
+            Some(media) => media,
+            None => tx.media_by_id(current.id).await?.unwrap(),
+        };
+        tx.save_media(&media.start_download(source, now).unwrap()).await
+    })
+    .await
+    .unwrap();
+    let found = store.media_by_id(media.id).await.unwrap().unwrap();
+    assert_eq!((found.version, found.source(), runs.load(Ordering::SeqCst)), (2, Some(source), 2));
+}
+
+async fn a_closure_whose_media_always_moved_is_busy_after_five_runs(world: World) {
+    let store = world.open().await;
+    let media = inserted(&world, &store).await;
+    let stale = Media { version: 7, ..media.clone() };
+    let runs = Arc::new(AtomicU32::new(0));
+    let counted = runs.clone();
+    let now = world.now();
+    let result = store.write(async move |tx: &mut Tx| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        tx.enqueue(NewJob { kind: JobKind::Sweep, run_at: now, priority: Priority::Low }).await?;
+        tx.save_media(&stale).await.map_err(Mine::Store)
+    });
+    assert!(matches!(result.await, Err(Mine::Store(Error::Busy))));
+    assert_eq!(runs.load(Ordering::SeqCst), 5);
+    assert_eq!(store.media_by_id(media.id).await.unwrap(), Some(media));
+    assert_eq!(store.next_job_due(JobQueue::Upkeep).await.unwrap(), None);
+}
+
+async fn a_refusal_takes_back_its_own_work_and_not_that_of_its_neighbours(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let (first, second, third) =
+        (world.media(workspace).0, world.media(workspace).0, world.media(workspace).0);
+    let ids = [first.id, second.id, third.id];
+    let keep =
+        |media: Media| store.write(async move |tx: &mut Tx| Ok::<_, Mine>(tx.insert_media(&media).await?));
+    let refuse = store.write(async move |tx: &mut Tx| {
+        tx.insert_media(&second).await?;
+        Err::<(), _>(Mine::Refused(42))
+    });
+    let held = hold(&store).await;
+    let (_, kept, refused, kept_too) =
+        tokio::join!(async { held.notify_one() }, keep(first.clone()), refuse, keep(third.clone()));
+    assert!(kept.is_ok() && kept_too.is_ok());
+    assert!(matches!(refused, Err(Mine::Refused(42))));
+    let mut found = Vec::new();
+    for id in ids {
+        found.push(store.media_by_id(id).await.unwrap());
+    }
+    assert_eq!(found, [Some(first), None, Some(third)]);
+}
+
+async fn a_panic_takes_back_its_own_work_and_the_writer_lives_on(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let (lost, kept) = (world.media(workspace).0, world.media(workspace).0);
+    let ids = [lost.id, kept.id];
+    let inserted = kept.clone();
+    let held = hold(&store).await;
+    let panics = write(&store, async move |tx| {
+        tx.insert_media(&lost).await?;
+        let nothing: Option<()> = None;
+        nothing.ok_or(Error::Conflict).expect("this panic is part of the test");
+        Ok(())
+    });
+    let keeps = write(&store, async move |tx| tx.insert_media(&inserted).await);
+    let (_, panicked, result) = tokio::join!(async { held.notify_one() }, panics, keeps);
+    assert!(matches!(panicked, Err(Error::Internal { .. })));
+    assert!(result.is_ok());
+    assert_eq!(store.media_by_id(ids[0]).await.unwrap(), None);
+    assert_eq!(store.media_by_id(ids[1]).await.unwrap(), Some(kept));
+}
+
+async fn an_error_that_the_closure_swallows_still_undoes_it(world: World) {
+    let store = world.open().await;
+    let media = inserted(&world, &store).await;
+    let (twice, other) = (media.clone(), world.media(media.workspace).0);
+    let id = other.id;
+    let result = write(&store, async move |tx| {
+        tx.insert_media(&other).await?;
+        // Its id is taken.
+        assert!(tx.insert_media(&twice).await.is_err());
+        Ok(())
+    });
+    assert!(matches!(result.await, Err(Error::Internal { .. })));
+    assert_eq!(store.media_by_id(id).await.unwrap(), None);
+}
+
+async fn writers_that_wait_together_share_a_commit(world: World) {
+    const WRITERS: usize = 100;
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let held = hold(&store).await;
+    let before = world.faults.commits();
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|_| {
+            let (store, (media, event)) = (store.clone(), world.media(workspace));
+            tokio::spawn(async move { insert(&store, &media, &event).await })
+        })
+        .collect();
+    held.notify_one();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    let commits = world.faults.commits() - before;
+    assert!(commits < 50, "{WRITERS} writers took {commits} commits");
+    let page = kinora_store::Page { limit: 1, number: 1, newest_first: true };
+    assert_eq!(store.media_page(workspace, page).await.unwrap().total, 100);
+}
+
+async fn a_caller_that_goes_away_does_not_stop_its_transaction(world: World) {
+    let store = world.open().await;
+    let media = world.media(workspace(&store).await).0;
+    let inserted = media.clone();
+    let held = hold(&store).await;
+    let mut call = Box::pin(write(&store, async move |tx| tx.insert_media(&inserted).await));
+    assert!(futures_util::poll!(&mut call).is_pending());
+    drop(call);
+    held.notify_one();
+    // Whatever is sent later is done later.
+    write(&store, async |_| Ok(())).await.unwrap();
+    assert_eq!(store.media_by_id(media.id).await.unwrap(), Some(media));
+}
+
+async fn only_changes_of_rows_that_answers_show_change_the_generation(world: World) {
+    let store = world.open().await;
+    let before = store.generation();
+    inserted(&world, &store).await;
+    let after = store.generation();
+    assert_ne!(before, after);
+
+    let now = world.now();
+    write(&store, async move |tx| {
+        tx.enqueue(NewJob { kind: JobKind::Sweep, run_at: now, priority: Priority::Low }).await
+    })
+    .await
+    .unwrap();
+    write(&store, async |_| Ok(())).await.unwrap();
+    let media = world.media(workspace(&store).await).0;
+    let refused = store.write(async move |tx: &mut Tx| {
+        tx.insert_media(&media).await?;
+        Err::<(), _>(Mine::Refused(1))
+    });
+    assert!(refused.await.is_err());
+    assert_eq!(store.generation(), after);
+}
+
+async fn a_closed_store_refuses_everything(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let copy = store.clone();
+    let media = inserted(&world, &store).await;
+    store.close().await;
+    copy.close().await;
+    assert!(matches!(copy.workspace(workspace).await, Err(Error::Stopped)));
+    assert!(matches!(copy.media_by_id(media.id).await, Err(Error::Stopped)));
+    assert!(matches!(copy.ping().await, Err(Error::Stopped)));
+    let id = media.id;
+    let refused = write(&copy, async move |tx| tx.delete_media(id).await);
+    assert!(matches!(refused.await, Err(Error::Stopped)));
+    assert_eq!(world.open().await.media_by_id(media.id).await.unwrap().as_ref(), Some(&media));
+}
+
+async fn inserted(world: &World, store: &Store) -> Media {
+    world.clock.advance(SECOND);
+    let (media, event) = world.media(workspace(store).await);
+    insert(store, &media, &event).await;
+    media
+}
+
+/// Keeps the writer until notified, so that the next writes wait together. Breaks the rule for closures on purpose.
+async fn hold(store: &Store) -> Arc<Notify> {
+    let (release, began) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (released, begins, store) = (release.clone(), began.clone(), store.clone());
+    tokio::spawn(async move {
+        write(&store, async move |_| {
+            begins.notify_one();
+            released.notified().await;
+            Ok(())
+        })
+        .await
+    });
+    began.notified().await;
+    release
+}
