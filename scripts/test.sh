@@ -41,6 +41,12 @@ rust_tests() {
   fi
 }
 
+# The player page, and what `make run` ends in with the binary that the Rust tests have just used.
+browser_tests() {
+  cargo build --quiet --locked --package kinora-server &&
+    KINORA_BIN=$(realpath --no-symlinks "$target/debug/kinora") node --test web/e2e/*.test.mjs
+}
+
 mkdir -p "$target"
 prepare_python
 KINORA_TEST_PYTHON=$(realpath --no-symlinks "$target/test-python/bin/python")
@@ -52,7 +58,7 @@ else
   summary+=("NOT RUN          formatting, lints, tidy: this Rust has neither rustfmt nor clippy")
 fi
 suite "Rust" rust_tests
-suite "player page in Chromium" node --test web/e2e/*.test.mjs
+suite "browser" browser_tests
 suite "judge of signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
 
 printf '\n'
