@@ -5,7 +5,7 @@
 //! ```
 //!
 //! An arrow may skip layers. The three flows (`http`, `jobs`, `live`) never depend on each other: they meet in rows,
-//! objects and the live window. `testkit` is for tests, `bench` and `xtask` for people: nothing is built on them.
+//! objects and the live window. `testkit` is for tests and `xtask` for people: nothing is built on them.
 
 use cargo_metadata::{DependencyKind, Package};
 
