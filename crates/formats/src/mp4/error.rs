@@ -5,9 +5,9 @@
 /// The message is a sentence for the client: it says what was found, and holds no path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// Not a file with video or audio in it, or one too broken to be called that. Holds what was found.
-    #[error("the source is {0}, not a video or audio file")]
-    NotMedia(&'static str),
+    /// Not a file with video or audio in it. Holds the whole sentence, which says what was found.
+    #[error("{0}")]
+    NotMedia(String),
     /// An MP4 or QuickTime file that contradicts itself. Holds where.
     #[error("the file is damaged: {0}")]
     Damaged(String),
@@ -38,6 +38,10 @@ impl ReadError {
             ReadError::Truncated(_) => ReadFailureCode::Truncated,
             ReadError::Unsupported(_) => ReadFailureCode::CodecUnsupported,
         }
+    }
+
+    pub(super) fn not_media(sentence: impl Into<String>) -> Self {
+        ReadError::NotMedia(sentence.into())
     }
 
     pub(super) fn damaged(what: impl Into<String>) -> Self {

@@ -149,7 +149,12 @@ impl Walk {
     fn begin(head: &[u8], expected_len: Option<u64>) -> Result<Self, ReadError> {
         let kind = sniff(head);
         match kind.family() {
-            Family::NotMedia => return Err(ReadError::NotMedia(kind.name())),
+            Family::NotMedia => {
+                return Err(ReadError::not_media(format!(
+                    "the source is {}, not a video or audio file",
+                    kind.name()
+                )));
+            }
             Family::OtherMedia => {
                 return Err(ReadError::unsupported(format!(
                     "the source is {}; only MP4 and QuickTime files are supported so far",
@@ -261,7 +266,7 @@ impl Walk {
                 truncated("its movie header (moov) is missing")
             }
             (None, Place::Lost) if self.has_mdat => truncated("its movie header (moov) is missing"),
-            (None, _) => Err(ReadError::NotMedia("an MP4 or QuickTime file without a movie header (moov)")),
+            (None, _) => Err(ReadError::not_media("the file has no movie header (moov)")),
         }
     }
 }

@@ -9,6 +9,7 @@ mod hostile;
 mod independent;
 mod refused;
 mod surgery;
+mod tracks;
 
 use kinora_formats::{
     index::Index,

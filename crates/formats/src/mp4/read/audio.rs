@@ -51,7 +51,7 @@ pub(super) fn audio_track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
     let channels = check_config(&config, &codec)?;
 
     Ok(AudioTrack {
-        sample_entry: plain_entry(head, &esds_box, channels, config.sample_rate),
+        sample_entry: plain_entry(head, &esds_box, channels, config.sample_rate)?,
         codec,
         sample_rate: config.sample_rate,
         channels,
@@ -100,7 +100,12 @@ fn split<'a>(entry: &BoxRef<'a>) -> Option<(&'a [u8], BoxRef<'a>)> {
 }
 
 /// A version 0 entry with nothing but the configuration: what every player reads.
-fn plain_entry(head: &[u8], esds: &BoxRef<'_>, channels: u32, sample_rate: u32) -> Vec<u8> {
+fn plain_entry(
+    head: &[u8],
+    esds: &BoxRef<'_>,
+    channels: u32,
+    sample_rate: u32,
+) -> Result<Vec<u8>, ReadError> {
     let mut fields = [0; FIELDS_LEN];
     fields[..8].copy_from_slice(&head[..8]);
     fields[16..18].copy_from_slice(&(channels as u16).to_be_bytes());

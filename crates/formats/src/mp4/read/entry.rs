@@ -5,6 +5,8 @@ use super::super::{
     error::ReadError,
 };
 
+/// Longest sample entry that is kept: parameter sets and colour profiles take a few KiB. It is part of every init segment.
+const ENTRY_LEN_MAX: usize = 64 << 10;
 /// The data reference of every sample entry we write: the file itself is the only one.
 const DATA_REFERENCE: [u8; 2] = [0, 1];
 /// Where the data reference lies: behind six reserved bytes. ISO/IEC 14496-12, 8.5.2.2.
@@ -36,7 +38,7 @@ pub(super) fn check_data_references(minf: &BoxRef<'_>) -> Result<(), ReadError> 
         // Some writers leave the flag out and name no place either: then there is no other file.
         let names_place = fields.rest.iter().any(|&byte| byte != 0);
         if !is_self_contained && names_place {
-            return Err(ReadError::NotMedia("a movie whose samples lie in other files"));
+            return Err(ReadError::not_media("the samples of the movie lie in other files"));
         }
     }
     Ok(())
@@ -45,27 +47,29 @@ pub(super) fn check_data_references(minf: &BoxRef<'_>) -> Result<(), ReadError> 
 /// The entry as one box with a 32-bit size: `head` (its fields, with our data reference), then its child boxes.
 ///
 /// QuickTime's terminators and padding between the boxes are left out: some players take them for a broken box.
+/// Errors: `Damaged` beyond [`ENTRY_LEN_MAX`].
 pub(super) fn rebuilt<'a>(
     kind: &[u8; 4],
     head: &[u8],
     child_boxes: impl IntoIterator<Item = BoxRef<'a>>,
-) -> Vec<u8> {
+) -> Result<Vec<u8>, ReadError> {
     let mut bytes = [&[0; 4], &kind[..], head].concat();
     if let Some(reference) = bytes.get_mut(8 + DATA_REFERENCE_AT..8 + DATA_REFERENCE_AT + 2) {
         reference.copy_from_slice(&DATA_REFERENCE);
     }
     for child in child_boxes {
+        if bytes.len() + 8 + child.body.len() > ENTRY_LEN_MAX {
+            return Err(ReadError::damaged(format!("a sample entry of more than {ENTRY_LEN_MAX} bytes")));
+        }
         bytes.extend_from_slice(&box_size(child.body.len()));
         bytes.extend_from_slice(&child.kind.0);
         bytes.extend_from_slice(child.body);
     }
     let size = box_size(bytes.len() - 8);
     bytes[..4].copy_from_slice(&size);
-    bytes
+    Ok(bytes)
 }
 
 fn box_size(body_len: usize) -> [u8; 4] {
-    u32::try_from(body_len + 8)
-        .expect("a sample entry lies inside a moov, which is capped far below 4 GiB")
-        .to_be_bytes()
+    u32::try_from(body_len + 8).expect("a sample entry is capped far below 4 GiB").to_be_bytes()
 }

@@ -158,3 +158,96 @@ impl Gops {
         )))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Samples of 1 byte, 100 ticks apart; (sync, composition offset).
+    fn rows(rows: &[(bool, i32)]) -> Vec<RawSample> {
+        let row = |(n, &(is_sync, composition)): (usize, &(bool, i32))| RawSample {
+            dts: n as i64 * 100,
+            delta: 100,
+            composition,
+            offset: n as u64,
+            size: 1,
+            is_sync,
+        };
+        rows.iter().enumerate().map(row).collect()
+    }
+
+    fn read(rows: Vec<RawSample>) -> Result<(Vec<i64>, i64), String> {
+        let (samples, shift) =
+            video_samples(rows.into_iter().map(Ok), 1000).map_err(|error| error.to_string())?;
+        Ok((samples.table.iter().map(|sample| sample.pts).collect(), shift))
+    }
+
+    #[test]
+    fn the_composition_shift_covers_the_source_and_what_we_encode() {
+        fn check(name: &str, input: &[(bool, i32)], expected: i64) {
+            assert_eq!(read(rows(input)).unwrap().1, expected, "{name}");
+        }
+        check("one picture", &[(true, 0)], 0);
+        check("two pictures", &[(true, 0), (false, 0)], 100);
+        // Three B-frames of ours: the distance over four pictures.
+        check("no B-frames", &[(true, 0); 10], 300);
+        check("across keyframes", &[(true, 0), (true, 0), (true, 0), (true, 0)], 300);
+        // Decoded as I0 P6 B5 B4 B3 B2 B1: B1 is shown first of them and decoded last, five pictures late.
+        check(
+            "five B-frames in reverse",
+            &[(true, 500), (false, 1000), (false, 800), (false, 600), (false, 400), (false, 200), (false, 0)],
+            500,
+        );
+    }
+
+    #[test]
+    fn only_gops_that_stand_alone_are_taken() {
+        let open = "the video has open GOPs; only closed GOPs are supported so far";
+        assert_eq!(read(rows(&[(true, 100), (false, 0), (true, 200), (false, 0)])), Err(open.into()));
+        assert_eq!(
+            read(rows(&[(false, 0), (true, 0)])),
+            Err("the video does not begin with a keyframe".into())
+        );
+        let mut late = rows(&[(true, 0), (false, 0), (true, 0)]);
+        late[2].dts = 20_000;
+        assert!(read(late.clone()).is_ok());
+        late[2].dts = 21_001;
+        let long =
+            "the video has 21 s without a keyframe, from second 0 on; at most 20 s are supported so far";
+        assert_eq!(read(late), Err(long.into()));
+        let mut last = rows(&[(true, 0), (true, 0)]);
+        last[1].delta = 22_000;
+        let long =
+            "the video has 22 s without a keyframe, from second 0 on; at most 20 s are supported so far";
+        assert_eq!(read(last), Err(long.into()));
+    }
+
+    #[test]
+    fn a_keyframe_a_fraction_early_is_moved_and_a_frame_early_refused() {
+        let joined =
+            |early: i32| rows(&[(true, 100), (false, 100), (false, 100), (true, 100 - early), (false, 100)]);
+        assert_eq!(read(joined(99)).unwrap().0, [100, 200, 300, 301, 500]);
+        assert_eq!(read(joined(100)).unwrap().0, [100, 200, 300, 301, 500]);
+        assert_eq!(read(joined(200)).unwrap().0, [100, 200, 300, 301, 500]);
+        assert_eq!(
+            read(joined(201)),
+            Err("the video jumps back in time at a keyframe, 0 s after its beginning".into())
+        );
+    }
+
+    #[test]
+    fn pictures_at_one_instant_are_moved_apart_in_decode_order() {
+        assert_eq!(
+            read(rows(&[(true, 100), (false, 0), (false, -100), (false, 0)])).unwrap().0,
+            [100, 101, 102, 300]
+        );
+    }
+
+    #[test]
+    fn a_gop_of_too_many_pictures_is_refused_before_it_is_kept() {
+        let row = |n| RawSample { dts: n, delta: 1, composition: 0, offset: 0, size: 1, is_sync: n == 0 };
+        let endless = (0..).map(|n| Ok(row(n)));
+        let error = video_samples(endless, 10_000_000).unwrap_err();
+        assert_eq!(error.to_string(), "the video has more than 65536 frames between two keyframes");
+    }
+}

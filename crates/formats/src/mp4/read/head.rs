@@ -72,7 +72,7 @@ impl<'a> Chosen<'a> {
         }
         let chosen = Chosen { video: video.into_track()?, audio: audio.into_track()? };
         if chosen.video.is_none() && chosen.audio.is_none() {
-            return Err(ReadError::NotMedia("a movie file without a video or audio track"));
+            return Err(ReadError::not_media(super::NO_TRACK));
         }
         Ok(chosen)
     }
@@ -169,5 +169,5 @@ fn handler(trak: &BoxRef<'_>) -> Option<FourCc> {
 /// The tracks that hold chapters of this one. QuickTime File Format, chapter lists.
 fn chapter_ids(trak: &BoxRef<'_>) -> Vec<u32> {
     let ids = trak.descend(&[b"tref", b"chap"]).map_or(&[][..], |chap| chap.body.as_chunks::<4>().0);
-    ids.iter().map(|id| u32::from_be_bytes(*id)).collect()
+    ids.iter().take(TRACKS_MAX).map(|id| u32::from_be_bytes(*id)).collect()
 }

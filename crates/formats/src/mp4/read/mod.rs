@@ -52,7 +52,7 @@ impl Movie {
             return Err(ReadError::unsupported("its movie header is compressed, which is not supported"));
         }
         if moov.child(b"rmra").is_some() {
-            return Err(ReadError::NotMedia("a list of other movies"));
+            return Err(ReadError::not_media("the movie only names other movies"));
         }
         if moov.child(b"mvex").is_some() {
             return Err(ReadError::unsupported(FRAGMENTED));
@@ -75,7 +75,7 @@ impl Movie {
             }
         }
         if tracks.is_empty() {
-            return Err(ReadError::NotMedia("a movie file without a video or audio track"));
+            return Err(ReadError::not_media(NO_TRACK));
         }
         for (track, place) in tracks.iter_mut().zip(timeline::places(&spans, movie_timescale)?) {
             track.shift = place.shift;
@@ -98,6 +98,8 @@ impl Movie {
     }
 }
 
+/// What is said of a movie with nothing to play.
+const NO_TRACK: &str = "the movie has no video or audio track";
 /// What is said of a source with movie fragments.
 pub(super) const FRAGMENTED: &str = "fragmented MP4 is not supported yet";
 

@@ -38,7 +38,7 @@ pub(super) fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9]) -> Result<VideoT
         Some((fields.u32()?, fields.u32()?))
     });
     Ok(VideoTrack {
-        sample_entry: rebuilt(b"avc1", head, boxes()),
+        sample_entry: rebuilt(b"avc1", head, boxes())?,
         codec: config.codec_string(),
         width: sps.width,
         height: sps.height,
