@@ -10,5 +10,6 @@ pub mod hls;
 pub mod index;
 pub mod mp4;
 pub mod plan;
+mod silence;
 pub mod sniff;
 pub mod timing;

@@ -1,7 +1,7 @@
 //! Bit rates of a rendition, as a master playlist announces them.
 
 use crate::index::Track;
-use crate::mp4::write::head_len_max;
+use crate::mp4::write::segment_len_max;
 use crate::plan::Segment;
 
 /// Bits a second of one rendition, container included.
@@ -14,16 +14,14 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Rates of a copied track: its samples, and an upper bound of what we write in front of them.
+    /// Rates of a copied track, from an upper bound of the length of each segment.
     ///
     /// Looks at every sample once: 5 ms for some hours of media, so keep the result.
     pub fn of(track: &Track, segments: &[Segment]) -> Self {
         let timescale = u64::from(track.timescale.max(1));
         let (mut peak, mut bytes_sum, mut ticks_sum) = (0, 0_u64, 0_u64);
         for segment in segments {
-            let samples = track.samples.range(segment.samples.clone());
-            let payload: u64 = samples.map(|sample| u64::from(sample.size)).sum();
-            let bytes = payload + head_len_max(segment.samples.end.saturating_sub(segment.samples.start));
+            let bytes = segment_len_max(track, segment);
             peak = bits_a_second(bytes, segment.duration(), timescale).max(peak);
             bytes_sum = bytes_sum.saturating_add(bytes);
             ticks_sum = ticks_sum.saturating_add(segment.duration());

@@ -2,8 +2,12 @@
 
 use std::ops::Range;
 
-use super::{PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_TARGET_S, Segment, presented_at};
+use super::{
+    PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_SAMPLES_MAX, SEGMENT_TARGET_S, Segment,
+    presented_at,
+};
 use crate::index::{AudioTrack, Sample, Track};
+use crate::silence::{packets_before, silent_packet};
 
 /// Packets kept in front of the one that sounds at 0, for the decoder to settle in.
 ///
@@ -16,7 +20,7 @@ const LEAD_PACKETS: u32 = 2;
 pub(super) struct Cuts {
     /// Those that follow the video, rising; the last is its end.
     along: Vec<i64>,
-    /// How many of them lie behind.
+    /// How many of them lie behind the last instant asked about.
     passed: usize,
     /// The grid that goes on from there.
     target: i64,
@@ -46,6 +50,11 @@ impl Cuts {
         };
         self.passed as u64 + beyond.unsigned_abs()
     }
+
+    /// The cuts beside the video that lie at or before an instant.
+    fn until(&self, at: i64) -> &[i64] {
+        &self.along[..self.along.partition_point(|cut| *cut <= at)]
+    }
 }
 
 /// The first tick of `to` at or after an instant in ticks of `from`.
@@ -67,24 +76,46 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
         }
         samples_end = number + 1;
         let passed_before = std::mem::replace(&mut passed, cuts.passed(at));
-        if !segments.is_empty() && passed <= passed_before {
-            continue;
+        match segments.last_mut() {
+            None => segments = begin(audio, number, cuts.until(at)),
+            Some(before) if passed_before < passed => {
+                before.samples.end = number;
+                before.end = at;
+                segments.push(Segment { samples: number..number, start: at, end: at });
+            }
+            Some(_) => {}
         }
-        if let Some(before) = segments.last_mut() {
-            before.samples.end = number;
-            before.end = at;
-        }
-        let start = if segments.is_empty() { 0 } else { at };
-        segments.push(Segment { samples: number..number, start, end: start });
     }
-    let Some(last) = segments.last_mut() else { return Err(PlanError::Empty { track: "audio" }) };
-    if track.end <= 0 {
+    let Some(last) = segments.last_mut().filter(|_| 0 < track.end) else {
         return Err(PlanError::Empty { track: "audio" });
-    }
+    };
     last.samples.end = samples_end;
     last.end = track.end;
     merge_tail(&mut segments, track.timescale);
+    check_silence(track, audio, &segments)?;
     Ok(segments)
+}
+
+/// The segment of the first packet, and in front of it the silent ones between the cuts that lie before it.
+///
+/// Where we cannot make silence, the first segment has all the wait.
+fn begin(audio: &AudioTrack, first: u32, cuts: &[i64]) -> Vec<Segment> {
+    let cuts = if silent_packet(audio.channels).is_some() { cuts } else { &[] };
+    let ends = cuts.iter().copied().chain([0]);
+    let starts = [0].into_iter().chain(cuts.iter().copied());
+    starts
+        .zip(ends)
+        .map(|(start, end)| Segment { samples: first..first, start, end: end.max(start) })
+        .collect()
+}
+
+/// Refuses a wait after the end of the video that is too long to be filled: no cut divides it.
+fn check_silence(track: &Track, audio: &AudioTrack, segments: &[Segment]) -> Result<(), PlanError> {
+    let counts = segments.iter().map(|segment| packets_before(track, audio, segment).0);
+    match counts.enumerate().find(|(_, count)| SEGMENT_SAMPLES_MAX < *count) {
+        Some((number, samples)) => Err(PlanError::TooManySamples { track: "audio", number, samples }),
+        None => Ok(()),
+    }
 }
 
 /// Joins a short last segment to the one before it.

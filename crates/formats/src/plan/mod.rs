@@ -28,11 +28,12 @@ pub struct SegmentPlan {
 /// One segment of one track.
 ///
 /// The segments of a track follow one another without gap or overlap, in samples and in time. The first one starts at 0
-/// whatever its samples say, so that the playlists of one source line up: what lies before 0 is decoded and hidden, and a
-/// track that begins late gives the wait to its first segment.
+/// whatever its samples say, so that the playlists of one source line up: what lies before 0 is decoded and hidden. A video
+/// that begins late shows its first picture from 0 on; audio that begins late is silent until then, and segments that have
+/// no samples are silent throughout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// Its samples, in decode order.
+    /// Its samples, in decode order; none in a silent one.
     pub samples: Range<u32>,
     /// First presented instant on the common timeline, in the track's ticks.
     pub start: i64,

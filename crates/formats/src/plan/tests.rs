@@ -259,13 +259,43 @@ fn audio_keeps_its_priming_and_no_more_than_a_decoder_needs() {
     assert_eq!(plan(&[primed]).unwrap().audio[0].samples.start, 48);
 }
 
-#[test]
-fn late_audio_gives_the_wait_to_its_first_segment() {
+/// Audio that begins at 5 s beside a video of 12 s with cuts at 2, 4 and 8 s.
+fn plan_of_late_audio(channels: u32) -> Vec<Segment> {
     let mut late = audio(300);
     late.shift = 5 * 48_000;
     late.end += late.shift;
-    let plan = plan(&[video(&[0, 2000, 4000, 8000], 12_000), late]).unwrap();
-    assert_eq!(starts(&plan.audio), [0, 5 * 48_000 + 141 * 1024]);
+    let TrackMedia::Audio(sound) = &mut late.media else { unreachable!("made so") };
+    sound.channels = channels;
+    plan(&[video(&[0, 2000, 4000, 8000], 12_000), late]).unwrap().audio
+}
+
+#[test]
+fn late_audio_has_silent_segments_until_it_begins() {
+    assert_eq!(
+        plan_of_late_audio(2),
+        [
+            Segment { samples: 0..0, start: 0, end: 96_000 },
+            Segment { samples: 0..0, start: 96_000, end: 192_000 },
+            Segment { samples: 0..141, start: 192_000, end: 240_000 + 141 * 1024 },
+            Segment { samples: 141..300, start: 240_000 + 141 * 1024, end: 240_000 + 300 * 1024 },
+        ]
+    );
+}
+
+#[test]
+fn late_audio_of_an_unknown_layout_gives_the_wait_to_its_first_segment() {
+    assert_eq!(starts(&plan_of_late_audio(7)), [0, 5 * 48_000 + 141 * 1024]);
+}
+
+#[test]
+fn audio_that_begins_long_after_the_video_is_refused() {
+    let mut late = audio(300);
+    late.shift = 2000 * 48_000;
+    late.end += late.shift;
+    assert_eq!(
+        plan(&[video(&[0, 2000], 4000), late]),
+        Err(PlanError::TooManySamples { track: "audio", number: 2, samples: 93_562 })
+    );
 }
 
 #[test]
@@ -290,9 +320,11 @@ fn assert_covering(segments: &[Segment], end: i64) {
         assert_eq!(pair[0].end, pair[1].start);
     }
     for segment in segments {
-        assert!(segment.samples.start < segment.samples.end, "{segment:?}");
         assert!(segment.start < segment.end, "{segment:?}");
     }
+    // Only in front may segments be silent.
+    assert!(segments.iter().map(|segment| segment.samples.is_empty()).is_sorted_by(|one, next| one >= next));
+    assert!(!segments.last().unwrap().samples.is_empty());
 }
 
 /// A video of closed GOPs, each with its pictures reordered at random, and what skips its start.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use kinora_formats::index::{Sample, Track, TrackMedia};
 use kinora_formats::mp4::write::{
-    ByteRange, SegmentHead, Timeline, WriteError, head_len_max, init_segment, segment_head,
+    ByteRange, SegmentHead, Timeline, WriteError, init_segment, segment_head, segment_len_max,
 };
 use kinora_formats::plan::Segment;
 
@@ -30,8 +30,8 @@ fn fragments(source: &Source, track: &Track) -> Vec<Fragment> {
         let bytes = source.segment(&head);
         let fragment = fragment(&bytes);
         assert_eq!(bytes.len() as u64, head.total_len);
-        assert!(head.bytes.len() as u64 <= head_len_max(segment.samples.len() as u32));
-        assert_eq!(fragment.data_offset as usize, head.bytes.len());
+        assert!(head.total_len <= segment_len_max(track, segment));
+        assert_eq!(&bytes[fragment.data_offset as usize - 4..][..4], b"mdat");
         assert_eq!(fragment.size(), find(&bytes, "mdat").body.len() as u64);
         assert_eq!((fragment.sequence, fragment.track), (number + 1, 1));
         if let Some(before) = fragments.last() {
@@ -179,14 +179,40 @@ fn with_audio(mut samples: Vec<Sample>, change: impl FnOnce(&mut Track)) -> Sour
 }
 
 #[test]
-fn late_audio_starts_at_its_own_time() {
+fn late_audio_is_silent_until_it_begins() {
+    let mut samples = [pictures(331), packets(300)];
+    let bytes = laid_out(&mut samples, &[VIDEO_TIMESCALE, AUDIO_TIMESCALE]);
+    let mut late = audio_track(&samples[1]);
+    late.shift = 5 * 48_000;
+    late.end = late.shift + 300 * PACKET;
+    let late = Source::new(vec![video_track(&samples[0]), late], bytes);
+    assert_eq!(media_time(&init_segment(&late.index, late.audio()).unwrap()), 0);
+
+    let fragments = fragments(&late, late.audio());
+    let counts: Vec<_> = fragments.iter().map(|fragment| fragment.samples.len()).collect();
+    // 2 s hold 93 packets and a part, which the last one lasts longer; 1 s of silence before the first packet holds 46.
+    assert_eq!(counts, [93, 93, 46 + 141, 159]);
+    assert_eq!(fragments[0].decode_time, 0);
+    assert_eq!(
+        fragments[0].samples[91..].iter().map(|sample| sample.duration).collect::<Vec<_>>(),
+        [1024, 1792]
+    );
+    let head = segment_head(&late.index, late.audio(), 2).unwrap();
+    let silence = [0x21, 0, 0, 0, 0, 0x1c].repeat(46);
+    assert!(head.bytes.ends_with(&silence));
+    assert_eq!(fragment(&head.bytes).data_offset as usize, head.bytes.len() - silence.len());
+}
+
+#[test]
+fn late_audio_of_an_unknown_layout_starts_at_its_own_time() {
     let late = with_audio(packets(200), |track| {
+        let TrackMedia::Audio(audio) = &mut track.media else { unreachable!("made so") };
+        audio.channels = 7;
         track.shift = 12_345;
         track.end = 12_345 + 200 * PACKET;
     });
     let fragments = fragments(&late, late.audio());
     assert_eq!(fragments[0].decode_time, 12_345);
-    assert_eq!(media_time(&init_segment(&late.index, late.audio()).unwrap()), 0);
 }
 
 #[test]

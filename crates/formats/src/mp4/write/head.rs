@@ -6,12 +6,13 @@ use super::bytes::Boxes;
 use super::{ByteRange, TRACK_ID, Timeline, WriteError};
 use crate::index::{AudioTrack, Index, Sample, Track, TrackMedia};
 use crate::plan::{Segment, packets, presented_at};
+use crate::silence::{packets_before, silent_packet};
 use crate::timing::{Span, Stamp, TimingError, restamp};
 
 /// A segment that can be sent: some bytes, then ranges of the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SegmentHead {
-    /// Everything in front of the first sample.
+    /// Everything in front of the first sample of the source: boxes, and silence where a late track has not begun.
     pub bytes: Vec<u8>,
     /// The samples, in the order they are sent; what is adjacent in the source is one range.
     pub ranges: Vec<ByteRange>,
@@ -44,9 +45,17 @@ const HEAD_FIXED_MAX: u64 = 8 + 16 + 8 + 28 + 20 + 24 + 16;
 /// Bytes a sample takes in a `trun`: duration, size, flags, composition offset.
 const HEAD_SAMPLE_MAX: u64 = 16;
 
-/// No head of this many samples is longer.
-pub fn head_len_max(samples: u32) -> u64 {
-    HEAD_FIXED_MAX + HEAD_SAMPLE_MAX * u64::from(samples)
+/// A bound of the length of a segment, without making its head. Looks at every sample of it.
+pub fn segment_len_max(track: &Track, segment: &Segment) -> u64 {
+    let mut count = u64::from(segment.samples.end.saturating_sub(segment.samples.start));
+    let mut payload: u64 =
+        track.samples.range(segment.samples.clone()).map(|sample| u64::from(sample.size)).sum();
+    if let TrackMedia::Audio(audio) = &track.media {
+        let silent = u64::from(packets_before(track, audio, segment).0);
+        count += silent;
+        payload += silent * silent_packet(audio.channels).map_or(0, |packet| packet.len() as u64);
+    }
+    HEAD_FIXED_MAX + HEAD_SAMPLE_MAX * count + payload
 }
 
 // Sample flags. ISO/IEC 14496-12, 8.8.3.1.
@@ -98,15 +107,20 @@ pub fn segment_head(index: &Index, track: &Track, number: u32) -> Result<Segment
         return Err(WriteError::NoSamples { number });
     }
 
-    let bytes = write(number, decode_time, &entries, payload.len);
+    let mut bytes = write(number, decode_time, &entries, payload.silence.len() as u64 + payload.len);
+    bytes.extend_from_slice(&payload.silence);
     let total_len = bytes.len() as u64 + payload.len;
     Ok(SegmentHead { bytes, ranges: payload.ranges, total_len })
 }
 
-/// Where the samples lie, adjacent ones joined.
+/// What the `mdat` holds.
 #[derive(Default)]
 struct Payload {
+    /// Samples we make, in front of those of the source.
+    silence: Vec<u8>,
+    /// Where those of the source lie, adjacent ones joined.
     ranges: Vec<ByteRange>,
+    /// Length of the ranges.
     len: u64,
 }
 
@@ -150,7 +164,7 @@ fn video_entries(
     Ok((entries, decode_time(span.start)?))
 }
 
-/// Audio on its own clock: a packet lasts until the next one begins.
+/// Audio on its own clock: a packet lasts until the next one begins. Silence fills the wait for the first.
 fn audio_entries(
     track: &Track,
     audio: &AudioTrack,
@@ -159,22 +173,34 @@ fn audio_entries(
     payload: &mut Payload,
 ) -> Result<(Vec<Entry>, u64), TimingError> {
     let mut entries: Vec<Entry> = Vec::with_capacity(segment.samples.len());
-    let mut first = None;
-    let mut before = 0;
+    let mut begun = None;
+    let mut before = segment.start;
+    let (silent_count, silent_ticks) = packets_before(track, audio, segment);
+    if let Some(packet) = silent_packet(audio.channels).filter(|_| 0 < silent_count) {
+        let size = u32::try_from(packet.len()).expect("a silent packet has some bytes");
+        payload.silence = packet.repeat(silent_count as usize);
+        entries = vec![
+            Entry { duration: silent_ticks, size, flags: FLAGS_SYNC, composition_offset: 0 };
+            silent_count as usize
+        ];
+        begun = Some(segment.start);
+        // The last one lasts until the first packet: what is left of a packet is its.
+        before = segment.start.saturating_add(i64::from(silent_ticks) * i64::from(silent_count - 1));
+    }
     for (_, packet) in packets(track, audio, segment.samples.clone()) {
         let at = presented_at(track, &packet);
-        match entries.last_mut() {
-            Some(entry) => entry.duration = lasting(before, at)?,
-            None => first = Some(at),
+        if let Some(entry) = entries.last_mut() {
+            entry.duration = lasting(before, at)?;
         }
+        begun.get_or_insert(at);
         payload.push(&packet);
         entries.push(Entry { duration: 0, size: packet.size, flags: FLAGS_SYNC, composition_offset: 0 });
         before = at;
     }
     let Some(last) = entries.last_mut() else { return Ok((entries, 0)) };
     last.duration = lasting(before, segment.end)?;
-    let first = first.unwrap_or(segment.start).saturating_add(timeline.media_time);
-    Ok((entries, decode_time(first)?))
+    let begun = begun.unwrap_or(segment.start).saturating_add(timeline.media_time);
+    Ok((entries, decode_time(begun)?))
 }
 
 fn lasting(from: i64, to: i64) -> Result<u32, TimingError> {

@@ -12,7 +12,7 @@ mod init;
 mod reads;
 mod timeline;
 
-pub use head::{SegmentHead, head_len_max, segment_head};
+pub use head::{SegmentHead, segment_head, segment_len_max};
 pub use init::init_segment;
 pub use reads::{ByteRange, READ_GAP_MAX, Read, read_plan};
 pub use timeline::Timeline;
