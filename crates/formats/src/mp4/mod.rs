@@ -1,6 +1,6 @@
 //! ISO base media files: what a source says, and what players read.
 //!
-//! Begin with [`Scanner`], which reads a source from its passing bytes, and [`write`], which makes init and media segments.
+//! Begin with [`Scanner`], which reads a source from its passing bytes, and [`mod@write`], which makes init and media segments.
 
 mod boxes;
 mod error;

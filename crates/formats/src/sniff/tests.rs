@@ -1,0 +1,103 @@
+//! First bytes of every kind of file.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn first_bytes_tell_the_kind() {
+    let mut ts = vec![0; 188 * 4];
+    ts.iter_mut().step_by(188).for_each(|byte| *byte = 0x47);
+    let mut m2ts = vec![0; 192 * 4];
+    m2ts.iter_mut().skip(4).step_by(192).for_each(|byte| *byte = 0x47);
+    let cases: &[(FileKind, &[u8])] = &[
+        (FileKind::Empty, b""),
+        (FileKind::Mp4, b"\0\0\0\x20ftypisom\0\0\x02\0isomiso2avc1mp41"),
+        (FileKind::Mp4, b"\0\0\0\x20ftypM4A \0\0\x02\0"),
+        (FileKind::Mov, b"\0\0\0\x14ftypqt  \0\0\x02\0qt  "),
+        (FileKind::Heif, b"\0\0\0\x18ftypheic\0\0\0\0mif1heic"),
+        (FileKind::Heif, b"\0\0\0\x18ftypavif\0\0\0\0"),
+        (FileKind::Mp4, b"\0\0\0\x18stypmsdh\0\0\0\0"),
+        (FileKind::Mov, b"\0\0\x30\0moov\0\0\0\x6cmvhd"),
+        (FileKind::Mov, b"\0\0\0\x01mdat\0\0\0\0\x10\0\0\0"),
+        (FileKind::Mov, b"\0\0\0\x08wide\0\0\x30\0mdat"),
+        (FileKind::Mov, b"\0\0\0\x08free\0\0\x30\0mdat"),
+        (FileKind::Mov, b"\0\0\0\x08skip\0\0\x30\0mdat"),
+        (FileKind::Matroska, b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01"),
+        (FileKind::MpegTs, &ts),
+        (FileKind::MpegTs, &m2ts),
+        (FileKind::MpegPs, b"\0\0\x01\xba\x44\0\x04\0"),
+        (FileKind::Avi, b"RIFF\x24\x10\0\0AVI LIST"),
+        (FileKind::Wav, b"RIFF\x24\x10\0\0WAVEfmt "),
+        (FileKind::Wav, b"RF64\xff\xff\xff\xffWAVEds64"),
+        (FileKind::Webp, b"RIFF\x24\x10\0\0WEBPVP8 "),
+        (FileKind::Flv, b"FLV\x01\x05\0\0\0\x09"),
+        (FileKind::Asf, b"\x30\x26\xb2\x75\x8e\x66\xcf\x11\xa6\xd9\0\xaa\0\x62\xce\x6c"),
+        (FileKind::Mxf, b"\x06\x0e\x2b\x34\x02\x05\x01\x01\x0d\x01\x02\x01"),
+        (FileKind::Ogg, b"OggS\0\x02\0\0"),
+        (FileKind::Mp3, b"ID3\x04\0\0\0\0\0\x23TSSE"),
+        (FileKind::Mp3, b"\xff\xfb\x90\x64\0\0\0\0"),
+        (FileKind::Flac, b"fLaC\0\0\0\x22"),
+        (FileKind::Adts, b"\xff\xf1\x50\x80\x1f\xbf\xfc"),
+        (FileKind::HlsPlaylist, b"#EXTM3U\n#EXT-X-VERSION:3\n"),
+        (FileKind::HlsPlaylist, b"\xef\xbb\xbf#EXTM3U\r\n"),
+        (FileKind::HlsPlaylist, b" \r\n\t#extm3u"),
+        (FileKind::HlsPlaylist, b"#EXTM3U\n\0\0\0\0\0\x20ftyp\xff\xfe"),
+        (FileKind::Ffconcat, b"ffconcat version 1.0\nfile 'secret'\n"),
+        (FileKind::Ffconcat, b"\n\nffconcat version 1.0\n"),
+        (FileKind::Sdp, b"v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=No Name\r\n"),
+        (FileKind::Dash, b"<?xml version=\"1.0\"?>\n<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\">"),
+        (FileKind::Dash, b"<MPD>"),
+        (FileKind::Html, b"<!DOCTYPE html><html>"),
+        (FileKind::Html, b"\n  <HTML lang=en>"),
+        (FileKind::Html, b"<head><title>404</title>"),
+        (FileKind::Xml, b"<?xml version=\"1.0\"?><rss>"),
+        (FileKind::Json, b"{\"error\":\"not found\"}"),
+        (FileKind::Json, b"\xef\xbb\xbf [1, 2]"),
+        (FileKind::Subtitles, b"WEBVTT\n\n00:00.000 --> 00:01.000\nhello"),
+        (FileKind::Subtitles, b"1\n00:00:00,000 --> 00:00:01,000\nhello\n"),
+        (FileKind::Jpeg, b"\xff\xd8\xff\xe0\0\x10JFIF"),
+        (FileKind::Png, b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"),
+        (FileKind::Gif, b"GIF89a\x01\0\x01\0"),
+        (FileKind::Pdf, b"%PDF-1.7\n%\xe2\xe3\xcf\xd3"),
+        (FileKind::Zip, b"PK\x03\x04\x14\0\0\0"),
+        (FileKind::Gzip, b"\x1f\x8b\x08\0\0\0"),
+        (FileKind::Text, b"file not found"),
+        (FileKind::Text, "Übergröße".as_bytes()),
+        (FileKind::Text, &"Übergröße".as_bytes()[..8]),
+        (FileKind::Unknown, b"\x7fELF\x02\x01\x01\0"),
+        (FileKind::Unknown, b"\0\0\0\x04moov"),
+        (FileKind::Unknown, b"\xff\xff\xff\xff"),
+        (FileKind::Unknown, &[0; 5000]),
+    ];
+    for (expected, head) in cases {
+        let start = String::from_utf8_lossy(&head[..head.len().min(20)]);
+        assert_eq!(sniff(head), *expected, "{start:?}");
+    }
+}
+
+#[test]
+fn only_files_with_samples_are_media() {
+    assert_eq!(FileKind::Mp4.family(), Family::IsoMedia);
+    assert_eq!(FileKind::Matroska.family(), Family::OtherMedia);
+    for kind in [FileKind::HlsPlaylist, FileKind::Ffconcat, FileKind::Sdp, FileKind::Jpeg, FileKind::Unknown]
+    {
+        assert_eq!(kind.family(), Family::NotMedia, "{kind:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_lies_behind_the_head_changes_nothing(mut bytes in prop::collection::vec(any::<u8>(), HEAD_LEN..HEAD_LEN + 100)) {
+        let kind = sniff(&bytes);
+        bytes.truncate(HEAD_LEN);
+        prop_assert_eq!(sniff(&bytes), kind);
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_white_space_hide_no_playlist(space in "[ \t\r\n]{0,50}", mark: bool, rest: Vec<u8>) {
+        let mark: &[u8] = if mark { b"\xef\xbb\xbf" } else { b"" };
+        let bytes = [mark, space.as_bytes(), b"#EXTM3U", &rest].concat();
+        prop_assert_eq!(sniff(&bytes), FileKind::HlsPlaylist);
+    }
+}
