@@ -10,7 +10,7 @@ mod rate;
 pub use language::{Language, language};
 pub use media::MediaPlaylist;
 pub use multivariant::{AudioGroup, MultivariantPlaylist, MultivariantUris, Variant, VideoRange};
-pub use rate::Rate;
+pub use rate::{CopyRates, Rate};
 
 /// The lowest protocol version that has all we use: EXT-X-MAP without I-FRAMES-ONLY. RFC 8216, 7.
 const VERSION: u32 = 6;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Rate, VERSION, language};
+use super::{CopyRates, Rate, VERSION, language};
 use crate::index::Index;
 
 /// The group that every audio rendition belongs to.
@@ -73,12 +73,19 @@ pub struct MultivariantUris<'a> {
 
 impl MultivariantPlaylist {
     /// The copied tracks of a source: its video with its audio beside it, its video alone, or its audio as the variant.
+    ///
+    /// Measures the rates. Who writes it again and again keeps them and calls [`Self::with_rates`].
     pub fn of(index: &Index, uris: MultivariantUris<'_>) -> Self {
-        let audio = index.audio().map(|(track, audio)| (track, audio, Rate::of(track, &index.plan.audio)));
-        let Some((track, video)) = index.video() else {
-            let variants = audio.map(|(_, audio, rate)| Variant {
+        Self::with_rates(index, CopyRates::of(index), uris)
+    }
+
+    /// As [`Self::of`], with the rates of the same index.
+    pub fn with_rates(index: &Index, rates: CopyRates, uris: MultivariantUris<'_>) -> Self {
+        let audio = index.audio();
+        let Some((_, video)) = index.video() else {
+            let variants = audio.map(|(_, audio)| Variant {
                 uri: uris.audio.to_owned(),
-                rate,
+                rate: rates.audio,
                 codecs: vec![audio.codec.clone()],
                 resolution: None,
                 frame_rate: None,
@@ -87,30 +94,26 @@ impl MultivariantPlaylist {
             return Self { audio: Vec::new(), variants: variants.into_iter().collect() };
         };
 
-        let mut rate = Rate::of(track, &index.plan.video);
-        let mut codecs = vec![video.codec.clone()];
-        let mut groups = Vec::new();
-        if let Some((track, audio, audio_rate)) = audio {
-            rate = rate.with(audio_rate);
-            codecs.push(audio.codec.clone());
+        let codecs = [Some(&video.codec), audio.map(|(_, audio)| &audio.codec)];
+        let variant = Variant {
+            uri: uris.video.to_owned(),
+            rate: rates.video.with(rates.audio),
+            codecs: codecs.into_iter().flatten().cloned().collect(),
+            resolution: Some(video.display_size()),
+            frame_rate: video.frame_rate,
+            video_range: Some(VideoRange::of(video.transfer)),
+        };
+        let group = audio.map(|(track, audio)| {
             let language = language(&track.language);
-            groups.push(AudioGroup {
+            AudioGroup {
                 uri: uris.audio.to_owned(),
                 name: language.as_ref().map_or(UNKNOWN_NAME, |language| language.name).to_owned(),
                 language: language.map(|language| language.tag.to_owned()),
                 channels: audio.channels,
                 is_default: true,
-            });
-        }
-        let variant = Variant {
-            uri: uris.video.to_owned(),
-            rate,
-            codecs,
-            resolution: Some(video.display_size()),
-            frame_rate: video.frame_rate,
-            video_range: Some(VideoRange::of(video.transfer)),
-        };
-        Self { audio: groups, variants: vec![variant] }
+            }
+        });
+        Self { audio: group.into_iter().collect(), variants: vec![variant] }
     }
 
     /// The text.

@@ -1,6 +1,6 @@
 //! Bit rates of a rendition, as a master playlist announces them.
 
-use crate::index::Track;
+use crate::index::{Index, Track};
 use crate::mp4::write::segment_len_max;
 use crate::plan::Segment;
 
@@ -13,10 +13,27 @@ pub struct Rate {
     pub average: u64,
 }
 
+/// Rates of the copied tracks of a source; none of a track that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CopyRates {
+    /// Of the video.
+    pub video: Rate,
+    /// Of the audio.
+    pub audio: Rate,
+}
+
+impl CopyRates {
+    /// Looks at every sample once, which takes milliseconds where the playlists take microseconds: keep the result.
+    pub fn of(index: &Index) -> Self {
+        Self {
+            video: index.video().map(|(track, _)| Rate::of(track, &index.plan.video)).unwrap_or_default(),
+            audio: index.audio().map(|(track, _)| Rate::of(track, &index.plan.audio)).unwrap_or_default(),
+        }
+    }
+}
+
 impl Rate {
-    /// Rates of a copied track, from an upper bound of the length of each segment.
-    ///
-    /// Looks at every sample once: 5 ms for some hours of media, so keep the result.
+    /// Rates of a copied track, from an upper bound of the length of each segment. Looks at every sample once.
     pub fn of(track: &Track, segments: &[Segment]) -> Self {
         let timescale = u64::from(track.timescale.max(1));
         let (mut peak, mut bytes_sum, mut ticks_sum) = (0, 0_u64, 0_u64);

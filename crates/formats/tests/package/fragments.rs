@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use kinora_formats::index::{Sample, Track, TrackMedia};
+use kinora_formats::mp4::Scanner;
 use kinora_formats::mp4::write::{
     ByteRange, SegmentHead, Timeline, WriteError, init_segment, segment_head, segment_len_max,
 };
@@ -295,4 +296,39 @@ fn a_plain_source_keeps_its_own_clock() {
         Timeline::of(&clip.index, clip.audio()),
         Timeline { timescale: AUDIO_TIMESCALE, factor: 1, media_time: PACKET }
     );
+}
+
+/// Real files, as ffmpeg muxes them, through the reader.
+#[test]
+fn segments_of_real_files_follow_one_another_and_hold_all_their_samples() {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/");
+    for name in [
+        "audio_only.m4a",
+        "begins_inside.mp4",
+        "faststart.mp4",
+        "late_audio.mp4",
+        "moov_at_end.mp4",
+        "quicktime.mov",
+        "rotated.mp4",
+        "surround.m4a",
+        "variable_rate.mp4",
+        "video_only.mp4",
+    ] {
+        let bytes = std::fs::read(format!("{fixtures}{name}")).unwrap();
+        let mut scanner = Scanner::new(None);
+        scanner.push(&bytes).unwrap();
+        let source = Source { index: scanner.finish().unwrap(), bytes };
+        for track in &source.index.tracks {
+            let timeline = Timeline::of(&source.index, track);
+            let fragments = fragments(&source, track);
+            let last = fragments.last().unwrap();
+            // Decode times of video begin at 0, those of audio at its priming.
+            let delay = if matches!(track.media, TrackMedia::Video(_)) { 0 } else { timeline.media_time };
+            let end = track.end * i64::from(timeline.factor) + delay;
+            assert_eq!((last.decode_time + last.duration()) as i64, end, "{name}");
+            let shown: usize = track.samples.iter().filter(|sample| 0 <= sample.pts + track.shift).count();
+            let sent: usize = fragments.iter().map(|fragment| fragment.samples.len()).sum();
+            assert!(shown <= sent, "{name}: {sent} of {shown}");
+        }
+    }
 }
