@@ -3,7 +3,7 @@
 //! The plan is made once, from the sample tables alone, and stored with the index: playlists, segments and addresses all
 //! follow it, so they outlive a change of this code. It knows no bytes and no playlist.
 //!
-//! Begin with [`plan`]. Video is cut at sync samples ([`video`]), audio on its packet grid at the video's cuts ([`audio`]).
+//! Begin with [`plan`]. Video is cut at sync samples (`video.rs`), audio on its packet grid at the video's cuts (`audio.rs`).
 
 mod audio;
 #[cfg(test)]
