@@ -1,1 +1,44 @@
-//! TBD
+//! HTTP: the JSON API, what players read, and what operators look at.
+//!
+//! A request flows one way: route, extractors that prove who and what, a domain function or the packager, one answer. Knows no
+//! SQL, no box of a file format and no process. Status codes and messages exist only in `error.rs`.
+//!
+//! Begin with [`router`].
+
+mod api;
+mod app;
+mod auth;
+mod delivery;
+mod envelope;
+mod error;
+mod extract;
+mod fields;
+mod observe;
+mod operate;
+mod serve;
+
+use axum::Router;
+use axum::middleware;
+use axum::routing::get;
+
+pub use app::{Addresses, App, AppOptions, Assets, Check, Health};
+pub use error::ApiError;
+pub use serve::{ServeOptions, serve};
+
+/// Every route of the server.
+///
+/// API paths are served with and without `/v1` (contract decision 1).
+pub fn router(app: App) -> Router {
+    let api = api::routes();
+    Router::new()
+        .merge(api.clone())
+        .nest("/v1", api)
+        .route("/healthz", get(operate::healthz))
+        .route("/readyz", get(operate::readyz))
+        .route("/metrics", get(operate::metrics))
+        .merge(delivery::routes())
+        .fallback(async || ApiError::no_such_path())
+        .method_not_allowed_fallback(async || ApiError::method_not_allowed())
+        .layer(middleware::from_fn_with_state(app.clone(), observe::observe))
+        .with_state(app)
+}

@@ -17,10 +17,10 @@ mod sweep;
 use std::sync::Arc;
 
 use kinora_blob::Blob;
-use kinora_domain::{Clock, Random, Timestamp};
+use kinora_domain::{Clock, Random};
 use kinora_fetch::{Fetcher, Poster};
 use kinora_packager::Packager;
-use kinora_store::{JobKind, NewJob, Priority, Store, WorkerId};
+use kinora_store::{Store, WorkerId};
 use tokio_util::sync::CancellationToken;
 
 /// What jobs work with; cheap to clone.
@@ -59,9 +59,4 @@ pub async fn run(context: Context, stop: CancellationToken) {
         runner::run(context.clone(), runner::UPKEEP, stop.clone()),
         deliver_event::run(context, stop)
     );
-}
-
-/// A job to be done as soon as somebody has time for it.
-fn soon(kind: JobKind, now: Timestamp) -> NewJob {
-    NewJob { kind, run_at: now, priority: Priority::Normal }
 }

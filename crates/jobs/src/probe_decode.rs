@@ -7,7 +7,12 @@ use crate::Context;
 use crate::error::JobError;
 
 /// Decodes the first GOP. May run twice.
-pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId, source: SourceId) -> Result<(), JobError> {
+pub(crate) async fn run(
+    context: &Context,
+    job: &ClaimedJob,
+    media: MediaId,
+    source: SourceId,
+) -> Result<(), JobError> {
     let _ = (context, job, media, source);
     Ok(())
 }

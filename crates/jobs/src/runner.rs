@@ -55,11 +55,10 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
             Some(ended) = running.join_next_with_id(), if !running.is_empty() => {
                 let id = match &ended { Ok((id, ())) => *id, Err(error) => error.id() };
                 let job = claims.remove(&id);
-                if let (Err(error), Some(job)) = (ended, job) {
-                    if error.is_panic() {
-                        let cause = JobError::Retry("a job panicked".into());
-                        put_back(&context, &job, &cause).await;
-                    }
+                if let (Err(error), Some(job)) = (ended, job)
+                    && error.is_panic()
+                {
+                    put_back(&context, &job, &JobError::Retry("a job panicked".into())).await;
                 }
             }
             _ = renew.tick() => {
@@ -118,7 +117,7 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
     let cause = chain(error);
     if matches!(error, JobError::Full) {
         tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, "job waits: the disk is full");
-        return give_back(context, job, now.plus_micros(FULL_WAIT_US), "the disk is full").await;
+        return wait(context, job, now.plus_micros(FULL_WAIT_US), "the disk is full").await;
     }
     tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, job.attempt = job.attempt, error = cause, "job failed");
     if job.attempt < ATTEMPTS_MAX || matches!(job.kind, JobKind::DeleteObjects { .. } | JobKind::Sweep) {
@@ -129,7 +128,11 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
         JobKind::Download { media } => download::give_up(context, job, *media).await,
         _ => {
             let claimed = job.clone();
-            context.store.write(async move |tx| tx.fail_job(&claimed, &cause).await).await.map_err(JobError::from)
+            context
+                .store
+                .write(async move |tx| tx.fail_job(&claimed, &cause).await)
+                .await
+                .map_err(JobError::from)
         }
     };
     if let Err(error) = ended {
@@ -141,6 +144,14 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
 async fn give_back(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &str) {
     let (job, note) = (job.clone(), note.to_owned());
     if let Err(error) = context.store.write(async move |tx| tx.retry_job(&job, run_at, &note).await).await {
+        tracing::warn!(error = %error, "a job could not be put back; its lease runs out");
+    }
+}
+
+/// Gives a job back that could not be tried: no attempt is counted.
+async fn wait(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &'static str) {
+    let job = job.clone();
+    if let Err(error) = context.store.write(async move |tx| tx.defer_job(&job, run_at, note).await).await {
         tracing::warn!(error = %error, "a job could not be put back; its lease runs out");
     }
 }

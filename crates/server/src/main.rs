@@ -1,1 +1,5 @@
-fn main() {}
+//! The `kinora` binary. Begin with `kinora_server::main`.
+
+fn main() -> std::process::ExitCode {
+    kinora_server::main()
+}

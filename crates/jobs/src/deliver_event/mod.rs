@@ -75,10 +75,13 @@ async fn fill(context: &Context, posts: &mut JoinSet<WebhookId>, lanes: &mut Has
             continue;
         }
         let limit = u32::try_from(room).unwrap_or(u32::MAX);
-        let claim = ClaimDeliveries { webhook, owner: context.worker, now, lease_until: lease_until(now), limit };
+        let claim =
+            ClaimDeliveries { webhook, owner: context.worker, now, lease_until: lease_until(now), limit };
         match context.store.claim_deliveries(claim).await {
             Ok(claimed) => start(context, posts, lanes, webhook, claimed).await,
-            Err(error) => tracing::warn!(webhook.id = %webhook, error = %error, "deliveries could not be claimed"),
+            Err(error) => {
+                tracing::warn!(webhook.id = %webhook, error = %error, "deliveries could not be claimed")
+            }
         }
     }
 }
@@ -96,7 +99,9 @@ async fn start(
     let webhook = match context.store.webhook(webhook).await {
         Ok(Some(webhook)) => std::sync::Arc::new(webhook),
         Ok(None) => return, // deleted meanwhile, and its deliveries with it
-        Err(error) => return tracing::warn!(webhook.id = %webhook, error = %error, "a webhook could not be read"),
+        Err(error) => {
+            return tracing::warn!(webhook.id = %webhook, error = %error, "a webhook could not be read");
+        }
     };
     for delivery in claimed {
         *lanes.entry(webhook.id).or_default() += 1;

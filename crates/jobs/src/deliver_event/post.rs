@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use kinora_domain::{
-    Attempt, AttemptId, AttemptOutcome, AttemptResponse, DeliveryVerdict, Webhook, judge, retry_delay_us, signature,
+    Attempt, AttemptId, AttemptOutcome, AttemptResponse, DeliveryVerdict, Webhook, judge, retry_delay_us,
+    signature,
 };
 use kinora_fetch::{HeaderMap, HeaderName, HeaderValue, PostResponse};
 use kinora_store::{ClaimedDelivery, DeliveryNext};
@@ -33,7 +34,8 @@ pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &Claimed
 fn headers(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery, body: &[u8]) -> HeaderMap {
     let now = context.clock.now();
     let event = delivery.event.id;
-    let value = |text: String| HeaderValue::from_str(&text).expect("ids, digits and Base64 are header characters");
+    let value =
+        |text: String| HeaderValue::from_str(&text).expect("ids, digits and Base64 are header characters");
     let service = value(webhook.secret.sign_body(body));
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
@@ -63,7 +65,13 @@ fn kept(response: PostResponse) -> AttemptResponse {
     }
 }
 
-async fn record(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery, attempt: Attempt, verdict: DeliveryVerdict) {
+async fn record(
+    context: &Context,
+    webhook: &Webhook,
+    delivery: &ClaimedDelivery,
+    attempt: Attempt,
+    verdict: DeliveryVerdict,
+) {
     let now = context.clock.now();
     let made = delivery.attempt_count + 1;
     let mut jitter = [0; 4];
@@ -72,10 +80,12 @@ async fn record(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery
         DeliveryVerdict::Delivered => DeliveryNext::Delivered,
         DeliveryVerdict::Abort => DeliveryNext::GivenUp,
         DeliveryVerdict::Disable(_) => DeliveryNext::Pending,
-        DeliveryVerdict::Retry { after_us } => match retry_delay_us(made, after_us, u32::from_le_bytes(jitter)) {
-            Some(delay) => DeliveryNext::RetryAt(now.plus_micros(delay)),
-            None => DeliveryNext::GivenUp,
-        },
+        DeliveryVerdict::Retry { after_us } => {
+            match retry_delay_us(made, after_us, u32::from_le_bytes(jitter)) {
+                Some(delay) => DeliveryNext::RetryAt(now.plus_micros(delay)),
+                None => DeliveryNext::GivenUp,
+            }
+        }
     };
     let status = match &attempt.outcome {
         AttemptOutcome::Answered(response) => response.status,

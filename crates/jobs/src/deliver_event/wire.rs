@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    Attempt, AttemptOutcome, AttemptResponse, ATTEMPTS_MAX, EventKind, EventSubject, Media, MediaDuration, MediaState,
-    PlaybackHandle, Restriction, Track, TrackKind, WebhookId,
+    ATTEMPTS_MAX, Attempt, AttemptOutcome, AttemptResponse, EventKind, EventSubject, Media, MediaDuration,
+    MediaState, PlaybackHandle, Restriction, Track, TrackKind, WebhookId,
 };
 use kinora_store::StoredEvent;
 use serde::Serialize;
@@ -17,12 +17,19 @@ const MP4_SUPPORT: &str = "none";
 const ATTEMPTS_TOLD_MAX: usize = 10;
 
 /// The bytes that are signed and posted. The attempts made before make them differ from post to post; the id never does.
-pub(super) fn body(event: &StoredEvent, attempts: &[Attempt], webhook: WebhookId, images_url: &str) -> Vec<u8> {
+pub(super) fn body(
+    event: &StoredEvent,
+    attempts: &[Attempt],
+    webhook: WebhookId,
+    images_url: &str,
+) -> Vec<u8> {
     let kind = &event.event.kind;
     let at = event.event.at.to_string();
     let (mut created_at, mut created_at_snake, mut updated_at_snake) = (None, None, None);
     let (status, data) = match kind {
-        EventKind::MediaCreated(media) => ("media_created", Data::Created(Box::new(CreatedData::from(&**media)))),
+        EventKind::MediaCreated(media) => {
+            ("media_created", Data::Created(Box::new(CreatedData::from(&**media))))
+        }
         EventKind::MediaReady(media) => ("ready", Data::Ready(Box::new(ReadyData::new(media, images_url)))),
         EventKind::MediaFailed(media) => ("failed", Data::Failed(Box::new(FailedData::from(&**media)))),
         EventKind::MediaDeleted(_) => ("media_created", Data::Deleted { success: true }),
@@ -32,7 +39,9 @@ pub(super) fn body(event: &StoredEvent, attempts: &[Attempt], webhook: WebhookId
             created_at_snake = Some(at);
             updated_at_snake = Some(media.updated_at.to_string());
         }
-        EventKind::MediaCreated(_) | EventKind::MediaFailed(_) | EventKind::MediaDeleted(_) => created_at = Some(at),
+        EventKind::MediaCreated(_) | EventKind::MediaFailed(_) | EventKind::MediaDeleted(_) => {
+            created_at = Some(at)
+        }
     }
     let EventSubject::Media(subject) = kind.subject();
     let skipped = attempts.len().saturating_sub(ATTEMPTS_TOLD_MAX);

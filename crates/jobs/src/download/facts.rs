@@ -1,7 +1,8 @@
 //! What a client is told of a source, from its index.
 
 use kinora_domain::{
-    AspectRatio, FrameRate, MediaDuration, MediaFacts, Random, Resolution, Timestamp, Track, TrackId, TrackKind,
+    AspectRatio, FrameRate, MediaDuration, MediaFacts, Random, Resolution, Timestamp, Track, TrackId,
+    TrackKind,
 };
 use kinora_formats::hls::language;
 use kinora_formats::index::Index;

@@ -7,9 +7,9 @@ mod sink;
 use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, FailureCode, Media, MediaId, SourceId};
 use kinora_fetch::{DownloadError, Sink as _};
-use kinora_store::{ClaimedJob, JobKind};
+use kinora_store::{ClaimedJob, JobKind, NewJob};
 
-use crate::{Context, soon};
+use crate::Context;
 use crate::error::{JobError, internal_failure};
 use sink::{Arrived, SourceSink};
 
@@ -53,7 +53,7 @@ async fn begin(
             let media = media.start_download(source, now)?;
             tx.save_media(&media).await?;
             if let Some(source) = left_behind {
-                tx.enqueue(soon(JobKind::DeleteObjects { source }, now)).await?;
+                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
             }
             Ok::<_, JobError>(Some(media))
         })
@@ -83,7 +83,8 @@ async fn bring_in(context: &Context, media: &Media, source: SourceId) -> Result<
 async fn read_demo(context: &Context, sink: &mut SourceSink<'_>) -> Result<(), JobError> {
     use futures_util::StreamExt as _;
 
-    let missing = || Failure::new(FailureCode::SourceNotFound, "there is no demonstration clip; run kinora demo");
+    let missing =
+        || Failure::new(FailureCode::SourceNotFound, "there is no demonstration clip; run kinora demo");
     let reader = context.blob.reader(ObjectKey::DemoClip).await?.ok_or_else(|| JobError::Fatal(missing()))?;
     let mut bytes = reader.stream(0..reader.len())?;
     while let Some(bytes) = bytes.next().await {
@@ -95,7 +96,12 @@ async fn read_demo(context: &Context, sink: &mut SourceSink<'_>) -> Result<(), J
 }
 
 /// The one commit between the last byte and `Ready`: row, event and job.
-async fn make_ready(context: &Context, job: &ClaimedJob, media: Media, arrived: Arrived) -> Result<(), JobError> {
+async fn make_ready(
+    context: &Context,
+    job: &ClaimedJob,
+    media: Media,
+    arrived: Arrived,
+) -> Result<(), JobError> {
     let source = arrived.source();
     let facts = facts::of_index(arrived.index(), context.clock.now(), &*context.random);
     if let Some(failure) = media.objection(&facts) {
@@ -110,13 +116,13 @@ async fn make_ready(context: &Context, job: &ClaimedJob, media: Media, arrived: 
             tx.complete_job(&job).await?; // first: whoever lost the lease changes nothing
             let Some(media) = tx.media_by_id(id).await? else {
                 // Deleted while its bytes arrived.
-                tx.enqueue(soon(JobKind::DeleteObjects { source }, now)).await?;
+                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
                 return Ok(());
             };
             let (media, event) = media.finish(source, facts.clone(), now)?;
             tx.save_media(&media).await?;
             tx.push_event(&event).await?;
-            tx.enqueue(soon(JobKind::ProbeDecode { media: id, source }, now)).await?;
+            tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, now)).await?;
             Ok::<_, JobError>(())
         })
         .await
@@ -128,9 +134,11 @@ async fn fail(context: &Context, job: &ClaimedJob, media: MediaId, failure: Fail
         .store
         .write(async move |tx| {
             tx.complete_job(&job).await?;
-            let Some(media) = tx.media_by_id(media).await?.filter(|media| !media.is_settled()) else { return Ok(()) };
+            let Some(media) = tx.media_by_id(media).await?.filter(|media| !media.is_settled()) else {
+                return Ok(());
+            };
             if let Some(source) = media.source() {
-                tx.enqueue(soon(JobKind::DeleteObjects { source }, now)).await?;
+                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
             }
             let (media, event) = media.fail(failure.clone(), now)?;
             tx.save_media(&media).await?;

@@ -6,10 +6,10 @@ use kinora_domain::{Failure, FailureCode, MediaId, SourceId};
 use kinora_fetch::Sink;
 use kinora_formats::index::Index;
 use kinora_formats::mp4::{ReadError, ReadFailureCode};
-use kinora_store::JobKind;
+use kinora_store::{JobKind, NewJob};
 
 use super::scan::Scan;
-use crate::{Context, soon};
+use crate::Context;
 use crate::error::{JobError, internal_failure};
 
 /// Takes the bytes of one attempt.
@@ -37,7 +37,11 @@ pub(super) struct Arrived {
 }
 
 impl<'a> SourceSink<'a> {
-    pub(super) async fn begin(context: &'a Context, media: MediaId, source: SourceId) -> Result<Self, JobError> {
+    pub(super) async fn begin(
+        context: &'a Context,
+        media: MediaId,
+        source: SourceId,
+    ) -> Result<Self, JobError> {
         let writer = context.blob.writer(ObjectKey::Source(source)).await?;
         Ok(Self { context, media, source, writer, scan: Some(Scan::begin()) })
     }
@@ -82,7 +86,7 @@ impl<'a> SourceSink<'a> {
                 }
                 let media = media.start_download(source, now)?;
                 tx.save_media(&media).await?;
-                tx.enqueue(soon(JobKind::DeleteObjects { source: left_behind }, now)).await?;
+                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source: left_behind }, now)).await?;
                 Ok(())
             })
             .await?;

@@ -1,6 +1,7 @@
 //! Events: what happened, with the facts of that moment, in the commit of the change.
 
 mod facts;
+mod media_json;
 
 use kinora_domain::{DeliveryId, Event, EventId, EventSubject, WebhookId};
 

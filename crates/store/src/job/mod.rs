@@ -85,6 +85,11 @@ impl ClaimedJob {
 statements! {
     INSERT = "INSERT INTO job (id, queue, kind, payload, priority, state, run_at, created_at)
         VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7)";
+    /// The same work, still to be done.
+    PENDING = "SELECT id FROM job WHERE state = 'pending' AND queue = $1 AND kind = $2 AND payload = $3 LIMIT 1";
+    /// The claim does not count: it is given back as it was found.
+    DEFER = "UPDATE job SET run_at = $4, note = $5, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
+        WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     FINISH = "UPDATE job SET state = $4, note = $5, finished_at = $6, lease_owner = NULL, leased_until = NULL
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     RETRY = "UPDATE job SET run_at = $4, note = $5, lease_owner = NULL, leased_until = NULL
@@ -108,6 +113,24 @@ impl Tx {
         self.session.execute(INSERT, values).await?;
         self.effects.jobs = true;
         Ok(id)
+    }
+
+    /// Adds a job, unless the same work is still to be done. May run twice.
+    pub async fn enqueue_once(&mut self, job: NewJob) -> Result<(), Error> {
+        let values = values![job.kind.queue().as_str(), job.kind.name(), job.kind.payload()];
+        if self.session.first(PENDING, values).await?.is_none() {
+            self.enqueue(job).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives a job back that could not even be tried, such as for want of disk: the claim is not counted as an attempt.
+    /// [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    pub async fn defer_job(&mut self, job: &ClaimedJob, run_at: Timestamp, note: &str) -> Result<(), Error> {
+        let values = values![job.id, job.owner, job.attempt, run_at, note];
+        let rows = self.session.execute(DEFER, values).await?;
+        self.effects.jobs = true;
+        self.held(rows)
     }
 
     /// Ends a job that did what it should. [`Error::LeaseLost`] when somebody else holds it now; then nothing of the whole

@@ -143,17 +143,22 @@ async fn writers_that_wait_together_share_a_commit(world: World) {
     const WRITERS: usize = 100;
     let store = world.open().await;
     let workspace = workspace(&store).await;
-    let held = hold(&store).await;
     let before = world.faults.commits();
-    let writers: Vec<_> = (0..WRITERS)
+    let held = hold(&store).await;
+    let mut writers: Vec<_> = (0..WRITERS)
         .map(|_| {
-            let (store, (media, event)) = (store.clone(), world.media(workspace));
-            tokio::spawn(async move { insert(&store, &media, &event).await })
+            let (media, event) = world.media(workspace);
+            let store = &store;
+            Box::pin(async move { insert(store, &media, &event).await })
         })
         .collect();
+    // Each has sent its closure when it was polled once.
+    for writer in &mut writers {
+        assert!(futures_util::poll!(writer).is_pending());
+    }
     held.notify_one();
     for writer in writers {
-        writer.await.unwrap();
+        writer.await;
     }
     let commits = world.faults.commits() - before;
     assert!(commits < 50, "{WRITERS} writers took {commits} commits");

@@ -1,5 +1,10 @@
-use kinora_domain::{Clock as _, Random, WorkspaceId};
-use kinora_domain::{NewMedia, SourceId, TrackId};
+use std::collections::BTreeMap;
+
+use kinora_domain::{
+    AccessPolicy, AspectRatio, Clock, Failure, FailureCode, FrameRate, MediaDuration, MediaFacts,
+    MediaQuality, MediaSettings, MediaState, NewMedia, Random, Resolution, SourceId, Timestamp, Track,
+    TrackId, TrackKind, WorkspaceId,
+};
 
 use super::*;
 
@@ -13,7 +18,7 @@ impl Random for Sevens {
 
 struct Then;
 
-impl kinora_domain::Clock for Then {
+impl Clock for Then {
     fn now(&self) -> Timestamp {
         Timestamp::from_micros(1_762_164_228_595_604)
     }

@@ -1,0 +1,47 @@
+//! The JSON API: one folder a resource, one file an operation.
+
+mod on_demand;
+mod view;
+
+use axum::Router;
+use axum::routing::get;
+use bytes::Bytes;
+use kinora_domain::{MediaId, WorkspaceId};
+
+use crate::app::App;
+
+/// Every operation, below the prefix it is mounted at.
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/on-demand", get(on_demand::list).post(on_demand::create))
+        .route("/on-demand/{mediaId}", get(on_demand::read).delete(on_demand::delete))
+}
+
+/// Answers to `GET /on-demand/{mediaId}`, valid as long as nothing was written.
+///
+/// Every commit moves the store's generation, also one by another process (within 0.5 s), so an answer is never older than that.
+pub(crate) struct AnswerCache {
+    media: moka::sync::Cache<(WorkspaceId, MediaId), (u64, Bytes)>,
+}
+
+impl AnswerCache {
+    /// An answer has about 1.5 KiB.
+    const BYTES_MAX: u64 = 16 << 20;
+
+    pub(crate) fn new() -> Self {
+        let media = moka::sync::Cache::builder()
+            .max_capacity(Self::BYTES_MAX)
+            .weigher(|_, (_, answer): &(u64, Bytes)| u32::try_from(answer.len()).unwrap_or(u32::MAX))
+            .build();
+        Self { media }
+    }
+
+    fn get(&self, workspace: WorkspaceId, media: MediaId, generation: u64) -> Option<Bytes> {
+        let (at, answer) = self.media.get(&(workspace, media))?;
+        (at == generation).then_some(answer)
+    }
+
+    fn put(&self, workspace: WorkspaceId, media: MediaId, generation: u64, answer: Bytes) {
+        self.media.insert((workspace, media), (generation, answer));
+    }
+}

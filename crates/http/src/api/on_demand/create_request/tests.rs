@@ -1,0 +1,154 @@
+use kinora_domain::{Random, Timestamp};
+use serde_json::json;
+
+use super::*;
+
+struct Zeros;
+
+impl Random for Zeros {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(0);
+    }
+}
+
+fn read(body: &Value) -> Result<(NewMedia, Vec<String>), ApiError> {
+    parse(body, WorkspaceId::new(Timestamp::from_micros(0), &Zeros))
+}
+
+/// A body that is right, with these fields beside or over its own.
+fn with(fields: Value) -> Value {
+    let mut body = json!({"inputs": [{"type": "video", "url": "https://example.com/a.mp4"}]});
+    let Value::Object(fields) = fields else { panic!("an object") };
+    body.as_object_mut().unwrap().extend(fields);
+    body
+}
+
+#[test]
+fn what_published_clients_send_by_default_is_accepted() {
+    // Contract 2.3: what the Python and the Node SDK send with nothing optional.
+    for fields in [
+        json!({"accessPolicy": "public", "optimizeAudio": false, "maxResolution": "1080p"}),
+        json!({"accessPolicy": "public", "maxResolution": "1080p", "mediaQuality": "standard"}),
+        json!({}),
+    ] {
+        let (new, warnings) = read(&with(fields)).unwrap();
+        assert_eq!(new.url, "https://example.com/a.mp4");
+        assert_eq!(new.settings, MediaSettings::default());
+        assert_eq!(new.policy, AccessPolicy::Public);
+        assert!(warnings.is_empty());
+    }
+}
+
+#[test]
+fn what_asks_for_what_is_so_anyway_is_accepted() {
+    for fields in [
+        json!({"mp4Support": "none"}),
+        json!({"chapters": false, "namedEntities": false, "summary": {"generate": false, "summaryLength": 100}}),
+        json!({"subtitles": {}, "createSubtitles": null, "moderation": null, "unknown": {"a": 1}}),
+        json!({"accessRestrictions": {"domains": {"defaultPolicy": "allow", "allow": [], "deny": []}, "userAgents": {}}}),
+        json!({"inputs": [{"type": "video", "url": "http://a.example/", "segments": [], "expungeSegments": [], "introUrl": ""}]}),
+    ] {
+        assert!(read(&with(fields.clone())).is_ok(), "{fields}");
+    }
+}
+
+#[test]
+fn wishes_that_are_only_stored_are_named_in_warnings() {
+    let (new, warnings) = read(&with(json!({"optimizeAudio": true, "mediaQuality": "pro"}))).unwrap();
+    assert!(new.settings.optimize_audio);
+    assert_eq!(new.settings.quality, MediaQuality::Pro);
+    assert_eq!(
+        warnings,
+        ["mediaQuality is stored and has no effect yet", "optimizeAudio is stored and has no effect yet"]
+    );
+}
+
+#[test]
+fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
+    let url = "https://example.com/a.mp4";
+    let video = json!({"type": "video", "url": url});
+    let long = "x".repeat(256);
+    let eleven: serde_json::Map<_, _> = (0..11).map(|n| (n.to_string(), json!("v"))).collect();
+    let cases = [
+        (json!({"inputs": null}), "inputs"),
+        (json!({"inputs": {}}), "inputs"),
+        (json!({"inputs": []}), "inputs"),
+        (json!({"inputs": [1]}), "inputs[0]"),
+        (json!({"inputs": [{}]}), "inputs[0].type"),
+        (json!({"inputs": [{"type": "picture"}]}), "inputs[0].type"),
+        (json!({"inputs": [{"type": "video"}]}), "inputs[0].url"),
+        (json!({"inputs": [{"type": "video", "url": 1}]}), "inputs[0].url"),
+        (json!({"inputs": [{"type": "video", "url": "ftp://example.com/a"}]}), "inputs[0].url"),
+        (json!({"inputs": [{"type": "video", "url": "file:///etc/passwd"}]}), "inputs[0].url"),
+        (
+            json!({"inputs": [{"type": "video", "url": "fp_mediaId://019a492c-41f3-7001-8203-040506070809"}]}),
+            "inputs[0].url",
+        ),
+        (json!({"inputs": [video, video]}), "inputs[1].type"),
+        (json!({"inputs": [video, {"type": "watermark", "url": url}]}), "inputs[1].type"),
+        (json!({"inputs": [video, {"type": "audio", "swapTrackUrl": url}]}), "inputs[1].type"),
+        (json!({"inputs": [video, {"type": "subtitle", "url": url}]}), "inputs[1].type"),
+        (json!({"inputs": [{"type": "video", "url": url, "startTime": 0}]}), "inputs[0].startTime"),
+        (json!({"inputs": [{"type": "video", "url": url, "endTime": "5"}]}), "inputs[0].endTime"),
+        (json!({"inputs": [{"type": "video", "url": url, "introUrl": url}]}), "inputs[0].introUrl"),
+        (
+            json!({"inputs": [{"type": "video", "url": url, "expungeSegments": ["1-2"]}]}),
+            "inputs[0].expungeSegments",
+        ),
+        (
+            json!({"inputs": [{"type": "video", "url": url, "segments": [{"url": url}]}]}),
+            "inputs[0].segments",
+        ),
+        (json!({"accessPolicy": "open"}), "accessPolicy"),
+        (json!({"accessPolicy": "drm"}), "accessPolicy"),
+        (json!({"accessPolicy": 1}), "accessPolicy"),
+        (json!({"metadata": []}), "metadata"),
+        (json!({"metadata": {"a": 1}}), "metadata.a"),
+        (json!({"metadata": {"a": long}}), "metadata.a"),
+        (json!({"metadata": {long.clone(): "a"}}), "metadata"),
+        (json!({"metadata": eleven}), "metadata"),
+        (json!({"title": long}), "title"),
+        (json!({"creatorId": 5}), "creatorId"),
+        (json!({"maxResolution": "999p"}), "maxResolution"),
+        (json!({"maxResolution": "240p"}), "maxResolution"),
+        (json!({"mediaQuality": "best"}), "mediaQuality"),
+        (json!({"sourceAccess": "yes"}), "sourceAccess"),
+        (json!({"optimizeAudio": 1}), "optimizeAudio"),
+        (json!({"mp4Support": "capped_4k"}), "mp4Support"),
+        (json!({"mp4Support": "all"}), "mp4Support"),
+        (json!({"chapters": true}), "chapters"),
+        (json!({"namedEntities": true}), "namedEntities"),
+        (json!({"summary": {"generate": true}}), "summary"),
+        (json!({"summary": {"generate": false, "summaryLength": 29}}), "summary.summaryLength"),
+        (json!({"moderation": {"type": "video"}}), "moderation"),
+        (json!({"subtitles": {"languageCode": "en"}}), "subtitles"),
+        (json!({"createSubtitles": {"name": "x"}}), "createSubtitles"),
+        (json!({"accessRestrictions": []}), "accessRestrictions"),
+        (json!({"accessRestrictions": {"domains": {"defaultPolicy": "deny"}}}), "accessRestrictions.domains"),
+        (json!({"accessRestrictions": {"domains": {"deny": ["a.example"]}}}), "accessRestrictions.domains"),
+        (
+            json!({"accessRestrictions": {"userAgents": {"allow": [1]}}}),
+            "accessRestrictions.userAgents.allow[0]",
+        ),
+        (
+            json!({"accessRestrictions": {"userAgents": {"defaultPolicy": "maybe"}}}),
+            "accessRestrictions.userAgents.defaultPolicy",
+        ),
+    ];
+    for (fields, path) in cases {
+        let refused = read(&with(fields.clone())).err().unwrap_or_else(|| panic!("accepted: {fields}"));
+        let told = format!("{refused:?}");
+        assert!(told.contains(&format!("field: \"{path}\"")), "{fields}: {told}");
+    }
+    assert!(read(&json!([])).is_err());
+    assert!(read(&json!({})).is_err());
+}
+
+#[test]
+fn texts_of_the_longest_length_are_kept_as_they_are() {
+    let text = "é".repeat(255);
+    let (new, _) =
+        read(&with(json!({"title": text, "creatorId": text, "metadata": {text.clone(): text}}))).unwrap();
+    assert_eq!(new.settings.title.as_deref(), Some(text.as_str()));
+    assert_eq!(new.settings.metadata.unwrap().get(&text), Some(&text));
+}

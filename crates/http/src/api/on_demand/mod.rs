@@ -1,0 +1,12 @@
+//! `/on-demand`: media made from addresses.
+
+mod create;
+mod create_request;
+mod delete;
+mod list;
+mod read;
+
+pub(super) use create::create;
+pub(super) use delete::delete;
+pub(super) use list::list;
+pub(super) use read::read;

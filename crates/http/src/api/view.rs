@@ -1,0 +1,247 @@
+//! How a media looks in answers (contract 2.2, 2.3, decisions 27, 29, 31, 35).
+
+use std::collections::BTreeMap;
+
+use kinora_domain::{
+    AccessRestrictions, Input, Media, MediaDuration, MediaState, PlaybackHandle, Restriction, Track,
+    TrackKind,
+};
+use serde::Serialize;
+
+use crate::app::Addresses;
+
+/// The answer of `POST /on-demand`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CreatedMedia {
+    id: String,
+    trial: bool,
+    status: &'static str,
+    created_at: String,
+    updated_at: String,
+    playback_ids: Vec<PlaybackView>,
+    metadata: BTreeMap<String, String>,
+    media_quality: &'static str,
+    source_access: bool,
+    max_resolution: &'static str,
+    inputs: Vec<InputView>,
+    optimize_audio: bool,
+}
+
+impl From<&Media> for CreatedMedia {
+    fn from(media: &Media) -> Self {
+        Self {
+            id: media.id.to_string(),
+            trial: false,
+            status: media.state.name(),
+            created_at: media.created_at.to_string(),
+            updated_at: media.updated_at.to_string(),
+            playback_ids: media.playback.iter().map(PlaybackView::from).collect(),
+            metadata: media.settings.metadata.clone().unwrap_or_default(),
+            media_quality: media.settings.quality.as_str(),
+            source_access: media.settings.source_access,
+            max_resolution: media.settings.max_resolution.as_str(),
+            inputs: media.inputs.iter().map(InputView::from).collect(),
+            optimize_audio: media.settings.optimize_audio,
+        }
+    }
+}
+
+/// A media as it is read and listed.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MediaView {
+    id: String,
+    thumbnail: Option<String>,
+    workspace_id: String,
+    metadata: BTreeMap<String, String>,
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    creator_id: Option<String>,
+    media_quality: &'static str,
+    max_resolution: &'static str,
+    source_resolution: Option<&'static str>,
+    status: &'static str,
+    source_access: bool,
+    playback_ids: Vec<PlaybackView>,
+    tracks: Vec<TrackView>,
+    generated_subtitles: [(); 0],
+    is_audio_only: bool,
+    subtitle_available: bool,
+    duration: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame_rate: Option<String>,
+    aspect_ratio: Option<String>,
+    created_at: String,
+    updated_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    playback_report: Option<PlaybackReport>,
+}
+
+impl MediaView {
+    pub(crate) fn new(media: &Media, addresses: &Addresses) -> Self {
+        let facts = match &media.state {
+            MediaState::Ready { facts, .. } => Some(facts),
+            _ => None,
+        };
+        let error = match &media.state {
+            MediaState::Failed { failure, .. } => {
+                Some(ErrorView { code: failure.code.as_str(), message: failure.message.clone() })
+            }
+            _ => None,
+        };
+        // A picture exists once the media plays, and not for sound alone (contract decision 35).
+        let thumbnail = facts
+            .filter(|facts| !facts.is_audio_only())
+            .and(media.playback.first())
+            .map(|playback| format!("{}/{}/thumbnail.png", addresses.images, playback.id));
+        Self {
+            id: media.id.to_string(),
+            thumbnail,
+            workspace_id: media.workspace.to_string(),
+            metadata: media.settings.metadata.clone().unwrap_or_default(),
+            title: media.settings.title.clone(),
+            creator_id: media.settings.creator_id.clone(),
+            media_quality: media.settings.quality.as_str(),
+            max_resolution: media.settings.max_resolution.as_str(),
+            source_resolution: facts.and_then(|facts| facts.source_resolution).map(|name| name.as_str()),
+            status: media.state.name(),
+            source_access: media.settings.source_access,
+            playback_ids: media.playback.iter().map(PlaybackView::from).collect(),
+            tracks: facts.map(|facts| facts.tracks.iter().map(TrackView::from).collect()).unwrap_or_default(),
+            generated_subtitles: [],
+            is_audio_only: facts.is_some_and(|facts| facts.is_audio_only()),
+            subtitle_available: false,
+            duration: facts.map_or(MediaDuration::UNKNOWN, |facts| facts.duration).to_string(),
+            frame_rate: facts.and_then(|facts| facts.frame_rate()).map(|rate| rate.to_string()),
+            aspect_ratio: facts.and_then(|facts| facts.aspect_ratio).map(|ratio| ratio.to_string()),
+            created_at: media.created_at.to_string(),
+            updated_at: media.updated_at.to_string(),
+            error,
+            playback_report: facts
+                .filter(|facts| facts.is_truncated)
+                .map(|_| PlaybackReport { source: "truncated" }),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorView {
+    code: &'static str,
+    message: String,
+}
+
+#[derive(Serialize)]
+struct PlaybackReport {
+    source: &'static str,
+}
+
+#[derive(Serialize)]
+struct InputView {
+    r#type: &'static str,
+    url: String,
+}
+
+impl From<&Input> for InputView {
+    fn from(input: &Input) -> Self {
+        Self { r#type: "video", url: input.url.clone() }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlaybackView {
+    id: String,
+    access_policy: &'static str,
+    access_restrictions: RestrictionsView,
+}
+
+impl From<&PlaybackHandle> for PlaybackView {
+    fn from(playback: &PlaybackHandle) -> Self {
+        Self {
+            id: playback.id.to_string(),
+            access_policy: playback.policy.as_str(),
+            access_restrictions: RestrictionsView::from(&playback.restrictions),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RestrictionsView {
+    domains: RestrictionView,
+    user_agents: RestrictionView,
+}
+
+impl From<&AccessRestrictions> for RestrictionsView {
+    fn from(restrictions: &AccessRestrictions) -> Self {
+        Self { domains: (&restrictions.domains).into(), user_agents: (&restrictions.user_agents).into() }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RestrictionView {
+    default_policy: &'static str,
+    allow: Vec<String>,
+    deny: Vec<String>,
+}
+
+impl From<&Restriction> for RestrictionView {
+    fn from(restriction: &Restriction) -> Self {
+        Self {
+            default_policy: restriction.default_policy.as_str(),
+            allow: restriction.allow.clone(),
+            deny: restriction.deny.clone(),
+        }
+    }
+}
+
+/// A track; `frameRate` is a string here and a number in events (contract 2.2).
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TrackView {
+    id: String,
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    width: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    height: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame_rate: Option<String>,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language_code: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language_name: Option<String>,
+}
+
+impl From<&Track> for TrackView {
+    fn from(track: &Track) -> Self {
+        let id = track.id.to_string();
+        match &track.kind {
+            TrackKind::Video { width, height, frame_rate } => Self {
+                id,
+                r#type: "video",
+                width: Some(*width),
+                height: Some(*height),
+                frame_rate: Some(frame_rate.map_or_else(|| "-1".to_owned(), |rate| rate.to_string())),
+                status: "available",
+                language_code: None,
+                language_name: None,
+            },
+            TrackKind::Audio { language_code, language_name } => Self {
+                id,
+                r#type: "audio",
+                width: None,
+                height: None,
+                frame_rate: None,
+                status: "available",
+                language_code: Some(language_code.clone()),
+                language_name: Some(language_name.clone()),
+            },
+        }
+    }
+}

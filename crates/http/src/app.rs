@@ -1,0 +1,123 @@
+//! What every handler may use.
+
+use std::sync::Arc;
+
+use kinora_domain::{Clock, Random};
+use kinora_packager::Packager;
+use kinora_store::Store;
+
+use crate::api::AnswerCache;
+use crate::auth::Callers;
+use crate::delivery::AccessCache;
+
+/// Shared by all requests; cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Parts>);
+
+/// What an [`App`] is made of.
+pub struct AppOptions {
+    /// Rows.
+    pub store: Store,
+    /// Bytes for players.
+    pub packager: Packager,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Draws randomness.
+    pub random: Arc<dyn Random>,
+    /// Where clients and players reach this server.
+    pub addresses: Addresses,
+    /// The web part: pages and their files.
+    pub assets: Arc<dyn Assets>,
+    /// Answers `/readyz`.
+    pub health: Arc<dyn Health>,
+    /// Renders `/metrics`.
+    pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+/// What handlers find in an [`App`].
+pub struct Parts {
+    pub(crate) store: Store,
+    pub(crate) packager: Packager,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) addresses: Addresses,
+    pub(crate) assets: Arc<dyn Assets>,
+    pub(crate) health: Arc<dyn Health>,
+    pub(crate) render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
+    pub(crate) callers: Callers,
+    pub(crate) answers: AnswerCache,
+    pub(crate) access: AccessCache,
+}
+
+impl App {
+    /// Puts the parts together.
+    pub fn new(options: AppOptions) -> Self {
+        let AppOptions { store, packager, clock, random, addresses, assets, health, render_metrics } =
+            options;
+        let callers = Callers::new();
+        let answers = AnswerCache::new();
+        let access = AccessCache::new();
+        Self(Arc::new(Parts {
+            store,
+            packager,
+            clock,
+            random,
+            addresses,
+            assets,
+            health,
+            render_metrics,
+            callers,
+            answers,
+            access,
+        }))
+    }
+
+    /// Writes down which access tokens were used since the last call. May run at any time; a lost one is only a later date.
+    pub async fn write_token_uses(&self) -> Result<(), kinora_store::Error> {
+        let uses = self.callers.take_uses();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        self.store.write(async move |tx| tx.note_tokens_used(&uses).await).await
+    }
+}
+
+impl std::ops::Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// Bases of the addresses in answers, without a slash at the end (contract decision 38).
+#[derive(Debug, Clone)]
+pub struct Addresses {
+    /// Of the API and the pages.
+    pub public: String,
+    /// Of manifests and segments.
+    pub stream: String,
+    /// Of pictures.
+    pub images: String,
+}
+
+/// Files of the web part.
+pub trait Assets: Send + Sync {
+    /// The file below `web/dist`, or `None`.
+    fn get(&self, path: &str) -> Option<std::borrow::Cow<'static, [u8]>>;
+}
+
+/// Whether the server can do its work.
+pub trait Health: Send + Sync {
+    /// One entry a part that is checked.
+    fn checks(&self) -> futures_util::future::BoxFuture<'_, Vec<Check>>;
+}
+
+/// How one part stands.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// Which part, `database`.
+    pub name: &'static str,
+    /// What is wrong with it and what to do; `None` when nothing is.
+    pub problem: Option<String>,
+}

@@ -1,0 +1,20 @@
+//! `GET /demo/clip.mp4`: the clip that `kinora demo` takes in, while there is one.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+
+use super::send::{Content, SHORT};
+use crate::app::App;
+use crate::error::ApiError;
+
+pub(super) async fn clip(State(app): State<App>, request: HeaderMap) -> Result<Response, ApiError> {
+    let Some(reader) = app.packager.demo_clip().await? else { return Err(ApiError::no_such_path()) };
+    let content =
+        Content { content_type: "video/mp4", etag: "\"demo\"".into(), caching: SHORT, len: reader.len() };
+    Ok(content.answer(&request, |range| match reader.stream(range) {
+        Ok(stream) => Body::from_stream(stream),
+        Err(_) => Body::empty(), // unreachable: the range was cut to the length
+    }))
+}

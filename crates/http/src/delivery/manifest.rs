@@ -1,0 +1,130 @@
+//! Manifests, init segments and segments.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use bytes::Bytes;
+use kinora_domain::PlaybackId;
+use kinora_packager::Rendition;
+
+use super::access::grant;
+use super::send::{Content, IMMUTABLE, SHORT};
+use crate::app::App;
+use crate::error::ApiError;
+
+/// RFC 8216, 4: the type of playlists; in lower case, as the web player looks for it (contract 4.3).
+const PLAYLIST: &str = "application/vnd.apple.mpegurl";
+
+/// `GET {stream}/{playbackId}.m3u8`: what a player reads first.
+pub(super) async fn multivariant(
+    State(app): State<App>,
+    Path(file): Path<String>,
+    request: HeaderMap,
+) -> Result<Response, ApiError> {
+    let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
+    let playback: PlaybackId = name.parse().map_err(|_| ApiError::playback_not_found())?;
+    let granted = grant(&app, playback).await?;
+    let packaged = app.packager.packaged(granted.source).await?;
+    let text = Bytes::from(packaged.multivariant(&format!("{playback}/{}/", packaged.id())));
+    Ok(send(&request, text, PLAYLIST, format!("\"{}\"", packaged.id()), SHORT))
+}
+
+/// `GET {stream}/{playbackId}/{indexId}/{rendition}/{file}`: `playlist.m3u8`, `init.mp4`, `{n}.m4s`. Never changes.
+pub(super) async fn child(
+    State(app): State<App>,
+    Path((playback, index, rendition, file)): Path<(String, String, String, String)>,
+    request: HeaderMap,
+) -> Result<Response, ApiError> {
+    let playback: PlaybackId = playback.parse().map_err(|_| ApiError::no_such_path())?;
+    let rendition = Rendition::from_text(&rendition).ok_or_else(ApiError::no_such_path)?;
+    let file = File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
+    let granted = grant(&app, playback).await?;
+    let packaged = app.packager.packaged(granted.source).await?;
+    if index != packaged.id().to_string() {
+        return Err(ApiError::no_such_path()); // of a source that was replaced
+    }
+    let etag = |name: &str| format!("\"{}-{}-{name}\"", packaged.id(), rendition.as_str());
+    let segment_type = match rendition {
+        Rendition::Video => "video/mp4",
+        Rendition::Audio => "audio/mp4",
+    };
+    match file {
+        File::Playlist => {
+            Ok(send(&request, packaged.playlist(rendition)?, PLAYLIST, etag("playlist"), IMMUTABLE))
+        }
+        File::Init => Ok(send(&request, packaged.init(rendition)?, segment_type, etag("init"), IMMUTABLE)),
+        File::Segment(number) => {
+            let segment = app.packager.segment(&packaged, rendition, number).await?;
+            let content = Content {
+                content_type: segment_type,
+                etag: etag(&number.to_string()),
+                caching: IMMUTABLE,
+                len: segment.total_len(),
+            };
+            Ok(content.answer(&request, |range| match segment.whole() {
+                Some(bytes) => Body::from(part(bytes, range)),
+                None => Body::from_stream(segment.stream(range)),
+            }))
+        }
+    }
+}
+
+/// The last part of a child's address.
+#[derive(Debug, PartialEq, Eq)]
+enum File {
+    Playlist,
+    Init,
+    Segment(u32),
+}
+
+impl File {
+    fn from_text(text: &str) -> Option<Self> {
+        match text {
+            "playlist.m3u8" => Some(Self::Playlist),
+            "init.mp4" => Some(Self::Init),
+            _ => {
+                let number: u32 = text.strip_suffix(".m4s")?.parse().ok()?;
+                // One address each: `+1.m4s` and `01.m4s` are none.
+                (text == format!("{number}.m4s")).then_some(Self::Segment(number))
+            }
+        }
+    }
+}
+
+/// Bytes that are in memory already.
+fn send(
+    request: &HeaderMap,
+    bytes: Bytes,
+    content_type: &'static str,
+    etag: String,
+    caching: &'static str,
+) -> Response {
+    let content = Content { content_type, etag, caching, len: bytes.len() as u64 };
+    content.answer(request, |range| Body::from(part(bytes, range)))
+}
+
+fn part(bytes: Bytes, range: std::ops::Range<u64>) -> Bytes {
+    let at =
+        |position: u64| usize::try_from(position).map_or(bytes.len(), |position| position.min(bytes.len()));
+    bytes.slice(at(range.start)..at(range.end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_has_one_name() {
+        let check = |text, file| assert_eq!(File::from_text(text), file, "{text}");
+        check("playlist.m3u8", Some(File::Playlist));
+        check("init.mp4", Some(File::Init));
+        check("0.m4s", Some(File::Segment(0)));
+        check("4294967295.m4s", Some(File::Segment(u32::MAX)));
+        for none in
+            ["4294967296.m4s", "+1.m4s", "01.m4s", "-1.m4s", ".m4s", "1.mp4", "1", "Init.mp4", "../init.mp4"]
+        {
+            check(none, None);
+        }
+    }
+}

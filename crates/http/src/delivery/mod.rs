@@ -1,0 +1,60 @@
+//! What players read: manifests, segments, pictures and the player page.
+//!
+//! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and `{n}.m4s` beside it.
+//! Every address asks [`access`] first.
+
+mod access;
+mod demo;
+mod manifest;
+mod page;
+mod picture;
+mod send;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+
+use crate::app::App;
+
+pub(crate) use access::AccessCache;
+
+/// Every address below a playback ID, and the pages. Scripts of any origin may read what players read.
+pub(crate) fn routes() -> Router<App> {
+    let played = Router::new()
+        .route("/{file}", get(manifest::multivariant))
+        .route("/{playbackId}/{file}", get(picture::thumbnail))
+        .route("/{playbackId}/{indexId}/{rendition}/{file}", get(manifest::child))
+        .layer(middleware::from_fn(allow_any_origin));
+    Router::new()
+        .merge(played)
+        .route("/demo/clip.mp4", get(demo::clip))
+        .route("/embed/{playbackId}", get(page::embed))
+        .route("/assets/{file}", get(page::asset))
+}
+
+/// CORS for players on any page (contract 4.3). No credentials are used, so any origin may read.
+async fn allow_any_origin(request: Request, next: Next) -> Response {
+    const EXPOSED: &str = "accept-ranges, content-length, content-range, etag, x-request-id";
+    let headers = [
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED),
+        (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
+    ];
+    let mut response = if request.method() == Method::OPTIONS {
+        let allowed = [
+            (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, OPTIONS"),
+            (header::ACCESS_CONTROL_ALLOW_HEADERS, "range, if-range, if-none-match, cache-control"),
+            (header::ACCESS_CONTROL_MAX_AGE, "86400"),
+        ];
+        (StatusCode::NO_CONTENT, allowed).into_response()
+    } else {
+        next.run(request).await
+    };
+    for (name, value) in headers {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

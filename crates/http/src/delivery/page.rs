@@ -1,0 +1,110 @@
+//! The player page and its files.
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use kinora_domain::{AccessPolicy, PlaybackId};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::error::ApiError;
+
+/// The page below `web/dist`.
+const PAGE: &str = "embed.html";
+/// Where the page takes its values from.
+const PLACEHOLDER: &[u8] = b"__KINORA__";
+
+/// What the page is told.
+#[derive(Serialize)]
+struct Values {
+    manifest: String,
+    poster: String,
+    title: String,
+}
+
+/// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages.
+///
+/// The page is the same for every playback ID: what cannot be played, and why, it is told by the manifest.
+pub(super) async fn embed(
+    State(app): State<App>,
+    Path(playback): Path<String>,
+) -> Result<Response, ApiError> {
+    let playback: PlaybackId = playback.parse().map_err(|_| ApiError::playback_not_found())?;
+    let media = app.store.media_of_playback(playback).await?;
+    // The title of a private media is private too.
+    let title = media.as_ref().and_then(|media| {
+        let is_public = media
+            .playback
+            .iter()
+            .any(|handle| handle.id == playback && handle.policy == AccessPolicy::Public);
+        media.settings.title.clone().filter(|_| is_public)
+    });
+    let values = Values {
+        manifest: format!("{}/{playback}.m3u8", app.addresses.stream),
+        poster: format!("{}/{playback}/thumbnail.jpg", app.addresses.images),
+        title: title.unwrap_or_default(),
+    };
+    let page = app.assets.get(PAGE).ok_or_else(ApiError::no_such_path)?;
+    let status = if media.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::CONTENT_SECURITY_POLICY, policy(&app)),
+        (header::REFERRER_POLICY, HeaderValue::from_static("strict-origin-when-cross-origin")),
+    ];
+    Ok((status, headers, fill(&page, &values)).into_response())
+}
+
+/// `GET /assets/{file}`: scripts and styles of the page. Their names hold a hash of their content.
+pub(super) async fn asset(State(app): State<App>, Path(file): Path<String>) -> Result<Response, ApiError> {
+    let bytes = app.assets.get(&format!("assets/{file}")).ok_or_else(ApiError::no_such_path)?;
+    let content_type = match file.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("map" | "json") => "application/json",
+        _ => "application/octet-stream",
+    };
+    let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, super::send::IMMUTABLE)];
+    Ok((headers, bytes.into_owned()).into_response())
+}
+
+/// Nothing from outside but the stream and its pictures; any page may frame it.
+fn policy(app: &App) -> HeaderValue {
+    let (stream, images) = (&app.addresses.stream, &app.addresses.images);
+    let text = format!(
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self' {stream}; \
+         media-src 'self' blob: {stream}; img-src 'self' data: {images}; worker-src 'self' blob:; base-uri 'none'; \
+         form-action 'none'; frame-ancestors *"
+    );
+    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("default-src 'self'"))
+}
+
+/// The page with its values. `<` is escaped, so that no value can end the script element it stands in.
+fn fill(page: &[u8], values: &Values) -> Vec<u8> {
+    let json = serde_json::to_string(values).expect("strings are always JSON").replace('<', "\\u003c");
+    match page.windows(PLACEHOLDER.len()).position(|window| window == PLACEHOLDER) {
+        Some(at) => [&page[..at], json.as_bytes(), &page[at + PLACEHOLDER.len()..]].concat(),
+        None => page.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_value_can_end_its_script_element() {
+        let values = Values {
+            manifest: "m".into(),
+            poster: "p".into(),
+            title: "</script><script>alert(1)//__KINORA__".into(),
+        };
+        let page = fill(b"<a>__KINORA__</a>", &values);
+        assert_eq!(
+            String::from_utf8(page).unwrap(),
+            r#"<a>{"manifest":"m","poster":"p","title":"\u003c/script>\u003cscript>alert(1)//__KINORA__"}</a>"#
+        );
+        assert_eq!(fill(b"no place", &values), b"no place");
+    }
+}

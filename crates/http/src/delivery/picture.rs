@@ -1,0 +1,115 @@
+//! `GET {images}/{playbackId}/thumbnail.{jpg,png,webp}` (contract 4.4, decision 17).
+
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use kinora_domain::PlaybackId;
+use kinora_packager::{PictureFormat, PictureRequest};
+
+use super::access::grant;
+use super::send::Content;
+use crate::app::App;
+use crate::error::{ApiError, FieldError};
+
+/// A thumbnail's address does not name its source, so what is kept of it grows old.
+const CACHING: &str = "public, max-age=60";
+/// Pictures larger than that are never made; the limit of the engine.
+const SIDE_MAX: u32 = kinora_packager::PICTURE_SIDE_MAX;
+/// Longest media that is accepted (contract section 8: 12 hours), with room; a time past the end is the last frame.
+const TIME_S_MAX: f64 = 1_000_000.0;
+
+/// One frame of a media as a picture, made on the first request and kept.
+pub(super) async fn thumbnail(
+    State(app): State<App>,
+    Path((playback, file)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+    request: HeaderMap,
+) -> Result<Response, ApiError> {
+    let (format, content_type) = match file.as_str() {
+        "thumbnail.jpg" => (PictureFormat::Jpg, "image/jpeg"),
+        "thumbnail.png" => (PictureFormat::Png, "image/png"),
+        "thumbnail.webp" => (PictureFormat::Webp, "image/webp"),
+        _ => return Err(ApiError::no_such_path()),
+    };
+    let playback: PlaybackId = playback.parse().map_err(|_| ApiError::playback_not_found())?;
+    let wanted = parse(query.as_deref().unwrap_or(""), format)?;
+    let granted = grant(&app, playback).await?;
+    let packaged = app.packager.packaged(granted.source).await?;
+    let picture = app.packager.picture(&packaged, wanted).await?;
+    let etag = format!(
+        "\"{}-{}-{}-{}-{file}\"",
+        packaged.id(),
+        wanted.time_ms.map_or_else(|| "m".to_owned(), |time| time.to_string()),
+        wanted.width.unwrap_or(0),
+        wanted.height.unwrap_or(0),
+    );
+    let content = Content { content_type, etag, caching: CACHING, len: picture.len() as u64 };
+    Ok(content.answer(&request, |range| {
+        let at = |position: u64| usize::try_from(position).map_or(picture.len(), |at| at.min(picture.len()));
+        Body::from(picture.slice(at(range.start)..at(range.end)))
+    }))
+}
+
+/// The parameters; others, such as a token, belong to somebody else.
+fn parse(query: &str, format: PictureFormat) -> Result<PictureRequest, ApiError> {
+    let mut wanted = PictureRequest { time_ms: None, width: None, height: None, format };
+    let mut problems = Vec::new();
+    let mut refuse =
+        |field: &str, message: String| problems.push(FieldError { field: field.into(), message });
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        match name.as_ref() {
+            "time" => match value.parse::<f64>() {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "the range was checked"
+                )]
+                Ok(seconds) if (0.0..=TIME_S_MAX).contains(&seconds) => {
+                    wanted.time_ms = Some((seconds * 1000.0) as u64)
+                }
+                _ => refuse("time", format!("must be seconds from 0 to {TIME_S_MAX}")),
+            },
+            "width" | "height" => match value.parse::<u32>() {
+                Ok(side) if (1..=SIDE_MAX).contains(&side) => {
+                    *(if name == "width" { &mut wanted.width } else { &mut wanted.height }) = Some(side);
+                }
+                _ => refuse(&name, format!("must be a whole number of pixels from 1 to {SIDE_MAX}")),
+            },
+            "fit_mode" if value != "preserve" => {
+                refuse("fit_mode", "only preserve is supported yet".to_owned())
+            }
+            _ => {}
+        }
+    }
+    if problems.is_empty() { Ok(wanted) } else { Err(ApiError::invalid(problems)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_have_bounds_and_strangers_are_ignored() {
+        let read = |query| parse(query, PictureFormat::Jpg).ok();
+        let base = PictureRequest { time_ms: None, width: None, height: None, format: PictureFormat::Jpg };
+        assert_eq!(read(""), Some(base));
+        assert_eq!(
+            read("time=1.25&width=1&height=200&fit_mode=preserve&token=x"),
+            Some(PictureRequest { time_ms: Some(1250), width: Some(1), height: Some(200), ..base })
+        );
+        for query in [
+            "time=-1",
+            "time=x",
+            "time=NaN",
+            "time=inf",
+            "time=1e9",
+            "width=0",
+            "height=99999",
+            "width=1.5",
+            "fit_mode=crop",
+        ] {
+            assert_eq!(read(query), None, "{query}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Bytes with a known length: conditions, ranges, caching (RFC 9110, 13 and 14).
+
+use std::ops::Range;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::error::ApiError;
+
+/// What is about to be sent.
+pub(super) struct Content {
+    /// MIME type.
+    pub(super) content_type: &'static str,
+    /// Value of `ETag`, with its quotes: the same bytes always have the same one.
+    pub(super) etag: String,
+    /// Value of `Cache-Control`.
+    pub(super) caching: &'static str,
+    /// Length of the whole.
+    pub(super) len: u64,
+}
+
+/// For what never changes under its address (contract decision 13).
+pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+/// For what a change of the media must reach within 2 s.
+pub(super) const SHORT: &str = "public, max-age=2";
+
+impl Content {
+    /// Answers a request: 304 when the client has it, 206 for one range, 416 for one outside, else 200.
+    ///
+    /// `body` makes the bytes of the range it is given.
+    pub(super) fn answer(self, request: &HeaderMap, body: impl FnOnce(Range<u64>) -> Body) -> Response {
+        let common = [
+            (header::ETAG, HeaderValue::from_str(&self.etag).expect("made of hex digits and words")),
+            (header::CACHE_CONTROL, HeaderValue::from_static(self.caching)),
+        ];
+        if self.is_known_to(request) {
+            return (StatusCode::NOT_MODIFIED, common).into_response();
+        }
+        let wanted =
+            if self.is_range_wanted(request) { parse_range(request, self.len) } else { Wanted::Whole };
+        let (status, range) = match wanted {
+            Wanted::Whole => (StatusCode::OK, 0..self.len),
+            Wanted::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
+            Wanted::Outside => {
+                let mut response = ApiError::range_not_satisfiable().into_response();
+                let range = format!("bytes */{}", self.len);
+                let value = HeaderValue::from_str(&range).expect("made of digits");
+                response.headers_mut().insert(header::CONTENT_RANGE, value);
+                return response;
+            }
+        };
+        let mut response = (status, common, body(range.clone())).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        headers.insert(header::CONTENT_LENGTH, (range.end - range.start).into());
+        if status == StatusCode::PARTIAL_CONTENT {
+            let range = format!("bytes {}-{}/{}", range.start, range.end - 1, self.len);
+            headers.insert(header::CONTENT_RANGE, HeaderValue::from_str(&range).expect("made of digits"));
+        }
+        response
+    }
+
+    /// RFC 9110, 13.1.2: weak comparison, and `*` matches what exists.
+    fn is_known_to(&self, request: &HeaderMap) -> bool {
+        let values = request.get_all(header::IF_NONE_MATCH).iter();
+        values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|tag| {
+            let tag = tag.trim();
+            tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == self.etag
+        })
+    }
+
+    /// RFC 9110, 13.1.5: a range is given only of the very bytes the client began with.
+    fn is_range_wanted(&self, request: &HeaderMap) -> bool {
+        match request.get(header::IF_RANGE) {
+            None => true,
+            Some(value) => value.as_bytes() == self.etag.as_bytes(),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted {
+    Whole,
+    Part(Range<u64>),
+    Outside,
+}
+
+/// One range of bytes. What is no such thing, and several ranges, are answered with the whole (RFC 9110, 14.2).
+fn parse_range(request: &HeaderMap, len: u64) -> Wanted {
+    let text = request.get(header::RANGE).and_then(|value| value.to_str().ok());
+    let Some(spec) = text.and_then(|text| text.trim().strip_prefix("bytes=")) else { return Wanted::Whole };
+    let Some((first, last)) = spec.trim().split_once('-') else { return Wanted::Whole };
+    let number = |text: &str| {
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        // Numbers beyond 64 bits lie beyond any end.
+        is_number.then(|| text.parse::<u64>().unwrap_or(u64::MAX))
+    };
+    match (number(first), number(last)) {
+        (Some(first), Some(last)) if first > last => Wanted::Whole,
+        (Some(first), _) if !last.is_empty() && number(last).is_none() => {
+            let _ = first;
+            Wanted::Whole
+        }
+        (Some(first), _) if first >= len => Wanted::Outside,
+        (Some(first), last) => Wanted::Part(first..last.map_or(len, |last| last.saturating_add(1).min(len))),
+        (None, Some(_)) if !first.is_empty() => Wanted::Whole,
+        (None, Some(0)) => Wanted::Outside,
+        (None, Some(suffix)) if len > 0 => Wanted::Part(len.saturating_sub(suffix)..len),
+        (None, Some(_)) => Wanted::Outside,
+        (None, None) => Wanted::Whole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(value: &str) -> Wanted {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::RANGE, HeaderValue::from_str(value).unwrap());
+        parse_range(&headers, 100)
+    }
+
+    #[test]
+    fn one_range_is_understood_and_everything_else_is_the_whole() {
+        let check = |value, wanted| assert_eq!(range(value), wanted, "{value}");
+        check("bytes=0-0", Wanted::Part(0..1));
+        check("bytes=10-19", Wanted::Part(10..20));
+        check("bytes=90-", Wanted::Part(90..100));
+        check("bytes=90-1000", Wanted::Part(90..100));
+        check("bytes=90-99999999999999999999999", Wanted::Part(90..100));
+        check("bytes=-10", Wanted::Part(90..100));
+        check("bytes=-1000", Wanted::Part(0..100));
+        check("bytes=100-", Wanted::Outside);
+        check("bytes=100-200", Wanted::Outside);
+        check("bytes=-0", Wanted::Outside);
+        check("bytes=99999999999999999999999-", Wanted::Outside);
+        check("bytes=20-10", Wanted::Whole);
+        check("bytes=0-1,5-6", Wanted::Whole);
+        check("bytes=-", Wanted::Whole);
+        check("bytes=a-b", Wanted::Whole);
+        check("bytes=1-b", Wanted::Whole);
+        check("bytes=b-1", Wanted::Whole);
+        check("items=0-1", Wanted::Whole);
+        assert_eq!(parse_range(&HeaderMap::new(), 100), Wanted::Whole);
+    }
+
+    #[test]
+    fn conditions_compare_the_tag() {
+        let content =
+            Content { content_type: "text/plain", etag: "\"a-1\"".into(), caching: IMMUTABLE, len: 10 };
+        let with = |name: header::HeaderName, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_str(value).unwrap());
+            headers
+        };
+        assert!(content.is_known_to(&with(header::IF_NONE_MATCH, "\"x\", W/\"a-1\"")));
+        assert!(content.is_known_to(&with(header::IF_NONE_MATCH, "*")));
+        assert!(!content.is_known_to(&with(header::IF_NONE_MATCH, "\"a-2\"")));
+        assert!(!content.is_known_to(&HeaderMap::new()));
+        assert!(content.is_range_wanted(&HeaderMap::new()));
+        assert!(content.is_range_wanted(&with(header::IF_RANGE, "\"a-1\"")));
+        assert!(!content.is_range_wanted(&with(header::IF_RANGE, "W/\"a-1\"")));
+    }
+}

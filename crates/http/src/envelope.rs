@@ -1,0 +1,76 @@
+//! What a successful answer is wrapped in (contract 1.3).
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+/// A payload: `{"success": true, "data": …}`.
+#[derive(Serialize)]
+pub(crate) struct Data<T> {
+    success: bool,
+    data: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pagination: Option<Pagination>,
+    /// Wishes that were stored and have no effect yet (contract decision 33).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    #[serde(skip)]
+    status: StatusCode,
+}
+
+/// Where a page lies (contract 1.3, decision 22).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Pagination {
+    /// Records that match in all.
+    pub(crate) total_records: u64,
+    /// The page that was asked for, from 1.
+    pub(crate) current_offset: u64,
+    /// Number of pages.
+    pub(crate) offset_count: u64,
+}
+
+impl<T> Data<T> {
+    /// 200 with this payload.
+    pub(crate) fn ok(data: T) -> Self {
+        Self { success: true, data, pagination: None, warnings: Vec::new(), status: StatusCode::OK }
+    }
+
+    /// 201 with this payload.
+    pub(crate) fn created(data: T, warnings: Vec<String>) -> Self {
+        Self { warnings, status: StatusCode::CREATED, ..Self::ok(data) }
+    }
+
+    /// 200 with one page of a list.
+    pub(crate) fn page(data: T, pagination: Pagination) -> Self {
+        Self { pagination: Some(pagination), ..Self::ok(data) }
+    }
+}
+
+impl<T: Serialize> Data<T> {
+    /// The bytes of the answer.
+    pub(crate) fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("wire types hold strings, numbers and lists of them")
+    }
+}
+
+impl<T: Serialize> IntoResponse for Data<T> {
+    fn into_response(self) -> Response {
+        json(self.status, self.to_json())
+    }
+}
+
+/// An answer without a payload: `{"success": true}`.
+pub(crate) struct Done;
+
+impl IntoResponse for Done {
+    fn into_response(self) -> Response {
+        json(StatusCode::OK, r#"{"success":true}"#)
+    }
+}
+
+/// JSON that is not to be cached on the way.
+pub(crate) fn json(status: StatusCode, body: impl Into<axum::body::Body>) -> Response {
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    (status, headers, body.into()).into_response()
+}

@@ -1,0 +1,284 @@
+//! The one place that turns what went wrong into a status and a message (contract 1.4, decision 40).
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use kinora_store as store;
+use serde::Serialize;
+
+/// A refusal, as the client sees it.
+#[derive(Debug)]
+pub struct ApiError {
+    status: StatusCode,
+    message: &'static str,
+    detail: Detail,
+    retry_after_s: Option<u32>,
+}
+
+#[derive(Debug)]
+enum Detail {
+    Description(String),
+    Fields(Vec<FieldError>),
+}
+
+/// What is wrong with one field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FieldError {
+    /// Its path, `inputs[0].url`.
+    pub field: String,
+    /// What must be so.
+    pub message: String,
+}
+
+impl ApiError {
+    /// Seconds a client should wait when the server cannot write right now.
+    const BUSY_RETRY_AFTER_S: u32 = 1;
+    /// The same when the disk is full: freeing it takes a person.
+    const FULL_RETRY_AFTER_S: u32 = 30;
+
+    fn new(status: StatusCode, message: &'static str, detail: Detail) -> Self {
+        Self { status, message, detail, retry_after_s: None }
+    }
+
+    fn described(status: StatusCode, message: &'static str, description: impl Into<String>) -> Self {
+        Self::new(status, message, Detail::Description(description.into()))
+    }
+
+    /// 400: the request cannot be read at all.
+    pub fn bad_request(description: impl Into<String>) -> Self {
+        Self::described(StatusCode::BAD_REQUEST, "bad request", description)
+    }
+
+    /// 400 to a player: it may try again soon. The web player looks for "ready" in the message (contract 4.3).
+    pub fn not_ready() -> Self {
+        Self::described(
+            StatusCode::BAD_REQUEST,
+            "media is not ready",
+            "the media is still being prepared; try again in a moment",
+        )
+    }
+
+    /// 401: no valid token. Says nothing about what exists.
+    pub fn unauthorized() -> Self {
+        Self::described(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "send a valid access token by HTTP Basic: its id as user name, its secret as password",
+        )
+    }
+
+    /// 401 to a player: a private playback ID without a playback token that opens it.
+    pub fn playback_unauthorized() -> Self {
+        Self::described(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "this playback ID is private and no valid playback token came with the request",
+        )
+    }
+
+    /// 403: the token may not do that.
+    pub fn read_only() -> Self {
+        Self::described(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "this access token is read-only; use a read-write token",
+        )
+    }
+
+    /// 404: no such path.
+    pub fn no_such_path() -> Self {
+        Self::described(StatusCode::NOT_FOUND, "not found", "there is nothing at this path")
+    }
+
+    /// 404: no such media in the caller's workspace.
+    pub fn media_not_found() -> Self {
+        Self::described(
+            StatusCode::NOT_FOUND,
+            "media workspace relation not found",
+            "there is no media with this id in the workspace of the access token",
+        )
+    }
+
+    /// 404: no such playback ID.
+    pub fn playback_not_found() -> Self {
+        Self::described(
+            StatusCode::NOT_FOUND,
+            "Media/PlaybackId not Found",
+            "there is no media with this playback ID",
+        )
+    }
+
+    /// 404: the media will never play.
+    pub fn playback_failed() -> Self {
+        Self::described(
+            StatusCode::NOT_FOUND,
+            "Media/PlaybackId not Found",
+            "this media failed and cannot be played",
+        )
+    }
+
+    /// 405: the path knows other methods.
+    pub fn method_not_allowed() -> Self {
+        Self::described(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method not allowed",
+            "the Allow header lists what this path knows",
+        )
+    }
+
+    /// 408: the body did not arrive in time.
+    pub fn body_timeout() -> Self {
+        Self::described(
+            StatusCode::REQUEST_TIMEOUT,
+            "request timeout",
+            "the request body did not arrive in time",
+        )
+    }
+
+    /// 413: more bytes than allowed.
+    pub fn body_too_large(max_bytes: usize) -> Self {
+        Self::described(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "payload too large",
+            format!("a request body has at most {max_bytes} bytes"),
+        )
+    }
+
+    /// 415: not JSON.
+    pub fn unsupported_media_type() -> Self {
+        Self::described(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported media type",
+            "send JSON, with the header Content-Type: application/json",
+        )
+    }
+
+    /// 416: no such bytes.
+    pub fn range_not_satisfiable() -> Self {
+        Self::described(
+            StatusCode::RANGE_NOT_SATISFIABLE,
+            "range not satisfiable",
+            "the range lies outside the file",
+        )
+    }
+
+    /// 422: what is wrong with which field.
+    pub fn invalid(fields: Vec<FieldError>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "payload validation failed", Detail::Fields(fields))
+    }
+
+    /// 422 for one field.
+    pub fn invalid_field(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::invalid(vec![FieldError { field: field.into(), message: message.into() }])
+    }
+
+    /// 500: our fault. The cause goes to the log, not to the client.
+    pub fn internal(cause: &dyn std::error::Error) -> Self {
+        tracing::error!(error = %Chain(cause), "a request failed");
+        Self::described(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal server error",
+            "the fault is ours; the request id finds it in the log",
+        )
+    }
+
+    /// 503: not now.
+    pub fn busy() -> Self {
+        let mut error = Self::described(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "service unavailable",
+            "the server is busy; try again as Retry-After says",
+        );
+        error.retry_after_s = Some(Self::BUSY_RETRY_AFTER_S);
+        error
+    }
+
+    /// 507: no room to write.
+    pub fn full() -> Self {
+        let mut error = Self::described(
+            StatusCode::INSUFFICIENT_STORAGE,
+            "insufficient storage",
+            "the server's disk is full; nothing was changed",
+        );
+        error.retry_after_s = Some(Self::FULL_RETRY_AFTER_S);
+        error
+    }
+}
+
+/// An error with its causes, for the log.
+pub(crate) struct Chain<'a>(pub(crate) &'a dyn std::error::Error);
+
+impl std::fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl From<store::Error> for ApiError {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::Full => Self::full(),
+            store::Error::Busy | store::Error::Conflict => Self::busy(),
+            other => Self::internal(&other),
+        }
+    }
+}
+
+impl From<kinora_packager::Error> for ApiError {
+    fn from(error: kinora_packager::Error) -> Self {
+        match error.root() {
+            kinora_packager::Error::NotInPlan => Self::no_such_path(),
+            kinora_packager::Error::NoPicture => {
+                Self::described(StatusCode::NOT_FOUND, "not found", "this media has no picture")
+            }
+            kinora_packager::Error::Busy => Self::busy(),
+            _ => Self::internal(&error),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    success: bool,
+    error: ErrorInBody<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorInBody<'a> {
+    code: u16,
+    message: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fields: Option<&'a [FieldError]>,
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let (description, fields) = match &self.detail {
+            Detail::Description(text) => (Some(text.as_str()), None),
+            Detail::Fields(fields) => (None, Some(fields.as_slice())),
+        };
+        let error = ErrorInBody { code: self.status.as_u16(), message: self.message, description, fields };
+        let body = serde_json::to_vec(&ErrorBody { success: false, error })
+            .expect("strings and numbers are always JSON");
+        let mut response = (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(
+                header::WWW_AUTHENTICATE,
+                HeaderValue::from_static("Basic realm=\"kinora\", charset=\"UTF-8\""),
+            );
+        }
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}

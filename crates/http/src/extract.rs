@@ -1,0 +1,167 @@
+//! Bodies, ids and page parameters, checked before a handler runs.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::request::Parts;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde_json::Value;
+
+use crate::error::{ApiError, FieldError};
+
+/// Largest request body (contract decision 40).
+pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
+/// A body of 1 MiB arrives in that time over the slowest line worth serving; whoever drips holds a connection no longer.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A JSON body.
+///
+/// 415 for another content type, 413 over [`BODY_BYTES_MAX`], 408 when it drips, 400 when it is no JSON (contract decision 40).
+pub(crate) struct JsonBody(pub(crate) Value);
+
+impl<S: Send + Sync> FromRequest<S> for JsonBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        // A missing type is taken as JSON: the body itself will tell.
+        if let Some(value) = request.headers().get(CONTENT_TYPE) {
+            let essence = value.to_str().unwrap_or("").split(';').next().unwrap_or("").trim();
+            if !essence.eq_ignore_ascii_case("application/json") {
+                return Err(ApiError::unsupported_media_type());
+            }
+        }
+        let announced =
+            request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        if announced.is_some_and(|length| length > BODY_BYTES_MAX as u64) {
+            return Err(ApiError::body_too_large(BODY_BYTES_MAX));
+        }
+        let collected = Limited::new(request.into_body(), BODY_BYTES_MAX).collect();
+        let bytes = match tokio::time::timeout(BODY_TIMEOUT, collected).await {
+            Err(_) => return Err(ApiError::body_timeout()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                return Err(ApiError::body_too_large(BODY_BYTES_MAX));
+            }
+            Ok(Err(_)) => return Err(ApiError::bad_request("the request body broke off")),
+            Ok(Ok(body)) => body.to_bytes(),
+        };
+        let text = std::str::from_utf8(&bytes).map_err(|error| {
+            ApiError::bad_request(format!("the body is not valid UTF-8 at byte {}", error.valid_up_to()))
+        })?;
+        serde_json::from_str(text).map(Self).map_err(|error| {
+            ApiError::bad_request(format!(
+                "the body is not valid JSON at line {}, column {}",
+                error.line(),
+                error.column()
+            ))
+        })
+    }
+}
+
+/// The one id in a path; 422 that names it when it is none (contract 1.5).
+pub(crate) struct PathId<T>(pub(crate) T);
+
+impl<T: FromStr<Err: std::fmt::Display>, S: Send + Sync> FromRequestParts<S> for PathId<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let params = RawPathParams::from_request_parts(parts, state)
+            .await
+            .map_err(|_| ApiError::bad_request("the path is not valid UTF-8"))?;
+        let (name, value) = params.iter().next().expect("only used on routes with one parameter");
+        value.parse().map(Self).map_err(|error: T::Err| ApiError::invalid_field(name, error.to_string()))
+    }
+}
+
+/// `limit`, `offset` and `orderBy` of a list (contract 1.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PageQuery {
+    /// Records a page, 1 to 50.
+    pub(crate) limit: u32,
+    /// Page number, from 1.
+    pub(crate) offset: u32,
+    /// Newest first.
+    pub(crate) is_newest_first: bool,
+}
+
+impl PageQuery {
+    const LIMIT_DEFAULT: u32 = 10;
+    const LIMIT_MAX: u32 = 50;
+
+    fn parse(query: &str) -> Result<Self, ApiError> {
+        let mut page = Self { limit: Self::LIMIT_DEFAULT, offset: 1, is_newest_first: true };
+        let mut problems = Vec::new();
+        let mut number = |field: &str, value: &str, max: u32, into: &mut u32| match value.parse::<u32>() {
+            Ok(number) if (1..=max).contains(&number) => *into = number,
+            _ => {
+                let message = if max == u32::MAX {
+                    "must be a whole number of at least 1".to_owned()
+                } else {
+                    format!("must be a whole number from 1 to {max}")
+                };
+                problems.push(FieldError { field: field.to_owned(), message });
+            }
+        };
+        let mut order_problem = None;
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            match name.as_ref() {
+                "limit" => number("limit", &value, Self::LIMIT_MAX, &mut page.limit),
+                "offset" => number("offset", &value, u32::MAX, &mut page.offset),
+                "orderBy" => match value.as_ref() {
+                    "asc" => page.is_newest_first = false,
+                    "desc" => page.is_newest_first = true,
+                    _ => {
+                        order_problem = Some(FieldError {
+                            field: "orderBy".into(),
+                            message: "must be one of asc, desc".into(),
+                        });
+                    }
+                },
+                _ => {}
+            }
+        }
+        problems.extend(order_problem);
+        if problems.is_empty() { Ok(page) } else { Err(ApiError::invalid(problems)) }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for PageQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::parse(parts.uri.query().unwrap_or(""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_parameters_have_defaults_and_bounds() {
+        let check = |query: &str, limit, offset, is_newest_first| {
+            assert_eq!(
+                PageQuery::parse(query).unwrap(),
+                PageQuery { limit, offset, is_newest_first },
+                "{query}"
+            );
+        };
+        check("", 10, 1, true);
+        check("limit=50&offset=4294967295&orderBy=asc", 50, u32::MAX, false);
+        check("other=1&orderBy=desc", 10, 1, true);
+
+        for query in [
+            "limit=0",
+            "limit=51",
+            "limit=x",
+            "limit=",
+            "offset=0",
+            "offset=-1",
+            "offset=4294967296",
+            "orderBy=up",
+        ] {
+            assert!(PageQuery::parse(query).is_err(), "{query}");
+        }
+    }
+}

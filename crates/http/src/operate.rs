@@ -1,0 +1,50 @@
+//! What operators and their tools look at.
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::envelope::json;
+
+/// `GET /healthz`: the process answers.
+pub(crate) async fn healthz() -> Response {
+    json(StatusCode::OK, r#"{"status":"ok"}"#)
+}
+
+#[derive(Serialize)]
+struct Readiness {
+    ready: bool,
+    checks: Vec<CheckView>,
+}
+
+#[derive(Serialize)]
+struct CheckView {
+    name: &'static str,
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// `GET /readyz`: 200 when every part works, else 503; either names each part, and the reason where one does not.
+pub(crate) async fn readyz(State(app): State<App>) -> Response {
+    let checks: Vec<_> = app
+        .health
+        .checks()
+        .await
+        .into_iter()
+        .map(|check| CheckView { name: check.name, ok: check.problem.is_none(), reason: check.problem })
+        .collect();
+    let ready = checks.iter().all(|check| check.ok);
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    json(
+        status,
+        serde_json::to_vec(&Readiness { ready, checks }).expect("strings and booleans are always JSON"),
+    )
+}
+
+/// `GET /metrics`: the text form of Prometheus.
+pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], (app.render_metrics)())
+}

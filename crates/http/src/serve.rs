@@ -1,0 +1,164 @@
+//! Connections: how many, how long, and how they end.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// Limits of connections.
+#[derive(Debug, Clone)]
+pub struct ServeOptions {
+    /// From the first byte of a head, or the end of the last request, to the end of the head.
+    pub header_timeout: Duration,
+    /// Connections at once. Each holds a file and some 20 KiB.
+    pub connections_max: usize,
+    /// Connections of one address at once; loopback is free, for proxies stand there.
+    pub connections_per_address_max: usize,
+    /// How long requests under way may take to end when the server stops.
+    pub grace: Duration,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self {
+            header_timeout: Duration::from_secs(30),
+            connections_max: 8192,
+            // A household or a school behind one address; a browser opens at most six to a host.
+            connections_per_address_max: 512,
+            grace: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Most bytes of a request's head; hyper's own buffer may not grow beyond.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+/// Accepting failed, mostly for want of files; trying at once would only burn the processor.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Answers requests until `stop` is cancelled, then lets those under way end.
+///
+/// What is over a limit is closed without an answer, which costs nearly nothing.
+pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions, stop: CancellationToken) {
+    let addresses = Addresses::default();
+    let connections = TaskTracker::new();
+    let force = CancellationToken::new();
+    loop {
+        let (stream, peer) = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    tracing::warn!(error = %error, "a connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            },
+        };
+        if connections.len() >= options.connections_max {
+            metrics::counter!("kinora_http_connections_refused_total").increment(1);
+            continue;
+        }
+        let Some(place) = addresses.take(peer.ip(), options.connections_per_address_max) else {
+            metrics::counter!("kinora_http_connections_refused_total").increment(1);
+            continue;
+        };
+        let (router, options, stop, force) = (router.clone(), options.clone(), stop.clone(), force.clone());
+        connections.spawn(async move {
+            let _place = place;
+            tokio::select! {
+                () = connection(stream, router, &options, stop) => {}
+                () = force.cancelled() => {}
+            }
+        });
+    }
+    drop(listener);
+    connections.close();
+    if tokio::time::timeout(options.grace, connections.wait()).await.is_err() {
+        force.cancel();
+        connections.wait().await;
+    }
+}
+
+async fn connection(stream: TcpStream, router: Router, options: &ServeOptions, stop: CancellationToken) {
+    // A head and its first bytes go out at once instead of waiting for more.
+    let _ = stream.set_nodelay(true);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(options.header_timeout)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let mut connection = std::pin::pin!(connection);
+    // How a connection ended is the client's business: it went away, or sent no HTTP.
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+/// Connections that each address holds.
+#[derive(Clone, Default)]
+struct Addresses(Arc<Mutex<HashMap<IpAddr, usize>>>);
+
+/// A place that is given back when dropped.
+struct Place {
+    addresses: Addresses,
+    address: Option<IpAddr>,
+}
+
+impl Addresses {
+    fn take(&self, address: IpAddr, max: usize) -> Option<Place> {
+        if address.to_canonical().is_loopback() {
+            return Some(Place { addresses: self.clone(), address: None });
+        }
+        let mut held = self.0.lock().expect("nothing panics while holding it");
+        let count = held.entry(address).or_default();
+        if *count >= max {
+            return None;
+        }
+        *count += 1;
+        Some(Place { addresses: self.clone(), address: Some(address) })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let Some(address) = self.address else { return };
+        let mut held = self.addresses.0.lock().expect("nothing panics while holding it");
+        if let Some(count) = held.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&address);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_bounded_number_of_places_and_gives_them_back() {
+        let addresses = Addresses::default();
+        let (one, other) = (IpAddr::from([203, 0, 113, 1]), IpAddr::from([203, 0, 113, 2]));
+        let first = addresses.take(one, 1);
+        assert!(first.is_some());
+        assert!(addresses.take(one, 1).is_none());
+        assert!(addresses.take(other, 1).is_some());
+        drop(first);
+        assert!(addresses.take(one, 1).is_some());
+        assert!(addresses.0.lock().unwrap().is_empty(), "places are given back");
+        let loopback = IpAddr::from([127, 0, 0, 1]);
+        assert!(addresses.take(loopback, 0).is_some());
+    }
+}

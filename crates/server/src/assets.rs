@@ -1,0 +1,26 @@
+//! The web part, embedded.
+
+use std::borrow::Cow;
+
+use kinora_http::Assets;
+use rust_embed::RustEmbed;
+
+/// What `make web` built. Empty in a binary that `cargo build` made alone.
+#[derive(RustEmbed)]
+#[folder = "../../web/dist"]
+#[allow_missing = true]
+struct Built;
+
+/// A page that says what to run, in place of one that was not built.
+#[derive(RustEmbed)]
+#[folder = "../../web/stub"]
+struct Stub;
+
+/// Pages and their files: the built ones, else the stub.
+pub(crate) struct Embedded;
+
+impl Assets for Embedded {
+    fn get(&self, path: &str) -> Option<Cow<'static, [u8]>> {
+        Built::get(path).or_else(|| Stub::get(path)).map(|file| file.data)
+    }
+}

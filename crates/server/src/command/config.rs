@@ -1,0 +1,19 @@
+//! `kinora config`
+
+use super::{Problem, Session};
+
+/// Shows the settings in force, secrets hidden.
+pub(super) fn run(session: &Session) -> Result<(), Problem> {
+    let shown = session.settings.shown();
+    let lines: Vec<_> = shown
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| match value {
+            serde_json::Value::String(text) => format!("{name:<17} {text}"),
+            other => format!("{name:<17} {other}"),
+        })
+        .collect();
+    session.print(&shown, &lines.join("\n"));
+    Ok(())
+}

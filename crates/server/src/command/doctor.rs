@@ -1,0 +1,120 @@
+//! `kinora doctor`: what keeps the server from working, and what to do about it.
+
+use std::process::ExitCode;
+
+use kinora_domain::{Clock as _, Timestamp};
+use kinora_engine::Guard;
+use kinora_store::{Opener, ServeLock};
+use serde_json::json;
+
+use super::serve::find_engine;
+use super::{Problem, Session};
+use crate::folder;
+use crate::health;
+use crate::system::SystemClock;
+
+/// No machine that runs this binary has an earlier date (2026-01-01).
+const CLOCK_MIN: i64 = 1_767_225_600 * Timestamp::SECOND;
+
+/// One line of the report.
+struct Finding {
+    part: &'static str,
+    is_ok: bool,
+    text: String,
+}
+
+/// Looks at every part and prints what it found; exit code 1 when something is wrong.
+pub(super) async fn run(session: &Session) -> Result<ExitCode, Problem> {
+    let mut findings = vec![database(session).await, storage(session).await];
+    findings.extend(engine(session).await);
+    findings.extend([clock(), port(session)]);
+    let is_well = findings.iter().all(|finding| finding.is_ok);
+    let lines: Vec<_> = findings
+        .iter()
+        .map(|finding| {
+            format!("{:<3} {:<10} {}", if finding.is_ok { "ok" } else { "NO" }, finding.part, finding.text)
+        })
+        .collect();
+    let json = findings
+        .iter()
+        .map(|finding| json!({"part": finding.part, "ok": finding.is_ok, "text": finding.text}))
+        .collect();
+    session.print(&json, &lines.join("\n"));
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn ok(part: &'static str, text: impl Into<String>) -> Finding {
+    Finding { part, is_ok: true, text: text.into() }
+}
+
+fn wrong(part: &'static str, text: impl Into<String>) -> Finding {
+    Finding { part, is_ok: false, text: text.into() }
+}
+
+async fn database(session: &Session) -> Finding {
+    match folder::open_store(&session.settings, Opener::Command).await {
+        Ok(store) => match store.ping().await {
+            Ok(()) => {
+                ok("database", format!("opens with its key in {}", session.settings.data_dir.display()))
+            }
+            Err(error) => wrong("database", error.to_string()),
+        },
+        Err(problem) => wrong("database", problem.to_string()),
+    }
+}
+
+async fn storage(session: &Session) -> Finding {
+    let blob = match folder::open_blob(&session.settings).await {
+        Ok(blob) => blob,
+        Err(problem) => return wrong("storage", problem.to_string()),
+    };
+    if let Some(problem) = health::storage(&blob).await {
+        return wrong("storage", problem);
+    }
+    match blob.free_space().await {
+        Ok(Some(free)) => ok("storage", format!("{} GiB are free", free >> 30)),
+        Ok(None) => ok("storage", "has no known end"),
+        Err(error) => wrong("storage", error.to_string()),
+    }
+}
+
+async fn engine(session: &Session) -> Vec<Finding> {
+    let engine = match find_engine(&session.settings).await {
+        Ok(engine) => engine,
+        Err(problem) => return vec![wrong("ffmpeg", problem.to_string())],
+    };
+    let mut findings = vec![ok("ffmpeg", format!("{} at {}", engine.version(), engine.program().display()))];
+    match engine.confinement().await {
+        Ok(confinement) => {
+            findings.extend(confinement.parts().into_iter().map(|(part, guard)| match guard {
+                Guard::InForce => ok("cage", format!("{part}: in force")),
+                // The server works without; the operator should know.
+                Guard::Absent(reason) => ok("cage", format!("{part}: NOT in force, {reason}")),
+            }))
+        }
+        Err(error) => findings.push(wrong("cage", error.to_string())),
+    }
+    findings
+}
+
+fn clock() -> Finding {
+    let now = SystemClock.now();
+    if now.as_micros() < CLOCK_MIN {
+        wrong("clock", format!("says {now}; set it, signatures and tokens depend on it"))
+    } else {
+        ok("clock", format!("says {now}"))
+    }
+}
+
+fn port(session: &Session) -> Finding {
+    let listen = session.settings.listen;
+    match ServeLock::acquire(&session.settings.data_dir) {
+        Err(_) => ok("port", "kinora serve is running on this folder"),
+        Ok(_) => match std::net::TcpListener::bind(listen) {
+            Ok(_) => ok("port", format!("{listen} is free")),
+            Err(error) => {
+                wrong("port", format!("cannot listen on {listen}: {error}; choose another with --listen"))
+            }
+        },
+    }
+}

@@ -1,0 +1,298 @@
+//! `kinora media`
+
+use std::time::Duration;
+
+use clap::Subcommand;
+use kinora_domain::{
+    AccessPolicy, Clock as _, Media, MediaId, MediaSettings, MediaState, NewMedia, TrackKind, Workspace,
+};
+use kinora_store::{JobKind, NewJob, Opener, Page, Store};
+use serde_json::{Value, json};
+
+use super::print::table;
+use super::progress::Progress;
+use super::{Problem, Session, workspace};
+use crate::folder;
+use crate::system::{SystemClock, SystemRandom};
+
+/// How often a media is looked at while it is waited for.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Media a page of `list`.
+const PAGE: u32 = 50;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Make a media from an address
+    Create {
+        /// The workspace
+        #[arg(long, value_name = "NAME")]
+        workspace: String,
+        /// Address of the video or audio
+        #[arg(long, value_name = "URL")]
+        url: String,
+        /// Shown to people
+        #[arg(long)]
+        title: Option<String>,
+        /// Play it only with a playback token
+        #[arg(long)]
+        private: bool,
+        /// Wait until it is ready or failed
+        #[arg(long)]
+        wait: bool,
+    },
+    /// Show one media
+    Show {
+        /// Its id
+        id: String,
+    },
+    /// List the media of a workspace, newest first
+    List {
+        /// The workspace
+        #[arg(long, value_name = "NAME")]
+        workspace: String,
+        /// Page number, from 1
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        page: u32,
+    },
+    /// Wait until a media is ready; exit code 1 when it failed
+    Wait {
+        /// Its id
+        id: String,
+        /// Give up after so many seconds
+        #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+        timeout: u64,
+    },
+    /// Delete a media; it cannot be taken back
+    Delete {
+        /// Its id
+        id: String,
+    },
+}
+
+pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
+    let store = folder::open_store(&session.settings, Opener::Command).await?;
+    match command {
+        Command::Create { workspace, url, title, private, wait } => {
+            let workspace = workspace::find(&store, &workspace).await?;
+            let policy = if private { AccessPolicy::Private } else { AccessPolicy::Public };
+            let mut media = create(&store, &workspace, &url, title, policy).await?;
+            if wait {
+                media = wait_until_settled(&store, media.id, None).await?;
+            }
+            show(session, &media);
+            settled_well(&media)
+        }
+        Command::Show { id } => {
+            let media = find(&store, &id).await?;
+            show(session, &media);
+            Ok(())
+        }
+        Command::List { workspace, page } => list(session, &store, &workspace, page).await,
+        Command::Wait { id, timeout } => {
+            let media = find(&store, &id).await?;
+            let media = wait_until_settled(&store, media.id, Some(Duration::from_secs(timeout))).await?;
+            show(session, &media);
+            settled_well(&media)
+        }
+        Command::Delete { id } => {
+            let media = find(&store, &id).await?;
+            delete(&store, &media).await?;
+            let json = json!({"id": media.id.to_string(), "deleted": true});
+            session.print(&json, &format!("media {} is deleted", media.id));
+            Ok(())
+        }
+    }
+}
+
+/// Registers a media to be fetched, as `POST /on-demand` does: row, event and job in one commit.
+pub(super) async fn create(
+    store: &Store,
+    workspace: &Workspace,
+    url: &str,
+    title: Option<String>,
+    policy: AccessPolicy,
+) -> Result<Media, Problem> {
+    if let Err(problem) = kinora_fetch::parse_source_url(url) {
+        return Err(Problem::new(format!("the address of a source {problem}")));
+    }
+    if title.as_ref().is_some_and(|title| title.chars().count() > MediaSettings::TEXT_MAX) {
+        return Err(Problem::new(format!("a title has at most {} characters", MediaSettings::TEXT_MAX)));
+    }
+    let now = SystemClock.now();
+    let settings = MediaSettings { title, ..MediaSettings::default() };
+    let new = NewMedia { workspace: workspace.id, settings, url: url.to_owned(), policy };
+    let (media, event) = Media::create(new, now, &SystemRandom);
+    let row = media.clone();
+    store
+        .write(async move |tx| {
+            tx.insert_media(&row).await?;
+            tx.push_event(&event).await?;
+            tx.enqueue(NewJob::soon(JobKind::Download { media: row.id }, now)).await?;
+            Ok::<_, kinora_store::Error>(())
+        })
+        .await?;
+    Ok(media)
+}
+
+async fn delete(store: &Store, media: &Media) -> Result<(), Problem> {
+    let (id, now) = (media.id, SystemClock.now());
+    store
+        .write(async move |tx| {
+            let Some(media) = tx.media_by_id(id).await? else { return Ok(()) };
+            let source = media.source();
+            tx.delete_media(id).await?;
+            tx.push_event(&media.delete(now)).await?;
+            if let Some(source) = source {
+                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
+            }
+            Ok::<_, kinora_store::Error>(())
+        })
+        .await?;
+    Ok(())
+}
+
+async fn find(store: &Store, id: &str) -> Result<Media, Problem> {
+    let id: MediaId = id.parse().map_err(|problem| Problem::new(format!("the id of a media {problem}")))?;
+    store.media_by_id(id).await?.ok_or_else(|| Problem::new(format!("there is no media {id}")))
+}
+
+/// Looks at a media until it is ready or failed.
+pub(super) async fn wait_until_settled(
+    store: &Store,
+    id: MediaId,
+    timeout: Option<Duration>,
+) -> Result<Media, Problem> {
+    let progress = Progress::start("waiting for the server to begin");
+    let watch = async {
+        loop {
+            let media = store.media_by_id(id).await?;
+            let media = media.ok_or_else(|| Problem::new(format!("media {id} was deleted")))?;
+            match &media.state {
+                MediaState::Ready { .. } | MediaState::Failed { .. } => return Ok(media),
+                MediaState::Created => {}
+                MediaState::Downloading { .. } => progress.say("the source is being read"),
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    match timeout {
+        None => watch.await,
+        Some(limit) => tokio::time::timeout(limit, watch).await.unwrap_or_else(|_| {
+            let waited = limit.as_secs();
+            Err(Problem::new(format!(
+                "media {id} is not ready after {waited} s; is kinora serve running on this folder?"
+            )))
+        }),
+    }
+}
+
+fn settled_well(media: &Media) -> Result<(), Problem> {
+    match &media.state {
+        MediaState::Failed { failure, .. } => Err(Problem::new(format!(
+            "media {} failed: {} ({})",
+            media.id,
+            failure.message,
+            failure.code.as_str()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+async fn list(session: &Session, store: &Store, name: &str, page: u32) -> Result<(), Problem> {
+    let workspace = workspace::find(store, name).await?;
+    let found =
+        store.media_page(workspace.id, Page { limit: PAGE, number: page, newest_first: true }).await?;
+    let rows: Vec<_> = found
+        .media
+        .iter()
+        .map(|media| {
+            let title = media.settings.title.clone().unwrap_or_default();
+            vec![media.id.to_string(), media.state.name().to_owned(), media.created_at.to_string(), title]
+        })
+        .collect();
+    let text =
+        format!("{}\n{} media in all", table(&["ID", "STATUS", "CREATED", "TITLE"], &rows), found.total);
+    let json = json!({
+        "media": found.media.iter().map(|media| view(session, media)).collect::<Vec<_>>(),
+        "total": found.total,
+        "page": page,
+    });
+    session.print(&json, &text);
+    Ok(())
+}
+
+fn show(session: &Session, media: &Media) {
+    let mut lines = vec![
+        format!("media     {}", media.id),
+        format!("status    {}", media.state.name()),
+        format!("created   {}", media.created_at),
+    ];
+    if let Some(title) = &media.settings.title {
+        lines.push(format!("title     {title}"));
+    }
+    match &media.state {
+        MediaState::Ready { facts, .. } => {
+            lines.push(format!("duration  {}", facts.duration));
+            lines.extend(facts.tracks.iter().map(|track| match &track.kind {
+                TrackKind::Video { width, height, frame_rate } => {
+                    let rate = frame_rate.map(|rate| format!(", {rate} frames a second")).unwrap_or_default();
+                    format!("video     {width}x{height}{rate}")
+                }
+                TrackKind::Audio { language_name, .. } => format!("audio     {language_name}"),
+            }));
+            if facts.is_truncated {
+                lines.push("note      the source is cut off; what was there plays".to_owned());
+            }
+        }
+        MediaState::Failed { failure, .. } => {
+            lines.push(format!("error     {}: {}", failure.code.as_str(), failure.message));
+        }
+        MediaState::Created | MediaState::Downloading { .. } => {}
+    }
+    for playback in &media.playback {
+        lines.push(format!("playback  {} ({})", playback.id, playback.policy.as_str()));
+        lines.push(format!("player    {}", player_url(session, playback.id)));
+        lines.push(format!("manifest  {}/{}.m3u8", session.settings.stream_url, playback.id));
+    }
+    session.print(&view(session, media), &lines.join("\n"));
+}
+
+/// The page that plays a media.
+pub(super) fn player_url(session: &Session, playback: kinora_domain::PlaybackId) -> String {
+    format!("{}/embed/{playback}", session.settings.public_url)
+}
+
+/// A media as JSON: what a script needs to go on.
+fn view(session: &Session, media: &Media) -> Value {
+    let (facts, failure) = match &media.state {
+        MediaState::Ready { facts, .. } => (Some(facts), None),
+        MediaState::Failed { failure, .. } => (None, Some(failure)),
+        _ => (None, None),
+    };
+    let playback: Vec<_> = media
+        .playback
+        .iter()
+        .map(|playback| {
+            json!({
+                "id": playback.id.to_string(),
+                "accessPolicy": playback.policy.as_str(),
+                "player": player_url(session, playback.id),
+                "manifest": format!("{}/{}.m3u8", session.settings.stream_url, playback.id),
+            })
+        })
+        .collect();
+    let mut view = json!({
+        "id": media.id.to_string(),
+        "workspaceId": media.workspace.to_string(),
+        "status": media.state.name(),
+        "title": media.settings.title,
+        "duration": facts.map(|facts| facts.duration.to_string()),
+        "createdAt": media.created_at.to_string(),
+        "updatedAt": media.updated_at.to_string(),
+        "playbackIds": playback,
+    });
+    if let Some(failure) = failure {
+        view["error"] = json!({"code": failure.code.as_str(), "message": failure.message});
+    }
+    view
+}

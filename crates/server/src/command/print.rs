@@ -1,0 +1,56 @@
+//! The only place that writes to the terminal.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "commands talk to people here")]
+
+use serde_json::Value;
+
+use super::{Problem, Session};
+
+impl Session {
+    /// Prints a result: its JSON, or the text for people.
+    pub(super) fn print(&self, json: &Value, text: &str) {
+        if self.is_json {
+            println!("{json}");
+        } else {
+            println!("{}", text.trim_end());
+        }
+    }
+}
+
+/// A line beside the result: progress, hints, warnings.
+pub(super) fn note(line: &str) {
+    eprintln!("{line}");
+}
+
+/// Why the command could not be done.
+pub(crate) fn print_problem(problem: &Problem) {
+    eprintln!("kinora: {problem}");
+}
+
+/// Rows under a head, columns as wide as their widest entry.
+pub(super) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let line = |cells: &[String]| {
+        let padded: Vec<_> =
+            cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        padded.join("  ").trim_end().to_owned()
+    };
+    let head: Vec<_> = head.iter().map(|cell| (*cell).to_owned()).collect();
+    let lines: Vec<_> = std::iter::once(&head).chain(rows).map(|row| line(row)).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_entry() {
+        let rows = [vec!["1".to_owned(), "é".to_owned()], vec!["long".to_owned(), String::new()]];
+        assert_eq!(table(&["ID", "NAME"], &rows), "ID    NAME\n1     é\nlong");
+    }
+}

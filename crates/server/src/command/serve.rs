@@ -1,0 +1,113 @@
+//! `kinora serve`
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use kinora_engine::Engine;
+use kinora_fetch::Limits;
+use kinora_store::{Opener, ServeLock};
+use tokio::net::TcpSocket;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{Problem, Session};
+use crate::folder;
+use crate::logging;
+use crate::settings::Settings;
+use crate::system::{SystemClock, SystemRandom};
+use crate::wiring::{Server, ServerOptions};
+
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
+/// Open files that are asked for: connections, sources and pipes; the system's hard limit bounds it.
+const FILES_WANTED: u64 = 65_536;
+
+/// Runs the server until it is told to stop; a second signal ends it at once.
+pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
+    let settings = session.settings;
+    logging::start(&settings);
+    for warning in &settings.warnings {
+        tracing::warn!("{warning}");
+    }
+    raise_file_limit();
+    // Before anything is touched: another server on this folder goes on undisturbed.
+    let lock = ServeLock::acquire(&settings.data_dir)?;
+    let store = folder::open_store(&settings, Opener::Server).await?;
+    let blob = folder::open_blob(&settings).await?;
+    let engine = find_engine(&settings).await?;
+    let listener = listen(&settings)?;
+    let shown = (settings.public_url.clone(), settings.data_dir.clone());
+    let options = ServerOptions {
+        settings,
+        lock,
+        store,
+        blob,
+        engine,
+        fetch_limits: Limits::default(),
+        clock: Arc::new(SystemClock),
+        random: Arc::new(SystemRandom),
+    };
+    let mut interrupt = handler(SignalKind::interrupt())?;
+    let mut terminate = handler(SignalKind::terminate())?;
+    let server = Server::start(options, listener)
+        .await
+        .map_err(|error| Problem::with_cause("the server does not start", error))?;
+    tracing::info!(address = shown.0, data_dir = %shown.1.display(), "kinora is ready");
+
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    tracing::info!("stopping; a second signal stops at once");
+    tokio::select! {
+        () = server.stop() => {}
+        _ = interrupt.recv() => return Ok(ExitCode::FAILURE),
+        _ = terminate.recv() => return Ok(ExitCode::FAILURE),
+    }
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The media engine, or what to install.
+pub(super) async fn find_engine(settings: &Settings) -> Result<Engine, Problem> {
+    let wanted = kinora_engine::Settings { program: settings.ffmpeg.clone(), ..Default::default() };
+    Engine::find(wanted).await.map_err(|error| {
+        Problem::with_cause(
+            "ffmpeg 5.1 or newer is needed (on Debian and Ubuntu: apt-get install ffmpeg)",
+            error,
+        )
+    })
+}
+
+fn handler(kind: SignalKind) -> Result<tokio::signal::unix::Signal, Problem> {
+    signal(kind).map_err(|error| Problem::with_cause("signals cannot be handled", error))
+}
+
+/// A listener that can take over the port of a process that was just killed.
+fn listen(settings: &Settings) -> Result<tokio::net::TcpListener, Problem> {
+    let address = settings.listen;
+    let open = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    open().map_err(|error| {
+        Problem::with_cause(
+            format!("cannot listen on {address}; choose another address with --listen"),
+            error,
+        )
+    })
+}
+
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let held = getrlimit(Resource::Nofile);
+    let wanted = held.maximum.map_or(FILES_WANTED, |most| most.min(FILES_WANTED));
+    if held.current.is_some_and(|current| current < wanted)
+        && let Err(error) =
+            setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: held.maximum })
+    {
+        tracing::warn!(error = %error, "the limit of open files stays as it was");
+    }
+}

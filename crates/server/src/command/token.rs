@@ -1,0 +1,145 @@
+//! `kinora token`
+
+use clap::{Subcommand, ValueEnum};
+use kinora_domain::{AccessToken, AccessTokenId, Clock as _, Permission, Secret, Workspace};
+use kinora_store::{Opener, Store};
+use serde_json::json;
+
+use super::print::table;
+use super::{Problem, Session, workspace};
+use crate::folder;
+use crate::system::{SystemClock, SystemRandom};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Make an access token; its secret is shown this once
+    Create {
+        /// The workspace it opens
+        #[arg(long, value_name = "NAME")]
+        workspace: String,
+        /// What it may do there
+        #[arg(long)]
+        permission: Wanted,
+    },
+    /// List the access tokens
+    List {
+        /// Only those of this workspace
+        #[arg(long, value_name = "NAME")]
+        workspace: Option<String>,
+    },
+    /// Refuse an access token from now on
+    Revoke {
+        /// Its id
+        id: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(super) enum Wanted {
+    /// Everything in its workspace
+    ReadWrite,
+    /// Only GET
+    ReadOnly,
+}
+
+pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
+    let store = folder::open_store(&session.settings, Opener::Command).await?;
+    match command {
+        Command::Create { workspace, permission } => {
+            let permission = match permission {
+                Wanted::ReadWrite => Permission::ReadWrite,
+                Wanted::ReadOnly => Permission::ReadOnly,
+            };
+            let workspace = workspace::find(&store, &workspace).await?;
+            let (token, secret) = create(&store, &workspace, permission).await?;
+            let json = json!({
+                "id": token.id.to_string(),
+                "secret": secret.reveal(),
+                "permission": permission.as_str(),
+                "workspace": workspace::view(&workspace),
+            });
+            let text = format!(
+                "access token id  {}\nsecret key       {}\n\nThe secret key is not kept and cannot be shown again.\n\
+                 Try it: curl -u {}:{} {}/v1/on-demand",
+                token.id,
+                secret.reveal(),
+                token.id,
+                secret.reveal(),
+                session.settings.public_url,
+            );
+            session.print(&json, &text);
+        }
+        Command::List { workspace } => list(session, &store, workspace.as_deref()).await?,
+        Command::Revoke { id } => {
+            let id: AccessTokenId =
+                id.parse().map_err(|problem| Problem::new(format!("the id of a token {problem}")))?;
+            let now = SystemClock.now();
+            if !store.write(async move |tx| tx.revoke_access_token(id, now).await).await? {
+                return Err(Problem::new(format!("there is no access token {id} that is in force")));
+            }
+            session.print(
+                &json!({"id": id.to_string(), "revoked": true}),
+                &format!("access token {id} is revoked"),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Makes a token; the secret exists only in the answer.
+pub(super) async fn create(
+    store: &Store,
+    workspace: &Workspace,
+    permission: Permission,
+) -> Result<(AccessToken, Secret), Problem> {
+    let now = SystemClock.now();
+    let secret = Secret::new(&SystemRandom);
+    let token = AccessToken {
+        id: AccessTokenId::new(now, &SystemRandom),
+        workspace: workspace.id,
+        permission,
+        secret: secret.hash(),
+        created_at: now,
+        last_used_at: None,
+        revoked_at: None,
+    };
+    let new = token.clone();
+    store.write(async move |tx| tx.insert_access_token(&new).await).await?;
+    Ok((token, secret))
+}
+
+async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<(), Problem> {
+    let only = match name {
+        Some(name) => Some(workspace::find(store, name).await?.id),
+        None => None,
+    };
+    let workspaces = store.workspaces().await?;
+    let name_of = |token: &AccessToken| {
+        let workspace = workspaces.iter().find(|workspace| workspace.id == token.workspace);
+        workspace.map(|workspace| workspace.name.clone()).unwrap_or_default()
+    };
+    let tokens = store.access_tokens(only).await?;
+    let json = tokens.iter().map(|token| {
+        json!({
+            "id": token.id.to_string(),
+            "permission": token.permission.as_str(),
+            "workspace": {"id": token.workspace.to_string(), "name": name_of(token)},
+            "createdAt": token.created_at.to_string(),
+            "lastUsedAt": token.last_used_at.map(|at| at.to_string()),
+            "revokedAt": token.revoked_at.map(|at| at.to_string()),
+        })
+    });
+    let rows: Vec<_> = tokens
+        .iter()
+        .map(|token| {
+            let state = match (token.revoked_at, token.last_used_at) {
+                (Some(at), _) => format!("revoked {at}"),
+                (None, Some(at)) => format!("last used {at}"),
+                (None, None) => "never used".to_owned(),
+            };
+            vec![token.id.to_string(), token.permission.as_str().to_owned(), name_of(token), state]
+        })
+        .collect();
+    session.print(&json.collect(), &table(&["ID", "PERMISSION", "WORKSPACE", "STATE"], &rows));
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! `kinora webhook`
+
+use clap::Subcommand;
+use kinora_domain::{
+    Clock as _, ROTATION_GRACE_DEFAULT_S, Timestamp, Webhook, WebhookId, WebhookState, Workspace,
+};
+use kinora_store::{Opener, Store};
+use serde_json::{Value, json};
+
+use super::print::table;
+use super::{Problem, Session, workspace};
+use crate::folder;
+use crate::system::{SystemClock, SystemRandom};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Tell an address every event of a workspace
+    Create {
+        /// The workspace
+        #[arg(long, value_name = "NAME")]
+        workspace: String,
+        /// Where events are posted
+        #[arg(long, value_name = "URL")]
+        url: String,
+    },
+    /// List the webhooks, with their state and why
+    List {
+        /// Only those of this workspace
+        #[arg(long, value_name = "NAME")]
+        workspace: Option<String>,
+    },
+    /// Give a webhook a new secret, which signs at once
+    Rotate {
+        /// Its id
+        id: String,
+        /// How long the old secret goes on signing webhook-signature beside the new one, in seconds
+        #[arg(long, value_name = "SECONDS", default_value_t = ROTATION_GRACE_DEFAULT_S as u32)]
+        grace: u32,
+    },
+    /// Let events go out again, the pending ones first
+    Enable {
+        /// Its id
+        id: String,
+    },
+}
+
+pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
+    let store = folder::open_store(&session.settings, Opener::Command).await?;
+    match command {
+        Command::Create { workspace, url } => {
+            let workspace = workspace::find(&store, &workspace).await?;
+            if let Err(problem) = kinora_fetch::parse_webhook_url(&url) {
+                return Err(Problem::new(format!("the address of a webhook {problem}")));
+            }
+            let webhook = Webhook::create(workspace.id, url, SystemClock.now(), &SystemRandom);
+            let new = webhook.clone();
+            store.write(async move |tx| tx.insert_webhook(&new).await).await?;
+            print_secret(session, &webhook, &workspace);
+        }
+        Command::List { workspace } => list(session, &store, workspace.as_deref()).await?,
+        Command::Rotate { id, grace } => {
+            let now = SystemClock.now();
+            let rotate = move |webhook: Webhook| webhook.rotate(grace, now, &SystemRandom);
+            let webhook = change(&store, &id, rotate).await?;
+            let workspace = workspace_of(&store, &webhook).await?;
+            print_secret(session, &webhook, &workspace);
+        }
+        Command::Enable { id } => {
+            let webhook = change(&store, &id, Webhook::enable).await?;
+            let workspace = workspace_of(&store, &webhook).await?;
+            let text = format!("webhook {} is enabled; pending events go out now", webhook.id);
+            session.print(&view(&webhook, &workspace.name, SystemClock.now()), &text);
+        }
+    }
+    Ok(())
+}
+
+fn print_secret(session: &Session, webhook: &Webhook, workspace: &Workspace) {
+    let json = json!({
+        "id": webhook.id.to_string(),
+        "url": webhook.url,
+        "secret": webhook.secret.reveal(),
+        "standardSecret": webhook.secret.reveal_standard(),
+        "workspace": workspace::view(workspace),
+    });
+    let text = format!(
+        "webhook {}\nposts to  {}\nsecret    {}\n          {} (the same, as Standard Webhooks libraries take it)",
+        webhook.id,
+        webhook.url,
+        webhook.secret.reveal(),
+        webhook.secret.reveal_standard()
+    );
+    session.print(&json, &text);
+}
+
+/// Changes the webhook of that id; a change by somebody else in between makes it run again.
+async fn change(
+    store: &Store,
+    id: &str,
+    change: impl Fn(Webhook) -> Webhook + Send + 'static,
+) -> Result<Webhook, Problem> {
+    let id: WebhookId =
+        id.parse().map_err(|problem| Problem::new(format!("the id of a webhook {problem}")))?;
+    let changed = store
+        .write(async move |tx| {
+            let Some(webhook) = tx.webhook(id).await? else { return Ok::<_, kinora_store::Error>(None) };
+            let webhook = change(webhook);
+            tx.save_webhook(&webhook).await?;
+            Ok(Some(webhook))
+        })
+        .await?;
+    changed.ok_or_else(|| Problem::new(format!("there is no webhook {id}")))
+}
+
+async fn workspace_of(store: &Store, webhook: &Webhook) -> Result<Workspace, Problem> {
+    store
+        .workspace(webhook.workspace)
+        .await?
+        .ok_or_else(|| Problem::new("the workspace of the webhook is gone"))
+}
+
+async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<(), Problem> {
+    let only = match name {
+        Some(name) => Some(workspace::find(store, name).await?.id),
+        None => None,
+    };
+    let workspaces = store.workspaces().await?;
+    let now = SystemClock.now();
+    let name_of = |webhook: &Webhook| {
+        let workspace = workspaces.iter().find(|workspace| workspace.id == webhook.workspace);
+        workspace.map(|workspace| workspace.name.clone()).unwrap_or_default()
+    };
+    let webhooks = store.webhooks(only).await?;
+    let json = webhooks.iter().map(|webhook| view(webhook, &name_of(webhook), now)).collect();
+    let rows: Vec<_> = webhooks
+        .iter()
+        .map(|webhook| {
+            let (state, why) = state_and_why(webhook, now);
+            let state = if why.is_empty() { state.to_owned() } else { format!("{state}: {why}") };
+            vec![webhook.id.to_string(), name_of(webhook), webhook.url.clone(), state]
+        })
+        .collect();
+    session.print(&json, &table(&["ID", "WORKSPACE", "URL", "STATE"], &rows));
+    Ok(())
+}
+
+fn view(webhook: &Webhook, workspace: &str, now: Timestamp) -> Value {
+    let (state, why) = state_and_why(webhook, now);
+    json!({
+        "id": webhook.id.to_string(),
+        "url": webhook.url,
+        "workspace": {"id": webhook.workspace.to_string(), "name": workspace},
+        "state": state,
+        "reason": (!why.is_empty()).then_some(why),
+        "createdAt": webhook.created_at.to_string(),
+    })
+}
+
+fn state_and_why(webhook: &Webhook, now: Timestamp) -> (&'static str, String) {
+    match webhook.state {
+        WebhookState::Disabled { since, reason } => ("disabled", format!("{} ({since})", reason.sentence())),
+        WebhookState::Enabled if webhook.is_failing(now) => {
+            ("enabled", "every delivery of the last 24 hours failed".to_owned())
+        }
+        WebhookState::Enabled => ("enabled", String::new()),
+    }
+}

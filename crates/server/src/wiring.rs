@@ -1,0 +1,171 @@
+//! A running server, put together from its parts.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use kinora_blob::Blob;
+use kinora_domain::{Clock, Random};
+use kinora_engine::Engine;
+use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Poster};
+use kinora_http::{Addresses, App, AppOptions, ServeOptions};
+use kinora_jobs::Context;
+use kinora_packager::Packager;
+use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::assets::Embedded;
+use crate::health;
+use crate::settings::Settings;
+
+/// How often uses of access tokens are written down.
+const TOKEN_USES_EVERY: Duration = Duration::from_secs(60);
+
+/// What a server is made of; tests bring their own parts.
+pub struct ServerOptions {
+    /// What is in force.
+    pub settings: Settings,
+    /// Held as long as the server runs.
+    pub lock: ServeLock,
+    /// Rows.
+    pub store: Store,
+    /// Objects.
+    pub blob: Blob,
+    /// Decodes and encodes.
+    pub engine: Engine,
+    /// Limits of source downloads.
+    pub fetch_limits: Limits,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Draws randomness.
+    pub random: Arc<dyn Random>,
+}
+
+/// A server that listens.
+pub struct Server {
+    stop: CancellationToken,
+    running: tokio::task::JoinHandle<()>,
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A header name of the settings is none.
+    #[error("--signature-header must be a header name, not {0:?}")]
+    SignatureHeader(String),
+    /// Outbound HTTPS is not possible.
+    #[error(transparent)]
+    Outbound(#[from] kinora_fetch::StartError),
+    /// The database failed.
+    #[error("the database cannot be used")]
+    Store(#[from] kinora_store::Error),
+    /// The store of objects failed.
+    #[error("the object store cannot be used")]
+    Blob(#[from] kinora_blob::Error),
+}
+
+impl Server {
+    /// Starts everything and answers on `listener`.
+    ///
+    /// Leases of an earlier process are taken back first: the lock of the folder proves that it is gone.
+    pub async fn start(options: ServerOptions, listener: TcpListener) -> Result<Self, StartError> {
+        let ServerOptions { settings, lock, store, blob, engine, fetch_limits, clock, random } = options;
+        let render_metrics = metrics_handle();
+        store.take_back_leases().await?;
+        blob.sweep_temporary().await?;
+        let now = clock.now();
+        store.write(async move |tx| tx.enqueue_once(NewJob::soon(JobKind::Sweep, now)).await).await?;
+
+        let network = Network::new(Guard::new(settings.allow_private.clone()));
+        let packager = Packager::new(blob.clone(), engine);
+        let context = Context {
+            store: store.clone(),
+            blob: blob.clone(),
+            fetcher: Fetcher::new(&network, fetch_limits)?,
+            poster: Poster::new(&network, PostLimits::default())?,
+            packager: packager.clone(),
+            clock: clock.clone(),
+            random: random.clone(),
+            images_url: settings.images_url.as_str().into(),
+            demo_url: settings.demo_url().into(),
+            worker: WorkerId::new(&*random),
+            signature_aliases: header_names(&settings.signature_headers)?,
+        };
+        let app = App::new(AppOptions {
+            store: store.clone(),
+            packager,
+            clock,
+            random,
+            addresses: Addresses {
+                public: settings.public_url,
+                stream: settings.stream_url,
+                images: settings.images_url,
+            },
+            assets: Arc::new(Embedded),
+            health: Arc::new(health::Parts { store: store.clone(), blob }),
+            render_metrics: Arc::new(move || render_metrics.render()),
+        });
+        let stop = CancellationToken::new();
+        let running = tokio::spawn(run(app, context, listener, stop.clone(), store, lock));
+        Ok(Self { stop, running })
+    }
+
+    /// Lets what is under way end, within bounds, and returns when nothing runs any more.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        if let Err(error) = self.running.await {
+            tracing::error!(error = %error, "the server did not stop cleanly");
+        }
+    }
+}
+
+async fn run(
+    app: App,
+    context: Context,
+    listener: TcpListener,
+    stop: CancellationToken,
+    store: Store,
+    lock: ServeLock,
+) {
+    let router = kinora_http::router(app.clone());
+    tokio::join!(
+        kinora_http::serve(listener, router, ServeOptions::default(), stop.clone()),
+        kinora_jobs::run(context, stop.clone()),
+        store.watch_others(stop.clone()),
+        write_token_uses(&app, stop.clone()),
+    );
+    if let Err(error) = app.write_token_uses().await {
+        tracing::warn!(error = %error, "uses of access tokens could not be written");
+    }
+    store.close().await;
+    drop(lock); // last: another process may have the folder only now
+}
+
+async fn write_token_uses(app: &App, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(TOKEN_USES_EVERY);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        if let Err(error) = app.write_token_uses().await {
+            tracing::warn!(error = %error, "uses of access tokens could not be written");
+        }
+    }
+}
+
+fn header_names(names: &[String]) -> Result<Arc<[HeaderName]>, StartError> {
+    let parse = |name: &String| name.parse().map_err(|_| StartError::SignatureHeader(name.clone()));
+    names.iter().map(parse).collect()
+}
+
+/// One recorder a process; several servers in one process (in tests) share it.
+fn metrics_handle() -> PrometheusHandle {
+    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+    let install = || {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let handle = recorder.handle();
+        if metrics::set_global_recorder(recorder).is_err() {
+            tracing::warn!("another recorder of metrics is in place");
+        }
+        handle
+    };
+    HANDLE.get_or_init(install).clone()
+}

@@ -1,0 +1,285 @@
+//! A media as the facts of an event hold it.
+
+use std::collections::BTreeMap;
+
+use kinora_domain::{
+    AccessPolicy, AspectRatio, Failure, FailureCode, FrameRate, Input, Media, MediaDuration, MediaFacts,
+    MediaQuality, MediaSettings, MediaState, PlaybackHandle, Resolution, Timestamp, Track, TrackKind,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::media::RestrictionsJson;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct MediaJson {
+    id: String,
+    workspace: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    creator_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metadata: Option<BTreeMap<String, String>>,
+    max_resolution: String,
+    quality: String,
+    source_access: bool,
+    optimize_audio: bool,
+    inputs: Vec<InputJson>,
+    playback: Vec<PlaybackJson>,
+    state: StateJson,
+    created_at: i64,
+    updated_at: i64,
+    version: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct InputJson {
+    id: String,
+    url: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PlaybackJson {
+    id: String,
+    policy: String,
+    restrictions: RestrictionsJson,
+    created_at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StateJson {
+    Created,
+    Downloading { started_at: i64, source: String },
+    Ready { ready_at: i64, source: String, facts: MediaFactsJson },
+    Failed { failed_at: i64, code: String, message: String },
+}
+
+#[derive(Serialize, Deserialize)]
+struct MediaFactsJson {
+    duration_us: u64,
+    tracks: Vec<TrackJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source_resolution: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    aspect_ratio: Option<[u32; 2]>,
+    is_truncated: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TrackJson {
+    id: String,
+    #[serde(flatten)]
+    kind: TrackKindJson,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum TrackKindJson {
+    Video {
+        width: u32,
+        height: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        frame_rate: Option<[u32; 2]>,
+    },
+    Audio {
+        language_code: String,
+        language_name: String,
+    },
+}
+
+impl From<&Media> for MediaJson {
+    fn from(media: &Media) -> Self {
+        let settings = &media.settings;
+        Self {
+            id: media.id.to_string(),
+            workspace: media.workspace.to_string(),
+            title: settings.title.clone(),
+            creator_id: settings.creator_id.clone(),
+            metadata: settings.metadata.clone(),
+            max_resolution: settings.max_resolution.as_str().to_owned(),
+            quality: settings.quality.as_str().to_owned(),
+            source_access: settings.source_access,
+            optimize_audio: settings.optimize_audio,
+            inputs: media
+                .inputs
+                .iter()
+                .map(|input| InputJson { id: input.id.to_string(), url: input.url.clone() })
+                .collect(),
+            playback: media.playback.iter().map(PlaybackJson::from).collect(),
+            state: StateJson::from(&media.state),
+            created_at: media.created_at.as_micros(),
+            updated_at: media.updated_at.as_micros(),
+            version: media.version,
+        }
+    }
+}
+
+impl TryFrom<MediaJson> for Media {
+    type Error = Error;
+
+    fn try_from(json: MediaJson) -> Result<Self, Error> {
+        let input = |json: InputJson| Ok(Input { id: id(&json.id)?, url: json.url });
+        Ok(Self {
+            id: id(&json.id)?,
+            workspace: id(&json.workspace)?,
+            settings: MediaSettings {
+                title: json.title,
+                creator_id: json.creator_id,
+                metadata: json.metadata,
+                max_resolution: word(&json.max_resolution, Resolution::from_text)?,
+                quality: word(&json.quality, MediaQuality::from_text)?,
+                source_access: json.source_access,
+                optimize_audio: json.optimize_audio,
+            },
+            inputs: json.inputs.into_iter().map(input).collect::<Result<_, Error>>()?,
+            playback: json.playback.into_iter().map(PlaybackHandle::try_from).collect::<Result<_, _>>()?,
+            state: json.state.try_into()?,
+            created_at: Timestamp::from_micros(json.created_at),
+            updated_at: Timestamp::from_micros(json.updated_at),
+            version: json.version,
+        })
+    }
+}
+
+impl From<&PlaybackHandle> for PlaybackJson {
+    fn from(handle: &PlaybackHandle) -> Self {
+        Self {
+            id: handle.id.to_string(),
+            policy: handle.policy.as_str().to_owned(),
+            restrictions: (&handle.restrictions).into(),
+            created_at: handle.created_at.as_micros(),
+        }
+    }
+}
+
+impl TryFrom<PlaybackJson> for PlaybackHandle {
+    type Error = Error;
+
+    fn try_from(json: PlaybackJson) -> Result<Self, Error> {
+        Ok(Self {
+            id: id(&json.id)?,
+            policy: word(&json.policy, AccessPolicy::from_text)?,
+            restrictions: json.restrictions.try_into()?,
+            created_at: Timestamp::from_micros(json.created_at),
+        })
+    }
+}
+
+impl From<&MediaState> for StateJson {
+    fn from(state: &MediaState) -> Self {
+        match state {
+            MediaState::Created => Self::Created,
+            MediaState::Downloading { started_at, source } => {
+                Self::Downloading { started_at: started_at.as_micros(), source: source.to_string() }
+            }
+            MediaState::Ready { ready_at, source, facts } => Self::Ready {
+                ready_at: ready_at.as_micros(),
+                source: source.to_string(),
+                facts: MediaFactsJson::from(facts),
+            },
+            MediaState::Failed { failed_at, failure } => Self::Failed {
+                failed_at: failed_at.as_micros(),
+                code: failure.code.as_str().to_owned(),
+                message: failure.message.clone(),
+            },
+        }
+    }
+}
+
+impl TryFrom<StateJson> for MediaState {
+    type Error = Error;
+
+    fn try_from(json: StateJson) -> Result<Self, Error> {
+        Ok(match json {
+            StateJson::Created => Self::Created,
+            StateJson::Downloading { started_at, source } => {
+                Self::Downloading { started_at: Timestamp::from_micros(started_at), source: id(&source)? }
+            }
+            StateJson::Ready { ready_at, source, facts } => Self::Ready {
+                ready_at: Timestamp::from_micros(ready_at),
+                source: id(&source)?,
+                facts: facts.try_into()?,
+            },
+            StateJson::Failed { failed_at, code, message } => Self::Failed {
+                failed_at: Timestamp::from_micros(failed_at),
+                failure: Failure { code: word(&code, FailureCode::from_text)?, message },
+            },
+        })
+    }
+}
+
+impl From<&MediaFacts> for MediaFactsJson {
+    fn from(facts: &MediaFacts) -> Self {
+        Self {
+            duration_us: facts.duration.as_micros(),
+            tracks: facts.tracks.iter().map(TrackJson::from).collect(),
+            source_resolution: facts.source_resolution.map(|resolution| resolution.as_str().to_owned()),
+            aspect_ratio: facts.aspect_ratio.map(|ratio| [ratio.width, ratio.height]),
+            is_truncated: facts.is_truncated,
+        }
+    }
+}
+
+impl TryFrom<MediaFactsJson> for MediaFacts {
+    type Error = Error;
+
+    fn try_from(json: MediaFactsJson) -> Result<Self, Error> {
+        let resolution = json.source_resolution.map(|text| word(&text, Resolution::from_text));
+        Ok(Self {
+            duration: MediaDuration::from_micros(json.duration_us),
+            tracks: json.tracks.into_iter().map(Track::try_from).collect::<Result<_, _>>()?,
+            source_resolution: resolution.transpose()?,
+            aspect_ratio: json.aspect_ratio.map(|[width, height]| AspectRatio { width, height }),
+            is_truncated: json.is_truncated,
+        })
+    }
+}
+
+impl From<&Track> for TrackJson {
+    fn from(track: &Track) -> Self {
+        let kind = match &track.kind {
+            TrackKind::Video { width, height, frame_rate } => TrackKindJson::Video {
+                width: *width,
+                height: *height,
+                frame_rate: frame_rate.map(|rate| [rate.numerator, rate.denominator]),
+            },
+            TrackKind::Audio { language_code, language_name } => TrackKindJson::Audio {
+                language_code: language_code.clone(),
+                language_name: language_name.clone(),
+            },
+        };
+        Self { id: track.id.to_string(), kind }
+    }
+}
+
+impl TryFrom<TrackJson> for Track {
+    type Error = Error;
+
+    fn try_from(json: TrackJson) -> Result<Self, Error> {
+        let kind = match json.kind {
+            TrackKindJson::Video { width, height, frame_rate } => TrackKind::Video {
+                width,
+                height,
+                frame_rate: frame_rate.map(|[numerator, denominator]| FrameRate { numerator, denominator }),
+            },
+            TrackKindJson::Audio { language_code, language_name } => {
+                TrackKind::Audio { language_code, language_name }
+            }
+        };
+        Ok(Self { id: id(&json.id)?, kind })
+    }
+}
+
+pub(super) fn strange(what: &'static str) -> Error {
+    Error::internal(format!("the facts of an event have a {what} that this version does not know"))
+}
+
+pub(super) fn id<T: std::str::FromStr>(text: &str) -> Result<T, Error> {
+    text.parse().map_err(|_| strange("id"))
+}
+
+fn word<T>(text: &str, read: fn(&str) -> Option<T>) -> Result<T, Error> {
+    read(text).ok_or_else(|| strange("word"))
+}
