@@ -4,7 +4,8 @@
 //! A change, its event and its jobs are committed together or not at all.
 //!
 //! Knows ids, rows and transactions; no route, no wire spelling, no object. The only crate that names sqlx, and inside it only
-//! `sql/` and `writer.rs` know which database it is: a second one is a further arm there.
+//! `sql/` does. Statements are the same for every engine, but for those that begin (`schema.rs`), group (`writer.rs`) and watch
+//! (`watch.rs`).
 //!
 //! | File | Holds |
 //! |---|---|

@@ -5,12 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kinora_domain::{Clock, Random};
-use sqlx::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::keyring::Keyring;
-use crate::sql::sqlite::{self, Connection};
-use crate::sql::{Session, statements, values};
+use crate::sql::{Database, Session, statements, values};
 use crate::tx::Effects;
 use crate::wake::Bell;
 use crate::write::Work;
@@ -50,12 +48,11 @@ pub struct Store {
 
 struct Shared {
     common: Arc<Common>,
-    readers: SqlitePool,
+    database: Database,
     /// `None` once closed.
     requests: Mutex<Option<mpsc::Sender<Box<dyn Work>>>>,
     /// Ends when the writer has ended.
     ended: tokio::sync::Mutex<Option<oneshot::Receiver<()>>>,
-    file: PathBuf,
 }
 
 /// What the handle and the writer share.
@@ -89,8 +86,8 @@ impl Store {
         folder::make(&options.data_dir)?;
         let file = options.data_dir.join("kinora.db");
         folder::make_file(&file)?;
-        let connection = sqlite::connect(&file).await?;
-        let mut session = Session::sqlite(connection);
+        let database = Database::sqlite(file);
+        let mut session = database.connect().await?;
         let keyring = schema::prepare(&mut session, &options).await?;
         let common = Arc::new(Common {
             keyring,
@@ -108,10 +105,9 @@ impl Store {
         Ok(Self {
             shared: Arc::new(Shared {
                 common,
-                readers: sqlite::readers(&file),
+                database,
                 requests: Mutex::new(Some(requests)),
                 ended: tokio::sync::Mutex::new(Some(ended)),
-                file,
             }),
         })
     }
@@ -125,7 +121,7 @@ impl Store {
             // The sender is dropped unsent when the thread ends.
             let _ = ended.await;
         }
-        self.shared.readers.close().await;
+        self.shared.database.close().await;
         self.shared.common.stop();
     }
 
@@ -172,21 +168,21 @@ impl Store {
     /// A connection for one read.
     pub(crate) async fn reader(&self) -> Result<Session, Error> {
         self.check_running()?;
-        Ok(Session::sqlite(Connection::reader(&self.shared.readers).await?))
+        self.shared.database.reader().await
     }
 
     /// A connection for several reads of one instant.
     pub(crate) async fn snapshot(&self) -> Result<Session, Error> {
         self.check_running()?;
-        Ok(Session::sqlite(Connection::snapshot(&self.shared.readers).await?))
+        self.shared.database.snapshot().await
     }
 
     pub(crate) fn common(&self) -> &Common {
         &self.shared.common
     }
 
-    pub(crate) fn file(&self) -> &std::path::Path {
-        &self.shared.file
+    pub(crate) fn database(&self) -> &Database {
+        &self.shared.database
     }
 
     pub(crate) fn check_running(&self) -> Result<(), Error> {

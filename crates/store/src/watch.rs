@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use crate::sql::{Session, sqlite, statements, values};
+use crate::sql::{Session, statements, values};
 use crate::tx::Effects;
 use crate::{Error, Store};
 
@@ -54,7 +54,7 @@ impl Store {
         self.check_running()?;
         let session = match session {
             Some(session) => session,
-            None => session.insert(Session::sqlite(sqlite::connect(self.file()).await?)),
+            None => session.insert(self.database().connect().await?),
         };
         let row = session.first(DATA_VERSION, values![]).await?;
         row.ok_or_else(|| Error::internal("SQLite does not tell its data version"))?.int("data_version")

@@ -3,12 +3,14 @@
 //! An aggregate declares its statements with [`statements!`], and runs them on a [`Session`] with [`values!`]. Statements are
 //! constants in the subset of SQL that SQLite and PostgreSQL share, with `$1` binds; the time is always bound.
 
+mod database;
 mod row;
 mod session;
-pub(crate) mod sqlite;
+mod sqlite;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use database::Database;
 pub(crate) use row::Row;
 pub(crate) use session::Session;
 

@@ -1,6 +1,6 @@
 //! The SQLite half: how to connect, bind, run, and read errors.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
@@ -17,13 +17,58 @@ use super::{Row, Statement, Value};
 use crate::Error;
 
 /// How long anyone waits for the writer of another process (contract decision 42).
-pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Readers beside each other. More than the cores of a usual machine gain nothing, and each holds a page cache.
 const READERS_MAX: u32 = 8;
 /// More than there are statements, so that each is parsed once a connection.
 const STATEMENTS_MAX: usize = 256;
 /// Between two tries to turn a database to WAL, for which SQLite does not wait by itself.
 const CONNECT_PAUSE: Duration = Duration::from_millis(20);
+
+/// A database file with the connections that read it, which are opened when needed.
+pub(crate) struct Database {
+    file: PathBuf,
+    readers: SqlitePool,
+}
+
+impl Database {
+    pub(super) fn new(file: PathBuf) -> Self {
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS_MAX)
+            .acquire_timeout(BUSY_TIMEOUT)
+            .test_before_acquire(false)
+            .connect_lazy_with(options(&file).pragma("query_only", "ON"));
+        Self { file, readers }
+    }
+
+    /// Several processes may come at once, also to a file that is still empty.
+    pub(super) async fn connect(&self) -> Result<Connection, Error> {
+        // FULL: in WAL mode NORMAL loses the last commits when the power fails.
+        let options =
+            options(&self.file).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
+        let started = Instant::now();
+        loop {
+            match options.connect().await.map_err(error) {
+                Err(Error::Busy) if started.elapsed() < BUSY_TIMEOUT => {
+                    tokio::time::sleep(CONNECT_PAUSE).await;
+                }
+                result => return result.map(Connection::Writer),
+            }
+        }
+    }
+
+    pub(super) async fn reader(&self) -> Result<Connection, Error> {
+        self.readers.acquire().await.map(Connection::Reader).map_err(error)
+    }
+
+    pub(super) async fn snapshot(&self) -> Result<Connection, Error> {
+        self.readers.begin().await.map(Connection::Snapshot).map_err(error)
+    }
+
+    pub(super) async fn close(&self) {
+        self.readers.close().await;
+    }
+}
 
 fn options(file: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
@@ -32,28 +77,6 @@ fn options(file: &Path) -> SqliteConnectOptions {
         .busy_timeout(BUSY_TIMEOUT)
         .statement_cache_capacity(STATEMENTS_MAX)
         .disable_statement_logging()
-}
-
-/// A connection that may write. Several processes may come at once, also to a file that is still empty.
-pub(crate) async fn connect(file: &Path) -> Result<Connection, Error> {
-    // FULL: in WAL mode NORMAL loses the last commits when the power fails.
-    let options = options(file).journal_mode(SqliteJournalMode::Wal).synchronous(SqliteSynchronous::Full);
-    let started = Instant::now();
-    loop {
-        match options.connect().await.map_err(error) {
-            Err(Error::Busy) if started.elapsed() < BUSY_TIMEOUT => tokio::time::sleep(CONNECT_PAUSE).await,
-            result => return result.map(Connection::Writer),
-        }
-    }
-}
-
-/// Connections that only read, opened when needed.
-pub(crate) fn readers(file: &Path) -> SqlitePool {
-    SqlitePoolOptions::new()
-        .max_connections(READERS_MAX)
-        .acquire_timeout(BUSY_TIMEOUT)
-        .test_before_acquire(false)
-        .connect_lazy_with(options(file).pragma("query_only", "ON"))
 }
 
 /// A connection of one of the three kinds.
@@ -67,16 +90,6 @@ pub(crate) enum Connection {
 }
 
 impl Connection {
-    /// One for one read.
-    pub(crate) async fn reader(readers: &SqlitePool) -> Result<Self, Error> {
-        readers.acquire().await.map(Self::Reader).map_err(error)
-    }
-
-    /// One for several reads of one instant.
-    pub(crate) async fn snapshot(readers: &SqlitePool) -> Result<Self, Error> {
-        readers.begin().await.map(Self::Snapshot).map_err(error)
-    }
-
     pub(super) async fn execute(&mut self, statement: Statement, values: Vec<Value>) -> Result<u64, Error> {
         let done = query(statement, values).execute(self.raw()).await.map_err(error)?;
         Ok(done.rows_affected())
@@ -124,7 +137,7 @@ fn query(statement: Statement, values: Vec<Value>) -> Query<'static, Sqlite, Sql
 }
 
 /// What an error of the driver means.
-pub(crate) fn error(error: sqlx::Error) -> Error {
+fn error(error: sqlx::Error) -> Error {
     // https://www.sqlite.org/rescode.html
     const BUSY: i32 = 5;
     const LOCKED: i32 = 6;

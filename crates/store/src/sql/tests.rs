@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kinora_domain::{Clock, Random, Timestamp};
 use sqlx::{Executor as _, Row as _, SqlSafeStr as _};
 
-use super::{Statement, sqlite, statements, values};
+use super::{Database, Statement, sqlite, statements, values};
 use crate::{Error, Opener, Store, StoreOptions, Tx};
 
 struct Epoch;
@@ -42,7 +42,9 @@ async fn open(data_dir: &std::path::Path) -> Store {
 }
 
 async fn connection(store: &Store) -> sqlite::Connection {
-    sqlite::connect(store.file()).await.unwrap()
+    match store.database() {
+        Database::Sqlite(database) => database.connect().await.unwrap(),
+    }
 }
 
 fn all() -> Vec<Statement> {

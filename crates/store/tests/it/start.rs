@@ -160,6 +160,19 @@ async fn a_new_first_key_seals_everything_so_that_the_old_one_can_go() {
 }
 
 #[tokio::test]
+async fn a_first_start_that_broke_off_goes_on_with_the_key_it_had_made() {
+    let world = World::sqlite();
+    let data = world.options().data_dir;
+    drop(ServeLock::acquire(&data).unwrap());
+    let key = STANDARD.encode([7; 32]);
+    std::fs::write(data.join("secret.key"), &key).unwrap();
+    std::fs::write(data.join("kinora.db"), "").unwrap();
+    world.open().await.close().await;
+    assert_eq!(std::fs::read_to_string(data.join("secret.key")).unwrap(), key);
+    assert_eq!(world.open().await.workspaces().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn another_schema_is_refused() {
     let world = World::sqlite();
     world.open().await.close().await;
