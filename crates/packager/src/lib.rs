@@ -19,7 +19,7 @@ use kinora_engine::Engine;
 use moka::future::Cache;
 
 pub use error::Error;
-pub use kinora_engine::PictureFormat;
+pub use kinora_engine::{PICTURE_SIDE_MAX, PictureFormat};
 pub use packaged::{Packaged, Rendition};
 pub use picture::PictureRequest;
 pub use segment::Segment;
@@ -65,6 +65,11 @@ impl Packager {
             Packaged::read(source, &bytes).map(Arc::new)
         };
         self.indexes.try_get_with(source, load).await.map_err(|error: Arc<Error>| Error::Shared(error))
+    }
+
+    /// The clip that `kinora demo` takes in, while there is one.
+    pub async fn demo_clip(&self) -> Result<Option<kinora_blob::ObjectReader>, Error> {
+        Ok(self.blob.reader(ObjectKey::DemoClip).await?)
     }
 
     /// Drops what is kept of a source that is about to be removed.

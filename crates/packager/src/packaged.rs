@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use kinora_domain::SourceId;
-use kinora_formats::hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris};
+use kinora_formats::hls::{CopyRates, MediaPlaylist, MultivariantPlaylist, MultivariantUris};
 use kinora_formats::index::{Index, IndexId, Track};
 use kinora_formats::mp4::write::init_segment;
 
@@ -27,6 +27,8 @@ pub struct Packaged {
     pub(crate) index: Index,
     id: IndexId,
     stored_len: usize,
+    /// Rates are bounds over every sample: they are looked for once.
+    rates: OnceLock<CopyRates>,
     video: Texts,
     audio: Texts,
 }
@@ -41,7 +43,15 @@ impl Packaged {
     pub(crate) fn read(source: SourceId, bytes: &[u8]) -> Result<Self, Error> {
         let index = Index::from_bytes(bytes).map_err(|error| Error::Damaged(Box::new(error)))?;
         let id = IndexId::of_bytes(bytes);
-        Ok(Self { source, index, id, stored_len: bytes.len(), video: Texts::default(), audio: Texts::default() })
+        Ok(Self {
+            source,
+            index,
+            id,
+            stored_len: bytes.len(),
+            rates: OnceLock::new(),
+            video: Texts::default(),
+            audio: Texts::default(),
+        })
     }
 
     /// What the source holds.
@@ -71,7 +81,13 @@ impl Packaged {
     pub fn multivariant(&self, base: &str) -> String {
         let uri = |rendition: Rendition| format!("{base}{}/playlist.m3u8", rendition.as_str());
         let (video, audio) = (uri(Rendition::Video), uri(Rendition::Audio));
-        MultivariantPlaylist::of(&self.index, MultivariantUris { video: &video, audio: &audio }).render()
+        let rates = *self.rates.get_or_init(|| CopyRates::of(&self.index));
+        MultivariantPlaylist::with_rates(
+            &self.index,
+            rates,
+            MultivariantUris { video: &video, audio: &audio },
+        )
+        .render()
     }
 
     /// The segments of a rendition, with addresses relative to the playlist: `init.mp4`, `0.m4s`.

@@ -161,9 +161,14 @@ fn excerpt(index: &Index, track: &Track, moment: &Moment) -> Index {
     let shown = |sample: &_| presented_at(track, sample);
     let samples = || track.samples.range(moment.samples.clone());
     let start = samples().map(|sample| shown(&sample)).min().unwrap_or(0);
-    let end = samples().map(|sample| shown(&sample) + i64::from(sample.duration.max(1))).max().unwrap_or(start + 1);
+    let end =
+        samples().map(|sample| shown(&sample) + i64::from(sample.duration.max(1))).max().unwrap_or(start + 1);
     // The rule for timestamps wants times from 0 on; only differences matter here.
     let track = Track { shift: track.shift - start, ..track.clone() };
     let segment = PlannedSegment { samples: moment.samples.clone(), start: 0, end: end - start };
-    Index { tracks: vec![track], plan: SegmentPlan { video: vec![segment], audio: Vec::new() }, ..index.clone() }
+    Index {
+        tracks: vec![track],
+        plan: SegmentPlan { video: vec![segment], audio: Vec::new() },
+        ..index.clone()
+    }
 }

@@ -37,7 +37,12 @@ impl Packager {
     /// Segment `number` of a rendition, counted from 0.
     ///
     /// Errors: [`Error::NotInPlan`] for what the plan does not list, [`Error::Gone`] without the source.
-    pub async fn segment(&self, packaged: &Arc<Packaged>, rendition: Rendition, number: u32) -> Result<Segment, Error> {
+    pub async fn segment(
+        &self,
+        packaged: &Arc<Packaged>,
+        rendition: Rendition,
+        number: u32,
+    ) -> Result<Segment, Error> {
         let key = Key { index: packaged.id(), rendition, number };
         if let Some(bytes) = self.segments.get(&key).await {
             return Ok(Segment { content: Content::Whole(bytes) });
@@ -70,6 +75,14 @@ impl Segment {
         match &self.content {
             Content::Whole(bytes) => bytes.len() as u64,
             Content::Source { head, .. } => head.total_len,
+        }
+    }
+
+    /// All of it, where it is in memory already.
+    pub fn whole(&self) -> Option<Bytes> {
+        match &self.content {
+            Content::Whole(bytes) => Some(bytes.clone()),
+            Content::Source { .. } => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use kinora_domain::{AccessPolicy, PlaybackId};
+use kinora_domain::{AccessPolicy, MediaState, PlaybackId};
 use serde::Serialize;
 
 use crate::app::App;
@@ -18,8 +18,9 @@ const PLACEHOLDER: &[u8] = b"__KINORA__";
 #[derive(Serialize)]
 struct Values {
     manifest: String,
-    poster: String,
-    title: String,
+    /// `None` for sound alone, and while it is not known.
+    poster: Option<String>,
+    title: Option<String>,
 }
 
 /// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages.
@@ -39,10 +40,14 @@ pub(super) async fn embed(
             .any(|handle| handle.id == playback && handle.policy == AccessPolicy::Public);
         media.settings.title.clone().filter(|_| is_public)
     });
+    let has_picture = media.as_ref().is_some_and(|media| match &media.state {
+        MediaState::Ready { facts, .. } => !facts.is_audio_only(),
+        _ => false,
+    });
     let values = Values {
         manifest: format!("{}/{playback}.m3u8", app.addresses.stream),
-        poster: format!("{}/{playback}/thumbnail.jpg", app.addresses.images),
-        title: title.unwrap_or_default(),
+        poster: has_picture.then(|| format!("{}/{playback}/thumbnail.jpg", app.addresses.images)),
+        title,
     };
     let page = app.assets.get(PAGE).ok_or_else(ApiError::no_such_path)?;
     let status = if media.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
@@ -97,13 +102,13 @@ mod tests {
     fn no_value_can_end_its_script_element() {
         let values = Values {
             manifest: "m".into(),
-            poster: "p".into(),
-            title: "</script><script>alert(1)//__KINORA__".into(),
+            poster: None,
+            title: Some("</script><script>alert(1)//__KINORA__".into()),
         };
         let page = fill(b"<a>__KINORA__</a>", &values);
         assert_eq!(
             String::from_utf8(page).unwrap(),
-            r#"<a>{"manifest":"m","poster":"p","title":"\u003c/script>\u003cscript>alert(1)//__KINORA__"}</a>"#
+            r#"<a>{"manifest":"m","poster":null,"title":"\u003c/script>\u003cscript>alert(1)//__KINORA__"}</a>"#
         );
         assert_eq!(fill(b"no place", &values), b"no place");
     }

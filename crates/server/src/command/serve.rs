@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kinora_engine::Engine;
 use kinora_fetch::Limits;
@@ -18,6 +19,8 @@ use crate::wiring::{Server, ServerOptions};
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
+/// Signals within that time of the first are the same wish to stop.
+const SAME_WISH: Duration = Duration::from_secs(1);
 /// Open files that are asked for: connections, sources and pipes; the system's hard limit bounds it.
 const FILES_WANTED: u64 = 65_536;
 
@@ -57,11 +60,22 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
-    tracing::info!("stopping; a second signal stops at once");
+    tracing::info!("stopping; another signal after a second stops at once");
+    let insisted = async {
+        // Ctrl-C reaches the whole group, and whoever started us may pass it on: these are one wish. New listeners do not hear
+        // of the signals before them.
+        tokio::time::sleep(SAME_WISH).await;
+        let (mut interrupt, mut terminate) =
+            (handler(SignalKind::interrupt())?, handler(SignalKind::terminate())?);
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        Ok::<_, Problem>(())
+    };
     tokio::select! {
         () = server.stop() => {}
-        _ = interrupt.recv() => return Ok(ExitCode::FAILURE),
-        _ = terminate.recv() => return Ok(ExitCode::FAILURE),
+        insisted = insisted => return insisted.map(|()| ExitCode::FAILURE),
     }
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
