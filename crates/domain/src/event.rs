@@ -22,6 +22,8 @@ pub enum EventKind {
     MediaReady(Box<Media>),
     /// A media will never play.
     MediaFailed(Box<Media>),
+    /// A media changed.
+    MediaUpdated(MediaId),
     /// A media is gone.
     MediaDeleted(MediaId),
 }
@@ -40,6 +42,7 @@ impl EventKind {
             Self::MediaCreated(_) => "video.media.created",
             Self::MediaReady(_) => "video.media.ready",
             Self::MediaFailed(_) => "video.media.failed",
+            Self::MediaUpdated(_) => "video.media.updated",
             Self::MediaDeleted(_) => "video.media.deleted",
         }
     }
@@ -50,7 +53,7 @@ impl EventKind {
             Self::MediaCreated(media) | Self::MediaReady(media) | Self::MediaFailed(media) => {
                 EventSubject::Media(media.id)
             }
-            Self::MediaDeleted(id) => EventSubject::Media(*id),
+            Self::MediaUpdated(id) | Self::MediaDeleted(id) => EventSubject::Media(*id),
         }
     }
 }

@@ -138,7 +138,7 @@ fn picture(seconds: u32) -> String {
     graph += &format!(
         ";[window][strip]overlay=x='-w+w*t/{seconds}'[bar];[scene{}]scale=1280:720:flags=bilinear,format=yuv420p[scene];\
          [scene][groove]overlay=x=80:y=654[grooved];[grooved][bar]overlay=x=80:y=654,\
-         setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709[picture]",
+         setsar=1,setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709[picture]",
         LIGHTS.len()
     );
     graph

@@ -49,8 +49,8 @@ pub(crate) async fn observe(
         http.method = %method,
         http.route = route,
         http.status = status,
-        duration_ms = elapsed.as_secs_f64() * 1000.0,
-        "request"
+        duration_us = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX),
+        "answered"
     );
     let labels = [("method", method.to_string()), ("route", route), ("status", status.to_string())];
     metrics::counter!("kinora_http_requests_total", &labels).increment(1);

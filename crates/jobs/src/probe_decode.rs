@@ -1,18 +1,48 @@
-//! Looks whether a ready media really decodes. It never holds the ready event back.
+//! Looks whether a ready media really decodes. It never holds the ready event back (pipeline: decode probe).
 
-use kinora_domain::{MediaId, SourceId};
+use kinora_domain::{MediaId, MediaState, SourceId};
 use kinora_store::ClaimedJob;
 
 use crate::Context;
 use crate::error::JobError;
 
-/// Decodes the first GOP. May run twice.
+/// Decodes the first GOP; when nothing comes out the copy is withdrawn from new manifests and the owner is told.
+///
+/// May run twice: a copy is withdrawn once, and only of the source that was tried.
 pub(crate) async fn run(
     context: &Context,
     job: &ClaimedJob,
     media: MediaId,
     source: SourceId,
 ) -> Result<(), JobError> {
-    let _ = (context, job, media, source);
-    Ok(())
+    let is_current =
+        |state: &MediaState| matches!(state, MediaState::Ready { source: current, .. } if *current == source);
+    let found = context.store.media_by_id(media).await?;
+    let decodes = match found.filter(|media| is_current(&media.state)) {
+        Some(_) => decodes(context, source).await?,
+        None => true, // deleted or replaced meanwhile: nothing to say
+    };
+    let (job, now) = (job.clone(), context.clock.now());
+    context
+        .store
+        .write(async move |tx| {
+            tx.complete_job(&job).await?;
+            let Some(media) = tx.media_by_id(media).await?.filter(|_| !decodes) else { return Ok(()) };
+            // In another state the answer is about something that is no more.
+            let Ok((media, event)) = media.withdraw_copy(source, now) else { return Ok(()) };
+            tx.save_media(&media).await?;
+            tx.push_event(&event).await?;
+            Ok::<_, JobError>(())
+        })
+        .await
+}
+
+async fn decodes(context: &Context, source: SourceId) -> Result<bool, JobError> {
+    let packaged = match context.packager.packaged(source).await {
+        Ok(packaged) => packaged,
+        Err(error) if matches!(error.root(), kinora_packager::Error::Gone) => return Ok(true),
+        Err(error) => return Err(error.into()),
+    };
+    let frames = context.packager.decode_first_gop(&packaged).await?;
+    Ok(frames != Some(0))
 }

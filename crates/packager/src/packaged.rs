@@ -90,6 +90,14 @@ impl Packaged {
         .render()
     }
 
+    /// The same without the video, for one that turned out not to decode; `None` when there is no sound either.
+    pub fn audio_only(&self, base: &str) -> Option<String> {
+        let (audio, _) = self.index.audio()?;
+        let index = Index { tracks: vec![audio.clone()], ..self.index.clone() };
+        let uri = format!("{base}{}/playlist.m3u8", Rendition::Audio.as_str());
+        Some(MultivariantPlaylist::of(&index, MultivariantUris { video: &uri, audio: &uri }).render())
+    }
+
     /// The segments of a rendition, with addresses relative to the playlist: `init.mp4`, `0.m4s`.
     ///
     /// Errors: [`Error::NotInPlan`] for a rendition the source does not have.

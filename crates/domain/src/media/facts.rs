@@ -17,6 +17,8 @@ pub struct MediaFacts {
     pub aspect_ratio: Option<AspectRatio>,
     /// Bytes at the end of the source are missing and the playable prefix was kept.
     pub is_truncated: bool,
+    /// The picture was tried after all and no decoder could read it: its copy is not offered any more.
+    pub does_not_decode: bool,
 }
 
 impl MediaFacts {

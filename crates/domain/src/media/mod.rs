@@ -131,6 +131,19 @@ impl Media {
         Ok((self, event))
     }
 
+    /// Takes back the copy of a source that turned out not to decode; the media stays ready (contract decision 36: updated).
+    pub fn withdraw_copy(mut self, tried: SourceId, now: Timestamp) -> Result<(Self, Event), WrongState> {
+        match &mut self.state {
+            MediaState::Ready { source, facts, .. } if *source == tried && !facts.does_not_decode => {
+                facts.does_not_decode = true;
+                self.updated_at = now;
+                let event = self.event(EventKind::MediaUpdated(self.id), now);
+                Ok((self, event))
+            }
+            _ => Err(self.wrong_state("withdraw the copy of")),
+        }
+    }
+
     /// Says that the media is gone. The caller removes its rows in the same commit and its objects after it.
     pub fn delete(self, now: Timestamp) -> Event {
         let event = self.event(EventKind::MediaDeleted(self.id), now);

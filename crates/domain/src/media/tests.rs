@@ -34,6 +34,7 @@ fn facts(resolution: Option<Resolution>) -> MediaFacts {
         source_resolution: resolution,
         aspect_ratio: None,
         is_truncated: false,
+        does_not_decode: false,
     }
 }
 
@@ -79,4 +80,20 @@ fn a_source_above_the_cap_is_objected_to() {
     let failure = media.objection(&facts(Some(Resolution::P1440))).unwrap();
     assert_eq!(failure.code, FailureCode::ResolutionAboveMax);
     assert!(failure.message.contains("the source is 1440p and maxResolution is 1080p"));
+}
+
+#[test]
+fn a_copy_that_does_not_decode_is_withdrawn_once_and_the_media_stays_ready() {
+    let ready =
+        created().start_download(source(2), at(2)).unwrap().finish(source(2), facts(None), at(3)).unwrap().0;
+    let (media, event) = ready.clone().withdraw_copy(source(2), at(4)).unwrap();
+    assert!(matches!(&media.state, MediaState::Ready { facts, .. } if facts.does_not_decode));
+    assert_eq!(
+        event,
+        Event { workspace: media.workspace, kind: EventKind::MediaUpdated(media.id), at: at(4) }
+    );
+
+    assert!(media.withdraw_copy(source(2), at(5)).is_err(), "it was withdrawn before");
+    assert!(ready.withdraw_copy(source(3), at(5)).is_err(), "another source was tried");
+    assert!(created().withdraw_copy(source(2), at(5)).is_err());
 }

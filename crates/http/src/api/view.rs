@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessRestrictions, Input, Media, MediaDuration, MediaState, PlaybackHandle, Restriction, Track,
-    TrackKind,
+    AccessRestrictions, Input, Media, MediaDuration, MediaFacts, MediaState, PlaybackHandle, Restriction,
+    Track, TrackKind,
 };
 use serde::Serialize;
 
@@ -120,9 +120,7 @@ impl MediaView {
             created_at: media.created_at.to_string(),
             updated_at: media.updated_at.to_string(),
             error,
-            playback_report: facts
-                .filter(|facts| facts.is_truncated)
-                .map(|_| PlaybackReport { source: "truncated" }),
+            playback_report: facts.and_then(PlaybackReport::of),
         }
     }
 }
@@ -133,9 +131,24 @@ struct ErrorView {
     message: String,
 }
 
+/// What an owner should know of how the media plays (contract decision 31).
 #[derive(Serialize)]
 struct PlaybackReport {
-    source: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copy: Option<&'static str>,
+}
+
+impl PlaybackReport {
+    /// `None` when there is nothing to say.
+    fn of(facts: &MediaFacts) -> Option<Self> {
+        let report = Self {
+            source: facts.is_truncated.then_some("truncated"),
+            copy: facts.does_not_decode.then_some("does_not_decode"),
+        };
+        (report.source.is_some() || report.copy.is_some()).then_some(report)
+    }
 }
 
 #[derive(Serialize)]

@@ -12,6 +12,8 @@ use crate::error::ApiError;
 pub(super) struct Granted {
     /// Where the bytes of the media are.
     pub(super) source: SourceId,
+    /// The picture turned out not to decode; what is left is the sound.
+    pub(super) is_video_withdrawn: bool,
 }
 
 /// Answers of a moment ago.
@@ -76,7 +78,9 @@ async fn look_up(app: &App, playback: PlaybackId) -> Result<Option<Answer>, ApiE
         return Ok(Some(Answer::Private));
     }
     Ok(match media.state {
-        MediaState::Ready { source, .. } => Some(Answer::Granted(Granted { source })),
+        MediaState::Ready { source, facts, .. } => {
+            Some(Answer::Granted(Granted { source, is_video_withdrawn: facts.does_not_decode }))
+        }
         MediaState::Failed { .. } => Some(Answer::Failed),
         MediaState::Created | MediaState::Downloading { .. } => None,
     })

@@ -26,8 +26,13 @@ pub(super) async fn multivariant(
     let playback: PlaybackId = name.parse().map_err(|_| ApiError::playback_not_found())?;
     let granted = grant(&app, playback).await?;
     let packaged = app.packager.packaged(granted.source).await?;
-    let text = Bytes::from(packaged.multivariant(&format!("{playback}/{}/", packaged.id())));
-    Ok(send(&request, text, PLAYLIST, format!("\"{}\"", packaged.id()), SHORT))
+    let base = format!("{playback}/{}/", packaged.id());
+    let (text, name) = if granted.is_video_withdrawn {
+        (packaged.audio_only(&base).ok_or_else(ApiError::playback_failed)?, "-audio")
+    } else {
+        (packaged.multivariant(&base), "")
+    };
+    Ok(send(&request, Bytes::from(text), PLAYLIST, format!("\"{}{name}\"", packaged.id()), SHORT))
 }
 
 /// `GET {stream}/{playbackId}/{indexId}/{rendition}/{file}`: `playlist.m3u8`, `init.mp4`, `{n}.m4s`. Never changes.

@@ -32,6 +32,9 @@ pub(super) fn body(
         }
         EventKind::MediaReady(media) => ("ready", Data::Ready(Box::new(ReadyData::new(media, images_url)))),
         EventKind::MediaFailed(media) => ("failed", Data::Failed(Box::new(FailedData::from(&**media)))),
+        EventKind::MediaUpdated(id) => {
+            ("media_created", Data::Updated { media_id: id.to_string(), is_named_entities_enabled: false })
+        }
         EventKind::MediaDeleted(_) => ("media_created", Data::Deleted { success: true }),
     };
     match kind {
@@ -39,9 +42,7 @@ pub(super) fn body(
             created_at_snake = Some(at);
             updated_at_snake = Some(media.updated_at.to_string());
         }
-        EventKind::MediaCreated(_) | EventKind::MediaFailed(_) | EventKind::MediaDeleted(_) => {
-            created_at = Some(at)
-        }
+        _ => created_at = Some(at),
     }
     let EventSubject::Media(subject) = kind.subject();
     let skipped = attempts.len().saturating_sub(ATTEMPTS_TOLD_MAX);
@@ -95,7 +96,14 @@ enum Data {
     Created(Box<CreatedData>),
     Ready(Box<ReadyData>),
     Failed(Box<FailedData>),
-    Deleted { success: bool },
+    #[serde(rename_all = "camelCase")]
+    Updated {
+        media_id: String,
+        is_named_entities_enabled: bool,
+    },
+    Deleted {
+        success: bool,
+    },
 }
 
 #[derive(Serialize)]

@@ -37,5 +37,6 @@ pub(super) fn of_index(index: &Index, now: Timestamp, random: &dyn Random) -> Me
         source_resolution: picture.map(|(width, height)| Resolution::of_picture(width, height)),
         aspect_ratio: picture.and_then(|(width, height)| AspectRatio::of_picture(width, height)),
         is_truncated: source.is_truncated,
+        does_not_decode: false,
     }
 }

@@ -240,6 +240,9 @@ fn show(session: &Session, media: &Media) {
                 }
                 TrackKind::Audio { language_name, .. } => format!("audio     {language_name}"),
             }));
+            if facts.does_not_decode {
+                lines.push("note      the picture does not decode and is not offered".to_owned());
+            }
             if facts.is_truncated {
                 lines.push("note      the source is cut off; what was there plays".to_owned());
             }

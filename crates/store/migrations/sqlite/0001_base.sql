@@ -61,6 +61,7 @@ CREATE TABLE media (
     aspect_width INTEGER CHECK (aspect_width > 0),
     aspect_height INTEGER CHECK (aspect_height > 0),
     is_truncated INTEGER CHECK (is_truncated IN (0, 1)),
+    does_not_decode INTEGER CHECK (does_not_decode IN (0, 1)),
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     version INTEGER NOT NULL CHECK (version >= 0),
@@ -70,6 +71,7 @@ CREATE TABLE media (
     CHECK ((state = 'Failed') = (failure_message IS NOT NULL)),
     CHECK ((state = 'Ready') = (duration_us IS NOT NULL)),
     CHECK ((state = 'Ready') = (is_truncated IS NOT NULL)),
+    CHECK ((state = 'Ready') = (does_not_decode IS NOT NULL)),
     CHECK (state = 'Ready' OR (source_resolution IS NULL AND aspect_width IS NULL)),
     CHECK ((aspect_width IS NULL) = (aspect_height IS NULL))
 ) STRICT;

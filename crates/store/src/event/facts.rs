@@ -22,6 +22,8 @@ struct FactsJson {
 enum AboutJson {
     /// The media as it was.
     Media(Box<MediaJson>),
+    /// The media that changed; what it is now stands in its rows.
+    Changed { media: String },
     /// The media that is gone.
     Gone { media: String },
 }
@@ -32,6 +34,7 @@ pub(crate) fn encode(kind: &EventKind) -> String {
         EventKind::MediaCreated(media) | EventKind::MediaReady(media) | EventKind::MediaFailed(media) => {
             AboutJson::Media(Box::new(MediaJson::from(media.as_ref())))
         }
+        EventKind::MediaUpdated(id) => AboutJson::Changed { media: id.to_string() },
         EventKind::MediaDeleted(id) => AboutJson::Gone { media: id.to_string() },
     };
     serde_json::to_string(&FactsJson { v: FORM, about }).expect("texts and numbers are always JSON")
@@ -45,15 +48,19 @@ pub(crate) fn decode(name: &str, facts: &str) -> Result<EventKind, Error> {
     }
     let media = |wrap: fn(Box<Media>) -> EventKind, about| match about {
         AboutJson::Media(json) => Ok(wrap(Box::new(Media::try_from(*json)?))),
-        AboutJson::Gone { .. } => Err(strange("media")),
+        AboutJson::Changed { .. } | AboutJson::Gone { .. } => Err(strange("media")),
     };
     match name {
         "video.media.created" => media(EventKind::MediaCreated, facts.about),
         "video.media.ready" => media(EventKind::MediaReady, facts.about),
         "video.media.failed" => media(EventKind::MediaFailed, facts.about),
+        "video.media.updated" => match facts.about {
+            AboutJson::Changed { media } => Ok(EventKind::MediaUpdated(id(&media)?)),
+            AboutJson::Media(_) | AboutJson::Gone { .. } => Err(strange("media")),
+        },
         "video.media.deleted" => match facts.about {
             AboutJson::Gone { media } => Ok(EventKind::MediaDeleted(id(&media)?)),
-            AboutJson::Media(_) => Err(strange("media")),
+            AboutJson::Media(_) | AboutJson::Changed { .. } => Err(strange("media")),
         },
         _ => Err(strange("kind")),
     }

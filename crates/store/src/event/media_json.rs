@@ -65,6 +65,8 @@ struct MediaFactsJson {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     aspect_ratio: Option<[u32; 2]>,
     is_truncated: bool,
+    #[serde(default)]
+    does_not_decode: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -218,6 +220,7 @@ impl From<&MediaFacts> for MediaFactsJson {
             source_resolution: facts.source_resolution.map(|resolution| resolution.as_str().to_owned()),
             aspect_ratio: facts.aspect_ratio.map(|ratio| [ratio.width, ratio.height]),
             is_truncated: facts.is_truncated,
+            does_not_decode: facts.does_not_decode,
         }
     }
 }
@@ -233,6 +236,7 @@ impl TryFrom<MediaFactsJson> for MediaFacts {
             source_resolution: resolution.transpose()?,
             aspect_ratio: json.aspect_ratio.map(|[width, height]| AspectRatio { width, height }),
             is_truncated: json.is_truncated,
+            does_not_decode: json.does_not_decode,
         })
     }
 }

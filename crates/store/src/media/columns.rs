@@ -28,7 +28,7 @@ pub(super) fn changing(media: &Media) -> Vec<Value> {
     values
 }
 
-/// From state to is_truncated.
+/// From state to does_not_decode.
 fn state(state: &MediaState) -> Vec<Value> {
     let (at, failure, facts) = match state {
         MediaState::Created => (None, None, None),
@@ -53,6 +53,7 @@ fn state(state: &MediaState) -> Vec<Value> {
         aspect.map(|aspect| aspect.width),
         aspect.map(|aspect| aspect.height),
         facts.map(|facts| i64::from(facts.is_truncated)),
+        facts.map(|facts| i64::from(facts.does_not_decode)),
     ]
 }
 
@@ -128,6 +129,7 @@ fn read_state(row: &Row) -> Result<MediaState, Error> {
                     _ => None,
                 },
                 is_truncated: row.flag("is_truncated")?,
+                does_not_decode: row.flag("does_not_decode")?,
             },
         },
         "Failed" => MediaState::Failed {
