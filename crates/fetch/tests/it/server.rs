@@ -181,12 +181,13 @@ async fn serve(mut stream: TcpStream, seen: Arc<Mutex<Seen>>, script: Arc<Script
             Then::Keep => {}
             Then::Close => return,
             Then::Hang => std::future::pending().await,
-            Then::Drip(piece) => loop {
-                tokio::time::sleep(DRIP).await;
-                if stream.write_all(&piece).await.is_err() {
-                    return;
+            Then::Drip(piece) => {
+                let mut drips = tokio::time::interval(DRIP);
+                while stream.write_all(&piece).await.is_ok() {
+                    drips.tick().await;
                 }
-            },
+                return;
+            }
         }
     }
 }
