@@ -102,9 +102,21 @@ const FILE: &str = "kinora.toml";
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 impl Settings {
+    /// The defaults for a server on this folder and address; its public URL is that address. Reads no file and no environment,
+    /// and is for those who start a [`Server`](crate::Server) in their own process.
+    pub fn for_folder(data_dir: PathBuf, listen: SocketAddr) -> Self {
+        let given = Given { data_dir: Some(data_dir), listen: Some(listen), ..Given::default() };
+        Self::merge(given, Given::default(), None)
+            .expect("only a base address can be wrong, and none was given")
+    }
+
     /// What is in force, from what was given and the file.
     pub(crate) fn resolve(given: Given, file: Option<&Path>) -> Result<Self, Problem> {
         let (from_file, file) = read_file(file)?;
+        Self::merge(given, from_file, file)
+    }
+
+    fn merge(given: Given, from_file: Given, file: Option<PathBuf>) -> Result<Self, Problem> {
         let listen = given.listen.or(from_file.listen).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080)));
         let mut warnings = Vec::new();
         let public_url = match given.public_url.or(from_file.public_url) {

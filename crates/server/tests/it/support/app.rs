@@ -1,0 +1,295 @@
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use kinora_domain::{
+    AccessToken, AccessTokenId, DEVELOPMENT, Permission, Secret, Webhook, WebhookId, Workspace, WorkspaceId,
+};
+use kinora_server::SystemRandom;
+use kinora_store::{Opener, Store};
+use kinora_testkit::{Source, SourceServer, WebhookReceiver};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::client::{Answer, Request};
+use super::options::{Faults, Options};
+use super::process::{Process, store_options};
+use super::{DEADLINE, Golden, until};
+
+/// The path of the receiver that events of the workspace Development are posted to.
+const HOOK: &str = "/hook";
+
+/// A running server with a folder of its own, a workspace to work in, and the outside that it talks to.
+pub(crate) struct TestApp {
+    /// Where sources come from.
+    pub(crate) sources: SourceServer,
+    /// Where events go.
+    pub(crate) receiver: WebhookReceiver,
+    /// A read-write token of the workspace Development.
+    pub(crate) token: Token,
+    /// The webhook of the workspace Development, if there is one.
+    pub(crate) hook: Option<Hook>,
+    /// The database as a command beside the server has it.
+    pub(crate) store: Store,
+    pub(crate) address: SocketAddr,
+    options: Options,
+    process: Option<Process>,
+    folder: TempDir,
+}
+
+/// What a client is given to call the API.
+#[derive(Debug, Clone)]
+pub(crate) struct Token {
+    pub(crate) id: String,
+    pub(crate) secret: String,
+}
+
+/// What a receiver is given.
+#[derive(Debug, Clone)]
+pub(crate) struct Hook {
+    pub(crate) id: WebhookId,
+    /// Base64 of the key.
+    pub(crate) secret: String,
+}
+
+impl TestApp {
+    /// A server with nothing special about it.
+    pub(crate) async fn start() -> Self {
+        Self::options().start().await
+    }
+
+    /// A server with something special about it: `TestApp::options().allow_loopback(false).start().await`.
+    pub(crate) fn options() -> Options {
+        Options::default()
+    }
+
+    pub(super) async fn start_with(options: Options) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let data = folder.path().join("data");
+        // The first command of an empty folder makes the schema; what sets a test up is done before the server counts writes.
+        let store = Store::open(store_options(&data, Opener::Command, &options.clock)).await;
+        let store = store.expect("the database opens");
+        let (sources, receiver) = (SourceServer::start().await, WebhookReceiver::start().await);
+        let mut app = Self {
+            sources,
+            receiver,
+            token: Token { id: String::new(), secret: String::new() },
+            hook: None,
+            store,
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            options,
+            process: None,
+            folder,
+        };
+        app.token = app.new_token(DEVELOPMENT, Permission::ReadWrite).await;
+        if app.options.has_webhook {
+            app.hook = Some(app.new_hook(DEVELOPMENT, &app.receiver.url(HOOK)).await);
+        }
+        let faults = app.options.faults.clone();
+        app.launch(faults).await;
+        app
+    }
+
+    async fn launch(&mut self, faults: Faults) {
+        let process = Process::start(&self.data_dir(), self.address, &self.options, faults).await;
+        self.address = process.address;
+        self.process = Some(process);
+    }
+
+    /// Stops the server as Ctrl-C does.
+    pub(crate) async fn stop(&mut self) {
+        self.process.take().expect("the server runs").stop().await;
+    }
+
+    /// Ends the server as SIGKILL does.
+    pub(crate) async fn kill(&mut self) {
+        self.process.take().expect("the server runs").kill().await;
+    }
+
+    /// Kills the server if it runs, and starts it again on the same folder and port, without faults.
+    pub(crate) async fn restart(&mut self) {
+        self.restart_with(Faults::default()).await;
+    }
+
+    /// The same, with these faults.
+    pub(crate) async fn restart_with(&mut self, faults: Faults) {
+        if let Some(process) = self.process.take() {
+            process.kill().await;
+        }
+        self.launch(faults).await;
+    }
+
+    /// The folder of the database and the objects.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// The files below `objects/`, as paths relative to it, sorted.
+    pub(crate) fn objects(&self) -> Vec<String> {
+        let root = self.data_dir().join("objects");
+        let mut found = Vec::new();
+        collect_files(&root, &root, &mut found);
+        found.sort();
+        found
+    }
+
+    /// The address of a path of the server.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// A request without credentials.
+    pub(crate) fn request(&self, method: &str, target: &str) -> Request {
+        Request::new(self.address, method, target)
+    }
+
+    /// A request with the token of the workspace Development.
+    pub(crate) fn call(&self, method: &str, target: &str) -> Request {
+        self.request(method, target).token(&self.token)
+    }
+
+    /// `GET` without credentials, as players do.
+    pub(crate) async fn fetch(&self, target: &str) -> Answer {
+        self.request("GET", target).send().await
+    }
+
+    /// Serves a source at a path of the outside and answers its address.
+    pub(crate) fn serve(&self, path: &str, source: Source) -> String {
+        self.sources.serve(path, source)
+    }
+
+    /// Makes a media from an address, and answers `data` of the 201.
+    pub(crate) async fn create(&self, url: &str) -> Value {
+        self.create_with(url, json!({})).await
+    }
+
+    /// The same, with further fields in the body.
+    pub(crate) async fn create_with(&self, url: &str, fields: Value) -> Value {
+        let mut body = json!({"inputs": [{"type": "video", "url": url}]});
+        let Value::Object(fields) = fields else { panic!("fields are an object: {fields}") };
+        body.as_object_mut().expect("it is one").extend(fields);
+        let answer = self.call("POST", "/v1/on-demand").json(&body).send().await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        answer.data()
+    }
+
+    /// `GET /on-demand/{id}`, whatever it answers.
+    pub(crate) async fn get(&self, id: &str) -> Answer {
+        self.call("GET", &format!("/v1/on-demand/{id}")).send().await
+    }
+
+    /// `DELETE /on-demand/{id}`, whatever it answers.
+    pub(crate) async fn delete(&self, id: &str) -> Answer {
+        self.call("DELETE", &format!("/v1/on-demand/{id}")).send().await
+    }
+
+    /// Waits until a media is ready or failed, and answers it as GET does. A server that does not answer yet is waited for.
+    pub(crate) async fn wait_settled(&self, id: &str) -> Value {
+        let path = format!("/v1/on-demand/{id}");
+        until("the media is ready or failed", async || {
+            let answer = self.call("GET", &path).try_send().await.ok()?;
+            assert_eq!(answer.status, 200, "{answer:?}");
+            let data = answer.data();
+            matches!(data["status"].as_str(), Some("Ready" | "Failed")).then_some(data)
+        })
+        .await
+    }
+
+    /// Makes a media of these bytes and waits until it is ready.
+    pub(crate) async fn ready(&self, path: &str, bytes: impl Into<bytes::Bytes>) -> Value {
+        self.ready_with(path, bytes, json!({})).await
+    }
+
+    /// The same, with further fields in the body.
+    pub(crate) async fn ready_with(
+        &self,
+        path: &str,
+        bytes: impl Into<bytes::Bytes>,
+        fields: Value,
+    ) -> Value {
+        let url = self.serve(path, Source::of(bytes));
+        let media = self.create_with(&url, fields).await;
+        let media = self.wait_settled(text(&media["id"])).await;
+        assert_eq!(media["status"], "Ready", "{media}");
+        media
+    }
+
+    /// Waits for the first event of this type and answers its body.
+    pub(crate) async fn event(&self, event_type: &str) -> Value {
+        self.receiver.wait_for_event(event_type, DEADLINE).await.json()
+    }
+
+    /// The workspace of that name.
+    pub(crate) async fn workspace(&self, name: &str) -> Workspace {
+        let found = self.store.workspace_by_name(name).await.expect("the database is there");
+        found.unwrap_or_else(|| panic!("there is no workspace {name}"))
+    }
+
+    /// Makes a token, as `kinora token create` does.
+    pub(crate) async fn new_token(&self, workspace: &str, permission: Permission) -> Token {
+        let now = self.options.clock.now();
+        let secret = Secret::new(&SystemRandom);
+        let token = AccessToken {
+            id: AccessTokenId::new(now, &SystemRandom),
+            workspace: self.workspace(workspace).await.id,
+            permission,
+            secret: secret.hash(),
+            created_at: now,
+            last_used_at: None,
+            revoked_at: None,
+        };
+        let answer = Token { id: token.id.to_string(), secret: secret.reveal().to_owned() };
+        self.store.write(async move |tx| tx.insert_access_token(&token).await).await.expect("a new id");
+        answer
+    }
+
+    /// Makes a webhook, as `kinora webhook create` does.
+    pub(crate) async fn new_hook(&self, workspace: &str, url: &str) -> Hook {
+        let workspace: WorkspaceId = self.workspace(workspace).await.id;
+        let now = self.options.clock.now();
+        let webhook = Webhook::create(workspace, url.to_owned(), now, &SystemRandom);
+        let hook = Hook { id: webhook.id, secret: webhook.secret.reveal() };
+        self.store.write(async move |tx| tx.insert_webhook(&webhook).await).await.expect("a new id");
+        hook
+    }
+
+    /// Changes a webhook, as the commands do, and answers what it became.
+    pub(crate) async fn change_hook(
+        &self,
+        id: WebhookId,
+        change: impl Fn(Webhook) -> Webhook + Send + 'static,
+    ) -> Webhook {
+        let changed = self.store.write(async move |tx| {
+            let webhook = change(tx.webhook(id).await?.expect("the webhook is there"));
+            tx.save_webhook(&webhook).await?;
+            Ok::<_, kinora_store::Error>(webhook)
+        });
+        changed.await.expect("the database is there")
+    }
+
+    /// Replaces what differs from run to run: ids, times, and the ports of this test's servers.
+    pub(crate) fn golden(&self) -> Golden {
+        Golden::new(vec![
+            (self.url(""), "http://server.test".to_owned()),
+            (format!("http://{}", self.sources.address()), "http://source.test".to_owned()),
+            (self.receiver.url("/").trim_end_matches('/').to_owned(), "http://receiver.test".to_owned()),
+        ])
+    }
+}
+
+/// A text of JSON.
+#[track_caller]
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))
+}
+
+fn collect_files(root: &Path, folder: &Path, found: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.map(|entry| entry.expect("the folder can be read")) {
+        let path = entry.path();
+        if path.is_dir() {
+            collect_files(root, &path, found);
+        } else if let Ok(path) = path.strip_prefix(root) {
+            found.push(path.to_string_lossy().into_owned());
+        }
+    }
+}

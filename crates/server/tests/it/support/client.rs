@@ -1,0 +1,210 @@
+//! A client that hides nothing: one connection a request, headers as sent, bodies as they came.
+//!
+//! It is written on the socket so that a test can send what no library would.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::Token;
+use super::wait::DEADLINE;
+
+/// A request that is about to be sent.
+pub(crate) struct Request {
+    to: SocketAddr,
+    method: String,
+    target: String,
+    headers: Vec<(String, String)>,
+    body: Bytes,
+}
+
+impl Request {
+    pub(crate) fn new(to: SocketAddr, method: &str, target: &str) -> Self {
+        let (method, target) = (method.to_owned(), target.to_owned());
+        Self { to, method, target, headers: Vec::new(), body: Bytes::new() }
+    }
+
+    /// With this header too.
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With the credentials of this token.
+    pub(crate) fn token(self, token: &Token) -> Self {
+        self.basic(&token.id, &token.secret)
+    }
+
+    /// With these credentials.
+    pub(crate) fn basic(self, user: &str, password: &str) -> Self {
+        self.header("Authorization", &format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
+    }
+
+    /// With this body, of whatever type the headers say.
+    pub(crate) fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// With this JSON body.
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.header("Content-Type", "application/json").body(body.to_string())
+    }
+
+    /// Sends it on a connection of its own and reads the whole answer. Panics when there is none.
+    pub(crate) async fn send(self) -> Answer {
+        let line = format!("{} {}", self.method, self.target);
+        let sent = tokio::time::timeout(DEADLINE, self.exchange()).await;
+        sent.unwrap_or_else(|_| panic!("{line}: no whole answer after {DEADLINE:?}"))
+            .unwrap_or_else(|error| panic!("{line}: {error}"))
+    }
+
+    /// The same, but an error where there is no server or it breaks off.
+    pub(crate) async fn try_send(self) -> std::io::Result<Answer> {
+        tokio::time::timeout(DEADLINE, self.exchange()).await?
+    }
+
+    async fn exchange(self) -> std::io::Result<Answer> {
+        let mut head =
+            format!("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.method, self.target, self.to);
+        for (name, value) in &self.headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        if !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH") {
+            head += &format!("Content-Length: {}\r\n", self.body.len());
+        }
+        head += "\r\n";
+
+        let socket = TcpStream::connect(self.to).await?;
+        socket.set_nodelay(true)?;
+        let (mut reading, mut writing) = socket.into_split();
+        let body = self.body.clone();
+        let write = async move {
+            // A server may answer before it has read everything, and close.
+            let _ = writing.write_all(head.as_bytes()).await;
+            let _ = writing.write_all(&body).await;
+            writing
+        };
+        let mut bytes = Vec::new();
+        let (_writing, read) = tokio::join!(write, reading.read_to_end(&mut bytes));
+        // What came before a reset counts.
+        if bytes.is_empty() {
+            read?;
+        }
+        Answer::parse(&bytes, &self.method).ok_or_else(|| {
+            std::io::Error::other(format!("not a whole answer: {:?}", String::from_utf8_lossy(&bytes)))
+        })
+    }
+}
+
+/// An answer, whole.
+#[derive(Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    headers: Vec<(String, String)>,
+    pub(crate) body: Bytes,
+}
+
+impl Answer {
+    /// `None` when the bytes are not one whole answer: its length and its body must agree.
+    fn parse(bytes: &[u8], method: &str) -> Option<Self> {
+        let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
+        let head = std::str::from_utf8(&bytes[..end]).ok()?;
+        let body = &bytes[end + 4..];
+        let mut lines = head.split("\r\n");
+        let status: u16 = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+        let headers = lines
+            .map(|line| {
+                line.split_once(':').map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+            })
+            .collect::<Option<Vec<_>>>()?;
+        let mut answer = Self { status, headers, body: Bytes::new() };
+        let is_bodiless = method == "HEAD" || matches!(status, 204 | 304);
+        answer.body = match (is_bodiless, answer.header("content-length"), answer.header("transfer-encoding"))
+        {
+            (true, _, _) => body.is_empty().then(Bytes::new)?,
+            (_, Some(length), None) => {
+                (length.parse() == Ok(body.len())).then(|| Bytes::copy_from_slice(body))?
+            }
+            (_, None, Some("chunked")) => unchunk(body)?,
+            _ => return None,
+        };
+        Some(answer)
+    }
+
+    /// The value of a header; panics when it came more than once.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut values =
+            self.headers.iter().filter(|(given, _)| given == name).map(|(_, value)| value.as_str());
+        let value = values.next();
+        assert_eq!(values.next(), None, "{name} came twice");
+        value
+    }
+
+    /// Every header, names in lower case, in the order in which they came.
+    pub(crate) fn headers(&self) -> &[(String, String)] {
+        &self.headers
+    }
+
+    /// The body as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.body.to_vec()).expect("a text body is UTF-8")
+    }
+
+    /// The body as JSON; panics when it does not say that it is.
+    pub(crate) fn json(&self) -> Value {
+        assert_eq!(self.header("content-type"), Some("application/json"), "{self:?}");
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// `data` of the envelope; panics when the answer is a refusal.
+    pub(crate) fn data(&self) -> Value {
+        let mut body = self.json();
+        assert_eq!(body["success"], true, "{self:?}");
+        body["data"].take()
+    }
+
+    /// Status and message of a refusal; panics when the answer is none in the shape of contract 1.4.
+    pub(crate) fn refusal(&self) -> (u16, String) {
+        let body = self.json();
+        assert_eq!(body["success"], false, "{self:?}");
+        assert_eq!(body["error"]["code"], self.status, "{self:?}");
+        let message = body["error"]["message"].as_str().unwrap_or_else(|| panic!("no message: {self:?}"));
+        let has_details = body["error"]["description"].is_string() != body["error"]["fields"].is_array();
+        assert!(has_details, "either a description or fields: {self:?}");
+        (self.status, message.to_owned())
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.status)?;
+        for (name, value) in &self.headers {
+            writeln!(f, "{name}: {value}")?;
+        }
+        match std::str::from_utf8(&self.body) {
+            Ok(text) => write!(f, "\n{text}"),
+            Err(_) => write!(f, "\n({} bytes)", self.body.len()),
+        }
+    }
+}
+
+fn unchunk(mut body: &[u8]) -> Option<Bytes> {
+    let mut whole = Vec::new();
+    loop {
+        let end = body.windows(2).position(|window| window == b"\r\n")?;
+        let len = usize::from_str_radix(std::str::from_utf8(&body[..end]).ok()?, 16).ok()?;
+        let piece = body.get(end + 2..end + 2 + len)?;
+        if len == 0 {
+            return Some(whole.into());
+        }
+        whole.extend_from_slice(piece);
+        body = body.get(end + 2 + len + 2..)?;
+    }
+}

@@ -1,0 +1,120 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use kinora_domain::Clock;
+use kinora_fetch::Limits;
+use kinora_server::SystemClock;
+use kinora_testkit::CrashPlan;
+
+use super::TestApp;
+
+/// What a test wants of its server. Begin with [`TestApp::options`].
+#[derive(Clone)]
+pub(crate) struct Options {
+    pub(super) allow_loopback: bool,
+    pub(super) limits: Limits,
+    pub(super) signature_headers: Vec<String>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) has_webhook: bool,
+    pub(super) faults: Faults,
+}
+
+/// What goes wrong on purpose.
+#[derive(Clone, Default)]
+pub(crate) struct Faults {
+    pub(super) store: Option<Arc<dyn kinora_store::Faults>>,
+    pub(super) blob: Option<Arc<kinora_blob::Faults>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            allow_loopback: true,
+            limits: short_limits(),
+            signature_headers: Vec::new(),
+            clock: Arc::new(SystemClock),
+            has_webhook: true,
+            faults: Faults::default(),
+        }
+    }
+}
+
+impl Options {
+    /// Whether sources and webhooks may lie on 127.0.0.1, where those of tests do. They may unless told otherwise.
+    pub(crate) fn allow_loopback(self, allow_loopback: bool) -> Self {
+        Self { allow_loopback, ..self }
+    }
+
+    /// Limits of source downloads; short ones unless told otherwise.
+    pub(crate) fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Further headers that repeat `Service-Signature`.
+    pub(crate) fn signature_headers(self, names: &[&str]) -> Self {
+        Self { signature_headers: names.iter().map(|name| (*name).to_owned()).collect(), ..self }
+    }
+
+    /// The clock of the server; the system's unless told otherwise.
+    pub(crate) fn clock(self, clock: impl Clock + 'static) -> Self {
+        Self { clock: Arc::new(clock), ..self }
+    }
+
+    /// No webhook is registered: the test makes its own, or wants none.
+    pub(crate) fn without_webhook(self) -> Self {
+        Self { has_webhook: false, ..self }
+    }
+
+    /// Dies as the plan says. The writes that set the test up are not counted; [`TestApp::restart`] starts without a plan.
+    pub(crate) fn crash(self, plan: &Arc<CrashPlan>) -> Self {
+        self.faults(Faults::of_plan(plan))
+    }
+
+    /// Goes wrong as these say, until it is restarted.
+    pub(crate) fn faults(self, faults: Faults) -> Self {
+        Self { faults, ..self }
+    }
+
+    /// Starts the server, with a workspace, a token and a webhook.
+    pub(crate) async fn start(self) -> TestApp {
+        TestApp::start_with(self).await
+    }
+}
+
+impl Faults {
+    /// Faults of database and objects, by themselves.
+    pub(crate) fn new(
+        store: Option<Arc<dyn kinora_store::Faults>>,
+        blob: Option<Arc<kinora_blob::Faults>>,
+    ) -> Self {
+        Self { store, blob }
+    }
+
+    /// A process that dies as a whole at the n-th write: before or after a commit, or before a write of an object.
+    pub(crate) fn of_plan(plan: &Arc<CrashPlan>) -> Self {
+        Self::new(Some(Arc::new(DatabaseDies(Arc::clone(plan)))), Some(plan.blob_faults()))
+    }
+}
+
+struct DatabaseDies(Arc<CrashPlan>);
+
+impl kinora_store::Faults for DatabaseDies {
+    fn at(&self, _: kinora_store::FaultPoint) -> kinora_store::FaultAction {
+        if self.0.dies_now() { kinora_store::FaultAction::Stop } else { kinora_store::FaultAction::Continue }
+    }
+}
+
+/// The limits of contract decision 41, a hundred times shorter: what is slow on purpose must not make the tests slow.
+fn short_limits() -> Limits {
+    Limits {
+        connect: Duration::from_secs(2),
+        headers: Duration::from_secs(2),
+        stall: Duration::from_secs(2),
+        stall_bytes: 64 << 10,
+        total: Duration::from_secs(20),
+        bytes_max: 64 << 20,
+        retry_delays: vec![Duration::from_millis(20); 2],
+        retry_after_max: Duration::from_millis(100),
+        ..Limits::default()
+    }
+}

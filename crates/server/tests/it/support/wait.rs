@@ -1,0 +1,26 @@
+use std::time::Duration;
+
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+/// How long a test waits for what must come. Passing it is a failure, so it is generous: the machine may be busy.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// How often a condition is looked at that cannot tell when it changes.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Looks until `look` finds what it is looking for, and answers it.
+///
+/// Panics when [`DEADLINE`] passes first; `what` says what was waited for.
+pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let mut ticks = interval(LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let looking = async {
+        loop {
+            ticks.tick().await;
+            if let Some(found) = look().await {
+                return found;
+            }
+        }
+    };
+    timeout(DEADLINE, looking).await.unwrap_or_else(|_| panic!("after {DEADLINE:?} still not: {what}"))
+}
