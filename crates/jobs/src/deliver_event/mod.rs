@@ -6,8 +6,10 @@ mod post;
 mod wire;
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use kinora_domain::WebhookId;
 use kinora_store::{ClaimDeliveries, ClaimedDelivery};
 use tokio::task::JoinSet;
@@ -47,17 +49,12 @@ pub(crate) async fn run(context: Context, stop: CancellationToken) {
 }
 
 fn leave(lanes: &mut HashMap<WebhookId, usize>, ended: Result<WebhookId, tokio::task::JoinError>) {
-    match ended {
-        Ok(webhook) => {
-            if let Some(held) = lanes.get_mut(&webhook) {
-                *held -= 1;
-                if *held == 0 {
-                    lanes.remove(&webhook);
-                }
-            }
+    let webhook = ended.expect("panics are caught inside, and nothing is aborted before the end");
+    if let Some(held) = lanes.get_mut(&webhook) {
+        *held -= 1;
+        if *held == 0 {
+            lanes.remove(&webhook);
         }
-        // Which lane it was is lost with the task; the place is given back when the process starts again.
-        Err(error) => tracing::error!(error = %error, "a delivery panicked"),
     }
 }
 
@@ -107,7 +104,11 @@ async fn start(
         *lanes.entry(webhook.id).or_default() += 1;
         let (context, webhook) = (context.clone(), webhook.clone());
         posts.spawn(async move {
-            post::run(&context, &webhook, &delivery).await;
+            // Caught here, so that the place in the lane is given back; the lease runs out and the event is posted again.
+            let post = AssertUnwindSafe(post::run(&context, &webhook, &delivery)).catch_unwind();
+            if post.await.is_err() {
+                tracing::error!(webhook.id = %webhook.id, event.id = %delivery.event.id, "a delivery panicked");
+            }
             webhook.id
         });
     }

@@ -1,114 +1,16 @@
-//! The bodies of events, one struct each (specification, Events; contract section 5, decisions 2 to 8, 31, 35).
-//!
-//! The spelling of the time field differs per type and is the specification's.
+//! What events say of a media: one struct a body.
 
 use std::collections::BTreeMap;
 
-use kinora_domain::{
-    ATTEMPTS_MAX, Attempt, AttemptOutcome, AttemptResponse, EventKind, EventSubject, Media, MediaDuration,
-    MediaState, PlaybackHandle, Restriction, Track, TrackKind, WebhookId,
-};
-use kinora_store::StoredEvent;
+use kinora_domain::{Media, MediaDuration, MediaState, PlaybackHandle, Restriction, Track, TrackKind};
 use serde::Serialize;
 
 /// MP4 files are not made yet; events say so always (contract decision 27).
 const MP4_SUPPORT: &str = "none";
-/// Earlier attempts that are told (contract decision 8).
-const ATTEMPTS_TOLD_MAX: usize = 10;
-
-/// The bytes that are signed and posted. The attempts made before make them differ from post to post; the id never does.
-pub(super) fn body(
-    event: &StoredEvent,
-    attempts: &[Attempt],
-    webhook: WebhookId,
-    images_url: &str,
-) -> Vec<u8> {
-    let kind = &event.event.kind;
-    let at = event.event.at.to_string();
-    let (mut created_at, mut created_at_snake, mut updated_at_snake) = (None, None, None);
-    let (status, data) = match kind {
-        EventKind::MediaCreated(media) => {
-            ("media_created", Data::Created(Box::new(CreatedData::from(&**media))))
-        }
-        EventKind::MediaReady(media) => ("ready", Data::Ready(Box::new(ReadyData::new(media, images_url)))),
-        EventKind::MediaFailed(media) => ("failed", Data::Failed(Box::new(FailedData::from(&**media)))),
-        EventKind::MediaUpdated(id) => {
-            ("media_created", Data::Updated { media_id: id.to_string(), is_named_entities_enabled: false })
-        }
-        EventKind::MediaDeleted(_) => ("media_created", Data::Deleted { success: true }),
-    };
-    match kind {
-        EventKind::MediaReady(media) => {
-            created_at_snake = Some(at);
-            updated_at_snake = Some(media.updated_at.to_string());
-        }
-        _ => created_at = Some(at),
-    }
-    let EventSubject::Media(subject) = kind.subject();
-    let skipped = attempts.len().saturating_sub(ATTEMPTS_TOLD_MAX);
-    let envelope = Envelope {
-        r#type: kind.name(),
-        object: Object { r#type: "media", id: subject.to_string() },
-        id: event.id.to_string(),
-        workspace: Workspace { name: &event.workspace.name, id: event.workspace.id.to_string() },
-        status,
-        data,
-        created_at,
-        created_at_snake,
-        updated_at_snake,
-        attempts: attempts[skipped..].iter().map(|attempt| AttemptItem::new(attempt, webhook)).collect(),
-    };
-    serde_json::to_vec(&envelope).expect("wire types hold strings, numbers and lists of them")
-}
-
-#[derive(Serialize)]
-struct Envelope<'a> {
-    r#type: &'static str,
-    object: Object,
-    id: String,
-    workspace: Workspace<'a>,
-    status: &'static str,
-    data: Data,
-    #[serde(rename = "createdAt", skip_serializing_if = "Option::is_none")]
-    created_at: Option<String>,
-    #[serde(rename = "created_at", skip_serializing_if = "Option::is_none")]
-    created_at_snake: Option<String>,
-    #[serde(rename = "updated_at", skip_serializing_if = "Option::is_none")]
-    updated_at_snake: Option<String>,
-    attempts: Vec<AttemptItem>,
-}
-
-#[derive(Serialize)]
-struct Object {
-    r#type: &'static str,
-    id: String,
-}
-
-#[derive(Serialize)]
-struct Workspace<'a> {
-    name: &'a str,
-    id: String,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Data {
-    Created(Box<CreatedData>),
-    Ready(Box<ReadyData>),
-    Failed(Box<FailedData>),
-    #[serde(rename_all = "camelCase")]
-    Updated {
-        media_id: String,
-        is_named_entities_enabled: bool,
-    },
-    Deleted {
-        success: bool,
-    },
-}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CreatedData {
+pub(super) struct CreatedData {
     id: String,
     trial: bool,
     status: &'static str,
@@ -145,7 +47,7 @@ impl From<&Media> for CreatedData {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ReadyData {
+pub(super) struct ReadyData {
     thumbnail: Option<String>,
     id: String,
     workspace_id: String,
@@ -162,7 +64,7 @@ struct ReadyData {
 }
 
 impl ReadyData {
-    fn new(media: &Media, images_url: &str) -> Self {
+    pub(super) fn new(media: &Media, images_url: &str) -> Self {
         let facts = match &media.state {
             MediaState::Ready { facts, .. } => Some(facts),
             _ => None,
@@ -189,7 +91,7 @@ impl ReadyData {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct FailedData {
+pub(super) struct FailedData {
     id: String,
     workspace_id: String,
     metadata: BTreeMap<String, String>,
@@ -338,64 +240,6 @@ impl From<&Track> for TrackItem {
                 ..item("video", "und", "Undetermined")
             },
             TrackKind::Audio { language_code, language_name } => item("audio", language_code, language_name),
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AttemptItem {
-    webhook_id: String,
-    id: String,
-    response_status_code: u16,
-    response_headers: ResponseHeaders,
-    response_body: String,
-    max_attempts: u32,
-    created_at: String,
-    address: String,
-}
-
-#[derive(Serialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct ResponseHeaders {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    content_type: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    transfer: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    server: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    date: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<String>,
-}
-
-impl AttemptItem {
-    /// Without an answer the status is 0 and the body is the sentence that says why.
-    fn new(attempt: &Attempt, webhook: WebhookId) -> Self {
-        let unanswered;
-        let response = match &attempt.outcome {
-            AttemptOutcome::Answered(response) => response,
-            AttemptOutcome::Unanswered(why) => {
-                unanswered = AttemptResponse { body: why.clone(), ..AttemptResponse::default() };
-                &unanswered
-            }
-        };
-        Self {
-            webhook_id: webhook.to_string(),
-            id: attempt.id.to_string(),
-            response_status_code: response.status,
-            response_headers: ResponseHeaders {
-                content_type: response.content_type.clone(),
-                transfer: response.transfer.clone(),
-                server: response.server.clone(),
-                date: response.date.clone(),
-                cache_control: response.cache_control.clone(),
-            },
-            response_body: response.body.clone(),
-            max_attempts: ATTEMPTS_MAX,
-            created_at: attempt.at.to_string(),
-            address: attempt.address.clone(),
         }
     }
 }

@@ -1,0 +1,106 @@
+//! The bodies of events, one struct each (specification, Events; contract section 5, decisions 2 to 8, 31, 35).
+//!
+//! The spelling of the time field differs per type and is the specification's.
+
+mod attempt;
+mod media;
+
+use kinora_domain::{Attempt, EventKind, EventSubject, WebhookId};
+use kinora_store::StoredEvent;
+use serde::Serialize;
+
+use attempt::AttemptItem;
+use media::{CreatedData, FailedData, ReadyData};
+
+/// Earlier attempts that are told (contract decision 8).
+const ATTEMPTS_TOLD_MAX: usize = 10;
+
+/// The bytes that are signed and posted. The attempts made before make them differ from post to post; the id never does.
+pub(super) fn body(
+    event: &StoredEvent,
+    attempts: &[Attempt],
+    webhook: WebhookId,
+    images_url: &str,
+) -> Vec<u8> {
+    let kind = &event.event.kind;
+    let at = event.event.at.to_string();
+    let (mut created_at, mut created_at_snake, mut updated_at_snake) = (None, None, None);
+    let (status, data) = match kind {
+        EventKind::MediaCreated(media) => {
+            ("media_created", Data::Created(Box::new(CreatedData::from(&**media))))
+        }
+        EventKind::MediaReady(media) => ("ready", Data::Ready(Box::new(ReadyData::new(media, images_url)))),
+        EventKind::MediaFailed(media) => ("failed", Data::Failed(Box::new(FailedData::from(&**media)))),
+        EventKind::MediaUpdated(id) => {
+            ("media_created", Data::Updated { media_id: id.to_string(), is_named_entities_enabled: false })
+        }
+        EventKind::MediaDeleted(_) => ("media_created", Data::Deleted { success: true }),
+    };
+    match kind {
+        EventKind::MediaReady(media) => {
+            created_at_snake = Some(at);
+            updated_at_snake = Some(media.updated_at.to_string());
+        }
+        _ => created_at = Some(at),
+    }
+    let EventSubject::Media(subject) = kind.subject();
+    let skipped = attempts.len().saturating_sub(ATTEMPTS_TOLD_MAX);
+    let envelope = Envelope {
+        r#type: kind.name(),
+        object: Object { r#type: "media", id: subject.to_string() },
+        id: event.id.to_string(),
+        workspace: Workspace { name: &event.workspace.name, id: event.workspace.id.to_string() },
+        status,
+        data,
+        created_at,
+        created_at_snake,
+        updated_at_snake,
+        attempts: attempts[skipped..].iter().map(|attempt| AttemptItem::new(attempt, webhook)).collect(),
+    };
+    serde_json::to_vec(&envelope).expect("wire types hold strings, numbers and lists of them")
+}
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    r#type: &'static str,
+    object: Object,
+    id: String,
+    workspace: Workspace<'a>,
+    status: &'static str,
+    data: Data,
+    #[serde(rename = "createdAt", skip_serializing_if = "Option::is_none")]
+    created_at: Option<String>,
+    #[serde(rename = "created_at", skip_serializing_if = "Option::is_none")]
+    created_at_snake: Option<String>,
+    #[serde(rename = "updated_at", skip_serializing_if = "Option::is_none")]
+    updated_at_snake: Option<String>,
+    attempts: Vec<AttemptItem>,
+}
+
+#[derive(Serialize)]
+struct Object {
+    r#type: &'static str,
+    id: String,
+}
+
+#[derive(Serialize)]
+struct Workspace<'a> {
+    name: &'a str,
+    id: String,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Data {
+    Created(Box<CreatedData>),
+    Ready(Box<ReadyData>),
+    Failed(Box<FailedData>),
+    #[serde(rename_all = "camelCase")]
+    Updated {
+        media_id: String,
+        is_named_entities_enabled: bool,
+    },
+    Deleted {
+        success: bool,
+    },
+}
