@@ -5,14 +5,15 @@
 //! ```
 //!
 //! An arrow may skip layers. The three flows (`http`, `jobs`, `live`) never depend on each other: they meet in rows,
-//! objects and the live window. `testkit` is for tests and `xtask` for people: nothing is built on them.
+//! objects and the live window. `testkit` is for tests, `xtask` for people and `yardstick` for benches: nothing is
+//! built on them.
 
 use cargo_metadata::{DependencyKind, Package};
 
 use super::Finding;
 
 /// What one crate may depend on, outside its tests too. A crate that is not listed here is a finding.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("domain", &[]),
     ("formats", &[]),
     ("store", &["domain"]),
@@ -29,13 +30,14 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ),
     ("testkit", &["domain", "store", "blob"]),
     ("xtask", &[]),
+    ("yardstick", &[]),
 ];
 
 /// A library of the outside that exactly one crate may name, so that its rules (guard, transactions, keys) hold.
 const FENCES: [(&str, &str); 3] = [("sqlx", "store"), ("reqwest", "fetch"), ("object_store", "blob")];
 
 /// Our crates that are no part of the product: depended on by tests only, and outside the fences.
-const TOOLS: [&str; 2] = ["testkit", "xtask"];
+const TOOLS: [&str; 3] = ["testkit", "xtask", "yardstick"];
 
 /// A crate of the workspace and what its manifest names.
 #[derive(Debug)]

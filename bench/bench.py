@@ -1,0 +1,19 @@
+"""What every bench is given."""
+
+import dataclasses
+import pathlib
+
+from clips import Clips
+
+
+@dataclasses.dataclass(frozen=True)
+class Bench:
+    """The programs to measure and a place to work in."""
+
+    kinora: pathlib.Path
+    """The binary under measurement."""
+    yardstick: pathlib.Path
+    """The binary of `bench/yardstick`."""
+    clips: Clips
+    folder: pathlib.Path
+    """Empty at first, and deleted at the end."""

@@ -1,0 +1,110 @@
+"""Clips that the benches measure with, made by ffmpeg once and kept.
+
+What a server could find easy stays real: sizes, tables and sample counts are those of an encoder. Knows no server.
+"""
+
+import dataclasses
+import pathlib
+import subprocess
+from collections.abc import Callable
+
+MINUTES_2H = 120
+
+
+@dataclasses.dataclass(frozen=True)
+class Clips:
+    """Where the clips are kept. Each method makes its clip when it is missing; that may take a minute."""
+
+    folder: pathlib.Path
+
+    def one_minute(self) -> pathlib.Path:
+        """360p, 1 min, the index in front."""
+        return self._made("360p-1min.mp4", lambda part: remux(self._minute(), part, "-movflags", "+faststart"))
+
+    def two_hours(self) -> pathlib.Path:
+        """The same minute 120 times over, the index in front."""
+        return self._made(
+            "360p-2h.mp4", lambda part: remux(self._two_hours_moov_last(), part, "-movflags", "+faststart")
+        )
+
+    def two_hours_moov_last(self) -> pathlib.Path:
+        """The same, the index behind the samples, as cameras and plain ffmpeg write it."""
+        return self._two_hours_moov_last()
+
+    def ten_minutes_720p(self) -> pathlib.Path:
+        """720p30, 10 min, a keyframe every 2 s."""
+        picture, sound = "testsrc2=s=1280x720:r=30:d=600", "anoisesrc=d=600:c=pink:a=0.3:r=48000"
+        encoded = [*video("ultrafast", 26), "-keyint_min", "60", "-sc_threshold", "0", *audio("128k")]
+        return self._made(
+            "720p-10min.mp4",
+            lambda part: ffmpeg(*lavfi(picture), *lavfi(sound), *encoded, "-movflags", "+faststart", part),
+        )
+
+    def two_gigabytes(self) -> pathlib.Path:
+        """At least 2 GB of 720p30 at some 50 Mbit/s, a file like any other, only large."""
+
+        def make(part: pathlib.Path) -> None:
+            piece = self._made("720p-noise.mp4", encode_piece)
+            loops = -(-(2 * 10**9) // piece.stat().st_size)
+            ffmpeg("-stream_loop", str(loops - 1), "-i", piece, "-c", "copy", "-movflags", "+faststart", part)
+
+        def encode_piece(part: pathlib.Path) -> None:
+            picture = "testsrc2=s=1280x720:r=30:d=20,noise=alls=40:allf=t"
+            ffmpeg(*lavfi(picture), *video("ultrafast", 20), "-maxrate", "50M", "-bufsize", "50M", part)
+
+        return self._made("720p-2gb.mp4", make)
+
+    def _minute(self) -> pathlib.Path:
+        picture, sound = "testsrc2=s=640x360:r=30:d=60", "sine=f=440:r=48000:d=60"
+        return self._made(
+            "360p-piece.mp4",
+            lambda part: ffmpeg(*lavfi(picture), *lavfi(sound), *video("ultrafast", 40), *audio("64k"), part),
+        )
+
+    def _two_hours_moov_last(self) -> pathlib.Path:
+        def make(part: pathlib.Path) -> None:
+            # Looped apart: a looped file with both tracks has a gap of sound at every joint.
+            picture = self._made(
+                "360p-piece-video.mp4", lambda part: ffmpeg("-i", self._minute(), "-map", "0:v", "-c", "copy", part)
+            )
+            packets = self._made(
+                "360p-piece-audio.aac",
+                lambda part: ffmpeg("-i", self._minute(), "-map", "0:a", "-c", "copy", "-f", "adts", part),
+            )
+            sound = self._made("360p-2h-audio.aac", lambda part: part.write_bytes(packets.read_bytes() * MINUTES_2H))
+            looped = ["-stream_loop", str(MINUTES_2H - 1), "-i", picture, "-f", "aac", "-i", sound]
+            ffmpeg(*looped, "-map", "0:v", "-map", "1:a", "-c", "copy", "-t", str(MINUTES_2H * 60), part)
+
+        return self._made("360p-2h-moov-last.mp4", make)
+
+    def _made(self, name: str, make: Callable[[pathlib.Path], object]) -> pathlib.Path:
+        """The file with this name, made now when it is missing. It has its name only once it is whole."""
+        path = self.folder / name
+        if not path.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            part = path.with_stem(path.stem + ".part")
+            print(f"making {path.name} ...", flush=True)
+            make(part)
+            part.rename(path)
+        return path
+
+
+def lavfi(source: str) -> list[str]:
+    return ["-f", "lavfi", "-i", source]
+
+
+def video(preset: str, quality: int) -> list[str]:
+    return ["-c:v", "libx264", "-preset", preset, "-crf", str(quality), "-g", "60", "-bf", "2", "-pix_fmt", "yuv420p"]
+
+
+def audio(rate: str) -> list[str]:
+    return ["-c:a", "aac", "-b:a", rate, "-ac", "2"]
+
+
+def remux(source: pathlib.Path, target: pathlib.Path, *options: str) -> None:
+    ffmpeg("-i", source, "-map", "0", "-c", "copy", *options, target)
+
+
+def ffmpeg(*arguments: str | pathlib.Path) -> None:
+    quiet = ["-hide_banner", "-loglevel", "error", "-y", "-nostdin"]
+    subprocess.run(["ffmpeg", *quiet, *map(str, arguments)], check=True)

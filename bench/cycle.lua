@@ -1,0 +1,29 @@
+-- Asks for each address of a list in turn, on every connection, and prints what came of it as one line of JSON.
+--
+--   wrk -s cycle.lua URL -- LIST [HEADER...]    LIST: a file with one path a line; HEADER: "Name: value"
+
+local requests = {}
+local turn = 0
+
+function init(arguments)
+  for i = 2, #arguments do
+    local name, value = arguments[i]:match("^([^:]+):%s*(.*)$")
+    wrk.headers[name] = value
+  end
+  for path in io.lines(arguments[1]) do
+    requests[#requests + 1] = wrk.format("GET", path)
+  end
+end
+
+function request()
+  turn = turn % #requests + 1
+  return requests[turn]
+end
+
+function done(summary, latency, _)
+  local e = summary.errors
+  io.write(string.format(
+    '{"requests": %d, "duration_us": %d, "bytes": %d, "failed": %d, "p50_us": %d, "p99_us": %d}\n',
+    summary.requests, summary.duration, summary.bytes, e.connect + e.read + e.write + e.status + e.timeout,
+    latency:percentile(50), latency:percentile(99)))
+end

@@ -1,0 +1,46 @@
+"""The machine that is measured on: its processors, and how processes are kept apart on them."""
+
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+
+SERVER_CPU, LOAD_CPU = sorted(os.sched_getaffinity(0))[0], sorted(os.sched_getaffinity(0))[-1]
+"""Servers run on the first processor we may use, the load generator on the last. With only one, they share it."""
+
+
+def pinned(command: Sequence[object], cpu: int | None) -> list[str]:
+    """The command, kept on one processor; `None` leaves it free."""
+    words = [str(word) for word in command]
+    return words if cpu is None else ["taskset", "--cpu-list", str(cpu), *words]
+
+
+def description() -> str:
+    """One line for a reader who wonders what the figures are worth."""
+    cpus = len(os.sched_getaffinity(0))
+    load = ", ".join(f"{load:.2f}" for load in os.getloadavg())
+    return f"{model()}, {cpus} processors, Linux {platform.release()}; load at the start {load}"
+
+
+def model() -> str:
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def revision() -> str:
+    """The commit that is measured, marked when the tree differs from it."""
+    told = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return told.stdout.strip() or "unknown"
+
+
+def require_programs(*names: str) -> None:
+    """Ends the process when one of these is missing."""
+    path = os.environ["PATH"] = os.environ["PATH"] + ":/usr/sbin"  # Debian keeps nginx where only root looks
+    folders = [pathlib.Path(folder) for folder in path.split(":")]
+    for name in names:
+        if not any((folder / name).is_file() for folder in folders):
+            sys.exit(f"bench: {name} is missing; run scripts/install.sh bench")

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Builds the yardsticks and measures Kinora against them; `make bench` calls it after building Kinora.
+#
+#   KINORA=target/release/kinora bench/run.sh [ready|segments|reads|deliveries|memory ...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export BENCH_TARGET=${CARGO_TARGET_DIR:-target}
+export KINORA=${KINORA:-$BENCH_TARGET/release/kinora}
+export PYTHONDONTWRITEBYTECODE=1
+
+cargo build --quiet --release --locked --package kinora-yardstick
+exec python3 bench/main.py "$@"

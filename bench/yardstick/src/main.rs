@@ -1,0 +1,37 @@
+//! What Kinora is held against where no other program would be fair: the least that the same libraries can do.
+//!
+//! ```text
+//! kinora-yardstick answer ADDRESS FILE            answers the bytes of FILE to every GET
+//! kinora-yardstick receive ADDRESS                takes posts and counts them
+//! kinora-yardstick post URL FILE COUNT AT_ONCE    posts the bytes of FILE so many times
+//! ```
+//!
+//! No part of the product. Threads: as many as processors are allowed, so that pinning decides.
+
+mod answer;
+mod post;
+mod receive;
+
+use std::process::ExitCode;
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["answer", address, file] => answer::run(address, file).await,
+        ["receive", address] => receive::run(address).await,
+        ["post", url, file, count, at_once] => post::run(url, file, count, at_once).await,
+        _ => Err("usage: answer ADDRESS FILE | receive ADDRESS | post URL FILE COUNT AT_ONCE".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            use std::io::Write as _;
+            let _ = writeln!(std::io::stderr(), "kinora-yardstick: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
