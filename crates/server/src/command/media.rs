@@ -6,7 +6,7 @@ use clap::Subcommand;
 use kinora_domain::{
     AccessPolicy, Clock as _, Media, MediaId, MediaSettings, MediaState, NewMedia, TrackKind, Workspace,
 };
-use kinora_store::{JobKind, NewJob, Opener, Page, Store};
+use kinora_store::{Opener, Page, Store};
 use serde_json::{Value, json};
 
 use super::print::table;
@@ -123,14 +123,7 @@ pub(super) async fn create(
     let new = NewMedia { workspace: workspace.id, settings, url: url.to_owned(), policy };
     let (media, event) = Media::create(new, now, &SystemRandom);
     let row = media.clone();
-    store
-        .write(async move |tx| {
-            tx.insert_media(&row).await?;
-            tx.push_event(&event).await?;
-            tx.enqueue(NewJob::soon(JobKind::Download { media: row.id }, now)).await?;
-            Ok::<_, kinora_store::Error>(())
-        })
-        .await?;
+    store.write(async move |tx| tx.register_media(&row, &event, now).await).await?;
     Ok(media)
 }
 
@@ -139,13 +132,7 @@ async fn delete(store: &Store, media: &Media) -> Result<(), Problem> {
     store
         .write(async move |tx| {
             let Some(media) = tx.media_by_id(id).await? else { return Ok(()) };
-            let source = media.source();
-            tx.delete_media(id).await?;
-            tx.push_event(&media.delete(now)).await?;
-            if let Some(source) = source {
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
-            }
-            Ok::<_, kinora_store::Error>(())
+            tx.remove_media(media, now).await
         })
         .await?;
     Ok(())

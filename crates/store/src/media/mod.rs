@@ -1,6 +1,7 @@
 //! Media with their inputs, tracks and playback IDs.
 
 mod columns;
+mod lifecycle;
 mod load;
 mod restrictions;
 

@@ -1,6 +1,5 @@
 use axum::extract::State;
-use kinora_domain::{Media, Timestamp};
-use kinora_store::{JobKind, NewJob};
+use kinora_domain::Media;
 
 use super::create_request;
 use crate::api::view::CreatedMedia;
@@ -19,16 +18,9 @@ pub(crate) async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<Data<CreatedMedia>, ApiError> {
     let (new, warnings) = create_request::parse(&body, caller.workspace)?;
-    let now: Timestamp = app.clock.now();
+    let now = app.clock.now();
     let (media, event) = Media::create(new, now, &*app.random);
     let answer = CreatedMedia::from(&media);
-    app.store
-        .write(async move |tx| {
-            tx.insert_media(&media).await?;
-            tx.push_event(&event).await?;
-            tx.enqueue(NewJob::soon(JobKind::Download { media: media.id }, now)).await?;
-            Ok::<_, ApiError>(())
-        })
-        .await?;
+    app.store.write(async move |tx| tx.register_media(&media, &event, now).await).await?;
     Ok(Data::created(answer, warnings))
 }

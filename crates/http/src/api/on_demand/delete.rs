@@ -1,6 +1,5 @@
 use axum::extract::State;
 use kinora_domain::MediaId;
-use kinora_store::{JobKind, NewJob};
 
 use crate::app::App;
 use crate::auth::Writer;
@@ -20,12 +19,7 @@ pub(crate) async fn delete(
     app.store
         .write(async move |tx| {
             let media = tx.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
-            let source = media.source();
-            tx.delete_media(id).await?;
-            tx.push_event(&media.delete(now)).await?;
-            if let Some(source) = source {
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
-            }
+            tx.remove_media(media, now).await?;
             Ok::<_, ApiError>(())
         })
         .await?;
