@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kinora_blob::ObjectKey;
 use kinora_domain::{AccessPolicy, Media, MediaState, Permission, Workspace};
-use kinora_store::{Opener, Page, Store};
+use kinora_store::{Opener, Page, ServeLock, Store};
 use serde_json::json;
 
 use super::print::note;
@@ -23,6 +23,11 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 
 /// Makes a clip, takes it in through the real pipeline, and prints where it plays. Later runs print the addresses only.
 pub(super) async fn run(session: &Session) -> Result<(), Problem> {
+    let data_dir = &session.settings.data_dir;
+    if ServeLock::acquire(data_dir).is_ok() {
+        let start = format!("kinora serve --data-dir {}", data_dir.display());
+        return Err(Problem::new(format!("no server runs on {}; start one with {start}", data_dir.display())));
+    }
     let store = folder::open_store(&session.settings, Opener::Command).await?;
     make_clip(session).await?;
     let workspace = workspace::find_or_create(&store, WORKSPACE).await?;
