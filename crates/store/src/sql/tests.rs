@@ -162,7 +162,7 @@ async fn commits_are_synced_and_references_hold() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_said_so_until_there_is_room() {
+async fn a_write_that_finds_no_room_says_that_the_disk_is_full() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path()).await;
     statements! {
@@ -176,26 +176,12 @@ async fn a_full_disk_is_said_so_until_there_is_room() {
     let pragma = async |text: &'static str| {
         store.write::<_, Error, _>(async move |tx: &mut Tx| tx.session.script(text).await).await.unwrap();
     };
-    store.ping().await.unwrap();
-    pragma("PRAGMA max_page_count = 1").await; // SQLite takes what there is already.
+    // SQLite keeps what there is already and takes no page more.
+    pragma("PRAGMA max_page_count = 1").await;
     assert!(matches!(fill("large", 1 << 20).await, Err(Error::Full)));
-    assert!(matches!(store.ping().await, Ok(()) | Err(Error::Full)));
-
-    // The smallest write finds no room either.
-    let mut size = 1 << 16;
-    let mut key = 0..;
-    while size > 0 {
-        let name: &'static str = Box::leak(format!("fill-{}", key.next().unwrap()).into_boxed_str());
-        if fill(name, size).await.is_err() {
-            size /= 2;
-        }
-    }
-    assert!(matches!(fill("more", 1 << 12).await, Err(Error::Full)));
     assert_eq!(store.workspaces().await.unwrap().len(), 2);
-
     pragma("PRAGMA max_page_count = 1000000").await;
-    store.ping().await.unwrap();
-    fill("again", 1 << 20).await.unwrap();
+    fill("large", 1 << 20).await.unwrap();
 }
 
 async fn plan(connection: &mut sqlite::Connection, statement: Statement) -> Vec<String> {

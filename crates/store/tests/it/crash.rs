@@ -11,6 +11,7 @@ suite!(
     a_failed_commit_keeps_neither_state_nor_event_nor_job,
     a_crash_before_the_commit_keeps_nothing_and_one_after_it_keeps_all,
     a_lost_answer_is_no_lost_change,
+    a_full_disk_is_told_until_a_write_finds_room,
 );
 
 async fn a_failed_commit_keeps_neither_state_nor_event_nor_job(world: World) {
@@ -59,6 +60,24 @@ async fn a_lost_answer_is_no_lost_change(world: World) {
     assert!(matches!(create(&store, &media, &event).await, Err(Error::Full)));
     assert_ne!(store.generation(), generation);
     assert_eq!(seen(&world, &store, &media).await, (1, 1, 1));
+}
+
+async fn a_full_disk_is_told_until_a_write_finds_room(world: World) {
+    let store = world.open().await;
+    let (media, event) = world.media(workspace(&store).await);
+    store.ping().await.unwrap();
+    let before = world.faults.commits();
+    store.ping().await.unwrap();
+    assert_eq!(world.faults.commits(), before, "a healthy store is asked without a write");
+
+    world.faults.plan(FaultPoint::BeforeCommit, FaultAction::Fail);
+    assert!(matches!(create(&store, &media, &event).await, Err(Error::Full)));
+    world.faults.plan(FaultPoint::BeforeCommit, FaultAction::Fail);
+    assert!(matches!(store.ping().await, Err(Error::Full)));
+    store.ping().await.unwrap();
+    assert_eq!(world.faults.commits(), before + 1);
+    store.ping().await.unwrap();
+    assert_eq!(world.faults.commits(), before + 1);
 }
 
 /// A media with its event and its job.
