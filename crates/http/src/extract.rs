@@ -3,16 +3,19 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
 use serde_json::Value;
 
 use crate::error::{ApiError, FieldError};
 
 /// Largest request body (contract decision 40).
 pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
+/// Reading so much of a body that is too large costs some milliseconds.
+const THROWN_AWAY_MAX: usize = 32 << 20;
 /// A body of 1 MiB arrives in that time over the slowest line worth serving; whoever drips holds a connection no longer.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -32,20 +35,9 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
                 return Err(ApiError::unsupported_media_type());
             }
         }
-        let announced =
-            request.headers().get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-        if announced.is_some_and(|length| length > BODY_BYTES_MAX as u64) {
-            return Err(ApiError::body_too_large(BODY_BYTES_MAX));
-        }
-        let collected = Limited::new(request.into_body(), BODY_BYTES_MAX).collect();
-        let bytes = match tokio::time::timeout(BODY_TIMEOUT, collected).await {
-            Err(_) => return Err(ApiError::body_timeout()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                return Err(ApiError::body_too_large(BODY_BYTES_MAX));
-            }
-            Ok(Err(_)) => return Err(ApiError::bad_request("the request body broke off")),
-            Ok(Ok(body)) => body.to_bytes(),
-        };
+        let bytes = tokio::time::timeout(BODY_TIMEOUT, read_whole(request.into_body()))
+            .await
+            .unwrap_or_else(|_| Err(ApiError::body_timeout()))?;
         let text = std::str::from_utf8(&bytes).map_err(|error| {
             ApiError::bad_request(format!("the body is not valid UTF-8 at byte {}", error.valid_up_to()))
         })?;
@@ -57,6 +49,25 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
             ))
         })
     }
+}
+
+/// The bytes of a body.
+///
+/// One that is too large is read on for a while and thrown away: a client that still sends when the connection closes would
+/// see a broken connection in place of the reason.
+async fn read_whole(mut body: Body) -> Result<Vec<u8>, ApiError> {
+    let (mut bytes, mut seen) = (Vec::new(), 0);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| ApiError::bad_request("the request body broke off"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        seen += data.len();
+        if seen <= BODY_BYTES_MAX {
+            bytes.extend_from_slice(&data);
+        } else if seen > THROWN_AWAY_MAX {
+            break;
+        }
+    }
+    if seen > BODY_BYTES_MAX { Err(ApiError::body_too_large(BODY_BYTES_MAX)) } else { Ok(bytes) }
 }
 
 /// The one id in a path; 422 that names it when it is none (contract 1.5).
