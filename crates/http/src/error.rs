@@ -12,6 +12,7 @@ pub struct ApiError {
     message: &'static str,
     detail: Detail,
     retry_after_s: Option<u32>,
+    challenge: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -30,17 +31,27 @@ pub struct FieldError {
 }
 
 impl ApiError {
+    /// How to answer a 401 (RFC 9110, 11.6.1).
+    const BASIC: &str = "Basic realm=\"kinora\", charset=\"UTF-8\"";
+    /// The same for players. Browsers know no dialogue for it: a page that plays must not ask its viewer for a password.
+    const PLAYBACK_TOKEN: &str = "Bearer realm=\"playback\"";
     /// Seconds a client should wait when the server cannot write right now.
     const BUSY_RETRY_AFTER_S: u32 = 1;
     /// The same when the disk is full: freeing it takes a person.
     const FULL_RETRY_AFTER_S: u32 = 30;
 
     fn new(status: StatusCode, message: &'static str, detail: Detail) -> Self {
-        Self { status, message, detail, retry_after_s: None }
+        Self { status, message, detail, retry_after_s: None, challenge: None }
     }
 
     fn described(status: StatusCode, message: &'static str, description: impl Into<String>) -> Self {
         Self::new(status, message, Detail::Description(description.into()))
+    }
+
+    fn challenged(challenge: &'static str, description: &'static str) -> Self {
+        let mut error = Self::described(StatusCode::UNAUTHORIZED, "unauthorized", description);
+        error.challenge = Some(challenge);
+        error
     }
 
     /// 400: the request cannot be read at all.
@@ -59,18 +70,16 @@ impl ApiError {
 
     /// 401: no valid token. Says nothing about what exists.
     pub fn unauthorized() -> Self {
-        Self::described(
-            StatusCode::UNAUTHORIZED,
-            "unauthorized",
+        Self::challenged(
+            Self::BASIC,
             "send a valid access token by HTTP Basic: its id as user name, its secret as password",
         )
     }
 
     /// 401 to a player: a private playback ID without a playback token that opens it.
     pub fn playback_unauthorized() -> Self {
-        Self::described(
-            StatusCode::UNAUTHORIZED,
-            "unauthorized",
+        Self::challenged(
+            Self::PLAYBACK_TOKEN,
             "this playback ID is private and no valid playback token came with the request",
         )
     }
@@ -270,11 +279,8 @@ impl IntoResponse for ApiError {
         let mut response = (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(
-                header::WWW_AUTHENTICATE,
-                HeaderValue::from_static("Basic realm=\"kinora\", charset=\"UTF-8\""),
-            );
+        if let Some(challenge) = self.challenge {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
         if let Some(seconds) = self.retry_after_s {
             headers.insert(header::RETRY_AFTER, seconds.into());

@@ -12,12 +12,13 @@ mod send;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
 use crate::app::App;
+use crate::error::ApiError;
 
 pub(crate) use access::AccessCache;
 
@@ -27,12 +28,24 @@ pub(crate) fn routes() -> Router<App> {
         .route("/{file}", get(manifest::multivariant))
         .route("/{playbackId}/{file}", get(picture::thumbnail))
         .route("/{playbackId}/{indexId}/{rendition}/{file}", get(manifest::child))
+        // Before the layer, so that a preflight and a wrong method pass through it too.
+        .method_not_allowed_fallback(refuse)
         .layer(middleware::from_fn(allow_any_origin));
     Router::new()
         .merge(played)
         .route("/demo/clip.mp4", get(demo::clip))
         .route("/embed/{playbackId}", get(page::embed))
         .route("/assets/{file}", get(page::asset))
+}
+
+/// The routes match every path of their depth, and its last part tells whether it is one of ours: only then the method is wrong.
+async fn refuse(uri: Uri) -> ApiError {
+    let file = uri.path().rsplit('/').next().unwrap_or_default();
+    let is_ours = file.starts_with("thumbnail.")
+        || file == "init.mp4"
+        || file.ends_with(".m3u8")
+        || file.ends_with(".m4s");
+    if is_ours { ApiError::method_not_allowed() } else { ApiError::no_such_path() }
 }
 
 /// CORS for players on any page (contract 4.3). No credentials are used, so any origin may read.
