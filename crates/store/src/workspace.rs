@@ -12,7 +12,7 @@ statements! {
         ON CONFLICT (organisation_id, name) DO NOTHING";
     BY_ID = "SELECT id, organisation_id, name, created_at FROM workspace WHERE id = $1";
     BY_NAME = "SELECT id, organisation_id, name, created_at FROM workspace WHERE name = $1 ORDER BY created_at, id";
-    ALL = "SELECT id, organisation_id, name, created_at FROM workspace ORDER BY created_at, id";
+    ALL = "SELECT id, organisation_id, name, created_at FROM workspace ORDER BY created_at, name, id";
 }
 
 impl Store {
@@ -39,7 +39,7 @@ impl Store {
         by_name(&mut self.reader().await?, name).await
     }
 
-    /// All workspaces, oldest first.
+    /// All workspaces, oldest first, those of one instant by name.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, Error> {
         self.reader().await?.all(ALL, values![]).await?.iter().map(read).collect()
     }

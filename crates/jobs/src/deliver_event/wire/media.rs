@@ -235,7 +235,7 @@ impl From<&Track> for TrackItem {
             TrackKind::Video { width, height, frame_rate } => Self {
                 width: Some(*width),
                 height: Some(*height),
-                // Three decimals tell 29.97 from 30; a whole number is written without any.
+                // Three decimals tell 29.97 from 30.
                 frame_rate: frame_rate.map(|rate| (rate.per_second() * 1000.0).round() / 1000.0),
                 ..item("video", "und", "Undetermined")
             },

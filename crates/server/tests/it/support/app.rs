@@ -6,17 +6,18 @@ use kinora_domain::{
 };
 use kinora_server::SystemRandom;
 use kinora_store::{Opener, Store};
-use kinora_testkit::{Source, SourceServer, WebhookReceiver};
+use kinora_testkit::{Posted, Source, SourceServer, WebhookReceiver};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::net::TcpSocket;
 
 use super::client::{Answer, Request};
 use super::options::{Faults, Options};
-use super::process::{Process, store_options};
+use super::process::{Process, bind, store_options};
 use super::{DEADLINE, Golden, until};
 
 /// The path of the receiver that events of the workspace Development are posted to.
-const HOOK: &str = "/hook";
+pub(crate) const HOOK: &str = "/hook";
 
 /// A running server with a folder of its own, a workspace to work in, and the outside that it talks to.
 pub(crate) struct TestApp {
@@ -31,7 +32,10 @@ pub(crate) struct TestApp {
     /// The database as a command beside the server has it.
     pub(crate) store: Store,
     pub(crate) address: SocketAddr,
-    options: Options,
+    /// Keeps the port while no server runs.
+    _reserved: TcpSocket,
+    /// What the next start is given.
+    pub(crate) options: Options,
     process: Option<Process>,
     folder: TempDir,
 }
@@ -68,6 +72,7 @@ impl TestApp {
         // The first command of an empty folder makes the schema; what sets a test up is done before the server counts writes.
         let store = Store::open(store_options(&data, Opener::Command, &options.clock)).await;
         let store = store.expect("the database opens");
+        let reserved = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         let (sources, receiver) = (SourceServer::start().await, WebhookReceiver::start().await);
         let mut app = Self {
             sources,
@@ -75,7 +80,8 @@ impl TestApp {
             token: Token { id: String::new(), secret: String::new() },
             hook: None,
             store,
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            address: reserved.local_addr().expect("a bound socket has an address"),
+            _reserved: reserved,
             options,
             process: None,
             folder,
@@ -90,9 +96,7 @@ impl TestApp {
     }
 
     async fn launch(&mut self, faults: Faults) {
-        let process = Process::start(&self.data_dir(), self.address, &self.options, faults).await;
-        self.address = process.address;
-        self.process = Some(process);
+        self.process = Some(Process::start(&self.data_dir(), self.address, &self.options, faults).await);
     }
 
     /// Stops the server as Ctrl-C does.
@@ -264,6 +268,22 @@ impl TestApp {
             Ok::<_, kinora_store::Error>(webhook)
         });
         changed.await.expect("the database is there")
+    }
+
+    /// Waits until so many posts have come to a path of the receiver, and answers all of them.
+    pub(crate) async fn posts(&self, path: &str, count: usize) -> Vec<Posted> {
+        let of_path = |posted: &[Posted]| {
+            posted.iter().filter(|post| post.request.path() == path).cloned().collect::<Vec<_>>()
+        };
+        of_path(&self.receiver.wait_for(DEADLINE, |posted| of_path(posted).len() >= count).await)
+    }
+
+    /// Waits until no delivery is pending or under way.
+    pub(crate) async fn all_delivered(&self) {
+        until("everything is delivered", async || {
+            self.store.next_delivery_due().await.expect("the database is there").is_none().then_some(())
+        })
+        .await;
     }
 
     /// Replaces what differs from run to run: ids, times, and the ports of this test's servers.

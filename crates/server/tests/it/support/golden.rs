@@ -2,18 +2,45 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::Answer;
+
 /// Replaces what differs from run to run, so that whole bodies can be compared with those in the repository.
 ///
 /// Ids become `[id 1]`, `[id 2]`, … in the order in which they appear, the same id always the same; instants become `[time]`; addresses of the
 /// test's own servers get a fixed name. Nothing else is touched.
 pub(crate) struct Golden {
-    addresses: Vec<(String, String)>,
+    names: Vec<(String, String)>,
     ids: HashMap<String, usize>,
 }
 
 impl Golden {
-    pub(super) fn new(addresses: Vec<(String, String)>) -> Self {
-        Self { addresses, ids: HashMap::new() }
+    pub(super) fn new(names: Vec<(String, String)>) -> Self {
+        Self { names, ids: HashMap::new() }
+    }
+
+    /// Gives something else that differs from run to run a name.
+    pub(crate) fn name(&mut self, value: &str, name: &str) {
+        self.names.push((value.to_owned(), name.to_owned()));
+    }
+
+    /// An answer, ready to be compared: status, headers, and the body if it is text.
+    pub(crate) fn answer(&mut self, answer: &Answer) -> String {
+        let mut text = format!("{}\n", answer.status);
+        for (name, value) in answer.headers() {
+            match name.as_str() {
+                "date" | "connection" => {} // of the transport
+                "x-request-id" => text += "x-request-id: [request id]\n",
+                // The client has compared it with the body; it follows the digits of a port.
+                "content-length" => text += "content-length: [length]\n",
+                _ => text += &format!("{name}: {value}\n"),
+            }
+        }
+        match std::str::from_utf8(&answer.body) {
+            Ok("") => {}
+            Ok(body) => text += &format!("\n{body}\n"),
+            Err(_) => text += "\n[bytes]\n",
+        }
+        self.text(&text)
     }
 
     /// A body, ready to be compared. Names of fields are sorted.
@@ -26,15 +53,14 @@ impl Golden {
     /// A text, ready to be compared.
     pub(crate) fn text(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
-        for (address, name) in &self.addresses {
-            text = text.replace(address, name);
+        for (value, name) in &self.names {
+            text = text.replace(value, name);
         }
-        self.ids_in(&text)
+        self.replace(&text)
     }
 
     fn walk(&mut self, value: &mut Value) {
         match value {
-            Value::String(text) if is_instant(text) => "[time]".clone_into(text),
             Value::String(text) => *text = self.text(text),
             Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item)),
             Value::Object(fields) => fields.values_mut().for_each(|field| self.walk(field)),
@@ -42,16 +68,18 @@ impl Golden {
         }
     }
 
-    fn ids_in(&mut self, text: &str) -> String {
-        const LEN: usize = 36;
+    fn replace(&mut self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
         while !rest.is_empty() {
-            if let Some(id) = rest.get(..LEN).filter(|id| is_uuid(id)) {
+            if let Some(id) = rest.get(..UUID.len()).filter(|id| has_form(id, UUID)) {
                 let next = self.ids.len() + 1;
                 let number = *self.ids.entry(id.to_owned()).or_insert(next);
                 out += &format!("[id {number}]");
-                rest = &rest[LEN..];
+                rest = &rest[UUID.len()..];
+            } else if rest.get(..INSTANT.len()).is_some_and(|instant| has_form(instant, INSTANT)) {
+                out += "[time]";
+                rest = &rest[INSTANT.len()..];
             } else {
                 let first = rest.chars().next().expect("it is not empty");
                 out.push(first);
@@ -62,20 +90,15 @@ impl Golden {
     }
 }
 
-/// Lower case with hyphens, as the contract writes them (1.5).
-fn is_uuid(text: &str) -> bool {
-    text.bytes().enumerate().all(|(at, byte)| match at {
-        8 | 13 | 18 | 23 => byte == b'-',
-        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-    })
-}
+/// Lower case with hyphens, as the contract writes ids (1.5); `x` stands for a hexadecimal digit.
+const UUID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+/// UTC with microseconds, as the contract writes instants (1.5, decision 4); `0` stands for a digit.
+const INSTANT: &str = "0000-00-00T00:00:00.000000Z";
 
-/// UTC with microseconds and `Z`, as the contract writes them (1.5, decision 4): `2025-11-03T10:03:48.595604Z`.
-pub(crate) fn is_instant(text: &str) -> bool {
-    const FORM: &str = "0000-00-00T00:00:00.000000Z";
-    text.len() == FORM.len()
-        && text.bytes().zip(FORM.bytes()).all(|(byte, form)| match form {
-            b'0' => byte.is_ascii_digit(),
-            _ => byte == form,
-        })
+fn has_form(text: &str, form: &str) -> bool {
+    text.bytes().zip(form.bytes()).all(|(byte, form)| match form {
+        b'x' => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == form,
+    })
 }

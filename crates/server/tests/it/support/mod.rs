@@ -5,10 +5,13 @@ mod client;
 mod golden;
 mod options;
 mod process;
+mod program;
 mod wait;
 
-pub(crate) use app::{Hook, TestApp, Token, text};
+pub(crate) use app::{HOOK, Hook, TestApp, Token, text};
 pub(crate) use client::{Answer, Request};
-pub(crate) use golden::{Golden, is_instant};
-pub(crate) use options::{Faults, Options};
+pub(crate) use golden::Golden;
+pub(crate) use options::Faults;
+pub(crate) use process::bind as reserve;
+pub(crate) use program::{Program, Run, Running};
 pub(crate) use wait::{DEADLINE, until};

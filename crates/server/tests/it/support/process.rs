@@ -14,7 +14,10 @@ use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
 use super::options::{Faults, Options};
+use super::until;
 
+/// Connections that wait to be accepted.
+const BACKLOG: u32 = 64;
 /// Threads that are inside a system call when the process is killed get that long to come out of it.
 const LEAVE_WITHIN: Duration = Duration::from_secs(10);
 
@@ -22,30 +25,29 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(10);
 pub(super) struct Process {
     runtime: Option<Runtime>,
     server: Option<Server>,
-    pub(super) address: SocketAddr,
 }
 
 impl Process {
-    /// Starts a server on a folder and an address; port 0 is any free one.
+    /// Starts a server on a folder and an address that was reserved for it.
     pub(super) async fn start(folder: &Path, listen: SocketAddr, options: &Options, faults: Faults) -> Self {
         let engine = engine().await;
+        // A child that the last process was just starting holds the listener until it is another program.
+        let socket = until("the last process has left the address", async || try_bind(listen).ok()).await;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
             .build()
             .expect("a test may have threads");
         let (folder, options) = (folder.to_owned(), options.clone());
-        let started = runtime.spawn(async move {
-            let socket = TcpSocket::new_v4().expect("a test may have sockets");
-            socket.set_reuseaddr(true).expect("the port may be one that was just left");
-            socket.bind(listen).expect("the port is free");
-            let listener = socket.listen(64).expect("a bound socket can listen");
-            let address = listener.local_addr().expect("a bound socket has an address");
-            let options = server_options(&folder, address, options, faults, engine).await;
-            (Server::start(options, listener).await.expect("the server starts"), address)
+        let starting = runtime.spawn(async move {
+            let listener = socket.listen(BACKLOG).expect("a bound socket can listen");
+            let options = server_options(&folder, listen, options, faults, engine).await;
+            Server::start(options, listener).await.expect("the server starts")
         });
-        let (server, address) = started.await.expect("starting does not panic");
-        Self { runtime: Some(runtime), server: Some(server), address }
+        // From here on dropping this future ends the process, even one that has not started yet.
+        let mut process = Self { runtime: Some(runtime), server: None };
+        process.server = Some(starting.await.expect("starting does not panic"));
+        process
     }
 
     /// As Ctrl-C does.
@@ -71,6 +73,19 @@ impl Drop for Process {
             runtime.shutdown_background();
         }
     }
+}
+
+/// A socket that is bound and does not listen. As long as one is kept nobody else is given its port, and this can be called
+/// again for the same address: all sockets of it let it be used again.
+pub(crate) fn bind(address: SocketAddr) -> TcpSocket {
+    try_bind(address).expect("the address is free, or reserved for this test")
+}
+
+fn try_bind(address: SocketAddr) -> std::io::Result<TcpSocket> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
 }
 
 async fn server_options(

@@ -1,0 +1,81 @@
+//! `DELETE /on-demand/{mediaId}`: a media is gone, and so is everything that belonged to it.
+
+use std::time::Duration;
+
+use kinora_testkit::{Source, fixture};
+use tokio::time::Instant;
+
+use super::playback::addresses;
+use crate::support::{DEADLINE, TestApp, text, until};
+
+#[tokio::test]
+async fn a_deleted_media_is_gone_with_all_its_addresses_and_objects() {
+    let app = TestApp::start().await;
+    let kept = app.ready("/kept.mp4", fixture::two_seconds()).await;
+    let before = app.objects();
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let id = text(&media["id"]);
+    let mut addresses = addresses(&app, &media).await;
+    addresses.push(format!("/{}/thumbnail.jpg", text(&media["playbackIds"][0]["id"])));
+    for address in &addresses {
+        assert_eq!(app.fetch(address).await.status, 200, "{address}");
+    }
+
+    let deleted = app.delete(id).await;
+    let at = Instant::now();
+    insta::assert_snapshot!(app.golden().answer(&deleted));
+    assert_eq!(app.get(id).await.refusal(), (404, "media workspace relation not found".to_owned()));
+    assert_eq!(app.delete(id).await.refusal(), (404, "media workspace relation not found".to_owned()));
+    for address in &addresses {
+        until("the address is gone", async || (app.fetch(address).await.status == 404).then_some(())).await;
+    }
+    assert!(at.elapsed() < Duration::from_secs(2), "{:?}", at.elapsed());
+
+    until("the objects are gone", async || (app.objects() == before).then_some(())).await;
+    assert_eq!(app.get(text(&kept["id"])).await.data(), kept, "another media is untouched");
+    app.event("video.media.deleted").await;
+    assert_eq!(app.receiver.distinct_events("video.media.deleted").len(), 1);
+}
+
+#[tokio::test]
+async fn a_media_deleted_while_its_source_arrives_leaves_nothing() {
+    let app = TestApp::start().await;
+    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let media = app.create(&url).await;
+    let id = text(&media["id"]);
+    app.sources.wait_until_held("/a.mp4", DEADLINE).await;
+    assert_ne!(app.objects(), [""; 0], "bytes are arriving");
+
+    assert_eq!(app.delete(id).await.status, 200);
+    assert_eq!(app.get(id).await.status, 404);
+    app.sources.release("/a.mp4");
+    until("nothing is left", async || app.objects().is_empty().then_some(())).await;
+
+    // What comes after it in the lane shows that nothing of it is still to come.
+    let after = app.ready("/b.mp4", fixture::two_seconds()).await;
+    let posted = app
+        .receiver
+        .wait_for(DEADLINE, |posted| {
+            posted.iter().any(|post| {
+                post.event_type() == "video.media.ready" && post.json()["object"]["id"] == after["id"]
+            })
+        })
+        .await;
+    let mut told: Vec<_> = posted
+        .iter()
+        .filter(|post| post.json()["object"]["id"] == media["id"])
+        .map(kinora_testkit::Posted::event_type)
+        .collect();
+    told.sort();
+    assert_eq!(told, ["video.media.created", "video.media.deleted"]);
+}
+
+#[tokio::test]
+async fn a_failed_media_can_be_deleted_too() {
+    let app = TestApp::start().await;
+    let media = app.create(&app.sources.url("/none.mp4")).await;
+    assert_eq!(app.wait_settled(text(&media["id"])).await["status"], "Failed");
+    assert_eq!(app.delete(text(&media["id"])).await.status, 200);
+    assert_eq!(app.get(text(&media["id"])).await.status, 404);
+    app.event("video.media.deleted").await;
+}

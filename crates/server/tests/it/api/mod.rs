@@ -1,0 +1,13 @@
+//! The JSON API and what players read, over real HTTP.
+
+mod auth;
+mod create;
+mod delete;
+mod list;
+mod operate;
+mod page;
+mod picture;
+mod playback;
+mod ranges;
+mod read;
+mod refusals;

@@ -1,0 +1,31 @@
+//! What operators and their tools look at.
+
+use kinora_testkit::fixture;
+
+use crate::support::{TestApp, text};
+
+#[tokio::test]
+async fn a_server_that_works_says_so() {
+    let app = TestApp::start().await;
+    insta::assert_snapshot!("healthz", app.golden().answer(&app.fetch("/healthz").await));
+    insta::assert_snapshot!("readyz", app.golden().answer(&app.fetch("/readyz").await));
+}
+
+#[tokio::test]
+async fn metrics_count_routes_and_name_nobody() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    assert_eq!(app.fetch(&format!("/{playback}.m3u8")).await.status, 200);
+    let answer = app.fetch("/metrics").await;
+    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let metrics = answer.text();
+    for part in
+        ["kinora_http_requests_total{", r#"route="/v1/on-demand/{mediaId}""#, "kinora_http_request_seconds"]
+    {
+        assert!(metrics.contains(part), "{part} is missing:\n{metrics}");
+    }
+    for secret in [playback, text(&media["id"]), &app.token.id, &app.token.secret] {
+        assert!(!metrics.contains(secret), "{secret} is told:\n{metrics}");
+    }
+}

@@ -1,0 +1,213 @@
+//! What players read: manifests, playlists, init segments, segments.
+
+use kinora_testkit::{Source, fixture};
+use serde_json::{Value, json};
+
+use crate::support::{DEADLINE, Golden, TestApp, text};
+
+/// Every address a player comes by: the manifest, the playlists it lists, and what those list, in this order.
+pub(super) async fn addresses(app: &TestApp, media: &Value) -> Vec<String> {
+    let manifest = format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]));
+    let mut found = vec![manifest.clone()];
+    for playlist in listed(&app.fetch(&manifest).await.text()) {
+        let playlist = format!("/{playlist}");
+        let folder = playlist.rsplit_once('/').expect("a playlist lies in a folder").0.to_owned();
+        found.push(playlist.clone());
+        found
+            .extend(listed(&app.fetch(&playlist).await.text()).iter().map(|file| format!("{folder}/{file}")));
+    }
+    found
+}
+
+/// The addresses in a playlist: lines of their own, and `URI="…"`.
+fn listed(playlist: &str) -> Vec<String> {
+    let uri = |line: &str| {
+        if line.starts_with('#') {
+            line.split_once("URI=\"")?.1.split('"').next().map(str::to_owned)
+        } else {
+            Some(line.to_owned()).filter(|line| !line.is_empty())
+        }
+    };
+    playlist.lines().filter_map(uri).collect()
+}
+
+/// The index id is a hash of what ffmpeg made, and so is the bit rate: other versions make others.
+fn golden(app: &TestApp, addresses: &[String]) -> Golden {
+    let mut golden = app.golden();
+    golden.name(addresses[1].split('/').nth(2).expect("the index id"), "[index]");
+    golden
+}
+
+fn without_rates(manifest: &str) -> String {
+    let mut pieces = manifest.split("BANDWIDTH=");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| {
+        text + "BANDWIDTH=[rate]" + piece.trim_start_matches(|digit: char| digit.is_ascii_digit())
+    })
+}
+
+#[tokio::test]
+async fn a_player_finds_everything_it_needs() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::thirty_seconds()).await;
+    let addresses = addresses(&app, &media).await;
+    let mut golden = golden(&app, &addresses);
+    let (mut transcript, mut first) = (String::new(), String::new());
+    for address in &addresses {
+        let answer = app.fetch(address).await;
+        assert!(answer.status == 200 && !answer.body.is_empty(), "{address}: {answer:?}");
+        let shown = format!("GET {}\n{}\n", golden.text(address), without_rates(&golden.answer(&answer)));
+        match address.rsplit(['/', '.']).nth(1).and_then(|name| name.parse::<u32>().ok()) {
+            None => transcript += &shown,
+            Some(0) => {
+                transcript += &shown;
+                first = shown;
+            }
+            // One segment is like another.
+            Some(n) => assert_eq!(
+                shown.replace(&format!("{n}.m4s"), "0.m4s").replace(&format!("-{n}\""), "-0\""),
+                first
+            ),
+        }
+    }
+    insta::assert_snapshot!(transcript);
+}
+
+#[tokio::test]
+async fn sound_alone_and_pictures_alone_are_listed_as_what_they_are() {
+    let app = TestApp::start().await;
+    for (name, bytes) in [("audio_only", fixture::audio_only()), ("video_only", fixture::video_only())] {
+        let media = app.ready(&format!("/{name}"), bytes).await;
+        let addresses = addresses(&app, &media).await;
+        let manifest = app.fetch(&addresses[0]).await.text();
+        let text = golden(&app, &addresses).text(&without_rates(&manifest));
+        insta::assert_snapshot!(name, text);
+        for address in &addresses {
+            assert_eq!(app.fetch(address).await.status, 200, "{address}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn scripts_of_any_page_may_read_what_players_read() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let mut addresses = addresses(&app, &media).await;
+    addresses.push(format!("/{}/thumbnail.jpg", text(&media["playbackIds"][0]["id"])));
+    let preflight = |address: &str| {
+        app.request("OPTIONS", address)
+            .header("Origin", "https://page.example")
+            .header("Access-Control-Request-Method", "GET")
+            .header("Access-Control-Request-Headers", "range")
+    };
+    let expected = app.golden().answer(&preflight(&addresses[0]).send().await);
+    insta::assert_snapshot!("preflight", expected);
+    for address in &addresses {
+        assert_eq!(app.golden().answer(&preflight(address).send().await), expected, "{address}");
+        let answer = app.request("GET", address).header("Origin", "https://page.example").send().await;
+        assert_eq!(
+            (answer.status, answer.header("access-control-allow-origin")),
+            (200, Some("*")),
+            "{address}"
+        );
+    }
+    // Refusals too, or a player could not read why.
+    let unknown = "/019a492c-41f3-7001-8203-040506070809.m3u8";
+    for (method, address, status) in [
+        ("GET", unknown, 404),
+        ("GET", "/none", 404),
+        ("GET", "/019a492c-41f3-7001-8203-040506070809/thumbnail.jpg?width=0", 422),
+        ("POST", unknown, 405),
+    ] {
+        let answer = app.request(method, address).send().await;
+        assert_eq!(
+            (answer.status, answer.header("access-control-allow-origin")),
+            (status, Some("*")),
+            "{address}"
+        );
+        answer.refusal();
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_no_playlist_lists_is_not_found() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    let addresses = addresses(&app, &media).await;
+    let index = addresses[1].split('/').nth(2).unwrap();
+    let stranger = "019a492c-41f3-7001-8203-040506070809";
+    let child = |playback: &str, index: &str, rest: &str| format!("/{playback}/{index}/{rest}");
+    for address in [
+        child(playback, index, "video/1000.m4s"),
+        child(playback, index, "video/4294967295.m4s"),
+        child(playback, index, "video/99999999999999999999.m4s"),
+        child(playback, index, "video/00.m4s"),
+        child(playback, index, "video/0.mp4"),
+        child(playback, index, "other/0.m4s"),
+        child(playback, "0000000000000000", "video/0.m4s"),
+        child(playback, "0000000000000000", "video/playlist.m3u8"),
+        child(playback, &index.to_uppercase(), "video/init.mp4"),
+        child(playback, "..", "video/0.m4s"),
+        child(playback, index, "video/%2e%2e"),
+        child(stranger, index, "video/0.m4s"),
+        child("none", index, "video/0.m4s"),
+        format!("/{stranger}.m3u8"),
+        format!("/{playback}.m3u"),
+        format!("/{playback}"),
+        format!("/{playback}/none.jpg"),
+        format!("/v1/{playback}.m3u8"),
+    ] {
+        let answer = app.fetch(&address).await;
+        let (status, message) = answer.refusal();
+        assert_eq!(status, 404, "{address}: {answer:?}");
+        assert!(["not found", "Media/PlaybackId not Found"].contains(&&*message), "{address}: {message}");
+        assert_eq!(answer.header("cache-control"), Some("no-store"), "{address}");
+    }
+    insta::assert_snapshot!("unknown", app.golden().answer(&app.fetch(&format!("/{stranger}.m3u8")).await));
+}
+
+#[tokio::test]
+async fn a_media_that_is_not_ready_asks_for_patience_and_plays_the_moment_it_is() {
+    let app = TestApp::start().await;
+    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let media = app.create(&url).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    let (manifest, thumbnail) = (format!("/{playback}.m3u8"), format!("/{playback}/thumbnail.png"));
+    app.sources.wait_until_held("/a.mp4", DEADLINE).await;
+    insta::assert_snapshot!("not_ready", app.golden().answer(&app.fetch(&manifest).await));
+    assert_eq!(app.fetch(&thumbnail).await.refusal(), (400, "media is not ready".to_owned()));
+
+    app.sources.release("/a.mp4");
+    app.wait_settled(text(&media["id"])).await;
+    assert_eq!(app.fetch(&manifest).await.status, 200, "a refusal was remembered");
+    assert_eq!(app.fetch(&thumbnail).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_private_media_plays_for_nobody_yet() {
+    let app = TestApp::start().await;
+    let media = app.ready_with("/a.mp4", fixture::two_seconds(), json!({"accessPolicy": "private"})).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    insta::assert_snapshot!("private", app.golden().answer(&app.fetch(&format!("/{playback}.m3u8")).await));
+    for address in [
+        format!("/{playback}.m3u8?token=x"),
+        format!("/{playback}/thumbnail.jpg"),
+        format!("/{playback}/0000000000000000/video/playlist.m3u8"),
+        format!("/{playback}/0000000000000000/audio/0.m4s"),
+    ] {
+        assert_eq!(app.fetch(&address).await.refusal(), (401, "unauthorized".to_owned()), "{address}");
+    }
+    let with_token = app.call("GET", &format!("/{playback}.m3u8")).send().await;
+    assert_eq!(with_token.status, 401, "an access token is no playback token");
+}
+
+#[tokio::test]
+async fn a_failed_media_never_plays() {
+    let app = TestApp::start().await;
+    let media = app.create(&app.sources.url("/none.mp4")).await;
+    app.wait_settled(text(&media["id"])).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    insta::assert_snapshot!("failed", app.golden().answer(&app.fetch(&format!("/{playback}.m3u8")).await));
+    assert_eq!(app.fetch(&format!("/{playback}/thumbnail.jpg")).await.status, 404);
+}

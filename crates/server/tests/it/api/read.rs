@@ -1,0 +1,88 @@
+//! `GET /on-demand/{mediaId}`: a media in every state it can be seen in.
+
+use kinora_testkit::{Source, fixture};
+use serde_json::{Value, json};
+
+use crate::support::{DEADLINE, TestApp, text, until};
+
+#[tokio::test]
+async fn a_media_is_read_in_whatever_state_it_is() {
+    let app = TestApp::start().await;
+    let fields = json!({"title": "A title", "creatorId": "creator-1", "metadata": {"season": "2"}});
+    let url = app.serve("/slow.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let media = app.create_with(&url, fields).await;
+    let id = text(&media["id"]).to_owned();
+
+    app.sources.wait_until_held("/slow.mp4", DEADLINE).await;
+    let downloading = app.get(&id).await.json();
+    insta::assert_snapshot!("downloading", app.golden().json(&downloading));
+
+    app.sources.release("/slow.mp4");
+    let ready = app.wait_settled(&id).await;
+    insta::assert_snapshot!("ready", app.golden().json(&ready));
+    // Both prefixes, again and again: the same bytes.
+    let bare = app.call("GET", &format!("/on-demand/{id}")).send().await;
+    assert_eq!(bare.body, app.get(&id).await.body);
+    insta::assert_snapshot!("ready_on_the_wire", app.golden().answer(&bare));
+    let changed = |name: &str| downloading["data"][name] != ready[name];
+    assert!(changed("updatedAt") && !changed("createdAt"));
+}
+
+#[tokio::test]
+async fn a_failed_media_says_why() {
+    let app = TestApp::start().await;
+    let url = app.serve("/page", Source::of(fixture::foreign::html()).content_type("video/mp4"));
+    let media = app.create(&url).await;
+    let failed = app.wait_settled(text(&media["id"])).await;
+    insta::assert_snapshot!(app.golden().json(&failed));
+}
+
+#[tokio::test]
+async fn sound_alone_has_no_picture_and_says_so() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.m4a", fixture::audio_only()).await;
+    insta::assert_snapshot!(app.golden().json(&media));
+}
+
+#[tokio::test]
+async fn a_source_that_was_cut_off_plays_as_far_as_it_goes_and_says_so() {
+    let app = TestApp::start().await;
+    let media = app.ready("/cut.mp4", fixture::damaged::truncated()).await;
+    insta::assert_snapshot!(app.golden().json(&media));
+    let ready = app.event("video.media.ready").await;
+    assert_eq!(ready["data"]["playbackReport"], Value::Null, "contract decision 31: events do not change");
+}
+
+#[tokio::test]
+async fn a_change_is_read_at_once() {
+    let app = TestApp::start().await;
+    for n in 0..5 {
+        let media = app.ready(&format!("/{n}.mp4"), fixture::two_seconds()).await;
+        let id = text(&media["id"]);
+        assert_eq!(app.get(id).await.data(), media);
+        assert_eq!(app.delete(id).await.status, 200);
+        assert_eq!(app.get(id).await.status, 404, "an answer from before the change");
+    }
+}
+
+#[tokio::test]
+async fn a_change_by_another_process_is_read_within_a_second() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let id = text(&media["id"]).to_owned();
+    let media_id = id.parse().unwrap();
+    app.store
+        .write(async move |tx| {
+            let mut media = tx.media_by_id(media_id).await?.expect("it is there");
+            media.settings.title = Some("Changed elsewhere".to_owned());
+            tx.save_media(&media).await
+        })
+        .await
+        .unwrap();
+    let changed = tokio::time::Instant::now();
+    until("the change is read", async || {
+        (app.get(&id).await.data()["title"] == "Changed elsewhere").then_some(())
+    })
+    .await;
+    assert!(changed.elapsed().as_secs_f64() < 1.0, "{:?}", changed.elapsed());
+}

@@ -1,0 +1,64 @@
+//! Commands beside a running server: it sees what they did within a second.
+
+use std::time::Duration;
+
+use kinora_testkit::{Source, SourceServer, WebhookReceiver, fixture};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::Machine;
+use crate::support::{DEADLINE, text, until};
+
+const LIST: &str = "/v1/on-demand";
+
+#[tokio::test]
+async fn a_token_works_within_a_second_and_is_refused_within_two() {
+    let machine = Machine::new();
+    let server = machine.serve(&[]).await;
+    let token = machine.token("Development", "read-write").await;
+    let status = async || machine.request("GET", LIST).token(&token).send().await.status;
+    let made = Instant::now();
+    until("the token works", async || (status().await == 200).then_some(())).await;
+    assert!(made.elapsed() < Duration::from_secs(1), "{:?}", made.elapsed());
+
+    machine.json(&["token", "revoke", &token.id]).await;
+    let revoked = Instant::now();
+    until("the token is refused", async || (status().await == 401).then_some(())).await;
+    assert!(revoked.elapsed() < Duration::from_secs(2), "{:?}", revoked.elapsed());
+    server.stop().await.ok();
+}
+
+#[tokio::test]
+async fn a_workspace_a_webhook_and_a_media_made_by_commands_are_there() {
+    let machine = Machine::new();
+    let (sources, receiver) = (SourceServer::start().await, WebhookReceiver::start().await);
+    let server = machine.serve(&["--allow-private", "127.0.0.0/8"]).await;
+    machine.json(&["workspace", "create", "Staging"]).await;
+    let token = machine.token("Staging", "read-write").await;
+    let url = receiver.url("/hook");
+    let hook = machine.json(&["webhook", "create", "--workspace", "Staging", "--url", &url]).await;
+
+    let url = sources.serve("/a.mp4", Source::of(fixture::two_seconds()));
+    let made = machine.json(&["media", "create", "--workspace", "Staging", "--url", &url, "--wait"]).await;
+    let list = machine.request("GET", LIST).token(&token).send().await.json();
+    assert_eq!((&list["data"][0]["id"], &list["pagination"]["totalRecords"]), (&made["id"], &json!(1)));
+    let ready = receiver.wait_for_event("video.media.ready", DEADLINE).await;
+    assert_eq!(
+        (&ready.json()["object"]["id"], &ready.json()["workspace"]["name"]),
+        (&made["id"], &json!("Staging"))
+    );
+    let now_s = kinora_domain::Clock::now(&kinora_server::SystemClock).as_seconds();
+    assert!(ready.is_signed_with(text(&hook["secret"]), now_s));
+
+    let rotated = machine.json(&["webhook", "rotate", text(&hook["id"]), "--grace", "0"]).await;
+    machine.json(&["media", "delete", text(&made["id"])]).await;
+    let deleted = receiver.wait_for_event("video.media.deleted", DEADLINE).await;
+    assert!(deleted.is_signed_with(text(&rotated["secret"]), now_s));
+    assert!(!deleted.is_signed_with(text(&hook["secret"]), now_s));
+    let path = format!("{LIST}/{}", text(&made["id"]));
+    until("the media is gone", async || {
+        (machine.request("GET", &path).token(&token).send().await.status == 404).then_some(())
+    })
+    .await;
+    server.stop().await.ok();
+}

@@ -1,0 +1,132 @@
+//! `kinora demo`, and the one address that is read from the store.
+
+use kinora_blob::{Blob, ObjectKey};
+use kinora_testkit::fixture;
+use serde_json::json;
+
+use super::{Machine, fields};
+use crate::support::{text, until};
+
+/// The one line that begins so, without its beginning.
+fn line<'a>(output: &'a str, beginning: &str) -> &'a str {
+    let found = output.lines().find_map(|line| line.strip_prefix(beginning));
+    found.unwrap_or_else(|| panic!("no line begins with {beginning:?}:\n{output}")).trim()
+}
+
+#[tokio::test]
+async fn the_demo_ends_in_a_page_that_plays_and_shows_its_secret_to_nobody_but_who_asked() {
+    let machine = Machine::new();
+    let server = machine.serve(&[]).await;
+    // Its output goes to a pipe, as into a log: no token is made.
+    let first = machine.run(&["demo"]).await.ok();
+    let player = line(&first.stdout, "Player").to_owned();
+    assert_eq!(machine.json(&["token", "list"]).await, json!([]));
+    assert!(first.stderr.contains("no secret is printed"), "{first:?}");
+    assert!(first.stdout.contains("curl -u \"$KINORA_TOKEN\""), "{first:?}");
+
+    let page = player.strip_prefix(&machine.url("")).expect("an address of this server");
+    assert_eq!(machine.fetch(page).await.status, 200);
+    let playback = page.strip_prefix("/embed/").expect("the player page").to_owned();
+    let manifest = machine.fetch(&format!("/{playback}.m3u8")).await;
+    assert!(manifest.status == 200 && manifest.text().contains("RESOLUTION="), "{manifest:?}");
+
+    // Later runs print the addresses only, of the same media.
+    for _ in 0..2 {
+        let later = machine.run(&["demo"]).await.ok();
+        assert_eq!(line(&later.stdout, "Player"), player);
+        assert_eq!(line(&later.stdout, "Manifest"), machine.url(&format!("/{playback}.m3u8")));
+        assert_eq!(later.stderr, "");
+    }
+    let later = machine.json(&["demo"]).await;
+    assert_eq!((fields(&later), text(&later["player"])), (vec!["id", "manifest", "player"], &*player));
+    let listed = machine.json(&["media", "list", "--workspace", "Demo"]).await;
+    assert_eq!(listed["total"], 1);
+    assert_eq!(machine.json(&["token", "list"]).await, json!([]));
+
+    // The curls that were printed, with a token as the hint says.
+    let token = machine.token("Demo", "read-write").await;
+    let body = first.stdout.split_once("-d '").unwrap().1.split('\'').next().unwrap();
+    let body = serde_json::from_str(body).expect("a JSON body");
+    let created = machine.request("POST", "/v1/on-demand").token(&token).json(&body).send().await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let read = first.stdout.trim_end().rsplit(' ').next().unwrap().strip_prefix(&machine.url("")).unwrap();
+    let media = machine.request("GET", read).token(&token).send().await.data();
+    assert_eq!((&media["status"], &media["duration"]), (&json!("Ready"), &json!("00:00:20")));
+
+    let said = server.stop().await.ok();
+    for output in [&first.stdout, &first.stderr, &said.stdout, &said.stderr] {
+        assert!(!output.contains(&token.secret));
+    }
+    assert!(!said.stderr.contains(&playback), "a playback ID is the whole secret of a public media");
+}
+
+/// A machine whose clip was made already, a short one: making it takes seconds.
+async fn machine_with_clip() -> Machine {
+    let machine = Machine::new();
+    let blob = Blob::open_folder(&machine.data_dir().join("objects")).await.unwrap();
+    blob.put_once(ObjectKey::DemoClip, fixture::two_seconds()).await.unwrap();
+    machine
+}
+
+#[tokio::test]
+async fn a_script_that_asks_for_json_gets_a_token_that_works() {
+    let machine = machine_with_clip().await;
+    let server = machine.serve(&[]).await;
+    let demo = machine.json(&["demo"]).await;
+    assert_eq!(fields(&demo), ["id", "manifest", "player", "token"]);
+    let (id, secret) = (text(&demo["token"]["id"]), text(&demo["token"]["secret"]));
+    let path = format!("/v1/on-demand/{}", text(&demo["id"]));
+    let media = machine.request("GET", &path).basic(id, secret).send().await.data();
+    assert_eq!((&media["status"], &media["duration"]), (&json!("Ready"), &json!("00:00:02")));
+    server.stop().await.ok();
+}
+
+#[tokio::test]
+async fn no_other_address_of_this_machine_is_a_source() {
+    let machine = machine_with_clip().await;
+    let server = machine.serve(&[]).await;
+    let token = machine.token("Development", "read-write").await;
+    let port = machine.address.port();
+    let clip = machine.url("/demo/clip.mp4");
+    let others = [
+        format!("{clip}?x=1"),
+        format!("{clip}#x"),
+        format!("{clip}/"),
+        machine.url("/demo/other"),
+        machine.url("/demo/../demo/clip.mp4"),
+        machine.url("/demo/%63lip.mp4"),
+        machine.url("//demo/clip.mp4"),
+        machine.url("/"),
+        machine.url("/metrics"),
+        format!("HTTP://127.0.0.1:{port}/demo/clip.mp4"),
+        format!("http://127.0.0.1:{}/demo/clip.mp4", port.wrapping_add(1).max(1024)),
+        "http://127.0.0.1/demo/clip.mp4".to_owned(),
+        format!("http://localhost:{port}/demo/clip.mp4"),
+        format!("http://[::1]:{port}/demo/clip.mp4"),
+        format!("http://[::ffff:127.0.0.1]:{port}/demo/clip.mp4"),
+        format!("http://127.1:{port}/demo/clip.mp4"),
+        format!("http://0x7f.1:{port}/demo/clip.mp4"),
+        format!("http://2130706433:{port}/demo/clip.mp4"),
+        format!("http://0177.0.0.1:{port}/demo/clip.mp4"),
+        format!("http://0.0.0.0:{port}/demo/clip.mp4"),
+        format!("http://127.0.0.2:{port}/demo/clip.mp4"),
+        format!("http://①②⑦.0.0.1:{port}/demo/clip.mp4"),
+    ];
+    let create = async |url: &str| {
+        let body = json!({"inputs": [{"type": "video", "url": url}]});
+        let created = machine.request("POST", "/on-demand").token(&token).json(&body).send().await;
+        assert_eq!(created.status, 201, "{url}: {created:?}");
+        let path = format!("/on-demand/{}", text(&created.data()["id"]));
+        until("the media is settled", async || {
+            let media = machine.request("GET", &path).token(&token).send().await.data();
+            matches!(text(&media["status"]), "Ready" | "Failed").then_some(media)
+        })
+        .await
+    };
+    for url in &others {
+        let media = create(url).await;
+        assert_eq!(media["error"]["code"], "source_forbidden_address", "{url}: {media}");
+    }
+    assert_eq!(create(&clip).await["status"], "Ready");
+    server.stop().await.ok();
+}

@@ -1,0 +1,79 @@
+//! What a server writes to its log: one line a request, and nobody's secret.
+
+use kinora_testkit::{Source, SourceServer, WebhookReceiver, fixture};
+use serde_json::{Value, json};
+
+use super::Machine;
+use crate::support::{DEADLINE, text};
+
+/// Does a bit of everything that involves a secret, and answers the secrets with what the server logged.
+async fn log_of_a_day(arguments: &[&str]) -> (Vec<(&'static str, String)>, String) {
+    let machine = Machine::new();
+    let (sources, receiver) = (SourceServer::start().await, WebhookReceiver::start().await);
+    let token = machine.token("Development", "read-write").await;
+    let url = receiver.url("/hook-3f9c0a");
+    let hook = machine.json(&["webhook", "create", "--workspace", "Development", "--url", &url]).await;
+    let server = machine.serve(&[&["--allow-private", "127.0.0.0/8"], arguments].concat()).await;
+
+    sources.serve("/a.mp4", Source::of(fixture::two_seconds()));
+    let signed = sources.url("/a.mp4?signature=5d41402abc4b2a76");
+    let none = sources.url("/none.mp4?signature=5d41402abc4b2a76");
+    let call = |method: &str, path: &str| machine.request(method, path).token(&token);
+    let mut playback = String::new();
+    for url in [signed, none] {
+        let body = json!({"inputs": [{"type": "video", "url": url}], "title": "a very private title"});
+        let made = call("POST", "/on-demand").json(&body).send().await.data();
+        machine.run(&["media", "wait", text(&made["id"])]).await;
+        let id = text(&made["playbackIds"][0]["id"]);
+        for path in [
+            format!("/{id}.m3u8?token=header.payload.seal"),
+            format!("/{id}/thumbnail.jpg"),
+            format!("/embed/{id}"),
+        ] {
+            machine.fetch(&path).await;
+        }
+        playback = id.to_owned();
+    }
+    call("GET", "/on-demand").header("X-Request-Id", "request-of-the-test").send().await;
+    machine.request("GET", "/on-demand").basic(&token.id, "a-wrong-secret").send().await;
+    receiver.wait_for_event("video.media.failed", DEADLINE).await;
+    let log = server.stop().await.ok().stderr;
+    let secrets = vec![
+        ("the secret of the token", token.secret.clone()),
+        ("a secret that was tried", "a-wrong-secret".to_owned()),
+        ("the secret of the webhook", text(&hook["secret"]).to_owned()),
+        ("a playback ID", playback),
+        ("a playback token", "header.payload.seal".to_owned()),
+        ("a signed address", "5d41402abc4b2a76".to_owned()),
+        ("a body", "a very private title".to_owned()),
+    ];
+    (secrets, log)
+}
+
+#[tokio::test]
+async fn every_request_has_a_line_that_names_its_id_and_route_and_nobody_s_secret() {
+    let (secrets, log) = log_of_a_day(&["--log-format", "json"]).await;
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect();
+    let of_test = |line: &&Value| line["span"]["request.id"] == "request-of-the-test";
+    let [line] = lines.iter().filter(of_test).collect::<Vec<_>>()[..] else { panic!("one line:\n{log}") };
+    assert_eq!(
+        (text(&line["http.method"]), text(&line["http.route"]), &line["http.status"], text(&line["level"])),
+        ("GET", "/on-demand", &json!(200), "INFO")
+    );
+    assert!(line["duration_us"].is_number(), "{line}");
+    for (what, secret) in secrets {
+        assert!(!log.contains(&secret), "{what} is in the log:\n{log}");
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_tells_everything_tells_no_secret_of_ours() {
+    let (secrets, log) = log_of_a_day(&["--log", "debug"]).await;
+    assert!(log.contains("DEBUG"), "{log}");
+    for (what, secret) in secrets {
+        assert!(!log.contains(&secret), "{what} is in the log:\n{log}");
+    }
+}

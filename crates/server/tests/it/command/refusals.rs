@@ -1,0 +1,93 @@
+//! What cannot be done says what to do instead, and the exit code tells a mistake in the command (2) from one in the world (1).
+
+use super::Machine;
+
+#[tokio::test]
+async fn a_refusal_names_what_was_wrong_and_what_would_be_right() {
+    let machine = Machine::new();
+    machine.run(&["workspace", "list"]).await.ok();
+    let long = "x".repeat(256);
+    let id = "019a492c-41f3-7001-8203-040506070809";
+    let token = ["token", "create", "--permission", "read-only", "--workspace"];
+    let webhook = ["webhook", "create", "--workspace", "Development", "--url"];
+    let media = ["media", "create", "--workspace", "Development", "--url"];
+    let with = |first: &[&'static str], last: &'static str| [first, &[last]].concat();
+    let mut transcript = String::new();
+    for arguments in [
+        with(&["workspace", "create"], "Production"),
+        with(&["workspace", "create"], ""),
+        with(&token, "Nowhere"),
+        with(&["token", "revoke"], "42"),
+        with(&["token", "revoke"], id),
+        with(&["token", "list", "--workspace"], "nowhere"),
+        with(&webhook, "receiver.example/hook"),
+        with(&webhook, "ftp://receiver.example/hook"),
+        with(&webhook, "https://me:secret@receiver.example/hook"),
+        with(&["webhook", "rotate"], id),
+        with(&["webhook", "enable"], "42"),
+        with(&media, "a.mp4"),
+        with(&media, "file:///etc/passwd"),
+        with(&["media", "list", "--workspace"], "nowhere"),
+        with(&["media", "show"], "42"),
+        with(&["media", "wait"], id),
+        with(&["media", "delete"], id),
+        with(&["config", "--public-url"], "video.example.com"),
+        with(&["config", "--config"], "nowhere.toml"),
+        with(&["serve", "--ffmpeg"], "/nowhere/ffmpeg"),
+        vec!["demo"],
+    ] {
+        let problem = machine.run(&arguments).await.problem();
+        transcript += &format!("$ kinora {}\n{problem}\n\n", arguments.join(" "));
+    }
+    let folder = machine.folder.path().canonicalize().unwrap();
+    let transcript = transcript.replace(&machine.folder.path().display().to_string(), "[folder]");
+    insta::assert_snapshot!(transcript.replace(&folder.display().to_string(), "[folder]"));
+
+    let too_long = machine.run(&["workspace", "create", &long]).await.problem();
+    assert!(too_long.contains("255"), "{too_long}");
+}
+
+#[tokio::test]
+async fn a_command_that_cannot_be_understood_is_another_exit_code_and_touches_nothing() {
+    let machine = Machine::new();
+    for arguments in [
+        &[][..],
+        &["serv"],
+        &["token", "create", "--workspace", "Development"],
+        &["token", "create", "--workspace", "Development", "--permission", "all"],
+        &["media", "wait", "id", "--timeout", "soon"],
+        &["media", "list", "--workspace", "Development", "--page", "0"],
+        &["serve", "--listen", "here"],
+        &["serve", "--allow-private", "127.0.0.1/99"],
+        &["workspace", "list", "--unknown"],
+    ] {
+        let run = machine.run(arguments).await;
+        assert_eq!((run.code, &*run.stdout), (Some(2), ""), "{run:?}");
+        assert!(run.stderr.contains("Usage:") || run.stderr.contains("--help"), "{run:?}");
+    }
+    assert!(!machine.data_dir().exists(), "something was made");
+    for arguments in [&["--help"][..], &["--version"], &["serve", "--help"]] {
+        machine.run(arguments).await.ok();
+    }
+    assert!(!machine.data_dir().exists(), "something was made");
+}
+
+#[tokio::test]
+async fn a_lost_key_is_named_with_the_way_back() {
+    let machine = Machine::new();
+    let url = "http://receiver.example/hook";
+    machine.json(&["webhook", "create", "--workspace", "Development", "--url", url]).await;
+    let key = machine.data_dir().join("secret.key");
+    let content = std::fs::read_to_string(&key).unwrap();
+    std::fs::remove_file(&key).unwrap();
+    for arguments in [&["webhook", "list"][..], &["serve"]] {
+        let problem = machine.run(arguments).await.problem();
+        let way_back = "put it back from a backup, or set KINORA_SECRET_KEY to its content";
+        assert!(problem.contains("secret.key is missing") && problem.contains(way_back), "{problem}");
+    }
+    assert!(!key.exists(), "another key was made");
+    let other = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+    let wrong = machine.kinora(&["webhook", "list"]).env("KINORA_SECRET_KEY", other).run().await.problem();
+    assert!(wrong.contains("the secret key does not fit this database") && !wrong.contains(other), "{wrong}");
+    machine.kinora(&["webhook", "list"]).env("KINORA_SECRET_KEY", content.trim()).run().await.ok();
+}

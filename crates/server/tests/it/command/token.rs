@@ -1,0 +1,58 @@
+use serde_json::Value;
+
+use super::{Machine, fields};
+use crate::support::text;
+
+#[tokio::test]
+async fn a_token_is_shown_once_and_then_only_known_by_its_id() {
+    let machine = Machine::new();
+    let create = ["token", "create", "--workspace", "Production", "--permission", "read-only"];
+    let made = machine.json(&create).await;
+    assert_eq!(fields(&made), ["id", "permission", "secret", "workspace"]);
+    assert_eq!(fields(&made["workspace"]), ["id", "name"]);
+    assert_eq!((text(&made["permission"]), text(&made["workspace"]["name"])), ("read-only", "Production"));
+    let secret = text(&made["secret"]);
+    assert_eq!(secret.len(), 43, "256 bits in Base64");
+
+    let listed = machine.json(&["token", "list"]).await;
+    let [token] = listed.as_array().unwrap().as_slice() else { panic!("one token: {listed}") };
+    assert_eq!(fields(token), ["createdAt", "id", "lastUsedAt", "permission", "revokedAt", "workspace"]);
+    assert_eq!((&token["id"], &token["workspace"]), (&made["id"], &made["workspace"]));
+    assert_eq!((&token["lastUsedAt"], &token["revokedAt"]), (&Value::Null, &Value::Null));
+    let elsewhere = machine.json(&["token", "list", "--workspace", "Development"]).await;
+    assert_eq!(elsewhere.as_array().unwrap().len(), 0);
+
+    // Only its hash is kept, whatever file one looks into.
+    for file in std::fs::read_dir(machine.data_dir()).unwrap().map(|entry| entry.unwrap().path()) {
+        if file.is_file() {
+            let bytes = std::fs::read(&file).unwrap();
+            let found = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!found, "{} holds the secret", file.display());
+        }
+    }
+
+    let revoked = machine.json(&["token", "revoke", text(&made["id"])]).await;
+    assert_eq!((fields(&revoked), &revoked["revoked"]), (vec!["id", "revoked"], &Value::Bool(true)));
+    let listed = machine.json(&["token", "list"]).await;
+    assert!(listed[0]["revokedAt"].is_string(), "{listed}");
+    assert_eq!(
+        machine.json(&["token", "revoke", text(&made["id"])]).await,
+        revoked,
+        "what is so already is no problem"
+    );
+    assert_eq!(machine.json(&["token", "list"]).await, listed, "and stays as it was");
+}
+
+#[tokio::test]
+async fn what_is_printed_for_people_can_be_pasted() {
+    let machine = Machine::new();
+    let create = ["token", "create", "--workspace", "Development", "--permission", "read-write"];
+    let shown = machine.run(&create).await.ok().stdout;
+    let server = machine.serve(&[]).await;
+    let credentials = shown.split_once("curl -u ").expect("a curl").1.split(' ').next().unwrap();
+    let (id, secret) = credentials.split_once(':').unwrap();
+    assert!(shown.contains(&machine.url("/v1/on-demand")), "{shown}");
+    let answer = machine.request("GET", "/v1/on-demand").basic(id, secret).send().await;
+    assert_eq!(answer.status, 200);
+    server.stop().await.ok();
+}
