@@ -2,4 +2,9 @@
 //!
 //! Begin with [`support::TestApp`], a real server in this process: SQLite, a folder and ffmpeg are the real ones.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic; clippy knows only functions marked as tests")]
+
+mod api;
+mod command;
+mod events;
 mod support;

@@ -65,12 +65,7 @@ impl Options {
         Self { has_webhook: false, ..self }
     }
 
-    /// Dies as the plan says. The writes that set the test up are not counted; [`TestApp::restart`] starts without a plan.
-    pub(crate) fn crash(self, plan: &Arc<CrashPlan>) -> Self {
-        self.faults(Faults::of_plan(plan))
-    }
-
-    /// Goes wrong as these say, until it is restarted.
+    /// Goes wrong as these say, until it is restarted. The writes that set the test up are not counted.
     pub(crate) fn faults(self, faults: Faults) -> Self {
         Self { faults, ..self }
     }
