@@ -1,6 +1,7 @@
 //! What every test of the whole begins with: a server of its own, a client, and ways to wait.
 
 mod app;
+mod beside;
 mod client;
 mod golden;
 mod options;
