@@ -103,7 +103,7 @@ async fn settle(context: Context, job: ClaimedJob) {
     };
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     match result {
-        Ok(()) => tracing::info!(job.kind = job.kind.name(), job.id = %job.id, duration_ms, "job done"),
+        Ok(()) => tracing::debug!(job.kind = job.kind.name(), job.id = %job.id, duration_ms, "job done"),
         Err(JobError::LeaseLost) => {
             tracing::info!(job.kind = job.kind.name(), job.id = %job.id, duration_ms, "job was taken over by another worker");
         }
