@@ -9,6 +9,7 @@ use kinora_store::Store;
 use crate::api::AnswerCache;
 use crate::auth::Callers;
 use crate::delivery::AccessCache;
+use crate::observe::{RequestCounts, RequestIds};
 
 /// Shared by all requests; cheap to clone.
 #[derive(Clone)]
@@ -47,6 +48,8 @@ pub struct Parts {
     pub(crate) callers: Callers,
     pub(crate) answers: AnswerCache,
     pub(crate) access: AccessCache,
+    pub(crate) request_ids: RequestIds,
+    pub(crate) request_counts: RequestCounts,
 }
 
 impl App {
@@ -57,6 +60,7 @@ impl App {
         let callers = Callers::new();
         let answers = AnswerCache::new();
         let access = AccessCache::new();
+        let request_ids = RequestIds::new(&*random);
         Self(Arc::new(Parts {
             store,
             packager,
@@ -69,6 +73,8 @@ impl App {
             callers,
             answers,
             access,
+            request_ids,
+            request_counts: RequestCounts::default(),
         }))
     }
 

@@ -15,6 +15,7 @@ mod extract;
 mod fields;
 mod observe;
 mod operate;
+mod pages;
 mod serve;
 
 use axum::Router;
@@ -29,10 +30,9 @@ pub use serve::{ServeOptions, serve};
 ///
 /// API paths are served with and without `/v1` (contract decision 1).
 pub fn router(app: App) -> Router {
-    let api = api::routes();
     Router::new()
-        .merge(api.clone())
-        .nest("/v1", api)
+        .merge(api::routes(""))
+        .merge(api::routes("/v1"))
         .route("/healthz", get(operate::healthz))
         .route("/readyz", get(operate::readyz))
         .route("/metrics", get(operate::metrics))

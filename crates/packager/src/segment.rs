@@ -11,7 +11,13 @@ use kinora_formats::mp4::write::{ByteRange, SegmentHead, segment_head};
 use crate::{Error, Packaged, Packager, Rendition};
 
 /// Bytes that are read and held at once for one viewer of a large segment.
-const WINDOW_BYTES: u64 = 1 << 20;
+///
+/// Small enough that they are still in the processor's cache when they are sent.
+const WINDOW_BYTES: u64 = 256 << 10;
+/// Where ranges are shorter on average, they are copied: to have the kernel send one by itself costs as much as to copy some KiB.
+const PAGES_MIN: u64 = 8 << 10;
+/// Most bytes of one [`Pages`].
+pub const PAGES_MAX: usize = WINDOW_BYTES as usize;
 /// Larger segments are not kept in memory.
 const CACHED_BYTES_MAX: u64 = 256 << 10;
 
@@ -31,6 +37,29 @@ pub struct Segment {
 enum Content {
     Whole(Bytes),
     Source { head: SegmentHead, reader: ObjectReader },
+}
+
+/// Some bytes of a segment.
+pub enum Piece {
+    /// In memory.
+    Bytes(Bytes),
+    /// In a file.
+    Pages(Pages),
+}
+
+/// A range of a file that the kernel can send without waiting for a disk, as far as a look tells.
+pub struct Pages {
+    /// Has a file.
+    pub reader: ObjectReader,
+    /// At least 1 and at most [`PAGES_MAX`] bytes.
+    pub range: Range<u64>,
+}
+
+impl Pages {
+    /// The bytes, for those who cannot send from a file.
+    pub async fn read(self) -> Result<Bytes, Error> {
+        Ok(self.reader.read_at(self.range).await?)
+    }
 }
 
 impl Packager {
@@ -100,31 +129,51 @@ impl Segment {
         Ok(Bytes::from(whole))
     }
 
-    /// The bytes of a part, counted from the start of the segment, a window in memory at a time.
+    /// A part, counted from the start of the segment, a window in memory at a time; in order.
     ///
-    /// What lies past the end is left out. The stream ends after its first error.
-    pub fn stream(self, part: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
+    /// What lies past the end is left out. Long ranges are named and not read, where they can be sent from their file. The stream
+    /// ends after its first error.
+    pub fn pieces(self, part: Range<u64>) -> impl Stream<Item = Result<Piece, Error>> + Send + 'static {
         match self.content {
             Content::Whole(bytes) => {
                 let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
                 let part = bytes.slice(at(part.start)..at(part.end.max(part.start)));
-                stream::iter([Ok(part)]).left_stream()
+                stream::iter([Ok(Piece::Bytes(part))]).left_stream()
             }
             Content::Source { head, reader } => {
                 let (of_head, ranges) = head.part(part);
                 let head = Bytes::from(head.bytes).slice(of_head);
                 let windows = stream::iter(windows(&ranges)).then(move |window| {
                     let reader = reader.clone();
-                    async move { reader.read_many(&window).await }
+                    async move {
+                        if is_sent_from_file(&reader, &window) {
+                            let pages = |range| Piece::Pages(Pages { reader: reader.clone(), range });
+                            return Ok(window.into_iter().map(pages).collect());
+                        }
+                        let read = reader.read_many(&window).await?;
+                        Ok(read.into_iter().map(Piece::Bytes).collect::<Vec<_>>())
+                    }
                 });
-                let pieces = windows.flat_map(|read| match read {
+                let pieces = windows.flat_map(|pieces| match pieces {
                     Ok(pieces) => stream::iter(pieces).map(Ok).left_stream(),
-                    Err(error) => stream::iter([Err(Error::from(error))]).right_stream(),
+                    Err(error) => stream::iter([Err(error)]).right_stream(),
                 });
-                stream::iter((!head.is_empty()).then_some(Ok(head))).chain(pieces).right_stream()
+                let head = (!head.is_empty()).then_some(Ok(Piece::Bytes(head)));
+                stream::iter(head).chain(pieces).right_stream()
             }
         }
     }
+}
+
+/// Whether the ranges of a window are long enough to be sent from their file, and their pages in memory.
+fn is_sent_from_file(reader: &ObjectReader, window: &[Range<u64>]) -> bool {
+    let len: u64 = window.iter().map(|range| range.end - range.start).sum();
+    let is_worth_it = len >= PAGES_MIN.saturating_mul(window.len() as u64);
+    let (Some(first), Some(last)) = (window.first(), window.last()) else { return false };
+    is_worth_it
+        && reader.as_file().is_some()
+        && reader.is_at_hand(first.start)
+        && reader.is_at_hand(last.end - 1)
 }
 
 fn positions(ranges: &[ByteRange]) -> Vec<Range<u64>> {

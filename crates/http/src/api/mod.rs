@@ -10,11 +10,11 @@ use kinora_domain::{MediaId, WorkspaceId};
 
 use crate::app::App;
 
-/// Every operation, below the prefix it is mounted at.
-pub(crate) fn routes() -> Router<App> {
+/// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request anew.
+pub(crate) fn routes(prefix: &str) -> Router<App> {
     Router::new()
-        .route("/on-demand", get(on_demand::list).post(on_demand::create))
-        .route("/on-demand/{mediaId}", get(on_demand::read).delete(on_demand::delete))
+        .route(&format!("{prefix}/on-demand"), get(on_demand::list).post(on_demand::create))
+        .route(&format!("{prefix}/on-demand/{{mediaId}}"), get(on_demand::read).delete(on_demand::delete))
 }
 
 /// Answers to `GET /on-demand/{mediaId}`, valid as long as nothing was written.
