@@ -48,6 +48,8 @@ fn first_bytes_tell_the_kind() {
         (FileKind::Sdp, b"v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=No Name\r\n"),
         (FileKind::Dash, b"<?xml version=\"1.0\"?>\n<MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\">"),
         (FileKind::Dash, b"<MPD>"),
+        (FileKind::Svg, b"<svg xmlns=\"http://www.w3.org/2000/svg\">"),
+        (FileKind::Svg, b"<?xml version=\"1.0\"?><svg>"),
         (FileKind::Html, b"<!DOCTYPE html><html>"),
         (FileKind::Html, b"\n  <HTML lang=en>"),
         (FileKind::Html, b"<head><title>404</title>"),

@@ -7,4 +7,6 @@
 mod api;
 mod command;
 mod events;
+mod fault;
+mod media;
 mod support;

@@ -1,0 +1,108 @@
+use std::net::{Ipv4Addr, SocketAddr};
+
+use kinora_testkit::WebhookReceiver;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpSocket;
+
+use crate::support::{Program, Request, Running, Token, reserve, text, until};
+
+/// The real binary on a folder of its own, with a token and a webhook that it made itself.
+pub(super) struct Binary {
+    folder: TempDir,
+    address: SocketAddr,
+    /// Keeps the port between one process and the next; it never listens.
+    _port: TcpSocket,
+    token: Token,
+    pub(super) receiver: WebhookReceiver,
+}
+
+/// `kinora serve`, answering.
+pub(super) struct Serving(Running);
+
+impl Binary {
+    pub(super) async fn new() -> Self {
+        let port = reserve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+        let address = port.local_addr().unwrap();
+        let mut binary = Self {
+            folder: tempfile::tempdir().unwrap(),
+            address,
+            _port: port,
+            token: Token { id: String::new(), secret: String::new() },
+            receiver: WebhookReceiver::start().await,
+        };
+        let workspace = ["--workspace", "Development"];
+        let token = ["token", "create", "--permission", "read-write"];
+        let token = binary.program().args(token).args(workspace).run().await.json();
+        binary.token = Token { id: text(&token["id"]).into(), secret: text(&token["secret"]).into() };
+        let hook = ["webhook", "create", "--url", &binary.receiver.url("/hook")];
+        binary.program().args(hook).args(workspace).run().await.json();
+        binary
+    }
+
+    fn program(&self) -> Program {
+        let address = self.address.to_string();
+        Program::new(env!("CARGO_BIN_EXE_kinora"))
+            .env("KINORA_DATA_DIR", self.folder.path().join("data"))
+            .env("KINORA_LISTEN", address)
+            .env("KINORA_ALLOW_PRIVATE", "127.0.0.0/8")
+            .args(["--json"])
+    }
+
+    /// Starts the server, and waits until it answers.
+    pub(super) async fn serve(&self) -> Serving {
+        let running = self.program().args(["serve"]).start();
+        until("the server answers", async || {
+            let answer = Request::new(self.address, "GET", "/readyz").try_send().await.ok()?;
+            (answer.status == 200).then_some(())
+        })
+        .await;
+        Serving(running)
+    }
+
+    /// The files of the object store.
+    pub(super) fn objects(&self) -> Vec<std::path::PathBuf> {
+        let mut folders = vec![self.folder.path().join("data/objects")];
+        let mut files = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("the folder is there") {
+                let path = entry.expect("it can be read").path();
+                if path.is_dir() { folders.push(path) } else { files.push(path) }
+            }
+        }
+        files
+    }
+
+    /// Makes a media, and answers its id.
+    pub(super) async fn create(&self, url: &str) -> String {
+        let body = json!({"inputs": [{"type": "video", "url": url}]});
+        let request = Request::new(self.address, "POST", "/v1/on-demand").token(&self.token).json(&body);
+        text(&request.send().await.data()["id"]).to_owned()
+    }
+
+    /// The media, once it is ready or failed.
+    pub(super) async fn settled(&self, id: &str) -> Option<Value> {
+        let request = Request::new(self.address, "GET", &format!("/v1/on-demand/{id}")).token(&self.token);
+        let media = request.send().await.data();
+        matches!(text(&media["status"]), "Ready" | "Failed").then_some(media)
+    }
+}
+
+impl Serving {
+    /// SIGKILL.
+    pub(super) async fn kill(self) {
+        assert_eq!(self.0.kill().await.code, None, "a signal ended it");
+    }
+
+    /// SIGTERM.
+    pub(super) async fn end(self) {
+        self.0.stop().await.ok();
+    }
+
+    /// The most memory it has had so far.
+    pub(super) fn memory_peak_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id())).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux says so");
+        line.trim().trim_end_matches(" kB").parse().expect("a number of KiB")
+    }
+}

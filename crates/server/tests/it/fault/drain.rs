@@ -1,0 +1,49 @@
+//! Waiting until a server has nothing left to do, and what must lie in its folder then.
+
+use std::time::Duration;
+
+use kinora_blob::ObjectKey;
+use kinora_domain::{Clock as _, MediaId};
+use kinora_store::JobQueue;
+
+use super::clock::TestClock;
+use crate::support::{TestApp, until};
+
+/// Only the next sweep is further away than that: waits and leases of other jobs are shorter.
+const LONGEST_WAIT_S: i64 = 20 * 60;
+/// Longer than objects without a media are left alone.
+const SWEPT_AFTER: Duration = Duration::from_secs(26 * 60 * 60);
+
+/// Waits until no job and no delivery is left but the next sweep. Moves no clock: what waits for one is waited for in vain.
+pub(super) async fn drain(app: &TestApp, clock: &TestClock) {
+    until("no job and no delivery is left", async || is_drained(app, clock).await.then_some(())).await;
+}
+
+async fn is_drained(app: &TestApp, clock: &TestClock) -> bool {
+    let job = async |queue| app.store.next_job_due(queue).await.expect("the database can be read");
+    let delivery = app.store.next_delivery_due().await.expect("the database can be read");
+    let far = clock.now().plus_seconds(LONGEST_WAIT_S);
+    job(JobQueue::Download).await.is_none()
+        && delivery.is_none()
+        && job(JobQueue::Upkeep).await.is_none_or(|due| far < due)
+}
+
+/// Makes every object older than the sweep spares, and waits until it has been.
+pub(super) async fn sweep(app: &TestApp, clock: &TestClock) {
+    clock.advance(SWEPT_AFTER);
+    drain(app, clock).await;
+}
+
+/// The objects that belong to a ready media, as paths: its source and its index. None for any other.
+pub(super) async fn objects_of(app: &TestApp, media: &str) -> Vec<String> {
+    let id: MediaId = media.parse().expect("an id from the API");
+    let media = app.store.media_by_id(id).await.expect("the database can be read");
+    let source = media.filter(|media| media.is_settled()).and_then(|media| media.source());
+    let keys = source.map(|source| [ObjectKey::Index(source), ObjectKey::Source(source)]);
+    keys.into_iter().flatten().map(|key| key.to_string()).collect()
+}
+
+/// The objects in the folder without the pictures, which come when somebody asks.
+pub(super) fn objects_but_pictures(app: &TestApp) -> Vec<String> {
+    app.objects().into_iter().filter(|path| !path.starts_with("picture/")).collect()
+}

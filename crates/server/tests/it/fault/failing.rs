@@ -1,0 +1,57 @@
+//! Fail at the n-th write, for every n. Nobody dies: the disk had no room just then, or an answer was lost.
+
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures_util::{StreamExt as _, stream};
+use kinora_testkit::CrashPlan;
+
+use super::clock::TestClock;
+use super::life::{Life, Order, say};
+use crate::support::Faults;
+
+/// Lives at once: they wait more than they work.
+const AT_ONCE: usize = 6;
+const WRITES_MIN: usize = 25;
+/// A lease of 30 s is over in six; a shorter one would be lost by jobs of a busy machine, again and again.
+const SPEED: u32 = 5;
+
+#[tokio::test]
+async fn a_write_that_fails_is_made_up_for() {
+    let failed =
+        stream::iter(0..).map(live_and_fail_at).buffered(AT_ONCE).take_while(|failed| ready(*failed));
+    let points = failed.count().await;
+    assert!(points >= WRITES_MIN, "only {points} writes could fail");
+}
+
+async fn live_and_fail_at(n: u64) -> bool {
+    let failing = Arc::new(FailAt { n, count: AtomicU64::new(0) });
+    let objects = Arc::clone(&failing);
+    let objects = kinora_blob::Faults::new(move |_| {
+        if objects.fails_now() { kinora_blob::FaultAction::Fail } else { kinora_blob::FaultAction::Proceed }
+    });
+    let faults = Faults::new(Some(failing.clone()), Some(Arc::new(objects)));
+    let mut life = Life::begin(TestClock::running(SPEED), CrashPlan::never(), faults).await;
+    say(&format!("failure at write {n}"));
+    life.live(Order::Loose).await;
+    failing.count.load(Ordering::SeqCst) > n
+}
+
+/// Fails one write, counted over database and objects.
+struct FailAt {
+    n: u64,
+    count: AtomicU64,
+}
+
+impl FailAt {
+    fn fails_now(&self) -> bool {
+        self.count.fetch_add(1, Ordering::SeqCst) == self.n
+    }
+}
+
+impl kinora_store::Faults for FailAt {
+    fn at(&self, _: kinora_store::FaultPoint) -> kinora_store::FaultAction {
+        if self.fails_now() { kinora_store::FaultAction::Fail } else { kinora_store::FaultAction::Continue }
+    }
+}

@@ -1,0 +1,19 @@
+//! Bad days: a process that dies at any write, writes that fail, two workers on one job, sources that lie.
+//!
+//! Begin with [`life`]: what a client does with a media from its first request to its last, whatever happens meanwhile.
+
+mod binary;
+mod clock;
+mod crash;
+mod disk_full;
+mod drain;
+mod events;
+mod failing;
+mod fetching;
+mod hostile;
+mod kill;
+mod life;
+mod not_media;
+mod panic;
+mod stop;
+mod twice;

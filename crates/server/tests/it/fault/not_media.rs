@@ -1,0 +1,205 @@
+//! Sources that hold something else than a media we play.
+
+use kinora_testkit::{Source, SourceServer, fixture};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::clock::TestClock;
+use super::drain::drain;
+use super::events;
+use crate::support::{TestApp, text};
+
+/// What a source ends in.
+struct Case {
+    what: &'static str,
+    bytes: bytes::Bytes,
+    /// Further fields of the request.
+    fields: Value,
+    code: &'static str,
+    sentence: &'static str,
+}
+
+/// All of them at once, on one server: each fails with its code and a sentence, once, and leaves nothing.
+async fn check(cases: Vec<Case>) -> TestApp {
+    let clock = TestClock::standing();
+    let app = TestApp::options().clock(clock.clone()).start().await;
+    let mut media = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        let url = app.serve(&format!("/{number}"), Source::of(case.bytes.clone()));
+        let created = app.create_with(&url, case.fields.clone()).await;
+        media.push(text(&created["id"]).to_owned());
+    }
+    for (case, id) in cases.iter().zip(&media) {
+        let failed = app.wait_settled(id).await;
+        let found = (text(&failed["status"]), &failed["error"]["code"], &failed["error"]["message"]);
+        assert_eq!(found, ("Failed", &case.code.into(), &case.sentence.into()), "{}", case.what);
+    }
+    drain(&app, &clock).await;
+    let told = events::by_media(&app.receiver);
+    for (case, id) in cases.iter().zip(&media) {
+        assert_eq!(told[id], ["video.media.created", "video.media.failed"], "{}", case.what);
+    }
+    assert_eq!(app.objects(), [""; 0]);
+    app
+}
+
+fn case(what: &'static str, bytes: bytes::Bytes, code: &'static str, sentence: &'static str) -> Case {
+    Case { what, bytes, fields: json!({}), code, sentence }
+}
+
+#[tokio::test]
+async fn what_is_no_media_fails_and_says_what_was_found() {
+    use fixture::foreign::{empty, html, png, text};
+    check(vec![
+        case("a page", html(), "not_media", "the source is a web page, not a video or audio file"),
+        case("a text", text(), "not_media", "the source is a text file, not a video or audio file"),
+        case("a picture", png(), "not_media", "the source is a PNG picture, not a video or audio file"),
+        case("nothing", empty(), "not_media", "the source is an empty file, not a video or audio file"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn scripts_that_name_other_sources_are_read_by_nobody() {
+    use fixture::foreign::{ffconcat, hls_playlist, sdp, svg};
+    let canary = SourceServer::start().await;
+    let url = canary.serve("/canary.ts", Source::of("canary"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("canary.txt");
+    std::fs::write(&file, "canary").unwrap();
+    let path = file.to_str().expect("a path of ours is UTF-8");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+
+    let app = check(vec![
+        case(
+            "a playlist of an address",
+            hls_playlist(&url),
+            "not_media",
+            "the source is an HLS playlist, not a video or audio file",
+        ),
+        case(
+            "a playlist of a file",
+            hls_playlist(path),
+            "not_media",
+            "the source is an HLS playlist, not a video or audio file",
+        ),
+        case(
+            "a concat script",
+            ffconcat(path),
+            "not_media",
+            "the source is an ffconcat script, not a video or audio file",
+        ),
+        case(
+            "a session description",
+            sdp("127.0.0.1", port),
+            "not_media",
+            "the source is an SDP session description, not a video or audio file",
+        ),
+        case("a drawing", svg(&url), "not_media", "the source is an SVG picture, not a video or audio file"),
+    ])
+    .await;
+    assert_eq!(canary.requests("/canary.ts").len(), 0);
+    let connection = tokio::select! {
+        biased;
+        connection = listener.accept() => Some(connection),
+        () = std::future::ready(()) => None,
+    };
+    assert!(connection.is_none(), "{connection:?}");
+    for failed in app.receiver.distinct_events("video.media.failed") {
+        let error = failed.json()["data"]["error"].to_string();
+        assert!(!error.contains("canary"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn media_that_end_too_early_fail_as_truncated() {
+    use fixture::damaged::{truncated_before_the_first_frame, truncated_without_moov};
+    check(vec![
+        case(
+            "without moov",
+            truncated_without_moov(),
+            "truncated",
+            "the file ends too early: its movie header (moov) is missing",
+        ),
+        case(
+            "without a frame",
+            truncated_before_the_first_frame(),
+            "truncated",
+            "the file ends too early: less than a second of it can be played",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn media_that_we_cannot_play_say_what_they_hold() {
+    check(vec![
+        case(
+            "hevc",
+            fixture::hevc(),
+            "codec_unsupported",
+            "the video codec is HEVC (hvc1); only H.264 is supported so far",
+        ),
+        case(
+            "vp9",
+            fixture::vp9_webm(),
+            "codec_unsupported",
+            "the source is a Matroska or WebM file; only MP4 and QuickTime files are supported so far",
+        ),
+        case(
+            "open groups",
+            fixture::open_gop(),
+            "codec_unsupported",
+            "the video has open GOPs; only closed GOPs are supported so far",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_source_above_the_largest_resolution_wanted_fails() {
+    let above = |bytes, fields, sentence| Case {
+        what: "large",
+        bytes,
+        fields,
+        code: "resolution_above_max",
+        sentence,
+    };
+    check(vec![
+        above(
+            fixture::quad_hd(),
+            json!({}),
+            "the source is 1440p and maxResolution is 1080p; create the media with a higher maxResolution",
+        ),
+        above(
+            fixture::ultra_hd(),
+            json!({}),
+            "the source is 2160p and maxResolution is 1080p; create the media with a higher maxResolution",
+        ),
+        above(
+            fixture::ultra_hd(),
+            json!({"maxResolution": "1440p"}),
+            "the source is 2160p and maxResolution is 1440p; create the media with a higher maxResolution",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn a_source_as_large_as_wanted_is_ready() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready_with("/a.mp4", fixture::quad_hd(), json!({"maxResolution": "1440p"})).await;
+    assert_eq!(media["sourceResolution"], "1440p");
+}
+
+#[tokio::test]
+async fn a_truncated_source_with_a_playable_beginning_is_ready_and_says_so() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::damaged::truncated()).await;
+    assert_eq!(media["playbackReport"], json!({"source": "truncated"}));
+    assert_eq!(media["duration"], "00:00:18");
+    let event = app.event("video.media.ready").await;
+    assert_eq!(event["data"]["duration"], media["duration"]);
+    assert_eq!(event["data"]["playbackReport"], Value::Null);
+}

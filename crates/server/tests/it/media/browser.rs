@@ -1,0 +1,83 @@
+//! The player page in Chromium, on a media of a real server.
+
+use std::path::{Path, PathBuf};
+
+use kinora_testkit::fixture;
+use serde_json::{Value, json};
+
+use crate::support::{Program, TestApp, text};
+
+/// What `make test` installs and builds. `None`, with a line that says so, where somebody runs the tests without; with `CI` set
+/// that is a failure.
+#[expect(clippy::print_stderr, reason = "nothing is left out in silence")]
+fn web() -> Option<PathBuf> {
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let missing: Vec<_> = ["node_modules/playwright-core", "dist/embed.html"]
+        .into_iter()
+        .filter(|part| !web.join(part).exists())
+        .collect();
+    if missing.is_empty() {
+        return Some(web);
+    }
+    let sentence =
+        format!("the player was not tried: web/ lacks {}; `make test` builds it", missing.join(" and "));
+    assert!(std::env::var_os("CI").is_none(), "{sentence}");
+    eprintln!("{sentence}");
+    None
+}
+
+/// Plays a media to its end.
+async fn play(app: &TestApp, media: &Value) -> Option<Value> {
+    let web = web()?;
+    let page = app.url(&format!("/embed/{}", text(&media["playbackIds"][0]["id"])));
+    let run = Program::new("node")
+        .folder(&web)
+        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", "25"])
+        .run()
+        .await;
+    Some(run.json())
+}
+
+/// The time from the first to the last moment that is buffered, when that is one piece.
+fn buffered(seen: &Value) -> (f64, f64) {
+    let ranges = seen["buffered"].as_array().expect("a list");
+    let [range] = ranges.as_slice() else { panic!("one range without a hole: {seen:#}") };
+    (range[0].as_f64().expect("seconds"), range[1].as_f64().expect("seconds"))
+}
+
+#[track_caller]
+fn check_played(seen: &Value, seconds: f64) {
+    assert_eq!((&seen["played"], &seen["ended"]), (&json!(true), &json!(true)), "{seen:#}");
+    assert_eq!((&seen["errors"], &seen["notice"]), (&json!([]), &Value::Null), "{seen:#}");
+    assert_eq!(seen["requestsElsewhere"], json!([]));
+    let (start, end) = buffered(seen);
+    assert_eq!(start, 0.0);
+    assert!((end - seconds).abs() < 0.05, "{end} s of {seconds}");
+}
+
+#[tokio::test]
+async fn a_browser_plays_every_frame_of_a_clip() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let Some(seen) = play(&app, &media).await else { return };
+    check_played(&seen, 2.0);
+    assert_eq!((&seen["width"], &seen["height"]), (&json!(160), &json!(90)));
+    assert_eq!(seen["videoFrames"]["total"], 50);
+}
+
+#[tokio::test]
+async fn a_browser_plays_sound_without_pictures() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", fixture::audio_only()).await;
+    let Some(seen) = play(&app, &media).await else { return };
+    check_played(&seen, 2.0);
+}
+
+#[tokio::test]
+async fn a_browser_shows_a_turned_clip_upright() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", fixture::rotated()).await;
+    let Some(seen) = play(&app, &media).await else { return };
+    check_played(&seen, 2.0);
+    assert_eq!((&seen["width"], &seen["height"]), (&json!(90), &json!(160)));
+}

@@ -1,0 +1,238 @@
+//! What must come out of each kind of file.
+
+use std::ffi::OsStr;
+
+use kinora_testkit::fixture;
+use serde_json::{Value, json};
+
+use super::probe::{Packet, decoded, packets};
+use super::stream::Stream;
+use crate::support::{TestApp, text};
+
+/// What a file is, and what a player must find of it. Sound and pictures are those of the fixtures' documentation.
+struct Expected {
+    /// Frames that a decoder gets.
+    frames: Option<u64>,
+    /// Packets of sound that are sent.
+    packets: Option<usize>,
+    /// Width and height on the screen.
+    shown: Option<(u64, u64)>,
+    /// Degrees counter-clockwise that a player turns the coded picture.
+    rotation: i64,
+    /// Channels and rate of the sound.
+    sound: (u64, u64),
+    /// A packet that lasts until sound begins, and its ticks; all others have 1024.
+    longer: Option<(usize, i64)>,
+    seconds: f64,
+    /// When the n-th frame is shown, in seconds.
+    shown_at: fn(u32) -> f64,
+    duration: &'static str,
+    aspect_ratio: Option<&'static str>,
+}
+
+/// Two seconds of pictures and stereo sound.
+const PLAIN: Expected = Expected {
+    frames: Some(50),
+    packets: Some(95),
+    shown: Some((160, 90)),
+    rotation: 0,
+    sound: (2, 48_000),
+    longer: None,
+    seconds: 2.0,
+    shown_at: |n| f64::from(n) / 25.0,
+    duration: "00:00:02",
+    aspect_ratio: Some("16:9"),
+};
+
+async fn check(name: &str, file: bytes::Bytes, expected: Expected) {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source.mp4");
+    std::fs::write(&source, &file).unwrap();
+
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/source.mp4", file).await;
+    check_facts(name, &media, &expected);
+
+    let playback = text(&media["playbackIds"][0]["id"]);
+    let manifest = app.url(&format!("/{playback}.m3u8"));
+    let stream = Stream::fetch(&app, playback).await;
+    check_manifest(name, &stream, &expected);
+    check_decoded(name, source.as_os_str(), OsStr::new(&manifest), &stream, &expected).await;
+    check_timeline(name, OsStr::new(&manifest), &stream, &expected).await;
+}
+
+/// What the API says.
+fn check_facts(name: &str, media: &Value, expected: &Expected) {
+    assert_eq!(media["duration"], expected.duration, "{name}");
+    assert_eq!(media["aspectRatio"].as_str(), expected.aspect_ratio, "{name}");
+    assert_eq!(media["isAudioOnly"], expected.shown.is_none(), "{name}");
+    assert_eq!(media.get("playbackReport"), None, "{name}");
+    let mut tracks = media["tracks"].clone();
+    for track in tracks.as_array_mut().expect("a list") {
+        track.as_object_mut().expect("an object").remove("id");
+    }
+    let mut wanted = Vec::new();
+    if let Some((width, height)) = expected.shown {
+        assert_eq!(media["frameRate"], "25/1", "{name}");
+        assert_eq!(media["sourceResolution"], "240p", "{name}");
+        wanted.push(
+            json!({"type": "video", "width": width, "height": height, "frameRate": "25/1", "status": "available"}),
+        );
+    } else {
+        assert_eq!((media.get("frameRate"), &media["sourceResolution"]), (None, &Value::Null), "{name}");
+    }
+    if expected.packets.is_some() {
+        wanted.push(
+            json!({"type": "audio", "status": "available", "languageCode": "und", "languageName": "Undetermined"}),
+        );
+    }
+    assert_eq!(tracks, json!(wanted), "{name}");
+}
+
+/// What the manifest announces, and whether that is what it leads to.
+fn check_manifest(name: &str, stream: &Stream, expected: &Expected) {
+    assert_eq!(stream.resolution, expected.shown, "{name}");
+    assert_eq!(stream.frame_rate, expected.frames.map(|_| 25.0), "{name}");
+    for rendition in stream.renditions() {
+        let (announced, seconds) = (rendition.announced(), rendition.seconds());
+        assert!((announced - seconds).abs() < 0.001, "{name}: {announced} s announced, {seconds} s sent");
+    }
+    if let Some(video) = &stream.video {
+        assert!((video.seconds() - expected.seconds).abs() < 0.001, "{name}: {} s", video.seconds());
+    }
+    assert_eq!(stream.audio.as_ref().map(|audio| audio.samples()), expected.packets, "{name}");
+}
+
+/// Every frame of the source comes out of the stream, and looks as it did.
+async fn check_decoded(name: &str, source: &OsStr, manifest: &OsStr, stream: &Stream, expected: &Expected) {
+    let (pictures, sound) = (decoded(manifest, "v").await, decoded(manifest, "a").await);
+    assert_eq!(pictures.as_ref().map(|pictures| pictures.frames), expected.frames, "{name}");
+    let codecs =
+        [&pictures, &sound].into_iter().flatten().map(|found| found.codec.as_str()).collect::<Vec<_>>();
+    assert_eq!(stream.codecs, codecs.join(","), "{name}");
+    if let Some(pictures) = pictures {
+        let original = decoded(source, "v").await.expect("the source has pictures");
+        assert_eq!((pictures.shape, pictures.rotation), (original.shape, expected.rotation), "{name}");
+        assert_eq!(original.rotation, expected.rotation, "{name}");
+    }
+    if let Some(sound) = sound {
+        assert_eq!(sound.shape, expected.sound, "{name}");
+        let channels = expected.sound.0.to_string();
+        assert_eq!(stream.channels.as_deref(), expected.frames.map(|_| channels.as_str()), "{name}");
+    }
+}
+
+/// Pictures one frame apart from 0 on, sound packet after packet.
+async fn check_timeline(name: &str, manifest: &OsStr, stream: &Stream, expected: &Expected) {
+    if let Some(frames) = expected.frames {
+        let (packets, timescale) = packets(manifest, "v").await;
+        assert_eq!(packets.len() as u64, frames, "{name}");
+        let mut shown: Vec<i64> = packets.iter().map(|packet| packet.pts).collect();
+        shown.sort_unstable();
+        for (pts, n) in shown.into_iter().zip(0..) {
+            let (found, wanted) = (pts as f64 / timescale as f64, (expected.shown_at)(n));
+            assert!((found - wanted).abs() < 1e-6, "{name}: frame {n} at {found} s, not at {wanted} s");
+        }
+        assert!(packets.is_sorted_by(|one, next| one.dts < next.dts), "{name}: {packets:?}");
+    }
+    if expected.packets.is_some() {
+        let (packets, timescale) = packets(manifest, "a").await;
+        let gaps: Vec<i64> = packets.windows(2).map(|pair: &[Packet]| pair[1].pts - pair[0].pts).collect();
+        let mut wanted = vec![1024; gaps.len()];
+        if let Some((number, ticks)) = expected.longer {
+            wanted[number] = ticks;
+        }
+        assert_eq!(gaps, wanted, "{name}: packet after packet");
+        let audio = stream.audio.as_ref().expect("it is sent");
+        assert_eq!(timescale, i64::from(audio.timescale), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_plain_clip_comes_out_whole() {
+    check("two seconds", fixture::two_seconds(), PLAIN).await;
+}
+
+#[tokio::test]
+async fn a_clip_with_its_index_behind_comes_out_whole() {
+    check("moov at end", fixture::moov_at_end(), PLAIN).await;
+}
+
+#[tokio::test]
+async fn a_clip_with_64_bit_offsets_comes_out_whole() {
+    check("64 bit", fixture::sixty_four_bit(), PLAIN).await;
+}
+
+#[tokio::test]
+async fn a_clip_of_many_segments_comes_out_whole() {
+    let long =
+        Expected { frames: Some(750), packets: Some(1408), seconds: 30.0, duration: "00:00:30", ..PLAIN };
+    check("thirty seconds", fixture::thirty_seconds(), long).await;
+}
+
+#[tokio::test]
+async fn a_clip_of_long_groups_comes_out_whole() {
+    let long =
+        Expected { frames: Some(750), packets: Some(1408), seconds: 30.0, duration: "00:00:30", ..PLAIN };
+    check("long groups", fixture::long_gop(), long).await;
+}
+
+#[tokio::test]
+async fn pictures_without_sound_come_out_whole() {
+    check("video only", fixture::video_only(), Expected { packets: None, ..PLAIN }).await;
+}
+
+#[tokio::test]
+async fn sound_without_pictures_comes_out_whole() {
+    let sound = Expected {
+        frames: None,
+        packets: Some(88),
+        shown: None,
+        sound: (2, 44_100),
+        aspect_ratio: None,
+        ..PLAIN
+    };
+    check("audio only", fixture::audio_only(), sound).await;
+}
+
+#[tokio::test]
+async fn six_channels_are_passed_through() {
+    check("5.1", fixture::five_one(), Expected { sound: (6, 48_000), ..PLAIN }).await;
+}
+
+#[tokio::test]
+async fn a_turned_clip_is_announced_as_it_is_shown() {
+    let turned = Expected { shown: Some((90, 160)), rotation: -90, aspect_ratio: Some("9:16"), ..PLAIN };
+    check("rotated", fixture::rotated(), turned).await;
+}
+
+/// The file says that its sound begins at 9.978 s and its pictures at 10 s: the first one is shown until the second is due.
+#[tokio::test]
+async fn a_clip_that_begins_late_begins_at_once() {
+    let late = Expected {
+        seconds: 2.0 + 282.0 / 12_800.0,
+        shown_at: |n| if n == 0 { 0.0 } else { 282.0 / 12_800.0 + f64::from(n) / 25.0 },
+        ..PLAIN
+    };
+    check("start offset", fixture::start_offset(), late).await;
+}
+
+/// The file says that its sound begins at 0.478 s: 22 packets of silence, of which the last one is longer.
+#[tokio::test]
+async fn sound_that_begins_late_is_silent_until_then() {
+    let late = Expected { packets: Some(22 + 95), longer: Some((21, 22_944 - 21 * 1024)), ..PLAIN };
+    check("late audio", fixture::late_audio(), late).await;
+}
+
+/// The edit begins in the middle of the 13th frame, half a second into its group. What it hides is needed to decode the rest,
+/// and is over before anybody sees it.
+#[tokio::test]
+async fn what_an_edit_list_hides_is_not_shown() {
+    let edited = Expected {
+        packets: Some(73),
+        seconds: 1.5,
+        shown_at: |n| if n < 13 { f64::from(n) / 102_400.0 } else { 0.02 + f64::from(n - 13) / 25.0 },
+        ..PLAIN
+    };
+    check("edit list", fixture::edit_list(), edited).await;
+}

@@ -1,0 +1,86 @@
+//! ffprobe as a judge. It reads a file or the address of a manifest.
+
+use std::ffi::OsStr;
+
+use serde_json::Value;
+
+use crate::support::Program;
+
+/// What ffprobe says of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Stream {
+    /// Frames that came out of the decoder.
+    pub(super) frames: u64,
+    /// As RFC 6381 would name profile and level.
+    pub(super) codec: String,
+    /// Width and height, channels and rate of samples.
+    pub(super) shape: (u64, u64),
+    /// Degrees that a player turns the picture, counter-clockwise.
+    pub(super) rotation: i64,
+}
+
+/// Time and length of a packet, in ticks of the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Packet {
+    pub(super) pts: i64,
+    pub(super) dts: i64,
+}
+
+async fn ffprobe(input: &OsStr, options: &[&str]) -> Value {
+    let run =
+        Program::new("ffprobe").args(["-v", "error", "-of", "json"]).args(options).args([input]).run().await;
+    assert_eq!(run.stderr, "", "ffprobe has nothing to complain of");
+    run.json()
+}
+
+/// Decodes a whole stream, `v` or `a`; `None` where there is none.
+pub(super) async fn decoded(input: &OsStr, kind: &str) -> Option<Stream> {
+    let entries = "stream=codec_name,profile,level,width,height,channels,sample_rate,nb_read_frames:stream_side_data=rotation";
+    let found = ffprobe(input, &["-count_frames", "-select_streams", kind, "-show_entries", entries]).await;
+    let stream = found["streams"].as_array()?.first()?;
+    let number = |value: &Value| {
+        let text = value.as_str().and_then(|text| text.parse().ok());
+        text.or(value.as_u64()).unwrap_or_else(|| panic!("no number: {stream}"))
+    };
+    let rotation = stream["side_data_list"]
+        .as_array()
+        .and_then(|list| list.iter().find_map(|data| data["rotation"].as_i64()));
+    let shape = if kind == "v" { ["width", "height"] } else { ["channels", "sample_rate"] };
+    Some(Stream {
+        frames: number(&stream["nb_read_frames"]),
+        codec: rfc6381(stream),
+        shape: (number(&stream[shape[0]]), number(&stream[shape[1]])),
+        rotation: rotation.unwrap_or(0),
+    })
+}
+
+/// The name of codec, profile and level (RFC 6381, 3.3; ISO/IEC 14496-15, Annex E; ISO/IEC 14496-3, 1.5.1.1).
+fn rfc6381(stream: &Value) -> String {
+    match (stream["codec_name"].as_str(), stream["profile"].as_str()) {
+        (Some("h264"), Some(profile)) => {
+            let profile = match profile {
+                "Constrained Baseline" => "42c0",
+                "Main" => "4d40",
+                "High" => "6400",
+                other => panic!("a profile no fixture has: {other}"),
+            };
+            format!("avc1.{profile}{:02x}", stream["level"].as_u64().expect("a level"))
+        }
+        (Some("aac"), Some("LC")) => "mp4a.40.2".to_owned(),
+        other => panic!("a codec no fixture has: {other:?}"),
+    }
+}
+
+/// The packets of a stream in the order in which they are decoded, and its ticks a second.
+pub(super) async fn packets(input: &OsStr, kind: &str) -> (Vec<Packet>, i64) {
+    let entries = "packet=pts,dts:stream=time_base";
+    let found = ffprobe(input, &["-select_streams", kind, "-show_entries", entries]).await;
+    let time_base = found["streams"][0]["time_base"].as_str().expect("a stream has one");
+    let timescale =
+        time_base.strip_prefix("1/").and_then(|ticks| ticks.parse().ok()).expect("one over ticks a second");
+    let packets = found["packets"].as_array().expect("a list");
+    let tick = |value: &Value| value.as_i64().unwrap_or_else(|| panic!("no time: {value}"));
+    let packets =
+        packets.iter().map(|packet| Packet { pts: tick(&packet["pts"]), dts: tick(&packet["dts"]) });
+    (packets.collect(), timescale)
+}
