@@ -224,15 +224,6 @@ impl ObjectReader {
         }
     }
 
-    /// Whether the byte at this position can be read without waiting for a disk; `false` where that cannot be told.
-    ///
-    /// What lies around it came into memory with it, most likely, and leaves with it. Costs a system call.
-    pub fn is_at_hand(&self, position: u64) -> bool {
-        match self {
-            Self::Folder(reader) => reader.is_at_hand(position),
-        }
-    }
-
     /// The open file, where the object is one, for calls that hand its pages to a socket.
     ///
     /// Others read through it at the same time: use positions of your own, never its cursor.

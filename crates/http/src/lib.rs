@@ -15,7 +15,6 @@ mod extract;
 mod fields;
 mod observe;
 mod operate;
-mod pages;
 mod serve;
 
 use axum::Router;

@@ -6,16 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
-use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::ServiceExt as _;
-
-use crate::pages::{Outbox, Socket};
 
 /// Limits of connections.
 #[derive(Debug, Clone)]
@@ -95,18 +91,11 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
 async fn connection(stream: TcpStream, router: Router, options: &ServeOptions, stop: CancellationToken) {
     // A head and its first bytes go out at once instead of waiting for more.
     let _ = stream.set_nodelay(true);
-    let outbox = Outbox::default();
-    let socket = Socket::new(stream, outbox.clone());
-    let router = router.map_request(move |mut request: hyper::Request<Incoming>| {
-        request.extensions_mut().insert(outbox.clone());
-        request
-    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(options.header_timeout)
         .max_buf_size(HEAD_BYTES_MAX)
-        .writev(true) // the socket must see each piece of a body as it is
-        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = std::pin::pin!(connection);
     // How a connection ended is the client's business: it went away, or sent no HTTP.
     tokio::select! {

@@ -22,7 +22,7 @@ pub use error::Error;
 pub use kinora_engine::{PICTURE_SIDE_MAX, PictureFormat};
 pub use packaged::{Packaged, Rendition};
 pub use picture::PictureRequest;
-pub use segment::{PAGES_MAX, Pages, Piece, Segment};
+pub use segment::Segment;
 
 /// Memory for decoded indexes. A 2 h media takes about 2 MB.
 const INDEX_CACHE_BYTES: u64 = 128 << 20;

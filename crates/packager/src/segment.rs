@@ -12,12 +12,9 @@ use crate::{Error, Packaged, Packager, Rendition};
 
 /// Bytes that are read and held at once for one viewer of a large segment.
 ///
-/// Small enough that they are still in the processor's cache when they are sent.
+/// Small enough to be in the processor's cache still when they are sent. Having the kernel send the ranges from their file, without
+/// a copy, was measured too: the many short ranges of an interleaved source make it the slower way (docs/benchmarks.md).
 const WINDOW_BYTES: u64 = 256 << 10;
-/// Where ranges are shorter on average, they are copied: to have the kernel send one by itself costs as much as to copy some KiB.
-const PAGES_MIN: u64 = 8 << 10;
-/// Most bytes of one [`Pages`].
-pub const PAGES_MAX: usize = WINDOW_BYTES as usize;
 /// Larger segments are not kept in memory.
 const CACHED_BYTES_MAX: u64 = 256 << 10;
 
@@ -37,29 +34,6 @@ pub struct Segment {
 enum Content {
     Whole(Bytes),
     Source { head: SegmentHead, reader: ObjectReader },
-}
-
-/// Some bytes of a segment.
-pub enum Piece {
-    /// In memory.
-    Bytes(Bytes),
-    /// In a file.
-    Pages(Pages),
-}
-
-/// A range of a file that the kernel can send without waiting for a disk, as far as a look tells.
-pub struct Pages {
-    /// Has a file.
-    pub reader: ObjectReader,
-    /// At least 1 and at most [`PAGES_MAX`] bytes.
-    pub range: Range<u64>,
-}
-
-impl Pages {
-    /// The bytes, for those who cannot send from a file.
-    pub async fn read(self) -> Result<Bytes, Error> {
-        Ok(self.reader.read_at(self.range).await?)
-    }
 }
 
 impl Packager {
@@ -129,51 +103,31 @@ impl Segment {
         Ok(Bytes::from(whole))
     }
 
-    /// A part, counted from the start of the segment, a window in memory at a time; in order.
+    /// The bytes of a part, counted from the start of the segment, a window in memory at a time.
     ///
-    /// What lies past the end is left out. Long ranges are named and not read, where they can be sent from their file. The stream
-    /// ends after its first error.
-    pub fn pieces(self, part: Range<u64>) -> impl Stream<Item = Result<Piece, Error>> + Send + 'static {
+    /// What lies past the end is left out. The stream ends after its first error.
+    pub fn stream(self, part: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
         match self.content {
             Content::Whole(bytes) => {
                 let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
                 let part = bytes.slice(at(part.start)..at(part.end.max(part.start)));
-                stream::iter([Ok(Piece::Bytes(part))]).left_stream()
+                stream::iter([Ok(part)]).left_stream()
             }
             Content::Source { head, reader } => {
                 let (of_head, ranges) = head.part(part);
                 let head = Bytes::from(head.bytes).slice(of_head);
                 let windows = stream::iter(windows(&ranges)).then(move |window| {
                     let reader = reader.clone();
-                    async move {
-                        if is_sent_from_file(&reader, &window) {
-                            let pages = |range| Piece::Pages(Pages { reader: reader.clone(), range });
-                            return Ok(window.into_iter().map(pages).collect());
-                        }
-                        let read = reader.read_many(&window).await?;
-                        Ok(read.into_iter().map(Piece::Bytes).collect::<Vec<_>>())
-                    }
+                    async move { reader.read_many(&window).await }
                 });
-                let pieces = windows.flat_map(|pieces| match pieces {
+                let pieces = windows.flat_map(|read| match read {
                     Ok(pieces) => stream::iter(pieces).map(Ok).left_stream(),
-                    Err(error) => stream::iter([Err(error)]).right_stream(),
+                    Err(error) => stream::iter([Err(Error::from(error))]).right_stream(),
                 });
-                let head = (!head.is_empty()).then_some(Ok(Piece::Bytes(head)));
-                stream::iter(head).chain(pieces).right_stream()
+                stream::iter((!head.is_empty()).then_some(Ok(head))).chain(pieces).right_stream()
             }
         }
     }
-}
-
-/// Whether the ranges of a window are long enough to be sent from their file, and their pages in memory.
-fn is_sent_from_file(reader: &ObjectReader, window: &[Range<u64>]) -> bool {
-    let len: u64 = window.iter().map(|range| range.end - range.start).sum();
-    let is_worth_it = len >= PAGES_MIN.saturating_mul(window.len() as u64);
-    let (Some(first), Some(last)) = (window.first(), window.last()) else { return false };
-    is_worth_it
-        && reader.as_file().is_some()
-        && reader.is_at_hand(first.start)
-        && reader.is_at_hand(last.end - 1)
 }
 
 fn positions(ranges: &[ByteRange]) -> Vec<Range<u64>> {

@@ -43,13 +43,6 @@ impl FolderReader {
         &self.open.file
     }
 
-    pub(crate) fn is_at_hand(&self, position: u64) -> bool {
-        // Reads that are made to fail go through the calls that know how to.
-        self.faults.is_none()
-            && position < self.open.len
-            && read_without_waiting(&self.open.file, &mut [0], position) == 1
-    }
-
     pub(crate) async fn read_at(&self, range: Range<u64>) -> Result<Bytes> {
         if let Some(faults) = &self.faults {
             faults.before_read()?;

@@ -128,15 +128,3 @@ async fn more_objects_than_open_files_can_be_read() {
     // The cache drops the oldest in batches, so it may be a little over its bound for a moment.
     assert!((1..400).contains(&open), "{open} files are open");
 }
-
-#[tokio::test]
-async fn what_was_just_written_is_at_hand_and_what_is_not_there_is_not() {
-    let world = World::new().await;
-    let key = ObjectKey::Source(source(1));
-    world.blob.put_once(key, noise(MIB)).await.unwrap();
-    let reader = world.blob.reader(key).await.unwrap().unwrap();
-    let end = MIB as u64;
-    for (position, expected) in [(0, true), (end - 1, true), (end, false), (u64::MAX, false)] {
-        assert_eq!(reader.is_at_hand(position), expected, "{position}");
-    }
-}

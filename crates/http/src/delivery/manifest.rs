@@ -1,21 +1,17 @@
 //! Manifests, init segments and segments.
 
-use std::ops::Range;
-
 use axum::body::Body;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::TryStreamExt as _;
 use kinora_domain::PlaybackId;
-use kinora_packager::{Piece, Rendition, Segment};
+use kinora_packager::Rendition;
 
 use super::access::grant;
 use super::send::{Content, IMMUTABLE, SHORT};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::pages::Outbox;
 
 /// RFC 8216, 4: the type of playlists; in lower case, as the web player looks for it (contract 4.3).
 const PLAYLIST: &str = "application/vnd.apple.mpegurl";
@@ -43,7 +39,6 @@ pub(super) async fn multivariant(
 pub(super) async fn child(
     State(app): State<App>,
     Path((playback, index, rendition, file)): Path<(String, String, String, String)>,
-    outbox: Option<Extension<Outbox>>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let playback: PlaybackId = playback.parse().map_err(|_| ApiError::no_such_path())?;
@@ -72,7 +67,10 @@ pub(super) async fn child(
                 caching: IMMUTABLE,
                 len: segment.total_len(),
             };
-            Ok(content.answer(&request, |range| body(segment, range, outbox.map(|Extension(outbox)| outbox))))
+            Ok(content.answer(&request, |range| match segment.whole() {
+                Some(bytes) => Body::from(part(bytes, range)),
+                None => Body::from_stream(segment.stream(range)),
+            }))
         }
     }
 }
@@ -99,23 +97,6 @@ impl File {
     }
 }
 
-/// A part of a segment: from memory, or from the file of its source, which the socket sends by itself where it can.
-fn body(segment: Segment, range: Range<u64>, outbox: Option<Outbox>) -> Body {
-    if let Some(bytes) = segment.whole() {
-        return Body::from(part(bytes, range));
-    }
-    Body::from_stream(segment.pieces(range).and_then(move |piece| {
-        let outbox = outbox.clone();
-        async move {
-            match (piece, outbox) {
-                (Piece::Bytes(bytes), _) => Ok(bytes),
-                (Piece::Pages(pages), Some(outbox)) => Ok(outbox.announce(pages)),
-                (Piece::Pages(pages), None) => pages.read().await,
-            }
-        }
-    }))
-}
-
 /// Bytes that are in memory already.
 fn send(
     request: &HeaderMap,
@@ -128,7 +109,7 @@ fn send(
     content.answer(request, |range| Body::from(part(bytes, range)))
 }
 
-fn part(bytes: Bytes, range: Range<u64>) -> Bytes {
+fn part(bytes: Bytes, range: std::ops::Range<u64>) -> Bytes {
     let at =
         |position: u64| usize::try_from(position).map_or(bytes.len(), |position| position.min(bytes.len()));
     bytes.slice(at(range.start)..at(range.end))
