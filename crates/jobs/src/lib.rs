@@ -11,6 +11,7 @@ mod download;
 mod error;
 mod lease;
 mod probe_decode;
+mod room;
 mod runner;
 mod sweep;
 
@@ -22,6 +23,8 @@ use kinora_fetch::{Fetcher, Poster};
 use kinora_packager::Packager;
 use kinora_store::{Store, WorkerId};
 use tokio_util::sync::CancellationToken;
+
+pub use room::Room;
 
 /// What jobs work with; cheap to clone.
 #[derive(Clone)]
@@ -44,6 +47,8 @@ pub struct Context {
     pub images_url: Arc<str>,
     /// The address of the demonstration clip, which is read from the store and not through a socket.
     pub demo_url: Arc<str>,
+    /// Who waits for room on the disk.
+    pub room: Room,
     /// Names this process in leases.
     pub worker: WorkerId,
     /// Header names that repeat the value of `Service-Signature` (contract decision 2).

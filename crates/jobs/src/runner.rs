@@ -101,6 +101,10 @@ async fn settle(context: Context, job: ClaimedJob) {
         JobKind::ProbeDecode { media, source } => probe_decode::run(&context, &job, *media, *source).await,
         JobKind::Sweep => sweep::run(&context, &job).await,
     };
+    match &result {
+        Err(JobError::Full) => context.room.note_wanted(job.id),
+        _ => context.room.note_ended(job.id),
+    }
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     match result {
         Ok(()) => tracing::debug!(job.kind = job.kind.name(), job.id = %job.id, duration_ms, "job done"),

@@ -3,6 +3,7 @@
 use futures_util::future::BoxFuture;
 use kinora_blob::Blob;
 use kinora_http::{Check, Health};
+use kinora_jobs::Room;
 use kinora_store::Store;
 
 /// Below this much room uploads and databases begin to fail in odd places.
@@ -12,6 +13,7 @@ pub(crate) const FREE_BYTES_MIN: u64 = 64 << 20;
 pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) blob: Blob,
+    pub(crate) room: Room,
 }
 
 impl Health for Parts {
@@ -19,7 +21,7 @@ impl Health for Parts {
         Box::pin(async {
             vec![
                 Check { name: "database", problem: self.database().await },
-                Check { name: "storage", problem: storage(&self.blob).await },
+                Check { name: "storage", problem: self.storage().await },
             ]
         })
     }
@@ -34,6 +36,16 @@ impl Parts {
             }
             Err(error) => Some(format!("the database cannot be used: {error}")),
         }
+    }
+
+    async fn storage(&self) -> Option<String> {
+        let problem = storage(&self.blob).await;
+        problem.or_else(|| {
+            self.room.is_wanted().then(|| {
+                "the disk has no room for what is being fetched; jobs wait, nothing is lost: make room in the data folder"
+                    .to_owned()
+            })
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use kinora_domain::{Clock, Random};
 use kinora_engine::Engine;
 use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Poster};
 use kinora_http::{Addresses, App, AppOptions, ServeOptions};
-use kinora_jobs::Context;
+use kinora_jobs::{Context, Room};
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -79,6 +79,7 @@ impl Server {
 
         let network = Network::new(Guard::new(settings.allow_private.clone()));
         let packager = Packager::new(blob.clone(), engine);
+        let room = Room::default();
         let context = Context {
             store: store.clone(),
             blob: blob.clone(),
@@ -89,6 +90,7 @@ impl Server {
             random: random.clone(),
             images_url: settings.images_url.as_str().into(),
             demo_url: settings.demo_url().into(),
+            room: room.clone(),
             worker: WorkerId::new(&*random),
             signature_aliases: header_names(&settings.signature_headers)?,
         };
@@ -103,7 +105,7 @@ impl Server {
                 images: settings.images_url,
             },
             assets: Arc::new(Embedded),
-            health: Arc::new(health::Parts { store: store.clone(), blob }),
+            health: Arc::new(health::Parts { store: store.clone(), blob, room }),
             render_metrics: Arc::new(move || render_metrics.render()),
         });
         let stop = CancellationToken::new();

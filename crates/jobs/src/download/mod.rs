@@ -22,7 +22,7 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> 
     let Some(media) = begin(context, job, media, source).await? else {
         return Ok(()); // deleted, or settled by an earlier run
     };
-    match bring_in(context, &media, source).await {
+    match bring_in(context, job, &media, source).await {
         Ok(arrived) => make_ready(context, job, media, arrived).await,
         Err(JobError::Fatal(failure)) => fail(context, job, media.id, failure).await,
         Err(error) => Err(error),
@@ -61,9 +61,14 @@ async fn begin(
 }
 
 /// Reads the whole source into the store.
-async fn bring_in(context: &Context, media: &Media, source: SourceId) -> Result<Arrived, JobError> {
+async fn bring_in(
+    context: &Context,
+    job: &ClaimedJob,
+    media: &Media,
+    source: SourceId,
+) -> Result<Arrived, JobError> {
     let url = &media.inputs.first().ok_or_else(|| JobError::Fatal(internal_failure()))?.url;
-    let mut sink = SourceSink::begin(context, media.id, source).await?;
+    let mut sink = SourceSink::begin(context, media.id, source, context.room.is_wanted_by(job.id)).await?;
     if **url == *context.demo_url {
         read_demo(context, &mut sink).await?;
     } else {

@@ -19,6 +19,10 @@ pub(super) struct SourceSink<'a> {
     source: SourceId,
     writer: ObjectWriter,
     scan: Option<Scan>,
+    /// The disk was full for an earlier attempt.
+    lacked_room: bool,
+    /// The size of the whole source, as its server says, until the first bytes come.
+    announced: Option<u64>,
 }
 
 /// What ended a download from our side.
@@ -41,9 +45,10 @@ impl<'a> SourceSink<'a> {
         context: &'a Context,
         media: MediaId,
         source: SourceId,
+        lacked_room: bool,
     ) -> Result<Self, JobError> {
         let writer = context.blob.writer(ObjectKey::Source(source)).await?;
-        Ok(Self { context, media, source, writer, scan: Some(Scan::begin()) })
+        Ok(Self { context, media, source, writer, scan: Some(Scan::begin()), lacked_room, announced: None })
     }
 
     /// All bytes are there: what are they?
@@ -69,6 +74,15 @@ impl<'a> SourceSink<'a> {
             Ok(Ok(index)) => Ok(index),
             Ok(Err(error)) => Err(JobError::Fatal(failure_of(&error))),
             Err(panic) => Err(JobError::Retry(Box::new(panic))),
+        }
+    }
+
+    /// A source that did not fit before is not read in vain again and again. The first attempt believes no announcement.
+    async fn check_room(&self, len: u64) -> Result<(), JobError> {
+        let missing = len.saturating_sub(self.writer.written());
+        match self.context.blob.free_space().await? {
+            Some(free) if free < missing => Err(JobError::Full),
+            _ => Ok(()),
         }
     }
 
@@ -105,10 +119,17 @@ impl Sink for SourceSink<'_> {
     }
 
     async fn write(&mut self, bytes: Bytes) -> Result<(), SinkError> {
+        if let Some(len) = self.announced.take().filter(|_| self.lacked_room) {
+            self.check_room(len).await.map_err(SinkError::Ours)?;
+        }
         if let Some(scan) = &self.scan {
             scan.push(bytes.clone()).await.map_err(|_| SinkError::Hopeless)?;
         }
         self.writer.write(bytes).await.map_err(|error| SinkError::Ours(error.into()))
+    }
+
+    fn announce(&mut self, total: Option<u64>) {
+        self.announced = total;
     }
 }
 

@@ -95,6 +95,11 @@ async fn a_source_without_room_waits_until_there_is_some() {
         disk.set_full(true);
         disk.refused_something().await;
     }
+    let not_ready = app.fetch("/readyz").await;
+    assert_eq!(not_ready.status, 503);
+    let storage = &not_ready.json()["checks"][1];
+    assert_eq!((&storage["name"], &storage["ok"]), (&"storage".into(), &false.into()));
+    assert!(not_ready.text().contains("the disk has no room"), "{not_ready:?}");
     assert_eq!(app.get(&id).await.data()["status"], "Downloading");
     assert_eq!(app.objects(), [""; 0]);
     disk.set_full(false);

@@ -2,6 +2,7 @@
 //!
 //! Begin with [`life`]: what a client does with a media from its first request to its last, whatever happens meanwhile.
 
+mod attempts;
 mod binary;
 mod clock;
 mod crash;
@@ -14,6 +15,5 @@ mod hostile;
 mod kill;
 mod life;
 mod not_media;
-mod panic;
 mod stop;
 mod twice;
