@@ -1,0 +1,8 @@
+//! The packager on real files: a folder of objects, an index that was read from the bytes, and the ffmpeg of this machine.
+
+#![allow(clippy::unwrap_used, reason = "everything here is a test")]
+
+mod errors;
+mod pictures;
+mod segments;
+mod world;

@@ -1,0 +1,93 @@
+//! Pictures: the very frame of a moment, made once.
+
+use std::process::Command;
+
+use bytes::Bytes;
+use kinora_packager::{PictureFormat, PictureRequest};
+use kinora_testkit::fixture;
+
+use crate::world::World;
+
+fn png_at(time_ms: u64) -> PictureRequest {
+    PictureRequest { time_ms: Some(time_ms), width: None, height: None, format: PictureFormat::Png }
+}
+
+/// Width times height of the fixtures.
+const PIXELS: usize = 160 * 90;
+
+/// Every frame that ffmpeg decodes of a file, in shades of grey.
+#[expect(clippy::disallowed_methods, reason = "an independent decoder")]
+fn frames(file: &[u8]) -> Vec<Vec<u8>> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("input");
+    std::fs::write(&path, file).expect("it can be written");
+    let ffmpeg = Command::new("ffmpeg")
+        .args(["-v", "error", "-nostdin", "-i"])
+        .arg(&path)
+        .args(["-fps_mode", "passthrough", "-pix_fmt", "gray", "-f", "rawvideo", "-"])
+        .output();
+    let output = ffmpeg.expect("tests need ffmpeg");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout.chunks(PIXELS).map(<[u8]>::to_vec).collect()
+}
+
+/// Which of the frames a picture shows. Colours are converted in more than one way, so it is the one that comes closest.
+fn closest(picture: &[u8], frames: &[Vec<u8>]) -> Option<usize> {
+    let distance = |frame: &[u8]| -> u64 {
+        let differences = frame.iter().zip(picture).map(|(one, other)| u64::from(one.abs_diff(*other)));
+        differences.map(|difference| difference * difference).sum()
+    };
+    (0..frames.len()).min_by_key(|n| distance(&frames[*n]))
+}
+
+#[tokio::test]
+async fn a_picture_is_the_very_frame_that_is_shown_at_its_time() {
+    let world = World::new().await;
+    let file = fixture::two_seconds();
+    let packaged = world.store(file.clone()).await;
+    let shown = frames(&file);
+    assert_eq!(shown.len(), 50);
+    // 25 frames a second, times in whole tenths; a time past the end is that of the last frame.
+    for (time_ms, n) in [(0, 0), (400, 10), (960, 22), (1000, 25), (1100, 27), (1900, 47), (9000, 49)] {
+        let picture = world.packager.picture(&packaged, png_at(time_ms)).await.unwrap();
+        assert_eq!(closest(&frames(&picture)[0], &shown), Some(n), "at {time_ms} ms");
+    }
+}
+
+#[tokio::test]
+async fn a_picture_is_made_once_however_many_ask() {
+    let world = World::new().await;
+    let packaged = world.store(fixture::two_seconds()).await;
+    let ask = |time_ms| world.packager.picture(&packaged, png_at(time_ms));
+    let writes = world.writes_of(Box::pin(async {
+        let (a, b, c, d) = tokio::join!(ask(400), ask(400), ask(400), ask(400));
+        let pictures = [a, b, c, d].map(|picture| picture.unwrap());
+        assert!(pictures.iter().all(|picture| *picture == pictures[0]));
+        // Times are told apart to a tenth of a second.
+        assert_eq!(ask(437).await.unwrap(), pictures[0]);
+    }));
+    assert_eq!(writes.await, 1);
+    assert_eq!(
+        world.writes_of(async { ask(500).await.map(drop).unwrap() }).await,
+        1,
+        "another moment, another picture"
+    );
+}
+
+#[tokio::test]
+async fn the_first_group_of_pictures_decodes() {
+    let world = World::new().await;
+    let packaged = world.store(fixture::two_seconds()).await;
+    assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), Some(25));
+}
+
+#[tokio::test]
+async fn a_group_of_pictures_that_was_overwritten_does_not_decode() {
+    let world = World::new().await;
+    let file = fixture::video_only();
+    let samples = file.windows(4).position(|bytes| bytes == b"mdat").expect("there are samples") + 4;
+    let mut damaged = file.to_vec();
+    damaged[samples..].fill(0);
+    let packaged = world.store(Bytes::from(damaged)).await;
+    assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), Some(0));
+}
