@@ -1,34 +1,31 @@
 //! Delivers events to webhooks: at least once, signed, tried again, each webhook in a lane of its own.
 //!
-//! A lane holds a bounded number of posts, so a receiver that never answers fills its own lane and nobody else's.
+//! A lane holds a bounded number of posts, so a receiver that never answers waits in its own lane and nobody else's (`lanes.rs`).
 
+mod lanes;
 mod post;
 mod wire;
 
-use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use kinora_domain::WebhookId;
 use kinora_store::{ClaimDeliveries, ClaimedDelivery};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::Context;
 use crate::lease::lease_until;
+use lanes::Lanes;
 
-/// Posts to one webhook at once.
-const LANE_MAX: usize = 16;
-/// Posts at once in all; a post holds some KiB and a connection. Lanes share it evenly only when it is used up.
-const POSTS_MAX: usize = 1024;
 /// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
 const POLL_EVERY: Duration = Duration::from_millis(500);
 
 /// Delivers until `stop` is cancelled. What is under way then is delivered again after the next start.
 pub(crate) async fn run(context: Context, stop: CancellationToken) {
-    let mut posts: JoinSet<WebhookId> = JoinSet::new();
-    let mut lanes: HashMap<WebhookId, usize> = HashMap::new();
+    let mut posts: JoinSet<Ended> = JoinSet::new();
+    let mut lanes = Lanes::default();
     let mut woken = context.store.deliveries_woken();
     loop {
         fill(&context, &mut posts, &mut lanes).await;
@@ -48,26 +45,23 @@ pub(crate) async fn run(context: Context, stop: CancellationToken) {
     posts.shutdown().await;
 }
 
-fn leave(lanes: &mut HashMap<WebhookId, usize>, ended: Result<WebhookId, tokio::task::JoinError>) {
-    let webhook = ended.expect("panics are caught inside, and nothing is aborted before the end");
-    if let Some(held) = lanes.get_mut(&webhook) {
-        *held -= 1;
-        if *held == 0 {
-            lanes.remove(&webhook);
-        }
-    }
+/// A post to this webhook ended, and the event arrived or did not.
+type Ended = (WebhookId, bool);
+
+fn leave(lanes: &mut Lanes, ended: Result<Ended, JoinError>) {
+    let (webhook, arrived) = ended.expect("panics are caught inside, and nothing is aborted before the end");
+    lanes.leave(webhook, arrived);
 }
 
 /// Claims what is due for every lane that has room.
-async fn fill(context: &Context, posts: &mut JoinSet<WebhookId>, lanes: &mut HashMap<WebhookId, usize>) {
+async fn fill(context: &Context, posts: &mut JoinSet<Ended>, lanes: &mut Lanes) {
     let now = context.clock.now();
     let due = match context.store.webhooks_due(now).await {
         Ok(due) => due,
         Err(error) => return tracing::warn!(error = %error, "due deliveries could not be read"),
     };
     for webhook in due {
-        let held = lanes.get(&webhook).copied().unwrap_or(0);
-        let room = LANE_MAX.saturating_sub(held).min(POSTS_MAX.saturating_sub(posts.len()));
+        let room = lanes.room(webhook);
         if room == 0 {
             continue;
         }
@@ -85,8 +79,8 @@ async fn fill(context: &Context, posts: &mut JoinSet<WebhookId>, lanes: &mut Has
 
 async fn start(
     context: &Context,
-    posts: &mut JoinSet<WebhookId>,
-    lanes: &mut HashMap<WebhookId, usize>,
+    posts: &mut JoinSet<Ended>,
+    lanes: &mut Lanes,
     webhook: WebhookId,
     claimed: Vec<ClaimedDelivery>,
 ) {
@@ -101,15 +95,16 @@ async fn start(
         }
     };
     for delivery in claimed {
-        *lanes.entry(webhook.id).or_default() += 1;
+        lanes.enter(webhook.id);
         let (context, webhook) = (context.clone(), webhook.clone());
         posts.spawn(async move {
             // Caught here, so that the place in the lane is given back; the lease runs out and the event is posted again.
             let post = AssertUnwindSafe(post::run(&context, &webhook, &delivery)).catch_unwind();
-            if post.await.is_err() {
+            let arrived = post.await.unwrap_or_else(|_| {
                 tracing::error!(webhook.id = %webhook.id, event.id = %delivery.event.id, "a delivery panicked");
-            }
-            webhook.id
+                false
+            });
+            (webhook.id, arrived)
         });
     }
 }

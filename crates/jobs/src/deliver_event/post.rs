@@ -11,8 +11,8 @@ use kinora_store::{ClaimedDelivery, DeliveryNext};
 use super::wire;
 use crate::Context;
 
-/// Posts a delivery once and records how it went. May run twice: receivers know an event by its id.
-pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery) {
+/// Posts a delivery once, records how it went, and tells whether it arrived. May run twice: receivers know an event by its id.
+pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery) -> bool {
     let at = context.clock.now();
     let body = Bytes::from(wire::body(&delivery.event, &delivery.attempts, webhook.id, &context.images_url));
     let outcome = match kinora_fetch::parse_webhook_url(&webhook.url) {
@@ -29,6 +29,7 @@ pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &Claimed
     let id = AttemptId::new(at, &*context.random);
     let attempt = Attempt { id, at, address: webhook.url.clone(), outcome };
     record(context, webhook, delivery, attempt, verdict).await;
+    verdict == DeliveryVerdict::Delivered
 }
 
 fn headers(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery, body: &[u8]) -> HeaderMap {

@@ -1,7 +1,5 @@
 //! A webhook that is disabled keeps what it was not told, and gets it once it is enabled.
 
-use std::collections::BTreeSet;
-
 use kinora_domain::{DisabledReason, Webhook, WebhookState};
 use kinora_testkit::Answer;
 
@@ -39,11 +37,9 @@ async fn what_was_pending_goes_out_oldest_first_when_the_webhook_is_enabled() {
 
     app.receiver.answer_always(HOOK, Answer::ok().held());
     app.change_hook(app.hook.as_ref().unwrap().id, Webhook::enable).await;
-    let first: BTreeSet<_> = told(&app.posts(HOOK, 1 + LANE).await[1..]).into_iter().collect();
-    // The first media's second event waits for nothing: the first attempt of its first one has ended long ago.
-    let created = ids[..LANE - 1].iter().map(|id| ("video.media.created".to_owned(), id.clone()));
-    let oldest = created.chain([("video.media.failed".to_owned(), ids[0].clone())]).collect();
-    assert_eq!(first, oldest, "the lane is filled with the oldest");
+    // What was answered 410 is pending too. A receiver that failed last is tried with one post before it gets more.
+    let first = told(&app.posts(HOOK, 2).await[1..]);
+    assert_eq!(first, [("video.media.created".to_owned(), ids[0].clone())], "the oldest goes first");
 
     app.receiver.release(HOOK);
     let all = told(&app.posts(HOOK, 1 + ids.len() * 2).await[1..]);
