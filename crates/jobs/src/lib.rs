@@ -22,9 +22,13 @@ use kinora_domain::{Clock, Random};
 use kinora_fetch::{Fetcher, Poster};
 use kinora_packager::Packager;
 use kinora_store::{Store, WorkerId};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 pub use room::Room;
+
+/// Downloads whose bytes come at once. Each holds some MiB at most; those that wait for their source hold no place.
+pub const TRANSFERS_MAX: usize = 256;
 
 /// What jobs work with; cheap to clone.
 #[derive(Clone)]
@@ -47,6 +51,8 @@ pub struct Context {
     pub images_url: Arc<str>,
     /// The address of the demonstration clip, which is read from the store and not through a socket.
     pub demo_url: Arc<str>,
+    /// Places for downloads whose bytes are coming; see [`TRANSFERS_MAX`].
+    pub transfers: Arc<Semaphore>,
     /// Who waits for room on the disk.
     pub room: Room,
     /// Names this process in leases.

@@ -1,11 +1,11 @@
 //! Claims jobs and runs them, many at once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use kinora_domain::Timestamp;
 use kinora_store::{ClaimJobs, ClaimedJob, JobKind, JobQueue};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::JobError;
@@ -19,8 +19,8 @@ pub(crate) struct Lane {
     concurrent_max: usize,
 }
 
-/// Downloads wait for the network, and each holds some MiB at most.
-pub(crate) const DOWNLOADS: Lane = Lane { queue: JobQueue::Download, concurrent_max: 64 };
+/// Most downloads wait for their source, some for minutes; [`TRANSFERS_MAX`](crate::TRANSFERS_MAX) bounds those that hold memory.
+pub(crate) const DOWNLOADS: Lane = Lane { queue: JobQueue::Download, concurrent_max: 1024 };
 /// All else is short.
 pub(crate) const UPKEEP: Lane = Lane { queue: JobQueue::Upkeep, concurrent_max: 4 };
 /// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
@@ -35,7 +35,7 @@ const FULL_WAIT_US: i64 = 10_000_000;
 /// Runs the jobs of one lane until `stop` is cancelled; then gives back the claims of those that are still at work.
 pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
     let mut running: JoinSet<()> = JoinSet::new();
-    let mut claims: HashMap<tokio::task::Id, ClaimedJob> = HashMap::new();
+    let mut claims: HashMap<tokio::task::Id, (ClaimedJob, AbortHandle)> = HashMap::new();
     let mut renew = tokio::time::interval(RENEW_EVERY);
     renew.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     // Taken before the first look: a job that comes in between a look and the wait is not missed.
@@ -46,7 +46,7 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
             for job in claim(&context, lane.queue, free).await {
                 let claimed = job.clone();
                 let task = running.spawn(settle(context.clone(), job));
-                claims.insert(task.id(), claimed);
+                claims.insert(task.id(), (claimed, task));
             }
         }
         tokio::select! {
@@ -55,30 +55,40 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
             Some(ended) = running.join_next_with_id(), if !running.is_empty() => {
                 let id = match &ended { Ok((id, ())) => *id, Err(error) => error.id() };
                 let job = claims.remove(&id);
-                if let (Err(error), Some(job)) = (ended, job)
+                if let (Err(error), Some((job, _))) = (ended, job)
                     && error.is_panic()
                 {
                     put_back(&context, &job, &JobError::Retry("a job panicked".into())).await;
                 }
             }
-            _ = renew.tick() => {
-                let held: Vec<_> = claims.values().map(ClaimedJob::lease).collect();
-                if !held.is_empty() {
-                    let until = lease_until(context.clock.now());
-                    if let Err(error) = context.store.renew_jobs(held, until).await {
-                        tracing::warn!(error = %error, "leases could not be renewed");
-                    }
-                }
-            }
+            _ = renew.tick() => renew_leases(&context, &claims).await,
             () = woken.notified() => {}
             () = tokio::time::sleep(POLL_EVERY) => {}
         }
     }
     running.shutdown().await;
     // What was broken off begins again at the next start, at once: its claim is not left to run out.
-    for job in claims.values() {
+    for (job, _) in claims.values() {
         let now = context.clock.now();
         give_back(&context, job, now, "the server stopped").await;
+    }
+}
+
+/// Holds on to what is worked on, and stops the work whose lease is lost: its media was deleted, or another worker has it.
+async fn renew_leases(context: &Context, claims: &HashMap<tokio::task::Id, (ClaimedJob, AbortHandle)>) {
+    if claims.is_empty() {
+        return;
+    }
+    let leases: Vec<_> = claims.values().map(|(job, _)| job.lease()).collect();
+    match context.store.renew_jobs(leases, lease_until(context.clock.now())).await {
+        Ok(held) => {
+            let held: HashSet<_> = held.into_iter().collect();
+            for (job, task) in claims.values().filter(|(job, _)| !held.contains(&job.id)) {
+                tracing::info!(job.kind = job.kind.name(), job.id = %job.id, "job stopped: its lease was lost");
+                task.abort();
+            }
+        }
+        Err(error) => tracing::warn!(error = %error, "leases could not be renewed"),
     }
 }
 

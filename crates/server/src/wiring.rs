@@ -8,11 +8,12 @@ use kinora_domain::{Clock, Random};
 use kinora_engine::Engine;
 use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Poster};
 use kinora_http::{Addresses, App, AppOptions, ServeOptions};
-use kinora_jobs::{Context, Room};
+use kinora_jobs::{Context, Room, TRANSFERS_MAX};
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::assets::Embedded;
@@ -90,6 +91,7 @@ impl Server {
             random: random.clone(),
             images_url: settings.images_url.as_str().into(),
             demo_url: settings.demo_url().into(),
+            transfers: Arc::new(Semaphore::new(TRANSFERS_MAX)),
             room: room.clone(),
             worker: WorkerId::new(&*random),
             signature_aliases: header_names(&settings.signature_headers)?,

@@ -22,6 +22,9 @@ pub trait Sink: Send {
     /// Takes the next bytes, never none.
     fn write(&mut self, bytes: Bytes) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
+    /// The attempt broke off, and nothing comes until the next one begins, perhaps minutes later.
+    fn pause(&mut self) {}
+
     /// Learns the size of the whole source once for each attempt, before its bytes; `None` if the server does not say.
     fn announce(&mut self, _total: Option<u64>) {}
 }
@@ -94,6 +97,7 @@ impl Fetcher {
 
             let Some(delay) = self.limits.retry_delays.get(failures) else { return Err(error.into()) };
             failures += 1;
+            sink.pause();
             let asked = error.retry_after().unwrap_or_default().min(self.limits.retry_after_max);
             let wait = jittered(*delay, random).max(asked);
             let waiting = async {

@@ -5,7 +5,7 @@ mod scan;
 mod sink;
 
 use kinora_blob::ObjectKey;
-use kinora_domain::{Failure, FailureCode, Media, MediaId, SourceId};
+use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, SourceId};
 use kinora_fetch::{DownloadError, Sink as _};
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
@@ -113,21 +113,49 @@ async fn make_ready(
         return fail(context, job, media.id, failure).await; // nothing has been named yet: the bytes go with `arrived`
     }
     arrived.keep(context).await?;
+    match name_source(context, job, media.id, source, facts).await {
+        // The media was deleted, or another worker has it: nothing will ever name what was just kept.
+        Err(JobError::LeaseLost) => {
+            leave_behind(context, source).await?;
+            Err(JobError::LeaseLost)
+        }
+        ended => ended,
+    }
+}
 
-    let (job, id, now) = (job.clone(), media.id, context.clock.now());
+/// Ready, with its event: the media names its source from now on.
+async fn name_source(
+    context: &Context,
+    job: &ClaimedJob,
+    media: MediaId,
+    source: SourceId,
+    facts: MediaFacts,
+) -> Result<(), JobError> {
+    let (job, now) = (job.clone(), context.clock.now());
     context
         .store
         .write(async move |tx| {
             tx.complete_job(&job).await?; // first: whoever lost the lease changes nothing
-            let Some(media) = tx.media_by_id(id).await? else {
-                // Deleted while its bytes arrived.
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
-                return Ok(());
-            };
+            let media = tx.media_by_id(media).await?.ok_or(JobError::LeaseLost)?;
+            let id = media.id;
             let (media, event) = media.finish(source, facts.clone(), now)?;
             tx.save_media(&media).await?;
             tx.push_event(&event).await?;
             tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, now)).await?;
+            Ok::<_, JobError>(())
+        })
+        .await
+}
+
+/// Has the objects of an attempt removed, unless a media names them after all. May run twice.
+async fn leave_behind(context: &Context, source: SourceId) -> Result<(), JobError> {
+    let now = context.clock.now();
+    context
+        .store
+        .write(async move |tx| {
+            if tx.media_of_source(source).await?.is_none() {
+                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
+            }
             Ok::<_, JobError>(())
         })
         .await

@@ -1,18 +1,19 @@
-//! Reads the index out of the passing bytes, beside the thread that writes them.
+//! Reads the index out of the passing bytes, beside the task that writes them.
 
 use bytes::Bytes;
 use kinora_formats::index::Index;
 use kinora_formats::mp4::{ReadError, Scanner};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
 /// Chunks that wait to be scanned; with chunks of some 16 KiB about 1 MiB.
 const WAITING_MAX: usize = 64;
 
-/// A scanner on a thread of its own: a large `moov` takes its time, and nobody else should wait for it.
+/// A scanner beside the download. It borrows a thread only while it works, for a large `moov` takes its time and a slow source
+/// brings nothing for long.
 pub(super) struct Scan {
     chunks: mpsc::Sender<Bytes>,
-    result: JoinHandle<Result<Index, ReadError>>,
+    result: JoinHandle<Result<Result<Index, ReadError>, JoinError>>,
 }
 
 /// The scanner has seen enough to know that this is hopeless; [`Scan::finish`] says why.
@@ -20,15 +21,8 @@ pub(super) struct Hopeless;
 
 impl Scan {
     pub(super) fn begin() -> Self {
-        let (chunks, mut waiting) = mpsc::channel::<Bytes>(WAITING_MAX);
-        let result = tokio::task::spawn_blocking(move || {
-            let mut scanner = Scanner::new(None);
-            while let Some(chunk) = waiting.blocking_recv() {
-                scanner.push(&chunk)?;
-            }
-            scanner.finish()
-        });
-        Self { chunks, result }
+        let (chunks, waiting) = mpsc::channel(WAITING_MAX);
+        Self { chunks, result: tokio::spawn(scan(waiting)) }
     }
 
     pub(super) async fn push(&self, chunk: Bytes) -> Result<(), Hopeless> {
@@ -36,8 +30,26 @@ impl Scan {
     }
 
     /// What the bytes were. After [`Hopeless`]: why.
-    pub(super) async fn finish(self) -> Result<Result<Index, ReadError>, tokio::task::JoinError> {
+    pub(super) async fn finish(self) -> Result<Result<Index, ReadError>, JoinError> {
         drop(self.chunks);
-        self.result.await
+        self.result.await?
     }
+}
+
+/// Scans what comes until nothing more can, or the scanner gives up.
+async fn scan(mut waiting: mpsc::Receiver<Bytes>) -> Result<Result<Index, ReadError>, JoinError> {
+    let mut scanner = Scanner::new(None);
+    let mut chunks = Vec::new();
+    while waiting.recv_many(&mut chunks, WAITING_MAX).await > 0 {
+        let batch = std::mem::take(&mut chunks);
+        let pushed = spawn_blocking(move || {
+            batch.iter().try_for_each(|chunk| scanner.push(chunk))?;
+            Ok(scanner)
+        });
+        scanner = match pushed.await? {
+            Ok(scanner) => scanner,
+            Err(error) => return Ok(Err(error)),
+        };
+    }
+    spawn_blocking(move || scanner.finish()).await
 }

@@ -7,10 +7,16 @@ use kinora_fetch::Sink;
 use kinora_formats::index::Index;
 use kinora_formats::mp4::{ReadError, ReadFailureCode};
 use kinora_store::{JobKind, NewJob};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::scan::Scan;
 use crate::Context;
-use crate::error::{JobError, internal_failure};
+use crate::error::JobError;
+
+/// Room that downloads leave on the disk, so that the database can go on writing: deletes and revocations above all.
+const RESERVED_BYTES: u64 = 64 << 20;
+/// How much is written between two looks at the room.
+const ROOM_EVERY_BYTES: u64 = 16 << 20;
 
 /// Takes the bytes of one attempt.
 pub(super) struct SourceSink<'a> {
@@ -18,7 +24,12 @@ pub(super) struct SourceSink<'a> {
     media: MediaId,
     source: SourceId,
     writer: ObjectWriter,
+    /// `None` until the first bytes come.
     scan: Option<Scan>,
+    /// Held while bytes come, given back between attempts.
+    place: Option<OwnedSemaphorePermit>,
+    /// Bytes written when the room was last looked at.
+    looked_at: u64,
     /// The disk was full for an earlier attempt.
     lacked_room: bool,
     /// The size of the whole source, as its server says, until the first bytes come.
@@ -48,7 +59,17 @@ impl<'a> SourceSink<'a> {
         lacked_room: bool,
     ) -> Result<Self, JobError> {
         let writer = context.blob.writer(ObjectKey::Source(source)).await?;
-        Ok(Self { context, media, source, writer, scan: Some(Scan::begin()), lacked_room, announced: None })
+        Ok(Self {
+            context,
+            media,
+            source,
+            writer,
+            scan: None,
+            place: None,
+            looked_at: 0,
+            lacked_room,
+            announced: None,
+        })
     }
 
     /// All bytes are there: what are they?
@@ -69,8 +90,7 @@ impl<'a> SourceSink<'a> {
     }
 
     async fn scanned(&mut self) -> Result<Index, JobError> {
-        let scan = self.scan.take().ok_or_else(|| JobError::Fatal(internal_failure()))?;
-        match scan.finish().await {
+        match self.scan.take().unwrap_or_else(Scan::begin).finish().await {
             Ok(Ok(index)) => Ok(index),
             Ok(Err(error)) => Err(JobError::Fatal(failure_of(&error))),
             Err(panic) => Err(JobError::Retry(Box::new(panic))),
@@ -81,7 +101,7 @@ impl<'a> SourceSink<'a> {
     async fn check_room(&self, len: u64) -> Result<(), JobError> {
         let missing = len.saturating_sub(self.writer.written());
         match self.context.blob.free_space().await? {
-            Some(free) if free < missing => Err(JobError::Full),
+            Some(free) if free < missing.saturating_add(RESERVED_BYTES) => Err(JobError::Full),
             _ => Ok(()),
         }
     }
@@ -105,7 +125,8 @@ impl<'a> SourceSink<'a> {
             })
             .await?;
         self.writer = self.context.blob.writer(ObjectKey::Source(source)).await?;
-        self.scan = Some(Scan::begin());
+        self.scan = None;
+        self.looked_at = 0;
         self.source = source;
         Ok(())
     }
@@ -122,14 +143,25 @@ impl Sink for SourceSink<'_> {
         if let Some(len) = self.announced.take().filter(|_| self.lacked_room) {
             self.check_room(len).await.map_err(SinkError::Ours)?;
         }
-        if let Some(scan) = &self.scan {
-            scan.push(bytes.clone()).await.map_err(|_| SinkError::Hopeless)?;
+        if self.writer.written().saturating_sub(self.looked_at) >= ROOM_EVERY_BYTES {
+            self.looked_at = self.writer.written();
+            self.check_room(self.looked_at).await.map_err(SinkError::Ours)?;
         }
+        if self.place.is_none() {
+            let place = self.context.transfers.clone().acquire_owned().await;
+            self.place = Some(place.expect("the semaphore is never closed"));
+        }
+        let scan = self.scan.get_or_insert_with(Scan::begin);
+        scan.push(bytes.clone()).await.map_err(|_| SinkError::Hopeless)?;
         self.writer.write(bytes).await.map_err(|error| SinkError::Ours(error.into()))
     }
 
     fn announce(&mut self, total: Option<u64>) {
         self.announced = total;
+    }
+
+    fn pause(&mut self) {
+        self.place = None;
     }
 }
 

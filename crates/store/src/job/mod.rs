@@ -90,6 +90,8 @@ statements! {
     /// The claim does not count: it is given back as it was found.
     DEFER = "UPDATE job SET run_at = $4, note = $5, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
+    DROP = "UPDATE job SET state = 'done', note = 'not needed any more', finished_at = $4, lease_owner = NULL,
+        leased_until = NULL WHERE state = 'pending' AND queue = $1 AND kind = $2 AND payload = $3";
     FINISH = "UPDATE job SET state = $4, note = $5, finished_at = $6, lease_owner = NULL, leased_until = NULL
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     RETRY = "UPDATE job SET run_at = $4, note = $5, lease_owner = NULL, leased_until = NULL
@@ -122,6 +124,12 @@ impl Tx {
             self.enqueue(job).await?;
         }
         Ok(())
+    }
+
+    /// Ends a job that is not needed any more, also one that somebody works on: that worker has lost its lease. May run twice.
+    pub async fn drop_job(&mut self, kind: JobKind) -> Result<(), Error> {
+        let values = values![kind.queue().as_str(), kind.name(), kind.payload(), self.now()];
+        self.session.execute(DROP, values).await.map(drop)
     }
 
     /// Gives a job back that could not even be tried, such as for want of disk: the claim is not counted as an attempt.

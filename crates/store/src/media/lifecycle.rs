@@ -18,11 +18,13 @@ impl Tx {
         Ok(())
     }
 
-    /// Removes a media: its rows, with the event that says so, and the job that removes its objects. A job that works on it
-    /// finds it gone.
+    /// Removes a media: its rows, with the event that says so, the job that fetches it, and a new one that removes its objects.
+    ///
+    /// A worker that is fetching it loses its lease with the job, and stops when it next renews.
     pub async fn remove_media(&mut self, media: Media, now: Timestamp) -> Result<(), Error> {
         let source = media.source();
         self.delete_media(media.id).await?;
+        self.drop_job(JobKind::Download { media: media.id }).await?;
         self.push_event(&media.delete(now)).await?;
         if let Some(source) = source {
             self.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
