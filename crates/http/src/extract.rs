@@ -85,6 +85,20 @@ impl<T: FromStr<Err: std::fmt::Display>, S: Send + Sync> FromRequestParts<S> for
     }
 }
 
+/// The parts of a path as they were sent; what they mean is the handler's business. 404 when one is no text: nothing is called so.
+pub(crate) struct PathParts<const N: usize>(pub(crate) [String; N]);
+
+impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PathParts<N> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let params =
+            RawPathParams::from_request_parts(parts, state).await.map_err(|_| ApiError::no_such_path())?;
+        let values: Vec<String> = params.iter().map(|(_, value)| value.to_owned()).collect();
+        values.try_into().map(Self).map_err(|_| ApiError::no_such_path())
+    }
+}
+
 /// `limit`, `offset` and `orderBy` of a list (contract 1.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageQuery {

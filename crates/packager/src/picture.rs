@@ -1,10 +1,11 @@
 //! Pictures: one frame of a source, made when somebody asks, then kept as an object.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use kinora_blob::{ObjectKey, PictureHash};
+use kinora_blob::{ObjectKey, PictureHash, Prefix};
 use kinora_domain::SourceId;
 use kinora_engine::{PictureFormat, PictureSpec};
 use kinora_formats::index::{Index, Track};
@@ -20,6 +21,11 @@ const TIME_STEP_MS: u64 = 100;
 /// Pictures that have just been made and are still in memory; each has some 10 to 500 KiB.
 const JUST_MADE_BYTES: u64 = 16 << 20;
 
+/// Pictures of one source that are kept; further ones are made anew each time, so that nobody fills the disk with sizes.
+const KEPT_MAX: usize = 1000;
+/// Pictures of one source that are made or waited for at once; the engine's queue has room for others.
+const AT_ONCE_MAX: usize = 4;
+
 /// Which picture of a media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PictureRequest {
@@ -33,9 +39,26 @@ pub struct PictureRequest {
     pub format: PictureFormat,
 }
 
+impl PictureRequest {
+    /// The same picture asked for in one way only: a picture is never enlarged, so a side that is as long as the video's or longer
+    /// asks for nothing.
+    fn within(self, packaged: &Packaged) -> Self {
+        let Some((_, video)) = packaged.index().video() else { return self };
+        let (width, height) = video.display_size();
+        Self {
+            width: self.width.filter(|wanted| *wanted < width),
+            height: self.height.filter(|wanted| *wanted < height),
+            ..self
+        }
+    }
+}
+
 /// Pictures under way and just made: one flight a picture, however many ask for it.
 #[derive(Clone)]
-pub(crate) struct Flights(Cache<(SourceId, PictureHash), Bytes>);
+pub(crate) struct Flights {
+    made: Cache<(SourceId, PictureHash), Bytes>,
+    under_way: Arc<Mutex<HashMap<SourceId, usize>>>,
+}
 
 impl Flights {
     pub(crate) fn new() -> Self {
@@ -43,8 +66,42 @@ impl Flights {
             .max_capacity(JUST_MADE_BYTES)
             .weigher(|_, picture: &Bytes| u32::try_from(picture.len()).unwrap_or(u32::MAX))
             .build();
-        Self(cache)
+        Self { made: cache, under_way: Arc::default() }
     }
+}
+
+/// A place among the pictures of one source, given back when dropped.
+struct Place {
+    under_way: Arc<Mutex<HashMap<SourceId, usize>>>,
+    source: SourceId,
+}
+
+impl Flights {
+    fn enter(&self, source: SourceId) -> Result<Place, Error> {
+        let mut under_way = lock(&self.under_way);
+        let held = under_way.entry(source).or_default();
+        if *held >= AT_ONCE_MAX {
+            return Err(Error::Busy);
+        }
+        *held += 1;
+        Ok(Place { under_way: self.under_way.clone(), source })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut under_way = lock(&self.under_way);
+        if let Some(held) = under_way.get_mut(&self.source) {
+            *held -= 1;
+            if *held == 0 {
+                under_way.remove(&self.source);
+            }
+        }
+    }
+}
+
+fn lock(under_way: &Mutex<HashMap<SourceId, usize>>) -> MutexGuard<'_, HashMap<SourceId, usize>> {
+    under_way.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Packager {
@@ -55,19 +112,25 @@ impl Packager {
     pub async fn picture(&self, packaged: &Arc<Packaged>, request: PictureRequest) -> Result<Bytes, Error> {
         let track = packaged.track(Rendition::Video).map_err(|_| Error::NoPicture)?;
         let moment = Moment::of(track, request.time_ms).ok_or(Error::NoPicture)?;
+        let request = request.within(packaged);
         let hash = moment.hash(request);
         let flight = async {
             let key = ObjectKey::Picture(packaged.source, hash);
             if let Some(picture) = self.blob.get(key).await? {
                 return Ok(picture);
             }
+            let _place = self.pictures.enter(packaged.source)?;
             let input = self.input(packaged, track, &moment).await?;
             let spec = PictureSpec { width: request.width, height: request.height, format: request.format };
             let picture = self.engine.picture(input, moment.in_gop, spec).await?;
+            let kept = self.blob.list(Prefix::PicturesOf(packaged.source), None, KEPT_MAX).await?;
+            if kept.len() >= KEPT_MAX {
+                return Ok(picture);
+            }
             self.blob.put_once(key, picture.clone()).await?;
             self.blob.get(key).await?.ok_or(Error::Gone)
         };
-        let made = self.pictures.0.try_get_with((packaged.source, hash), flight).await;
+        let made = self.pictures.made.try_get_with((packaged.source, hash), flight).await;
         made.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 

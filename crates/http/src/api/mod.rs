@@ -4,15 +4,23 @@ mod on_demand;
 mod view;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{any, get};
 use bytes::Bytes;
 use kinora_domain::{MediaId, WorkspaceId};
 
 use crate::app::App;
+use crate::error::ApiError;
+
+/// Paths of the contract that are not served yet, and are no media ids (contract 2.1, routing traps).
+const NOT_YET: [&str; 4] =
+    ["/on-demand/upload", "/on-demand/uploads", "/on-demand/playlists", "/on-demand/drm-configurations"];
 
 /// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request anew.
 pub(crate) fn routes(prefix: &str) -> Router<App> {
-    Router::new()
+    let router = NOT_YET.iter().fold(Router::new(), |router, path| {
+        router.route(&format!("{prefix}{path}"), any(async || ApiError::no_such_path()))
+    });
+    router
         .route(&format!("{prefix}/on-demand"), get(on_demand::list).post(on_demand::create))
         .route(&format!("{prefix}/on-demand/{{mediaId}}"), get(on_demand::read).delete(on_demand::delete))
 }

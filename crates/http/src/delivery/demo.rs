@@ -11,8 +11,12 @@ use crate::error::ApiError;
 
 pub(super) async fn clip(State(app): State<App>, request: HeaderMap) -> Result<Response, ApiError> {
     let Some(reader) = app.packager.demo_clip().await? else { return Err(ApiError::no_such_path()) };
-    let content =
-        Content { content_type: "video/mp4", etag: "\"demo\"".into(), caching: SHORT, len: reader.len() };
+    let content = Content {
+        content_type: "video/mp4",
+        etag: format!("\"demo-{}\"", reader.len()),
+        caching: SHORT,
+        len: reader.len(),
+    };
     Ok(content.answer(&request, |range| match reader.stream(range) {
         Ok(stream) => Body::from_stream(stream),
         Err(_) => Body::empty(), // unreachable: the range was cut to the length

@@ -1,7 +1,7 @@
 //! Manifests, init segments and segments.
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use super::access::grant;
 use super::send::{Content, IMMUTABLE, SHORT};
 use crate::app::App;
 use crate::error::ApiError;
+use crate::extract::PathParts;
 
 /// RFC 8216, 4: the type of playlists; in lower case, as the web player looks for it (contract 4.3).
 const PLAYLIST: &str = "application/vnd.apple.mpegurl";
@@ -19,7 +20,7 @@ const PLAYLIST: &str = "application/vnd.apple.mpegurl";
 /// `GET {stream}/{playbackId}.m3u8`: what a player reads first.
 pub(super) async fn multivariant(
     State(app): State<App>,
-    Path(file): Path<String>,
+    PathParts([file]): PathParts<1>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
@@ -38,7 +39,7 @@ pub(super) async fn multivariant(
 /// `GET {stream}/{playbackId}/{indexId}/{rendition}/{file}`: `playlist.m3u8`, `init.mp4`, `{n}.m4s`. Never changes.
 pub(super) async fn child(
     State(app): State<App>,
-    Path((playback, index, rendition, file)): Path<(String, String, String, String)>,
+    PathParts([playback, index, rendition, file]): PathParts<4>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let playback: PlaybackId = playback.parse().map_err(|_| ApiError::no_such_path())?;

@@ -1,6 +1,6 @@
 //! The player page and its files.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use kinora_domain::{AccessPolicy, MediaState, PlaybackId};
@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::error::ApiError;
+use crate::extract::PathParts;
 
 /// The page below `web/dist`.
 const PAGE: &str = "embed.html";
@@ -28,7 +29,7 @@ struct Values {
 /// The page is the same for every playback ID: what cannot be played, and why, it is told by the manifest.
 pub(super) async fn embed(
     State(app): State<App>,
-    Path(playback): Path<String>,
+    PathParts([playback]): PathParts<1>,
 ) -> Result<Response, ApiError> {
     let playback: PlaybackId = playback.parse().map_err(|_| ApiError::playback_not_found())?;
     let media = app.store.media_of_playback(playback).await?;
@@ -61,7 +62,10 @@ pub(super) async fn embed(
 }
 
 /// `GET /assets/{file}`: scripts and styles of the page. Their names hold a hash of their content.
-pub(super) async fn asset(State(app): State<App>, Path(file): Path<String>) -> Result<Response, ApiError> {
+pub(super) async fn asset(
+    State(app): State<App>,
+    PathParts([file]): PathParts<1>,
+) -> Result<Response, ApiError> {
     let bytes = app.assets.get(&format!("assets/{file}")).ok_or_else(ApiError::no_such_path)?;
     let content_type = match file.rsplit_once('.').map(|(_, ending)| ending) {
         Some("js") => "text/javascript; charset=utf-8",

@@ -1,7 +1,7 @@
 //! `GET {images}/{playbackId}/thumbnail.{jpg,png,webp}` (contract 4.4, decision 17).
 
 use axum::body::Body;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_domain::PlaybackId;
@@ -11,6 +11,7 @@ use super::access::grant;
 use super::send::Content;
 use crate::app::App;
 use crate::error::{ApiError, FieldError};
+use crate::extract::PathParts;
 
 /// A thumbnail's address does not name its source, so what is kept of it grows old.
 const CACHING: &str = "public, max-age=60";
@@ -22,7 +23,7 @@ const TIME_S_MAX: f64 = 1_000_000.0;
 /// One frame of a media as a picture, made on the first request and kept.
 pub(super) async fn thumbnail(
     State(app): State<App>,
-    Path((playback, file)): Path<(String, String)>,
+    PathParts([playback, file]): PathParts<2>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kinora_domain::{AccessPolicy, MediaQuality, MediaSettings, NewMedia, Resolution, WorkspaceId};
+use kinora_domain::{AccessPolicy, MediaId, MediaQuality, MediaSettings, NewMedia, Resolution, WorkspaceId};
 use serde_json::Value;
 
 use crate::error::ApiError;
@@ -33,7 +33,11 @@ pub(super) fn parse(body: &Value, workspace: WorkspaceId) -> Result<(NewMedia, V
 }
 
 fn access_policy(fields: &Fields<'_>) -> AccessPolicy {
-    fields.text("drmConfigurationId", MediaSettings::TEXT_MAX);
+    if let Some(id) = fields.text("drmConfigurationId", MediaSettings::TEXT_MAX)
+        && id.parse::<MediaId>().is_err()
+    {
+        fields.refuse("drmConfigurationId", "must be a UUID");
+    }
     let word = fields.word("accessPolicy", &["public", "private", "drm"], |word| Some(word.to_owned()));
     match word.as_deref() {
         Some("drm") => {
@@ -83,6 +87,8 @@ fn free_pairs(parent: &Fields<'_>, name: &str, pairs: &Fields<'_>) -> BTreeMap<S
     for (key, _) in pairs.entries() {
         if key.chars().count() > MediaSettings::TEXT_MAX {
             parent.refuse(name, format!("must have keys of at most {} characters", MediaSettings::TEXT_MAX));
+        } else if !pairs.has(key) {
+            pairs.refuse(key, "must be a string");
         } else if let Some(value) = pairs.text(key, MediaSettings::TEXT_MAX) {
             read.insert(key.clone(), value.to_owned());
         }
@@ -101,6 +107,17 @@ fn extras(fields: &Fields<'_>) {
     for name in ["chapters", "namedEntities"] {
         if fields.bool(name) == Some(true) {
             fields.refuse(name, NOT_YET);
+        }
+    }
+    if let Some(moderation) = fields.object("moderation") {
+        moderation.word("type", &["video", "audio", "av"], |_| Some(()));
+    }
+    for name in ["subtitles", "createSubtitles"] {
+        if let Some(subtitles) = fields.object(name) {
+            for text in ["languageName", "languageCode", "name"] {
+                subtitles.text(text, MediaSettings::TEXT_MAX);
+            }
+            subtitles.object("metadata");
         }
     }
     for name in ["subtitles", "createSubtitles", "moderation"] {
