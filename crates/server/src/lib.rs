@@ -5,6 +5,7 @@
 //!
 //! Begin with [`main`], then `command/`; `wiring.rs` is the running server.
 
+mod addresses;
 mod assets;
 mod command;
 mod folder;

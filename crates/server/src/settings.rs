@@ -7,6 +7,7 @@ use clap::Args;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
+use crate::addresses::ServedAddresses;
 use crate::command::Problem;
 
 /// What may be set on the command line or by the environment. All of it may stand in the file, too, with the same names.
@@ -43,16 +44,17 @@ pub(crate) struct Given {
     /// How it is logged [default: text]
     #[arg(long, global = true, env = "KINORA_LOG_FORMAT", value_name = "FORMAT")]
     log_format: Option<LogFormat>,
-    /// Keys that seal secrets, Base64 of 32 bytes, several separated by commas [default: the file secret.key]
-    #[arg(
-        long,
-        global = true,
-        env = "KINORA_SECRET_KEY",
-        value_name = "KEY",
-        hide_env_values = true,
-        hide = true
-    )]
+    /// Keys that seal secrets, Base64 of 32 bytes, several separated by commas. Never on the command line, which all users of the
+    /// machine see.
+    #[arg(skip)]
     secret_key: Option<String>,
+}
+
+impl Given {
+    /// The same with the keys of the environment.
+    pub(crate) fn with_secret_key(self, secret_key: Option<String>) -> Self {
+        Self { secret_key, ..self }
+    }
 }
 
 /// How log lines look.
@@ -114,6 +116,20 @@ impl Settings {
     pub(crate) fn resolve(given: Given, file: Option<&Path>) -> Result<Self, Problem> {
         let (from_file, file) = read_file(file)?;
         Self::merge(given, from_file, file)
+    }
+
+    /// As [`resolve`](Self::resolve), for a command beside a server: where nothing says how the server is reached, it is as the
+    /// server of the data folder says itself.
+    pub(crate) fn resolve_beside_server(given: Given, file: Option<&Path>) -> Result<Self, Problem> {
+        let (from_file, file) = read_file(file)?;
+        let is_said = |given: &Given| given.public_url.is_some() || given.listen.is_some();
+        let is_silent = !is_said(&given) && !is_said(&from_file);
+        let mut settings = Self::merge(given, from_file, file)?;
+        if let Some(served) = ServedAddresses::read(&settings.data_dir).filter(|_| is_silent) {
+            (settings.public_url, settings.stream_url, settings.images_url) =
+                (served.public_url, served.stream_url, served.images_url);
+        }
+        Ok(settings)
     }
 
     fn merge(given: Given, from_file: Given, file: Option<PathBuf>) -> Result<Self, Problem> {
@@ -240,6 +256,25 @@ mod tests {
         assert_eq!(settings.stream_url, "https://video.example.com");
         assert_eq!(settings.images_url, "https://images.example.com");
         assert_eq!(settings.demo_url(), "https://video.example.com/demo/clip.mp4");
+    }
+
+    #[test]
+    fn a_command_takes_the_addresses_of_the_server_it_works_beside() {
+        let folder = tempfile::tempdir().unwrap();
+        let beside = |given: Given| {
+            let given = Given { data_dir: Some(folder.path().to_owned()), ..given };
+            Settings::resolve_beside_server(given, None).unwrap().public_url
+        };
+        assert_eq!(beside(Given::default()), "http://127.0.0.1:8080", "no server has run there");
+        let served = Settings::for_folder(folder.path().to_owned(), "127.0.0.1:9999".parse().unwrap());
+        ServedAddresses::of(&served).write(folder.path()).unwrap();
+        assert_eq!(beside(Given::default()), "http://127.0.0.1:9999");
+        let listen = Some("127.0.0.1:7777".parse().unwrap());
+        assert_eq!(
+            beside(Given { listen, ..Given::default() }),
+            "http://127.0.0.1:7777",
+            "what is said counts"
+        );
     }
 
     #[test]

@@ -26,7 +26,10 @@ pub(super) async fn run(session: &Session) -> Result<(), Problem> {
     let data_dir = &session.settings.data_dir;
     if ServeLock::acquire(data_dir).is_ok() {
         let start = format!("kinora serve --data-dir {}", data_dir.display());
-        return Err(Problem::new(format!("no server runs on {}; start one with {start}", data_dir.display())));
+        return Err(Problem::new(format!(
+            "no server runs on {}; start one with {start}",
+            data_dir.display()
+        )));
     }
     let store = folder::open_store(&session.settings, Opener::Command).await?;
     make_clip(session).await?;

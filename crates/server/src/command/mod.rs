@@ -74,7 +74,11 @@ pub(crate) struct Session {
 /// Does what was typed.
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let Arguments { given, config, json, command } = arguments;
-    let settings = Settings::resolve(given, config.as_deref())?;
+    let given = given.with_secret_key(std::env::var("KINORA_SECRET_KEY").ok());
+    let settings = match command {
+        Command::Serve => Settings::resolve(given, config.as_deref())?,
+        _ => Settings::resolve_beside_server(given, config.as_deref())?,
+    };
     let session = Session { settings, is_json: json };
     match command {
         Command::Serve => serve::run(session).await,

@@ -1,5 +1,7 @@
 //! The only place that writes to the terminal.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "commands talk to people here")]
+#![expect(clippy::print_stderr, reason = "commands talk to people here")]
+
+use std::io::Write as _;
 
 use serde_json::Value;
 
@@ -8,11 +10,9 @@ use super::{Problem, Session};
 impl Session {
     /// Prints a result: its JSON, or the text for people.
     pub(super) fn print(&self, json: &Value, text: &str) {
-        if self.is_json {
-            println!("{json}");
-        } else {
-            println!("{}", text.trim_end());
-        }
+        let mut out = std::io::stdout().lock();
+        // Whoever reads may have seen enough (`| head`): that is no failure of the command.
+        let _ = if self.is_json { writeln!(out, "{json}") } else { writeln!(out, "{}", text.trim_end()) };
     }
 }
 

@@ -11,6 +11,7 @@ use tokio::net::TcpSocket;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Problem, Session};
+use crate::addresses::ServedAddresses;
 use crate::folder;
 use crate::logging;
 use crate::settings::Settings;
@@ -38,6 +39,9 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     let blob = folder::open_blob(&settings).await?;
     let engine = find_engine(&settings).await?;
     let listener = listen(&settings)?;
+    ServedAddresses::of(&settings).write(&settings.data_dir).map_err(|error| {
+        Problem::with_cause(format!("cannot write into {}", settings.data_dir.display()), error)
+    })?;
     let shown = (settings.public_url.clone(), settings.data_dir.clone());
     let options = ServerOptions {
         settings,
