@@ -22,6 +22,7 @@ const TIME_STEP_MS: u64 = 100;
 const JUST_MADE_BYTES: u64 = 16 << 20;
 
 /// Pictures of one source that are kept; further ones are made anew each time, so that nobody fills the disk with sizes.
+/// Decision 0022.
 const KEPT_MAX: usize = 1000;
 /// Pictures of one source that are made or waited for at once; the engine's queue has room for others.
 const AT_ONCE_MAX: usize = 4;
