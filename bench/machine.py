@@ -20,8 +20,12 @@ def pinned(command: Sequence[object], cpu: int | None) -> list[str]:
 def description() -> str:
     """One line for a reader who wonders what the figures are worth."""
     cpus = len(os.sched_getaffinity(0))
-    load = ", ".join(f"{load:.2f}" for load in os.getloadavg())
-    return f"{model()}, {cpus} processors, Linux {platform.release()}; load at the start {load}"
+    return f"{model()}, {cpus} processors, Linux {platform.release()}"
+
+
+def load() -> str:
+    """How many processes wanted a processor in the last 1, 5 and 15 minutes: what else ran beside the benches."""
+    return ", ".join(f"{load:.2f}" for load in os.getloadavg())
 
 
 def model() -> str:

@@ -44,7 +44,10 @@ def main() -> int:
     target = pathlib.Path(os.environ["BENCH_TARGET"])
     kept = target / "bench"
     kept.mkdir(parents=True, exist_ok=True)
-    print(f"{datetime.date.today()}, commit {machine.revision()}: {machine.description()}", flush=True)
+    print(
+        f"{datetime.date.today()}, commit {machine.revision()}: {machine.description()}; load {machine.load()}",
+        flush=True,
+    )
     rows = []
     with tempfile.TemporaryDirectory(dir=kept, prefix="run-") as folder:
         bench = Bench(
@@ -56,7 +59,7 @@ def main() -> int:
         for name in names:
             print(f"measuring {name} ...", flush=True)
             rows += BENCHES[name](bench)
-    print()
+    print(f"load at the end {machine.load()}\n")
     print(report.table(rows))
     return 0
 

@@ -1,6 +1,6 @@
 """From the last byte of a source to the ready event at a webhook: short and long media of one kind.
 
-The source keeps its last byte back until all others have been taken: what counts is what the server does after it, not the
+The source keeps its last byte back until all others have been taken: what counts is what the server does then, not the
 speed of the network in front.
 """
 
