@@ -5,11 +5,10 @@ use sha2::{Digest, Sha256};
 use super::{
     boxes::FourCc,
     error::ReadError,
-    read::{FRAGMENTED, Movie},
+    read::{FRAGMENTED, Movie, Playable},
 };
 use crate::{
     index::{Container, Index},
-    plan::{PlanError, plan},
     sniff::{Family, FileKind, HEAD_LEN, sniff},
 };
 
@@ -26,7 +25,7 @@ const BOX_HEADER_LEN_MAX: usize = 16;
 /// Builds an [`Index`] from the bytes of one source, fed in order and in pieces of any size.
 ///
 /// Keeps the `moov` while it is incomplete and the packed sample tables after; everything else passes by. Where the `moov` lies in
-/// front, the tables are there before the last byte. The result does not depend on how the bytes are cut.
+/// front, tables and plan are there before the last byte. The result does not depend on how the bytes are cut.
 #[derive(Debug)]
 pub struct Scanner {
     len: u64,
@@ -110,12 +109,12 @@ impl Scanner {
         self.len == 0
     }
 
-    /// Whether the sample tables are read already, so that only checks and the plan are left for [`Scanner::finish`].
+    /// Whether the sample tables are read and planned already, so that hardly anything is left for [`Scanner::finish`].
     pub fn has_sample_tables(&self) -> bool {
         matches!(&self.state, Ok(State::Boxes(Walk { movie: Some(_), .. })))
     }
 
-    /// Ends the source and makes its index: checks that the samples lie inside it, and plans the segments.
+    /// Ends the source and makes its index: checks that the samples lie inside it.
     ///
     /// Errors: as [`ReadError`] says; `Truncated` also when the file was cut before its `moov`.
     pub fn finish(self) -> Result<Index, ReadError> {
@@ -124,8 +123,7 @@ impl Scanner {
             State::Boxes(walk) => walk,
         };
         let container = walk.container;
-        let (tracks, is_truncated) = walk.finish()?.within(self.len)?;
-        let plan = plan(&tracks).map_err(refused_plan)?;
+        let Playable { tracks, plan, is_truncated } = walk.finish()?.within(self.len)?;
         Ok(Index {
             source_len: self.len,
             source_sha256: self.hash.finalize().into(),
@@ -134,13 +132,6 @@ impl Scanner {
             tracks,
             plan,
         })
-    }
-}
-
-fn refused_plan(error: PlanError) -> ReadError {
-    match error {
-        PlanError::Empty { .. } | PlanError::NoTimescale { .. } => ReadError::damaged(error.to_string()),
-        _ => ReadError::unsupported(format!("the source cannot be cut into segments: {error}")),
     }
 }
 

@@ -32,11 +32,14 @@ use super::{
     error::ReadError,
 };
 use crate::index::{Container, Track, TrackMedia};
+use crate::plan::{PlanError, SegmentPlan, plan};
 
 /// The tracks of a movie, before it is known whether the file holds all their samples.
 #[derive(Debug, Clone)]
 pub(super) struct Movie {
     tracks: Vec<Track>,
+    /// Of all samples. Made at once: where the `moov` lies in front nobody waits for it yet, at the last byte somebody does.
+    plan: Result<SegmentPlan, PlanError>,
     /// First byte of the source behind all samples.
     end_offset: u64,
 }
@@ -82,19 +85,37 @@ impl Movie {
             track.end = place.end;
             measure::measure(track);
         }
-        Ok(Movie { tracks, end_offset })
+        let plan = plan(&tracks);
+        Ok(Movie { tracks, plan, end_offset })
     }
 
-    /// The tracks as far as the file holds them, and whether that is less than all.
+    /// The movie as far as the file holds it.
     ///
-    /// Errors: `Truncated` when less than a second is left.
-    pub(super) fn within(self, len: u64) -> Result<(Vec<Track>, bool), ReadError> {
+    /// Errors: `Truncated` when less than a second is left, and what [`plan`] refuses.
+    pub(super) fn within(self, len: u64) -> Result<Playable, ReadError> {
         if self.end_offset <= len {
-            return Ok((self.tracks, false));
+            let plan = self.plan.map_err(refused_plan)?;
+            return Ok(Playable { tracks: self.tracks, plan, is_truncated: false });
         }
         let mut tracks = cut::playable_prefix(self.tracks, len)?;
         tracks.iter_mut().for_each(measure::measure);
-        Ok((tracks, true))
+        let plan = plan(&tracks).map_err(refused_plan)?;
+        Ok(Playable { tracks, plan, is_truncated: true })
+    }
+}
+
+/// A movie whose samples are all in the file.
+pub(super) struct Playable {
+    pub(super) tracks: Vec<Track>,
+    pub(super) plan: SegmentPlan,
+    /// The file holds less than the movie says.
+    pub(super) is_truncated: bool,
+}
+
+fn refused_plan(error: PlanError) -> ReadError {
+    match error {
+        PlanError::Empty { .. } | PlanError::NoTimescale { .. } => ReadError::damaged(error.to_string()),
+        _ => ReadError::unsupported(format!("the source cannot be cut into segments: {error}")),
     }
 }
 
