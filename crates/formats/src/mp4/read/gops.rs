@@ -15,53 +15,60 @@ use crate::{
 /// B-frames between two others in what our encoders make. Pipeline, 5: fixes the composition shift at index time.
 const ENCODED_B_FRAMES_MAX: usize = 3;
 
-/// Reads all samples of a video track.
+/// Takes the samples of a video track one by one.
 ///
 /// Leaves out empty samples (the picture before stays), moves equal times apart by a tick, and finds the composition shift.
-/// Errors: `Unsupported` for open GOPs, GOPs of more than 20 s, a beginning that is no keyframe, and times that run back.
-pub(super) fn video_samples(
-    raw: impl Iterator<Item = Result<RawSample, ReadError>>,
-    timescale: u32,
-) -> Result<(TrackSamples, i64), ReadError> {
-    let mut gops = Gops {
-        timescale,
-        gop_ticks_max: GOP_MAX_S * i64::from(timescale),
-        gop: Vec::new(),
-        gop_start: None,
-        recent: VecDeque::new(),
-        interval: 0,
-        composition_shift: 0,
-        builder: SampleTableBuilder::default(),
-        first_pts: 0,
-        natural_end: 0,
-        end_offset: 0,
-    };
-    for sample in InOrder::new(raw) {
-        let sample = sample?;
-        if sample.is_sync && !gops.gop.is_empty() {
-            gops.close()?;
-        }
-        if gops.gop.is_empty() && !sample.is_sync {
-            return Err(ReadError::unsupported("the video does not begin with a keyframe"));
-        }
-        if gops.gop.len() >= SEGMENT_SAMPLES_MAX as usize {
-            return Err(ReadError::unsupported(format!(
-                "the video has more than {SEGMENT_SAMPLES_MAX} frames between two keyframes"
-            )));
-        }
-        gops.gop.push(sample);
-    }
-    gops.close()?;
-    gops.check_length(gops.natural_end)?;
-    let samples = TrackSamples {
-        table: gops.builder.finish(),
-        first_pts: gops.first_pts,
-        natural_end: gops.natural_end,
-        end_offset: gops.end_offset,
-    };
-    Ok((samples, gops.composition_shift))
+#[derive(Debug)]
+pub(super) struct VideoSamples {
+    order: InOrder,
+    gops: Gops,
 }
 
+impl VideoSamples {
+    /// For a track with so many ticks a second.
+    pub(super) fn new(timescale: u32) -> Self {
+        let gops = Gops {
+            timescale,
+            gop_ticks_max: GOP_MAX_S * i64::from(timescale),
+            gop: Vec::new(),
+            gop_start: None,
+            recent: VecDeque::new(),
+            interval: 0,
+            composition_shift: 0,
+            builder: SampleTableBuilder::default(),
+            first_pts: 0,
+            natural_end: 0,
+            end_offset: 0,
+        };
+        VideoSamples { order: InOrder::default(), gops }
+    }
+
+    /// Takes the next sample in decode order.
+    ///
+    /// Errors: `Unsupported` for open GOPs, GOPs of more than 20 s, a beginning that is no keyframe, and times that run back.
+    pub(super) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
+        self.order.push(row)?.map_or(Ok(()), |picture| self.gops.push(picture))
+    }
+
+    /// Ends the track. The samples, and the composition shift. Errors: as [`VideoSamples::push`].
+    pub(super) fn finish(mut self) -> Result<(TrackSamples, i64), ReadError> {
+        let mut gops = self.gops;
+        if let Some(picture) = self.order.take_last() {
+            gops.push(picture)?;
+        }
+        gops.close()?;
+        gops.check_length(gops.natural_end)?;
+        let samples = TrackSamples {
+            table: gops.builder.finish(),
+            first_pts: gops.first_pts,
+            natural_end: gops.natural_end,
+            end_offset: gops.end_offset,
+        };
+        Ok((samples, gops.composition_shift))
+    }
+}
+
+#[derive(Debug)]
 struct Gops {
     timescale: u32,
     gop_ticks_max: i64,
@@ -81,6 +88,22 @@ struct Gops {
 }
 
 impl Gops {
+    fn push(&mut self, picture: Sample) -> Result<(), ReadError> {
+        if picture.is_sync && !self.gop.is_empty() {
+            self.close()?;
+        }
+        if self.gop.is_empty() && !picture.is_sync {
+            return Err(ReadError::unsupported("the video does not begin with a keyframe"));
+        }
+        if self.gop.len() >= SEGMENT_SAMPLES_MAX as usize {
+            return Err(ReadError::unsupported(format!(
+                "the video has more than {SEGMENT_SAMPLES_MAX} frames between two keyframes"
+            )));
+        }
+        self.gop.push(picture);
+        Ok(())
+    }
+
     /// Takes the current GOP into the table.
     fn close(&mut self) -> Result<(), ReadError> {
         let mut gop = std::mem::take(&mut self.gop);
@@ -176,9 +199,17 @@ mod tests {
         rows.iter().enumerate().map(row).collect()
     }
 
+    fn video_samples(
+        mut rows: impl Iterator<Item = RawSample>,
+        timescale: u32,
+    ) -> Result<(TrackSamples, i64), ReadError> {
+        let mut samples = VideoSamples::new(timescale);
+        rows.try_for_each(|row| samples.push(row))?;
+        samples.finish()
+    }
+
     fn read(rows: Vec<RawSample>) -> Result<(Vec<i64>, i64), String> {
-        let (samples, shift) =
-            video_samples(rows.into_iter().map(Ok), 1000).map_err(|error| error.to_string())?;
+        let (samples, shift) = video_samples(rows.into_iter(), 1000).map_err(|error| error.to_string())?;
         Ok((samples.table.iter().map(|sample| sample.pts).collect(), shift))
     }
 
@@ -246,7 +277,7 @@ mod tests {
     #[test]
     fn a_gop_of_too_many_pictures_is_refused_before_it_is_kept() {
         let row = |n| RawSample { dts: n, delta: 1, composition: 0, offset: 0, size: 1, is_sync: n == 0 };
-        let endless = (0..).map(|n| Ok(row(n)));
+        let endless = (0..).map(row);
         let error = video_samples(endless, 10_000_000).unwrap_err();
         assert_eq!(error.to_string(), "the video has more than 65536 frames between two keyframes");
     }

@@ -23,8 +23,9 @@ mod video;
 
 use self::{
     edits::Edit,
+    gops::VideoSamples,
     head::{Chosen, TrackHead},
-    samples::TrackSamples,
+    samples::{AudioSamples, TrackSamples},
     timeline::Span,
 };
 use super::{
@@ -167,11 +168,17 @@ fn read_track(
     let edit = Edit::parse(&head.trak, movie_timescale)?;
     let samples: TrackSamples = match &mut media {
         TrackMedia::Video(video) => {
-            let (samples, composition_shift) = gops::video_samples(head.tables.samples(), head.timescale)?;
+            let mut pictures = VideoSamples::new(head.timescale);
+            head.tables.samples().try_for_each(|row| pictures.push(row?))?;
+            let (samples, composition_shift) = pictures.finish()?;
             video.composition_shift = composition_shift;
             samples
         }
-        TrackMedia::Audio(_) => samples::audio_samples(head.tables.samples())?,
+        TrackMedia::Audio(_) => {
+            let mut packets = AudioSamples::default();
+            head.tables.samples().try_for_each(|row| packets.push(row?))?;
+            packets.finish()
+        }
     };
     let span = Span::new(head.timescale, edit, &samples);
     let track = Track {
