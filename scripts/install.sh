@@ -38,6 +38,12 @@ need_test() {
     ! command -v google-chrome >/dev/null && [ -z "${KINORA_CHROMIUM:-}" ]; then
     packages+=(chromium)
   fi
+  has_postgresql_server || packages+=(postgresql)
+}
+
+# Debian keeps the servers of all versions away from PATH.
+has_postgresql_server() {
+  command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
 }
 
 need_bench() {
@@ -60,9 +66,16 @@ install_packages() {
   fi
   echo "Installing by apt, which may take some minutes: $list"
   "${as_root[@]}" apt-get update -qq
+  # Debian would make a cluster of PostgreSQL and start it at every boot; the tests start their own.
+  local no_cluster=/etc/postgresql-common/createcluster.d/kinora-tests.conf
+  if [[ " $list" == *" postgresql "* ]]; then
+    "${as_root[@]}" mkdir -p "${no_cluster%/*}"
+    echo 'create_main_cluster = false' | "${as_root[@]}" tee "$no_cluster" >/dev/null
+  fi
   # Its progress is of no interest; what goes wrong comes on the other stream. The list is meant to be split.
   # shellcheck disable=SC2086
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $list >/dev/null
+  "${as_root[@]}" rm -f "$no_cluster" # whoever installs another version later wants its cluster
 }
 
 check_node() {

