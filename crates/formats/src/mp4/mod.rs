@@ -9,4 +9,4 @@ mod scan;
 pub mod write;
 
 pub use error::{ReadError, ReadFailureCode};
-pub use scan::{MOOV_LEN_MAX, Scanner};
+pub use scan::{MOOF_LEN_MAX, MOOV_LEN_MAX, Scanner};

@@ -10,7 +10,7 @@ proptest! {
 
     #[test]
     fn any_cuts_give_the_same_index(
-        name in prop::sample::select(vec!["faststart.mp4", "moov_at_end.mp4", "quicktime.mov", "opus.mp4", "fragmented.mp4"]),
+        name in prop::sample::select(vec!["faststart.mp4", "moov_at_end.mp4", "quicktime.mov", "opus.mp4", "fragmented.mp4", "hybrid.mp4", "smooth.mp4"]),
         lens in prop::collection::vec(0..2000usize, 1..50),
         hint: Option<u64>,
     ) {
@@ -32,13 +32,15 @@ proptest! {
 
 #[test]
 fn single_bytes_give_the_same_index() {
-    let bytes = fixture("faststart.mp4");
-    let mut scanner = Scanner::new(None);
-    for byte in bytes.chunks(1) {
-        scanner.push(byte).unwrap();
+    for name in ["faststart.mp4", "fragmented.mp4"] {
+        let bytes = fixture(name);
+        let mut scanner = Scanner::new(None);
+        for byte in bytes.chunks(1) {
+            scanner.push(byte).unwrap();
+        }
+        assert_eq!(scanner.len(), bytes.len() as u64);
+        assert_eq!(scanner.finish(), read(&bytes));
     }
-    assert_eq!(scanner.len(), bytes.len() as u64);
-    assert_eq!(scanner.finish(), read(&bytes));
 }
 
 #[test]

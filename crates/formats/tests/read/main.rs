@@ -5,6 +5,7 @@
 mod accepted;
 mod chunks;
 mod cut_short;
+mod fragmented;
 mod hostile;
 mod independent;
 mod refused;

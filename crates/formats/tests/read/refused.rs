@@ -32,7 +32,6 @@ fn codecs_that_are_not_copied_are_named() {
     unsupported(&fixture("ten_bit.mp4"), &format!("the video is H.264 High 10; {only}"));
     unsupported(&fixture("interlaced.mp4"), &format!("the video is interlaced H.264; {only}"));
     unsupported(&fixture("open_gop.mp4"), "the video has open GOPs; only closed GOPs are supported so far");
-    unsupported(&fixture("fragmented.mp4"), "fragmented MP4 is not supported yet");
     unsupported(
         &fixture("long_gop.mp4"),
         "the video has 25 s without a keyframe, from second 0 on; at most 20 s are supported so far",
@@ -111,10 +110,6 @@ fn movies_that_cannot_be_cut_are_refused() {
             rows
         }),
         "the video jumps back in time at a keyframe, 0 s after its beginning",
-    );
-    unsupported(
-        &changed(&file, &["moov"], &|moov| [moov, &boxed("mvex", &[])].concat()),
-        "fragmented MP4 is not supported yet",
     );
     unsupported(
         &changed(&file, &["moov"], &|moov| [moov, &boxed("cmov", &[])].concat()),

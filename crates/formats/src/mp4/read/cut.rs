@@ -11,7 +11,6 @@ const PREFIX_S_MIN: i64 = 1;
 /// Video is cut where all pictures before are shown before all pictures behind, so none is missing in between.
 /// Errors: `Truncated` when less than a second is left.
 pub(super) fn playable_prefix(mut tracks: Vec<Track>, len: u64) -> Result<Vec<Track>, ReadError> {
-    let too_short = || ReadError::Truncated("less than a second of it can be played".into());
     let audio = tracks.iter().position(|track| matches!(track.media, TrackMedia::Audio(_)));
     let video = tracks.iter().position(|track| matches!(track.media, TrackMedia::Video(_)));
 
@@ -44,6 +43,16 @@ pub(super) fn playable_prefix(mut tracks: Vec<Track>, len: u64) -> Result<Vec<Tr
     }
     tracks.retain(|track| !track.samples.is_empty());
     Ok(tracks)
+}
+
+/// Refuses tracks that are all shorter than a prefix must be.
+pub(super) fn check_length(tracks: &[Track]) -> Result<(), ReadError> {
+    let is_long = |track: &Track| track.end >= PREFIX_S_MIN * i64::from(track.timescale);
+    if tracks.iter().any(is_long) { Ok(()) } else { Err(too_short()) }
+}
+
+fn too_short() -> ReadError {
+    ReadError::Truncated("less than a second of it can be played".into())
 }
 
 /// An instant on the common timeline.

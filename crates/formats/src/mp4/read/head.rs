@@ -11,7 +11,7 @@ use super::{
 use crate::index::Container;
 
 /// Tracks of one movie that are looked at. Cameras write a dozen; more is damage.
-const TRACKS_MAX: usize = 256;
+pub(super) const TRACKS_MAX: usize = 256;
 /// Pictures that stand still: cover art, chapter pictures.
 const PICTURES: [&[u8; 4]; 4] = [b"jpeg", b"png ", b"mjpa", b"mjpb"];
 
@@ -45,6 +45,7 @@ impl<'a> Chosen<'a> {
     pub(super) fn of(moov: &BoxRef<'a>, container: Container) -> Result<Self, ReadError> {
         let traks: Vec<_> =
             children(moov.body).filter(|child| &child.kind.0 == b"trak").take(TRACKS_MAX).collect();
+        let is_fragmented = moov.child(b"mvex").is_some();
         let chapters: Vec<u32> = traks.iter().flat_map(chapter_ids).collect();
         let (mut video, mut audio) = (Choice::None, Choice::None);
         for trak in traks {
@@ -57,7 +58,7 @@ impl<'a> Chosen<'a> {
                 continue;
             }
             match TrackHead::parse(trak, container) {
-                Ok(head) if !head.is_playable() || chapters.contains(&head.id) => {}
+                Ok(head) if !head.is_playable(is_fragmented) || chapters.contains(&head.id) => {}
                 Ok(head) => {
                     if head.is_enabled || !matches!(choice, Choice::Track(_)) {
                         *choice = Choice::Track(Box::new(head));
@@ -124,13 +125,13 @@ impl<'a> TrackHead<'a> {
         })
     }
 
-    /// Has samples, and is no still picture.
-    fn is_playable(&self) -> bool {
+    /// Has samples, or may get some in fragments, and is no still picture.
+    fn is_playable(&self, is_fragmented: bool) -> bool {
         let kind = super::entry::sample_entry(&self.stbl, 1).map(|entry| entry.kind);
         let is_picture = &self.handler.0 == b"vide"
             && self.tables.count() == 1
             && kind.is_ok_and(|kind| PICTURES.contains(&&kind.0));
-        self.tables.count() > 0 && !is_picture
+        (is_fragmented || self.tables.count() > 0) && !is_picture
     }
 }
 

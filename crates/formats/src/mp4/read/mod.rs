@@ -1,19 +1,22 @@
 //! Reading: from the `moov` of a source to tracks whose samples are listed, checked and placed on one timeline.
 //!
-//! Knows no bytes but those of the `moov`. [`super::Scanner`] brings them, and the length of the file when it is known.
+//! Knows no bytes but those of the `moov`, and of each `moof`. [`super::Scanner`] brings them, and the length of the file when it is
+//! known.
 //!
 //! The way of a track: [`head`] (which one) → [`video`], [`audio`] (may it be copied) → [`tables`] (its samples) → [`gops`],
-//! [`samples`] (repaired and packed) → [`timeline`] (placed) → [`cut`] (when the file is too short) → [`measure`].
+//! [`samples`] (repaired and packed, in an [`open`] track; those of [`fragments`] too) → [`timeline`] (placed) → [`cut`] (when the file is too short) → [`measure`].
 
 mod audio;
 mod cut;
 mod edits;
 mod entry;
+mod fragments;
 mod gops;
 mod head;
 mod language;
 mod measure;
 mod names;
+mod open;
 mod samples;
 mod tables;
 #[cfg(test)]
@@ -21,11 +24,12 @@ pub(crate) mod testing;
 mod timeline;
 mod video;
 
+pub(super) use self::fragments::FragmentedMovie;
 use self::{
     edits::Edit,
-    gops::VideoSamples,
+    fragments::Before,
     head::{Chosen, TrackHead},
-    samples::{AudioSamples, TrackSamples},
+    open::OpenTrack,
     timeline::Span,
 };
 use super::{
@@ -35,6 +39,15 @@ use super::{
 use crate::index::{Container, Track, TrackMedia};
 use crate::plan::{PlanError, SegmentPlan, plan};
 
+/// What a `moov` says.
+#[derive(Debug)]
+pub(super) enum Header {
+    /// All samples are in it.
+    Whole(Movie),
+    /// More samples come in fragments.
+    Fragmented(FragmentedMovie),
+}
+
 /// The tracks of a movie, before it is known whether the file holds all their samples.
 #[derive(Debug, Clone)]
 pub(super) struct Movie {
@@ -43,9 +56,11 @@ pub(super) struct Movie {
     plan: Result<SegmentPlan, PlanError>,
     /// First byte of the source behind all samples.
     end_offset: u64,
+    /// The file ends where more samples would have been told of.
+    is_cut_off: bool,
 }
 
-impl Movie {
+impl Header {
     /// Reads the body of a `moov` box.
     ///
     /// Errors: `Unsupported` for codecs, edits and GOPs that are not copied yet, `Damaged` for tables that contradict themselves or claim
@@ -58,20 +73,39 @@ impl Movie {
         if moov.child(b"rmra").is_some() {
             return Err(ReadError::not_media("the movie only names other movies"));
         }
-        if moov.child(b"mvex").is_some() {
-            return Err(ReadError::unsupported(FRAGMENTED));
-        }
+        let mvex = moov.child(b"mvex");
         let movie_timescale = movie_timescale(&moov)?;
         let chosen = Chosen::of(&moov, container)?;
 
         // Codecs first: a refusal that people understand goes before one about tables.
-        let video = chosen.video.map(|head| Ok((video_media(&head)?, head))).transpose()?;
-        let audio = chosen.audio.map(|head| Ok((audio_media(&head)?, head))).transpose()?;
+        let mvex = mvex.as_ref();
+        let video = chosen.video.map(|head| Ok((video_media(&head, mvex)?, head))).transpose()?;
+        let audio = chosen.audio.map(|head| Ok((audio_media(&head, mvex)?, head))).transpose()?;
+        let tracks = video.into_iter().chain(audio);
+        let tracks = tracks.map(|(media, head)| {
+            let (track, before) = open_track(media, &head, movie_timescale)?;
+            Ok((track, used_description(&head, mvex), before))
+        });
+        let tracks: Vec<_> = tracks.collect::<Result<_, ReadError>>()?;
+        match mvex {
+            Some(mvex) => Ok(Header::Fragmented(FragmentedMovie::new(mvex, movie_timescale, tracks))),
+            None => {
+                let tracks = tracks.into_iter().map(|(track, ..)| track.finish());
+                Ok(Header::Whole(Movie::of(tracks.collect::<Result<_, _>>()?, movie_timescale)?))
+            }
+        }
+    }
+}
+
+impl Movie {
+    /// Places finished tracks on one timeline, measures and plans them.
+    ///
+    /// Errors: `NotMedia` when no track has samples, `Damaged` when their times leave the range of times.
+    fn of(finished: Vec<(Track, Span, u64)>, movie_timescale: u32) -> Result<Self, ReadError> {
         let mut tracks = Vec::new();
         let mut spans = Vec::new();
         let mut end_offset = 0;
-        for (media, head) in video.into_iter().chain(audio) {
-            let (track, span, track_end_offset) = read_track(media, &head, movie_timescale)?;
+        for (track, span, track_end_offset) in finished {
             end_offset = end_offset.max(track_end_offset);
             if !track.samples.is_empty() {
                 tracks.push(track);
@@ -87,7 +121,7 @@ impl Movie {
             measure::measure(track);
         }
         let plan = plan(&tracks);
-        Ok(Movie { tracks, plan, end_offset })
+        Ok(Movie { tracks, plan, end_offset, is_cut_off: false })
     }
 
     /// The movie as far as the file holds it.
@@ -95,8 +129,11 @@ impl Movie {
     /// Errors: `Truncated` when less than a second is left, and what [`plan`] refuses.
     pub(super) fn within(self, len: u64) -> Result<Playable, ReadError> {
         if self.end_offset <= len {
+            if self.is_cut_off {
+                cut::check_length(&self.tracks)?;
+            }
             let plan = self.plan.map_err(refused_plan)?;
-            return Ok(Playable { tracks: self.tracks, plan, is_truncated: false });
+            return Ok(Playable { tracks: self.tracks, plan, is_truncated: self.is_cut_off });
         }
         let mut tracks = cut::playable_prefix(self.tracks, len)?;
         tracks.iter_mut().for_each(measure::measure);
@@ -122,9 +159,6 @@ fn refused_plan(error: PlanError) -> ReadError {
 
 /// What is said of a movie with nothing to play.
 const NO_TRACK: &str = "the movie has no video or audio track";
-/// What is said of a source with movie fragments.
-pub(super) const FRAGMENTED: &str = "fragmented MP4 is not supported yet";
-
 /// Ticks a second of the movie's clock. ISO/IEC 14496-12, 8.2.2.
 fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
     let read = || {
@@ -140,57 +174,51 @@ fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
     }
 }
 
-fn video_media(head: &TrackHead<'_>) -> Result<TrackMedia, ReadError> {
-    Ok(TrackMedia::Video(video::video_track(&used_entry(head, "video")?, head.matrix)?))
+fn video_media(head: &TrackHead<'_>, mvex: Option<&BoxRef<'_>>) -> Result<TrackMedia, ReadError> {
+    Ok(TrackMedia::Video(video::video_track(&used_entry(head, mvex, "video")?, head.matrix)?))
 }
 
-fn audio_media(head: &TrackHead<'_>) -> Result<TrackMedia, ReadError> {
-    Ok(TrackMedia::Audio(audio::audio_track(&used_entry(head, "audio")?)?))
+fn audio_media(head: &TrackHead<'_>, mvex: Option<&BoxRef<'_>>) -> Result<TrackMedia, ReadError> {
+    Ok(TrackMedia::Audio(audio::audio_track(&used_entry(head, mvex, "audio")?)?))
 }
 
 /// The one sample entry that the samples of a track use.
-fn used_entry<'a>(head: &TrackHead<'a>, kind: &str) -> Result<BoxRef<'a>, ReadError> {
+fn used_entry<'a>(
+    head: &TrackHead<'a>,
+    mvex: Option<&BoxRef<'_>>,
+    kind: &str,
+) -> Result<BoxRef<'a>, ReadError> {
     entry::check_data_references(&head.minf)?;
-    let description = head.tables.description().ok_or_else(|| {
-        ReadError::unsupported(format!(
-            "the {kind} changes its codec or format; only one is supported so far"
-        ))
-    })?;
+    let description = used_description(head, mvex).ok_or_else(|| changes_format(kind))?;
     entry::sample_entry(&head.stbl, description)
 }
 
-/// The track with its samples, what the timeline needs of it, and the first byte behind its samples.
-fn read_track(
-    mut media: TrackMedia,
+/// The number of that entry; `None` when there are several.
+fn used_description(head: &TrackHead<'_>, mvex: Option<&BoxRef<'_>>) -> Option<u32> {
+    match mvex {
+        Some(mvex) if head.tables.count() == 0 => Some(fragments::description(mvex, head.id)),
+        _ => head.tables.description(),
+    }
+}
+
+fn changes_format(kind: &str) -> ReadError {
+    ReadError::unsupported(format!("the {kind} changes its codec or format; only one is supported so far"))
+}
+
+/// The track with the samples of its tables, and where they end.
+fn open_track(
+    media: TrackMedia,
     head: &TrackHead<'_>,
     movie_timescale: u32,
-) -> Result<(Track, Span, u64), ReadError> {
+) -> Result<(OpenTrack, Before), ReadError> {
     let edit = Edit::parse(&head.trak, movie_timescale)?;
-    let samples: TrackSamples = match &mut media {
-        TrackMedia::Video(video) => {
-            let mut pictures = VideoSamples::new(head.timescale);
-            head.tables.samples().try_for_each(|row| pictures.push(row?))?;
-            let (samples, composition_shift) = pictures.finish()?;
-            video.composition_shift = composition_shift;
-            samples
-        }
-        TrackMedia::Audio(_) => {
-            let mut packets = AudioSamples::default();
-            head.tables.samples().try_for_each(|row| packets.push(row?))?;
-            packets.finish()
-        }
-    };
-    let span = Span::new(head.timescale, edit, &samples);
-    let track = Track {
-        source_track: head.id,
-        timescale: head.timescale,
-        language: head.language.clone(),
-        media,
-        samples: samples.table,
-        shift: 0,
-        end: 0,
-        bitrate_average: 0,
-        bitrate_peak: 0,
-    };
-    Ok((track, span, samples.end_offset))
+    let mut track = OpenTrack::new(media, head, edit);
+    let mut before = Before { count: head.tables.count(), end_dts: 0, last_dts: None };
+    for row in head.tables.samples() {
+        let row = row?;
+        before.last_dts = Some(row.dts);
+        before.end_dts = row.dts + i64::from(row.delta);
+        track.push(row)?;
+    }
+    Ok((track, before))
 }

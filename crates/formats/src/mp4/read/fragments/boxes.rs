@@ -1,0 +1,205 @@
+//! What the boxes of a movie fragment say: `trex` in the `moov`, then `tfhd`, `tfdt` and `trun` in each `moof`.
+//! ISO/IEC 14496-12, 8.8.
+//!
+//! Nothing is allocated here: a run is a slice of the `moof`, and a count is believed only as far as the box has bytes for it, or
+//! where the samples need no bytes, as far as the caller does.
+
+use super::super::super::{
+    boxes::{BoxRef, Fields, children},
+    error::ReadError,
+};
+
+/// `sample_is_non_sync_sample`. ISO/IEC 14496-12, 8.8.3.1.
+const IS_NON_SYNC: u32 = 0x0001_0000;
+/// `sample_depends_on` with the value 1: needs others. Some writers say only that.
+const DEPENDS_ON: u32 = 0x0300_0000;
+const DEPENDS_ON_OTHERS: u32 = 0x0100_0000;
+
+/// What holds for the samples of a track whose runs do not say otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Defaults {
+    /// Number of the sample entry, from 1.
+    pub(super) description: u32,
+    pub(super) duration: u32,
+    pub(super) size: u32,
+    pub(super) flags: u32,
+}
+
+impl Default for Defaults {
+    /// For a track without `trex`, which must not be but is.
+    fn default() -> Self {
+        Defaults { description: 1, duration: 0, size: 0, flags: 0 }
+    }
+}
+
+impl Defaults {
+    /// Reads a `trex` box: the number of a track and its defaults. ISO/IEC 14496-12, 8.8.3.
+    pub(super) fn parse(trex: &BoxRef<'_>) -> Option<(u32, Self)> {
+        let mut fields = Fields::new(trex.body);
+        fields.version_and_flags()?;
+        let track = fields.u32()?;
+        let description = fields.u32()?.max(1);
+        Some((
+            track,
+            Defaults { description, duration: fields.u32()?, size: fields.u32()?, flags: fields.u32()? },
+        ))
+    }
+}
+
+/// One `traf`: what a fragment holds of one track.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TrackFragment<'a> {
+    traf: BoxRef<'a>,
+    pub(super) track: u32,
+    base: Base,
+    description: Option<u32>,
+    duration: Option<u32>,
+    size: Option<u32>,
+    flags: Option<u32>,
+    /// It only says that there is nothing for the default duration.
+    pub(super) is_empty: bool,
+    /// When its first sample is decoded, in ticks of the track.
+    pub(super) decode_time: Option<u64>,
+}
+
+/// Where offsets count from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Base {
+    At(u64),
+    /// The first byte of the `moof`.
+    Moof,
+    /// The same for the first `traf`, the end of the data of the one before for others.
+    Before,
+}
+
+impl<'a> TrackFragment<'a> {
+    /// Reads `tfhd` and `tfdt`. ISO/IEC 14496-12, 8.8.7 and 8.8.12.
+    pub(super) fn parse(traf: BoxRef<'a>) -> Result<Self, ReadError> {
+        let parse = || {
+            let mut fields = Fields::new(traf.child(b"tfhd")?.body);
+            let (_, flags) = fields.version_and_flags()?;
+            let track = fields.u32()?;
+            let base = match (flags & 1 != 0, flags & 0x2_0000 != 0) {
+                (true, _) => Base::At(fields.u64()?),
+                (false, true) => Base::Moof,
+                (false, false) => Base::Before,
+            };
+            let mut field = |flag: u32| if flags & flag == 0 { Some(None) } else { fields.u32().map(Some) };
+            Some(TrackFragment {
+                traf,
+                track,
+                base,
+                description: field(2)?,
+                duration: field(8)?,
+                size: field(0x10)?,
+                flags: field(0x20)?,
+                is_empty: flags & 0x1_0000 != 0,
+                decode_time: match traf.child(b"tfdt") {
+                    Some(tfdt) => Some(decode_time(&tfdt)?),
+                    None => None,
+                },
+            })
+        };
+        parse().ok_or_else(|| ReadError::damaged("the head of a fragment is shorter than it says"))
+    }
+
+    /// What holds for its samples, given what holds for its track.
+    pub(super) fn defaults(&self, of_track: Defaults) -> Defaults {
+        Defaults {
+            description: self.description.map_or(of_track.description, |description| description.max(1)),
+            duration: self.duration.unwrap_or(of_track.duration),
+            size: self.size.unwrap_or(of_track.size),
+            flags: self.flags.unwrap_or(of_track.flags),
+        }
+    }
+
+    /// Where its offsets count from, given the first byte of the `moof` and the end of the data before.
+    pub(super) fn base(&self, moof: u64, before: u64) -> u64 {
+        match self.base {
+            Base::At(offset) => offset,
+            Base::Moof => moof,
+            Base::Before => before,
+        }
+    }
+
+    /// Its runs, in order.
+    pub(super) fn runs(&self) -> impl Iterator<Item = Result<Run<'a>, ReadError>> + use<'a> {
+        children(self.traf.body).filter(|child| &child.kind.0 == b"trun").map(|trun| {
+            Run::parse(&trun)
+                .ok_or_else(|| ReadError::damaged("a run of samples has fewer rows than it says"))
+        })
+    }
+}
+
+fn decode_time(tfdt: &BoxRef<'_>) -> Option<u64> {
+    let mut fields = Fields::new(tfdt.body);
+    let (version, _) = fields.version_and_flags()?;
+    if version == 0 { fields.u32().map(u64::from) } else { fields.u64() }
+}
+
+/// One `trun`: samples that lie one behind the other. ISO/IEC 14496-12, 8.8.8.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Run<'a> {
+    /// How many samples. Where a sample takes no row, nothing vouches for it.
+    pub(super) count: u32,
+    /// From the base to its first sample; without it, behind the run before.
+    pub(super) data_offset: Option<i32>,
+    first_flags: Option<u32>,
+    columns: u32,
+    rows: &'a [u8],
+}
+
+/// The fields a row may have, in order.
+const DURATION: u32 = 0x100;
+const SIZE: u32 = 0x200;
+const FLAGS: u32 = 0x400;
+const COMPOSITION: u32 = 0x800;
+
+/// One sample as a run tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RunSample {
+    pub(super) duration: u32,
+    pub(super) size: u32,
+    pub(super) composition: i32,
+    pub(super) is_sync: bool,
+}
+
+impl<'a> Run<'a> {
+    fn parse(trun: &BoxRef<'a>) -> Option<Self> {
+        let mut fields = Fields::new(trun.body);
+        let (_, flags) = fields.version_and_flags()?;
+        let count = fields.u32()?;
+        let data_offset = if flags & 1 != 0 { Some(fields.i32()?) } else { None };
+        let first_flags = if flags & 4 != 0 { Some(fields.u32()?) } else { None };
+        let columns = flags & (DURATION | SIZE | FLAGS | COMPOSITION);
+        let len = u64::from(count) * 4 * u64::from(columns.count_ones());
+        let rows = fields.take(usize::try_from(len).ok()?)?;
+        Some(Run { count, data_offset, first_flags, columns, rows })
+    }
+
+    /// Its samples, in order.
+    pub(super) fn samples(&self, defaults: Defaults) -> impl Iterator<Item = RunSample> + use<'a> {
+        let (columns, mut first_flags) = (self.columns, self.first_flags);
+        let mut rows = Fields::new(self.rows);
+        (0..self.count).map_while(move |_| {
+            let mut field = |column: u32, default| {
+                if columns & column == 0 { Some(default) } else { rows.u32() }
+            };
+            let duration = field(DURATION, defaults.duration)?;
+            let size = field(SIZE, defaults.size)?;
+            let flags = field(FLAGS, first_flags.take().unwrap_or(defaults.flags))?;
+            // Version 0 says unsigned, but writers put negative offsets there too, and none is above 2^31.
+            let composition = field(COMPOSITION, 0)? as i32;
+            let is_sync = flags & IS_NON_SYNC == 0 && flags & DEPENDS_ON != DEPENDS_ON_OTHERS;
+            Some(RunSample { duration, size, composition, is_sync })
+        })
+    }
+
+    /// Bytes of all its samples together.
+    pub(super) fn data_len(&self, defaults: Defaults) -> u64 {
+        if self.columns & SIZE == 0 {
+            return u64::from(self.count) * u64::from(defaults.size);
+        }
+        self.samples(defaults).map(|sample| u64::from(sample.size)).sum()
+    }
+}

@@ -1,0 +1,202 @@
+//! Movies in fragments: the samples come in a `moof` at a time, each in front of its media. ISO/IEC 14496-12, 8.8.
+//!
+//! Each `moof` is read once, as it passes, and its samples go straight into the packed tables. Knows no file: who calls says where a
+//! `moof` lies, and whether the file ends as it should.
+//!
+//! Times: a `tfdt` is believed, and without one a fragment follows the one before it. Where fragments leave a gap the sample in front
+//! of it lasts until the next one. Times that run back are refused. Decision 0030.
+
+mod boxes;
+mod clock;
+
+use std::{collections::BTreeMap, ops::Range};
+
+use self::{
+    boxes::{Defaults, Run, TrackFragment},
+    clock::Clock,
+};
+use super::{
+    super::{
+        boxes::{BoxRef, children},
+        error::ReadError,
+    },
+    Movie,
+    head::TRACKS_MAX,
+    open::OpenTrack,
+    tables::{RawSample, TRACK_SAMPLES_MAX},
+};
+
+/// A movie whose fragments are still coming.
+#[derive(Debug)]
+pub(in super::super) struct FragmentedMovie {
+    movie_timescale: u32,
+    tracks: Vec<FragmentedTrack>,
+    /// By track, of those that are not played too: their data may lie in front of that of others.
+    defaults: BTreeMap<u32, Defaults>,
+    clock: Clock,
+}
+
+/// A chosen track, between two fragments.
+#[derive(Debug)]
+struct FragmentedTrack {
+    track: OpenTrack,
+    /// Number of the sample entry that is used, from 1; its absence would have been refused.
+    description: Option<u32>,
+    /// Samples so far, empty ones too.
+    count: u32,
+    /// When the next sample is decoded if nothing else is said.
+    next_dts: i64,
+    /// When the last one was decoded.
+    last_dts: Option<i64>,
+}
+
+/// The samples a track has in the tables of the `moov`, which lie in front of those in fragments.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Before {
+    pub(super) count: u32,
+    pub(super) end_dts: i64,
+    pub(super) last_dts: Option<i64>,
+}
+
+/// The number of the sample entry that the fragments of a track use, unless they say otherwise.
+pub(super) fn description(mvex: &BoxRef<'_>, track: u32) -> u32 {
+    all_defaults(mvex).get(&track).copied().unwrap_or_default().description
+}
+
+fn all_defaults(mvex: &BoxRef<'_>) -> BTreeMap<u32, Defaults> {
+    let all = children(mvex.body).filter(|child| &child.kind.0 == b"trex");
+    all.filter_map(|trex| Defaults::parse(&trex)).take(TRACKS_MAX).collect()
+}
+
+impl FragmentedMovie {
+    /// A movie whose `moov` has been read: its chosen tracks with their sample descriptions.
+    pub(super) fn new(
+        mvex: &BoxRef<'_>,
+        movie_timescale: u32,
+        tracks: Vec<(OpenTrack, Option<u32>, Before)>,
+    ) -> Self {
+        let has_samples = tracks.iter().any(|(_, _, before)| before.count > 0);
+        let skipped_s =
+            tracks.iter().map(|(track, ..)| track.edit.media_time / i64::from(track.timescale)).max();
+        let tracks = tracks.into_iter().map(|(track, description, before)| FragmentedTrack {
+            track,
+            description,
+            count: before.count,
+            next_dts: before.end_dts,
+            last_dts: before.last_dts,
+        });
+        FragmentedMovie {
+            movie_timescale,
+            tracks: tracks.collect(),
+            defaults: all_defaults(mvex),
+            clock: if has_samples { Clock::begun() } else { Clock::new(skipped_s.unwrap_or(0)) },
+        }
+    }
+
+    /// Reads the body of a `moof` box that lies at `place` in the source.
+    ///
+    /// Errors: `Damaged` for boxes that claim more than they hold or point nowhere, `Unsupported` for times that run back and for what
+    /// is refused of any movie.
+    pub(in super::super) fn push(&mut self, body: &[u8], place: Range<u64>) -> Result<(), ReadError> {
+        let mut before = place.start;
+        for traf in children(body).filter(|child| &child.kind.0 == b"traf") {
+            let fragment = TrackFragment::parse(traf)?;
+            let defaults = fragment.defaults(self.defaults.get(&fragment.track).copied().unwrap_or_default());
+            let base = fragment.base(place.start, before);
+            before = base;
+            let mut track = self.tracks.iter_mut().find(|track| track.track.id == fragment.track);
+            if let Some(track) = &mut track {
+                track.begin(&fragment, defaults, &mut self.clock)?;
+            }
+            for run in fragment.runs() {
+                let run = run?;
+                let start = match run.data_offset {
+                    Some(offset) => base.checked_add_signed(offset.into()),
+                    None => Some(before),
+                };
+                let data = start.and_then(|start| Some(start..start.checked_add(run.data_len(defaults))?));
+                let data = data.ok_or_else(|| ReadError::damaged("a fragment points outside the file"))?;
+                before = data.end;
+                let Some(track) = &mut track else { continue };
+                if data.start < place.end && place.start < data.end {
+                    return Err(ReadError::damaged("the samples of a fragment lie inside its own header"));
+                }
+                track.push(&run, defaults, data.start)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The movie, once all its fragments have come; `is_cut_off` when the file ends inside a box.
+    ///
+    /// Errors: as [`FragmentedMovie::push`], `Truncated` or `NotMedia` when no sample has come.
+    pub(in super::super) fn finish(self, is_cut_off: bool) -> Result<Movie, ReadError> {
+        if self.tracks.iter().all(|track| track.count == 0) {
+            return Err(match is_cut_off {
+                true => ReadError::Truncated("its first fragment (moof) is cut off".into()),
+                false => ReadError::not_media(NO_FRAGMENT),
+            });
+        }
+        let tracks = self.tracks.into_iter().map(|track| track.track.finish());
+        let movie = Movie::of(tracks.collect::<Result<_, _>>()?, self.movie_timescale)?;
+        Ok(Movie { is_cut_off, ..movie })
+    }
+}
+
+/// What is said of an init segment alone.
+const NO_FRAGMENT: &str =
+    "the file is the beginning of a stream, without any fragment behind its movie header (moov)";
+
+impl FragmentedTrack {
+    /// Begins the next fragment of the track.
+    fn begin(
+        &mut self,
+        fragment: &TrackFragment<'_>,
+        defaults: Defaults,
+        clock: &mut Clock,
+    ) -> Result<(), ReadError> {
+        if Some(defaults.description) != self.description {
+            return Err(super::changes_format(self.track.kind()));
+        }
+        let dts = match fragment.decode_time {
+            Some(time) => clock.ticks(time, self.track.timescale)?,
+            None => self.next_dts,
+        };
+        if let Some(last) = self.last_dts.filter(|last| dts < *last) {
+            return Err(ReadError::unsupported(format!(
+                "a fragment of the {} begins {:.3} s before the last sample of the one before it",
+                self.track.kind(),
+                (last - dts) as f64 / f64::from(self.track.timescale)
+            )));
+        }
+        self.next_dts = if fragment.is_empty { clock::later(dts, defaults.duration)? } else { dts };
+        Ok(())
+    }
+
+    /// Takes the samples of a run that begins at `offset`.
+    fn push(&mut self, run: &Run<'_>, defaults: Defaults, mut offset: u64) -> Result<(), ReadError> {
+        self.count = self.count.saturating_add(run.count);
+        if self.count > TRACK_SAMPLES_MAX {
+            return Err(ReadError::unsupported(format!(
+                "a track has more than {TRACK_SAMPLES_MAX} samples; no more are supported"
+            )));
+        }
+        // How long the samples of the `moov` are presented says nothing about those in fragments.
+        self.track.edit.duration = None;
+        for sample in run.samples(defaults) {
+            self.track.push(RawSample {
+                dts: self.next_dts,
+                delta: sample.duration,
+                composition: sample.composition,
+                offset,
+                size: sample.size,
+                is_sync: sample.is_sync,
+            })?;
+            self.last_dts = Some(self.next_dts);
+            // The end of the run is inside 64 bits, and all samples together last less than 2^55 ticks.
+            offset += u64::from(sample.size);
+            self.next_dts += i64::from(sample.duration);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,89 @@
+//! A track whose samples are still coming: from the tables of the `moov`, from fragments, or from both.
+
+use super::{
+    super::error::ReadError, edits::Edit, gops::VideoSamples, head::TrackHead, samples::AudioSamples,
+    tables::RawSample, timeline::Span,
+};
+use crate::index::{AudioTrack, Track, TrackMedia, VideoTrack};
+
+/// A chosen track, and what has come of its samples.
+#[derive(Debug)]
+pub(super) struct OpenTrack {
+    /// Its number inside the source.
+    pub(super) id: u32,
+    pub(super) timescale: u32,
+    pub(super) edit: Edit,
+    language: String,
+    samples: Samples,
+}
+
+#[derive(Debug)]
+enum Samples {
+    Video(Box<(VideoTrack, VideoSamples)>),
+    Audio(Box<(AudioTrack, AudioSamples)>),
+}
+
+impl OpenTrack {
+    /// A track without samples.
+    pub(super) fn new(media: TrackMedia, head: &TrackHead<'_>, edit: Edit) -> Self {
+        OpenTrack {
+            id: head.id,
+            timescale: head.timescale,
+            edit,
+            language: head.language.clone(),
+            samples: match media {
+                TrackMedia::Video(video) => {
+                    Samples::Video(Box::new((video, VideoSamples::new(head.timescale))))
+                }
+                TrackMedia::Audio(audio) => Samples::Audio(Box::new((audio, AudioSamples::default()))),
+            },
+        }
+    }
+
+    /// `video` or `audio`.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.samples {
+            Samples::Video(_) => "video",
+            Samples::Audio(_) => "audio",
+        }
+    }
+
+    /// Takes the next sample in decode order.
+    ///
+    /// Errors: see [`VideoSamples::push`] and [`AudioSamples::push`].
+    pub(super) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
+        match &mut self.samples {
+            Samples::Video(video) => video.1.push(row),
+            Samples::Audio(audio) => audio.1.push(row),
+        }
+    }
+
+    /// The track with its samples, what the timeline needs of it, and the first byte behind its samples.
+    pub(super) fn finish(self) -> Result<(Track, Span, u64), ReadError> {
+        let (media, samples) = match self.samples {
+            Samples::Video(video) => {
+                let (mut video, pictures) = *video;
+                let (samples, composition_shift) = pictures.finish()?;
+                video.composition_shift = composition_shift;
+                (TrackMedia::Video(video), samples)
+            }
+            Samples::Audio(audio) => {
+                let (audio, packets) = *audio;
+                (TrackMedia::Audio(audio), packets.finish())
+            }
+        };
+        let span = Span::new(self.timescale, self.edit, &samples);
+        let track = Track {
+            source_track: self.id,
+            timescale: self.timescale,
+            language: self.language,
+            media,
+            samples: samples.table,
+            shift: 0,
+            end: 0,
+            bitrate_average: 0,
+            bitrate_peak: 0,
+        };
+        Ok((track, span, samples.end_offset))
+    }
+}

@@ -1,0 +1,260 @@
+//! The walk over the boxes at top level: which are kept and read, and how the file ends.
+
+use crate::{
+    index::Container,
+    mp4::{
+        boxes::FourCc,
+        error::ReadError,
+        read::{Header, Movie},
+    },
+    sniff::{Family, FileKind, sniff},
+};
+
+/// Largest `moov` that is kept.
+///
+/// A 12 h recording at 120 frames a second whose tables are as wide as they get (8 `stts`, 8 `ctts`, 4 `stsz`, 12 `stsc`, 8 `co64` and
+/// 1 `sdtp` bytes for each of 5.18 million frames) takes 213 MB, its audio 16 MB more.
+pub const MOOV_LEN_MAX: u64 = 256 << 20;
+/// Largest `moof` that is kept.
+///
+/// Some writers put a whole recording into one fragment: 12 h at 120 frames a second with 16 bytes a sample take 83 MB, audio of 96 kHz
+/// beside it 65 MB.
+pub const MOOF_LEN_MAX: u64 = 160 << 20;
+/// What is reserved at once for a box that is kept: its size is a claim until the bytes are there.
+const RESERVE_MAX: u64 = 1 << 20;
+/// Longest box header: size, kind and a 64-bit size. ISO/IEC 14496-12, 4.2.
+const BOX_HEADER_LEN_MAX: usize = 16;
+
+/// The walk over the boxes at top level.
+#[derive(Debug)]
+pub(super) struct Walk {
+    container: Container,
+    place: Place,
+    movie: Option<Header>,
+    has_mdat: bool,
+    /// Bytes behind us: where the next byte lies in the source.
+    at: u64,
+    /// Bytes the source should have left; only a hint.
+    expected_left: u64,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// In a header: what of it has come.
+    Header(Vec<u8>),
+    /// In a box that passes by, with so many bytes to come; `None` up to the end of the file.
+    Passing(Option<u64>),
+    /// In a box that is kept.
+    Keeping(Kept),
+    /// Behind a header that makes no sense.
+    Lost,
+}
+
+/// A box that is kept until it is whole.
+#[derive(Debug)]
+struct Kept {
+    is_moov: bool,
+    /// Where its first byte lies.
+    start: u64,
+    /// What of its body has come, and how much is to come; `None` up to the end of the file.
+    body: Vec<u8>,
+    left: Option<u64>,
+}
+
+impl Walk {
+    /// Tells from the first bytes whether this is a file to walk over, and walks over them.
+    pub(super) fn begin(head: &[u8], expected_len: Option<u64>) -> Result<Self, ReadError> {
+        let kind = sniff(head);
+        match kind.family() {
+            Family::NotMedia => {
+                return Err(ReadError::not_media(format!(
+                    "the source is {}, not a video or audio file",
+                    kind.name()
+                )));
+            }
+            Family::OtherMedia => {
+                return Err(ReadError::unsupported(format!(
+                    "the source is {}; only MP4 and QuickTime files are supported so far",
+                    kind.name()
+                )));
+            }
+            Family::IsoMedia => {}
+        }
+        let mut walk = Walk {
+            container: if kind == FileKind::Mov { Container::Mov } else { Container::Mp4 },
+            place: Place::Header(Vec::new()),
+            movie: None,
+            has_mdat: false,
+            at: 0,
+            expected_left: expected_len.unwrap_or(u64::MAX),
+        };
+        walk.push(head)?;
+        Ok(walk)
+    }
+
+    /// Takes the next bytes.
+    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<(), ReadError> {
+        while !bytes.is_empty() {
+            let taken = match &mut self.place {
+                Place::Header(header) => {
+                    let byte = bytes[0];
+                    header.push(byte);
+                    if let Some(next) = self.end_header()? {
+                        self.place = next;
+                    }
+                    1
+                }
+                Place::Passing(left) => {
+                    let taken = take(left, bytes.len());
+                    if *left == Some(0) {
+                        self.place = Place::Header(Vec::new());
+                    }
+                    taken
+                }
+                Place::Keeping(kept) => {
+                    let taken = take(&mut kept.left, bytes.len());
+                    if (kept.body.len() + taken) as u64 > kept.len_max() {
+                        return Err(kept.too_long());
+                    }
+                    kept.body.extend_from_slice(&bytes[..taken]);
+                    if kept.left == Some(0)
+                        && let Place::Keeping(kept) =
+                            std::mem::replace(&mut self.place, Place::Header(Vec::new()))
+                    {
+                        self.read(&kept, taken as u64)?;
+                    }
+                    taken
+                }
+                Place::Lost => bytes.len(),
+            };
+            self.at += taken as u64;
+            self.expected_left = self.expected_left.saturating_sub(taken as u64);
+            bytes = &bytes[taken..];
+        }
+        Ok(())
+    }
+
+    /// What follows the header in `self.place`; `None` while it is incomplete.
+    fn end_header(&mut self) -> Result<Option<Place>, ReadError> {
+        let Place::Header(header) = &self.place else { return Ok(None) };
+        let Some((size, kind)) = header.first_chunk::<8>().map(|head| head.split_at(4)) else {
+            return Ok(None);
+        };
+        let size = size.iter().fold(0u64, |size, &byte| size << 8 | u64::from(byte));
+        let kind = FourCc([kind[0], kind[1], kind[2], kind[3]]);
+        let left = match size {
+            0 => None,
+            1 => match header.get(8..BOX_HEADER_LEN_MAX).and_then(|wide| wide.first_chunk::<8>()) {
+                Some(wide) => match u64::from_be_bytes(*wide).checked_sub(BOX_HEADER_LEN_MAX as u64) {
+                    Some(left) => Some(left),
+                    None => return Ok(Some(Place::Lost)),
+                },
+                None => return Ok(None),
+            },
+            2..8 => return Ok(Some(Place::Lost)),
+            _ => Some(size - 8),
+        };
+        match &kind.0 {
+            b"mdat" => self.has_mdat = true,
+            // A second one is a copy that an editor left behind: the first counts.
+            b"moov" if self.movie.is_none() => return self.keep(true, header.len(), left).map(Some),
+            b"moof" => match &self.movie {
+                None => return Err(ReadError::not_media(NO_MOOV_BEFORE_MOOF)),
+                Some(Header::Fragmented(_)) => return self.keep(false, header.len(), left).map(Some),
+                // The `moov` said that all samples are in it.
+                Some(Header::Whole(_)) => {}
+            },
+            _ => {}
+        }
+        Ok(Some(if left == Some(0) { Place::Header(Vec::new()) } else { Place::Passing(left) }))
+    }
+
+    /// Begins to keep the box whose header has come, but for its last byte.
+    fn keep(&self, is_moov: bool, header_len: usize, left: Option<u64>) -> Result<Place, ReadError> {
+        let start = self.at + 1 - header_len as u64;
+        let kept = Kept { is_moov, start, body: Vec::new(), left };
+        if left.is_some_and(|left| left > kept.len_max()) {
+            return Err(kept.too_long());
+        }
+        if left == Some(0) {
+            return match is_moov {
+                true => Err(ReadError::damaged("it lacks its movie header")),
+                false => Ok(Place::Header(Vec::new())),
+            };
+        }
+        let reserve = left.unwrap_or(self.expected_left).min(self.expected_left).min(RESERVE_MAX) as usize;
+        Ok(Place::Keeping(Kept { body: Vec::with_capacity(reserve), ..kept }))
+    }
+
+    /// Reads a kept box, whose last `taken` bytes have not been counted yet.
+    fn read(&mut self, kept: &Kept, taken: u64) -> Result<(), ReadError> {
+        match &mut self.movie {
+            Some(Header::Fragmented(movie)) => movie.push(&kept.body, kept.start..self.at + taken),
+            _ => {
+                self.movie = Some(Header::parse(&kept.body, self.container)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// What the samples are packed in.
+    pub(super) fn container(&self) -> Container {
+        self.container
+    }
+
+    /// Whether all samples are known and planned.
+    pub(super) fn is_planned(&self) -> bool {
+        matches!(self.movie, Some(Header::Whole(_)))
+    }
+
+    /// The movie, once the last byte has come.
+    pub(super) fn finish(mut self) -> Result<Movie, ReadError> {
+        let truncated = |what: &str| Err(ReadError::Truncated(what.into()));
+        if let Place::Keeping(kept) = &self.place
+            && kept.is_moov
+        {
+            if kept.left.is_some() {
+                return truncated("its movie header (moov) is cut off");
+            }
+            self.movie = Some(Header::parse(&kept.body, self.container)?);
+            self.place = Place::Header(Vec::new());
+        }
+        let ends_inside = match &self.place {
+            Place::Header(header) => !header.is_empty(),
+            Place::Passing(left) => left.is_some(),
+            Place::Keeping(_) | Place::Lost => true,
+        };
+        match (self.movie, self.place) {
+            (Some(Header::Whole(movie)), _) => Ok(movie),
+            (Some(Header::Fragmented(movie)), _) => movie.finish(ends_inside),
+            // A recorder that was stopped leaves a media box of unknown or wrong length, and no index of it.
+            (None, Place::Passing(_)) => truncated("its movie header (moov) is missing"),
+            (None, Place::Header(_)) if ends_inside => truncated("its movie header (moov) is missing"),
+            (None, Place::Lost) if self.has_mdat => truncated("its movie header (moov) is missing"),
+            (None, _) => Err(ReadError::not_media("the file has no movie header (moov)")),
+        }
+    }
+}
+
+impl Kept {
+    fn len_max(&self) -> u64 {
+        if self.is_moov { MOOV_LEN_MAX } else { MOOF_LEN_MAX }
+    }
+
+    fn too_long(&self) -> ReadError {
+        let name = if self.is_moov { "its movie header (moov)" } else { "the header of a fragment (moof)" };
+        ReadError::unsupported(format!("{name} is longer than {} MiB", self.len_max() >> 20))
+    }
+}
+
+/// What is said of a media segment without the init segment it belongs to.
+const NO_MOOV_BEFORE_MOOF: &str =
+    "the file is a piece of a stream, without the movie header (moov) in front of its fragments";
+
+/// Takes up to `available` of the bytes that are left, and says how many.
+fn take(left: &mut Option<u64>, available: usize) -> usize {
+    let Some(left) = left else { return available };
+    let taken = usize::try_from(*left).map_or(available, |left| left.min(available));
+    *left -= taken as u64;
+    taken
+}
