@@ -6,6 +6,11 @@ use super::{
 };
 use crate::index::Track;
 
+/// Entries that are all kept: 36 h of GOPs of 2 s. Bounds the memory of recordings in which every picture is a sync sample.
+const ENTRIES_EXACT_MAX: usize = 1 << 16;
+/// Entries that are kept of each second beyond those: cuts are at least a second apart.
+const ENTRIES_A_SECOND_MAX: i64 = 4;
+
 /// A sync sample at which a segment may begin.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
@@ -39,7 +44,7 @@ pub(super) fn segments(track: &Track) -> Result<Vec<Segment>, PlanError> {
 /// The closed sync samples that present something, the first one moved to 0, and the end of the samples that are needed.
 ///
 /// A sync sample is closed when no sample before it in decode order is shown after it, and none after it before it. So a
-/// cut there loses no picture and shows none twice.
+/// cut there loses no picture and shows none twice. Where there are very many, close ones are left out.
 fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut samples_end = 0;
@@ -50,7 +55,7 @@ fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
             samples_end = number + 1;
         }
         if sample.is_sync && latest < at {
-            entries.push(Entry { sample: number, at });
+            keep(&mut entries, Entry { sample: number, at }, track.timescale);
         } else {
             // Pictures that lead: whoever begins at this entry lacks what they refer to.
             while entries.last().is_some_and(|entry| at < entry.at) {
@@ -69,6 +74,18 @@ fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
     entries.retain(|entry| entry.at < track.end);
     entries.first_mut().ok_or(PlanError::NoSyncSample)?.at = 0;
     Ok((entries, samples_end))
+}
+
+/// Adds an entry, unless enough are there.
+fn keep(entries: &mut Vec<Entry>, entry: Entry, timescale: u32) {
+    let distance_min = i64::from(timescale) / ENTRIES_A_SECOND_MAX;
+    let is_many = ENTRIES_EXACT_MAX <= entries.len();
+    match entries.as_mut_slice() {
+        // Of those that an edit skips only the last is used.
+        [_, .., last] if last.at <= 0 && entry.at <= 0 => *last = entry,
+        [.., last] if 0 < last.at && entry.at - last.at < distance_min && is_many => {}
+        _ => entries.push(entry),
+    }
 }
 
 /// Picks the entries that become cuts. `entries` is not empty and rises in both fields.

@@ -82,11 +82,22 @@ fn kinds_of_aac_are_named() {
 #[test]
 fn movies_that_cannot_be_cut_are_refused() {
     let file = fixture("moov_at_end.mp4");
+    let edited = |list: &[u32]| changed(&file, &["moov", "trak", "edts", "elst"], &|_| words(list));
     unsupported(
-        &changed(&file, &["moov", "trak", "edts", "elst"], &|_| {
-            words(&[0, 2, 1000, 0, 0x0001_0000, 1000, 30_000, 0x0001_0000])
-        }),
-        "a track has several edits; only one piece of media is supported so far",
+        &edited(&[0, 2, 1000, 2048, 0x0001_0000, 1000, 30_000, 0x0001_0000]),
+        "the video is cut between keyframes, 1 s after its beginning; only cuts at keyframes are supported so far",
+    );
+    unsupported(
+        &edited(&[0, 3, 1000, 2048, 0x0001_0000, 500, u32::MAX, 0x0001_0000, 1000, 32_768, 0x0001_0000]),
+        "a track pauses between two edits; only edits without a pause are supported so far",
+    );
+    unsupported(
+        &edited(&[0, 2, 1000, 2048, 0x0001_0000, 500, 17_408, 0]),
+        "the edit list of a track holds a moment still; only normal speed is supported so far",
+    );
+    unsupported(
+        &edited(&[0, 1, 1000, 2048, 0x0002_0000]),
+        "the edit list of a track changes its speed; only normal speed is supported so far",
     );
     unsupported(
         &changed(&file, &table("stsc"), &|_| words(&[0, 2, 1, 1, 1, 2, 1, 2])),

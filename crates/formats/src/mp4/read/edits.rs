@@ -7,12 +7,14 @@ use super::super::{
 
 /// `media_rate` of normal speed, 16.16.
 const RATE_NORMAL: u32 = 0x0001_0000;
+/// `media_rate` of an edit that holds one moment.
+const RATE_HELD: u32 = 0;
 /// Longest wait in front of a track. Beside a recording of 12 h, a track that begins later than that is damage.
 const EMPTY_EDIT_S_MAX: u64 = 12 * 3600;
-/// Edits in one list. Ours has a wait, one piece of media and what follows it; writers of whole cutting lists stay far below.
+/// Edits in one list. Writers of whole cutting lists stay far below.
 const EDITS_MAX: u32 = 100_000;
 
-/// What an edit list of a copyable track can say.
+/// Where one stretch of media lies: what an ordinary edit list says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Edit {
     /// Ticks of the movie before the track begins.
@@ -23,10 +25,33 @@ pub(crate) struct Edit {
     pub(crate) duration: Option<u64>,
 }
 
-impl Edit {
+/// The edit list of a track: a wait, then pieces of its media.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct EditList {
+    /// Ticks of the movie before the track begins.
+    pub(crate) empty: u64,
+    /// What is presented, in order. None means: the media as it is.
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// A stretch of media at normal speed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// When it begins: ticks of the movie since the first piece did.
+    pub(crate) at: u64,
+    /// Where it begins in the media, in ticks of the track; not negative.
+    pub(crate) media_time: i64,
+    /// How long it is presented, in ticks of the movie. 0, which only the last piece has, means to the end of the media.
+    pub(crate) duration: u64,
+}
+
+impl EditList {
     /// Reads the edit list of a track. Without one, or with an empty one, the media is presented as it is.
+    ///
+    /// Edits without a length present nothing and are left out, as are empty ones behind the last piece.
+    /// Errors: `Unsupported` for other speeds than the normal one.
     pub(crate) fn parse(trak: &BoxRef<'_>, movie_timescale: u32) -> Result<Self, ReadError> {
-        let Some(elst) = trak.descend(&[b"edts", b"elst"]) else { return Ok(Edit::default()) };
+        let Some(elst) = trak.descend(&[b"edts", b"elst"]) else { return Ok(EditList::default()) };
         let damaged = || ReadError::damaged("its edit list has fewer entries than it says");
         let mut fields = Fields::new(elst.body);
         let (version, _) = fields.version_and_flags().ok_or_else(damaged)?;
@@ -35,38 +60,58 @@ impl Edit {
             return Err(damaged());
         }
 
-        let mut edit = Edit::default();
-        let mut has_media = false;
-        for _ in 0..count {
+        let mut list = EditList::default();
+        let mut at = 0u64;
+        for number in 0..count {
             let (duration, media_time, rate) = entry(&mut fields, version).ok_or_else(damaged)?;
             if media_time == -1 {
-                // Behind the media an empty edit shows nothing, so it changes nothing.
-                if !has_media {
-                    edit.empty = edit.empty.checked_add(duration).ok_or_else(damaged)?;
-                }
+                // In front of the media it is a wait. Behind it, it shows nothing, and only moves what follows.
+                let wait = if list.pieces.is_empty() { &mut list.empty } else { &mut at };
+                *wait = wait.checked_add(duration).ok_or_else(out_of_range)?;
                 continue;
             }
-            if has_media {
-                return Err(ReadError::unsupported(
-                    "a track has several edits; only one piece of media is supported so far",
-                ));
-            }
-            if rate != RATE_NORMAL {
-                return Err(ReadError::unsupported(
-                    "the edit list of a track changes its speed; only normal speed is supported so far",
-                ));
-            }
+            check_speed(rate)?;
             if media_time < 0 {
                 return Err(ReadError::damaged(format!("an edit begins at {media_time}")));
             }
-            has_media = true;
-            edit.media_time = media_time;
-            edit.duration = (duration > 0).then_some(duration);
+            let is_alone = list.pieces.is_empty() && number + 1 == count;
+            if duration > 0 || is_alone {
+                list.pieces.push(Piece { at, media_time, duration });
+            }
+            at = at.checked_add(duration).ok_or_else(out_of_range)?;
         }
-        if edit.empty / u64::from(movie_timescale) > EMPTY_EDIT_S_MAX {
+        if list.empty / u64::from(movie_timescale) > EMPTY_EDIT_S_MAX {
             return Err(ReadError::damaged("a track begins more than 12 hours late"));
         }
-        Ok(edit)
+        Ok(list)
+    }
+
+    /// Where the presented media begins, in ticks of the track.
+    pub(crate) fn media_time(&self) -> i64 {
+        self.pieces.first().map_or(0, |piece| piece.media_time)
+    }
+
+    /// Lets the last piece go on to the end of the media, whatever the list says.
+    pub(crate) fn go_to_the_end(&mut self) {
+        if let Some(last) = self.pieces.last_mut() {
+            last.duration = 0;
+        }
+    }
+}
+
+fn out_of_range() -> ReadError {
+    ReadError::damaged("its edit list leaves the range of times")
+}
+
+fn check_speed(rate: u32) -> Result<(), ReadError> {
+    match rate {
+        RATE_NORMAL => Ok(()),
+        RATE_HELD => Err(ReadError::unsupported(
+            "the edit list of a track holds a moment still; only normal speed is supported so far",
+        )),
+        _ => Err(ReadError::unsupported(
+            "the edit list of a track changes its speed; only normal speed is supported so far",
+        )),
     }
 }
 
@@ -89,33 +134,52 @@ mod tests {
 
     const EMPTY: u32 = u32::MAX;
 
-    fn parse(elst: Vec<u8>) -> Result<Edit, String> {
+    fn parse(elst: Vec<u8>) -> Result<EditList, String> {
         let trak = plain_box(b"edts", &elst);
         let trak = BoxRef { kind: FourCc(*b"trak"), body: &trak };
-        Edit::parse(&trak, 1000).map_err(|error| error.to_string())
+        EditList::parse(&trak, 1000).map_err(|error| error.to_string())
+    }
+
+    fn list(empty: u64, pieces: &[(u64, i64, u64)]) -> EditList {
+        let piece = |&(at, media_time, duration): &(u64, i64, u64)| Piece { at, media_time, duration };
+        EditList { empty, pieces: pieces.iter().map(piece).collect() }
     }
 
     #[test]
-    fn ordinary_lists_are_a_wait_a_skip_and_a_trim() {
-        fn check(name: &str, entries: &[u32], expected: Edit) {
-            let list = [&[entries.len() as u32 / 3][..], entries].concat();
-            assert_eq!(parse(full_box(b"elst", 0, &words(&list))), Ok(expected), "{name}");
+    fn lists_are_a_wait_and_pieces() {
+        fn check(name: &str, entries: &[u32], expected: EditList) {
+            let words_of_list = [&[entries.len() as u32 / 3][..], entries].concat();
+            assert_eq!(parse(full_box(b"elst", 0, &words(&words_of_list))), Ok(expected), "{name}");
         }
-        check("empty", &[], Edit::default());
-        check("skip", &[5000, 1024, RATE_NORMAL], Edit { empty: 0, media_time: 1024, duration: Some(5000) });
-        check("to the end", &[0, 1024, RATE_NORMAL], Edit { empty: 0, media_time: 1024, duration: None });
+        check("empty", &[], EditList::default());
+        check("skip", &[5000, 1024, RATE_NORMAL], list(0, &[(0, 1024, 5000)]));
+        check("to the end", &[0, 1024, RATE_NORMAL], list(0, &[(0, 1024, 0)]));
         check(
             "waits, then media, then nothing",
             &[70, EMPTY, RATE_NORMAL, 30, EMPTY, 0, 5000, 0, RATE_NORMAL, 9, EMPTY, RATE_NORMAL],
-            Edit { empty: 100, media_time: 0, duration: Some(5000) },
+            list(100, &[(0, 0, 5000)]),
+        );
+        check(
+            "two pieces and a pause between them",
+            &[5000, 0, RATE_NORMAL, 9, EMPTY, RATE_NORMAL, 20, 300, RATE_NORMAL],
+            list(0, &[(0, 0, 5000), (5009, 300, 20)]),
+        );
+        check(
+            "edits without a length among others",
+            &[0, 7, RATE_NORMAL, 5000, 0, RATE_NORMAL, 0, 8, RATE_NORMAL],
+            list(0, &[(0, 0, 5000)]),
         );
     }
 
     #[test]
     fn wide_lists_are_read() {
         let entries = words(&[1, 0, 5000, 0, 1024, RATE_NORMAL]);
-        let expected = Edit { empty: 0, media_time: 1024, duration: Some(5000) };
-        assert_eq!(parse(full_box(b"elst", 1, &entries)), Ok(expected));
+        assert_eq!(parse(full_box(b"elst", 1, &entries)), Ok(list(0, &[(0, 1024, 5000)])));
+        let far = words(&[2, u32::MAX, u32::MAX, 0, 0, RATE_NORMAL, 0, 1, 0, 0, RATE_NORMAL]);
+        assert_eq!(
+            parse(full_box(b"elst", 1, &far)),
+            Err("the file is damaged: its edit list leaves the range of times".into())
+        );
     }
 
     #[test]
@@ -124,10 +188,10 @@ mod tests {
             assert_eq!(parse(full_box(b"elst", 0, &words(entries))), Err(expected.into()));
         }
         check(
-            &[2, 10, 0, RATE_NORMAL, 10, 50, RATE_NORMAL],
-            "a track has several edits; only one piece of media is supported so far",
+            &[1, 10, 0, 0],
+            "the edit list of a track holds a moment still; only normal speed is supported so far",
         );
-        for rate in [0, 0x0002_0000, 0xffff_0000] {
+        for rate in [0x0000_8000, 0x0002_0000, 0xffff_0000] {
             check(
                 &[1, 10, 0, rate],
                 "the edit list of a track changes its speed; only normal speed is supported so far",

@@ -17,6 +17,7 @@ mod language;
 mod measure;
 mod names;
 mod open;
+mod pieces;
 mod samples;
 mod tables;
 #[cfg(test)]
@@ -26,10 +27,11 @@ mod video;
 
 pub(super) use self::fragments::FragmentedMovie;
 use self::{
-    edits::Edit,
+    edits::EditList,
     fragments::Before,
     head::{Chosen, TrackHead},
     open::OpenTrack,
+    pieces::Clocks,
     timeline::Span,
 };
 use super::{
@@ -211,8 +213,9 @@ fn open_track(
     head: &TrackHead<'_>,
     movie_timescale: u32,
 ) -> Result<(OpenTrack, Before), ReadError> {
-    let edit = Edit::parse(&head.trak, movie_timescale)?;
-    let mut track = OpenTrack::new(media, head, edit);
+    let edits = EditList::parse(&head.trak, movie_timescale)?;
+    let clocks = Clocks { movie: movie_timescale, own: head.timescale };
+    let mut track = OpenTrack::new(media, head, edits, clocks);
     let mut before = Before { count: head.tables.count(), end_dts: 0, last_dts: None };
     for row in head.tables.samples() {
         let row = row?;

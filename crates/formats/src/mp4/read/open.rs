@@ -1,8 +1,14 @@
 //! A track whose samples are still coming: from the tables of the `moov`, from fragments, or from both.
 
 use super::{
-    super::error::ReadError, edits::Edit, gops::VideoSamples, head::TrackHead, samples::AudioSamples,
-    tables::RawSample, timeline::Span,
+    super::error::ReadError,
+    edits::EditList,
+    gops::VideoSamples,
+    head::TrackHead,
+    pieces::{self, Clocks},
+    samples::AudioSamples,
+    tables::RawSample,
+    timeline::Span,
 };
 use crate::index::{AudioTrack, Track, TrackMedia, VideoTrack};
 
@@ -12,7 +18,8 @@ pub(super) struct OpenTrack {
     /// Its number inside the source.
     pub(super) id: u32,
     pub(super) timescale: u32,
-    pub(super) edit: Edit,
+    pub(super) edits: EditList,
+    movie_timescale: u32,
     language: String,
     samples: Samples,
 }
@@ -25,11 +32,12 @@ enum Samples {
 
 impl OpenTrack {
     /// A track without samples.
-    pub(super) fn new(media: TrackMedia, head: &TrackHead<'_>, edit: Edit) -> Self {
+    pub(super) fn new(media: TrackMedia, head: &TrackHead<'_>, edits: EditList, clocks: Clocks) -> Self {
         OpenTrack {
             id: head.id,
-            timescale: head.timescale,
-            edit,
+            timescale: clocks.own,
+            movie_timescale: clocks.movie,
+            edits,
             language: head.language.clone(),
             samples: match media {
                 TrackMedia::Video(video) => {
@@ -60,6 +68,7 @@ impl OpenTrack {
 
     /// The track with its samples, what the timeline needs of it, and the first byte behind its samples.
     pub(super) fn finish(self) -> Result<(Track, Span, u64), ReadError> {
+        let is_video = matches!(self.samples, Samples::Video(_));
         let (media, samples) = match self.samples {
             Samples::Video(video) => {
                 let (mut video, pictures) = *video;
@@ -72,7 +81,10 @@ impl OpenTrack {
                 (TrackMedia::Audio(audio), packets.finish())
             }
         };
-        let span = Span::new(self.timescale, self.edit, &samples);
+        let clocks = Clocks { movie: self.movie_timescale, own: self.timescale };
+        let (samples, edit) = pieces::presented(samples, &self.edits, clocks, is_video)?;
+        samples.check_length(self.timescale)?;
+        let span = Span::new(self.timescale, edit, &samples);
         let track = Track {
             source_track: self.id,
             timescale: self.timescale,

@@ -15,6 +15,25 @@ pub(super) struct TrackSamples {
     pub(super) end_offset: u64,
 }
 
+/// Longest recording that is taken, four times the one we are built for: playlists, plans and sums of ticks grow with it.
+const RECORDING_S_MAX: i64 = 48 * 3600;
+
+impl TrackSamples {
+    /// How long one sample lasts, on average; at least 1 tick.
+    pub(super) fn ticks_of_one(&self) -> i64 {
+        self.natural_end.saturating_sub(self.first_pts) / i64::from(self.table.len().max(1)) + 1
+    }
+
+    /// Refuses a track whose samples span more than 48 hours.
+    pub(super) fn check_length(&self, timescale: u32) -> Result<(), ReadError> {
+        let ticks = self.natural_end.saturating_sub(self.first_pts);
+        if ticks > RECORDING_S_MAX * i64::from(timescale) {
+            return Err(ReadError::unsupported("the movie lasts more than 48 hours, which is not supported"));
+        }
+        Ok(())
+    }
+}
+
 /// Takes the samples of an audio track one by one. Leaves out empty packets, moves equal times apart by a tick.
 #[derive(Debug, Default)]
 pub(super) struct AudioSamples {

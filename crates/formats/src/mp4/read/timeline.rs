@@ -31,8 +31,7 @@ pub(super) struct Place {
 impl Span {
     pub(super) fn new(timescale: u32, edit: Edit, samples: &TrackSamples) -> Self {
         let TrackSamples { first_pts, natural_end, .. } = *samples;
-        let count = i64::from(samples.table.len().max(1));
-        Span { timescale, edit, first_pts, natural_end, sample_ticks: (natural_end - first_pts) / count + 1 }
+        Span { timescale, edit, first_pts, natural_end, sample_ticks: samples.ticks_of_one() }
     }
 
     /// The instant this track first presents something, on the timeline of the movie: a fraction of a second.

@@ -77,7 +77,7 @@ impl FragmentedMovie {
     ) -> Self {
         let has_samples = tracks.iter().any(|(_, _, before)| before.count > 0);
         let skipped_s =
-            tracks.iter().map(|(track, ..)| track.edit.media_time / i64::from(track.timescale)).max();
+            tracks.iter().map(|(track, ..)| track.edits.media_time() / i64::from(track.timescale)).max();
         let tracks = tracks.into_iter().map(|(track, description, before)| FragmentedTrack {
             track,
             description,
@@ -182,7 +182,7 @@ impl FragmentedTrack {
             )));
         }
         // How long the samples of the `moov` are presented says nothing about those in fragments.
-        self.track.edit.duration = None;
+        self.track.edits.go_to_the_end();
         for sample in run.samples(defaults) {
             self.track.push(RawSample {
                 dts: self.next_dts,

@@ -1,0 +1,296 @@
+//! Edit lists of several pieces: the samples of each, one behind the other, as if the file held them so. Decision 0032.
+//!
+//! Pieces that follow one another in the media are one. What is left are cuts: a part taken out, moved or repeated. Video is
+//! cut at keyframes only, where a copy shows exactly what the edits say. Sound is cut on its packets, each at its true time.
+
+use super::{
+    super::error::ReadError,
+    edits::{Edit, EditList, Piece},
+    samples::TrackSamples,
+    tables::TRACK_SAMPLES_MAX,
+};
+use crate::index::{Sample, SampleTableBuilder};
+
+/// Pieces of one track that do not follow one another. Each costs a search in its samples.
+const PIECES_MAX: usize = 1000;
+/// Packets in front of the first that sounds, for the decoder to settle in.
+const LEAD_PACKETS: u32 = 3;
+
+/// Ticks a second of the movie and of one track; neither is 0.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clocks {
+    pub(super) movie: u32,
+    pub(super) own: u32,
+}
+
+impl Clocks {
+    /// Ticks of the movie in ticks of the track, to the nearest. Saturates.
+    fn own(&self, movie: u64) -> i64 {
+        let unit = i128::from(self.movie);
+        let ticks = (2 * i128::from(movie) * i128::from(self.own) + unit) / (2 * unit);
+        i64::try_from(ticks).unwrap_or(i64::MAX)
+    }
+
+    /// What a tick of the movie takes, rounded up: writers cannot say times more exactly.
+    fn tick(&self) -> i64 {
+        i64::from(self.own.div_ceil(self.movie))
+    }
+}
+
+/// The samples that the edit list presents, and where they lie.
+///
+/// One piece leaves the samples as they are. Errors: `Unsupported` for video cut between keyframes, for pauses between pieces,
+/// and for too many cuts.
+pub(super) fn presented(
+    samples: TrackSamples,
+    list: &EditList,
+    clocks: Clocks,
+    is_video: bool,
+) -> Result<(TrackSamples, Edit), ReadError> {
+    let pieces = joined(list, clocks, if is_video { samples.ticks_of_one() / 2 } else { 0 })?;
+    match pieces.as_slice() {
+        [] => Ok((samples, Edit { empty: list.empty, ..Edit::default() })),
+        [Piece { media_time, duration, .. }] => {
+            let duration = (*duration > 0).then_some(*duration);
+            Ok((samples, Edit { empty: list.empty, media_time: *media_time, duration }))
+        }
+        _ if samples.table.is_empty() => Ok((samples, Edit::default())),
+        [.., last] => {
+            let duration = (last.duration > 0).then(|| last.at.saturating_add(last.duration));
+            let edit = Edit { empty: list.empty, media_time: 0, duration };
+            let mut joiner = Joiner { source: &samples, clocks, joined: Joined::default() };
+            for (n, piece) in pieces.iter().enumerate() {
+                let place = Place { is_first: n == 0, is_last: n + 1 == pieces.len() };
+                if is_video {
+                    joiner.video(piece, place)?;
+                } else {
+                    joiner.audio(piece, place)?;
+                }
+            }
+            Ok((joiner.joined.finish()?, edit))
+        }
+    }
+}
+
+/// The pieces with those made one that follow one another, within a tick of the movie and `slack` ticks of the track.
+fn joined(list: &EditList, clocks: Clocks, slack: i64) -> Result<Vec<Piece>, ReadError> {
+    let slack = slack.max(clocks.tick());
+    let mut pieces: Vec<Piece> = Vec::new();
+    for &piece in &list.pieces {
+        if let Some(run) = pieces.last_mut() {
+            let run_end = run.at.saturating_add(run.duration);
+            if clocks.own(piece.at.saturating_sub(run_end)) > slack {
+                return Err(ReadError::unsupported(
+                    "a track pauses between two edits; only edits without a pause are supported so far",
+                ));
+            }
+            // Measured from the first of the run, so that roundings do not add up.
+            let expected = run.media_time.saturating_add(clocks.own(piece.at - run.at));
+            if expected.abs_diff(piece.media_time) <= slack.unsigned_abs() {
+                let goes_on = piece.duration > 0;
+                run.duration = if goes_on { (piece.at - run.at).saturating_add(piece.duration) } else { 0 };
+                continue;
+            }
+        }
+        if pieces.len() == PIECES_MAX {
+            return Err(ReadError::unsupported(format!(
+                "a track is cut more than {PIECES_MAX} times, which is not supported"
+            )));
+        }
+        pieces.push(piece);
+    }
+    Ok(pieces)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    is_first: bool,
+    is_last: bool,
+}
+
+/// Takes pieces out of the samples of the source.
+struct Joiner<'a> {
+    source: &'a TrackSamples,
+    clocks: Clocks,
+    joined: Joined,
+}
+
+impl Joiner<'_> {
+    /// From when to when a piece is presented, and what is added to its times for that.
+    fn times(&self, piece: &Piece) -> Result<(i64, i64, i64), ReadError> {
+        let start = self.clocks.own(piece.at);
+        let end = match piece.duration {
+            0 => start.saturating_add(self.source.natural_end.saturating_sub(piece.media_time).max(0)),
+            duration => self.clocks.own(piece.at.saturating_add(duration)),
+        };
+        // Half the range: the sums below stay in it.
+        if end > i64::MAX / 2 || piece.media_time > i64::MAX / 2 {
+            return Err(ReadError::damaged("its edit list leaves the range of times"));
+        }
+        Ok((start, end, start - piece.media_time))
+    }
+
+    /// A piece of video: from the keyframe that is shown first to the last picture that is shown.
+    fn video(&mut self, piece: &Piece, place: Place) -> Result<(), ReadError> {
+        let (start, end, shift) = self.times(piece)?;
+        let media_end = piece.media_time + (end - start);
+        let key = self.key_at(piece.media_time);
+        let stop = self.stop_at(media_end);
+        if !place.is_first && self.hides_pictures(key, piece.media_time) {
+            return Err(self.between_keyframes(start));
+        }
+        let last_key = self.source.table.sync_at_or_before(stop.saturating_sub(1)).unwrap_or(0).max(key);
+        let mut tail: Vec<Sample> = Vec::new();
+        for (number, mut sample) in (key..).zip(self.source.table.range(key..stop)) {
+            sample.pts += shift;
+            sample.dts += shift;
+            if number == key && !place.is_first {
+                sample.pts = start;
+            }
+            if number < last_key {
+                self.joined.push(sample)?;
+            } else {
+                tail.push(sample);
+            }
+        }
+        if !place.is_last && !hide_behind(&mut tail, end) {
+            return Err(self.between_keyframes(end));
+        }
+        tail.into_iter().try_for_each(|sample| self.joined.push(sample))
+    }
+
+    /// A piece of sound: the packets that begin in it, each where it sounds, none under the one before.
+    fn audio(&mut self, piece: &Piece, place: Place) -> Result<(), ReadError> {
+        let (start, end, shift) = self.times(piece)?;
+        let half = |packet: &Sample| i64::from(packet.duration / 2);
+        let first =
+            self.source.table.first_at_or_after_pts(piece.media_time).unwrap_or(self.source.table.len());
+        let lead = if place.is_first { LEAD_PACKETS } else { 1 };
+        for mut packet in self.source.table.range(first.saturating_sub(lead)..self.source.table.len()) {
+            packet.pts += shift;
+            packet.dts += shift;
+            let is_under = self.joined.end().is_some_and(|end| packet.pts + half(&packet) < end)
+                || !place.is_first && packet.pts + half(&packet) < start;
+            if is_under {
+                continue;
+            }
+            let ends = if place.is_last { packet.pts >= end } else { packet.pts + half(&packet) >= end };
+            if ends {
+                break;
+            }
+            self.joined.push(packet)?;
+        }
+        Ok(())
+    }
+
+    /// The keyframe of the group of pictures that is shown at a time of the media.
+    fn key_at(&self, media_time: i64) -> u32 {
+        let behind = media_time.saturating_add(self.clocks.tick()).saturating_add(1);
+        let before = match self.source.table.first_at_or_after_pts(behind) {
+            Some(number) => match self.source.table.get(number) {
+                // Closed groups follow one another, so a keyframe behind ends the group in front.
+                Some(sample) if sample.is_sync => number.saturating_sub(1),
+                _ => number,
+            },
+            None => self.source.table.len().saturating_sub(1),
+        };
+        self.source.table.sync_at_or_before(before).unwrap_or(0)
+    }
+
+    /// The number behind the last sample that is shown before a time of the media.
+    fn stop_at(&self, media_end: i64) -> u32 {
+        let Some(number) = self.source.table.first_at_or_after_pts(media_end) else {
+            return self.source.table.len();
+        };
+        if self.source.table.get(number).is_some_and(|sample| sample.is_sync) {
+            return number;
+        }
+        let in_group = (number + 1..).zip(self.source.table.range(number + 1..self.source.table.len()));
+        in_group
+            .take_while(|(_, sample)| !sample.is_sync)
+            .filter(|(_, sample)| sample.pts < media_end)
+            .last()
+            .map_or(number, |(last, _)| last + 1)
+    }
+
+    /// Whether pictures of the group lie between its keyframe and what is shown first.
+    fn hides_pictures(&self, key: u32, media_time: i64) -> bool {
+        let others = self.source.table.range(key.saturating_add(1)..self.source.table.len());
+        others.take_while(|sample| !sample.is_sync).any(|sample| sample.pts <= media_time)
+    }
+
+    fn between_keyframes(&self, at: i64) -> ReadError {
+        ReadError::unsupported(format!(
+            "the video is cut between keyframes, {} s after its beginning; only cuts at keyframes are supported so far",
+            at / i64::from(self.clocks.own)
+        ))
+    }
+}
+
+/// Gives the pictures that are needed, but not shown, the last ticks before `end`. Whether no shown one has to move for that.
+fn hide_behind(group: &mut [Sample], end: i64) -> bool {
+    let mut hidden: Vec<usize> = (0..group.len()).filter(|&n| group[n].pts >= end).collect();
+    hidden.sort_by_key(|&n| group[n].pts);
+    let first_tick = end - hidden.len() as i64;
+    let shown_last = group.iter().map(|sample| sample.pts).filter(|&pts| pts < end).max();
+    for (&n, tick) in hidden.iter().zip(first_tick..) {
+        group[n].pts = tick;
+    }
+    hidden.is_empty() || shown_last.is_some_and(|shown| shown < first_tick)
+}
+
+/// Samples one behind the other, with strictly rising decode times.
+#[derive(Default)]
+struct Joined {
+    builder: SampleTableBuilder,
+    count: u32,
+    /// Not in the builder before the next one says how long it lasts.
+    held: Option<Sample>,
+    first_pts: Option<i64>,
+    natural_end: i64,
+    end_offset: u64,
+}
+
+impl Joined {
+    /// When the last sample so far is over.
+    fn end(&self) -> Option<i64> {
+        self.held.map(|held| held.pts + i64::from(held.duration))
+    }
+
+    fn push(&mut self, mut sample: Sample) -> Result<(), ReadError> {
+        self.count += 1;
+        if self.count > TRACK_SAMPLES_MAX {
+            return Err(ReadError::unsupported(format!(
+                "the edits of a track repeat its samples; at most {TRACK_SAMPLES_MAX} are supported"
+            )));
+        }
+        // The delay of decoding makes the last of a piece and the first of the next lie over one another.
+        if let Some(mut held) = self.held {
+            sample.dts = sample.dts.max(held.dts + 1);
+            held.duration = u32::try_from(sample.dts - held.dts)
+                .map_err(|_| ReadError::damaged("one sample lasts more than 2^32 ticks"))?;
+            self.builder.push(held);
+        }
+        self.first_pts = Some(self.first_pts.map_or(sample.pts, |first| first.min(sample.pts)));
+        self.natural_end = self.natural_end.max(sample.pts + i64::from(sample.duration));
+        self.end_offset = self.end_offset.max(sample.offset + u64::from(sample.size));
+        self.held = Some(sample);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<TrackSamples, ReadError> {
+        let Some(last) = self.held else {
+            return Err(ReadError::damaged("its edit list presents no sample"));
+        };
+        self.builder.push(last);
+        Ok(TrackSamples {
+            table: self.builder.finish(),
+            first_pts: self.first_pts.unwrap_or(0),
+            natural_end: self.natural_end,
+            end_offset: self.end_offset,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

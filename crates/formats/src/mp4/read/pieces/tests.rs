@@ -1,0 +1,154 @@
+//! Edit lists of several pieces over tracks made by hand.
+
+use super::*;
+
+const CLOCKS: Clocks = Clocks { movie: 100, own: 1000 };
+
+/// Groups of four pictures of 100 ticks, decoded in the order 0 3 1 2 and shown 200 ticks later. The place of a sample in the
+/// file is its number.
+fn video(groups: i64) -> TrackSamples {
+    let samples = (0..groups * 4).map(|n| Sample {
+        dts: n * 100,
+        pts: n / 4 * 400 + [0, 3, 1, 2][n as usize % 4] * 100 + 200,
+        duration: 100,
+        offset: n as u64,
+        size: 1,
+        is_sync: n % 4 == 0,
+    });
+    track(samples.collect())
+}
+
+/// Packets of 100 ticks.
+fn audio(count: i64) -> TrackSamples {
+    let packet =
+        |n| Sample { dts: n * 100, pts: n * 100, duration: 100, offset: n as u64, size: 1, is_sync: true };
+    track((0..count).map(packet).collect())
+}
+
+fn track(samples: Vec<Sample>) -> TrackSamples {
+    TrackSamples {
+        first_pts: samples.iter().map(|sample| sample.pts).min().unwrap(),
+        natural_end: samples.iter().map(|sample| sample.pts + 100).max().unwrap(),
+        end_offset: samples.len() as u64,
+        table: samples.into_iter().collect(),
+    }
+}
+
+/// What is presented of pieces of (media time, duration): numbers and times in order of decoding, and the edit that is left.
+#[derive(Debug, PartialEq)]
+struct Presented {
+    samples: Vec<(u64, i64)>,
+    edit: (i64, Option<u64>),
+}
+
+fn present(samples: TrackSamples, is_video: bool, pieces: &[(i64, u64)]) -> Result<Presented, String> {
+    let mut list = EditList::default();
+    let mut at = 0;
+    for &(media_time, duration) in pieces {
+        list.pieces.push(Piece { at, media_time, duration });
+        at += duration;
+    }
+    let (samples, edit) = presented(samples, &list, CLOCKS, is_video).map_err(|error| error.to_string())?;
+    let all: Vec<_> = samples.table.iter().collect();
+    assert!(all.is_sorted_by(|a, b| a.dts < b.dts), "{all:?}");
+    assert!(all.windows(2).all(|pair| pair[0].dts + i64::from(pair[0].duration) == pair[1].dts), "{all:?}");
+    assert_eq!(samples.end_offset, all.iter().map(|sample| sample.offset + 1).max().unwrap());
+    Ok(Presented {
+        samples: all.iter().map(|sample| (sample.offset, sample.pts)).collect(),
+        edit: (edit.media_time, edit.duration),
+    })
+}
+
+#[test]
+fn pieces_that_follow_one_another_are_one() {
+    let whole = present(video(3), true, &[(200, 120)]).unwrap();
+    assert_eq!(whole.edit, (200, Some(120)));
+    for pieces in [
+        &[(200, 40), (600, 80)][..],
+        &[(200, 40), (605, 80)], // within a tick of the movie
+        &[(200, 15), (350, 5), (400, 100)],
+    ] {
+        assert_eq!(present(video(3), true, pieces).unwrap(), whole, "{pieces:?}");
+    }
+    // A tick too much each time adds up to a cut.
+    let drifting: Vec<_> = (0..12).map(|n| (200 + n * 110, 10)).collect();
+    assert!(present(video(4), true, &drifting).is_err());
+}
+
+#[test]
+fn a_part_taken_out_between_keyframes_is_left_out_exactly() {
+    // The second group is gone.
+    let cut = present(video(3), true, &[(200, 40), (1000, 40)]).unwrap();
+    let expected = vec![(0, 0), (1, 300), (2, 100), (3, 200), (8, 400), (9, 700), (10, 500), (11, 600)];
+    assert_eq!(cut, Presented { samples: expected, edit: (0, Some(80)) });
+}
+
+#[test]
+fn parts_may_be_moved_and_repeated() {
+    let moved = present(video(2), true, &[(600, 40), (200, 40), (200, 40)]).unwrap();
+    let numbers: Vec<_> = moved.samples.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, [4, 5, 6, 7, 0, 1, 2, 3, 0, 1, 2, 3]);
+    let mut times: Vec<_> = moved.samples.iter().map(|(_, pts)| *pts).collect();
+    times.sort_unstable();
+    assert_eq!(times, (0..12).map(|n| n * 100).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_piece_that_ends_inside_a_group_keeps_what_is_needed_out_of_sight() {
+    // Two pictures of the first group are shown; the last one was decoded before the second.
+    let cut = present(video(3), true, &[(200, 20), (1000, 40)]).unwrap();
+    let expected = vec![(0, 0), (1, 199), (2, 100), (8, 200), (9, 500), (10, 300), (11, 400)];
+    assert_eq!(cut.samples, expected);
+    // At the end of the track the edit hides it.
+    let cut = present(video(3), true, &[(1000, 40), (200, 20)]).unwrap();
+    assert_eq!(cut.samples[4..], [(0, 400), (1, 700), (2, 500)]);
+    assert_eq!(cut.edit, (0, Some(60)));
+}
+
+#[test]
+fn the_first_piece_may_begin_anywhere_and_the_others_at_keyframes() {
+    let cut = present(video(4), true, &[(300, 30), (1400, 40)]).unwrap();
+    assert_eq!(cut.samples[..4], [(0, -100), (1, 200), (2, 0), (3, 100)]);
+    let near = present(video(4), true, &[(200, 40), (1390, 40)]).unwrap();
+    assert_eq!(near.samples[4..6], [(12, 400), (13, 710)], "a tick of the movie early");
+    let inside = present(video(4), true, &[(200, 40), (1450, 35)]).unwrap();
+    assert_eq!(inside.samples[4..6], [(12, 400), (13, 650)], "while the keyframe is shown");
+    assert_eq!(
+        present(video(4), true, &[(200, 40), (1500, 40)]),
+        Err("the video is cut between keyframes, 0 s after its beginning; only cuts at keyframes are supported so far"
+            .into())
+    );
+}
+
+#[test]
+fn sound_is_cut_on_its_packets_at_their_true_times() {
+    let cut = present(audio(20), false, &[(0, 30), (1000, 30)]).unwrap();
+    let numbers: Vec<_> = cut.samples.iter().map(|(number, pts)| (*number as i64, *pts)).collect();
+    assert_eq!(numbers, [(0, 0), (1, 100), (2, 200), (10, 300), (11, 400), (12, 500)]);
+    assert_eq!(cut.edit, (0, Some(60)));
+    // Less than half a packet is left of the last one, more than half of the first.
+    let cut = present(audio(20), false, &[(0, 23), (1040, 30)]).unwrap();
+    assert_eq!(cut.samples[..4], [(0, 0), (1, 100), (10, 190), (11, 290)]);
+    // What is decoded before the first one stays.
+    let cut = present(audio(20), false, &[(500, 20), (1000, 10)]).unwrap();
+    assert_eq!(cut.samples, [(2, -300), (3, -200), (4, -100), (5, 0), (6, 100), (10, 200)]);
+}
+
+#[test]
+fn pauses_and_endless_cutting_are_refused() {
+    let pause = EditList {
+        empty: 0,
+        pieces: vec![
+            Piece { at: 0, media_time: 200, duration: 40 },
+            Piece { at: 60, media_time: 800, duration: 40 },
+        ],
+    };
+    let error = presented(video(4), &pause, CLOCKS, true).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "a track pauses between two edits; only edits without a pause are supported so far"
+    );
+    let endless: Vec<_> = (0..2000).map(|n| (200 + n % 2 * 800, 10)).collect();
+    let sentence = "a track is cut more than 1000 times, which is not supported";
+    assert_eq!(present(video(4), true, &endless), Err(sentence.into()));
+}

@@ -1,0 +1,96 @@
+//! What is promised of any bytes.
+
+use kinora_formats::{
+    hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris},
+    index::{Index, Track, TrackMedia},
+    mp4::{
+        Scanner,
+        write::{init_segment, segment_head, segment_len_max},
+    },
+    plan::Segment,
+};
+use sha2::{Digest, Sha256};
+
+/// How a stored index begins: magic, version, checksum.
+const INDEX_MAGIC: &[u8] = b"KINORAIX";
+const INDEX_HEAD_LEN: usize = 8 + 4 + 8;
+/// Segments that are packaged of one input: the first ones, the others are made the same way.
+const PACKAGED_MAX: usize = 16;
+
+/// Reads a source, or a stored index, and makes of it all that is ever made. Panics when a promise is broken.
+pub(crate) fn exercise(data: &[u8]) {
+    if data.starts_with(INDEX_MAGIC) {
+        // Only we write such bytes, and the checksum keeps them as they were: no more is promised than to read them.
+        if let Ok(index) = Index::from_bytes(&with_checksum(data)) {
+            let _ = index.facts();
+        }
+        return;
+    }
+    let Ok(index) = read(data) else { return };
+    assert_eq!(index.source_len, data.len() as u64);
+    for track in &index.tracks {
+        let mut dts_before = i64::MIN;
+        for sample in track.samples.iter() {
+            assert!(sample.offset + u64::from(sample.size) <= index.source_len, "{sample:?} lies outside");
+            assert!(dts_before < sample.dts, "decode times do not rise at {sample:?}");
+            dts_before = sample.dts;
+        }
+    }
+    assert_eq!(Index::from_bytes(&index.to_bytes()).expect("an index reads its own bytes"), index);
+    package(&index).expect("what is accepted can be packaged");
+}
+
+/// The index of a source, if it is one that plays.
+pub(crate) fn read(data: &[u8]) -> Result<Index, kinora_formats::mp4::ReadError> {
+    // In two pieces: how the bytes arrive changes nothing.
+    let (head, rest) = data.split_at(data.len() / 2);
+    let mut scanner = Scanner::new(Some(data.len() as u64));
+    scanner.push(head)?;
+    scanner.push(rest)?;
+    scanner.finish()
+}
+
+/// Makes init segments, the heads of segments and playlists.
+fn package(index: &Index) -> Result<(), String> {
+    let _ = index.facts();
+    let uris = MultivariantUris { video: "v", audio: "a" };
+    let _ = MultivariantPlaylist::of(index, uris).render();
+    for track in &index.tracks {
+        let segments = match track.media {
+            TrackMedia::Video(_) => &index.plan.video,
+            TrackMedia::Audio(_) => &index.plan.audio,
+        };
+        let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "i" };
+        let _ = playlist.render(|_, _| {});
+        init_segment(index, track).map_err(|error| error.to_string())?;
+        follow_one_another(track, segments)?;
+        for (number, segment) in (0..).zip(segments).take(PACKAGED_MAX) {
+            let head = segment_head(index, track, number).map_err(|error| format!("{error}: {error:?}"))?;
+            if head.total_len > segment_len_max(track, segment) {
+                return Err(format!("segment {number} is longer than its bound"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Segments begin at 0, leave no gap, and end with their track.
+fn follow_one_another(track: &Track, segments: &[Segment]) -> Result<(), String> {
+    let mut end = 0;
+    for segment in segments {
+        if segment.start != end || segment.end <= segment.start {
+            return Err(format!("{segment:?} behind {end}"));
+        }
+        end = segment.end;
+    }
+    if end == track.end { Ok(()) } else { Err(format!("the last segment ends at {end}, not at {}", track.end)) }
+}
+
+/// Stored bytes with the checksum that belongs to them: nothing random would ever have it.
+fn with_checksum(data: &[u8]) -> Vec<u8> {
+    let mut bytes = data.to_vec();
+    if let Some((head, body)) = bytes.split_at_mut_checked(INDEX_HEAD_LEN) {
+        head[12..].copy_from_slice(&Sha256::digest(&*body)[..8]);
+    }
+    bytes
+}

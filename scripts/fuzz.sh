@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Fuzzes the reader of MP4: for a minute, or for KINORA_FUZZ_SECONDS. What it learns is kept in the target folder, so each run
+# goes on where the last one ended. An input that breaks a promise is written to a file and named; run it again with
+#   scripts/fuzz.sh FILE
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=$(realpath --canonicalize-missing "${CARGO_TARGET_DIR:-target}")/fuzz
+host=$(rustc -vV | sed -n 's/^host: //p')
+
+# libFuzzer's counters, which a stable compiler can place; libFuzzer itself comes as source and is built by g++.
+# With --target the flags are for what is fuzzed, not for build scripts.
+counters="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters
+  -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing"
+RUSTFLAGS=$(echo $counters) CARGO_TARGET_DIR=$target \
+  cargo build --quiet --locked --release --manifest-path fuzz/Cargo.toml --target "$host"
+fuzzer=$target/$host/release/kinora-fuzz
+
+if [ $# -gt 0 ]; then
+  exec "$fuzzer" "$@"
+fi
+
+mkdir -p "$target/corpus" "$target/found"
+log=$target/last.log
+limits=(-max_total_time="${KINORA_FUZZ_SECONDS:-60}" -max_len=8192 -timeout=20 -rss_limit_mb=1024)
+if "$fuzzer" "${limits[@]}" -artifact_prefix="$target/found/" -print_final_stats=1 \
+  "$target/corpus" fuzz/seeds >"$log" 2>&1; then
+  grep -E '^stat::(number_of_executed_units|peak_rss_mb)|^Done' "$log"
+else
+  grep -vE '^#|^NEW|^==.*(INFO|WARNING)' "$log" | tail -n 40 >&2
+  echo "The whole log: $log" >&2
+  exit 1
+fi
