@@ -7,21 +7,31 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::Stream;
+use futures_util::future::Either;
 use kinora_domain::Timestamp;
 
 use crate::folder::{FolderReader, FolderStore, FolderWriter};
-use crate::{Faults, ObjectKey, Prefix, Result};
+use crate::s3::{S3Limits, S3Reader, S3Store, S3Writer, StorageUrl};
+use crate::{Faults, ObjectKey, ObjectKind, Prefix, Result};
 
 /// The most bytes one read holds in memory; longer ranges are streamed.
 ///
 /// 20 s, the longest group of pictures that is copied, at 100 Mbit/s are 250 MB.
 pub const READ_MAX: u64 = 256 << 20;
 
+/// What nobody has touched for so long (in seconds) belongs to nobody: longer than any attempt (24 h) plus its lease.
+pub const LEFTOVER_AGE_MIN_S: i64 = 25 * 60 * 60;
+
+/// Leftovers of checks that are looked at in one sweep; the next one goes on.
+const CHECK_LEFTOVERS_MAX: usize = 1000;
+
 /// The store of objects. A clone is another handle to the same store.
 #[derive(Debug, Clone)]
 pub enum Blob {
     /// A folder on a local disk.
     Folder(FolderStore),
+    /// A bucket of a store that speaks S3.
+    S3(S3Store),
 }
 
 /// Whether a put wrote its bytes.
@@ -52,11 +62,34 @@ impl Blob {
         FolderStore::open(root.as_ref().to_owned()).await.map(Self::Folder)
     }
 
+    /// Opens a bucket as a store. Asks nothing of it yet: a bucket that is missing or out of reach shows itself at the first use.
+    ///
+    /// Credentials come from the usual environment (`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a web identity, the role of
+    /// the machine); what the address says wins over it. Any number of processes on any machines may hold one bucket.
+    /// Errors: `Refused` when the environment makes no sense.
+    pub fn open_s3(url: &StorageUrl) -> Result<Self> {
+        Self::open_s3_with(url, S3Limits::default())
+    }
+
+    /// The same with limits of your own.
+    pub fn open_s3_with(url: &StorageUrl, limits: S3Limits) -> Result<Self> {
+        S3Store::open(url, limits).map(Self::S3)
+    }
+
+    /// Whether processes on other machines can hold the same store.
+    pub fn is_shared(&self) -> bool {
+        match self {
+            Self::Folder(_) => false,
+            Self::S3(_) => true,
+        }
+    }
+
     /// The same store, with every write of this handle and its clones decided by `faults`. For tests.
     #[must_use]
     pub fn with_faults(self, faults: Arc<Faults>) -> Self {
         match self {
             Self::Folder(store) => Self::Folder(store.with_faults(faults)),
+            Self::S3(store) => Self::S3(store.with_faults(faults)),
         }
     }
 
@@ -67,6 +100,7 @@ impl Blob {
     pub async fn put_once(&self, key: ObjectKey, bytes: Bytes) -> Result<PutOutcome> {
         match self {
             Self::Folder(store) => store.put_once(key, bytes).await,
+            Self::S3(store) => store.put_once(key, bytes).await,
         }
     }
 
@@ -74,15 +108,18 @@ impl Blob {
     pub async fn writer(&self, key: ObjectKey) -> Result<ObjectWriter> {
         match self {
             Self::Folder(store) => store.writer(key).await.map(ObjectWriter::Folder),
+            Self::S3(store) => store.writer(key).map(ObjectWriter::S3),
         }
     }
 
     /// Opens an object for reading; `None` when there is none.
     ///
-    /// A reader goes on to work when its object is deleted meanwhile.
+    /// When the object is deleted meanwhile, a reader either goes on to read what was there (a folder) or fails with `Gone`; it
+    /// never reads less, or anything else.
     pub async fn reader(&self, key: ObjectKey) -> Result<Option<ObjectReader>> {
         match self {
             Self::Folder(store) => Ok(store.reader(key).await?.map(ObjectReader::Folder)),
+            Self::S3(store) => Ok(store.reader(key).await?.map(ObjectReader::S3)),
         }
     }
 
@@ -90,18 +127,22 @@ impl Blob {
     ///
     /// Errors: `TooLong` above [`READ_MAX`].
     pub async fn get(&self, key: ObjectKey) -> Result<Option<Bytes>> {
-        match self.reader(key).await? {
-            Some(reader) => reader.read_at(0..reader.len()).await.map(Some),
-            None => Ok(None),
+        match self {
+            Self::Folder(store) => match store.reader(key).await? {
+                Some(reader) => reader.read_at(0..reader.len()).await.map(Some),
+                None => Ok(None),
+            },
+            Self::S3(store) => store.get(key).await,
         }
     }
 
-    /// Removes an object; `false` when there was none. May run twice.
+    /// Removes an object. May run twice, also when there is none: a bucket does not tell whether there was one.
     ///
     /// A power cut may bring the object back: whoever deletes does so again until no row speaks of it.
-    pub async fn delete(&self, key: ObjectKey) -> Result<bool> {
+    pub async fn delete(&self, key: ObjectKey) -> Result<()> {
         match self {
             Self::Folder(store) => store.delete(key).await,
+            Self::S3(store) => store.delete(key).await,
         }
     }
 
@@ -112,6 +153,7 @@ impl Blob {
     pub async fn list(&self, prefix: Prefix, after: Option<ObjectKey>, limit: usize) -> Result<Vec<Entry>> {
         match self {
             Self::Folder(store) => store.list(prefix, after, limit).await,
+            Self::S3(store) => store.list(prefix, after, limit).await,
         }
     }
 
@@ -119,36 +161,63 @@ impl Blob {
     pub async fn free_space(&self) -> Result<Option<u64>> {
         match self {
             Self::Folder(store) => store.free_space().await.map(Some),
+            Self::S3(store) => store.before_read().map(|()| None),
         }
     }
 
-    /// Removes what writers that are no more have left behind, and answers how many pieces that were.
+    /// Removes what writers and checks that are no more have left behind, and answers how many pieces that were.
     ///
-    /// Run it once at start. Writers that are at work, also those of another process, keep theirs.
-    pub async fn sweep_temporary(&self) -> Result<u64> {
-        match self {
-            Self::Folder(store) => store.sweep_temporary().await,
+    /// Run it at start and now and then. Writers that are at work, also those of another process or machine, keep theirs: in a
+    /// folder they hold locks; in a bucket nothing is touched that is younger than [`LEFTOVER_AGE_MIN_S`] before `now`.
+    pub async fn sweep_temporary(&self, now: Timestamp) -> Result<u64> {
+        let mut swept = match self {
+            Self::Folder(store) => store.sweep_temporary().await?,
+            Self::S3(store) => store.sweep_temporary(now).await?,
+        };
+        for entry in self.list(Prefix::Kind(ObjectKind::Check), None, CHECK_LEFTOVERS_MAX).await? {
+            if now.micros_since(entry.modified) >= LEFTOVER_AGE_MIN_S * Timestamp::SECOND {
+                self.delete(entry.key).await?;
+                swept += 1;
+            }
         }
+        Ok(swept)
     }
 }
 
 /// Writes one object piece by piece. Dropped before `finish`, it leaves nothing.
 ///
-/// Holds at most 2 MiB in memory. Bytes are synced behind the writer every 16 MiB, so that `finish` has little left to sync.
-/// After an error the object is lost: every further call fails.
+/// Into a folder it holds at most 2 MiB in memory, and bytes are synced behind it every 16 MiB, so that `finish` has little left to
+/// sync. Into a bucket it holds two parts at most ([`S3Limits::part_len`]), and waits while all writers together hold
+/// [`S3Limits::parts_memory`]. After an error the object is lost: every further call fails.
+///
+/// One writer a key: an object in a bucket that is longer than a part is written once because its key names one attempt, not by
+/// a promise of the store.
 #[derive(Debug)]
 pub enum ObjectWriter {
     /// Into a local folder.
     Folder(FolderWriter),
+    /// Into a bucket.
+    S3(S3Writer),
 }
 
 impl ObjectWriter {
-    /// Takes the next bytes. Waits when the disk is behind.
+    /// Says how long the object will be, or that nobody knows; counts only before the first bytes.
+    ///
+    /// A bucket holds objects above 78 GiB only if they are announced. More bytes than announced are an error there.
+    pub fn announce(&mut self, len: Option<u64>) {
+        match self {
+            Self::Folder(_) => {}
+            Self::S3(writer) => writer.announce(len),
+        }
+    }
+
+    /// Takes the next bytes. Waits when the disk or the store is behind.
     ///
     /// A call that was cancelled has taken its bytes.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         match self {
             Self::Folder(writer) => writer.write(bytes).await,
+            Self::S3(writer) => writer.write(bytes).await,
         }
     }
 
@@ -156,13 +225,15 @@ impl ObjectWriter {
     pub fn written(&self) -> u64 {
         match self {
             Self::Folder(writer) => writer.written(),
+            Self::S3(writer) => writer.written(),
         }
     }
 
-    /// Of these, how many from the start would outlive a power cut.
+    /// Of these, how many from the start would outlive a power cut: bytes synced, or of parts that the store has acknowledged.
     pub fn synced(&self) -> u64 {
         match self {
             Self::Folder(writer) => writer.synced(),
+            Self::S3(writer) => writer.synced(),
         }
     }
 
@@ -173,6 +244,7 @@ impl ObjectWriter {
     pub async fn finish(self) -> Result<u64> {
         match self {
             Self::Folder(writer) => writer.finish().await,
+            Self::S3(writer) => writer.finish().await,
         }
     }
 }
@@ -182,6 +254,8 @@ impl ObjectWriter {
 pub enum ObjectReader {
     /// From a local folder.
     Folder(FolderReader),
+    /// From a bucket.
+    S3(S3Reader),
 }
 
 #[expect(clippy::len_without_is_empty, reason = "the length of an object, not of a collection")]
@@ -190,15 +264,17 @@ impl ObjectReader {
     pub fn len(&self) -> u64 {
         match self {
             Self::Folder(reader) => reader.len(),
+            Self::S3(reader) => reader.len(),
         }
     }
 
     /// The bytes of one range, in one piece.
     ///
-    /// Errors: `OutOfRange` unless the range lies in the object, `TooLong` above [`READ_MAX`].
+    /// Errors: `OutOfRange` unless the range lies in the object, `TooLong` above [`READ_MAX`], `Gone`.
     pub async fn read_at(&self, range: Range<u64>) -> Result<Bytes> {
         match self {
             Self::Folder(reader) => reader.read_at(range).await,
+            Self::S3(reader) => reader.read_at(range).await,
         }
     }
 
@@ -209,18 +285,21 @@ impl ObjectReader {
     pub async fn read_many(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         match self {
             Self::Folder(reader) => reader.read_many(ranges).await,
+            Self::S3(reader) => reader.read_many(ranges).await,
         }
     }
 
-    /// The bytes of a range of any length, in pieces of 256 KiB at most; one piece is in memory at a time.
+    /// The bytes of a range of any length, in pieces of 256 KiB at most.
     ///
+    /// Of a folder one piece is in memory at a time, of a bucket 8 MiB at most: half of it is read ahead.
     /// Errors: `OutOfRange` at once. The stream ends after its first error.
     pub fn stream(
         &self,
         range: Range<u64>,
     ) -> Result<impl Stream<Item = Result<Bytes>> + Send + Unpin + use<>> {
         match self {
-            Self::Folder(reader) => reader.stream(range),
+            Self::Folder(reader) => reader.stream(range).map(Either::Left),
+            Self::S3(reader) => reader.stream(range).map(Either::Right),
         }
     }
 
@@ -230,6 +309,7 @@ impl ObjectReader {
     pub fn as_file(&self) -> Option<&File> {
         match self {
             Self::Folder(reader) => Some(reader.as_file()),
+            Self::S3(_) => None,
         }
     }
 }

@@ -41,6 +41,33 @@ pub enum Error {
         len: u64,
     },
 
+    /// The object was there when its reader was opened, and is not any more: somebody deleted it.
+    #[error("object {0} is gone")]
+    Gone(ObjectKey),
+
+    /// The store does not answer, or says that it is too busy, and did so at every try. Worth another try later; whether a
+    /// write was done, nobody can say.
+    #[error("the object store is not available: could not {action}")]
+    Unavailable {
+        /// What was being done, as a verb with its object.
+        action: &'static str,
+        /// What the last try came to. Names no secret.
+        #[source]
+        source: io::Error,
+    },
+
+    /// The store refuses us, and will until a person has done something: credentials, rights, the bucket, the address.
+    #[error("the object store refused to {action}; {remedy}")]
+    Refused {
+        /// What was being done, as a verb with its object.
+        action: &'static str,
+        /// What a person can do about it.
+        remedy: &'static str,
+        /// What the store answered. Names no secret.
+        #[source]
+        source: io::Error,
+    },
+
     /// Anything else: broken hardware, missing rights, an exhausted file table.
     #[error("could not {action}")]
     Internal {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use kinora_domain::{RenditionId, SourceId};
+use kinora_domain::{Random, RenditionId, SourceId};
 use uuid::Uuid;
 
 /// The name of one object.
@@ -26,6 +26,21 @@ pub enum ObjectKey {
     Picture(SourceId, PictureHash),
     /// The clip that `kinora demo` takes in.
     DemoClip,
+    /// One of the objects with which a run of [`crate::check`] tries the store.
+    Check(CheckId, u8),
+}
+
+/// Names one run of [`crate::check`], so that runs beside each other do not meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CheckId(Uuid);
+
+impl CheckId {
+    /// A new id (UUID v4).
+    pub fn new(random: &dyn Random) -> Self {
+        let mut bytes = [0; 16];
+        random.fill(&mut bytes);
+        Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
+    }
 }
 
 /// Says which picture of a source: a hash of everything that shaped it (time, size, format).
@@ -47,12 +62,14 @@ pub enum ObjectKind {
     Picture,
     /// [`ObjectKey::DemoClip`]
     Demo,
+    /// [`ObjectKey::Check`]
+    Check,
 }
 
 impl ObjectKind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Source, Self::Index, Self::Init, Self::Segment, Self::Picture, Self::Demo];
+    pub const ALL: [Self; 7] =
+        [Self::Source, Self::Index, Self::Init, Self::Segment, Self::Picture, Self::Demo, Self::Check];
 
     const fn text(self) -> &'static str {
         match self {
@@ -62,6 +79,7 @@ impl ObjectKind {
             Self::Segment => "segment",
             Self::Picture => "picture",
             Self::Demo => "demo",
+            Self::Check => "check",
         }
     }
 }
@@ -75,6 +93,8 @@ pub enum Prefix {
     SegmentsOf(RenditionId),
     /// The pictures made from one source.
     PicturesOf(SourceId),
+    /// The objects of one run of [`crate::check`].
+    CheckOf(CheckId),
 }
 
 /// A name of the kind `{folder}/{shard}/{id}`.
@@ -94,6 +114,7 @@ impl fmt::Display for Prefix {
             Self::Kind(kind) => f.write_str(kind.text()),
             Self::SegmentsOf(rendition) => Sharded(ObjectKind::Segment, rendition.as_uuid()).fmt(f),
             Self::PicturesOf(source) => Sharded(ObjectKind::Picture, source.as_uuid()).fmt(f),
+            Self::CheckOf(check) => Sharded(ObjectKind::Check, check.0).fmt(f),
         }
     }
 }
@@ -107,6 +128,7 @@ impl fmt::Display for ObjectKey {
             Self::Segment(rendition, n) => write!(f, "{}/{n}", Prefix::SegmentsOf(*rendition)),
             Self::Picture(source, hash) => write!(f, "{}/{hash}", Prefix::PicturesOf(*source)),
             Self::DemoClip => write!(f, "{}/clip.mp4", ObjectKind::Demo.text()),
+            Self::Check(check, n) => write!(f, "{}/{n}", Prefix::CheckOf(*check)),
         }
     }
 }
@@ -140,10 +162,40 @@ impl FromStr for ObjectKey {
                 Self::Picture(id.parse().map_err(|_| ParseKeyError)?, PictureHash(hash.to_be_bytes()))
             }
             ["demo", "clip.mp4"] => Self::DemoClip,
+            ["check", _, id, n] => {
+                let check = CheckId(Uuid::parse_str(id).map_err(|_| ParseKeyError)?);
+                Self::Check(check, n.parse().map_err(|_| ParseKeyError)?)
+            }
             _ => return Err(ParseKeyError),
         };
         // Leading zeros, capitals and a wrong shard have been let through so far.
         if key.to_string() == text { Ok(key) } else { Err(ParseKeyError) }
+    }
+}
+
+/// The name of the note that says which upload in parts is under way for an object (S3 only).
+///
+/// `multipart/` and the name of the object. No key begins like this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UploadNote(pub(crate) ObjectKey);
+
+impl UploadNote {
+    /// Where all notes lie.
+    pub(crate) const FOLDER: &str = "multipart";
+}
+
+impl fmt::Display for UploadNote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", Self::FOLDER, self.0)
+    }
+}
+
+impl FromStr for UploadNote {
+    type Err = ParseKeyError;
+
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        let key = text.strip_prefix(Self::FOLDER).and_then(|rest| rest.strip_prefix('/'));
+        Ok(Self(key.ok_or(ParseKeyError)?.parse()?))
     }
 }
 
@@ -174,6 +226,11 @@ mod tests {
             "picture/e9/019a4946-bdd3-7001-8203-0405060708e9/0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",
         );
         check(ObjectKey::DemoClip, "demo/clip.mp4");
+        check(ObjectKey::Check(CheckId(ID), 7), "check/e9/019a4946-bdd3-7001-8203-0405060708e9/7");
+
+        let note = UploadNote(ObjectKey::Source(source));
+        assert_eq!(note.to_string(), "multipart/source/e9/019a4946-bdd3-7001-8203-0405060708e9");
+        assert_eq!(note.to_string().parse(), Ok(note));
     }
 
     #[test]
@@ -199,6 +256,9 @@ mod tests {
             "demo/../source",
             "demo/clip.mp4/",
             "temporary/1-2",
+            "multipart/source/e9/019a4946-bdd3-7001-8203-0405060708e9",
+            "check/e9/019a4946-bdd3-7001-8203-0405060708e9",
+            "check/e9/019a4946-bdd3-7001-8203-0405060708e9/256",
             "elsewhere/e9/019a4946-bdd3-7001-8203-0405060708e9",
         ] {
             assert_eq!(text.parse::<ObjectKey>(), Err(ParseKeyError), "{text:?}");

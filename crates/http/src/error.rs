@@ -37,6 +37,8 @@ impl ApiError {
     const PLAYBACK_TOKEN: &str = "Bearer realm=\"playback\"";
     /// Seconds a client should wait when the server cannot write right now.
     const BUSY_RETRY_AFTER_S: u32 = 1;
+    /// The same when the store of objects is away.
+    const AWAY_RETRY_AFTER_S: u32 = 5;
     /// The same when the disk is full: freeing it takes a person.
     const FULL_RETRY_AFTER_S: u32 = 30;
 
@@ -201,6 +203,17 @@ impl ApiError {
         error
     }
 
+    /// 503: the store of objects is away. It has been tried several times already.
+    pub fn unavailable() -> Self {
+        let mut error = Self::described(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "service unavailable",
+            "the object store does not answer; try again as Retry-After says",
+        );
+        error.retry_after_s = Some(Self::AWAY_RETRY_AFTER_S);
+        error
+    }
+
     /// 507: no room to write.
     pub fn full() -> Self {
         let mut error = Self::described(
@@ -246,6 +259,10 @@ impl From<kinora_packager::Error> for ApiError {
                 Self::described(StatusCode::NOT_FOUND, "not found", "this media has no picture")
             }
             kinora_packager::Error::Busy => Self::busy(),
+            kinora_packager::Error::Unavailable(_) => {
+                tracing::warn!(error = %Chain(error.root()), "a request met a store that is not available");
+                Self::unavailable()
+            }
             _ => Self::internal(&error),
         }
     }

@@ -21,6 +21,7 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
     for kind in [ObjectKind::Source, ObjectKind::Index, ObjectKind::Picture] {
         sweep_kind(context, kind, now).await?;
     }
+    context.blob.sweep_temporary(now).await?;
     context.store.prune(now).await?;
     let job = job.clone();
     context
@@ -58,6 +59,6 @@ async fn sweep_kind(context: &Context, kind: ObjectKind, now: Timestamp) -> Resu
 fn source_of(key: ObjectKey) -> Option<SourceId> {
     match key {
         ObjectKey::Source(source) | ObjectKey::Index(source) | ObjectKey::Picture(source, _) => Some(source),
-        ObjectKey::Init(_) | ObjectKey::Segment(..) | ObjectKey::DemoClip => None,
+        ObjectKey::Init(_) | ObjectKey::Segment(..) | ObjectKey::DemoClip | ObjectKey::Check(..) => None,
     }
 }

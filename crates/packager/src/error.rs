@@ -20,9 +20,12 @@ pub enum Error {
     /// The index is damaged.
     #[error("the index cannot be used")]
     Damaged(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The store of objects does not answer; trying again later helps.
+    #[error("the object store is not available")]
+    Unavailable(#[source] kinora_blob::Error),
     /// The store of objects failed.
     #[error("the object store failed")]
-    Blob(#[from] kinora_blob::Error),
+    Blob(#[source] kinora_blob::Error),
     /// The engine failed.
     #[error("the media engine failed")]
     Engine(#[source] kinora_engine::EngineError),
@@ -37,6 +40,16 @@ impl Error {
         match self {
             Self::Shared(error) => error.root(),
             other => other,
+        }
+    }
+}
+
+impl From<kinora_blob::Error> for Error {
+    fn from(error: kinora_blob::Error) -> Self {
+        match error {
+            kinora_blob::Error::Gone(_) => Self::Gone,
+            unavailable @ kinora_blob::Error::Unavailable { .. } => Self::Unavailable(unavailable),
+            other => Self::Blob(other),
         }
     }
 }

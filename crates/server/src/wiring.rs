@@ -74,8 +74,8 @@ impl Server {
         let ServerOptions { settings, lock, store, blob, engine, fetch_limits, clock, random } = options;
         let render_metrics = metrics_handle();
         store.take_back_leases().await?;
-        blob.sweep_temporary().await?;
         let now = clock.now();
+        blob.sweep_temporary(now).await?;
         store.write(async move |tx| tx.enqueue_once(NewJob::soon(JobKind::Sweep, now)).await).await?;
 
         let network = Network::new(Guard::new(settings.allow_private.clone()));

@@ -113,7 +113,7 @@ impl FolderStore {
         Ok(open.map(|open| FolderReader::new(open, self.faults.clone())))
     }
 
-    pub(crate) async fn delete(&self, key: ObjectKey) -> Result<bool> {
+    pub(crate) async fn delete(&self, key: ObjectKey) -> Result<()> {
         self.before_write(WriteKind::Delete, key)?;
         self.blocking("delete an object", move |shared| {
             let path = shared.path(key);
@@ -121,11 +121,11 @@ impl FolderStore {
             // An open file would keep its bytes on the disk. The cache drops it when it does its pending work.
             shared.open_files.invalidate(&key);
             shared.open_files.run_pending_tasks();
-            if removed && matches!(key, ObjectKey::Segment(..) | ObjectKey::Picture(..)) {
-                // One folder a rendition or source: gone with its last object. Refused while there are others.
+            if removed && is_in_folder_of_its_own(key) {
+                // Gone with its last object. Refused while there are others.
                 let _ = fs::remove_dir(shared.folder(&path));
             }
-            Ok(removed)
+            Ok(())
         })
         .await
     }
@@ -251,6 +251,11 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// Whether objects of this kind lie in one folder a rendition, source or check.
+fn is_in_folder_of_its_own(key: ObjectKey) -> bool {
+    matches!(key, ObjectKey::Segment(..) | ObjectKey::Picture(..) | ObjectKey::Check(..))
 }
 
 fn sync_folder(folder: &Path) -> io::Result<()> {

@@ -15,13 +15,10 @@ use futures_util::{Stream, stream};
 use rustix::io::ReadWriteFlags;
 
 use super::{OpenFile, blocking};
-use crate::{Error, Faults, READ_MAX, Result};
+use crate::{Faults, Result, runs};
 
 /// The most that is copied on the spot before other tasks get their turn: some 50 µs of work.
 const PIECE: usize = 256 << 10;
-
-/// Neighbours closer than this are read in one go: the copy of the gap costs less than a second read.
-const GAP_MAX: u64 = 64 << 10;
 
 /// Reads one object of a folder.
 #[derive(Debug, Clone)]
@@ -47,12 +44,8 @@ impl FolderReader {
         if let Some(faults) = &self.faults {
             faults.before_read()?;
         }
-        self.check(&range)?;
-        let wanted = range.end - range.start;
-        let len = usize::try_from(wanted)
-            .ok()
-            .filter(|_| wanted <= READ_MAX)
-            .ok_or(Error::TooLong { len: wanted })?;
+        runs::check(&range, self.open.len)?;
+        let len = runs::len_in_memory(&range)?;
 
         let mut buffer = BytesMut::zeroed(len);
         let mut done = 0;
@@ -80,23 +73,10 @@ impl FolderReader {
     }
 
     pub(crate) async fn read_many(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        for range in ranges {
-            self.check(range)?;
-        }
-        let runs = runs(ranges);
-        let total = runs.iter().map(|run| run.bytes.end - run.bytes.start).fold(0, u64::saturating_add);
-        if total > READ_MAX {
-            return Err(Error::TooLong { len: total });
-        }
         let mut pieces = Vec::with_capacity(ranges.len());
-        for run in runs {
+        for run in runs::runs(ranges, self.open.len)? {
             let bytes = self.read_at(run.bytes.clone()).await?;
-            for range in &ranges[run.members] {
-                let inside = |at: u64| {
-                    usize::try_from(at - run.bytes.start).expect("a run is at most READ_MAX bytes long")
-                };
-                pieces.push(bytes.slice(inside(range.start)..inside(range.end)));
-            }
+            pieces.extend(run.pieces(&bytes, ranges));
         }
         Ok(pieces)
     }
@@ -105,7 +85,7 @@ impl FolderReader {
         &self,
         range: Range<u64>,
     ) -> Result<impl Stream<Item = Result<Bytes>> + Send + Unpin + use<>> {
-        self.check(&range)?;
+        runs::check(&range, self.open.len)?;
         let reader = self.clone();
         Ok(Box::pin(stream::try_unfold(range.start, move |start| {
             let reader = reader.clone();
@@ -118,14 +98,6 @@ impl FolderReader {
             }
         })))
     }
-
-    fn check(&self, range: &Range<u64>) -> Result<()> {
-        if range.start <= range.end && range.end <= self.open.len {
-            Ok(())
-        } else {
-            Err(Error::OutOfRange { range: range.clone(), len: self.open.len })
-        }
-    }
 }
 
 /// Copies what the page cache holds from `offset` on, and answers how many bytes that was.
@@ -136,53 +108,11 @@ fn read_without_waiting(file: &File, buffer: &mut [u8], offset: u64) -> usize {
     rustix::io::preadv2(file, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT).unwrap_or(0)
 }
 
-/// Ranges that are read in one go.
-#[derive(Debug, PartialEq, Eq)]
-struct Run {
-    bytes: Range<u64>,
-    /// Their places in the list that was asked for.
-    members: Range<usize>,
-}
-
-/// Joins each range with the one before it when it begins at most [`GAP_MAX`] behind its end.
-///
-/// The order stays; a range that begins before the end of its predecessor begins a run of its own.
-fn runs(ranges: &[Range<u64>]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
-    for (place, range) in ranges.iter().enumerate() {
-        match runs.last_mut() {
-            Some(run) if range.start.checked_sub(run.bytes.end).is_some_and(|gap| gap < GAP_MAX) => {
-                run.bytes.end = range.end;
-                run.members.end = place + 1;
-            }
-            _ => runs.push(Run { bytes: range.clone(), members: place..place + 1 }),
-        }
-    }
-    runs
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::fd::OwnedFd;
 
     use super::*;
-
-    #[test]
-    fn neighbours_with_a_small_gap_are_one_run() {
-        let check = |ranges: &[Range<u64>], expected: &[(Range<u64>, Range<usize>)]| {
-            let expected: Vec<Run> =
-                expected.iter().cloned().map(|(bytes, members)| Run { bytes, members }).collect();
-            assert_eq!(runs(ranges), expected, "{ranges:?}");
-        };
-        let one = |range: Range<u64>| [range];
-        check(&[], &[]);
-        check(&one(3..3), &[(3..3, 0..1)]);
-        check(&[0..10, 10..20], &[(0..20, 0..2)]);
-        check(&[0..10, 10 + GAP_MAX - 1..100_000], &[(0..100_000, 0..2)]);
-        check(&[0..10, 10 + GAP_MAX..100_000], &[(0..10, 0..1), (10 + GAP_MAX..100_000, 1..2)]);
-        check(&[0..10, 9..20], &[(0..10, 0..1), (9..20, 1..2)]);
-        check(&[50..60, 0..10, 20..30], &[(50..60, 0..1), (0..30, 1..3)]);
-    }
 
     #[test]
     fn what_the_cache_cannot_give_is_not_an_error() {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kinora_blob::{Error, FaultAction, Faults, ObjectKey, ObjectKind, Prefix, WriteKind};
 
-use crate::world::{MIB, World, noise, segment, source};
+use crate::world::{MIB, World, long_ago, noise, segment, source};
 
 #[tokio::test]
 async fn the_sweep_removes_what_a_crash_left_and_nothing_else() {
@@ -25,8 +25,8 @@ async fn the_sweep_removes_what_a_crash_left_and_nothing_else() {
     world.restart().await;
     let mut at_work = world.blob.writer(ObjectKey::Source(source(3))).await.unwrap();
     at_work.write("x".into()).await.unwrap();
-    assert_eq!(world.blob.sweep_temporary().await.unwrap(), 2);
-    assert_eq!(world.blob.sweep_temporary().await.unwrap(), 0);
+    assert_eq!(world.blob.sweep_temporary(long_ago()).await.unwrap(), 2);
+    assert_eq!(world.blob.sweep_temporary(long_ago()).await.unwrap(), 0);
     at_work.finish().await.unwrap();
     let kept = [segment(1, 0).to_string(), ObjectKey::Source(source(3)).to_string()];
     assert_eq!(world.files(), kept.into());
@@ -50,7 +50,7 @@ async fn nothing_works_after_a_stop() {
     stopped(blob.delete(key).await.err());
     stopped(blob.list(Prefix::Kind(ObjectKind::Segment), None, 1).await.err());
     stopped(blob.free_space().await.err());
-    stopped(blob.sweep_temporary().await.err());
+    stopped(blob.sweep_temporary(long_ago()).await.err());
     stopped(reader.read_at(0..1).await.err());
     stopped(reader.read_many(&[0..1, 1..1]).await.err());
     stopped(writer.write(noise(MIB)).await.err());
@@ -81,7 +81,7 @@ async fn at_whatever_write_it_stops_objects_are_whole_or_absent() {
         let finished = life.await.is_ok();
 
         world.restart().await;
-        world.blob.sweep_temporary().await.unwrap();
+        world.blob.sweep_temporary(long_ago()).await.unwrap();
         for name in world.files() {
             assert!(
                 world.blob.get(name.parse().unwrap()).await.unwrap().unwrap() == whole,

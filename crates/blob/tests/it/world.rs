@@ -7,11 +7,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use kinora_blob::{Blob, FaultAction, Faults, ObjectKey, Prefix, WriteOp};
-use kinora_domain::{RenditionId, SourceId};
+use kinora_domain::{RenditionId, SourceId, Timestamp};
 use tempfile::TempDir;
 use uuid::Uuid;
 
 pub(crate) const MIB: usize = 1 << 20;
+
+/// A moment before everything: by its clock nothing is old.
+pub(crate) fn long_ago() -> Timestamp {
+    Timestamp::from_micros(0)
+}
 
 pub(crate) fn source(n: u128) -> SourceId {
     SourceId::from_uuid(Uuid::from_u128(n))

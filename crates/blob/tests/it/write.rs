@@ -74,7 +74,7 @@ async fn a_folder_that_comes_and_goes_loses_no_object() {
         tasks.spawn(async move {
             for _ in 0..50 {
                 assert_eq!(blob.put_once(segment(1, n), "x".into()).await.unwrap(), PutOutcome::Written);
-                assert!(blob.delete(segment(1, n)).await.unwrap());
+                blob.delete(segment(1, n)).await.unwrap();
             }
             blob.put_once(segment(1, n), "kept".into()).await.unwrap();
         });

@@ -158,6 +158,7 @@ impl Sink for SourceSink<'_> {
 
     fn announce(&mut self, total: Option<u64>) {
         self.announced = total;
+        self.writer.announce(total);
     }
 
     fn pause(&mut self) {

@@ -1,0 +1,281 @@
+//! Objects in a bucket of a store that speaks S3.
+//!
+//! A key is a name below the prefix of the address. Whole objects are written by conditional puts; long ones in parts, and these
+//! are written once because their key holds the id of one attempt. Nothing is kept on this machine but lengths.
+
+mod limits;
+mod problem;
+mod read;
+mod settings;
+mod sweep;
+mod transport;
+mod upload;
+mod url;
+mod write;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kinora_domain::Timestamp;
+use moka::policy::EvictionPolicy;
+use moka::sync::Cache;
+use object_store::aws::AmazonS3;
+use object_store::list::{PaginatedListOptions, PaginatedListStore};
+use object_store::path::Path;
+use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use tokio::sync::Semaphore;
+
+use self::limits::MIB;
+use self::problem::{MayBeOurs, is_absent, is_taken, sort};
+use crate::{Entry, Error, Faults, ObjectKey, Prefix, PutOutcome, Result, WriteKind};
+
+pub use self::limits::S3Limits;
+pub use self::read::S3Reader;
+pub use self::url::{StorageUrl, StorageUrlError};
+pub use self::write::S3Writer;
+
+/// How many objects' lengths are kept: some 10 MB of memory.
+const FACTS_MAX: u64 = 100_000;
+
+/// The most names in one answer. Amazon S3, ListObjectsV2.
+const LIST_PAGE_MAX: usize = 1000;
+
+/// A store in a bucket. A clone is another handle to the same store.
+#[derive(Debug, Clone)]
+pub struct S3Store {
+    shared: Arc<Shared>,
+    faults: Option<Arc<Faults>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    client: AmazonS3,
+    /// Of the names of all objects; empty, or ends with a slash.
+    prefix: String,
+    limits: Arc<S3Limits>,
+    /// What is known of objects, which never change.
+    facts: Cache<ObjectKey, Facts>,
+    /// Free memory for parts, in MiB.
+    memory: Arc<Semaphore>,
+}
+
+/// What an answer tells of an object besides its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Facts {
+    len: u64,
+    /// Another tag is another object, which was made under the same key after a deletion.
+    tag: Option<String>,
+}
+
+impl From<&ObjectMeta> for Facts {
+    fn from(meta: &ObjectMeta) -> Self {
+        Self { len: meta.size, tag: meta.e_tag.clone() }
+    }
+}
+
+impl S3Store {
+    pub(crate) fn open(url: &StorageUrl, limits: S3Limits) -> Result<Self> {
+        let limits = Arc::new(limits);
+        let prefix = if url.prefix.is_empty() { String::new() } else { format!("{}/", url.prefix) };
+        let facts = Cache::builder().max_capacity(FACTS_MAX).eviction_policy(EvictionPolicy::lru()).build();
+        let memory = usize::try_from(limits.parts_memory / MIB).unwrap_or(Semaphore::MAX_PERMITS);
+        let memory = Arc::new(Semaphore::new(memory.min(Semaphore::MAX_PERMITS)));
+        let client = settings::client(url, &limits)?;
+        Ok(Self { shared: Arc::new(Shared { client, prefix, limits, facts, memory }), faults: None })
+    }
+
+    pub(crate) fn with_faults(self, faults: Arc<Faults>) -> Self {
+        Self { faults: Some(faults), ..self }
+    }
+
+    /// Bytes of memory that parts hold now, over all writers: never more than [`S3Limits::parts_memory`].
+    pub fn parts_held(&self) -> u64 {
+        let free = u64::try_from(self.shared.memory.available_permits()).unwrap_or(u64::MAX);
+        (self.shared.limits.parts_memory / MIB).saturating_sub(free) * MIB
+    }
+
+    pub(crate) async fn put_once(&self, key: ObjectKey, bytes: Bytes) -> Result<PutOutcome> {
+        self.before_write(WriteKind::Put, key)?;
+        self.put_whole(key, bytes.into()).await
+    }
+
+    /// A conditional put. When an earlier try of ours may have taken the key, the object tells who did.
+    async fn put_whole(&self, key: ObjectKey, payload: PutPayload) -> Result<PutOutcome> {
+        const ACTION: &str = "write an object";
+        let options = PutOptions::from(PutMode::Create);
+        match self.shared.client.put_opts(&self.shared.path(key), payload.clone(), options).await {
+            Ok(_) => Ok(PutOutcome::Written),
+            Err(error) => match is_taken(&error) {
+                None => Err(sort(ACTION, error)),
+                Some(MayBeOurs(false)) => Ok(PutOutcome::AlreadyThere),
+                Some(MayBeOurs(true)) => {
+                    let found = self.get(key).await?;
+                    let is_ours = found.is_some_and(|found| is_same(&found, &payload));
+                    Ok(if is_ours { PutOutcome::Written } else { PutOutcome::AlreadyThere })
+                }
+            },
+        }
+    }
+
+    pub(crate) fn writer(&self, key: ObjectKey) -> Result<S3Writer> {
+        self.before_write(WriteKind::Create, key)?;
+        Ok(S3Writer::new(self.clone(), key))
+    }
+
+    pub(crate) async fn reader(&self, key: ObjectKey) -> Result<Option<S3Reader>> {
+        self.before_read()?;
+        let known = self.shared.facts.get(&key);
+        let facts = match known {
+            Some(facts) => Some(facts),
+            None => self.look(key).await?,
+        };
+        Ok(facts.map(|facts| S3Reader::new(self.clone(), key, facts)))
+    }
+
+    /// Asks the store for an object's facts and keeps them.
+    async fn look(&self, key: ObjectKey) -> Result<Option<Facts>> {
+        match self.shared.client.head(&self.shared.path(key)).await {
+            Ok(meta) => {
+                let facts = Facts::from(&meta);
+                self.shared.facts.insert(key, facts.clone());
+                Ok(Some(facts))
+            }
+            Err(error) if is_absent(&error) => {
+                self.shared.facts.invalidate(&key);
+                Ok(None)
+            }
+            Err(error) => Err(sort("look for an object", error)),
+        }
+    }
+
+    /// One request, where a reader needs two.
+    pub(crate) async fn get(&self, key: ObjectKey) -> Result<Option<Bytes>> {
+        const ACTION: &str = "read an object";
+        self.before_read()?;
+        let answer = match self.shared.client.get_opts(&self.shared.path(key), GetOptions::default()).await {
+            Ok(answer) => answer,
+            Err(error) if is_absent(&error) => {
+                self.shared.facts.invalidate(&key);
+                return Ok(None);
+            }
+            Err(error) => return Err(sort(ACTION, error)),
+        };
+        let facts = Facts::from(&answer.meta);
+        let bytes = answer.bytes().await.map_err(|error| sort(ACTION, error))?;
+        read::check_len(ACTION, &bytes, facts.len)?;
+        self.shared.facts.insert(key, facts);
+        Ok(Some(bytes))
+    }
+
+    pub(crate) async fn delete(&self, key: ObjectKey) -> Result<()> {
+        self.before_write(WriteKind::Delete, key)?;
+        let deleted = self.shared.delete(&self.shared.path(key)).await;
+        // Also after an error: it may have been done.
+        self.shared.facts.invalidate(&key);
+        deleted
+    }
+
+    pub(crate) async fn list(
+        &self,
+        prefix: Prefix,
+        after: Option<ObjectKey>,
+        limit: usize,
+    ) -> Result<Vec<Entry>> {
+        self.before_read()?;
+        let below = format!("{prefix}/");
+        let offset = match after.map(|key| key.to_string()) {
+            Some(key) if key.starts_with(&below) => Some(key),
+            Some(key) if key < below => None,
+            Some(_) => return Ok(Vec::new()), // everything below the prefix comes before the key
+            None => None,
+        };
+        self.shared
+            .list(&below, offset, limit, |name, meta| {
+                // An object with another name than a key's was put there by somebody else, and is left alone.
+                let key = name.parse().ok()?;
+                Some(Entry { key, len: meta.size, modified: modified(meta) })
+            })
+            .await
+    }
+
+    pub(crate) fn before_read(&self) -> Result<()> {
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.before_read())
+    }
+
+    fn before_write(&self, kind: WriteKind, key: ObjectKey) -> Result<()> {
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.before_write(kind, key))
+    }
+}
+
+impl Shared {
+    /// The name of an object in the bucket.
+    fn path(&self, key: ObjectKey) -> Path {
+        self.named(&key.to_string())
+    }
+
+    fn named(&self, name: &str) -> Path {
+        // Keys and prefixes hold only characters that the library leaves as they are.
+        Path::from(format!("{}{name}", self.prefix))
+    }
+
+    /// Removes what has this name. The store answers alike when there is nothing.
+    async fn delete(&self, path: &Path) -> Result<()> {
+        match self.client.delete(path).await {
+            Err(error) if !is_absent(&error) => Err(sort("delete an object", error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The first `limit` objects below `below`, after the name `offset`, of which `entry` makes something.
+    async fn list<T>(
+        &self,
+        below: &str,
+        offset: Option<String>,
+        limit: usize,
+        entry: impl Fn(&str, &ObjectMeta) -> Option<T>,
+    ) -> Result<Vec<T>> {
+        let mut page = Vec::new();
+        let mut token = None;
+        while page.len() < limit {
+            let options = PaginatedListOptions {
+                offset: offset.as_ref().map(|name| format!("{}{name}", self.prefix)),
+                max_keys: Some((limit - page.len()).min(LIST_PAGE_MAX)),
+                page_token: token,
+                ..PaginatedListOptions::default()
+            };
+            let listed = self
+                .client
+                .list_paginated(Some(&format!("{}{below}", self.prefix)), options)
+                .await
+                .map_err(|error| sort("list objects", error))?;
+            for meta in &listed.result.objects {
+                let name = meta.location.as_ref().strip_prefix(&self.prefix);
+                page.extend(name.and_then(|name| entry(name, meta)));
+            }
+            token = listed.page_token;
+            if token.is_none() {
+                break;
+            }
+        }
+        page.truncate(limit);
+        Ok(page)
+    }
+}
+
+fn modified(meta: &ObjectMeta) -> Timestamp {
+    Timestamp::from_micros(meta.last_modified.timestamp_micros())
+}
+
+/// Whether an object is made of these bytes.
+fn is_same(mut object: &[u8], payload: &PutPayload) -> bool {
+    for piece in payload {
+        let Some(rest) = object.strip_prefix(piece.as_ref()) else { return false };
+        object = rest;
+    }
+    object.is_empty()
+}
+
+/// The store broke its word in a way that another try may not meet.
+fn broken(action: &'static str, what: String) -> Error {
+    Error::Unavailable { action, source: std::io::Error::other(what) }
+}

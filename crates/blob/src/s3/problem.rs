@@ -1,0 +1,96 @@
+//! Sorts what the store answered: what a caller can act on, and in words what a person can do.
+
+use std::io;
+
+use object_store::Error as LibraryError;
+
+use super::transport::{Reason, Refusal};
+use crate::Error;
+
+/// The store's words for a full store: HTTP's own status (RFC 4918, 11.5), MinIO's code, and quotas of Ceph and Garage.
+const FULL_STATUS: u16 = 507;
+const FULL_CODES: [&str; 3] = ["XMinioStorageFull", "QuotaExceeded", "InsufficientStorage"];
+
+/// What an error of the object library means for `action`, a verb with its object.
+pub(super) fn sort(action: &'static str, error: LibraryError) -> Error {
+    let Some(refusal) = Refusal::below(&error) else {
+        return Error::Internal { action, source: io::Error::other(error) };
+    };
+    if is_full(refusal) {
+        return Error::Full;
+    }
+    match (&refusal.reason, remedy(refusal)) {
+        (Reason::TooLong(len), _) => Error::TooLong { len: *len },
+        (_, Some(remedy)) => Error::Refused { action, remedy, source: told(refusal) },
+        (_, None) => Error::Unavailable { action, source: told(refusal) },
+    }
+}
+
+/// Without the library's own layers, which repeat addresses and counts.
+fn told(refusal: &Refusal) -> io::Error {
+    io::Error::other(refusal.to_string())
+}
+
+fn is_full(refusal: &Refusal) -> bool {
+    refusal.status().is_some_and(|status| status.as_u16() == FULL_STATUS)
+        || refusal.code().is_some_and(|code| FULL_CODES.contains(&code))
+}
+
+/// What a person can do; `None` where waiting helps.
+fn remedy(refusal: &Refusal) -> Option<&'static str> {
+    let status = match &refusal.reason {
+        Reason::Status { status, .. } => status.as_u16(),
+        Reason::NoAnswer(_) => return None,
+        Reason::TooLong(_) => return Some("the object is too long to be read at once"),
+        Reason::NoCredentials(_) => {
+            return Some("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment of the server");
+        }
+    };
+    // Amazon S3, "Error responses".
+    Some(match (status, refusal.code()) {
+        (_, Some("NoSuchBucket")) => "create the bucket, or correct its name in the storage URL",
+        (_, Some("InvalidBucketName")) => "correct the name of the bucket in the storage URL",
+        (_, Some("InvalidAccessKeyId")) => {
+            "the store does not know the access key: correct AWS_ACCESS_KEY_ID"
+        }
+        (_, Some("SignatureDoesNotMatch")) => {
+            "the secret does not belong to the access key: correct AWS_SECRET_ACCESS_KEY"
+        }
+        (_, Some("ExpiredToken" | "InvalidToken" | "TokenRefreshRequired")) => {
+            "the session token is no longer valid: renew AWS_SESSION_TOKEN and the keys that belong to it"
+        }
+        (_, Some("RequestTimeTooSkewed")) => "the clocks of server and store differ: set the clock right",
+        (_, Some("AuthorizationHeaderMalformed" | "IllegalLocationConstraintException")) | (300..=399, _) => {
+            "the store sends requests elsewhere: set region= and endpoint= of the storage URL to those of the bucket"
+        }
+        (501, _) | (_, Some("NotImplemented")) => {
+            "the store does not know a call that is needed; see what `kinora storage check` says"
+        }
+        (401 | 403, _) => {
+            "allow the access key to get, put, delete and list objects and to abort uploads in this bucket and prefix"
+        }
+        (408 | 409 | 429 | 500.., _) => return None,
+        _ => "see what `kinora storage check` says; the endpoint may be no S3 store",
+    })
+}
+
+/// Whether the store said that there is no such object, or no such upload any more.
+pub(super) fn is_absent(error: &LibraryError) -> bool {
+    let Some(refusal) = Refusal::below(error) else { return matches!(error, LibraryError::NotFound { .. }) };
+    refusal.status().is_some_and(|status| status.as_u16() == 404) && refusal.code() != Some("NoSuchBucket")
+}
+
+/// Whether the store said that the key is taken, and if so, whether a try of ours may have taken it.
+pub(super) fn is_taken(error: &LibraryError) -> Option<MayBeOurs> {
+    let refusal = Refusal::below(error)?;
+    (refusal.status()?.as_u16() == 412).then_some(MayBeOurs(refusal.may_be_done))
+}
+
+/// An earlier try of the same put got no clear answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MayBeOurs(pub(super) bool);
+
+/// Whether the store said that the object is shorter than what was asked for.
+pub(super) fn is_out_of_range(error: &LibraryError) -> bool {
+    Refusal::below(error).and_then(Refusal::status).is_some_and(|status| status.as_u16() == 416)
+}

@@ -1,0 +1,345 @@
+//! The way to the store: one request with its answer, tried a few times, each try bounded.
+//!
+//! The object library makes and signs requests; this sends them. It knows the rules of design section 5 that hold for every
+//! client of ours (no redirects, no proxy from the environment), reads each answer whole, so that a broken body is
+//! one more failed try, and tells refusals as [`Refusal`], which says what a caller can act on. Retries of the library are off.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use bytes::{Bytes, BytesMut};
+use futures_util::TryStreamExt;
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+};
+use reqwest::header::{CONTENT_LENGTH, RANGE};
+use reqwest::{Method, StatusCode};
+use tokio::time::timeout;
+
+use super::limits::S3Limits;
+use crate::READ_MAX;
+
+/// The longest answer that is an explanation: listings of a thousand keys are 400 KB.
+const TEXT_MAX: u64 = 4 << 20;
+
+/// The longest code of an error that is shown.
+const CODE_LEN_MAX: usize = 64;
+
+/// What the store, or the way to it, answered instead of doing what was asked for.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) reason: Reason,
+    /// An earlier try of the same request got no clear answer: it may have been done.
+    pub(super) may_be_done: bool,
+}
+
+/// Why a request was not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// The store answered with this status, and this word of its own, if any.
+    Status { status: StatusCode, code: Option<String> },
+    /// Nobody answered, or not in time, or not to the end.
+    NoAnswer(String),
+    /// The answer is longer than what can be held in memory.
+    TooLong(u64),
+    /// Whoever gives out credentials did not: no access key is set, and this is no machine that has a role.
+    NoCredentials(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.reason {
+            Reason::Status { status, code: Some(code) } => {
+                write!(f, "the store answered {} {code}", status.as_u16())
+            }
+            Reason::Status { status, code: None } => write!(f, "the store answered {status}"),
+            Reason::NoAnswer(what) => f.write_str(what),
+            Reason::TooLong(len) => write!(f, "the answer has {len} bytes"),
+            Reason::NoCredentials(what) => write!(f, "no credentials: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl Refusal {
+    /// The refusal somewhere below an error of the object library.
+    pub(super) fn below<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            if let Some(refusal) = error.downcast_ref() {
+                return Some(refusal);
+            }
+            next = error.source();
+        }
+        None
+    }
+
+    pub(super) fn status(&self) -> Option<StatusCode> {
+        match &self.reason {
+            Reason::Status { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    pub(super) fn code(&self) -> Option<&str> {
+        match &self.reason {
+            Reason::Status { code, .. } => code.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// Makes the clients of one store.
+#[derive(Debug)]
+pub(super) struct Connector {
+    pub(super) limits: Arc<S3Limits>,
+    /// Host and port of the store. Requests to others are for credentials.
+    pub(super) store: String,
+}
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        let client = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .connect_timeout(self.limits.connect)
+            .user_agent("kinora")
+            .build()
+            .map_err(|source| object_store::Error::Generic { store: "S3", source: Box::new(source) })?;
+        let service = Transport { client, limits: Arc::clone(&self.limits), store: self.store.clone() };
+        Ok(HttpClient::new(service))
+    }
+}
+
+#[derive(Debug)]
+struct Transport {
+    client: reqwest::Client,
+    limits: Arc<S3Limits>,
+    store: String,
+}
+
+/// What one try came to.
+enum Tried {
+    /// An answer that another try would not change.
+    Final(HttpResponse),
+    /// The store did not do it now, and says so.
+    Busy(Reason),
+    /// Nobody knows what the store has done.
+    Unclear(Reason),
+    /// Another try would end the same way.
+    Refused(Reason),
+}
+
+// What `#[async_trait]` would write.
+impl HttpService for Transport {
+    fn call<'a, 'b>(
+        &'a self,
+        request: HttpRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'b>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(self.send(request))
+    }
+}
+
+impl Transport {
+    async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let is_for_store =
+            request.uri().authority().is_some_and(|authority| authority.as_str() == self.store);
+        let limits = &self.limits;
+        let mut delays = ExponentialBuilder::default()
+            .with_min_delay(limits.retry_delay_min)
+            .with_max_delay(limits.retry_delay_max)
+            .with_max_times(limits.tries.saturating_sub(1))
+            .with_jitter()
+            .build();
+        let mut may_be_done = false;
+        loop {
+            let tried = if is_for_store {
+                self.try_once(request.clone()).await
+            } else {
+                self.try_for_credentials(request.clone()).await
+            };
+            let reason = match tried {
+                Tried::Final(response) => return Ok(response),
+                Tried::Refused(reason) => return Err(refused(reason, may_be_done)),
+                Tried::Busy(reason) => reason,
+                Tried::Unclear(reason) => {
+                    may_be_done = true;
+                    reason
+                }
+            };
+            let Some(delay) = delays.next() else { return Err(refused(reason, may_be_done)) };
+            tokio::time::sleep(delay).await;
+        }
+    }
+
+    async fn try_once(&self, request: HttpRequest) -> Tried {
+        let sent = u64::try_from(request.body().content_length()).unwrap_or(u64::MAX);
+        let is_head = request.method() == Method::HEAD;
+        let is_ranged = request.headers().contains_key(RANGE);
+        let is_object = request.method() == Method::GET && request.uri().query().is_none();
+        let limit = self.limits.time_for(sent);
+        let response = match timeout(limit, self.client.call(request)).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return no_answer(&error),
+            Err(_) => return Tried::Unclear(too_slow(limit)),
+        };
+        let status = response.status();
+        let len_max = if is_object && status.is_success() { READ_MAX } else { TEXT_MAX };
+        // The length in the answer to HEAD is that of the object, not of a body.
+        let announced = response
+            .headers()
+            .get(CONTENT_LENGTH)
+            .filter(|_| !is_head)
+            .and_then(|len| len.to_str().ok()?.parse::<u64>().ok());
+        if let Some(len) = announced.filter(|len| *len > len_max) {
+            return Tried::Refused(Reason::TooLong(len));
+        }
+        if is_ranged && status == StatusCode::OK {
+            // The whole object would come. The library refuses such an answer; its bytes are not read.
+            return Tried::Final(response.map(|_| Bytes::new().into()));
+        }
+        let limit = self.limits.time_for(announced.unwrap_or(len_max));
+        match timeout(limit, read_whole(response, announced, len_max)).await {
+            Ok(Ok((response, body))) => judge(response, body, is_object),
+            Ok(Err(reason @ Reason::TooLong(_))) => Tried::Refused(reason),
+            Ok(Err(reason)) => Tried::Unclear(reason),
+            Err(_) => Tried::Unclear(too_slow(limit)),
+        }
+    }
+
+    /// Asks for credentials. The library reads the answer, whatever it is.
+    async fn try_for_credentials(&self, request: HttpRequest) -> Tried {
+        let answered = timeout(self.limits.answer, self.client.call(request)).await;
+        match answered {
+            Ok(Ok(response)) if response.status().is_server_error() => {
+                Tried::Busy(Reason::NoCredentials(format!("their source answered {}", response.status())))
+            }
+            Ok(Ok(response)) => match timeout(self.limits.answer, read_whole(response, None, TEXT_MAX)).await
+            {
+                Ok(Ok((response, body))) => Tried::Final(response.map(|_| body.into())),
+                _ => Tried::Unclear(Reason::NoCredentials("their source broke off".to_owned())),
+            },
+            // Where no machine gives out credentials nobody answers, and more tries would only take longer.
+            Ok(Err(_)) | Err(_) => {
+                Tried::Refused(Reason::NoCredentials("none are set, and their source does not answer".into()))
+            }
+        }
+    }
+}
+
+/// Takes the body out of an answer and reads it to its end, which must be where it was announced.
+async fn read_whole(
+    mut response: HttpResponse,
+    announced: Option<u64>,
+    len_max: u64,
+) -> Result<(HttpResponse, Bytes), Reason> {
+    let cut = |got: u64| Reason::NoAnswer(format!("the answer broke off after {got} bytes"));
+    let capacity = usize::try_from(announced.unwrap_or(0)).unwrap_or(0);
+    let mut bytes = BytesMut::with_capacity(capacity);
+    let body = std::mem::replace(response.body_mut(), Bytes::new().into());
+    let mut stream = body.bytes_stream();
+    loop {
+        let got = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        match stream.try_next().await {
+            Ok(Some(piece)) if got + piece.len() as u64 > len_max => return Err(Reason::TooLong(len_max)),
+            Ok(Some(piece)) => bytes.extend_from_slice(&piece),
+            Ok(None) if announced.is_none_or(|len| len == got) => return Ok((response, bytes.freeze())),
+            Ok(None) | Err(_) => return Err(cut(got)),
+        }
+    }
+}
+
+/// What an answer that came to its end means.
+fn judge(response: HttpResponse, body: Bytes, is_object: bool) -> Tried {
+    let status = response.status();
+    if status.is_success() {
+        // Some calls answer 200 at once and tell of their failure in the body (Amazon S3, CompleteMultipartUpload).
+        return match error_code(&body).filter(|_| !is_object) {
+            None => Tried::Final(response.map(|_| body.into())),
+            Some(code) => {
+                Tried::Busy(Reason::Status { status: StatusCode::INTERNAL_SERVER_ERROR, code: Some(code) })
+            }
+        };
+    }
+    let code = error_code(&body);
+    // Amazon S3, "Error responses": the codes that ask for another try.
+    let is_busy = matches!(status.as_u16(), 408 | 429 | 500 | 502 | 503 | 504)
+        || matches!(
+            code.as_deref(),
+            Some("SlowDown" | "RequestTimeout" | "ConditionalRequestConflict" | "OperationAborted")
+        );
+    let reason = Reason::Status { status, code };
+    if is_busy { Tried::Busy(reason) } else { Tried::Refused(reason) }
+}
+
+/// The word in `<Error><Code>word</Code>`: the part of an explanation that holds no secret.
+fn error_code(body: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(body).ok()?;
+    let (_, error) = text.split_once("<Error>").or_else(|| text.split_once("<Error "))?;
+    let (_, code) = error.split_once("<Code>")?;
+    let (code, _) = code.split_once("</Code>")?;
+    let is_word = code.len() <= CODE_LEN_MAX && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_word.then(|| code.to_owned())
+}
+
+fn no_answer(error: &HttpError) -> Tried {
+    let was_never_sent = matches!(error.kind(), HttpErrorKind::Connect);
+    let reason = Reason::NoAnswer(chain(error));
+    if was_never_sent { Tried::Busy(reason) } else { Tried::Unclear(reason) }
+}
+
+fn too_slow(limit: Duration) -> Reason {
+    Reason::NoAnswer(format!("no answer within {} ms", limit.as_millis()))
+}
+
+fn refused(reason: Reason, may_be_done: bool) -> HttpError {
+    // A kind that the library does not try again.
+    HttpError::new(HttpErrorKind::Unknown, Refusal { reason, may_be_done })
+}
+
+/// An error with its causes. Addresses were taken out of them by the library.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_of_an_error_is_found_and_nothing_else_of_it() {
+        let check = |body: &str, expected: Option<&str>| {
+            assert_eq!(error_code(body.as_bytes()).as_deref(), expected, "{body}");
+        };
+        check("", None);
+        check("<html>502</html>", None);
+        check("<Code>Alone</Code>", None);
+        check(
+            "<?xml version=\"1.0\"?>\n<Error><Code>NoSuchKey</Code><Message>m</Message></Error>",
+            Some("NoSuchKey"),
+        );
+        check("<Error xmlns=\"http://x\"><Code>SlowDown</Code></Error>", Some("SlowDown"));
+        check("<Error><Code>two words</Code></Error>", None);
+        check(&format!("<Error><Code>{}</Code></Error>", "x".repeat(65)), None);
+        check("<Error><Code>Open", None);
+    }
+}

@@ -1,0 +1,317 @@
+//! Where objects lie: the address of a bucket, as an operator writes it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use url::Url;
+
+/// The longest name of a bucket, and the shortest.
+///
+/// Amazon S3, "General purpose bucket naming rules"; other stores allow no more.
+const BUCKET_LEN: std::ops::RangeInclusive<usize> = 3..=63;
+
+/// The longest address that is read at all.
+const URL_BYTES_MAX: usize = 2048;
+
+/// The longest prefix: the longest key (1,024 bytes in Amazon S3) with ample room for ours behind it.
+const PREFIX_BYTES_MAX: usize = 512;
+
+/// The address of a bucket: `s3://bucket/prefix?endpoint=https://...&region=...&addressing-style=path`.
+///
+/// All but the bucket may be left out. `endpoint` is the http(s) address of a store that is not Amazon's; plain `http` is
+/// allowed, for a store next door or a test. `addressing-style` says where the bucket stands: `path`
+/// (`https://host/bucket/...`, what an endpoint gets unless told otherwise) or `virtual` (`https://bucket.host/...`, what
+/// Amazon gets). What the address leaves out is taken from the environment: `AWS_REGION`, `AWS_ENDPOINT_URL`.
+///
+/// Holds no secret: an address with credentials in it is refused. So it may be shown and logged.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StorageUrl {
+    pub(super) bucket: String,
+    /// Without slashes at its ends; empty for the whole bucket.
+    pub(super) prefix: String,
+    pub(super) endpoint: Option<Url>,
+    pub(super) region: Option<String>,
+    pub(super) style: Option<AddressingStyle>,
+}
+
+/// Where the name of the bucket stands in an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AddressingStyle {
+    Path,
+    Virtual,
+}
+
+impl AddressingStyle {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Virtual => "virtual",
+        }
+    }
+}
+
+/// Why an address is refused: a sentence that names the part and what to write instead. Never repeats a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct StorageUrlError(String);
+
+impl StorageUrlError {
+    pub(super) fn new(sentence: impl Into<String>) -> Self {
+        Self(sentence.into())
+    }
+}
+
+impl StorageUrl {
+    /// Reads an address.
+    pub fn parse(text: &str) -> Result<Self, StorageUrlError> {
+        if text.len() > URL_BYTES_MAX {
+            return Err(StorageUrlError::new(format!(
+                "the storage URL is longer than {URL_BYTES_MAX} characters"
+            )));
+        }
+        let url = Url::parse(text).map_err(|_| {
+            StorageUrlError::new(
+                "the storage URL is no address; write s3://bucket/prefix?endpoint=https://...&region=...",
+            )
+        })?;
+        if url.scheme() != "s3" {
+            return Err(StorageUrlError::new(format!(
+                "the storage URL begins with {}:; only s3://bucket/prefix is known (a folder needs no URL: see --data-dir)",
+                url.scheme()
+            )));
+        }
+        refuse_credentials(&url, "the storage URL")?;
+        if url.port().is_some() {
+            return Err(StorageUrlError::new(
+                "the storage URL has a port behind the bucket; the address of the store goes into endpoint=http://host:port",
+            ));
+        }
+        if url.fragment().is_some() {
+            return Err(StorageUrlError::new("the storage URL has a part behind #; leave it out"));
+        }
+        let mut storage = Self {
+            bucket: bucket(url.host_str().unwrap_or_default())?,
+            prefix: prefix(url.path())?,
+            endpoint: None,
+            region: None,
+            style: None,
+        };
+        for (name, value) in url.query_pairs() {
+            storage.set(&name, &value)?;
+        }
+        Ok(storage)
+    }
+
+    /// Sets one named part, which must not be set yet.
+    fn set(&mut self, name: &str, value: &str) -> Result<(), StorageUrlError> {
+        let is_set = match name {
+            "endpoint" => self.endpoint.replace(endpoint(value, "endpoint of the storage URL")?).is_some(),
+            "region" => self.region.replace(region(value)?).is_some(),
+            "addressing-style" => {
+                let style = match value {
+                    "path" => AddressingStyle::Path,
+                    "virtual" => AddressingStyle::Virtual,
+                    _ => {
+                        return Err(StorageUrlError::new(format!(
+                            "addressing-style of the storage URL is {value:?}; write path or virtual"
+                        )));
+                    }
+                };
+                self.style.replace(style).is_some()
+            }
+            // The value may be a secret; the name is not.
+            _ => {
+                return Err(StorageUrlError::new(format!(
+                    "the storage URL has an unknown part {name:?}; known are endpoint, region and addressing-style \
+                     (credentials come from the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)"
+                )));
+            }
+        };
+        if is_set {
+            return Err(StorageUrlError::new(format!("the storage URL has {name} twice; leave one out")));
+        }
+        Ok(())
+    }
+}
+
+fn bucket(name: &str) -> Result<String, StorageUrlError> {
+    if name.is_empty() {
+        return Err(StorageUrlError::new("the storage URL names no bucket; write s3://bucket/prefix"));
+    }
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+    let is_edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_name = BUCKET_LEN.contains(&name.len())
+        && name.chars().all(is_inner)
+        && name.starts_with(is_edge)
+        && name.ends_with(is_edge);
+    if is_name {
+        return Ok(name.to_owned());
+    }
+    Err(StorageUrlError::new(format!(
+        "the bucket {name:?} of the storage URL is no name of a bucket: 3 to 63 lower case letters, digits, hyphens and dots"
+    )))
+}
+
+fn prefix(path: &str) -> Result<String, StorageUrlError> {
+    let prefix = path.strip_prefix('/').unwrap_or(path);
+    let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+    if prefix.is_empty() {
+        return Ok(String::new());
+    }
+    // Amazon S3, "Object key naming guidelines", safe characters: these look the same in an address and in a listing.
+    let is_safe =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '!' | '-' | '_' | '.' | '*' | '\'' | '(' | ')');
+    let is_part = |part: &str| !matches!(part, "" | "." | "..") && part.chars().all(is_safe);
+    if prefix.len() <= PREFIX_BYTES_MAX && prefix.split('/').all(is_part) {
+        return Ok(prefix.to_owned());
+    }
+    Err(StorageUrlError::new(format!(
+        "the prefix {prefix:?} of the storage URL cannot be used: write words of letters, digits and -_.!*'() between single \
+         slashes, {PREFIX_BYTES_MAX} characters at most"
+    )))
+}
+
+fn region(value: &str) -> Result<String, StorageUrlError> {
+    let is_region = (1..=64).contains(&value.len())
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    if is_region {
+        return Ok(value.to_owned());
+    }
+    Err(StorageUrlError::new(format!(
+        "region of the storage URL is {value:?}; write a name such as us-east-1 (auto for Cloudflare R2)"
+    )))
+}
+
+/// Reads the address of a store; `place` names where it was written.
+pub(super) fn endpoint(value: &str, place: &str) -> Result<Url, StorageUrlError> {
+    let wrong =
+        |what: &str| StorageUrlError::new(format!("{place} {what}; write http://host:port or https://host"));
+    let url = Url::parse(value).map_err(|_| wrong("is no address"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong("is no http or https address"));
+    }
+    refuse_credentials(&url, place)?;
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err(wrong("names no host"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("has a part behind ? or #"));
+    }
+    Ok(url)
+}
+
+fn refuse_credentials(url: &Url, place: &str) -> Result<(), StorageUrlError> {
+    if url.username().is_empty() && url.password().is_none() {
+        return Ok(());
+    }
+    Err(StorageUrlError::new(format!(
+        "{place} holds credentials; take them out and set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment"
+    )))
+}
+
+impl FromStr for StorageUrl {
+    type Err = StorageUrlError;
+
+    fn from_str(text: &str) -> Result<Self, StorageUrlError> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for StorageUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s3://{}", self.bucket)?;
+        if !self.prefix.is_empty() {
+            write!(f, "/{}", self.prefix)?;
+        }
+        let mut separator = '?';
+        let mut part = |name: &str, value: &str| {
+            write!(f, "{separator}{name}={value}")?;
+            separator = '&';
+            Ok(())
+        };
+        if let Some(endpoint) = &self.endpoint {
+            part("endpoint", endpoint.as_str().trim_end_matches('/'))?;
+        }
+        if let Some(region) = &self.region {
+            part("region", region)?;
+        }
+        if let Some(style) = self.style {
+            part("addressing-style", style.text())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for StorageUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StorageUrl({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_as_it_was_written() {
+        for text in [
+            "s3://kinora",
+            "s3://my.media-7/a/b_c",
+            "s3://kinora?endpoint=http://127.0.0.1:8333&region=us-east-1",
+            "s3://kinora/p?endpoint=https://s3.example.com&region=auto&addressing-style=virtual",
+            "s3://kinora?endpoint=https://x.example.com/storage/v1/s3",
+            "s3://kinora?region=eu-central-1&addressing-style=path",
+        ] {
+            let url = StorageUrl::parse(text).unwrap();
+            assert_eq!(url.to_string(), text);
+            assert_eq!(format!("{url:?}"), format!("StorageUrl({text})"));
+            assert_eq!(StorageUrl::parse(&url.to_string()), Ok(url));
+        }
+        let url =
+            StorageUrl::parse("s3://kinora/a/?region=r&endpoint=https%3A%2F%2Fs3.example.com%2F").unwrap();
+        assert_eq!(url.to_string(), "s3://kinora/a?endpoint=https://s3.example.com&region=r");
+    }
+
+    #[test]
+    fn a_wrong_address_is_refused_with_the_part_and_the_remedy() {
+        let check = |text: &str, said: &[&str]| {
+            let error = StorageUrl::parse(text).unwrap_err().to_string();
+            for words in said {
+                assert!(error.contains(words), "{text}: {error}");
+            }
+            assert!(!error.contains("hush"), "{text}: a secret is repeated: {error}");
+        };
+        check("", &["no address", "s3://bucket/prefix"]);
+        check("bucket/prefix", &["no address"]);
+        check("/var/lib/kinora", &["no address"]);
+        check("file:///var/lib", &["begins with file:", "s3://bucket/prefix"]);
+        check("s3://", &["names no bucket"]);
+        check("s3:///prefix", &["names no bucket"]);
+        check("s3:bucket", &["names no bucket"]);
+        check("s3://ab", &["\"ab\"", "3 to 63"]);
+        check("s3://Kinora", &["\"Kinora\"", "lower case"]);
+        check("s3://-kinora", &["no name of a bucket"]);
+        check(&format!("s3://{}", "b".repeat(64)), &["no name of a bucket"]);
+        check("s3://kinora:9000/p", &["port", "endpoint=http://host:port"]);
+        check("s3://kinora/p#part", &["behind #"]);
+        check("s3://id:hush@kinora", &["holds credentials", "AWS_SECRET_ACCESS_KEY"]);
+        check("s3://id@kinora", &["holds credentials"]);
+        check("s3://kinora/a//b", &["prefix", "single slashes"]);
+        check("s3://kinora/a%20b", &["prefix"]);
+        check(&format!("s3://kinora/{}", "p".repeat(513)), &["512"]);
+        check(&format!("s3://kinora/{}", "p".repeat(2048)), &["longer than 2048"]);
+        check(
+            "s3://kinora?secret_access_key=hush",
+            &["\"secret_access_key\"", "endpoint, region and addressing-style"],
+        );
+        check("s3://kinora?endpoint=127.0.0.1:8333", &["endpoint", "http://host:port"]);
+        check("s3://kinora?endpoint=ftp://host", &["no http or https"]);
+        check("s3://kinora?endpoint=", &["endpoint of the storage URL is no address"]);
+        check("s3://kinora?endpoint=http://id:hush@host", &["endpoint of the storage URL holds credentials"]);
+        check("s3://kinora?endpoint=http://host?x=hush", &["behind ? or #"]);
+        check("s3://kinora?region=", &["region", "us-east-1"]);
+        check("s3://kinora?region=eu/../x", &["region"]);
+        check("s3://kinora?region=a&region=b", &["region twice"]);
+        check("s3://kinora?addressing-style=host", &["\"host\"", "path or virtual"]);
+    }
+}

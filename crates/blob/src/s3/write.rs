@@ -1,0 +1,281 @@
+//! Writing an object that arrives in pieces.
+//!
+//! What fits into one part becomes a conditional put at the end. A longer object is sent in parts: one is on its way
+//! while the next one fills, so a writer holds two at most. Memory for a whole part is reserved before its first byte is
+//! kept, and a part that is on its way needs nothing more than the store; so writers that wait for memory wait for sources and for the
+//! store, never for each other.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::{Buf, Bytes, BytesMut};
+use object_store::PutPayload;
+use object_store::multipart::PartId;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinHandle;
+
+use super::S3Store;
+use super::limits::{MIB, PARTS_MAX};
+use super::upload::Upload;
+use crate::{Error, ObjectKey, PutOutcome, Result, WriteKind};
+
+const ACTION: &str = "write to an object";
+
+/// Writes one object into a bucket.
+#[derive(Debug)]
+pub struct S3Writer {
+    store: S3Store,
+    key: ObjectKey,
+    announced: Option<u64>,
+    /// Taken, but there is no memory for it yet: what one call brought, or several that were cancelled.
+    waiting: VecDeque<Bytes>,
+    part: Option<Part>,
+    /// On its way to the store.
+    sending: Option<JoinHandle<Result<PartId>>>,
+    /// Begun by the first part that is sent.
+    upload: Arc<OnceLock<Upload>>,
+    sent: Vec<PartId>,
+    written: u64,
+    acknowledged: Arc<AtomicU64>,
+    /// An earlier write failed: the object is lost.
+    is_lost: bool,
+}
+
+/// A part that fills.
+#[derive(Debug)]
+struct Part {
+    bytes: BytesMut,
+    len_max: usize,
+    memory: OwnedSemaphorePermit,
+}
+
+impl S3Writer {
+    pub(super) fn new(store: S3Store, key: ObjectKey) -> Self {
+        Self {
+            store,
+            key,
+            announced: None,
+            waiting: VecDeque::new(),
+            part: None,
+            sending: None,
+            upload: Arc::default(),
+            sent: Vec::new(),
+            written: 0,
+            acknowledged: Arc::default(),
+            is_lost: false,
+        }
+    }
+
+    pub(crate) fn announce(&mut self, len: Option<u64>) {
+        if self.written == 0 {
+            self.announced = len;
+        }
+    }
+
+    pub(crate) async fn write(&mut self, bytes: Bytes) -> Result<()> {
+        if self.is_lost {
+            return Err(lost());
+        }
+        self.written += bytes.len() as u64;
+        self.waiting.push_back(bytes);
+        let taken = self.take().await;
+        self.lost_if_failed(taken)
+    }
+
+    pub(crate) fn written(&self) -> u64 {
+        self.written
+    }
+
+    pub(crate) fn synced(&self) -> u64 {
+        self.acknowledged.load(Ordering::Acquire)
+    }
+
+    pub(crate) async fn finish(mut self) -> Result<u64> {
+        if self.is_lost {
+            return Err(lost());
+        }
+        let finished = self.make().await;
+        self.lost_if_failed(finished)?;
+        Ok(self.written)
+    }
+
+    /// Moves what waits into parts. Cancelled, it goes on with the next call.
+    async fn take(&mut self) -> Result<()> {
+        if self.announced.is_some_and(|len| len < self.written) {
+            return Err(internal(format!(
+                "more bytes came than the {} announced",
+                self.announced.unwrap_or(0)
+            )));
+        }
+        while let Some(bytes) = self.waiting.front_mut() {
+            if bytes.is_empty() {
+                self.waiting.pop_front();
+                continue;
+            }
+            let Some(part) = &mut self.part else {
+                self.part = Some(self.reserve().await?);
+                continue;
+            };
+            let room = part.len_max - part.bytes.len();
+            if room == 0 {
+                // Not before there is more: what fills one part exactly is put as a whole.
+                self.send().await?;
+                continue;
+            }
+            let len = room.min(bytes.len());
+            part.bytes.extend_from_slice(&bytes[..len]);
+            bytes.advance(len);
+        }
+        Ok(())
+    }
+
+    /// Waits until there is memory for a whole part, or for what is left to come.
+    async fn reserve(&self) -> Result<Part> {
+        let shared = &self.store.shared;
+        let part_len = shared.limits.part_len(self.announced);
+        let index = u64::try_from(self.sent.len() + usize::from(self.sending.is_some())).unwrap_or(u64::MAX);
+        if index >= PARTS_MAX {
+            let what = format!(
+                "it is longer than {PARTS_MAX} parts of {part_len} bytes, and its length was not announced"
+            );
+            return Err(internal(what));
+        }
+        let to_come = self.announced.map_or(part_len, |len| len.saturating_sub(index * part_len));
+        let len_max = part_len.min(to_come.max(1));
+        let memory = u32::try_from(len_max.div_ceil(MIB)).unwrap_or(u32::MAX);
+        let memory =
+            Arc::clone(&shared.memory).acquire_many_owned(memory).await.map_err(|_| Error::Stopped)?;
+        let len_max = usize::try_from(len_max).map_err(|_| Error::TooLong { len: len_max })?;
+        Ok(Part { bytes: BytesMut::with_capacity(len_max), len_max, memory })
+    }
+
+    /// Sends the part that fills behind the one before it.
+    async fn send(&mut self) -> Result<()> {
+        self.join().await?;
+        let Some(part) = self.part.take() else { return Ok(()) };
+        self.store.before_write(WriteKind::Append, self.key)?;
+        let (shared, key, index) = (Arc::clone(&self.store.shared), self.key, self.sent.len());
+        let (cell, acknowledged) = (Arc::clone(&self.upload), Arc::clone(&self.acknowledged));
+        self.sending = Some(tokio::spawn(async move {
+            if cell.get().is_none() {
+                let begun = Upload::begin(&shared, key).await?;
+                let _ = cell.set(begun); // parts go one after the other, so nobody else has begun
+            }
+            let upload = cell.get().expect("it was set above or before");
+            let len = part.bytes.len() as u64;
+            let id = upload.part(&shared, index, PutPayload::from(part.bytes.freeze())).await?;
+            acknowledged.fetch_add(len, Ordering::Release);
+            drop(part.memory); // only now: the bytes were kept for further tries
+            Ok(id)
+        }));
+        Ok(())
+    }
+
+    /// Waits for the part that is on its way.
+    async fn join(&mut self) -> Result<()> {
+        let Some(task) = &mut self.sending else { return Ok(()) };
+        let joined = task.await; // a cancelled call leaves the task for the next one
+        self.sending = None;
+        match joined {
+            Ok(sent) => self.sent.push(sent?),
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => return Err(Error::Stopped), // the runtime is going down
+            },
+        }
+        Ok(())
+    }
+
+    async fn make(&mut self) -> Result<()> {
+        self.take().await?;
+        if self.sending.is_none() && self.sent.is_empty() {
+            return self.put().await;
+        }
+        self.send().await?;
+        let (store, key) = (self.store.clone(), self.key);
+        let (joined, taken) = tokio::join!(self.join(), store.look(key));
+        joined?;
+        self.store.before_write(WriteKind::Finish, self.key)?;
+        if taken?.is_some() {
+            return Err(Error::AlreadyThere(self.key));
+        }
+        let upload = self.upload.get().expect("a part has been sent");
+        upload.complete(&self.store, std::mem::take(&mut self.sent), self.written).await?;
+        self.forget_upload();
+        Ok(())
+    }
+
+    /// What fits into one part.
+    async fn put(&mut self) -> Result<()> {
+        self.store.before_write(WriteKind::Finish, self.key)?;
+        let part = self.part.take();
+        let (bytes, memory) = part.map(|part| (part.bytes.freeze(), part.memory)).unzip();
+        let outcome = self.store.put_whole(self.key, bytes.unwrap_or_default().into()).await?;
+        drop(memory);
+        match outcome {
+            PutOutcome::Written => Ok(()),
+            PutOutcome::AlreadyThere => Err(Error::AlreadyThere(self.key)),
+        }
+    }
+
+    /// The object is made. Nobody waits for the note to go; one that stays is swept.
+    fn forget_upload(&mut self) {
+        let upload = std::mem::take(&mut self.upload);
+        let shared = Arc::clone(&self.store.shared);
+        tokio::spawn(async move {
+            if let Some(upload) = upload.get() {
+                let _ = upload.remove_note(&shared).await;
+            }
+        });
+    }
+
+    /// After an error nobody can say what the store holds.
+    fn lost_if_failed(&mut self, result: Result<()>) -> Result<()> {
+        if result.is_err() {
+            self.give_up();
+        }
+        result
+    }
+
+    fn give_up(&mut self) {
+        self.is_lost = true;
+        self.part = None;
+        self.waiting.clear();
+        let sending = self.sending.take();
+        if self.store.faults.as_ref().is_some_and(|faults| faults.is_stopped()) {
+            return; // as a crash would
+        }
+        let upload = std::mem::take(&mut self.upload);
+        if sending.is_none() && upload.get().is_none() {
+            return;
+        }
+        let shared = Arc::clone(&self.store.shared);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Some(sending) = sending {
+                    // A part that arrives after the abort could stay (Amazon S3, AbortMultipartUpload).
+                    let _ = sending.await;
+                }
+                if let Some(upload) = upload.get() {
+                    let _ = upload.abort(&shared).await; // what fails now is swept by its note
+                }
+            });
+        }
+    }
+}
+
+impl Drop for S3Writer {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}
+
+fn lost() -> Error {
+    internal("an earlier write to it failed".to_owned())
+}
+
+fn internal(what: String) -> Error {
+    Error::Internal { action: ACTION, source: io::Error::other(what) }
+}
