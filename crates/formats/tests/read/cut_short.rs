@@ -104,3 +104,79 @@ fn a_recording_that_was_never_finished_is_truncated() {
         assert_eq!(error.code(), ReadFailureCode::Truncated, "mdat of size {size}: {error}");
     }
 }
+
+#[test]
+fn any_prefix_of_a_movie_in_fragments_is_played_as_far_as_it_goes_or_refused() {
+    for name in ["fragmented.mp4", "dash.mp4", "hybrid.mp4"] {
+        let bytes = fixture(name);
+        let whole = read(&bytes).unwrap();
+        let ends = box_ends(&bytes);
+        let mut played = 0;
+        for len in 0..bytes.len() {
+            // Cut exactly between two boxes, nothing shows that there was more, unless a header says what follows.
+            let between = ends.iter().find(|(_, end)| *end == len).map(|(kind, _)| kind.as_str());
+            let index = match read(&bytes[..len]) {
+                Ok(index) => index,
+                Err(error) => {
+                    let is_unclear = len < 8 || matches!(between, Some("ftyp" | "moov" | "sidx"));
+                    let is_stream = name != "hybrid.mp4" || between != Some("moov");
+                    let expected = if is_unclear && is_stream {
+                        ReadFailureCode::NotMedia
+                    } else {
+                        ReadFailureCode::Truncated
+                    };
+                    assert_eq!(error.code(), expected, "{name}, {len} bytes: {error}");
+                    continue;
+                }
+            };
+            played += 1;
+            assert_eq!(
+                index.is_truncated,
+                between.is_none_or(|kind| ["moof", "moov"].contains(&kind)),
+                "{name}, {len}"
+            );
+            for track in &index.tracks {
+                let mut of_whole = whole.tracks.iter();
+                let of_whole = of_whole.find(|other| other.source_track == track.source_track).unwrap();
+                let samples: Vec<_> = track.samples.iter().collect();
+                assert!(samples.iter().all(|sample| sample.offset + u64::from(sample.size) <= len as u64));
+                assert_eq!(samples, of_whole.samples.range(0..track.samples.len()).collect::<Vec<_>>());
+            }
+            let end = (0..index.tracks.len()).map(|track| end_ms(&index, track)).max().unwrap();
+            assert!(end >= 1000 || !index.is_truncated, "{name}, {len} bytes");
+            assert_eq!(Index::from_bytes(&index.to_bytes()).unwrap(), index);
+        }
+        assert!(played > bytes.len() / 2, "{name}: {played} prefixes");
+    }
+}
+
+/// Kind and end of each box at top level.
+fn box_ends(bytes: &[u8]) -> Vec<(String, usize)> {
+    let mut ends = Vec::new();
+    let mut at = 0;
+    while let Some(head) = bytes.get(at..at + 8) {
+        at += u32::from_be_bytes(head[..4].try_into().unwrap()) as usize;
+        ends.push((String::from_utf8(head[4..].to_vec()).unwrap(), at));
+    }
+    ends
+}
+
+#[test]
+fn a_recording_in_fragments_that_was_never_finished_plays_to_its_last_whole_fragment() {
+    let bytes = fixture("fragmented.mp4");
+    let whole = read(&bytes).unwrap();
+    let fragments: Vec<_> = box_ends(&bytes).into_iter().filter(|(kind, _)| kind == "mdat").collect();
+    let second = fragments[1].1;
+    let count = read(&bytes[..second]).unwrap().tracks[0].samples.len();
+    assert_eq!((count, whole.tracks[0].samples.len()), (30, 45));
+    // A recorder reserves space, or writes the size of a box before its bytes.
+    for (tail, is_truncated) in [
+        (&[0; 5000][..], false),
+        (b"\0\0\x10\0mdat", true),
+        (b"\0\0\x10\0moof\0\0\0\x10mfhd", true),
+        (b"\0\0", true),
+    ] {
+        let index = read(&[&bytes[..second], tail].concat()).unwrap();
+        assert_eq!((index.tracks[0].samples.len(), index.is_truncated), (count, is_truncated), "{tail:?}");
+    }
+}

@@ -3,11 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod accepted;
+mod broken_fragments;
 mod chunks;
 mod cut_short;
+mod forms;
 mod fragmented;
 mod hostile;
 mod independent;
+mod long;
 mod refused;
 mod surgery;
 mod tracks;

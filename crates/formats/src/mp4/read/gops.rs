@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::{
     super::error::ReadError,
+    measure::Meter,
     samples::{InOrder, TrackSamples},
     tables::RawSample,
 };
@@ -36,6 +37,7 @@ impl VideoSamples {
             interval: 0,
             composition_shift: 0,
             builder: SampleTableBuilder::default(),
+            meter: Meter::new(timescale),
             first_pts: 0,
             natural_end: 0,
             end_offset: 0,
@@ -63,6 +65,7 @@ impl VideoSamples {
             first_pts: gops.first_pts,
             natural_end: gops.natural_end,
             end_offset: gops.end_offset,
+            meter: Some(gops.meter),
         };
         Ok((samples, gops.composition_shift))
     }
@@ -82,6 +85,7 @@ struct Gops {
     interval: i64,
     composition_shift: i64,
     builder: SampleTableBuilder,
+    meter: Meter,
     first_pts: i64,
     natural_end: i64,
     end_offset: u64,
@@ -141,6 +145,7 @@ impl Gops {
         for &sample in &gop {
             self.natural_end = self.natural_end.max(sample.pts + i64::from(sample.duration));
             self.end_offset = self.end_offset.max(sample.offset + u64::from(sample.size));
+            self.meter.push(&sample);
             self.builder.push(sample);
         }
         Ok(())

@@ -1,6 +1,8 @@
 //! Rates of a track: bits a second, frames a second.
 
-use crate::index::{SampleTable, Track, TrackMedia};
+use std::collections::VecDeque;
+
+use crate::index::{Sample, Track, TrackMedia};
 
 /// Frame rates with a name, as fractions.
 const FRAME_RATES: [(u32, u32); 18] = [
@@ -26,48 +28,101 @@ const FRAME_RATES: [(u32, u32); 18] = [
 /// A measured rate this close to a named one is that one: 1 in 2000, half of what lies between 29.97 and 30.
 const FRAME_RATE_SLACK: u128 = 2000;
 
-/// Fills in what only the final table says: bitrates, and the frame rate of video.
-pub(super) fn measure(track: &mut Track) {
-    let (average, peak) = bitrates(&track.samples, track.timescale);
-    track.bitrate_average = average;
-    track.bitrate_peak = peak;
-    if let TrackMedia::Video(video) = &mut track.media {
-        video.frame_rate = frame_rate(&track.samples, track.timescale);
-    }
+/// Samples of the last second that are looked at one by one. Beyond that many a second, the oldest are taken for a little younger.
+const WINDOW_LEN_MAX: usize = 1 << 16;
+
+/// Measures a track while its samples come, so that nothing has to be read again at the end.
+#[derive(Debug)]
+pub(super) struct Meter {
+    timescale: u32,
+    count: u64,
+    pts_min: i64,
+    pts_max: i64,
+    bytes: u64,
+    ticks: u64,
+    /// The last second: when a sample is decoded, and its bytes.
+    window: VecDeque<(i64, u64)>,
+    window_bytes: u64,
+    window_bytes_max: u64,
 }
 
-/// Bits a second on average, and in the busiest second.
-fn bitrates(samples: &SampleTable, timescale: u32) -> (u64, u64) {
-    let (mut bytes, mut ticks, mut window_bytes, mut window_bytes_max) = (0u64, 0u64, 0u64, 0u64);
-    // A second iterator follows one second behind: the window needs no memory, however many samples it holds.
-    let mut leaving = samples.iter().peekable();
-    for sample in samples.iter() {
-        bytes += u64::from(sample.size);
-        ticks += u64::from(sample.duration);
-        window_bytes += u64::from(sample.size);
-        while let Some(old) = leaving.next_if(|old| old.dts <= sample.dts - i64::from(timescale)) {
-            window_bytes -= u64::from(old.size);
+impl Meter {
+    /// For a track with so many ticks a second.
+    pub(super) fn new(timescale: u32) -> Self {
+        Meter {
+            timescale,
+            count: 0,
+            pts_min: i64::MAX,
+            pts_max: i64::MIN,
+            bytes: 0,
+            ticks: 0,
+            window: VecDeque::new(),
+            window_bytes: 0,
+            window_bytes_max: 0,
         }
-        window_bytes_max = window_bytes_max.max(window_bytes);
     }
-    let average = u128::from(bytes) * 8 * u128::from(timescale) / u128::from(ticks.max(1));
-    let average = u64::try_from(average).unwrap_or(u64::MAX);
-    // A track of less than a second fills no window.
-    (average, average.max(window_bytes_max.saturating_mul(8)))
+
+    /// Takes the next sample in decode order.
+    pub(super) fn push(&mut self, sample: &Sample) {
+        let size = u64::from(sample.size);
+        self.count += 1;
+        self.pts_min = self.pts_min.min(sample.pts);
+        self.pts_max = self.pts_max.max(sample.pts);
+        self.bytes += size;
+        self.ticks += u64::from(sample.duration);
+        if self.window.len() == WINDOW_LEN_MAX
+            && let Some((_, bytes)) = self.window.pop_front()
+            && let Some(next) = self.window.front_mut()
+        {
+            next.1 += bytes;
+        }
+        self.window.push_back((sample.dts, size));
+        self.window_bytes += size;
+        while let Some((_, bytes)) =
+            self.window.pop_front_if(|(dts, _)| *dts <= sample.dts - i64::from(self.timescale))
+        {
+            self.window_bytes -= bytes;
+        }
+        self.window_bytes_max = self.window_bytes_max.max(self.window_bytes);
+    }
+
+    /// Fills in what only all samples say: bitrates, and the frame rate of video.
+    pub(super) fn apply(&self, track: &mut Track) {
+        (track.bitrate_average, track.bitrate_peak) = self.bitrates();
+        if let TrackMedia::Video(video) = &mut track.media {
+            video.frame_rate = self.frame_rate();
+        }
+    }
+
+    /// Bits a second on average, and in the busiest second.
+    fn bitrates(&self) -> (u64, u64) {
+        let average = u128::from(self.bytes) * 8 * u128::from(self.timescale) / u128::from(self.ticks.max(1));
+        let average = u64::try_from(average).unwrap_or(u64::MAX);
+        // A track of less than a second fills no window.
+        (average, average.max(self.window_bytes_max.saturating_mul(8)))
+    }
+
+    /// Frames between the first and the last presentation time, over that time.
+    fn frame_rate(&self) -> Option<(u32, u32)> {
+        let intervals = u128::from(self.count.checked_sub(1)?);
+        let ticks = self.pts_max.checked_sub(self.pts_min)?;
+        let ticks = u128::try_from(ticks).ok().filter(|&ticks| ticks > 0)?;
+        named_rate(intervals * u128::from(self.timescale), ticks)
+    }
 }
 
-/// Frames between the first and the last presentation time, over that time.
-fn frame_rate(samples: &SampleTable, timescale: u32) -> Option<(u32, u32)> {
-    let intervals = u128::from(samples.len().checked_sub(1)?);
-    let (first, last) = samples
-        .iter()
-        .fold((i64::MAX, i64::MIN), |(first, last), sample| (first.min(sample.pts), last.max(sample.pts)));
-    let ticks = u128::try_from(last.checked_sub(first)?).ok().filter(|&ticks| ticks > 0)?;
-    let frames = intervals * u128::from(timescale);
+/// Measures a track of which only a part was kept.
+pub(super) fn measure(track: &mut Track) {
+    let mut meter = Meter::new(track.timescale);
+    track.samples.iter().for_each(|sample| meter.push(&sample));
+    meter.apply(track);
+}
+
+/// Frames over ticks as a rate with a name, or in thousandths.
+fn named_rate(frames: u128, ticks: u128) -> Option<(u32, u32)> {
     if frames == 0 {
         return None;
     }
-
     // How far |frames/ticks - rate| is, in parts of rate; both fractions brought to one denominator.
     let distance =
         |&(rate, unit): &(u32, u32)| (frames * u128::from(unit)).abs_diff(ticks * u128::from(rate));
@@ -89,23 +144,20 @@ fn frame_rate(samples: &SampleTable, timescale: u32) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::Sample;
 
-    fn table(times: impl IntoIterator<Item = (i64, u32, u32)>) -> SampleTable {
-        times
-            .into_iter()
-            .map(|(dts, duration, size)| Sample { dts, pts: dts, duration, offset: 0, size, is_sync: true })
-            .collect()
+    fn meter(timescale: u32, times: impl IntoIterator<Item = (i64, u32, u32)>) -> Meter {
+        let mut meter = Meter::new(timescale);
+        for (dts, duration, size) in times {
+            meter.push(&Sample { dts, pts: dts, duration, offset: 0, size, is_sync: true });
+        }
+        meter
     }
 
     #[test]
     fn frame_rates_get_their_names() {
         fn check(name: &str, timescale: u32, times: Vec<i64>, expected: Option<(u32, u32)>) {
-            assert_eq!(
-                frame_rate(&table(times.into_iter().map(|dts| (dts, 1, 1))), timescale),
-                expected,
-                "{name}"
-            );
+            let meter = meter(timescale, times.into_iter().map(|dts| (dts, 1, 1)));
+            assert_eq!(meter.frame_rate(), expected, "{name}");
         }
         let steady = |count: i64, delta: i64| (0..count).map(|n| n * delta).collect::<Vec<_>>();
         check("30", 15_360, steady(300, 512), Some((30, 1)));
@@ -133,10 +185,16 @@ mod tests {
     #[test]
     fn the_peak_is_the_busiest_second() {
         // 10 packets a second of 100 bytes, and one of 5000 in the middle.
-        let samples = table((0..100).map(|n| (n * 100, 100, if n == 50 { 5000 } else { 100 })));
-        assert_eq!(bitrates(&samples, 1000), ((99 * 100 + 5000) * 8 / 10, (9 * 100 + 5000) * 8));
-        let short = table([(0, 100, 100)]);
-        assert_eq!(bitrates(&short, 1000), (8000, 8000));
-        assert_eq!(bitrates(&table([]), 1000), (0, 0));
+        let packets = (0..100).map(|n| (n * 100, 100, if n == 50 { 5000 } else { 100 }));
+        assert_eq!(meter(1000, packets).bitrates(), ((99 * 100 + 5000) * 8 / 10, (9 * 100 + 5000) * 8));
+        assert_eq!(meter(1000, [(0, 100, 100)]).bitrates(), (8000, 8000));
+        assert_eq!(meter(1000, []).bitrates(), (0, 0));
+    }
+
+    #[test]
+    fn a_second_of_very_many_samples_is_measured_with_bounded_memory() {
+        let count = WINDOW_LEN_MAX as i64 * 3;
+        let meter = meter(10_000_000, (0..count).map(|n| (n, 1, 2)));
+        assert_eq!((meter.window.len(), meter.window_bytes), (WINDOW_LEN_MAX, count as u64 * 2));
     }
 }

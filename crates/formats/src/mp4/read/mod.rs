@@ -120,7 +120,6 @@ impl Movie {
         for (track, place) in tracks.iter_mut().zip(timeline::places(&spans, movie_timescale)?) {
             track.shift = place.shift;
             track.end = place.end;
-            measure::measure(track);
         }
         let plan = plan(&tracks);
         Ok(Movie { tracks, plan, end_offset, is_cut_off: false })

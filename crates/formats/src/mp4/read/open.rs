@@ -5,6 +5,7 @@ use super::{
     edits::EditList,
     gops::VideoSamples,
     head::TrackHead,
+    measure::measure,
     pieces::{self, Clocks},
     samples::AudioSamples,
     tables::RawSample,
@@ -43,7 +44,9 @@ impl OpenTrack {
                 TrackMedia::Video(video) => {
                     Samples::Video(Box::new((video, VideoSamples::new(head.timescale))))
                 }
-                TrackMedia::Audio(audio) => Samples::Audio(Box::new((audio, AudioSamples::default()))),
+                TrackMedia::Audio(audio) => {
+                    Samples::Audio(Box::new((audio, AudioSamples::new(head.timescale))))
+                }
             },
         }
     }
@@ -85,7 +88,7 @@ impl OpenTrack {
         let (samples, edit) = pieces::presented(samples, &self.edits, clocks, is_video)?;
         samples.check_length(self.timescale)?;
         let span = Span::new(self.timescale, edit, &samples);
-        let track = Track {
+        let mut track = Track {
             source_track: self.id,
             timescale: self.timescale,
             language: self.language,
@@ -96,6 +99,10 @@ impl OpenTrack {
             bitrate_average: 0,
             bitrate_peak: 0,
         };
+        match samples.meter {
+            Some(meter) => meter.apply(&mut track),
+            None => measure(&mut track),
+        }
         Ok((track, span, samples.end_offset))
     }
 }

@@ -288,6 +288,7 @@ impl Joined {
             first_pts: self.first_pts.unwrap_or(0),
             natural_end: self.natural_end,
             end_offset: self.end_offset,
+            meter: None,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Samples of a track in strictly rising decode time, and what is found out on the way through them.
 
-use super::{super::error::ReadError, tables::RawSample};
+use super::{super::error::ReadError, measure::Meter, tables::RawSample};
 use crate::index::{Sample, SampleTable, SampleTableBuilder};
 
 /// All samples of one track.
@@ -13,6 +13,8 @@ pub(super) struct TrackSamples {
     pub(super) natural_end: i64,
     /// First byte of the source behind all samples.
     pub(super) end_offset: u64,
+    /// What they were measured with as they came; `None` when they are not those that came.
+    pub(super) meter: Option<Meter>,
 }
 
 /// Longest recording that is taken, four times the one we are built for: playlists, plans and sums of ticks grow with it.
@@ -35,10 +37,11 @@ impl TrackSamples {
 }
 
 /// Takes the samples of an audio track one by one. Leaves out empty packets, moves equal times apart by a tick.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct AudioSamples {
     order: InOrder,
     builder: SampleTableBuilder,
+    meter: Meter,
     first_pts: Option<i64>,
     last_pts: Option<i64>,
     natural_end: i64,
@@ -46,6 +49,19 @@ pub(super) struct AudioSamples {
 }
 
 impl AudioSamples {
+    /// For a track with so many ticks a second.
+    pub(super) fn new(timescale: u32) -> Self {
+        AudioSamples {
+            order: InOrder::default(),
+            builder: SampleTableBuilder::default(),
+            meter: Meter::new(timescale),
+            first_pts: None,
+            last_pts: None,
+            natural_end: 0,
+            end_offset: 0,
+        }
+    }
+
     /// Takes the next sample in decode order.
     pub(super) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
         if let Some(packet) = self.order.push(row)? {
@@ -64,6 +80,7 @@ impl AudioSamples {
             first_pts: self.first_pts.unwrap_or(0),
             natural_end: self.natural_end,
             end_offset: self.end_offset,
+            meter: Some(self.meter),
         }
     }
 
@@ -77,6 +94,7 @@ impl AudioSamples {
         self.last_pts = Some(packet.pts);
         self.natural_end = packet.pts + i64::from(packet.duration);
         self.end_offset = self.end_offset.max(packet.offset + u64::from(packet.size));
+        self.meter.push(&packet);
         self.builder.push(packet);
     }
 }

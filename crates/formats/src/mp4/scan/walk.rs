@@ -14,6 +14,9 @@ use crate::{
 ///
 /// A 12 h recording at 120 frames a second whose tables are as wide as they get (8 `stts`, 8 `ctts`, 4 `stsz`, 12 `stsc`, 8 `co64` and
 /// 1 `sdtp` bytes for each of 5.18 million frames) takes 213 MB, its audio 16 MB more.
+///
+/// Measured: 12 h at 60 frames a second with sound are 40.5 MB (4.6 million samples). Reading them took 0.6 s of CPU and 52 MB at its
+/// peak; 9.4 MB stay, about 2 bytes a sample.
 pub const MOOV_LEN_MAX: u64 = 256 << 20;
 /// Largest `moof` that is kept.
 ///

@@ -46,5 +46,5 @@ pub(super) fn later(ticks: i64, duration: u32) -> Result<i64, ReadError> {
 }
 
 fn out_of_reach() -> ReadError {
-    ReadError::unsupported("the times of its fragments lie more than a day apart")
+    ReadError::unsupported("the times of its fragments lie too far apart")
 }

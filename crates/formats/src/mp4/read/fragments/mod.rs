@@ -144,8 +144,7 @@ impl FragmentedMovie {
 }
 
 /// What is said of an init segment alone.
-const NO_FRAGMENT: &str =
-    "the file is the beginning of a stream, without any fragment behind its movie header (moov)";
+const NO_FRAGMENT: &str = "the file is the beginning of a stream: no samples follow its movie header (moov)";
 
 impl FragmentedTrack {
     /// Begins the next fragment of the track.

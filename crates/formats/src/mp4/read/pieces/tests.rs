@@ -31,6 +31,7 @@ fn track(samples: Vec<Sample>) -> TrackSamples {
         natural_end: samples.iter().map(|sample| sample.pts + 100).max().unwrap(),
         end_offset: samples.len() as u64,
         table: samples.into_iter().collect(),
+        meter: None,
     }
 }
 

@@ -1,0 +1,178 @@
+//! Fragments that contradict themselves, or claim more than there is.
+
+use kinora_formats::mp4::{ReadFailureCode, Scanner};
+
+use crate::{
+    fixture,
+    forms::{GOP, PICTURE, init},
+    read,
+    surgery::{boxed, words},
+};
+
+/// A movie with these boxes in its only track fragment, and 1000 bytes behind it.
+fn movie(boxes: &[(&str, &[u32])]) -> Vec<u8> {
+    [&init()[..], &fragment(boxes)].concat()
+}
+
+fn fragment(boxes: &[(&str, &[u32])]) -> Vec<u8> {
+    let traf: Vec<u8> = boxes.iter().flat_map(|(kind, body)| boxed(kind, &words(body))).collect();
+    [boxed("moof", &boxed("traf", &traf)), boxed("mdat", &[7; 1000])].concat()
+}
+
+/// Offsets count from the `moof`; each sample lasts a picture and takes 10 bytes.
+const TFHD: (&str, &[u32]) = ("tfhd", &[0x2_0018, 1, PICTURE, 10]);
+/// As many samples, behind the header of the `mdat`.
+const fn trun(count: u32) -> [u32; 3] {
+    [1, count, 200]
+}
+
+#[track_caller]
+fn refused(bytes: &[u8], code: ReadFailureCode, sentence: &str) {
+    let error = read(bytes).unwrap_err();
+    assert_eq!((error.code(), error.to_string().as_str()), (code, sentence));
+}
+
+#[track_caller]
+fn damaged(boxes: &[(&str, &[u32])], what: &str) {
+    refused(&movie(boxes), ReadFailureCode::NotMedia, &format!("the file is damaged: {what}"));
+}
+
+#[track_caller]
+fn unsupported(bytes: &[u8], sentence: &str) {
+    refused(bytes, ReadFailureCode::CodecUnsupported, sentence);
+}
+
+#[test]
+fn fragments_that_contradict_themselves_are_damage() {
+    assert_eq!(read(&movie(&[TFHD, ("trun", &trun(45))])).unwrap().tracks[0].samples.len(), 45);
+
+    let short = "the head of a fragment is shorter than it says";
+    damaged(&[], short);
+    damaged(&[("trun", &trun(45))], short);
+    damaged(&[("tfhd", &[0x2_0018, 1, PICTURE]), ("trun", &trun(45))], short);
+    damaged(&[("tfhd", &[1, 1, 0])], short);
+    damaged(&[TFHD, ("tfdt", &[0x0100_0000, 0]), ("trun", &trun(45))], short);
+
+    let rows = "a run of samples has fewer rows than it says";
+    damaged(&[TFHD, ("trun", &[0x201, 2, 200, 10])], rows);
+    damaged(&[TFHD, ("trun", &[0x201, u32::MAX, 200, 10])], rows);
+    damaged(&[TFHD, ("trun", &[0xf01, u32::MAX, 200, 10, 10, 10, 10])], rows);
+    damaged(&[TFHD, ("trun", &[1, 2])], rows);
+    damaged(&[TFHD, ("trun", &[])], rows);
+
+    let outside = "a fragment points outside the file";
+    damaged(&[TFHD, ("trun", &[1, 45, i32::MIN as u32])], outside);
+    damaged(&[("tfhd", &[0x19, 1, u32::MAX, u32::MAX, PICTURE, 10]), ("trun", &trun(45))], outside);
+    damaged(&[("tfhd", &[0x19, 1, u32::MAX, u32::MAX - 300, PICTURE, 10]), ("trun", &trun(45))], outside);
+
+    let inside = "the samples of a fragment lie inside its own header";
+    damaged(&[TFHD, ("trun", &[0, 45])], inside);
+    damaged(&[TFHD, ("trun", &[1, 45, 0])], inside);
+    damaged(&[TFHD, ("trun", &[1, 45, -20i32 as u32])], inside);
+}
+
+#[test]
+fn samples_beyond_the_file_are_missing() {
+    let file = |count, offset| movie(&[TFHD, ("trun", &[1, count, offset])]);
+    let index = read(&file(4000, 200)).unwrap();
+    assert!(index.is_truncated);
+    assert!((80..100).contains(&index.tracks[0].samples.len()), "{}", index.tracks[0].samples.len());
+    let nothing = "the file ends too early: less than a second of it can be played";
+    refused(&file(45, 0x7fff_ffff), ReadFailureCode::Truncated, nothing);
+    let beyond: (&str, &[u32]) = ("tfhd", &[0x19, 1, 0x7fff_ffff, 0, PICTURE, 10]);
+    refused(&movie(&[beyond, ("trun", &trun(45))]), ReadFailureCode::Truncated, nothing);
+}
+
+#[test]
+fn billions_of_samples_are_refused_before_they_are_counted_out() {
+    let many = "a track has more than 5184000 samples; no more are supported";
+    unsupported(&movie(&[TFHD, ("trun", &trun(u32::MAX))]), many);
+    // Samples without bytes count too.
+    let empty: (&str, &[u32]) = ("tfhd", &[0x2_0018, 1, PICTURE, 0]);
+    unsupported(&movie(&[empty, ("trun", &trun(u32::MAX))]), many);
+    let runs: Vec<(&str, &[u32])> =
+        std::iter::once(empty).chain([("trun", &[0, 3_000_000][..]); 1000]).collect();
+    unsupported(&movie(&runs), many);
+    // Those of another track do not.
+    let other: (&str, &[u32]) = ("tfhd", &[0x2_0018, 2, PICTURE, 0]);
+    let stranger = fragment(&[other, ("trun", &trun(u32::MAX))]);
+    let file = [movie(&[TFHD, ("trun", &trun(45))]), stranger].concat();
+    assert_eq!(read(&file).unwrap().tracks[0].samples.len(), 45);
+}
+
+#[test]
+fn times_that_run_back_or_away_are_refused() {
+    let at = |time: u64| {
+        let time = [0x0100_0000, (time >> 32) as u32, time as u32];
+        fragment(&[TFHD, ("tfdt", &time), ("trun", &trun(GOP))])
+    };
+    let movie = |times: [u64; 3]| [init(), times.map(at).concat()].concat();
+    let gop = u64::from(GOP * PICTURE);
+    // All samples are keyframes here, so that only the times of the fragments matter.
+    assert!(read(&movie([0, gop, 2 * gop])).is_ok());
+    assert!(read(&movie([0, gop - 1024, 2 * gop])).is_ok(), "a picture early");
+    assert!(read(&movie([u64::MAX - 3 * gop, u64::MAX - 2 * gop, u64::MAX - gop])).is_ok());
+
+    let early = |seconds: &str| {
+        format!("a fragment of the video begins {seconds} s before the last sample of the one before it")
+    };
+    unsupported(&movie([0, gop - 1025, 2 * gop]), &early("0.000"));
+    unsupported(&movie([0, gop, 0]), &early("1.933"));
+    unsupported(&movie([0, 0, 0]), &early("0.933"));
+    let far = "the times of its fragments lie too far apart";
+    unsupported(&movie([0, gop, u64::MAX]), far);
+    unsupported(&movie([1 << 60, gop, 0]), far);
+    let pause: (&str, &[u32]) = ("tfhd", &[0x1_0008, 1, 15_360_000]);
+    assert!(read(&[init(), at(0), fragment(&[pause]), at(gop)].concat()).is_ok());
+    let long = "the video has 1000 s without a keyframe, from second 0 on; at most 20 s are supported so far";
+    unsupported(&[init(), at(0), fragment(&[pause]), fragment(&[TFHD, ("trun", &trun(GOP))])].concat(), long);
+}
+
+#[test]
+fn another_sample_entry_is_refused() {
+    let other: (&str, &[u32]) = ("tfhd", &[0x2_001a, 1, 2, PICTURE, 10]);
+    unsupported(
+        &movie(&[other, ("trun", &trun(45))]),
+        "the video changes its codec or format; only one is supported so far",
+    );
+}
+
+#[test]
+fn pieces_of_a_stream_say_what_is_missing() {
+    let nothing = "the file is the beginning of a stream: no samples follow its movie header (moov)";
+    refused(&init(), ReadFailureCode::NotMedia, nothing);
+    let stranger: (&str, &[u32]) = ("tfhd", &[0x2_0018, 2, PICTURE, 10]);
+    refused(&movie(&[stranger, ("trun", &trun(45))]), ReadFailureCode::NotMedia, nothing);
+    refused(&movie(&[TFHD]), ReadFailureCode::NotMedia, nothing);
+    let cut = init().len() + 20;
+    refused(
+        &movie(&[TFHD, ("trun", &trun(45))])[..cut],
+        ReadFailureCode::Truncated,
+        "the file ends too early: its first fragment (moof) is cut off",
+    );
+    for first in ["styp", "moof"] {
+        let segment = [boxed(first, b"msdh\0\0\0\0"), fragment(&[TFHD, ("trun", &trun(45))])].concat();
+        refused(
+            &segment,
+            ReadFailureCode::NotMedia,
+            "the file is a piece of a stream, without the movie header (moov) in front of its fragments",
+        );
+    }
+}
+
+#[test]
+fn fragments_of_a_movie_that_announces_none_are_passed_over() {
+    let file = fixture("moov_at_end.mp4");
+    let with = [&file[..], &fragment(&[TFHD, ("trun", &trun(45))])].concat();
+    assert_eq!(read(&with).unwrap().tracks, read(&file).unwrap().tracks);
+}
+
+#[test]
+fn a_fragment_that_claims_to_be_huge_is_refused_by_its_header() {
+    let sentence = "the header of a fragment (moof) is longer than 160 MiB";
+    for head in [&b"\x7f\xff\xff\xffmoof"[..], &[&b"\0\0\0\x01moof"[..], &u64::MAX.to_be_bytes()].concat()] {
+        let mut scanner = Scanner::new(None);
+        scanner.push(&[&init()[..], &boxed("free", &[0; 4096])].concat()).unwrap();
+        assert_eq!(scanner.push(head).unwrap_err().to_string(), sentence);
+    }
+}
