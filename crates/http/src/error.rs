@@ -246,6 +246,10 @@ impl From<store::Error> for ApiError {
         match error {
             store::Error::Full => Self::full(),
             store::Error::Busy | store::Error::Conflict => Self::busy(),
+            store::Error::Unavailable { .. } => {
+                tracing::warn!(error = %Chain(&error), "the database does not answer");
+                Self::busy()
+            }
             other => Self::internal(&other),
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kinora_blob::Blob;
-use kinora_store::{Opener, Store, StoreOptions};
+use kinora_store::{DatabasePlace, Opener, Store, StoreOptions};
 
 use crate::command::Problem;
 use crate::settings::Settings;
@@ -12,7 +12,7 @@ use crate::system::{SystemClock, SystemRandom};
 /// The database of the settings' folder.
 pub(crate) async fn open_store(settings: &Settings, opener: Opener) -> Result<Store, Problem> {
     let options = StoreOptions {
-        data_dir: settings.data_dir.clone(),
+        database: DatabasePlace::Folder(settings.data_dir.clone()),
         opener,
         secret_keys: settings.secret_key.clone(),
         clock: Arc::new(SystemClock),

@@ -16,6 +16,13 @@ pub enum Error {
     /// The database could not be had in time. Trying again later helps.
     #[error("the database is busy")]
     Busy,
+    /// The database is away, or so busy that it does not answer in time. Trying again later helps. If it went away during a
+    /// commit, the transaction may have been kept.
+    #[error("the database does not answer")]
+    Unavailable {
+        /// What happened.
+        source: Arc<dyn StdError + Send + Sync>,
+    },
     /// The disk is full; nothing of this transaction was kept.
     #[error("the disk is full")]
     Full,
@@ -56,6 +63,76 @@ pub enum Error {
         /// Where it should be.
         path: PathBuf,
     },
+    /// PostgreSQL has no folder to keep a key in, so it must be given.
+    #[error(
+        "a database on PostgreSQL needs KINORA_SECRET_KEY; make one with `openssl rand -base64 32`, and keep it as carefully as the database"
+    )]
+    SecretKeyRequired,
+    /// The address of a database is none.
+    #[error("the database URL must look like postgres://user:password@host:5432/name: {reason}")]
+    BadDatabaseUrl {
+        /// What is wrong with it; never holds the password.
+        reason: String,
+    },
+    /// Nothing answers at the address of the database.
+    #[error("cannot reach PostgreSQL at {server}; is it running, and may this machine connect to it")]
+    DatabaseUnreachable {
+        /// Host and port.
+        server: String,
+        /// What the system said.
+        source: Arc<dyn StdError + Send + Sync>,
+    },
+    /// The database does not let us in.
+    #[error("PostgreSQL at {server} does not let {user} in; check user and password of the database URL")]
+    DatabaseLogin {
+        /// Host and port.
+        server: String,
+        /// Who wanted in.
+        user: String,
+        /// What the server said.
+        source: Arc<dyn StdError + Send + Sync>,
+    },
+    /// The server has no such database.
+    #[error(
+        "PostgreSQL at {server} has no database {name}; make it with `createdb --encoding=UTF8 --owner={user} {name}`"
+    )]
+    DatabaseMissing {
+        /// Host and port.
+        server: String,
+        /// Who would own it.
+        user: String,
+        /// Its name.
+        name: String,
+    },
+    /// The user may not make or use tables there.
+    #[error("{user} may not use the database {name}; make {user} its owner: `ALTER DATABASE {name} OWNER TO {user}`")]
+    DatabaseForbidden {
+        /// Who.
+        user: String,
+        /// Which database.
+        name: String,
+        /// What the server said.
+        source: Arc<dyn StdError + Send + Sync>,
+    },
+    /// The server is older than what Kinora is tested with.
+    #[error("PostgreSQL {found} is too old; Kinora needs {needed} or newer")]
+    DatabaseTooOld {
+        /// Its version.
+        found: String,
+        /// The oldest major version that will do.
+        needed: i64,
+    },
+    /// The database cannot hold every text.
+    #[error("the database has encoding {found} and Kinora needs UTF8; make one with `createdb --encoding=UTF8 --template=template0`")]
+    DatabaseEncoding {
+        /// Its encoding.
+        found: String,
+    },
+    /// Another process serves this database, and one of the two keeps its objects in a folder of its own.
+    #[error(
+        "another kinora serve uses this database; several can share it only when all of them keep their objects in one S3 bucket"
+    )]
+    DatabaseServed,
     /// A key cannot be read as one.
     #[error("{place} must hold Base64 of 32 bytes, several separated by commas")]
     BadKey {
@@ -91,6 +168,11 @@ impl Error {
     /// Wraps what a caller can do nothing about.
     pub(crate) fn internal(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Internal { source: Arc::from(source.into()) }
+    }
+
+    /// Wraps what says that the database is away.
+    pub(crate) fn unavailable(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Unavailable { source: Arc::from(source.into()) }
     }
 
     /// Names the path that an operation of the file system failed on; a full disk is told apart.

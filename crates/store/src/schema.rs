@@ -6,12 +6,26 @@ use kinora_domain::{DEVELOPMENT, Organisation, OrganisationId, PRODUCTION, Works
 
 use crate::keyring::{Keyring, sealed_by};
 use crate::sql::{Session, statements, values};
-use crate::{Error, Opener, StoreOptions, webhook, workspace};
+use crate::{DatabasePlace, Error, Opener, StoreOptions, webhook, workspace};
 
-/// Each brings the schema from the version before to its own. Landed ones are never changed.
-const MIGRATIONS: [(i64, &str); 1] = [(1, include_str!("../migrations/sqlite/0001_base.sql"))];
+/// Brings the schema from the version before to its own.
+struct Migration {
+    version: i64,
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+/// The same tables on both engines. Landed ones are never changed.
+const MIGRATIONS: [Migration; 1] = [Migration {
+    version: 1,
+    sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
+    postgres: include_str!("../migrations/postgres/0001_base.sql"),
+}];
 /// The newest schema.
-const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
+const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
+/// On PostgreSQL: one process at a time begins or migrates a database. The two numbers are Kinora's own: "kino", and 2 for this
+/// purpose. The wait ends with the transaction, or with [`Error::Busy`].
+const LOCK_ON_POSTGRES: &str = "SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(1802071663, 2)";
 
 const ORGANISATION: &str = "Kinora";
 /// What the canary says once it is opened: that the key fits.
@@ -19,10 +33,12 @@ const CANARY: &[u8] = b"kinora";
 const CANARY_OWNER: &str = "canary";
 
 statements! {
-    BEGIN = "BEGIN IMMEDIATE";
+    BEGIN = "BEGIN IMMEDIATE", postgres: "BEGIN ISOLATION LEVEL READ COMMITTED";
     COMMIT = "COMMIT";
     ROLLBACK = "ROLLBACK";
-    HAS_SCHEMA = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'";
+    HAS_SCHEMA = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'",
+        postgres: "SELECT tablename AS name FROM pg_tables
+            WHERE tablename = 'schema_version' AND schemaname = current_schema()";
     VERSION = "SELECT version FROM schema_version";
     SET_VERSION = "UPDATE schema_version SET version = $1";
     CANARY_READ = "SELECT value FROM setting WHERE key = 'canary'";
@@ -37,7 +53,7 @@ pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Re
     }
     let keyring = match &options.secret_keys {
         Some(text) => Keyring::from_text(text, "KINORA_SECRET_KEY")?,
-        None => Keyring::from_folder(&options.data_dir)?,
+        None => Keyring::from_folder(key_folder(options)?)?,
     };
     let canary = canary(session).await?;
     if keyring.open(&canary, CANARY_OWNER)? != CANARY {
@@ -66,16 +82,16 @@ fn must_migrate(found: i64, known: i64, opener: Opener) -> Result<bool, Error> {
 /// the version was looked at, then this does nothing.
 async fn migrate(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
     let found = version(session).await?;
-    for (version, script) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {
-        session.script(script).await?;
-        session.execute(SET_VERSION, values![*version]).await?;
+    for migration in MIGRATIONS.iter().filter(|migration| migration.version > found) {
+        session.script(if session.is_postgres() { migration.postgres } else { migration.sqlite }).await?;
+        session.execute(SET_VERSION, values![migration.version]).await?;
     }
     if found == 0 { first_start(session, options).await } else { Ok(()) }
 }
 
 async fn first_start(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
     let (now, random) = (options.clock.now(), options.random.as_ref());
-    let keyring = first_keyring(&options.data_dir, options)?;
+    let keyring = first_keyring(options)?;
     let sealed = keyring.seal(CANARY, CANARY_OWNER, random);
     session.execute(CANARY_WRITE, values![sealed]).await?;
 
@@ -94,10 +110,18 @@ async fn first_start(session: &mut Session, options: &StoreOptions) -> Result<()
     Ok(())
 }
 
-fn first_keyring(data_dir: &Path, options: &StoreOptions) -> Result<Keyring, Error> {
+fn first_keyring(options: &StoreOptions) -> Result<Keyring, Error> {
     match &options.secret_keys {
         Some(text) => Keyring::from_text(text, "KINORA_SECRET_KEY"),
-        None => Keyring::from_folder_or_new(data_dir, options.random.as_ref()),
+        None => Keyring::from_folder_or_new(key_folder(options)?, options.random.as_ref()),
+    }
+}
+
+/// Where the key file lies.
+fn key_folder(options: &StoreOptions) -> Result<&Path, Error> {
+    match &options.database {
+        DatabasePlace::Folder(data_dir) => Ok(data_dir),
+        DatabasePlace::Postgres { .. } => Err(Error::SecretKeyRequired),
     }
 }
 
@@ -132,7 +156,13 @@ async fn transaction(
     work: impl AsyncFnOnce(&mut Session) -> Result<(), Error>,
 ) -> Result<(), Error> {
     session.execute(BEGIN, values![]).await?;
-    match work(session).await {
+    let worked = async {
+        if session.is_postgres() {
+            session.script(LOCK_ON_POSTGRES).await?;
+        }
+        work(session).await
+    };
+    match worked.await {
         Ok(()) => session.execute(COMMIT, values![]).await.map(drop),
         Err(error) => {
             // The first error is the one to tell.

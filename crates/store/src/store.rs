@@ -1,5 +1,6 @@
 //! The handle: how to open it, and what all its clones share.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,11 +9,13 @@ use kinora_domain::{Clock, Random};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::keyring::Keyring;
-use crate::sql::{Database, Session, statements, values};
+use crate::notify::Outbox;
+use crate::sql::{Database, Session, postgres, sqlite, statements, values};
 use crate::tx::Effects;
+use crate::version::VersionTeller;
 use crate::wake::Bell;
 use crate::write::Work;
-use crate::{Error, Faults, Tx, Wake, folder, schema, writer};
+use crate::{Error, FaultAction, FaultPoint, Faults, Tx, Version, Wake, folder, schema, writer};
 
 /// Who opens a store (contract decision 42). On an empty folder either makes the schema, the key and the first rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,14 +26,37 @@ pub enum Opener {
     Command,
 }
 
+/// Where the rows are.
+#[derive(Clone, PartialEq, Eq)]
+pub enum DatabasePlace {
+    /// A file of SQLite, and the key file beside it, in this folder.
+    Folder(PathBuf),
+    /// A database on PostgreSQL.
+    Postgres {
+        /// `postgres://user:password@host:port/name`. The connection must keep its session: no pooler that changes the server
+        /// connection between transactions.
+        url: String,
+    },
+}
+
+/// Without the password.
+impl fmt::Debug for DatabasePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(path) => f.debug_tuple("Folder").field(path).finish(),
+            Self::Postgres { .. } => f.debug_struct("Postgres").finish_non_exhaustive(),
+        }
+    }
+}
+
 /// What it takes to open a store.
 pub struct StoreOptions {
-    /// The folder of the database and the key.
-    pub data_dir: PathBuf,
+    /// Where the rows are.
+    pub database: DatabasePlace,
     /// Who opens it.
     pub opener: Opener,
     /// `KINORA_SECRET_KEY`: Base64 of 32 bytes, several separated by commas; the first one seals, all of them open. `None`: the
-    /// key file of the folder.
+    /// key file of the folder; PostgreSQL has none, so there it is required.
     pub secret_keys: Option<String>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
@@ -49,6 +75,8 @@ pub struct Store {
 struct Shared {
     common: Arc<Common>,
     database: Database,
+    /// On PostgreSQL.
+    version: Option<VersionTeller>,
     /// `None` once closed.
     requests: Mutex<Option<mpsc::Sender<Box<dyn Work>>>>,
     /// Ends when the writer has ended.
@@ -63,6 +91,8 @@ pub(crate) struct Common {
     pub(crate) faults: Option<Arc<dyn Faults>>,
     jobs: Bell,
     deliveries: Bell,
+    /// What other processes are still to be told, on PostgreSQL.
+    pub(crate) outbox: Option<Outbox>,
     generation: AtomicU64,
     is_stopped: AtomicBool,
     is_full: AtomicBool,
@@ -77,20 +107,22 @@ statements! {
 }
 
 impl Store {
-    /// Opens the database of a folder, making what is missing: folder, schema, key, first rows. Several processes may do so at
-    /// once.
+    /// Opens a database, making what is missing: folder, schema, key, first rows; the database itself only where it is a file.
+    /// Several processes may do so at once.
     ///
-    /// Errors a person can act on: [`Error::SchemaTooNew`], [`Error::SchemaOther`], [`Error::WrongKey`], [`Error::KeyMissing`],
-    /// [`Error::BadKey`], [`Error::Folder`], [`Error::Full`], and [`Error::Busy`] when another process writes for more than 5 s.
+    /// Errors a person can act on: [`Error::SchemaTooNew`], [`Error::SchemaOther`], [`Error::WrongKey`], [`Error::BadKey`],
+    /// [`Error::Full`], and [`Error::Busy`] when another process begins or migrates the database for too long. Of a folder:
+    /// [`Error::KeyMissing`], [`Error::Folder`]. Of PostgreSQL: [`Error::SecretKeyRequired`], [`Error::BadDatabaseUrl`] and those
+    /// whose names begin with `Database`.
     pub async fn open(options: StoreOptions) -> Result<Self, Error> {
-        folder::make(&options.data_dir)?;
-        let file = options.data_dir.join("kinora.db");
-        folder::make_file(&file)?;
-        let database = Database::sqlite(file);
-        let mut session = database.connect().await?;
-        let keyring = schema::prepare(&mut session, &options).await?;
+        let (database, mut session) = begin(&options).await?;
+        let keyring = schema::prepare(&mut session, &options).await.map_err(|error| database.explain(error))?;
         let common = Arc::new(Common {
             keyring,
+            outbox: match &database {
+                Database::Sqlite(_) => None,
+                Database::Postgres(_) => Some(Outbox::new(options.random.as_ref())),
+            },
             clock: options.clock,
             random: options.random,
             faults: options.faults,
@@ -100,11 +132,21 @@ impl Store {
             is_stopped: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
         });
-        let (requests, waiting) = mpsc::channel(writer::QUEUE_MAX);
-        let ended = start_writer(session, Arc::clone(&common), waiting)?;
+        let target = match &database {
+            Database::Sqlite(_) => writer::Target::Sqlite(session),
+            Database::Postgres(database) => {
+                session.close().await?;
+                writer::Target::Postgres(database.place().clone())
+            }
+        };
+        let (requests, ended) = writer::start(target, Arc::clone(&common))?;
         Ok(Self {
             shared: Arc::new(Shared {
                 common,
+                version: match &database {
+                    Database::Sqlite(_) => None,
+                    Database::Postgres(database) => Some(VersionTeller::start(database.place().clone())),
+                },
                 database,
                 requests: Mutex::new(Some(requests)),
                 ended: tokio::sync::Mutex::new(Some(ended)),
@@ -121,8 +163,24 @@ impl Store {
             // The sender is dropped unsent when the thread ends.
             let _ = ended.await;
         }
+        if let Some(teller) = &self.shared.version {
+            teller.stop();
+        }
         self.shared.database.close().await;
         self.shared.common.stop();
+    }
+
+    /// A mark of what the database holds: as long as it stays equal, every read answers the same.
+    ///
+    /// What was read after a mark was taken may be answered again while the mark is the same. On SQLite it is
+    /// [`Store::generation`] and costs nothing. On PostgreSQL the server is asked, so that a change is seen whichever process made
+    /// it, from the moment its writer was told; calls that wait at the same time share one question.
+    pub async fn version(&self) -> Result<Version, Error> {
+        self.check_running()?;
+        match &self.shared.version {
+            None => Ok(Version::of_generation(self.generation())),
+            Some(teller) => teller.ask().await,
+        }
     }
 
     /// Changes whenever rows that answers are made from may have changed: workspaces, tokens, media, webhooks. What was read
@@ -200,9 +258,39 @@ impl Store {
     }
 }
 
+/// A connection to the database of these options, and how to make more.
+async fn begin(options: &StoreOptions) -> Result<(Database, Session), Error> {
+    match &options.database {
+        DatabasePlace::Folder(data_dir) => {
+            folder::make(data_dir)?;
+            let file = data_dir.join("kinora.db");
+            folder::make_file(&file)?;
+            let database = Database::Sqlite(sqlite::Database::new(file));
+            let session = database.connect().await?;
+            Ok((database, session))
+        }
+        DatabasePlace::Postgres { url } => {
+            if options.secret_keys.is_none() {
+                return Err(Error::SecretKeyRequired);
+            }
+            let place = postgres::Place::from_url(url)?;
+            let session = Session::postgres(place.connect_first().await?);
+            Ok((Database::Postgres(postgres::Database::new(place)), session))
+        }
+    }
+}
+
 impl Common {
-    /// Tells of a commit.
+    /// Tells everybody of a commit of this process.
     pub(crate) fn tell(&self, effects: Effects) {
+        self.hear(effects);
+        if let Some(outbox) = &self.outbox {
+            outbox.put(effects);
+        }
+    }
+
+    /// Tells this process of a commit.
+    pub(crate) fn hear(&self, effects: Effects) {
         if effects.rows {
             self.generation.fetch_add(1, Ordering::AcqRel);
         }
@@ -222,27 +310,19 @@ impl Common {
         self.is_stopped.load(Ordering::Acquire)
     }
 
+    /// What goes wrong on purpose at this point, if anything.
+    pub(crate) fn fault(&self, point: FaultPoint) -> Result<(), Error> {
+        match self.faults.as_ref().map(|faults| faults.at(point)) {
+            None | Some(FaultAction::Continue) => Ok(()),
+            Some(FaultAction::Fail) => Err(Error::Full),
+            Some(FaultAction::Stop) => {
+                self.stop();
+                Err(Error::Stopped)
+            }
+        }
+    }
+
     pub(crate) fn note_full(&self, is_full: bool) {
         self.is_full.store(is_full, Ordering::Release);
     }
-}
-
-/// A thread of its own with a runtime of its own: there the futures of closures need not be `Send`, and a busy server does not
-/// hold up a transaction that holds the database.
-fn start_writer(
-    session: Session,
-    common: Arc<Common>,
-    waiting: mpsc::Receiver<Box<dyn Work>>,
-) -> Result<oneshot::Receiver<()>, Error> {
-    let (alive, ended) = oneshot::channel::<()>();
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(Error::internal)?;
-    std::thread::Builder::new()
-        .name("kinora-writer".into())
-        .spawn(move || {
-            runtime.block_on(writer::run(session, common, waiting));
-            drop(alive);
-        })
-        .map_err(Error::internal)?;
-    Ok(ended)
 }

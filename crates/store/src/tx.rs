@@ -17,7 +17,7 @@ pub struct Tx {
 }
 
 /// What a commit means to others.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Effects {
     /// Rows that answers are made from changed: workspaces, tokens, media, webhooks.
     pub(crate) rows: bool,
@@ -29,6 +29,10 @@ pub(crate) struct Effects {
 
 impl Effects {
     pub(crate) const ALL: Self = Self { rows: true, jobs: true, deliveries: true };
+
+    pub(crate) fn is_some(self) -> bool {
+        self.rows || self.jobs || self.deliveries
+    }
 
     pub(crate) fn add(&mut self, other: Self) {
         self.rows |= other.rows;

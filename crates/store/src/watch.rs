@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use crate::sql::{Session, statements, values};
+use crate::sql::{Database, Session, statements, values};
 use crate::tx::Effects;
-use crate::{Error, Store};
+use crate::{Error, Store, Version, notify};
 
 /// How often to look (contract decision 42).
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -19,44 +19,84 @@ statements! {
 }
 
 impl Store {
-    /// Looks every 500 ms whether anything was committed, and then changes the generation and wakes everybody, until `cancel`.
+    /// Looks every 500 ms whether anything was committed, and then changes the generation and wakes everybody, until `cancel`. On
+    /// PostgreSQL it also hears of commits as they happen.
     ///
-    /// It sees this process's own commits as well, so a busy process changes its generation twice a second more than it must.
+    /// It sees this process's own commits as well, so a busy process changes its generation twice a second more than it must. On
+    /// PostgreSQL it takes transactions of other databases of the server for ours.
     pub async fn watch_others(&self, cancel: CancellationToken) {
         let _ = cancel.run_until_cancelled(self.watch()).await;
     }
 
     async fn watch(&self) {
-        let mut session = None;
-        let mut seen = None;
-        let mut ticks = tokio::time::interval(INTERVAL);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            match self.data_version(&mut session).await {
-                Ok(version) => {
-                    if seen.replace(version) != Some(version) {
-                        self.common().tell(Effects::ALL);
-                    }
-                }
-                Err(Error::Stopped) => return,
-                Err(error) => {
-                    // Unknown is changed. The next look connects anew.
-                    session = None;
-                    self.common().tell(Effects::ALL);
-                    tracing::warn!(error = &error as &dyn std::error::Error, "cannot look for changes");
+        match self.database() {
+            Database::Sqlite(_) => self.look(Marks::Data(None)).await,
+            Database::Postgres(database) => {
+                tokio::select! {
+                    () = self.look(Marks::Version) => {}
+                    () = notify::listen(database.place(), self.common()) => {}
                 }
             }
         }
     }
 
-    async fn data_version(&self, session: &mut Option<Session>) -> Result<i64, Error> {
-        self.check_running()?;
-        let session = match session {
-            Some(session) => session,
-            None => session.insert(self.database().connect().await?),
-        };
-        let row = session.first(DATA_VERSION, values![]).await?;
-        row.ok_or_else(|| Error::internal("SQLite does not tell its data version"))?.int("data_version")
+    async fn look(&self, mut marks: Marks) {
+        let mut seen = None;
+        let mut fails = false;
+        let mut ticks = tokio::time::interval(INTERVAL);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            match self.mark(&mut marks).await {
+                Ok(mark) => {
+                    fails = false;
+                    if seen.as_ref() != Some(&mark) {
+                        seen = Some(mark);
+                        self.common().hear(Effects::ALL);
+                    }
+                }
+                Err(Error::Stopped) => return,
+                Err(error) => {
+                    // Unknown is changed.
+                    seen = None;
+                    self.common().hear(Effects::ALL);
+                    if !std::mem::replace(&mut fails, true) {
+                        tracing::warn!(error = &error as &dyn std::error::Error, "cannot look for changes");
+                    }
+                }
+            }
+        }
     }
+
+    /// Differs when something was committed.
+    async fn mark(&self, marks: &mut Marks) -> Result<Mark, Error> {
+        self.check_running()?;
+        match marks {
+            Marks::Version => self.version().await.map(Mark::Version),
+            Marks::Data(session) => {
+                let mut used = match session.take() {
+                    Some(session) => session,
+                    None => self.database().connect().await?,
+                };
+                let row = used.first(DATA_VERSION, values![]).await?;
+                let row = row.ok_or_else(|| Error::internal("SQLite does not tell its data version"))?;
+                *session = Some(used);
+                row.int("data_version").map(Mark::Data)
+            }
+        }
+    }
+}
+
+/// Where to look.
+enum Marks {
+    /// At SQLite, on a connection of one's own.
+    Data(Option<Session>),
+    /// At PostgreSQL.
+    Version,
+}
+
+#[derive(PartialEq, Eq)]
+enum Mark {
+    Data(i64),
+    Version(Version),
 }

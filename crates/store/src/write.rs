@@ -4,6 +4,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use tokio::sync::oneshot;
 
+use crate::sql::postgres::Isolation;
 use crate::{Error, Store, Tx};
 
 impl Store {
@@ -14,6 +15,10 @@ impl Store {
     /// what it did, and so do [`Error::Conflict`], [`Error::LeaseLost`] and errors of the database, even if the closure lets them
     /// pass. Transactions of different callers may share one commit; none sees whether the others fail.
     ///
+    /// On PostgreSQL closures run beside each other, each as if it were alone: one that stood in another's way runs again for some
+    /// seconds, then the answer is [`Error::Busy`]. [`Error::Unavailable`] when the database is away; if it went away during the
+    /// commit it is not known whether the transaction was kept.
+    ///
     /// Once this future was polled the transaction takes place even if the future is dropped.
     pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
     where
@@ -21,9 +26,28 @@ impl Store {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
+        self.write_in(Isolation::Serial, work).await
+    }
+
+    /// As [`Store::write`], for statements that are right by themselves whatever their neighbours do.
+    pub(crate) async fn write_row_by_row<T, E, F>(&self, work: F) -> Result<T, E>
+    where
+        F: AsyncFnMut(&mut Tx) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        self.write_in(Isolation::RowByRow, work).await
+    }
+
+    async fn write_in<T, E, F>(&self, isolation: Isolation, work: F) -> Result<T, E>
+    where
+        F: AsyncFnMut(&mut Tx) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
         self.check_running()?;
         let (reply, answer) = oneshot::channel();
-        let request = Request { work, result: None, reply };
+        let request = Request { work, isolation, result: None, reply };
         self.send(Box::new(request)).await?;
         // The writer answers everything it takes; it drops requests only when it has been stopped.
         answer.await.unwrap_or_else(|_| Err(Error::Stopped.into()))
@@ -36,6 +60,9 @@ pub(crate) trait Work: Send {
     ///
     /// The future stays on the writer's thread, so it need not be `Send`: that is what lets closures be `async |tx|`.
     fn run<'a>(&'a mut self, tx: &'a mut Tx) -> LocalBoxFuture<'a, bool>;
+
+    /// How much it may see of its neighbours, where several write at once.
+    fn isolation(&self) -> Isolation;
 
     /// Answers the caller.
     fn answer(self: Box<Self>, outcome: Outcome);
@@ -54,6 +81,7 @@ pub(crate) enum Outcome {
 
 struct Request<T, E, F> {
     work: F,
+    isolation: Isolation,
     result: Option<Result<T, E>>,
     reply: oneshot::Sender<Result<T, E>>,
 }
@@ -73,6 +101,10 @@ where
             is_ok
         }
         .boxed_local()
+    }
+
+    fn isolation(&self) -> Isolation {
+        self.isolation
     }
 
     fn answer(self: Box<Self>, outcome: Outcome) {

@@ -18,6 +18,24 @@ macro_rules! claimable {
     };
 }
 
+/// The deliveries of webhook $3 that can be claimed, $4 at most, locked as `$lock` says.
+macro_rules! claimable_of_webhook {
+    ($lock:literal) => {
+        concat!(
+            "SELECT d.id, d.claim_count, d.attempt_count, e.id AS event_id, e.kind, e.facts, e.at,
+                s.id AS workspace_id, s.organisation_id, s.name AS workspace_name, s.created_at AS workspace_created_at
+             FROM delivery d
+             JOIN webhook w ON w.id = d.webhook_id
+             JOIN event e ON e.id = d.event_id
+             JOIN workspace s ON s.id = e.workspace_id
+             WHERE d.webhook_id = $3 AND w.state = 'enabled' AND ",
+            claimable!(),
+            " ORDER BY d.due_at, d.sequence LIMIT $4",
+            $lock
+        )
+    };
+}
+
 statements! {
     /// Looks into the deliveries of enabled webhooks only, and no further than the first one that will do.
     WEBHOOKS_DUE = concat!(
@@ -25,16 +43,9 @@ statements! {
             SELECT 1 FROM delivery d WHERE d.webhook_id = w.id AND ", claimable!(), ")
          ORDER BY w.id"
     );
-    CLAIMABLE = concat!(
-        "SELECT d.id, d.claim_count, d.attempt_count, e.id AS event_id, e.kind, e.facts, e.at,
-            s.id AS workspace_id, s.organisation_id, s.name AS workspace_name, s.created_at AS workspace_created_at
-         FROM delivery d
-         JOIN webhook w ON w.id = d.webhook_id
-         JOIN event e ON e.id = d.event_id
-         JOIN workspace s ON s.id = e.workspace_id
-         WHERE d.webhook_id = $3 AND w.state = 'enabled' AND ", claimable!(), "
-         ORDER BY d.due_at, d.sequence LIMIT $4"
-    );
+    CLAIMABLE = claimable_of_webhook!(""),
+        // What another worker is just taking is passed over.
+        postgres: claimable_of_webhook!(" FOR UPDATE OF d SKIP LOCKED");
     LEASE = "UPDATE delivery SET lease_owner = $2, leased_until = $3, claim_count = claim_count + 1,
         first_started_at = coalesce(first_started_at, $4)
         WHERE id = $1";
@@ -71,7 +82,7 @@ impl Store {
     ///
     /// An event that cannot be read (a newer version wrote it) is given up and logged.
     pub async fn claim_deliveries(&self, claim: ClaimDeliveries) -> Result<Vec<ClaimedDelivery>, Error> {
-        self.write(async move |tx: &mut Tx| tx.claim_deliveries(&claim).await).await
+        self.write_row_by_row(async move |tx: &mut Tx| tx.claim_deliveries(&claim).await).await
     }
 
     /// When a delivery can be claimed next, as far as is known now; not later than now when one can be claimed already. `None`

@@ -3,7 +3,7 @@
 use kinora_domain::{JobId, Timestamp};
 
 use super::{ClaimJobs, ClaimedJob, JobKind, JobLease, JobQueue, Priority};
-use crate::sql::{Row, statements, values};
+use crate::sql::{Database, Row, statements, values};
 use crate::{Error, Store, Tx};
 
 statements! {
@@ -14,6 +14,15 @@ statements! {
             WHERE queue = $3 AND priority = $4 AND state = 'pending' AND run_at <= $5
             AND (leased_until IS NULL OR leased_until <= $5)
             ORDER BY run_at, id LIMIT $6)
+        RETURNING id, kind, payload, attempt, run_at, created_at",
+        // What another worker is just taking is passed over. An array is made once; a list may be made again for every row, and
+        // then locks more than its limit.
+        postgres: "UPDATE job SET lease_owner = $1, leased_until = $2, attempt = attempt + 1
+        WHERE id = ANY (ARRAY (
+            SELECT id FROM job
+            WHERE queue = $3 AND priority = $4 AND state = 'pending' AND run_at <= $5
+            AND (leased_until IS NULL OR leased_until <= $5)
+            ORDER BY run_at, id LIMIT $6 FOR UPDATE SKIP LOCKED))
         RETURNING id, kind, payload, attempt, run_at, created_at";
     /// Without a lease: what is not known cannot be held.
     UNREADABLE = "UPDATE job SET state = 'failed', note = $2, finished_at = $3, lease_owner = NULL, leased_until = NULL
@@ -32,7 +41,7 @@ impl Store {
     ///
     /// A job that this version does not know fails, and costs no other.
     pub async fn claim_jobs(&self, claim: ClaimJobs) -> Result<Vec<ClaimedJob>, Error> {
-        self.write(async move |tx: &mut Tx| tx.claim_jobs(&claim).await).await
+        self.write_row_by_row(async move |tx: &mut Tx| tx.claim_jobs(&claim).await).await
     }
 
     /// Holds on to jobs until `lease_until`. Returns those that are still held; the others are somebody else's by now.
@@ -41,7 +50,7 @@ impl Store {
         leases: Vec<JobLease>,
         lease_until: Timestamp,
     ) -> Result<Vec<JobId>, Error> {
-        self.write(async move |tx: &mut Tx| {
+        self.write_row_by_row(async move |tx: &mut Tx| {
             let mut held = Vec::new();
             for lease in &leases {
                 let values = values![lease.id, lease.owner, lease.attempt, lease_until];
@@ -71,8 +80,11 @@ impl Store {
     }
 
     /// Makes all leases of jobs and deliveries free at once. For the one `serve` of a folder, at its start: whoever held them is
-    /// no more.
+    /// no more. On PostgreSQL other workers may be alive, so it does nothing: leases of the dead run out.
     pub async fn take_back_leases(&self) -> Result<(), Error> {
+        if matches!(self.database(), Database::Postgres(_)) {
+            return Ok(());
+        }
         self.write(async |tx: &mut Tx| {
             tx.effects.jobs = true;
             tx.session.execute(TAKE_BACK, values![]).await?;

@@ -1,25 +1,21 @@
-//! Where the rows are: a file of SQLite. A second engine is a second arm, here, in [`Session`] and in [`Row`](super::Row).
+//! Where the rows are: a file of SQLite, or a database on PostgreSQL. The two arms here, in [`Session`] and in
+//! [`Row`](super::Row) are all that knows the difference, with the ways to begin, to write and to watch.
 
-use std::path::PathBuf;
-
-use super::{Session, sqlite};
+use super::{Session, postgres, sqlite};
 use crate::Error;
 
 /// Makes connections.
 pub(crate) enum Database {
     Sqlite(sqlite::Database),
+    Postgres(postgres::Database),
 }
 
 impl Database {
-    /// A file, which must exist; an empty one will do.
-    pub(crate) fn sqlite(file: PathBuf) -> Self {
-        Self::Sqlite(sqlite::Database::new(file))
-    }
-
     /// A connection of one's own, which may write.
     pub(crate) async fn connect(&self) -> Result<Session, Error> {
         match self {
             Self::Sqlite(database) => database.connect().await.map(Session::sqlite),
+            Self::Postgres(database) => database.place().connect().await.map(Session::postgres),
         }
     }
 
@@ -27,6 +23,7 @@ impl Database {
     pub(crate) async fn reader(&self) -> Result<Session, Error> {
         match self {
             Self::Sqlite(database) => database.reader().await.map(Session::sqlite),
+            Self::Postgres(database) => database.reader().await.map(Session::postgres),
         }
     }
 
@@ -34,6 +31,15 @@ impl Database {
     pub(crate) async fn snapshot(&self) -> Result<Session, Error> {
         match self {
             Self::Sqlite(database) => database.snapshot().await.map(Session::sqlite),
+            Self::Postgres(database) => database.snapshot().await.map(Session::postgres),
+        }
+    }
+
+    /// An error of opening it, in words that name it.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        match self {
+            Self::Sqlite(_) => error,
+            Self::Postgres(database) => database.place().explain(error),
         }
     }
 
@@ -41,6 +47,7 @@ impl Database {
     pub(crate) async fn close(&self) {
         match self {
             Self::Sqlite(database) => database.close().await,
+            Self::Postgres(database) => database.close().await,
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Statements, values and rows, the same for every engine.
 //!
 //! An aggregate declares its statements with [`statements!`], and runs them on a [`Session`] with [`values!`]. Statements are
-//! constants in the subset of SQL that SQLite and PostgreSQL share, with `$1` binds; the time is always bound.
+//! constants in the subset of SQL that SQLite and PostgreSQL share, with `$1` binds; the time is always bound. Where the engines
+//! differ in how rows are locked, a statement has a second text for PostgreSQL.
 
 mod database;
+pub(crate) mod postgres;
 mod row;
 mod session;
-mod sqlite;
+pub(crate) mod sqlite;
 #[cfg(test)]
 mod tests;
 
@@ -19,26 +21,67 @@ use kinora_domain::{
     SourceId, Timestamp, TrackId, WebhookId, WorkspaceId,
 };
 
-use crate::WorkerId;
+use crate::{Error, WorkerId};
 
 /// One SQL statement.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Statement(&'static str);
+pub(crate) struct Statement {
+    text: &'static str,
+    postgres: &'static str,
+}
 
 impl Statement {
+    /// The same text for every engine.
     pub(crate) const fn new(text: &'static str) -> Self {
-        Self(text)
+        Self { text, postgres: text }
     }
 
-    pub(crate) fn text(self) -> &'static str {
-        self.0
+    /// Another text on PostgreSQL, with the same values and columns.
+    pub(crate) const fn on_postgres(self, text: &'static str) -> Self {
+        Self { postgres: text, ..self }
+    }
+
+    pub(crate) fn sqlite(self) -> &'static str {
+        self.text
+    }
+
+    pub(crate) fn postgres(self) -> &'static str {
+        self.postgres
+    }
+}
+
+/// An error of an engine.
+pub(crate) struct EngineError {
+    /// What callers are told.
+    pub(crate) error: Error,
+    /// What a transaction can do about it.
+    pub(crate) remedy: Remedy,
+}
+
+/// What helps a transaction that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// Nothing.
+    None,
+    /// Another transaction was in the way: running again.
+    Again,
+    /// Perhaps another transaction was in the way, perhaps the closure is wrong: running again once.
+    Once,
+    /// The connection is gone: running again on another.
+    Reconnect,
+}
+
+impl From<Error> for EngineError {
+    fn from(error: Error) -> Self {
+        Self { error, remedy: Remedy::None }
     }
 }
 
 /// Declares the statements of a file, and the list of them that the test of all statements prepares.
 macro_rules! statements {
-    ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
-        $($(#[$doc])* const $name: $crate::sql::Statement = $crate::sql::Statement::new($text);)*
+    ($($(#[$doc:meta])* $name:ident = $text:expr $(, postgres: $postgres:expr)?;)*) => {
+        $($(#[$doc])* const $name: $crate::sql::Statement =
+            $crate::sql::Statement::new($text)$(.on_postgres($postgres))?;)*
 
         #[cfg(test)]
         pub(crate) const STATEMENTS: &[$crate::sql::Statement] = &[$($name),*];

@@ -4,14 +4,16 @@ use std::str::FromStr;
 
 use kinora_domain::Timestamp;
 use serde::de::DeserializeOwned;
+use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 
-use super::sqlite;
+use super::{postgres, sqlite};
 use crate::Error;
 
 /// One row. A value that is not what its column promises is [`Error::Internal`]: the schema's checks keep it out.
 pub(crate) enum Row {
     Sqlite(SqliteRow),
+    Postgres(PgRow),
 }
 
 /// What a column held and should not have.
@@ -30,18 +32,21 @@ impl Row {
     pub(crate) fn text(&self, column: &'static str) -> Result<String, Error> {
         match self {
             Self::Sqlite(row) => sqlite::column(row, column),
+            Self::Postgres(row) => postgres::column(row, column),
         }
     }
 
     pub(crate) fn text_or_none(&self, column: &'static str) -> Result<Option<String>, Error> {
         match self {
             Self::Sqlite(row) => sqlite::column(row, column),
+            Self::Postgres(row) => postgres::column(row, column),
         }
     }
 
     pub(crate) fn bytes<const N: usize>(&self, column: &'static str) -> Result<[u8; N], Error> {
         let bytes: Vec<u8> = match self {
             Self::Sqlite(row) => sqlite::column(row, column)?,
+            Self::Postgres(row) => postgres::column(row, column)?,
         };
         bytes.try_into().map_err(|_| Self::bad(column))
     }
@@ -49,12 +54,14 @@ impl Row {
     pub(crate) fn int(&self, column: &'static str) -> Result<i64, Error> {
         match self {
             Self::Sqlite(row) => sqlite::column(row, column),
+            Self::Postgres(row) => postgres::column(row, column),
         }
     }
 
     fn int_or_none(&self, column: &'static str) -> Result<Option<i64>, Error> {
         match self {
             Self::Sqlite(row) => sqlite::column(row, column),
+            Self::Postgres(row) => postgres::column(row, column),
         }
     }
 

@@ -1,19 +1,20 @@
 //! One connection, whichever engine it leads to.
 
-use super::{Row, Statement, Value, sqlite};
+use super::{EngineError, Row, Statement, Value, postgres, sqlite};
 use crate::Error;
 
 /// Runs statements, one after the other.
 pub(crate) struct Session {
     engine: Engine,
     /// The first error since [`Session::take_error`]: what came after it in the same transaction cannot be trusted.
-    error: Option<Error>,
+    error: Option<EngineError>,
     /// Whether a row was changed since [`Session::take_changed`].
     changed: bool,
 }
 
 enum Engine {
     Sqlite(sqlite::Connection),
+    Postgres(postgres::Connection),
 }
 
 impl Session {
@@ -21,10 +22,19 @@ impl Session {
         Self { engine: Engine::Sqlite(connection), error: None, changed: false }
     }
 
+    pub(crate) fn postgres(connection: postgres::Connection) -> Self {
+        Self { engine: Engine::Postgres(connection), error: None, changed: false }
+    }
+
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(self.engine, Engine::Postgres(_))
+    }
+
     /// Runs a statement and returns how many rows it changed.
     pub(crate) async fn execute(&mut self, statement: Statement, values: Vec<Value>) -> Result<u64, Error> {
         let result = match &mut self.engine {
-            Engine::Sqlite(connection) => connection.execute(statement, values).await,
+            Engine::Sqlite(connection) => connection.execute(statement, values).await.map_err(EngineError::from),
+            Engine::Postgres(connection) => connection.execute(statement, values).await,
         };
         let rows = self.note(result)?;
         self.changed |= rows > 0;
@@ -34,7 +44,8 @@ impl Session {
     /// All rows of an answer. Statements that change rows and return them go through [`Session::change`].
     pub(crate) async fn all(&mut self, statement: Statement, values: Vec<Value>) -> Result<Vec<Row>, Error> {
         let result = match &mut self.engine {
-            Engine::Sqlite(connection) => connection.all(statement, values).await,
+            Engine::Sqlite(connection) => connection.all(statement, values).await.map_err(EngineError::from),
+            Engine::Postgres(connection) => connection.all(statement, values).await,
         };
         self.note(result)
     }
@@ -62,18 +73,27 @@ impl Session {
     /// Runs a script of several statements without values.
     pub(crate) async fn script(&mut self, text: &'static str) -> Result<(), Error> {
         let result = match &mut self.engine {
-            Engine::Sqlite(connection) => connection.script(text).await,
+            Engine::Sqlite(connection) => connection.script(text).await.map_err(EngineError::from),
+            Engine::Postgres(connection) => connection.script(text).await,
         };
         self.note(result)
     }
 
+    /// Commits the transaction that this session is, on PostgreSQL. An error without a remedy leaves open whether it was kept.
+    pub(crate) async fn commit(self) -> Result<(), EngineError> {
+        match self.engine {
+            Engine::Sqlite(_) => Err(Error::internal("a session of SQLite is no transaction").into()),
+            Engine::Postgres(connection) => connection.commit().await,
+        }
+    }
+
     /// Makes the transaction fail with this error, whatever its closure makes of it.
     pub(crate) fn refuse(&mut self, error: Error) -> Error {
-        self.error.get_or_insert_with(|| error.clone());
+        self.error.get_or_insert_with(|| EngineError::from(error.clone()));
         error
     }
 
-    pub(crate) fn take_error(&mut self) -> Option<Error> {
+    pub(crate) fn take_error(&mut self) -> Option<EngineError> {
         self.error.take()
     }
 
@@ -85,10 +105,14 @@ impl Session {
     pub(crate) async fn close(self) -> Result<(), Error> {
         match self.engine {
             Engine::Sqlite(connection) => connection.close().await,
+            Engine::Postgres(connection) => connection.close().await,
         }
     }
 
-    fn note<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
-        result.map_err(|error| self.refuse(error))
+    fn note<T>(&mut self, result: Result<T, EngineError>) -> Result<T, Error> {
+        result.map_err(|EngineError { error, remedy }| {
+            self.error.get_or_insert_with(|| EngineError { error: error.clone(), remedy });
+            error
+        })
     }
 }

@@ -32,7 +32,8 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    pub(super) fn new(file: PathBuf) -> Self {
+    /// A file, which must exist; an empty one will do.
+    pub(crate) fn new(file: PathBuf) -> Self {
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS_MAX)
             .acquire_timeout(BUSY_TIMEOUT)
@@ -129,7 +130,7 @@ where
 }
 
 fn query(statement: Statement, values: Vec<Value>) -> Query<'static, Sqlite, SqliteArguments> {
-    values.into_iter().fold(sqlx::query(statement.text()), |query, value| match value {
+    values.into_iter().fold(sqlx::query(statement.sqlite()), |query, value| match value {
         Value::Text(text) => query.bind(text),
         Value::Int(number) => query.bind(number),
         Value::Bytes(bytes) => query.bind(bytes),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use kinora_blob::Blob;
 use kinora_engine::Engine;
 use kinora_server::{Server, ServerOptions, Settings, SystemRandom};
-use kinora_store::{Opener, ServeLock, Store, StoreOptions};
+use kinora_store::{DatabasePlace, Opener, ServeLock, Store, StoreOptions};
 use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
@@ -127,7 +127,7 @@ pub(super) fn store_options(
     clock: &Arc<dyn kinora_domain::Clock>,
 ) -> StoreOptions {
     StoreOptions {
-        data_dir: folder.to_owned(),
+        database: DatabasePlace::Folder(folder.to_owned()),
         opener,
         secret_keys: None,
         clock: Arc::clone(clock),

@@ -6,16 +6,13 @@ use std::path::Path;
 
 use crate::{Error, folder};
 
-/// Held by the one `serve` of a folder. The system gives it back when the process ends, however it ends.
-#[derive(Debug)]
-pub struct ServeLock {
+/// The system gives it back when the process ends.
+pub(super) struct FileLock {
     _file: File,
 }
 
-impl ServeLock {
-    /// Takes the lock, making the folder if needed. [`Error::AlreadyServed`] while another process, or another part of this
-    /// one, holds it.
-    pub fn acquire(data_dir: &Path) -> Result<Self, Error> {
+impl FileLock {
+    pub(super) fn acquire(data_dir: &Path) -> Result<Self, Error> {
         folder::make(data_dir)?;
         let path = data_dir.join("serve.lock");
         let file = OpenOptions::new()

@@ -1,32 +1,24 @@
-//! The thread that writes: it runs waiting closures as savepoints of one commit.
+//! Many closures in one commit, for SQLite: they run one after the other, each in a savepoint.
 //!
 //! A sync a transaction would cap us at some hundred transactions a second. A closure that waits alone is committed at once;
 //! those that came while a commit was under way share the next one.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::sql::{Session, Statement, statements};
+use super::{Done, RUNS_MAX, Refusal, run_once};
+use crate::sql::{EngineError, Session, Statement, statements};
 use crate::store::Common;
-use crate::tx::Effects;
 use crate::write::{Outcome, Work};
-use crate::{Error, FaultAction, FaultPoint, Tx};
+use crate::{Error, FaultPoint, Tx};
 
 /// Most closures of one commit. Design: Data.
 const GROUP_MAX: usize = 128;
 /// No closure joins a commit that is older: other processes wait for the database too.
 const GROUP_TIME_MAX: Duration = Duration::from_millis(50);
-/// How often a closure runs when the rows it saves keep moving. Design: Data.
-const RUNS_MAX: usize = 5;
-/// A closure awaits nothing but the database, so it cannot take this long unless it breaks that rule.
-const CLOSURE_TIME_MAX: Duration = Duration::from_secs(30);
-/// Closures that wait before callers have to wait for a place.
-pub(crate) const QUEUE_MAX: usize = 1024;
 
 statements! {
     // Immediate: a transaction that reads first and then writes could not wait for the writer.
@@ -39,7 +31,7 @@ statements! {
 }
 
 /// Runs until no store is left, then closes the connection. `session` is the only writer of this process.
-pub(crate) async fn run(session: Session, common: Arc<Common>, mut requests: mpsc::Receiver<Box<dyn Work>>) {
+pub(super) async fn run(session: Session, common: Arc<Common>, mut requests: mpsc::Receiver<Box<dyn Work>>) {
     let mut writer = Writer { tx: Tx::new(session, common) };
     while let Some(first) = requests.recv().await {
         if writer.tx.common.is_stopped() {
@@ -55,13 +47,6 @@ pub(crate) async fn run(session: Session, common: Arc<Common>, mut requests: mps
 
 struct Writer {
     tx: Tx,
-}
-
-/// What a closure did.
-#[derive(Clone, Copy, Default)]
-struct Done {
-    effects: Effects,
-    changed: bool,
 }
 
 /// Why a closure's savepoint is no more.
@@ -120,52 +105,31 @@ impl Writer {
     async fn closure(&mut self, work: &mut dyn Work) -> Result<Done, Failure> {
         for _ in 0..RUNS_MAX {
             self.control(SAVEPOINT).await.map_err(Failure::Lost)?;
-            let outcome = self.run(work).await;
-            if let Ok(done) = outcome {
-                self.control(RELEASE).await.map_err(Failure::Lost)?;
-                return Ok(done);
-            }
+            let refusal = match run_once(&mut self.tx, work).await {
+                Ok(done) => {
+                    self.control(RELEASE).await.map_err(Failure::Lost)?;
+                    return Ok(done);
+                }
+                Err(refusal) => refusal,
+            };
             for statement in [ROLLBACK_TO, RELEASE] {
                 self.control(statement).await.map_err(Failure::Lost)?;
             }
-            match outcome {
-                Err(Outcome::Undone(Error::Conflict)) => {}
-                Err(outcome) => return Err(Failure::Undone(outcome)),
-                Ok(_) => unreachable!("returned above"),
+            if !matches!(refusal, Refusal::Engine(EngineError { error: Error::Conflict, .. })) {
+                return Err(Failure::Undone(refusal.outcome()));
             }
         }
         Err(Failure::Undone(Outcome::Failed(Error::Busy)))
-    }
-
-    async fn run(&mut self, work: &mut dyn Work) -> Result<Done, Outcome> {
-        self.tx.effects = Effects::default();
-        self.tx.session.take_changed();
-        let run = AssertUnwindSafe(work.run(&mut self.tx)).catch_unwind();
-        let content = match tokio::time::timeout(CLOSURE_TIME_MAX, run).await {
-            Ok(Ok(content)) => content,
-            Ok(Err(_)) => return Err(self.broken("the closure of a write panicked")),
-            Err(_) => return Err(self.broken("the closure of a write took too long")),
-        };
-        match self.tx.session.take_error() {
-            Some(error) => Err(Outcome::Undone(error)),
-            None if content => Ok(Done { effects: self.tx.effects, changed: self.tx.session.take_changed() }),
-            None => Err(Outcome::Undone(Error::internal("the closure of a write refused"))),
-        }
-    }
-
-    fn broken(&mut self, sentence: &'static str) -> Outcome {
-        self.tx.session.take_error();
-        Outcome::Failed(Error::internal(sentence))
     }
 
     async fn commit(&mut self, all: Done) -> Result<(), Error> {
         if !all.changed {
             return self.control(COMMIT).await;
         }
-        self.fault(FaultPoint::BeforeCommit)?;
+        self.tx.common.fault(FaultPoint::BeforeCommit)?;
         self.control(COMMIT).await?;
         self.tx.common.tell(all.effects);
-        self.fault(FaultPoint::AfterCommit)
+        self.tx.common.fault(FaultPoint::AfterCommit)
     }
 
     fn answer(&self, outcomes: Vec<(Box<dyn Work>, Outcome)>, ended: Result<(), Error>, changed: bool) {
@@ -182,17 +146,6 @@ impl Writer {
                 (Err(error), Outcome::Committed) => Outcome::Failed(error.clone()),
                 (_, outcome) => outcome,
             });
-        }
-    }
-
-    fn fault(&self, point: FaultPoint) -> Result<(), Error> {
-        match self.tx.common.faults.as_ref().map(|faults| faults.at(point)) {
-            None | Some(FaultAction::Continue) => Ok(()),
-            Some(FaultAction::Fail) => Err(Error::Full),
-            Some(FaultAction::Stop) => {
-                self.tx.common.stop();
-                Err(Error::Stopped)
-            }
         }
     }
 

@@ -1,0 +1,138 @@
+//! Where a database on PostgreSQL is, and what a person is told when it cannot be opened.
+
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgConnection};
+use sqlx::{ConnectOptions as _, Row as _};
+
+use super::{Connection, engine_error};
+use crate::Error;
+
+/// How long one try to connect may take.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
+/// More than there are statements, so that each is parsed once a connection.
+const STATEMENTS_MAX: usize = 256;
+/// The oldest version that its makers keep (https://www.postgresql.org/support/versioning/), Debian 12 has, and the tests run on.
+const MAJOR_MIN: i64 = 15;
+
+/// Address, user, password and database. Has no `Debug`: the password stays in here.
+#[derive(Clone)]
+pub(crate) struct Place {
+    options: PgConnectOptions,
+}
+
+impl Place {
+    /// Reads `postgres://user:password@host:port/name`; what it leaves out comes from the usual environment (`PGHOST`, ...).
+    pub(crate) fn from_url(url: &str) -> Result<Self, Error> {
+        let bad = |reason: String| Error::BadDatabaseUrl { reason };
+        let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+        if !matches!(scheme, Some("postgres" | "postgresql")) {
+            return Err(bad("it does not begin with postgres://".into()));
+        }
+        // The driver's errors name the part that is wrong and not the whole.
+        let options = PgConnectOptions::from_str(url).map_err(|error| match error {
+            sqlx::Error::Configuration(reason) => bad(reason.to_string()),
+            _ => bad("it cannot be read".into()),
+        })?;
+        let options = options.statement_cache_capacity(STATEMENTS_MAX).disable_statement_logging();
+        let options = if options.get_application_name().is_none() {
+            options.application_name("kinora")
+        } else {
+            options
+        };
+        Ok(Self { options })
+    }
+
+    pub(super) fn options(&self) -> PgConnectOptions {
+        self.options.clone()
+    }
+
+    /// The same place, with a name by which the server tells the connection apart.
+    pub(crate) fn named(&self, name: &str) -> Self {
+        Self { options: self.options.clone().application_name(name) }
+    }
+
+    /// A connection of one's own, without the settings of pooled ones.
+    pub(crate) async fn connect(&self) -> Result<Connection, Error> {
+        match tokio::time::timeout(CONNECT_TIME_MAX, self.options.connect()).await {
+            Ok(Ok(connection)) => Ok(Connection::Own(connection)),
+            Ok(Err(error)) => Err(self.refused(error)),
+            Err(elapsed) => Err(Error::DatabaseUnreachable { server: self.server(), source: std::sync::Arc::new(elapsed) }),
+        }
+    }
+
+    /// As [`Place::connect`], and refuses a server or database that will not do.
+    pub(crate) async fn connect_first(&self) -> Result<Connection, Error> {
+        let mut connection = self.connect().await?;
+        let raw = connection.raw();
+        check(raw).await.map_err(|error| engine_error(error).error)??;
+        Ok(connection)
+    }
+
+    /// What a statement that makes tables was refused for, in words of the place.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        let Error::Internal { source } = &error else { return error };
+        let code = source.downcast_ref::<sqlx::Error>().and_then(|error| match error {
+            sqlx::Error::Database(told) => told.code(),
+            _ => None,
+        });
+        match code.as_deref() {
+            // insufficient_privilege, invalid_schema_name
+            Some("42501" | "3F000") => {
+                Error::DatabaseForbidden { user: self.user(), name: self.name(), source: source.clone() }
+            }
+            _ => error,
+        }
+    }
+
+    /// Host and port, or the folder of the socket.
+    fn server(&self) -> String {
+        match self.options.get_socket() {
+            Some(socket) => socket.display().to_string(),
+            None => format!("{}:{}", self.options.get_host(), self.options.get_port()),
+        }
+    }
+
+    fn user(&self) -> String {
+        self.options.get_username().to_owned()
+    }
+
+    /// The server takes the user's name for a database that is not named.
+    fn name(&self) -> String {
+        self.options.get_database().unwrap_or(self.options.get_username()).to_owned()
+    }
+
+    fn refused(&self, error: sqlx::Error) -> Error {
+        let code = match &error {
+            sqlx::Error::Database(told) => told.code().map(|code| code.into_owned()),
+            _ => None,
+        };
+        let (server, user) = (self.server(), self.user());
+        match code.as_deref() {
+            // invalid_catalog_name
+            Some("3D000") => Error::DatabaseMissing { server, user, name: self.name() },
+            // invalid_authorization_specification, invalid_password
+            Some(code) if code.starts_with("28") => {
+                Error::DatabaseLogin { server, user, source: std::sync::Arc::new(error) }
+            }
+            // insufficient_privilege
+            Some("42501") => {
+                Error::DatabaseForbidden { user, name: self.name(), source: std::sync::Arc::new(error) }
+            }
+            _ => Error::DatabaseUnreachable { server, source: std::sync::Arc::new(error) },
+        }
+    }
+}
+
+async fn check(connection: &mut PgConnection) -> Result<Result<(), Error>, sqlx::Error> {
+    const FACTS: &str = "SELECT current_setting('server_version_num')::bigint AS number,
+        current_setting('server_version') AS version, current_setting('server_encoding') AS encoding";
+    let facts = sqlx::query(FACTS).fetch_one(connection).await?;
+    // 150004 is 15.4, https://www.postgresql.org/docs/15/libpq-status.html#LIBPQ-PQSERVERVERSION
+    if facts.try_get::<i64, _>("number")? / 10_000 < MAJOR_MIN {
+        return Ok(Err(Error::DatabaseTooOld { found: facts.try_get("version")?, needed: MAJOR_MIN }));
+    }
+    let encoding: String = facts.try_get("encoding")?;
+    Ok(if encoding == "UTF8" { Ok(()) } else { Err(Error::DatabaseEncoding { found: encoding }) })
+}
