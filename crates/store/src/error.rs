@@ -105,7 +105,9 @@ pub enum Error {
         name: String,
     },
     /// The user may not make or use tables there.
-    #[error("{user} may not use the database {name}; make {user} its owner: `ALTER DATABASE {name} OWNER TO {user}`")]
+    #[error(
+        "{user} may not use the database {name}; make {user} its owner: `ALTER DATABASE {name} OWNER TO {user}`"
+    )]
     DatabaseForbidden {
         /// Who.
         user: String,
@@ -123,7 +125,9 @@ pub enum Error {
         needed: i64,
     },
     /// The database cannot hold every text.
-    #[error("the database has encoding {found} and Kinora needs UTF8; make one with `createdb --encoding=UTF8 --template=template0`")]
+    #[error(
+        "the database has encoding {found} and Kinora needs UTF8; make one with `createdb --encoding=UTF8 --template=template0`"
+    )]
     DatabaseEncoding {
         /// Its encoding.
         found: String,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kinora_domain::{Clock, Random};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use crate::keyring::Keyring;
 use crate::notify::Outbox;
@@ -78,7 +78,7 @@ struct Shared {
     /// On PostgreSQL.
     version: Option<VersionTeller>,
     /// `None` once closed.
-    requests: Mutex<Option<mpsc::Sender<Box<dyn Work>>>>,
+    requests: Mutex<Option<writer::Requests>>,
     /// Ends when the writer has ended.
     ended: tokio::sync::Mutex<Option<oneshot::Receiver<()>>>,
 }
@@ -116,7 +116,8 @@ impl Store {
     /// whose names begin with `Database`.
     pub async fn open(options: StoreOptions) -> Result<Self, Error> {
         let (database, mut session) = begin(&options).await?;
-        let keyring = schema::prepare(&mut session, &options).await.map_err(|error| database.explain(error))?;
+        let keyring =
+            schema::prepare(&mut session, &options).await.map_err(|error| database.explain(error))?;
         let common = Arc::new(Common {
             keyring,
             outbox: match &database {
@@ -253,7 +254,7 @@ impl Store {
         requests.send(work).await.map_err(|_| Error::Stopped)
     }
 
-    fn requests(&self) -> std::sync::MutexGuard<'_, Option<mpsc::Sender<Box<dyn Work>>>> {
+    fn requests(&self) -> std::sync::MutexGuard<'_, Option<writer::Requests>> {
         self.shared.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

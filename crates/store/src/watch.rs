@@ -33,8 +33,8 @@ impl Store {
             Database::Sqlite(_) => self.look(Marks::Data(None)).await,
             Database::Postgres(database) => {
                 tokio::select! {
-                    () = self.look(Marks::Version) => {}
-                    () = notify::listen(database.place(), self.common()) => {}
+                    () = Box::pin(self.look(Marks::Version)) => {}
+                    () = Box::pin(notify::listen(database.place(), self.common())) => {}
                 }
             }
         }

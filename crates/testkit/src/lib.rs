@@ -10,6 +10,7 @@ mod clock;
 mod crash;
 pub mod fixture;
 mod http;
+pub mod postgres;
 mod random;
 mod signature;
 mod source;

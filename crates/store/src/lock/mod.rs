@@ -7,6 +7,9 @@ use std::path::Path;
 
 use kinora_domain::Random;
 
+#[cfg(test)]
+pub(crate) use database::STATEMENTS;
+
 use crate::Error;
 use crate::sql::postgres::Place;
 
@@ -26,7 +29,7 @@ pub struct ServeLock {
 }
 
 enum Held {
-    File(file::FileLock),
+    File { _lock: file::FileLock },
     Database(database::DatabaseLock),
 }
 
@@ -34,7 +37,7 @@ impl ServeLock {
     /// For a database in a folder: takes the folder, making it if needed. [`Error::AlreadyServed`] while another process, or
     /// another part of this one, holds it.
     pub fn acquire(data_dir: &Path) -> Result<Self, Error> {
-        file::FileLock::acquire(data_dir).map(|lock| Self { held: Held::File(lock) })
+        file::FileLock::acquire(data_dir).map(|lock| Self { held: Held::File { _lock: lock } })
     }
 
     /// For a database on PostgreSQL, which several may serve if all of them share their objects. [`Error::DatabaseServed`] while
@@ -56,7 +59,7 @@ impl ServeLock {
     /// never does for a folder.
     pub async fn lost(&self) {
         match &self.held {
-            Held::File(_) => std::future::pending().await,
+            Held::File { .. } => std::future::pending().await,
             Held::Database(lock) => lock.lost().await,
         }
     }

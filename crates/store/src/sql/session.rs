@@ -33,7 +33,9 @@ impl Session {
     /// Runs a statement and returns how many rows it changed.
     pub(crate) async fn execute(&mut self, statement: Statement, values: Vec<Value>) -> Result<u64, Error> {
         let result = match &mut self.engine {
-            Engine::Sqlite(connection) => connection.execute(statement, values).await.map_err(EngineError::from),
+            Engine::Sqlite(connection) => {
+                connection.execute(statement, values).await.map_err(EngineError::from)
+            }
             Engine::Postgres(connection) => connection.execute(statement, values).await,
         };
         let rows = self.note(result)?;

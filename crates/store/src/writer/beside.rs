@@ -28,11 +28,7 @@ const CONSTRAINT_RUNS_MAX: usize = 2;
 const UNDER_WAY_MAX: usize = 1024;
 
 /// Runs until no store is left and every closure has been answered.
-pub(super) async fn run(
-    writers: Writers,
-    common: Arc<Common>,
-    mut requests: mpsc::Receiver<Box<dyn Work>>,
-) {
+pub(super) async fn run(writers: Writers, common: Arc<Common>, mut requests: mpsc::Receiver<Box<dyn Work>>) {
     let mut under_way = JoinSet::new();
     loop {
         tokio::select! {

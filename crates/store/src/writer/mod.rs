@@ -40,15 +40,16 @@ pub(crate) enum Target {
     Postgres(Place),
 }
 
+/// Where closures are sent.
+pub(crate) type Requests = mpsc::Sender<Box<dyn Work>>;
+
 /// Starts the thread. It ends, and the receiver hears of it, when all senders are gone and everything sent was answered.
-pub(crate) fn start(
-    target: Target,
-    common: Arc<Common>,
-) -> Result<(mpsc::Sender<Box<dyn Work>>, oneshot::Receiver<()>), Error> {
+pub(crate) fn start(target: Target, common: Arc<Common>) -> Result<(Requests, oneshot::Receiver<()>), Error> {
     let (requests, waiting) = mpsc::channel(QUEUE_MAX);
     // Dropped unsent at the end.
     let (alive, ended) = oneshot::channel::<()>();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::internal)?;
     std::thread::Builder::new()
         .name("kinora-writer".into())
         .spawn(move || {

@@ -108,6 +108,6 @@ async fn seen(world: &World, store: &Store, media: &Media) -> (usize, usize, usi
         lease_until: now.plus_seconds(30),
     };
     let jobs = store.claim_jobs(claim).await.unwrap();
-    store.take_back_leases().await.unwrap();
+    world.free_leases(store).await;
     (page.media.len(), deliveries.len(), jobs.len())
 }

@@ -14,9 +14,15 @@ suite!(
     a_lost_lease_changes_nothing,
     a_renewed_lease_lasts_longer_and_a_lost_one_is_not_renewed,
     a_job_that_is_given_back_comes_again_and_a_finished_one_does_not,
-    all_leases_are_free_after_a_restart,
     the_next_job_falls_due_when_it_can_be_claimed,
     a_job_wakes_those_who_wait,
+);
+
+sqlite_only!(all_leases_are_free_after_a_restart);
+
+postgres_only!(
+    a_restart_leaves_the_leases_of_others_alone,
+    workers_that_claim_at_once_do_not_wait_for_each_other
 );
 
 async fn jobs_come_by_priority_then_time_and_only_when_due(world: World) {
@@ -172,6 +178,31 @@ async fn all_leases_are_free_after_a_restart(world: World) {
     assert!(matches!(complete(&store, &job).await, Err(Error::LeaseLost)));
     assert_eq!(ids(&claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await), [job.id]);
     assert_eq!(world.claim(&store, &webhook).await[0].id, delivery.id);
+}
+
+async fn a_restart_leaves_the_leases_of_others_alone(world: World) {
+    let (store, other) = (world.open().await, world.open().await);
+    enqueue(&store, world.now(), Priority::Normal).await;
+    let job = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);
+    other.take_back_leases().await.unwrap();
+    assert!(claim(&world, &other, world.worker(), JobQueue::Upkeep, 1).await.is_empty());
+    complete(&store, &job).await.unwrap();
+}
+
+async fn workers_that_claim_at_once_do_not_wait_for_each_other(world: World) {
+    let store = world.open().await;
+    let (locked, free) = (
+        enqueue(&store, world.now(), Priority::Normal).await,
+        enqueue(&store, world.now(), Priority::Normal).await,
+    );
+    // A worker that is in the middle of taking the first one.
+    let mut connection = world.server().connect().await;
+    let mut taking = sqlx::Connection::begin(&mut connection).await.unwrap();
+    let lock = sqlx::AssertSqlSafe(format!("SELECT id FROM job WHERE id = '{locked}' FOR UPDATE"));
+    sqlx::query(lock).execute(&mut *taking).await.unwrap();
+    assert_eq!(ids(&claim(&world, &store, world.worker(), JobQueue::Upkeep, 2).await), [free]);
+    taking.rollback().await.unwrap();
+    assert_eq!(ids(&claim(&world, &store, world.worker(), JobQueue::Upkeep, 2).await), [locked]);
 }
 
 async fn the_next_job_falls_due_when_it_can_be_claimed(world: World) {

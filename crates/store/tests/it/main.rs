@@ -1,18 +1,46 @@
-//! The store, seen from outside. The tests in `suite!` are written once for every engine; `start` and `strange` are about
-//! the files of SQLite alone.
+//! The store, seen from outside. The tests in `suite!` are written once for every engine; those in `sqlite_only!` and
+//! `postgres_only!`, `start` and `postgres` are about what one of them does differently.
 
 #![allow(clippy::unwrap_used, reason = "tests; the lint sees only functions marked as one")]
 
 /// Runs the tests of a file on each engine.
 macro_rules! suite {
     ($($test:ident),* $(,)?) => {
-        mod sqlite {
+        on_engine!(sqlite: $($test),*);
+        on_engine!(postgres: $($test),*);
+    };
+}
+
+/// Runs the tests of a file on one engine.
+macro_rules! on_engine {
+    ($engine:ident: $($test:ident),* $(,)?) => {
+        mod $engine {
             $(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $test() {
-                    super::$test(crate::support::World::sqlite()).await;
+                    super::$test(crate::support::World::$engine()).await;
                 }
             )*
+        }
+    };
+}
+
+/// Runs further tests of a file on SQLite alone.
+macro_rules! sqlite_only {
+    ($($test:ident),* $(,)?) => {
+        mod sqlite_only {
+            on_engine!(sqlite: $($test),*);
+            $(use super::$test;)*
+        }
+    };
+}
+
+/// Runs further tests of a file on PostgreSQL alone.
+macro_rules! postgres_only {
+    ($($test:ident),* $(,)?) => {
+        mod postgres_only {
+            on_engine!(postgres: $($test),*);
+            $(use super::$test;)*
         }
     };
 }
@@ -20,7 +48,10 @@ macro_rules! suite {
 mod crash;
 mod deliveries;
 mod jobs;
+mod late;
 mod media;
+mod outage;
+mod postgres;
 mod prune;
 mod start;
 mod strange;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kinora_domain::{AccessToken, AccessTokenId, Permission, Secret};
-use kinora_store::{Error, Opener, ServeLock, Store, StoreOptions};
+use kinora_store::{DatabasePlace, Error, Opener, ServeLock, Store, StoreOptions};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 
@@ -32,7 +32,7 @@ async fn eight_commands_at_once_on_an_empty_folder_find_one_database() {
     }
     assert_eq!(seen[0].len(), 2);
     assert!(seen.iter().all(|workspaces| *workspaces == seen[0]), "{seen:?}");
-    let drafts = files(&world.options().data_dir).into_iter().filter(|name| name.contains("key-")).count();
+    let drafts = files(&world.data_dir()).into_iter().filter(|name| name.contains("key-")).count();
     assert_eq!(drafts, 0);
 }
 
@@ -40,9 +40,9 @@ async fn eight_commands_at_once_on_an_empty_folder_find_one_database() {
 async fn folder_database_and_key_are_their_owners_alone() {
     let world = World::sqlite();
     let store = world.open().await;
-    let _lock = ServeLock::acquire(&world.options().data_dir).unwrap();
+    let _lock = ServeLock::acquire(&world.data_dir()).unwrap();
     world.webhook(&store, workspace(&store).await).await;
-    let data = world.options().data_dir;
+    let data = world.data_dir();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&data), 0o700);
     let names = files(&data);
@@ -55,7 +55,7 @@ async fn folder_database_and_key_are_their_owners_alone() {
 #[tokio::test]
 async fn one_serve_holds_the_folder() {
     let world = World::sqlite();
-    let data = world.options().data_dir;
+    let data = world.data_dir();
     let lock = ServeLock::acquire(&data).unwrap();
     assert!(matches!(ServeLock::acquire(&data), Err(Error::AlreadyServed { .. })));
     // Commands need no lock.
@@ -86,7 +86,7 @@ async fn no_secret_lies_in_the_folder_in_clear() {
     let hash = *token.secret.as_bytes();
     write(&store, async move |tx| tx.insert_access_token(&token).await).await.unwrap();
 
-    let key = std::fs::read_to_string(world.options().data_dir.join("secret.key")).unwrap();
+    let key = std::fs::read_to_string(world.data_dir().join("secret.key")).unwrap();
     let hidden = [
         webhook.secret.as_bytes().to_vec(),
         webhook.secret.reveal().into_bytes(),
@@ -97,7 +97,7 @@ async fn no_secret_lies_in_the_folder_in_clear() {
         STANDARD.decode(key.trim()).unwrap(),
     ];
     for when in ["open", "closed"] {
-        let bytes = database(&world.options().data_dir);
+        let bytes = database(&world.data_dir());
         // What is there is found, so what is not found is not there.
         assert!(holds(&bytes, b"https://example.com/hook") && holds(&bytes, &hash), "{when}");
         for (index, secret) in hidden.iter().enumerate() {
@@ -111,7 +111,7 @@ async fn no_secret_lies_in_the_folder_in_clear() {
 async fn a_key_that_does_not_fit_is_refused() {
     let world = World::sqlite();
     world.open().await.close().await;
-    let key = world.options().data_dir.join("secret.key");
+    let key = world.data_dir().join("secret.key");
     let good = std::fs::read_to_string(&key).unwrap();
     let open = async |secret_keys: Option<&str>| {
         let secret_keys = secret_keys.map(str::to_owned);
@@ -142,7 +142,7 @@ async fn a_new_first_key_seals_everything_so_that_the_old_one_can_go() {
     let saved = rotated.clone();
     write(&store, async move |tx| tx.save_webhook(&saved).await).await.unwrap();
     store.close().await;
-    let old = std::fs::read_to_string(world.options().data_dir.join("secret.key")).unwrap();
+    let old = std::fs::read_to_string(world.data_dir().join("secret.key")).unwrap();
     let new = STANDARD.encode([7; 32]);
     let open = async |keys: &str, opener| {
         let secret_keys = Some(keys.to_owned());
@@ -162,7 +162,7 @@ async fn a_new_first_key_seals_everything_so_that_the_old_one_can_go() {
 #[tokio::test]
 async fn a_first_start_that_broke_off_goes_on_with_the_key_it_had_made() {
     let world = World::sqlite();
-    let data = world.options().data_dir;
+    let data = world.data_dir();
     drop(ServeLock::acquire(&data).unwrap());
     let key = STANDARD.encode([7; 32]);
     std::fs::write(data.join("secret.key"), &key).unwrap();
@@ -177,7 +177,7 @@ async fn another_schema_is_refused() {
     let world = World::sqlite();
     world.open().await.close().await;
     let check = async |version: &'static str, opener, refusal: fn(&Error) -> bool| {
-        let file = world.options().data_dir.join("kinora.db");
+        let file = world.data_dir().join("kinora.db");
         let mut connection = SqliteConnectOptions::new().filename(&file).connect().await.unwrap();
         sqlx::raw_sql(version).execute(&mut connection).await.unwrap();
         sqlx::Connection::close(connection).await.unwrap();
@@ -197,7 +197,10 @@ async fn a_folder_that_cannot_be_made_is_named() {
     let file = world.dir.path().join("file");
     std::fs::write(&file, "").unwrap();
     let data_dir = file.join("data");
-    let error = Store::open(StoreOptions { data_dir: data_dir.clone(), ..world.options() }).await.map(drop);
+    let error =
+        Store::open(StoreOptions { database: DatabasePlace::Folder(data_dir.clone()), ..world.options() })
+            .await
+            .map(drop);
     assert!(matches!(error, Err(Error::Folder { path, .. }) if path == data_dir));
 }
 

@@ -1,15 +1,16 @@
-//! Rows that another version wrote. SQLite only: they are written behind the store's back.
+//! Rows that another version wrote. They are written behind the store's back.
 
 use kinora_domain::EventKind;
 use kinora_store::{ClaimJobs, JobKind, JobQueue, NewJob, Priority};
-use sqlx::ConnectOptions as _;
-use sqlx::sqlite::SqliteConnectOptions;
 
 use crate::support::{World, insert, push, workspace, write};
 
-#[tokio::test]
-async fn a_job_that_is_not_known_fails_and_costs_no_other() {
-    let world = World::sqlite();
+suite!(
+    a_job_that_is_not_known_fails_and_costs_no_other,
+    an_event_that_cannot_be_read_is_given_up_and_holds_nothing_back,
+);
+
+async fn a_job_that_is_not_known_fails_and_costs_no_other(world: World) {
     let store = world.open().await;
     let now = world.now();
     let mut jobs = Vec::new();
@@ -17,8 +18,8 @@ async fn a_job_that_is_not_known_fails_and_costs_no_other() {
         let new = NewJob { kind: JobKind::Sweep, run_at: now, priority: Priority::Normal };
         jobs.push(write(&store, async move |tx| tx.enqueue(new.clone()).await).await.unwrap());
     }
-    edit(&world, format!("UPDATE job SET kind = 'from_the_future' WHERE id = '{}'", jobs[0])).await;
-    edit(&world, format!("UPDATE job SET payload = 'no json' WHERE id = '{}'", jobs[1])).await;
+    world.edit(&format!("UPDATE job SET kind = 'from_the_future' WHERE id = '{}'", jobs[0])).await;
+    world.edit(&format!("UPDATE job SET payload = 'no json' WHERE id = '{}'", jobs[1])).await;
     let claim = ClaimJobs {
         owner: world.worker(),
         queue: JobQueue::Upkeep,
@@ -29,27 +30,20 @@ async fn a_job_that_is_not_known_fails_and_costs_no_other() {
     let claimed = store.claim_jobs(claim).await.unwrap();
     assert_eq!(claimed.iter().map(|job| job.id).collect::<Vec<_>>(), [jobs[2]]);
     // They have failed: they do not come again.
-    store.take_back_leases().await.unwrap();
+    world.free_leases(&store).await;
+    let now = world.now();
+    let claim = ClaimJobs { now, lease_until: now.plus_seconds(30), ..claim };
     assert_eq!(store.claim_jobs(claim).await.unwrap().len(), 1);
 }
 
-#[tokio::test]
-async fn an_event_that_cannot_be_read_is_given_up_and_holds_nothing_back() {
-    let world = World::sqlite();
+async fn an_event_that_cannot_be_read_is_given_up_and_holds_nothing_back(world: World) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
     let webhook = world.webhook(&store, workspace).await;
     let (media, created) = world.media(workspace);
     insert(&store, &media, &created).await;
     push(&store, &media, world.now()).await;
-    edit(&world, "UPDATE event SET facts = '{\"v\":2}' WHERE kind = 'video.media.created'".into()).await;
+    world.edit("UPDATE event SET facts = '{\"v\":2}' WHERE kind = 'video.media.created'").await;
     assert!(world.claim(&store, &webhook).await.is_empty());
     assert_eq!(world.claim(&store, &webhook).await[0].event.event.kind, EventKind::MediaDeleted(media.id));
-}
-
-async fn edit(world: &World, statement: String) {
-    let file = world.options().data_dir.join("kinora.db");
-    let mut connection = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
-    let done = sqlx::query(sqlx::AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
-    assert_eq!(done.rows_affected(), 1);
 }

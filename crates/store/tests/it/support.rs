@@ -1,7 +1,9 @@
 //! A store of its own for each test, with a clock that moves when told to and faults that come when told to.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use kinora_domain::{
     AccessPolicy, AspectRatio, Attempt, AttemptId, AttemptOutcome, AttemptResponse, Clock, Event, EventKind,
@@ -9,15 +11,23 @@ use kinora_domain::{
     Timestamp, Track, TrackId, TrackKind, Webhook, WorkspaceId,
 };
 use kinora_store::{
-    ClaimDeliveries, ClaimedDelivery, Error, FaultAction, FaultPoint, Faults, Opener, Store, StoreOptions,
-    Tx, WorkerId,
+    ClaimDeliveries, ClaimedDelivery, DatabasePlace, Error, FaultAction, FaultPoint, Faults, Opener, Store,
+    StoreOptions, Tx, WorkerId,
 };
+use kinora_testkit::postgres::TestDatabase;
+use sqlx::ConnectOptions as _;
+use sqlx::sqlite::SqliteConnectOptions;
+
+/// Base64 of 32 bytes.
+pub(crate) const SECRET_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
 pub(crate) const SECOND: i64 = Timestamp::SECOND;
 pub(crate) const DAY: i64 = 24 * 3600 * SECOND;
 
 pub(crate) struct World {
     pub(crate) dir: tempfile::TempDir,
+    /// On PostgreSQL.
+    pub(crate) database: Option<TestDatabase>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) random: Arc<TestRandom>,
     pub(crate) faults: Arc<TestFaults>,
@@ -27,17 +37,36 @@ impl World {
     pub(crate) fn sqlite() -> Self {
         Self {
             dir: tempfile::tempdir().unwrap(),
+            database: None,
             clock: Arc::new(TestClock(AtomicI64::new(1_762_164_228_595_604))),
             random: Arc::new(TestRandom(AtomicU64::new(1))),
             faults: Arc::default(),
         }
     }
 
+    pub(crate) fn postgres() -> Self {
+        Self { database: Some(TestDatabase::create()), ..Self::sqlite() }
+    }
+
+    /// The database on PostgreSQL of a world that has one.
+    pub(crate) fn server(&self) -> &TestDatabase {
+        self.database.as_ref().expect("a test of PostgreSQL")
+    }
+
+    /// The folder of a world on SQLite.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
     pub(crate) fn options(&self) -> StoreOptions {
+        let database = match &self.database {
+            Some(database) => DatabasePlace::Postgres { url: database.url() },
+            None => DatabasePlace::Folder(self.data_dir()),
+        };
         StoreOptions {
-            data_dir: self.dir.path().join("data"),
+            secret_keys: self.database.as_ref().map(|_| SECRET_KEY.to_owned()),
+            database,
             opener: Opener::Server,
-            secret_keys: None,
             clock: self.clock.clone(),
             random: self.random.clone(),
             faults: Some(self.faults.clone()),
@@ -50,6 +79,29 @@ impl World {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Makes all leases free, as a restart does.
+    pub(crate) async fn free_leases(&self, store: &Store) {
+        store.take_back_leases().await.unwrap();
+        if self.database.is_some() {
+            // Other workers may be alive there, so leases run out.
+            self.clock.advance(30 * SECOND);
+        }
+    }
+
+    /// Changes one row behind the store's back.
+    pub(crate) async fn edit(&self, statement: &str) {
+        let rows = match &self.database {
+            Some(database) => database.execute(statement).await,
+            None => {
+                let file = self.data_dir().join("kinora.db");
+                let mut connection = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
+                let statement = sqlx::AssertSqlSafe(statement.to_owned());
+                sqlx::query(statement).execute(&mut connection).await.unwrap().rows_affected()
+            }
+        };
+        assert_eq!(rows, 1);
     }
 
     pub(crate) fn worker(&self) -> WorkerId {
@@ -125,6 +177,20 @@ pub(crate) async fn write<T: Send + 'static>(
 /// The workspace every database begins with.
 pub(crate) async fn workspace(store: &Store) -> WorkspaceId {
     store.workspace_by_name("Development").await.unwrap().unwrap().id
+}
+
+/// Looks again and again until there is something. Panics after far more time than it takes.
+pub(crate) async fn until<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    const PATIENCE: Duration = Duration::from_secs(30);
+    let found = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, found).await.expect("what the test waits for happens")
 }
 
 /// Adds a media with its event.

@@ -210,7 +210,9 @@ impl Connection {
                     error => error,
                 })
             }
-            Self::Own(_) | Self::Pooled(_) => Err(Error::internal("this connection is no transaction").into()),
+            Self::Own(_) | Self::Pooled(_) => {
+                Err(Error::internal("this connection is no transaction").into())
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Where a database on PostgreSQL is, and what a person is told when it cannot be opened.
 
 use std::str::FromStr as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
@@ -19,7 +20,7 @@ const MAJOR_MIN: i64 = 15;
 /// Address, user, password and database. Has no `Debug`: the password stays in here.
 #[derive(Clone)]
 pub(crate) struct Place {
-    options: PgConnectOptions,
+    options: Arc<PgConnectOptions>,
 }
 
 impl Place {
@@ -41,16 +42,16 @@ impl Place {
         } else {
             options
         };
-        Ok(Self { options })
+        Ok(Self { options: Arc::new(options) })
     }
 
     pub(super) fn options(&self) -> PgConnectOptions {
-        self.options.clone()
+        PgConnectOptions::clone(&self.options)
     }
 
     /// The same place, with a name by which the server tells the connection apart.
     pub(crate) fn named(&self, name: &str) -> Self {
-        Self { options: self.options.clone().application_name(name) }
+        Self { options: Arc::new(self.options().application_name(name)) }
     }
 
     /// A connection of one's own, without the settings of pooled ones.
@@ -58,7 +59,9 @@ impl Place {
         match tokio::time::timeout(CONNECT_TIME_MAX, self.options.connect()).await {
             Ok(Ok(connection)) => Ok(Connection::Own(connection)),
             Ok(Err(error)) => Err(self.refused(error)),
-            Err(elapsed) => Err(Error::DatabaseUnreachable { server: self.server(), source: std::sync::Arc::new(elapsed) }),
+            Err(elapsed) => {
+                Err(Error::DatabaseUnreachable { server: self.server(), source: Arc::new(elapsed) })
+            }
         }
     }
 
@@ -114,13 +117,11 @@ impl Place {
             Some("3D000") => Error::DatabaseMissing { server, user, name: self.name() },
             // invalid_authorization_specification, invalid_password
             Some(code) if code.starts_with("28") => {
-                Error::DatabaseLogin { server, user, source: std::sync::Arc::new(error) }
+                Error::DatabaseLogin { server, user, source: Arc::new(error) }
             }
             // insufficient_privilege
-            Some("42501") => {
-                Error::DatabaseForbidden { user, name: self.name(), source: std::sync::Arc::new(error) }
-            }
-            _ => Error::DatabaseUnreachable { server, source: std::sync::Arc::new(error) },
+            Some("42501") => Error::DatabaseForbidden { user, name: self.name(), source: Arc::new(error) },
+            _ => Error::DatabaseUnreachable { server, source: Arc::new(error) },
         }
     }
 }

@@ -1,70 +1,27 @@
-//! What only this crate can see: all statements, their plans, and the pragmas of the writer.
+//! The plans of statements on SQLite, and the pragmas of the writer.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 
-use kinora_domain::{Clock, Random, Timestamp};
 use sqlx::{Executor as _, Row as _, SqlSafeStr as _};
 
-use super::{Database, Statement, sqlite, statements, values};
-use crate::{Error, Opener, Store, StoreOptions, Tx};
+use super::{engine_less, options};
+use crate::sql::{Database, Statement, sqlite, statements, values};
+use crate::{DatabasePlace, Error, Store, Tx};
 
-struct Epoch;
-
-impl Clock for Epoch {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_micros(0)
-    }
+async fn open(data_dir: &Path) -> Store {
+    Store::open(options(DatabasePlace::Folder(data_dir.to_owned()))).await.unwrap()
 }
 
-/// Bytes that never come again.
-#[derive(Default)]
-struct Counting(AtomicU64);
-
-impl Random for Counting {
-    fn fill(&self, bytes: &mut [u8]) {
-        bytes.fill(1);
-        let count = self.0.fetch_add(1, Ordering::SeqCst).to_le_bytes();
-        bytes.iter_mut().rev().zip(count).for_each(|(byte, part)| *byte = part);
-    }
-}
-
-async fn open(data_dir: &std::path::Path) -> Store {
-    let options = StoreOptions {
-        data_dir: data_dir.to_owned(),
-        opener: Opener::Server,
-        secret_keys: None,
-        clock: Arc::new(Epoch),
-        random: Arc::new(Counting::default()),
-        faults: None,
-    };
-    Store::open(options).await.unwrap()
+fn all() -> Vec<Statement> {
+    let own = [crate::schema::STATEMENTS, crate::watch::STATEMENTS, crate::writer::GROUP];
+    engine_less().into_iter().chain(own.into_iter().flatten().copied()).collect()
 }
 
 async fn connection(store: &Store) -> sqlite::Connection {
     match store.database() {
         Database::Sqlite(database) => database.connect().await.unwrap(),
+        Database::Postgres(_) => unreachable!("these tests are about SQLite"),
     }
-}
-
-fn all() -> Vec<Statement> {
-    let lists = [
-        crate::access_token::STATEMENTS,
-        crate::delivery::CLAIM,
-        crate::delivery::FINISH,
-        crate::event::STATEMENTS,
-        crate::job::LEASE,
-        crate::job::STATEMENTS,
-        crate::media::STATEMENTS,
-        crate::prune::STATEMENTS,
-        crate::schema::STATEMENTS,
-        crate::store::STATEMENTS,
-        crate::watch::STATEMENTS,
-        crate::webhook::STATEMENTS,
-        crate::workspace::STATEMENTS,
-        crate::writer::STATEMENTS,
-    ];
-    lists.into_iter().chain(crate::media::SELECTIONS.iter().copied()).flatten().copied().collect()
 }
 
 #[tokio::test]
@@ -75,7 +32,7 @@ async fn every_statement_can_be_prepared() {
     let all = all();
     assert!(all.len() > 80, "{}", all.len());
     for statement in all {
-        let text = statement.text();
+        let text = statement.sqlite();
         connection.raw().prepare(text.into_sql_str()).await.unwrap_or_else(|error| panic!("{text}: {error}"));
     }
 }
@@ -93,7 +50,7 @@ async fn no_path_reads_a_table_that_grows_from_end_to_end() {
                 continue;
             };
             let is_small = SMALL.contains(&table) || table == "schema_version" || table == "CONSTANT";
-            assert!(is_small, "{step}: {}", statement.text());
+            assert!(is_small, "{step}: {}", statement.sqlite());
         }
     }
 }
@@ -104,7 +61,7 @@ async fn due_work_is_found_by_its_index() {
     let store = open(dir.path()).await;
     let mut connection = connection(&store).await;
     let mut check = async |begin: &str, steps: &[&str]| {
-        let statement = all().into_iter().find(|statement| statement.text().starts_with(begin)).unwrap();
+        let statement = all().into_iter().find(|statement| statement.sqlite().starts_with(begin)).unwrap();
         let plan = plan(&mut connection, statement).await;
         for step in steps {
             assert!(plan.iter().any(|found| found.starts_with(step)), "{begin}: {plan:#?}");
@@ -186,10 +143,10 @@ async fn a_write_that_finds_no_room_says_that_the_disk_is_full() {
 
 async fn plan(connection: &mut sqlite::Connection, statement: Statement) -> Vec<String> {
     let control = ["BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "PRAGMA"];
-    if control.iter().any(|word| statement.text().starts_with(word)) {
+    if control.iter().any(|word| statement.sqlite().starts_with(word)) {
         return Vec::new();
     }
-    let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", statement.text()));
+    let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", statement.sqlite()));
     let rows = sqlx::query(explain).fetch_all(connection.raw()).await.unwrap();
     // Newer SQLite says where it stops at the first row.
     rows.iter().map(|row| row.get::<String, _>("detail").replace(" EXISTS USING", " USING")).collect()

@@ -1,0 +1,63 @@
+//! What only this crate can see: all statements and their plans, and the schemas of both engines.
+
+mod postgres;
+mod schema;
+mod sqlite;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use kinora_domain::{Clock, Random, Timestamp};
+
+use super::Statement;
+use crate::{DatabasePlace, Opener, StoreOptions};
+
+struct Epoch;
+
+impl Clock for Epoch {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(0)
+    }
+}
+
+/// Bytes that never come again.
+#[derive(Default)]
+struct Counting(AtomicU64);
+
+impl Random for Counting {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(1);
+        let count = self.0.fetch_add(1, Ordering::SeqCst).to_le_bytes();
+        bytes.iter_mut().rev().zip(count).for_each(|(byte, part)| *byte = part);
+    }
+}
+
+fn options(database: DatabasePlace) -> StoreOptions {
+    let is_folder = matches!(database, DatabasePlace::Folder(_));
+    StoreOptions {
+        database,
+        opener: Opener::Server,
+        secret_keys: (!is_folder).then(|| "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=".to_owned()),
+        clock: Arc::new(Epoch),
+        random: Arc::new(Counting::default()),
+        faults: None,
+    }
+}
+
+/// Those that every engine runs.
+fn engine_less() -> Vec<Statement> {
+    let lists = [
+        crate::access_token::STATEMENTS,
+        crate::delivery::CLAIM,
+        crate::delivery::FINISH,
+        crate::event::STATEMENTS,
+        crate::job::LEASE,
+        crate::job::STATEMENTS,
+        crate::media::STATEMENTS,
+        crate::prune::STATEMENTS,
+        crate::store::STATEMENTS,
+        crate::webhook::STATEMENTS,
+        crate::workspace::STATEMENTS,
+    ];
+    lists.into_iter().chain(crate::media::SELECTIONS.iter().copied()).flatten().copied().collect()
+}

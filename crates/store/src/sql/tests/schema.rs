@@ -1,0 +1,124 @@
+//! Both engines have the same tables.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Row as _};
+
+use super::{options, postgres};
+use crate::{DatabasePlace, Store};
+
+/// What a table is made of.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Table {
+    /// Name, type and whether it may be absent, in order.
+    columns: Vec<(String, String, bool)>,
+    /// Whether it is unique, whether it covers a part of the rows, and its columns.
+    indexes: BTreeSet<(bool, bool, String)>,
+    /// Column, table and column it leads to, and what a deletion there does here.
+    references: BTreeSet<(String, String, String, String)>,
+    checks: usize,
+}
+
+#[tokio::test]
+async fn both_engines_have_the_same_tables() {
+    let (sqlite, postgres) = (on_sqlite().await, on_postgres().await);
+    assert!(sqlite.len() > 12, "{}", sqlite.len());
+    assert_eq!(sqlite.keys().collect::<Vec<_>>(), postgres.keys().collect::<Vec<_>>());
+    for (name, table) in &sqlite {
+        assert_eq!(table, &postgres[name], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn texts_are_compared_byte_by_byte() {
+    const OTHERS: &str = "SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+        WHERE table_schema = current_schema() AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'";
+    let database = postgres::database().await;
+    let mut connection = database.connect().await;
+    let others = sqlx::query(OTHERS).fetch_all(&mut connection).await.unwrap();
+    let others: Vec<String> = others.iter().map(|row| row.get("name")).collect();
+    assert_eq!(others, Vec::<String>::new());
+}
+
+async fn on_sqlite() -> BTreeMap<String, Table> {
+    const COLUMNS: &str =
+        "SELECT m.name AS of_table, m.sql AS script, c.name, c.type AS kind, c.\"notnull\" AS required, c.pk
+        FROM sqlite_master m JOIN pragma_table_info(m.name) c
+        WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY m.name, c.cid";
+    const INDEXES: &str = "SELECT m.name AS of_table, i.\"unique\" AS is_unique, i.partial, group_concat(c.name, ',') AS columns
+        FROM sqlite_master m JOIN pragma_index_list(m.name) i JOIN pragma_index_info(i.name) c
+        WHERE m.type = 'table' GROUP BY m.name, i.name";
+    const REFERENCES: &str = "SELECT m.name AS of_table, f.\"from\" AS here, f.\"table\" AS there, f.\"to\" AS column_there, f.on_delete
+        FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table'";
+    let dir = tempfile::tempdir().unwrap();
+    Store::open(options(DatabasePlace::Folder(dir.path().to_owned()))).await.unwrap().close().await;
+    let file = dir.path().join("kinora.db");
+    let mut connection = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
+    let mut tables: BTreeMap<String, Table> = BTreeMap::new();
+    for row in sqlx::query(COLUMNS).fetch_all(&mut connection).await.unwrap() {
+        let table = tables.entry(row.get("of_table")).or_default();
+        let (name, kind): (String, String) = (row.get("name"), row.get("kind"));
+        let is_key = row.get::<i64, _>("pk") > 0;
+        if is_key && kind == "INTEGER" {
+            // The number of the row itself, which needs no index.
+            table.indexes.insert((true, false, name.clone()));
+        }
+        let kind = match kind.as_str() {
+            "INTEGER" => "bigint",
+            "TEXT" => "text",
+            "BLOB" => "bytea",
+            other => panic!("{other} has no counterpart"),
+        };
+        table.columns.push((name, kind.to_owned(), row.get::<i64, _>("required") == 0 && !is_key));
+        table.checks = row.get::<String, _>("script").matches("CHECK (").count();
+    }
+    for row in sqlx::query(INDEXES).fetch_all(&mut connection).await.unwrap() {
+        let index = (row.get("is_unique"), row.get("partial"), row.get("columns"));
+        tables.get_mut(&row.get::<String, _>("of_table")).unwrap().indexes.insert(index);
+    }
+    for row in sqlx::query(REFERENCES).fetch_all(&mut connection).await.unwrap() {
+        let reference = (row.get("here"), row.get("there"), row.get("column_there"), row.get("on_delete"));
+        tables.get_mut(&row.get::<String, _>("of_table")).unwrap().references.insert(reference);
+    }
+    tables
+}
+
+async fn on_postgres() -> BTreeMap<String, Table> {
+    const COLUMNS: &str = "SELECT table_name::text AS of_table, column_name::text AS name, data_type::text AS kind, is_nullable = 'YES' AS optional
+        FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position";
+    const INDEXES: &str = "SELECT c.relname::text AS of_table, i.indisunique AS is_unique, i.indpred IS NOT NULL AS partial,
+            (SELECT string_agg(a.attname, ',' ORDER BY k.place) FROM unnest(i.indkey) WITH ORDINALITY k (number, place)
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.number) AS columns
+        FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE c.relnamespace = current_schema()::regnamespace";
+    const CONSTRAINTS: &str = "SELECT c.relname::text AS of_table, o.contype::text AS kind, here.attname::text AS here, there.relname::text AS there,
+            column_there.attname::text AS column_there,
+            CASE o.confdeltype WHEN 'c' THEN 'CASCADE' WHEN 'a' THEN 'NO ACTION' ELSE o.confdeltype::text END AS on_delete
+        FROM pg_constraint o JOIN pg_class c ON c.oid = o.conrelid
+        LEFT JOIN pg_class there ON there.oid = o.confrelid
+        LEFT JOIN pg_attribute here ON here.attrelid = c.oid AND here.attnum = o.conkey[1]
+        LEFT JOIN pg_attribute column_there ON column_there.attrelid = there.oid AND column_there.attnum = o.confkey[1]
+        WHERE o.contype IN ('c', 'f') AND c.relnamespace = current_schema()::regnamespace";
+    let database = postgres::database().await;
+    let mut connection = database.connect().await;
+    let mut tables: BTreeMap<String, Table> = BTreeMap::new();
+    for row in sqlx::query(COLUMNS).fetch_all(&mut connection).await.unwrap() {
+        let table = tables.entry(row.get("of_table")).or_default();
+        table.columns.push((row.get("name"), row.get("kind"), row.get("optional")));
+    }
+    for row in sqlx::query(INDEXES).fetch_all(&mut connection).await.unwrap() {
+        let index = (row.get("is_unique"), row.get("partial"), row.get("columns"));
+        tables.get_mut(&row.get::<String, _>("of_table")).unwrap().indexes.insert(index);
+    }
+    for row in sqlx::query(CONSTRAINTS).fetch_all(&mut connection).await.unwrap() {
+        let table = tables.get_mut(&row.get::<String, _>("of_table")).unwrap();
+        if row.get::<String, _>("kind") == "c" {
+            table.checks += 1;
+        } else {
+            let reference =
+                (row.get("here"), row.get("there"), row.get("column_there"), row.get("on_delete"));
+            table.references.insert(reference);
+        }
+    }
+    tables
+}
