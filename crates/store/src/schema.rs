@@ -156,13 +156,7 @@ async fn transaction(
     work: impl AsyncFnOnce(&mut Session) -> Result<(), Error>,
 ) -> Result<(), Error> {
     session.execute(BEGIN, values![]).await?;
-    let worked = async {
-        if session.is_postgres() {
-            session.script(LOCK_ON_POSTGRES).await?;
-        }
-        work(session).await
-    };
-    match worked.await {
+    match locked(session, work).await {
         Ok(()) => session.execute(COMMIT, values![]).await.map(drop),
         Err(error) => {
             // The first error is the one to tell.
@@ -170,6 +164,17 @@ async fn transaction(
             Err(error)
         }
     }
+}
+
+/// Nobody else begins or migrates meanwhile; the `BEGIN` of SQLite has seen to that already.
+async fn locked(
+    session: &mut Session,
+    work: impl AsyncFnOnce(&mut Session) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if session.is_postgres() {
+        session.script(LOCK_ON_POSTGRES).await?;
+    }
+    work(session).await
 }
 
 #[cfg(test)]

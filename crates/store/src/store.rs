@@ -115,15 +115,12 @@ impl Store {
     /// [`Error::KeyMissing`], [`Error::Folder`]. Of PostgreSQL: [`Error::SecretKeyRequired`], [`Error::BadDatabaseUrl`] and those
     /// whose names begin with `Database`.
     pub async fn open(options: StoreOptions) -> Result<Self, Error> {
-        let (database, mut session) = begin(&options).await?;
+        let (database, mut session) = connect(&options).await?;
         let keyring =
             schema::prepare(&mut session, &options).await.map_err(|error| database.explain(error))?;
         let common = Arc::new(Common {
             keyring,
-            outbox: match &database {
-                Database::Sqlite(_) => None,
-                Database::Postgres(_) => Some(Outbox::new(options.random.as_ref())),
-            },
+            outbox: database.place().map(|_| Outbox::new(options.random.as_ref())),
             clock: options.clock,
             random: options.random,
             faults: options.faults,
@@ -133,21 +130,18 @@ impl Store {
             is_stopped: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
         });
-        let target = match &database {
-            Database::Sqlite(_) => writer::Target::Sqlite(session),
-            Database::Postgres(database) => {
+        let target = match database.place() {
+            None => writer::Target::Sqlite(session),
+            Some(place) => {
                 session.close().await?;
-                writer::Target::Postgres(database.place().clone())
+                writer::Target::Postgres(place)
             }
         };
         let (requests, ended) = writer::start(target, Arc::clone(&common))?;
         Ok(Self {
             shared: Arc::new(Shared {
                 common,
-                version: match &database {
-                    Database::Sqlite(_) => None,
-                    Database::Postgres(database) => Some(VersionTeller::start(database.place().clone())),
-                },
+                version: database.place().map(VersionTeller::start),
                 database,
                 requests: Mutex::new(Some(requests)),
                 ended: tokio::sync::Mutex::new(Some(ended)),
@@ -260,7 +254,7 @@ impl Store {
 }
 
 /// A connection to the database of these options, and how to make more.
-async fn begin(options: &StoreOptions) -> Result<(Database, Session), Error> {
+async fn connect(options: &StoreOptions) -> Result<(Database, Session), Error> {
     match &options.database {
         DatabasePlace::Folder(data_dir) => {
             folder::make(data_dir)?;

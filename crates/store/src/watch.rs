@@ -25,7 +25,8 @@ impl Store {
     /// It sees this process's own commits as well, so a busy process changes its generation twice a second more than it must. On
     /// PostgreSQL it takes transactions of other databases of the server for ours.
     pub async fn watch_others(&self, cancel: CancellationToken) {
-        let _ = cancel.run_until_cancelled(self.watch()).await;
+        // Boxed: it holds what connecting takes.
+        let _ = cancel.run_until_cancelled(Box::pin(self.watch())).await;
     }
 
     async fn watch(&self) {
@@ -33,8 +34,8 @@ impl Store {
             Database::Sqlite(_) => self.look(Marks::Data(None)).await,
             Database::Postgres(database) => {
                 tokio::select! {
-                    () = Box::pin(self.look(Marks::Version)) => {}
-                    () = Box::pin(notify::listen(database.place(), self.common())) => {}
+                    () = self.look(Marks::Version) => {}
+                    () = notify::listen(database.place(), self.common()) => {}
                 }
             }
         }

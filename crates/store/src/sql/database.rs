@@ -11,6 +11,14 @@ pub(crate) enum Database {
 }
 
 impl Database {
+    /// Where the database is, on PostgreSQL.
+    pub(crate) fn place(&self) -> Option<postgres::Place> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(database) => Some(database.place().clone()),
+        }
+    }
+
     /// A connection of one's own, which may write.
     pub(crate) async fn connect(&self) -> Result<Session, Error> {
         match self {

@@ -101,7 +101,9 @@ async fn server_options(
         settings.allow_private = vec!["127.0.0.0/8".parse().expect("a network")];
     }
     // As with the listener: a child that the last process was just starting holds the lock until it is another program.
-    let lock = until("the last process has left the folder", async || ServeLock::acquire(folder).ok()).await;
+    let held = folder.to_owned();
+    let lock =
+        until("the last process has left the folder", async move || ServeLock::acquire(&held).ok()).await;
     let mut store_options = store_options(folder, Opener::Server, &options.clock);
     store_options.faults = faults.store;
     let blob = Blob::open_folder(&folder.join("objects")).await.expect("the folder can be written");

@@ -184,7 +184,7 @@ impl Connection {
         statement: Statement,
         values: Vec<Value>,
     ) -> Result<u64, EngineError> {
-        let done = self.in_time(async |raw| query(statement, values).execute(raw).await).await?;
+        let done = in_time(query(statement, values).execute(self.raw())).await?;
         Ok(done.rows_affected())
     }
 
@@ -193,7 +193,7 @@ impl Connection {
         statement: Statement,
         values: Vec<Value>,
     ) -> Result<Vec<Row>, EngineError> {
-        let rows = self.in_time(async |raw| query(statement, values).fetch_all(raw).await).await?;
+        let rows = in_time(query(statement, values).fetch_all(self.raw())).await?;
         Ok(rows.into_iter().map(Row::Postgres).collect())
     }
 
@@ -229,13 +229,6 @@ impl Connection {
             Self::Pooled(connection) => connection,
             Self::Transaction(transaction) => transaction,
         }
-    }
-
-    async fn in_time<T>(
-        &mut self,
-        work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
-    ) -> Result<T, EngineError> {
-        in_time(work(self.raw())).await
     }
 }
 
