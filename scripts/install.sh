@@ -30,6 +30,7 @@ need_run() {
 
 need_test() {
   need_run
+  need c++ g++ # libFuzzer comes as source
   need python3 python3 python3-venv
   if command -v python3 >/dev/null && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
     packages+=(python3-venv)

@@ -61,6 +61,7 @@ else
 fi
 suite "Rust" rust_tests
 suite "browser" browser_tests
+suite "fuzz" scripts/fuzz.sh
 suite "judge of signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
 
 printf '\n'

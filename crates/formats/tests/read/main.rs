@@ -11,6 +11,7 @@ mod fragmented;
 mod hostile;
 mod independent;
 mod long;
+mod odd;
 mod refused;
 mod surgery;
 mod tracks;

@@ -1,12 +1,14 @@
 //! Sample entries: finding the one a track uses, and bringing it into the form our init segments carry.
 
 use super::super::{
-    boxes::{BoxRef, Fields, children},
+    boxes::{BoxRef, Fields, FourCc, children},
     error::ReadError,
 };
 
 /// Longest sample entry that is kept: parameter sets and colour profiles take a few KiB. It is part of every init segment.
 const ENTRY_LEN_MAX: usize = 64 << 10;
+/// Sample descriptions of one track that are looked at: each use of one costs a walk to it.
+const DESCRIPTIONS_MAX: u32 = 64;
 /// The data reference of every sample entry we write: the file itself is the only one.
 const DATA_REFERENCE: [u8; 2] = [0, 1];
 /// Where the data reference lies: behind six reserved bytes. ISO/IEC 14496-12, 8.5.2.2.
@@ -23,6 +25,33 @@ pub(super) fn sample_entry<'a>(stbl: &BoxRef<'a>, description: u32) -> Result<Bo
     entries.zip(index).and_then(|(entries, index)| children(entries).nth(index)).ok_or_else(|| {
         ReadError::damaged(format!("a track uses sample description {description}, which is not there"))
     })
+}
+
+/// The number (from 1) of the entry that all these numbers mean: editors that join files write the same entry several times.
+///
+/// `None` when entries differ; 1 when there is no number.
+pub(super) fn common_description(stbl: &BoxRef<'_>, mut used: impl Iterator<Item = u32>) -> Option<u32> {
+    let first = used.next().unwrap_or(1);
+    let (mut known, mut last) = (None, first);
+    for description in used {
+        if description != last && description != first {
+            let known = match known {
+                Some(known) => known,
+                None => *known.insert(without_reference(stbl, first)?),
+            };
+            if description > DESCRIPTIONS_MAX || without_reference(stbl, description)? != known {
+                return None;
+            }
+        }
+        last = description;
+    }
+    Some(first)
+}
+
+/// An entry without its data reference.
+fn without_reference<'a>(stbl: &BoxRef<'a>, description: u32) -> Option<(FourCc, &'a [u8], &'a [u8])> {
+    let entry = sample_entry(stbl, description).ok()?;
+    Some((entry.kind, entry.body.get(..DATA_REFERENCE_AT)?, entry.body.get(DATA_REFERENCE_AT + 2..)?))
 }
 
 /// Refuses a track whose samples lie in another file. ISO/IEC 14496-12, 8.7.2.
@@ -72,4 +101,36 @@ pub(super) fn rebuilt<'a>(
 
 fn box_size(body_len: usize) -> [u8; 4] {
     u32::try_from(body_len + 8).expect("a sample entry is capped far below 4 GiB").to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mp4::read::testing::{full_box, plain_box, words};
+
+    #[test]
+    fn entries_that_say_the_same_are_one() {
+        let entry = |kind: &[u8; 4], reference: u8, body: &[u8]| {
+            plain_box(kind, &[&[0, 0, 0, 0, 0, 0, 0, reference], body].concat())
+        };
+        let entries = [
+            entry(b"avc1", 1, b"one"),
+            entry(b"avc1", 2, b"one"),
+            entry(b"avc1", 1, b"two"),
+            entry(b"avc3", 1, b"one"),
+        ];
+        let stsd = full_box(b"stsd", 0, &[&words(&[4])[..], &entries.concat()].concat());
+        let stbl = BoxRef { kind: FourCc(*b"stbl"), body: &stsd };
+        let check = |used: &[u32], expected: Option<u32>| {
+            assert_eq!(common_description(&stbl, used.iter().copied()), expected, "{used:?}");
+        };
+        check(&[], Some(1));
+        check(&[2], Some(2));
+        check(&[1, 2, 1, 2], Some(1));
+        check(&[1, 2, 3], None);
+        check(&[1, 4], None);
+        check(&[1, 5], None);
+        check(&[9, 9], Some(9));
+        check(&[1, u32::MAX, 0], None);
+    }
 }

@@ -13,6 +13,8 @@ use crate::{
     plan::{GOP_MAX_S, SEGMENT_SAMPLES_MAX},
 };
 
+/// No last picture is meant to stand for an hour: what says so is damage, or a number that was meant to be negative.
+const LAST_PICTURE_S_MAX: i64 = 3600;
 /// B-frames between two others in what our encoders make. Pipeline, 5: fixes the composition shift at index time.
 const ENCODED_B_FRAMES_MAX: usize = 3;
 
@@ -55,7 +57,8 @@ impl VideoSamples {
     /// Ends the track. The samples, and the composition shift. Errors: as [`VideoSamples::push`].
     pub(super) fn finish(mut self) -> Result<(TrackSamples, i64), ReadError> {
         let mut gops = self.gops;
-        if let Some(picture) = self.order.take_last() {
+        let longest = i64::from(gops.timescale) * LAST_PICTURE_S_MAX;
+        if let Some(picture) = self.order.take_last(u32::try_from(longest).unwrap_or(u32::MAX)) {
             gops.push(picture)?;
         }
         gops.close()?;

@@ -8,12 +8,18 @@ use super::{
     language::language,
     tables::Tables,
 };
+use crate::codec::aac::Esds;
 use crate::index::Container;
 
 /// Tracks of one movie that are looked at. Cameras write a dozen; more is damage.
 pub(super) const TRACKS_MAX: usize = 256;
 /// Pictures that stand still: cover art, chapter pictures.
 const PICTURES: [&[u8; 4]; 4] = [b"jpeg", b"png ", b"mjpa", b"mjpb"];
+
+/// The same behind `mp4v`: JPEG, PNG, JPEG 2000. Registration authority mp4ra.org.
+const PICTURE_TYPES: [u8; 3] = [0x6c, 0x6d, 0x6e];
+/// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
+const VIDEO_FIELDS_LEN: usize = 78;
 
 /// A track with samples, of a kind we play.
 #[derive(Debug, Clone)]
@@ -127,12 +133,20 @@ impl<'a> TrackHead<'a> {
 
     /// Has samples, or may get some in fragments, and is no still picture.
     fn is_playable(&self, is_fragmented: bool) -> bool {
-        let kind = super::entry::sample_entry(&self.stbl, 1).map(|entry| entry.kind);
         let is_picture = &self.handler.0 == b"vide"
             && self.tables.count() == 1
-            && kind.is_ok_and(|kind| PICTURES.contains(&&kind.0));
+            && super::entry::sample_entry(&self.stbl, 1).is_ok_and(|entry| is_picture(&entry));
         (is_fragmented || self.tables.count() > 0) && !is_picture
     }
+}
+
+/// Whether a sample entry says JPEG or PNG.
+fn is_picture(entry: &BoxRef<'_>) -> bool {
+    let boxes = entry.body.get(VIDEO_FIELDS_LEN..).unwrap_or_default();
+    let esds = children(boxes).find(|child| &child.kind.0 == b"esds").and_then(|esds| Esds::parse(esds.body));
+    PICTURES.contains(&&entry.kind.0)
+        || &entry.kind.0 == b"mp4v"
+            && esds.is_some_and(|esds| PICTURE_TYPES.contains(&esds.object_type_indication))
 }
 
 /// Track id, whether it is enabled, matrix. ISO/IEC 14496-12, 8.3.2.

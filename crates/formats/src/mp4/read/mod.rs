@@ -194,11 +194,11 @@ fn used_entry<'a>(
     entry::sample_entry(&head.stbl, description)
 }
 
-/// The number of that entry; `None` when there are several.
+/// The number of that entry; `None` when there are several that differ.
 fn used_description(head: &TrackHead<'_>, mvex: Option<&BoxRef<'_>>) -> Option<u32> {
     match mvex {
         Some(mvex) if head.tables.count() == 0 => Some(fragments::description(mvex, head.id)),
-        _ => head.tables.description(),
+        _ => entry::common_description(&head.stbl, head.tables.descriptions()),
     }
 }
 

@@ -72,7 +72,9 @@ impl AudioSamples {
 
     /// Ends the track.
     pub(super) fn finish(mut self) -> TrackSamples {
-        if let Some(packet) = self.order.take_last() {
+        // A packet decodes to what it decodes to: the last one is no longer than the longest of the others.
+        let longest = self.order.longest;
+        if let Some(packet) = self.order.take_last(longest) {
             self.add(packet);
         }
         TrackSamples {
@@ -108,6 +110,8 @@ pub(super) struct InOrder {
     delta: u32,
     /// Duration of the sample handed out last.
     duration_before: u32,
+    /// Longest of those handed out.
+    longest: u32,
 }
 
 impl InOrder {
@@ -133,14 +137,18 @@ impl InOrder {
         };
         held.duration = duration;
         self.duration_before = duration;
+        self.longest = self.longest.max(duration);
         Ok(Some(held))
     }
 
     /// The last sample, which nothing follows.
-    pub(super) fn take_last(&mut self) -> Option<Sample> {
+    ///
+    /// Writers that do not know how long it lasts write 0, or anything: then, and beyond `longest`, it lasts as long as the one
+    /// before it.
+    pub(super) fn take_last(&mut self, longest: u32) -> Option<Sample> {
         let mut last = self.held.take()?;
-        // Writers that do not know how long the last sample lasts write 0: as long as the one before it.
-        last.duration = if self.delta > 0 { self.delta } else { self.duration_before.max(1) };
+        let is_known = 0 < self.delta && (self.delta <= longest || self.duration_before == 0);
+        last.duration = if is_known { self.delta } else { self.duration_before.max(1) };
         Some(last)
     }
 }

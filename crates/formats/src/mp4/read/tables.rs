@@ -84,17 +84,11 @@ impl<'a> Tables<'a> {
         self.count
     }
 
-    /// The one sample description (from 1) all chunks use. `None` when they use several; 1 when there is no chunk.
-    pub(crate) fn description(&self) -> Option<u32> {
-        let mut used = None;
+    /// The sample descriptions (from 1) that chunks use, in the order of their use; some come more than once.
+    pub(crate) fn descriptions(&self) -> impl Iterator<Item = u32> + 'a {
+        let chunks = self.chunks.len();
         // The last run may begin behind the last chunk; then nothing uses it.
-        for run in self.chunk_runs.iter().filter(|run| word(run, 0) as usize <= self.chunks.len()) {
-            let description = word(run, 8);
-            if *used.get_or_insert(description) != description {
-                return None;
-            }
-        }
-        Some(used.unwrap_or(1))
+        self.chunk_runs.iter().filter(move |run| word(run, 0) as usize <= chunks).map(|run| word(run, 8))
     }
 
     /// The samples in decode order.

@@ -134,16 +134,16 @@ fn one_entry_that_claims_billions_of_deltas_costs_nothing() {
 }
 
 #[test]
-fn descriptions_in_use_are_counted() {
-    let description = |runs: &[u32]| {
+fn descriptions_in_use_are_listed() {
+    let descriptions = |runs: &[u32]| {
         let mut tables = usual();
         tables[4] = full_box(b"stsc", 0, &words(runs));
         let bytes = stbl(&tables);
         let stbl = BoxRef { kind: crate::mp4::boxes::FourCc(*b"stbl"), body: &bytes };
-        Tables::parse(&stbl).unwrap().description()
+        Tables::parse(&stbl).unwrap().descriptions().collect::<Vec<_>>()
     };
-    assert_eq!(description(&[1, 1, 2, 2]), Some(2));
-    assert_eq!(description(&[2, 1, 2, 1, 2, 1, 2]), None);
-    assert_eq!(description(&[2, 1, 2, 1, 9, 1, 2]), Some(1), "a run behind the last chunk");
-    assert_eq!(description(&[0]), Some(1));
+    assert_eq!(descriptions(&[1, 1, 2, 2]), [2]);
+    assert_eq!(descriptions(&[2, 1, 2, 1, 2, 1, 2]), [1, 2]);
+    assert_eq!(descriptions(&[2, 1, 2, 1, 9, 1, 2]), [1], "a run behind the last chunk");
+    assert_eq!(descriptions(&[0]), []);
 }

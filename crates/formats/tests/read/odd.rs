@@ -1,0 +1,226 @@
+//! Files that say odd things about their times, and hold tracks that nobody plays.
+
+use kinora_formats::{
+    hls::MediaPlaylist,
+    index::{Index, Sample, TrackMedia},
+};
+
+use crate::{
+    fixture, read,
+    surgery::{boxed, changed, replaced, table, words},
+};
+
+/// Ticks of one picture of the fixtures, 15 a second, and what they are delayed by.
+const PICTURE: u32 = 1024;
+const DELAY: u32 = 2 * PICTURE;
+const NORMAL: u32 = 0x0001_0000;
+
+/// The clip whose index lies behind its samples, which is what can be changed.
+fn clip() -> Vec<u8> {
+    fixture("moov_at_end.mp4")
+}
+
+fn pictures(index: &Index) -> Vec<Sample> {
+    index.tracks[0].samples.iter().collect()
+}
+
+/// When each picture is shown, in order of decoding, on the common timeline.
+fn shown(index: &Index) -> Vec<i64> {
+    pictures(index).iter().map(|picture| picture.pts + index.tracks[0].shift).collect()
+}
+
+/// The clip with another edit list of its video: milliseconds, ticks of the media, rate.
+fn edited(entries: &[(u32, u32, u32)]) -> Vec<u8> {
+    let rows = entries.iter().flat_map(|&(duration, media_time, rate)| [duration, media_time, rate]);
+    let list: Vec<u32> = [0, entries.len() as u32].into_iter().chain(rows).collect();
+    changed(&clip(), &["moov", "trak", "edts", "elst"], &|_| words(&list))
+}
+
+#[test]
+fn durations_of_headers_are_not_believed() {
+    let expected = read(&clip()).unwrap();
+    for duration in [0, 1, 0x7fff_ffff, u32::MAX] {
+        let set = |file: &[u8], path: &[&str], at: usize| {
+            changed(file, path, &|body| [&body[..at], &duration.to_be_bytes(), &body[at + 4..]].concat())
+        };
+        let file = set(&clip(), &["moov", "mvhd"], 16);
+        let file = set(&file, &["moov", "trak", "tkhd"], 20);
+        let file = set(&file, &["moov", "trak", "mdia", "mdhd"], 16);
+        let index = read(&file).unwrap();
+        assert_eq!((&index.tracks, &index.plan), (&expected.tracks, &expected.plan), "{duration}");
+    }
+}
+
+#[test]
+fn an_impossible_last_duration_is_that_of_the_picture_before() {
+    let expected = read(&clip()).unwrap();
+    for last in [0, 0x7fff_ffff, -512_i32 as u32, u32::MAX] {
+        let file = changed(&clip(), &table("stts"), &|_| words(&[0, 2, 44, PICTURE, 1, last]));
+        assert_eq!(read(&file).unwrap().tracks, expected.tracks, "{last:#x}");
+    }
+    // Sound: no packet lasts longer than the others.
+    let sound = fixture("audio_only.m4a");
+    let expected = read(&sound).unwrap();
+    let count = expected.tracks[0].samples.len();
+    let file = changed(&sound, &table("stts"), &|_| words(&[0, 2, count - 1, 1024, 1, 1 << 30]));
+    let last = read(&file).unwrap().tracks[0].samples.get(count - 1).unwrap();
+    assert_eq!(last, Sample { duration: 1024, ..expected.tracks[0].samples.get(count - 1).unwrap() });
+}
+
+#[test]
+fn composition_offsets_may_be_negative_in_either_version() {
+    let expected = read(&clip()).unwrap();
+    for version in [0, 1] {
+        // Everything two pictures earlier, and no edit that takes them off: what QuickTime writes.
+        let file = changed(&clip(), &table("ctts"), &|ctts| {
+            let rows = ctts[8..].chunks(8).flat_map(|row| {
+                let offset = u32::from_be_bytes(row[4..].try_into().unwrap()).wrapping_sub(DELAY);
+                [&row[..4], &offset.to_be_bytes()].concat()
+            });
+            [version, 0, 0, 0].into_iter().chain(ctts[4..8].to_vec()).chain(rows).collect()
+        });
+        let cslg = boxed("cslg", &words(&[0, DELAY, DELAY.wrapping_neg(), DELAY, 0, 46_080]));
+        let file = changed(&file, &["moov", "trak", "mdia", "minf", "stbl"], &|stbl| [stbl, &cslg].concat());
+        let file = changed(&file, &["moov", "trak", "edts", "elst"], &|_| words(&[0, 1, 3000, 0, NORMAL]));
+        let index = read(&file).unwrap();
+        assert!(pictures(&index).iter().any(|picture| picture.pts < picture.dts));
+        assert_eq!(shown(&index), shown(&expected), "version {version}");
+        assert_eq!(index.plan, expected.plan, "version {version}");
+        assert_eq!(index.facts(), expected.facts(), "version {version}");
+    }
+}
+
+#[test]
+fn a_screen_recording_with_bursts_and_long_pauses_is_cut_at_its_keyframes() {
+    // Fifteen pictures a thousandth of a second apart, then one that stands for 6 s, three times.
+    let file = changed(&clip(), &table("stts"), &|_| {
+        words(&[0, 6, 14, 15, 1, 92_000, 14, 15, 1, 92_000, 14, 15, 1, 92_000])
+    });
+    let file = changed(&file, &table("ctts"), &|_| words(&[0, 0]));
+    let file = changed(&file, &["moov", "trak", "edts", "elst"], &|_| words(&[0, 0]));
+    let index = read(&file).unwrap();
+    let group = 14 * 15 + 92_000;
+    let spans: Vec<_> = index.plan.video.iter().map(|segment| (segment.start, segment.end)).collect();
+    assert_eq!(spans, [(0, group), (group, 2 * group), (2 * group, 3 * group)]);
+    let expected: Vec<_> = (0..3).flat_map(|n| (0..15).map(move |m| n * group + m * 15)).collect();
+    assert_eq!(shown(&index), expected);
+    let playlist = MediaPlaylist { timescale: 15_360, segments: &index.plan.video, init_uri: "i" };
+    let text = playlist.render(|_, _| {});
+    assert_eq!(
+        text.matches("#EXTINF:6.003255,").count() + text.matches("#EXTINF:6.003256,").count(),
+        3,
+        "{text}"
+    );
+    assert!(text.contains("#EXT-X-TARGETDURATION:6\n"));
+    let TrackMedia::Video(video) = &index.tracks[0].media else { panic!("video first") };
+    assert_eq!(video.frame_rate, Some((3661, 1000)), "44 steps in 12.0176 s");
+}
+
+#[test]
+fn several_edits_at_keyframes_are_one_stream() {
+    let whole = read(&clip()).unwrap();
+    let contiguous = read(&edited(&[(1000, DELAY, NORMAL), (2000, DELAY + 15_360, NORMAL)])).unwrap();
+    assert_eq!(contiguous.tracks, whole.tracks);
+
+    // The second of the three seconds is gone.
+    let index = read(&edited(&[(1000, DELAY, NORMAL), (1000, DELAY + 30_720, NORMAL)])).unwrap();
+    let (samples, original) = (pictures(&index), pictures(&whole));
+    assert_eq!(samples.len(), 30);
+    for (found, from) in samples.iter().zip(original[..15].iter().chain(&original[30..])) {
+        assert_eq!((found.offset, found.size, found.is_sync), (from.offset, from.size, from.is_sync));
+    }
+    let expected: Vec<_> = shown(&whole)
+        .into_iter()
+        .filter(|at| *at < 15_360)
+        .chain(shown(&whole)[30..].iter().map(|at| at - 15_360))
+        .collect();
+    assert_eq!(shown(&index), expected);
+    assert_eq!((index.tracks[0].end, index.facts().video.unwrap().frame_rate), (30_720, Some((15, 1))));
+    assert_eq!(Index::from_bytes(&index.to_bytes()).unwrap(), index);
+}
+
+#[test]
+fn equal_descriptions_are_one_and_others_are_refused() {
+    let expected = read(&clip()).unwrap();
+    let twice = |change: &dyn Fn(&mut Vec<u8>)| {
+        let file = changed(&clip(), &table("stsd"), &|stsd| {
+            let mut second = stsd[8..].to_vec();
+            change(&mut second);
+            [&words(&[0, 2])[..], &stsd[8..], &second].concat()
+        });
+        changed(&file, &table("stsc"), &|stsc| {
+            let runs = u32::from_be_bytes(stsc[4..8].try_into().unwrap()) as usize;
+            let mut stsc = stsc.to_vec();
+            stsc[8 + 12 * (runs - 1) + 11] = 2;
+            stsc
+        })
+    };
+    assert_eq!(read(&twice(&|_| {})).unwrap().tracks, expected.tracks);
+    let error = read(&twice(&|second| second[90] ^= 1)).unwrap_err();
+    assert_eq!(error.to_string(), "the video changes its codec or format; only one is supported so far");
+}
+
+/// A copy of the second track of the clip with another id, handler and sample entry.
+fn other_track(id: u8, handler: &[u8; 4], entry: &[u8; 4]) -> Vec<u8> {
+    let file = clip();
+    let at = file.windows(4).rposition(|window| window == b"trak").unwrap() - 4;
+    let size = u32::from_be_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    let mut trak = replaced(&file[at..at + size], b"soun", handler);
+    trak = replaced(&trak, b"mp4a\0", &[&entry[..], b"\0"].concat());
+    let header = trak.windows(4).position(|window| window == b"tkhd").unwrap() + 4;
+    trak[header + 15] = id;
+    trak
+}
+
+#[test]
+fn tracks_of_text_times_positions_and_hints_are_passed_over() {
+    let others = [
+        other_track(11, b"tmcd", b"tmcd"),
+        other_track(12, b"meta", b"mebx"),
+        other_track(13, b"meta", b"camm"),
+        other_track(14, b"text", b"text"),
+        other_track(15, b"sbtl", b"tx3g"),
+        other_track(16, b"clcp", b"c608"),
+        other_track(17, b"hint", b"rtp "),
+        other_track(18, b"subt", b"stpp"),
+    ];
+    let expected = read(&clip()).unwrap();
+    // In front of the others, as a phone writes them, and behind.
+    let front = changed(&clip(), &["moov"], &|moov| {
+        let at = moov.windows(4).position(|window| window == b"trak").unwrap() - 4;
+        [&moov[..at], &others.concat(), &moov[at..]].concat()
+    });
+    let behind = changed(&clip(), &["moov"], &|moov| [moov, &others.concat()].concat());
+    let cover = boxed("ilst", &boxed("covr", &boxed("data", &[&words(&[13, 0])[..], &[0xff; 900]].concat())));
+    let meta = boxed("udta", &boxed("meta", &[&[0; 4][..], &cover].concat()));
+    let cover = changed(&clip(), &["moov"], &|moov| [moov, &meta].concat());
+    for file in [front, behind, cover] {
+        assert_eq!(read(&file).unwrap().tracks, expected.tracks);
+    }
+    // Nothing else in it.
+    let only = changed(&clip(), &["moov"], &|moov| {
+        let at = moov.windows(4).position(|window| window == b"trak").unwrap() - 4;
+        [&moov[..at], &others.concat()].concat()
+    });
+    let error = read(&only).unwrap_err();
+    assert_eq!(error.to_string(), "the movie has no video or audio track");
+}
+
+#[test]
+fn pictures_that_stand_still_are_no_video() {
+    let expected = read(&fixture("audio_only.m4a")).unwrap();
+    let esds = [&words(&[0])[..], &[3, 19, 0, 0, 0, 4, 14, 0x6c, 0x11], &[0; 14]].concat();
+    for (kind, children) in [(b"jpeg", vec![]), (b"png ", vec![]), (b"mp4v", boxed("esds", &esds))] {
+        let mut fields = [0; 78];
+        fields[7] = 1;
+        let entry = boxed(std::str::from_utf8(kind).unwrap(), &[&fields[..], &children].concat());
+        let mut cover = other_track(9, b"vide", b"xxxx");
+        cover = changed(&boxed("moov", &cover), &["moov", "trak", "mdia", "minf", "stbl", "stsd"], &|_| {
+            [&words(&[0, 1])[..], &entry].concat()
+        });
+        cover = changed(&cover, &table("stsz"), &|_| words(&[0, 600, 1]));
+        let file = changed(&fixture("audio_only.m4a"), &["moov"], &|moov| [moov, &cover[8..]].concat());
+        let index = read(&file).unwrap();
+        assert_eq!(index.tracks, expected.tracks, "{}", String::from_utf8_lossy(kind));
+    }
+}
