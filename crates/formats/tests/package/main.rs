@@ -3,10 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod boxes;
+mod decoded;
 mod fragments;
 mod inits;
 mod manifests;
 mod source;
+#[allow(dead_code, reason = "the tests of reading use more of it")]
+#[path = "../read/surgery.rs"]
+mod surgery;
 
 /// Compares a whole text with the one in `tests/golden`.
 fn assert_golden(name: &str, text: &str) {
