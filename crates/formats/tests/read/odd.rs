@@ -160,6 +160,48 @@ fn equal_descriptions_are_one_and_others_are_refused() {
     assert_eq!(error.to_string(), "the video changes its codec or format; only one is supported so far");
 }
 
+/// The video of the clip with another size in its header, and boxes added to its sample entry.
+fn shaped(size: (u32, u32), added: &[u8]) -> Vec<u8> {
+    let file = changed(&clip(), &["moov", "trak", "tkhd"], &|tkhd| {
+        [&tkhd[..76], &words(&[size.0 << 16, size.1 << 16])].concat()
+    });
+    let path = ["moov", "trak", "mdia", "minf", "stbl", "stsd", "avc1"];
+    let file = changed(&file, &path, &|entry| {
+        let at = entry.windows(4).position(|window| window == b"pasp").unwrap() - 4;
+        [&entry[..at], added, &entry[at + 16..]].concat()
+    });
+    assert_ne!(file, clip());
+    file
+}
+
+#[test]
+fn the_shape_of_pixels_is_that_of_the_entry_and_else_that_of_the_track() {
+    let pasp = |horizontal, vertical| boxed("pasp", &words(&[horizontal, vertical]));
+    let clap = boxed("clap", &words(&[80, 1, 54, 1, 0, 1, 0, 1]));
+    let check = |name: &str, file: &[u8], aspect: (u32, u32), display: (u32, u32)| {
+        let index = read(file).unwrap();
+        let (_, video) = index.video().unwrap();
+        let facts = index.facts().video.unwrap();
+        assert_eq!(video.pixel_aspect, aspect, "{name}");
+        assert_eq!((facts.display_width, facts.display_height), display, "{name}");
+        assert_eq!((facts.width, facts.height), (96, 54), "{name}");
+        let entry = String::from_utf8_lossy(&video.sample_entry).into_owned();
+        assert!(!entry.contains("clap"), "{name}");
+        assert_eq!(entry.contains("pasp"), aspect != (1, 1), "{name}");
+    };
+    check("nothing", &shaped((96, 54), &[]), (1, 1), (96, 54));
+    check("the track", &shaped((128, 54), &[]), (4, 3), (128, 54));
+    check("the entry", &shaped((96, 54), &pasp(4, 3)), (4, 3), (128, 54));
+    check("both", &shaped((96, 108), &pasp(4, 3)), (4, 3), (128, 54));
+    check("cropped", &shaped((96, 54), &clap), (1, 1), (96, 54));
+    // Turned: the width is stretched before the turn.
+    let turned = changed(&shaped((96, 54), &pasp(4, 3)), &["moov", "trak", "tkhd"], &|tkhd| {
+        let one = 0x0001_0000;
+        [&tkhd[..40], &words(&[0, one, 0, one.wrapping_neg(), 0, 0, 0, 0, 0x4000_0000]), &tkhd[76..]].concat()
+    });
+    check("turned", &turned, (4, 3), (54, 128));
+}
+
 /// A copy of the second track of the clip with another id, handler and sample entry.
 fn other_track(id: u8, handler: &[u8; 4], entry: &[u8; 4]) -> Vec<u8> {
     let file = clip();

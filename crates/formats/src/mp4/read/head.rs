@@ -30,6 +30,8 @@ pub(super) struct TrackHead<'a> {
     pub(super) id: u32,
     is_enabled: bool,
     pub(super) matrix: [i32; 9],
+    /// Width and height that the track asks to be shown in, before the matrix turns it; 16.16.
+    pub(super) size: (u32, u32),
     pub(super) timescale: u32,
     pub(super) language: String,
     handler: FourCc,
@@ -109,7 +111,7 @@ impl<'a> Choice<'a> {
 impl<'a> TrackHead<'a> {
     fn parse(trak: BoxRef<'a>, container: Container) -> Result<Self, ReadError> {
         let damaged = || ReadError::damaged("a track lacks its header or its sample tables");
-        let (id, is_enabled, matrix) = track_header(&trak).ok_or_else(damaged)?;
+        let (id, is_enabled, matrix, size) = track_header(&trak).ok_or_else(damaged)?;
         let mdia = trak.child(b"mdia").ok_or_else(damaged)?;
         let (timescale, language_code) = media_header(&mdia).ok_or_else(damaged)?;
         let minf = mdia.child(b"minf").ok_or_else(damaged)?;
@@ -124,6 +126,7 @@ impl<'a> TrackHead<'a> {
             id,
             is_enabled,
             matrix,
+            size,
             timescale,
             language: language(language_code, container),
             handler: handler(&trak).ok_or_else(damaged)?,
@@ -149,8 +152,8 @@ fn is_picture(entry: &BoxRef<'_>) -> bool {
             && esds.is_some_and(|esds| PICTURE_TYPES.contains(&esds.object_type_indication))
 }
 
-/// Track id, whether it is enabled, matrix. ISO/IEC 14496-12, 8.3.2.
-fn track_header(trak: &BoxRef<'_>) -> Option<(u32, bool, [i32; 9])> {
+/// Track id, whether it is enabled, matrix, size. ISO/IEC 14496-12, 8.3.2.
+fn track_header(trak: &BoxRef<'_>) -> Option<(u32, bool, [i32; 9], (u32, u32))> {
     let mut fields = Fields::new(trak.child(b"tkhd")?.body);
     let (version, flags) = fields.version_and_flags()?;
     fields.skip(if version == 1 { 16 } else { 8 })?; // creation and modification time
@@ -161,7 +164,8 @@ fn track_header(trak: &BoxRef<'_>) -> Option<(u32, bool, [i32; 9])> {
     for number in &mut matrix {
         *number = fields.i32()?;
     }
-    Some((id, flags & 1 != 0, matrix))
+    let size = (fields.u32()?, fields.u32()?);
+    Some((id, flags & 1 != 0, matrix, size))
 }
 
 /// Timescale and packed language. ISO/IEC 14496-12, 8.4.2.

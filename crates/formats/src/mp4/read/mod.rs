@@ -19,6 +19,7 @@ mod names;
 mod open;
 mod pieces;
 mod samples;
+mod shape;
 mod tables;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -176,7 +177,8 @@ fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
 }
 
 fn video_media(head: &TrackHead<'_>, mvex: Option<&BoxRef<'_>>) -> Result<TrackMedia, ReadError> {
-    Ok(TrackMedia::Video(video::video_track(&used_entry(head, mvex, "video")?, head.matrix)?))
+    let video = video::video_track(&used_entry(head, mvex, "video")?, head.matrix)?;
+    Ok(TrackMedia::Video(shape::shaped(video, head.size)?))
 }
 
 fn audio_media(head: &TrackHead<'_>, mvex: Option<&BoxRef<'_>>) -> Result<TrackMedia, ReadError> {
