@@ -16,6 +16,7 @@ type Picture = (i64, String);
 const SEEN_US_MIN: i64 = 250;
 
 /// The pictures of a file as ffmpeg shows them, the first one at 0. Those nobody sees are left out.
+#[expect(clippy::disallowed_methods, reason = "the judge of the packaged stream")]
 fn pictures(file: &[u8]) -> Vec<Picture> {
     // From a file: a movie whose index lies behind cannot be read from a pipe.
     let mut source = tempfile::NamedTempFile::new().unwrap();

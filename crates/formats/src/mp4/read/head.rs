@@ -111,7 +111,7 @@ impl<'a> Choice<'a> {
 impl<'a> TrackHead<'a> {
     fn parse(trak: BoxRef<'a>, container: Container) -> Result<Self, ReadError> {
         let damaged = || ReadError::damaged("a track lacks its header or its sample tables");
-        let (id, is_enabled, matrix, size) = track_header(&trak).ok_or_else(damaged)?;
+        let TrackHeader { id, is_enabled, matrix, size } = track_header(&trak).ok_or_else(damaged)?;
         let mdia = trak.child(b"mdia").ok_or_else(damaged)?;
         let (timescale, language_code) = media_header(&mdia).ok_or_else(damaged)?;
         let minf = mdia.child(b"minf").ok_or_else(damaged)?;
@@ -152,8 +152,16 @@ fn is_picture(entry: &BoxRef<'_>) -> bool {
             && esds.is_some_and(|esds| PICTURE_TYPES.contains(&esds.object_type_indication))
 }
 
-/// Track id, whether it is enabled, matrix, size. ISO/IEC 14496-12, 8.3.2.
-fn track_header(trak: &BoxRef<'_>) -> Option<(u32, bool, [i32; 9], (u32, u32))> {
+/// What a `tkhd` box says.
+struct TrackHeader {
+    id: u32,
+    is_enabled: bool,
+    matrix: [i32; 9],
+    size: (u32, u32),
+}
+
+/// ISO/IEC 14496-12, 8.3.2.
+fn track_header(trak: &BoxRef<'_>) -> Option<TrackHeader> {
     let mut fields = Fields::new(trak.child(b"tkhd")?.body);
     let (version, flags) = fields.version_and_flags()?;
     fields.skip(if version == 1 { 16 } else { 8 })?; // creation and modification time
@@ -165,7 +173,7 @@ fn track_header(trak: &BoxRef<'_>) -> Option<(u32, bool, [i32; 9], (u32, u32))> 
         *number = fields.i32()?;
     }
     let size = (fields.u32()?, fields.u32()?);
-    Some((id, flags & 1 != 0, matrix, size))
+    Some(TrackHeader { id, is_enabled: flags & 1 != 0, matrix, size })
 }
 
 /// Timescale and packed language. ISO/IEC 14496-12, 8.4.2.
