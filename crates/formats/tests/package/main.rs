@@ -7,6 +7,7 @@ mod decoded;
 mod fragments;
 mod inits;
 mod manifests;
+mod many;
 mod source;
 #[allow(dead_code, reason = "the tests of reading use more of it")]
 #[path = "../read/surgery.rs"]

@@ -68,6 +68,14 @@ fn an_impossible_last_duration_is_that_of_the_picture_before() {
 }
 
 #[test]
+fn more_than_two_days_are_refused() {
+    let sound = fixture("audio_only.m4a");
+    let lasting = |ticks: u32| read(&changed(&sound, &table("stts"), &|_| words(&[0, 1, 142, ticks])));
+    let error = lasting(49 * 3600 / 142 * 48_000).unwrap_err();
+    assert_eq!(error.to_string(), "the movie lasts more than 48 hours, which is not supported");
+}
+
+#[test]
 fn composition_offsets_may_be_negative_in_either_version() {
     let expected = read(&clip()).unwrap();
     for version in [0, 1] {
