@@ -93,7 +93,8 @@ fn spliced(bytes: &[u8], range: Range<usize>, new: &[u8], around: &[usize]) -> V
     let mut result = [&bytes[..range.start], new, &bytes[range.end..]].concat();
     for &at in around {
         if let Some(size) = result.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<4>()) {
-            let grown = u32::from_be_bytes(*size).wrapping_add(new.len() as u32).wrapping_sub(range.len() as u32);
+            let grown =
+                u32::from_be_bytes(*size).wrapping_add(new.len() as u32).wrapping_sub(range.len() as u32);
             *size = grown.to_be_bytes();
         }
     }

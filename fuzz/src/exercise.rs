@@ -83,7 +83,11 @@ fn follow_one_another(track: &Track, segments: &[Segment]) -> Result<(), String>
         }
         end = segment.end;
     }
-    if end == track.end { Ok(()) } else { Err(format!("the last segment ends at {end}, not at {}", track.end)) }
+    if end == track.end {
+        Ok(())
+    } else {
+        Err(format!("the last segment ends at {end}, not at {}", track.end))
+    }
 }
 
 /// Stored bytes with the checksum that belongs to them: nothing random would ever have it.

@@ -20,6 +20,7 @@ const KEPT_MAX: Duration = Duration::from_millis(10);
 static ALLOCATOR: memory::Peak = memory::Peak;
 
 fuzz_target!(|data: &[u8]| -> Corpus {
+    #[expect(clippy::disallowed_methods, reason = "no test: how long it took only decides what is kept")]
     let begun = Instant::now();
     memory::within_bound(data.len(), || exercise::exercise(data));
     // A few bytes may claim millions of samples. Whoever kept many such inputs would try little else.
