@@ -1,8 +1,9 @@
-//! Packets of AAC that decode to silence, for the time before a late track begins.
+//! Packets that decode to silence, for the time before a late track begins.
 //!
 //! A player waits for sound before it shows pictures, or skips ahead to where there is sound: a track that begins late has to
 //! begin at 0 all the same.
 
+use crate::codec::opus;
 use crate::index::{AudioTrack, Track};
 use crate::plan::{Segment, packets, presented_at};
 
@@ -35,10 +36,19 @@ fn elements(channels: u32) -> Option<&'static [Element]> {
     })
 }
 
-/// A packet of AAC-LC that is silent whatever its rate, or `None` for a layout we do not know.
+/// A silent packet of the codec and layout of a track, and how many samples it has; `None` for a layout we do not know.
+pub(crate) fn silent_packet(audio: &AudioTrack) -> Option<(Vec<u8>, u32)> {
+    if audio.codec == opus::CODEC {
+        opus::silent_packet(audio.channels, audio.packet_samples)
+    } else {
+        silent_aac(audio.channels).map(|packet| (packet, audio.packet_samples))
+    }
+}
+
+/// A packet of AAC-LC that is silent whatever its rate.
 ///
 /// No band is coded (`max_sfb` 0), so there is nothing to scale and no spectrum. ISO/IEC 14496-3, 4.4.2.
-pub(crate) fn silent_packet(channels: u32) -> Option<Vec<u8>> {
+fn silent_aac(channels: u32) -> Option<Vec<u8>> {
     const GLOBAL_GAIN: u32 = 8;
     const LONG_WINDOW_INFO: u32 = 1 + 2 + 1 + 6 + 1; // reserved, sequence, shape, max_sfb, predictor
     const TOOLS: u32 = 3; // no pulses, no noise shaping, no gain control
@@ -67,7 +77,8 @@ pub(crate) fn silent_packet(channels: u32) -> Option<Vec<u8>> {
 ///
 /// None where the segment begins with a packet, and none where less than a packet is missing.
 pub(crate) fn packets_before(track: &Track, audio: &AudioTrack, segment: &Segment) -> (u32, u32) {
-    let ticks = packet_ticks(track, audio);
+    let Some((_, samples)) = silent_packet(audio) else { return (0, 1) };
+    let ticks = packet_ticks(track, audio, samples);
     let first = packets(track, audio, segment.samples.clone()).next();
     let first = match first {
         Some((_, packet)) => presented_at(track, &packet),
@@ -75,14 +86,12 @@ pub(crate) fn packets_before(track: &Track, audio: &AudioTrack, segment: &Segmen
         None => return (0, ticks), // a damaged index: the packets are missing
     };
     let count = first.saturating_sub(segment.start).max(0) / i64::from(ticks);
-    let is_known = elements(audio.channels).is_some();
-    (if is_known { u32::try_from(count).unwrap_or(u32::MAX) } else { 0 }, ticks)
+    (u32::try_from(count).unwrap_or(u32::MAX), ticks)
 }
 
-/// How long a packet lasts in the track's ticks, rounded down, at least 1.
-fn packet_ticks(track: &Track, audio: &AudioTrack) -> u32 {
-    let ticks =
-        u64::from(audio.packet_samples) * u64::from(track.timescale) / u64::from(audio.sample_rate.max(1));
+/// How long a packet of so many samples lasts in the track's ticks, rounded down, at least 1.
+fn packet_ticks(track: &Track, audio: &AudioTrack, samples: u32) -> u32 {
+    let ticks = u64::from(samples) * u64::from(track.timescale) / u64::from(audio.sample_rate.max(1));
     u32::try_from(ticks).unwrap_or(u32::MAX).max(1)
 }
 
@@ -113,14 +122,14 @@ mod tests {
     #[test]
     fn silent_packets_are_these_bytes() {
         // One channel: three bits SCE, four of tag, 22 zeros, END.
-        assert_eq!(silent_packet(1), Some(vec![0, 0, 0, 0b0000_0111]));
+        assert_eq!(silent_aac(1), Some(vec![0, 0, 0, 0b0000_0111]));
         // Two: CPE, tag, common window, 35 zeros, END.
-        assert_eq!(silent_packet(2), Some(vec![0b0010_0001, 0, 0, 0, 0, 0b0001_1100]));
+        assert_eq!(silent_aac(2), Some(vec![0b0010_0001, 0, 0, 0, 0, 0b0001_1100]));
         for (channels, len) in [(3, 10), (4, 13), (5, 15), (6, 19), (8, 24)] {
-            assert_eq!(silent_packet(channels).map(|packet| packet.len()), Some(len), "{channels} channels");
+            assert_eq!(silent_aac(channels).map(|packet| packet.len()), Some(len), "{channels} channels");
         }
         for channels in [0, 7, 9, u32::MAX] {
-            assert_eq!(silent_packet(channels), None);
+            assert_eq!(silent_aac(channels), None);
         }
     }
 }

@@ -1,33 +1,15 @@
 //! H.264: the `avcC` record and the sequence parameter sets inside. ISO/IEC 14496-15, 5.3.3; ISO/IEC 14496-10, 7.3.2.1 and annex E.
 
-use super::bits::Bits;
+use super::{
+    bits::{Bits, without_emulation_prevention},
+    colour::Colour,
+    usability::Usability,
+};
 
 /// Largest coded side in macroblocks: no level allows more than sqrt(8 × 139264). ISO/IEC 14496-10, A.3.1.
 const SIDE_MBS_MAX: u32 = 1056;
 /// Longest list of offsets of a picture order count cycle. ISO/IEC 14496-10, 7.4.2.1.1.
 const POC_CYCLE_MAX: u32 = 255;
-/// `aspect_ratio_idc` that is followed by a ratio of its own. ISO/IEC 14496-10, table E-1.
-const EXTENDED_SAR: u32 = 255;
-/// The ratios of `aspect_ratio_idc` 1 to 16. ISO/IEC 14496-10, table E-1.
-const SAMPLE_ASPECTS: [(u32, u32); 16] = [
-    (1, 1),
-    (12, 11),
-    (10, 11),
-    (16, 11),
-    (40, 33),
-    (24, 11),
-    (20, 11),
-    (32, 11),
-    (80, 33),
-    (18, 11),
-    (15, 11),
-    (64, 33),
-    (160, 99),
-    (4, 3),
-    (3, 2),
-    (2, 1),
-];
-
 /// The configuration of an `avc1` track.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AvcConfig {
@@ -62,8 +44,8 @@ pub struct Sps {
     pub height: u32,
     /// Shape of a pixel, when said.
     pub pixel_aspect: Option<(u32, u32)>,
-    /// Transfer characteristics, when said.
-    pub transfer: Option<u16>,
+    /// Meaning of the colours, when said.
+    pub colour: Option<Colour>,
 }
 
 impl AvcConfig {
@@ -152,8 +134,8 @@ impl Sps {
             width = cropped(width, left, right, crop_unit.0)?;
             height = cropped(height, top, bottom, crop_unit.1)?;
         }
-        let Usability { pixel_aspect, transfer } =
-            if bits.flag()? { usability(&mut bits)? } else { Usability::default() };
+        let Usability { pixel_aspect, colour } =
+            if bits.flag()? { Usability::parse(&mut bits)? } else { Usability::default() };
         Some(Sps {
             profile,
             level,
@@ -163,7 +145,7 @@ impl Sps {
             width,
             height,
             pixel_aspect,
-            transfer,
+            colour,
         })
     }
 }
@@ -213,52 +195,6 @@ fn skip_picture_order_count(bits: &mut Bits<'_>) -> Option<()> {
         _ => return None,
     }
     Some(())
-}
-
-/// What is kept of the video usability information.
-#[derive(Default)]
-struct Usability {
-    pixel_aspect: Option<(u32, u32)>,
-    transfer: Option<u16>,
-}
-
-/// Pixel shape and transfer characteristics out of the video usability information.
-fn usability(bits: &mut Bits<'_>) -> Option<Usability> {
-    let mut pixel_aspect = None;
-    if bits.flag()? {
-        pixel_aspect = match bits.u(8)? {
-            EXTENDED_SAR => Some((bits.u(16)?, bits.u(16)?)),
-            known => (known as usize).checked_sub(1).and_then(|n| SAMPLE_ASPECTS.get(n).copied()),
-        };
-    }
-    if bits.flag()? {
-        bits.skip(1)?; // overscan_appropriate_flag
-    }
-    let mut transfer = None;
-    if bits.flag()? {
-        bits.skip(4)?; // video_format, video_full_range_flag
-        if bits.flag()? {
-            bits.skip(8)?; // colour_primaries
-            transfer = Some(bits.u(8)? as u16);
-            bits.skip(8)?; // matrix_coefficients
-        }
-    }
-    Some(Usability { pixel_aspect, transfer })
-}
-
-/// Takes out the 3 of each 0 0 3. ISO/IEC 14496-10, 7.4.1.1.
-fn without_emulation_prevention(payload: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(payload.len());
-    let mut zeros = 0;
-    for &byte in payload {
-        if zeros >= 2 && byte == 3 {
-            zeros = 0;
-            continue;
-        }
-        zeros = if byte == 0 { zeros + 1 } else { 0 };
-        bytes.push(byte);
-    }
-    bytes
 }
 
 #[cfg(test)]

@@ -17,6 +17,8 @@ pub struct MultivariantPlaylist {
     pub audio: Vec<AudioGroup>,
     /// The variants in the order of the text: players begin with the first.
     pub variants: Vec<Variant>,
+    /// Each segment can be decoded without another: said only where it is so. RFC 8216, 4.3.5.1.
+    pub has_independent_segments: bool,
 }
 
 /// One audio rendition that plays beside any variant.
@@ -91,7 +93,11 @@ impl MultivariantPlaylist {
                 frame_rate: None,
                 video_range: None,
             });
-            return Self { audio: Vec::new(), variants: variants.into_iter().collect() };
+            return Self {
+                audio: Vec::new(),
+                variants: variants.into_iter().collect(),
+                has_independent_segments: true,
+            };
         };
 
         let codecs = [Some(&video.codec), audio.map(|(_, audio)| &audio.codec)];
@@ -113,12 +119,19 @@ impl MultivariantPlaylist {
                 is_default: true,
             }
         });
-        Self { audio: group.into_iter().collect(), variants: vec![variant] }
+        Self {
+            audio: group.into_iter().collect(),
+            variants: vec![variant],
+            has_independent_segments: !rates.has_open_segments,
+        }
     }
 
     /// The text.
     pub fn render(&self) -> String {
-        let mut text = format!("#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-INDEPENDENT-SEGMENTS\n");
+        let mut text = format!("#EXTM3U\n#EXT-X-VERSION:{VERSION}\n");
+        if self.has_independent_segments {
+            text.push_str("#EXT-X-INDEPENDENT-SEGMENTS\n");
+        }
         for audio in &self.audio {
             audio.render(&mut text);
         }

@@ -2,7 +2,7 @@
 
 use crate::index::{Index, Track};
 use crate::mp4::write::segment_len_max;
-use crate::plan::Segment;
+use crate::plan::{Segment, presented_at};
 
 /// Bits a second of one rendition, container included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,6 +20,8 @@ pub struct CopyRates {
     pub video: Rate,
     /// Of the audio.
     pub audio: Rate,
+    /// Some segment of the video begins with pictures that need the segment before.
+    pub has_open_segments: bool,
 }
 
 impl CopyRates {
@@ -28,8 +30,21 @@ impl CopyRates {
         Self {
             video: index.video().map(|(track, _)| Rate::of(track, &index.plan.video)).unwrap_or_default(),
             audio: index.audio().map(|(track, _)| Rate::of(track, &index.plan.audio)).unwrap_or_default(),
+            has_open_segments: has_open_segments(index),
         }
     }
+}
+
+/// The first segment is not looked at: nothing is before it.
+fn has_open_segments(index: &Index) -> bool {
+    let Some((track, _)) = index.video().filter(|(_, video)| video.has_leading_pictures()) else {
+        return false;
+    };
+    let begins_late = |segment: &Segment| {
+        let keyframe = track.samples.get(segment.samples.start);
+        keyframe.is_some_and(|keyframe| segment.start < presented_at(track, &keyframe))
+    };
+    index.plan.video.iter().skip(1).any(begins_late)
 }
 
 impl Rate {

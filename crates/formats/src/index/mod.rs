@@ -75,17 +75,17 @@ pub enum TrackMedia {
     Audio(AudioTrack),
 }
 
-/// A video track that is copied: H.264 as length-prefixed NAL units.
+/// A video track that is copied: H.264 or HEVC as length-prefixed NAL units, or AV1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VideoTrack {
-    /// The whole sample entry box (`avc1` with all its children). As the source has it, but with data reference 1 and without the
-    /// padding QuickTime leaves between boxes.
+    /// The whole sample entry box (`avc1`, `hvc1` or `av01` with its children). As the source has it, but with data reference 1, without
+    /// the padding QuickTime leaves between boxes, `hvc1` where it was `hev1`, and without the boxes of Dolby Vision.
     pub sample_entry: Vec<u8>,
-    /// RFC 6381 string, for instance `avc1.640028`.
+    /// RFC 6381 string, for instance `avc1.640028`, `hvc1.1.6.L93.B0` or `av01.0.04M.08`.
     pub codec: String,
-    /// Coded width in pixels.
+    /// Width in pixels, after the codec's own cropping.
     pub width: u32,
-    /// Coded height in pixels.
+    /// Height in pixels, after the codec's own cropping.
     pub height: u32,
     /// Shape of one pixel, horizontal : vertical.
     pub pixel_aspect: (u32, u32),
@@ -101,18 +101,19 @@ pub struct VideoTrack {
     pub composition_shift: i64,
 }
 
-/// An audio track that is copied: AAC-LC.
+/// An audio track that is copied: AAC-LC or Opus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AudioTrack {
-    /// The whole sample entry box: a plain `mp4a` (version 0, data reference 1) with the `esds` box of the source.
+    /// The whole sample entry box: a plain `mp4a` (version 0, data reference 1) with the `esds` box of the source, or `Opus` with its
+    /// `dOps`.
     pub sample_entry: Vec<u8>,
-    /// RFC 6381 string, for instance `mp4a.40.2`.
+    /// RFC 6381 string, for instance `mp4a.40.2` or `Opus`.
     pub codec: String,
     /// Samples a second.
     pub sample_rate: u32,
     /// Number of channels, from the codec configuration.
     pub channels: u32,
-    /// PCM samples one packet decodes to (1024 for AAC-LC).
+    /// PCM samples one packet decodes to (1024 for AAC-LC); for Opus, whose packets differ, the shortest one, 960 at most.
     pub packet_samples: u32,
 }
 

@@ -6,13 +6,22 @@ use super::{
     PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_SAMPLES_MAX, SEGMENT_TARGET_S, Segment,
     presented_at,
 };
+use crate::codec::opus;
 use crate::index::{AudioTrack, Sample, Track};
 use crate::silence::{packets_before, silent_packet};
 
-/// Packets kept in front of the one that sounds at 0, for the decoder to settle in.
+/// Packets of AAC kept in front of the one that sounds at 0, for the decoder to settle in.
 ///
 /// AAC overlaps each packet with the one before it; Apple's encoder announces a priming of two packets and a bit.
 const LEAD_PACKETS: u32 = 2;
+
+fn lead_packets(audio: &AudioTrack) -> u32 {
+    if audio.codec == opus::CODEC {
+        opus::LEAD_SAMPLES.div_ceil(audio.packet_samples.max(1))
+    } else {
+        LEAD_PACKETS
+    }
+}
 
 /// The instants at which audio is cut, in audio ticks.
 ///
@@ -69,7 +78,7 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
     let mut segments: Vec<Segment> = Vec::new();
     let mut passed = 0;
     let mut samples_end = 0;
-    for (number, packet) in packets(track, audio, first_packet(track)..track.samples.len()) {
+    for (number, packet) in packets(track, audio, first_packet(track, audio)..track.samples.len()) {
         let at = presented_at(track, &packet);
         if track.end <= at {
             break;
@@ -100,7 +109,7 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
 ///
 /// Where we cannot make silence, the first segment has all the wait.
 fn begin(audio: &AudioTrack, first: u32, cuts: &[i64]) -> Vec<Segment> {
-    let cuts = if silent_packet(audio.channels).is_some() { cuts } else { &[] };
+    let cuts = if silent_packet(audio).is_some() { cuts } else { &[] };
     let ends = cuts.iter().copied().chain([0]);
     let starts = [0].into_iter().chain(cuts.iter().copied());
     starts
@@ -130,11 +139,11 @@ fn merge_tail(segments: &mut Vec<Segment>, timescale: u32) {
 }
 
 /// The packet that sounds at 0, less the lead.
-fn first_packet(track: &Track) -> u32 {
+fn first_packet(track: &Track, audio: &AudioTrack) -> u32 {
     let begun =
         track.samples.range(0..track.samples.len()).take_while(|packet| presented_at(track, packet) <= 0);
     let begun = u32::try_from(begun.count()).expect("a table holds at most 2^32 samples");
-    begun.saturating_sub(1 + LEAD_PACKETS)
+    begun.saturating_sub(1 + lead_packets(audio))
 }
 
 /// The packets of a range that are sent, with their numbers.

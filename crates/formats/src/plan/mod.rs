@@ -102,8 +102,8 @@ pub const SEGMENT_SAMPLES_MAX: u32 = 1 << 16;
 /// Cuts the chosen tracks into segments.
 ///
 /// At most one video and one audio track are looked at: the first of each. The ranges of a track cover all samples that
-/// are needed to present `0..track.end`, in decode order. Each video segment begins at a closed sync sample: nothing before
-/// it is shown after it, nothing after it is shown before it.
+/// are needed to present `0..track.end`, in decode order. Each video segment begins at a sync sample: nothing before it is
+/// shown after it, and nothing after it before it, but for pictures that lead it where the codec has such: those belong to its segment.
 ///
 /// Same tracks, same plan.
 pub fn plan(tracks: &[Track]) -> Result<SegmentPlan, PlanError> {

@@ -4,7 +4,7 @@ use super::{
     GOP_MAX_S, PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MAX_S, SEGMENT_MIN_S, SEGMENT_TARGET_S, Segment,
     presented_at,
 };
-use crate::index::Track;
+use crate::index::{Track, TrackMedia};
 
 /// Entries that are all kept: 36 h of GOPs of 2 s. Bounds the memory of recordings in which every picture is a sync sample.
 const ENTRIES_EXACT_MAX: usize = 1 << 16;
@@ -15,8 +15,12 @@ const ENTRIES_A_SECOND_MAX: i64 = 4;
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     sample: u32,
-    /// When it is shown on the common timeline; 0 for the one in front.
+    /// When it, or a picture that leads it, is first shown on the common timeline; 0 for the one in front.
     at: i64,
+    /// When it is itself shown.
+    keyframe_at: i64,
+    /// When the last picture before it in decode order is shown.
+    before: i64,
 }
 
 /// Cuts a video track. `track.timescale` is not 0.
@@ -41,13 +45,16 @@ pub(super) fn segments(track: &Track) -> Result<Vec<Segment>, PlanError> {
     }
 }
 
-/// The closed sync samples that present something, the first one moved to 0, and the end of the samples that are needed.
+/// The sync samples at which a cut loses no picture and shows none twice, the first one moved to 0, and the end of the samples
+/// that are needed.
 ///
-/// A sync sample is closed when no sample before it in decode order is shown after it, and none after it before it. So a
-/// cut there loses no picture and shows none twice. Where there are very many, close ones are left out.
+/// No sample before such a one in decode order is shown after it or what follows it. Where the codec has no leading pictures, none
+/// after it is shown before it either; where it has, the entry begins with the earliest of them. Where there are very many, close
+/// ones are left out.
 fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut samples_end = 0;
+    let has_leading = matches!(&track.media, TrackMedia::Video(video) if video.has_leading_pictures());
     let mut latest = i64::MIN;
     for (number, sample) in (0..).zip(track.samples.range(0..track.samples.len())) {
         let at = presented_at(track, &sample);
@@ -55,11 +62,16 @@ fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
             samples_end = number + 1;
         }
         if sample.is_sync && latest < at {
-            keep(&mut entries, Entry { sample: number, at }, track.timescale);
+            let entry = Entry { sample: number, at, keyframe_at: at, before: latest };
+            keep(&mut entries, entry, track.timescale);
         } else {
-            // Pictures that lead: whoever begins at this entry lacks what they refer to.
-            while entries.last().is_some_and(|entry| at < entry.at) {
-                entries.pop();
+            // Pictures that lead: whoever begins at this entry lacks what they refer to, and knows it or does not.
+            while let Some(entry) = entries.last_mut().filter(|entry| at < entry.at) {
+                if has_leading && entry.before < at {
+                    entry.at = at;
+                } else {
+                    entries.pop();
+                }
             }
         }
         latest = latest.max(at);
@@ -69,7 +81,7 @@ fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
     }
 
     // What an edit skips is needed from the last keyframe on, no further.
-    let shown_from = entries.partition_point(|entry| entry.at <= 0).saturating_sub(1);
+    let shown_from = entries.partition_point(|entry| entry.keyframe_at <= 0).saturating_sub(1);
     entries.drain(..shown_from);
     entries.retain(|entry| entry.at < track.end);
     entries.first_mut().ok_or(PlanError::NoSyncSample)?.at = 0;
@@ -82,7 +94,7 @@ fn keep(entries: &mut Vec<Entry>, entry: Entry, timescale: u32) {
     let is_many = ENTRIES_EXACT_MAX <= entries.len();
     match entries.as_mut_slice() {
         // Of those that an edit skips only the last is used.
-        [_, .., last] if last.at <= 0 && entry.at <= 0 => *last = entry,
+        [_, .., last] if last.keyframe_at <= 0 && entry.keyframe_at <= 0 => *last = entry,
         [.., last] if 0 < last.at && entry.at - last.at < distance_min && is_many => {}
         _ => entries.push(entry),
     }

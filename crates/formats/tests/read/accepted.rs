@@ -13,10 +13,15 @@ use crate::{
 fn files_are_read_as_the_golden_files_say() {
     for name in [
         "audio_only.m4a",
+        "av1_hlg.mp4",
         "begins_inside.mp4",
         "faststart.mp4",
+        "hev1_hdr10.mp4",
+        "hevc.mp4",
+        "hevc_open_gop.mp4",
         "late_audio.mp4",
         "moov_at_end.mp4",
+        "opus.mp4",
         "quicktime.mov",
         "rotated.mp4",
         "surround.m4a",
@@ -36,7 +41,14 @@ fn files_are_read_as_the_golden_files_say() {
 
 #[test]
 fn an_index_comes_back_from_its_bytes() {
-    for name in ["faststart.mp4", "quicktime.mov", "variable_rate.mp4", "surround.m4a"] {
+    for name in [
+        "faststart.mp4",
+        "quicktime.mov",
+        "variable_rate.mp4",
+        "surround.m4a",
+        "hevc_open_gop.mp4",
+        "av1_hlg.mp4",
+    ] {
         let index = read(&fixture(name)).unwrap();
         let bytes = index.to_bytes();
         assert_eq!(Index::from_bytes(&bytes).unwrap(), index, "{name}");

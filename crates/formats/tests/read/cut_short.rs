@@ -11,8 +11,16 @@ fn end_ms(index: &Index, track: usize) -> i64 {
 
 #[test]
 fn any_prefix_is_played_as_far_as_it_goes_or_refused() {
-    let bytes = fixture("faststart.mp4");
-    let whole = read(&bytes).unwrap();
+    check_prefixes(&fixture("faststart.mp4"));
+}
+
+#[test]
+fn any_prefix_of_open_gops_is_played_as_far_as_it_goes_or_refused() {
+    check_prefixes(&fixture("hevc_open_gop.mp4"));
+}
+
+fn check_prefixes(bytes: &[u8]) {
+    let whole = read(bytes).unwrap();
     let mut played = 0;
     for len in (0..bytes.len()).rev() {
         let index = match read(&bytes[..len]) {

@@ -27,7 +27,7 @@ fn exercise(bytes: &[u8]) {
 }
 
 /// Files whose `moov` lies at the end, and files in fragments.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 13] = [
     "video_only.mp4",
     "audio_only.m4a",
     "timecode.mov",
@@ -37,6 +37,10 @@ const NAMES: [&str; 9] = [
     "every_frame.mp4",
     "hybrid.mp4",
     "smooth.mp4",
+    "hevc_open_gop.mp4",
+    "hev1_hdr10.mp4",
+    "av1_hlg.mp4",
+    "opus.mp4",
 ];
 
 proptest! {

@@ -15,6 +15,10 @@ fn another_parser_finds_the_same_samples() {
         "variable_rate.mp4",
         "surround.m4a",
         "begins_inside.mp4",
+        "hevc_open_gop.mp4",
+        "hev1_hdr10.mp4",
+        "av1_hlg.mp4",
+        "opus.mp4",
     ] {
         let bytes = fixture(name);
         let moov = moov(&bytes);

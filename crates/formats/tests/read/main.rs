@@ -5,6 +5,7 @@
 mod accepted;
 mod broken_fragments;
 mod chunks;
+mod codecs;
 mod cut_short;
 mod forms;
 mod fragmented;

@@ -26,9 +26,24 @@ fn not_media(bytes: &[u8], sentence: &str) {
 #[test]
 fn codecs_that_are_not_copied_are_named() {
     let only = "only progressive 8-bit 4:2:0 H.264 up to High 5.1 is supported so far";
-    unsupported(&fixture("hevc.mp4"), "the video codec is HEVC (hvc1); only H.264 is supported so far");
-    unsupported(&fixture("opus.mp4"), "the audio codec is Opus (Opus); only AAC-LC is supported so far");
-    unsupported(&fixture("mp3.mp4"), "the audio codec is MP3 (mp4a.6B); only AAC-LC is supported so far");
+    for (name, found) in [
+        ("mp3.mp4", "MP3 (mp4a.6B)"),
+        ("ac3.mp4", "AC-3 (ac-3)"),
+        ("eac3.mp4", "E-AC-3 (ec-3)"),
+        ("alac.m4a", "ALAC (alac)"),
+        ("pcm.mov", "PCM (sowt)"),
+    ] {
+        let sentence = format!("the audio codec is {found}; only AAC-LC and Opus are supported so far");
+        unsupported(&fixture(name), &sentence);
+    }
+    unsupported(
+        &fixture("hevc_422.mp4"),
+        "the video is HEVC 4:2:2; only progressive 4:2:0 HEVC of 8 or 10 bits is supported so far",
+    );
+    unsupported(
+        &replaced(&fixture("video_only.mp4"), b"avc1\0\0\0\0\0\0\0\x01", b"apch\0\0\0\0\0\0\0\x01"),
+        "the video codec is ProRes (apch); only H.264, HEVC and AV1 are supported so far",
+    );
     unsupported(&fixture("ten_bit.mp4"), &format!("the video is H.264 High 10; {only}"));
     unsupported(&fixture("interlaced.mp4"), &format!("the video is interlaced H.264; {only}"));
     unsupported(&fixture("open_gop.mp4"), "the video has open GOPs; only closed GOPs are supported so far");
@@ -49,7 +64,7 @@ fn codecs_that_are_not_copied_are_named() {
     );
     unsupported(
         &replaced(&file, b"mp4a\0", b"\x01\xff\nZ\0"),
-        "the audio codec is unknown (???Z); only AAC-LC is supported so far",
+        "the audio codec is unknown (???Z); only AAC-LC and Opus are supported so far",
     );
 }
 
@@ -70,7 +85,8 @@ fn kinds_of_aac_are_named() {
         ([0xb9, 0x88, 0x00, 0x00, 0x00], "AAC-LD (mp4a.40.23)"),
         ([0xf9, 0x46, 0x20, 0x00, 0x00], "xHE-AAC (mp4a.40.42)"),
     ] {
-        unsupported(&with(config), &format!("the audio codec is {found}; only AAC-LC is supported so far"));
+        let sentence = format!("the audio codec is {found}; only AAC-LC and Opus are supported so far");
+        unsupported(&with(config), &sentence);
     }
     unsupported(&with([0x11, 0xc8, 0x00, 0x00, 0x00]), "the audio has an unknown channel layout");
     not_media(
@@ -197,10 +213,10 @@ fn a_hopeless_file_is_refused_before_its_last_byte() {
     assert_eq!(scanner.finish().unwrap_err(), error);
 
     // The moov of a faststart file: 4 KiB of samples follow it.
-    let opus = fixture("opus.mp4");
-    let mdat = opus.windows(4).position(|window| window == b"mdat").unwrap() - 4;
-    let moov = opus.windows(4).position(|window| window == b"moov").unwrap() - 4;
-    let fast = [&opus[..mdat], &opus[moov..], &opus[mdat..moov]].concat();
+    let mp3 = fixture("mp3.mp4");
+    let mdat = mp3.windows(4).position(|window| window == b"mdat").unwrap() - 4;
+    let moov = mp3.windows(4).position(|window| window == b"moov").unwrap() - 4;
+    let fast = [&mp3[..mdat], &mp3[moov..], &mp3[mdat..moov]].concat();
     let mut scanner = Scanner::new(None);
     let refused_at = fast.chunks(16).position(|chunk| scanner.push(chunk).is_err()).unwrap() * 16;
     assert!(refused_at < 4096 + 16, "{refused_at}");

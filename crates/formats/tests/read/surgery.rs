@@ -29,9 +29,9 @@ pub(crate) fn changed(bytes: &[u8], path: &[&str], change: &dyn Fn(&[u8]) -> Vec
 /// Fields in front of the boxes of this kind: `stsd` counts them, a sample entry describes itself.
 fn head_len(child: &str) -> usize {
     match child {
-        "avc1" | "mp4a" => 8,
-        "avcC" => 78,
-        "esds" => 28,
+        "avc1" | "mp4a" | "hvc1" | "hev1" | "av01" | "Opus" => 8,
+        "avcC" | "hvcC" | "av1C" => 78,
+        "esds" | "dOps" => 28,
         _ => 0,
     }
 }

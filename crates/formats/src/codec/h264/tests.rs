@@ -3,43 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-
-/// Writes a parameter set.
-#[derive(Default)]
-struct Writer {
-    bits: Vec<bool>,
-}
-
-impl Writer {
-    fn u(&mut self, width: u32, value: u32) -> &mut Self {
-        self.bits.extend((0..width).rev().map(|bit| value >> bit & 1 == 1));
-        self
-    }
-
-    fn ue(&mut self, value: u32) -> &mut Self {
-        let len = (value + 1).ilog2();
-        self.u(len, 0).u(len + 1, value + 1)
-    }
-
-    fn se(&mut self, value: i32) -> &mut Self {
-        self.ue(if value > 0 { value as u32 * 2 - 1 } else { value.unsigned_abs() * 2 })
-    }
-
-    /// As a NAL unit, with emulation prevention.
-    fn nal(&self) -> Vec<u8> {
-        let mut nal = vec![0x67];
-        let mut bits = self.bits.clone();
-        bits.push(true); // rbsp_stop_one_bit
-        for byte in bits.chunks(8) {
-            let byte = byte.iter().enumerate().fold(0u8, |byte, (n, &bit)| byte | u8::from(bit) << (7 - n));
-            if byte <= 3 && nal.ends_with(&[0, 0]) {
-                nal.push(3);
-            }
-            nal.push(byte);
-        }
-        nal
-    }
-}
+use crate::codec::testing::Writer;
 
 /// What a test wants of a parameter set; the rest is as x264 writes it for 1920x1080.
 struct Wanted {
@@ -116,7 +80,7 @@ fn written(wanted: &Wanted) -> Vec<u8> {
         }
         bits.u(4, 0);
     }
-    bits.nal()
+    bits.nal(&[0x67])
 }
 
 const EXPECTED: Sps = Sps {
@@ -128,7 +92,7 @@ const EXPECTED: Sps = Sps {
     width: 1920,
     height: 1080,
     pixel_aspect: None,
-    transfer: None,
+    colour: None,
 };
 
 #[test]
@@ -187,7 +151,11 @@ fn pictures_are_what_the_parameter_set_says() {
     check(
         "a pixel aspect of its own",
         Wanted { aspect: Some((255, Some((0, 1)))), transfer: Some(16), ..USUAL },
-        Sps { pixel_aspect: Some((0, 1)), transfer: Some(16), ..EXPECTED },
+        Sps {
+            pixel_aspect: Some((0, 1)),
+            colour: Some(Colour { primaries: 9, transfer: 16, matrix: 9, is_full_range: false }),
+            ..EXPECTED
+        },
     );
 }
 

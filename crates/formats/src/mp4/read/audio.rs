@@ -1,111 +1,39 @@
 //! Which audio can be copied, and what its sample entry says of it.
+//!
+//! What is true of all codecs stands here; [`aac`] and [`opus`] know what may be copied of each.
+
+mod aac;
+mod opus;
 
 use super::{
-    super::{
-        boxes::{BoxRef, children},
-        error::ReadError,
-    },
-    entry::rebuilt,
-    names::{audio_object_type_name, codec_name, is_encrypted, object_type_indication_name},
+    super::{boxes::BoxRef, error::ReadError},
+    names::{codec_name, is_encrypted},
 };
-use crate::{
-    codec::aac::{AudioConfig, Esds, Extension},
-    index::AudioTrack,
-};
+use crate::index::AudioTrack;
 
 /// Bytes of an audio sample entry before its child boxes. ISO/IEC 14496-12, 12.2.3.
 const FIELDS_LEN: usize = 28;
-/// What QuickTime's versions 1 and 2 put between the fields and the boxes. QuickTime File Format, sound sample descriptions.
-const EXTRA_LENS: [usize; 3] = [0, 16, 36];
-/// Audio object type of AAC-LC.
-const AAC_LC: u32 = 2;
 /// Most channels that are passed through: 7.1.
 const CHANNELS_MAX: u32 = 8;
-/// AAC's own highest rate. ISO/IEC 14496-3, table 1.18.
-const SAMPLE_RATE_MAX: u32 = 96_000;
 
-/// Reads the sample entry of an audio track. Errors: `Unsupported` for everything but AAC-LC of up to 8 channels.
+/// Reads the sample entry of an audio track. Errors: `Unsupported` for everything but AAC-LC and Opus of up to 8 channels.
 pub(super) fn audio_track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
-    if is_encrypted(entry.kind) {
-        return Err(ReadError::unsupported("the audio is encrypted"));
+    match &entry.kind.0 {
+        _ if is_encrypted(entry.kind) => Err(ReadError::unsupported("the audio is encrypted")),
+        b"mp4a" => aac::track(entry),
+        b"Opus" => opus::track(entry),
+        _ => unsupported(codec_name(entry.kind)),
     }
-    if &entry.kind.0 != b"mp4a" {
-        return unsupported(codec_name(entry.kind));
-    }
-    let (head, esds_box) =
-        split(entry).ok_or_else(|| ReadError::damaged("its audio sample entry is cut short"))?;
-    let esds = Esds::parse(esds_box.body)
-        .ok_or_else(|| ReadError::damaged("its AAC configuration cannot be read"))?;
-    if !esds.is_aac_family() {
-        return unsupported(format!(
-            "{} (mp4a.{:02X})",
-            object_type_indication_name(esds.object_type_indication),
-            esds.object_type_indication
-        ));
-    }
-    let config = esds
-        .specific
-        .and_then(AudioConfig::parse)
-        .ok_or_else(|| ReadError::damaged("its AAC configuration cannot be read"))?;
-    let codec = esds.codec_string(Some(config.object_type));
-    let channels = check_config(&config, &codec)?;
-
-    Ok(AudioTrack {
-        sample_entry: plain_entry(head, &esds_box, channels, config.sample_rate)?,
-        codec,
-        sample_rate: config.sample_rate,
-        channels,
-        packet_samples: config.packet_samples,
-    })
 }
 
 fn unsupported<T>(found: String) -> Result<T, ReadError> {
-    Err(ReadError::unsupported(format!("the audio codec is {found}; only AAC-LC is supported so far")))
+    Err(ReadError::unsupported(format!(
+        "the audio codec is {found}; only AAC-LC and Opus are supported so far"
+    )))
 }
 
-/// The number of channels of a configuration that can be copied.
-fn check_config(config: &AudioConfig, codec: &str) -> Result<u32, ReadError> {
-    match config.extension {
-        Some(Extension::Sbr) => return unsupported("HE-AAC (mp4a.40.5)".into()),
-        Some(Extension::Ps) => return unsupported("HE-AAC v2 (mp4a.40.29)".into()),
-        None => {}
-    }
-    if config.object_type != AAC_LC {
-        return unsupported(format!("{} ({codec})", audio_object_type_name(config.object_type)));
-    }
-    if config.sample_rate > SAMPLE_RATE_MAX {
-        return Err(ReadError::damaged(format!("an AAC sample rate of {} Hz", config.sample_rate)));
-    }
-    match config.channels {
-        Some(channels @ 1..=CHANNELS_MAX) => Ok(channels),
-        Some(channels) => Err(ReadError::unsupported(format!(
-            "the audio has {channels} channels; at most {CHANNELS_MAX} are supported"
-        ))),
-        None => Err(ReadError::unsupported("the audio has an unknown channel layout")),
-    }
-}
-
-/// The fields that all versions share, and the `esds` box, which QuickTime hides in a `wave` box.
-fn split<'a>(entry: &BoxRef<'a>) -> Option<(&'a [u8], BoxRef<'a>)> {
-    let (head, rest) = entry.body.split_at_checked(FIELDS_LEN)?;
-    // Writers disagree whether version 1 in an MP4 has QuickTime's extra fields. Where the box is found tells.
-    let esds = EXTRA_LENS.iter().filter_map(|&extra| rest.get(extra..)).find_map(|boxes| {
-        children(boxes).find_map(|child| match &child.kind.0 {
-            b"esds" => Some(child),
-            b"wave" => child.child(b"esds"),
-            _ => None,
-        })
-    })?;
-    Some((head, esds))
-}
-
-/// A version 0 entry with nothing but the configuration: what every player reads.
-fn plain_entry(
-    head: &[u8],
-    esds: &BoxRef<'_>,
-    channels: u32,
-    sample_rate: u32,
-) -> Result<Vec<u8>, ReadError> {
+/// The fields of a version 0 entry: what every player reads.
+fn plain_fields(head: &[u8], channels: u32, sample_rate: u32) -> [u8; FIELDS_LEN] {
     let mut fields = [0; FIELDS_LEN];
     fields[..8].copy_from_slice(&head[..8]);
     fields[16..18].copy_from_slice(&(channels as u16).to_be_bytes());
@@ -113,5 +41,5 @@ fn plain_entry(
     // 16.16; rates above 65535 do not fit and are left to the configuration.
     let rate = u16::try_from(sample_rate).map_or(0, |rate| u32::from(rate) << 16);
     fields[24..28].copy_from_slice(&rate.to_be_bytes());
-    rebuilt(b"mp4a", &fields, [*esds])
+    fields
 }

@@ -87,9 +87,8 @@ fn clean_cut(track: &Track, present: u32, limit: Option<Instant>) -> Option<(u32
         let start = samples.sync_at_or_before(inside.min(samples.len().checked_sub(1)?))?;
         let mut gop = vec![samples.get(start)?];
         gop.extend(samples.range(start + 1..samples.len()).take_while(|sample| !sample.is_sync));
-        let next = samples
-            .get(start + gop.len() as u32)
-            .map_or(track.end.saturating_sub(track.shift), |next| next.pts);
+        let next = shown_first(samples, start + gop.len() as u32)
+            .unwrap_or_else(|| track.end.saturating_sub(track.shift));
         let is_playable = |&(count, end): &(usize, i64)| start + count as u32 <= present && end <= limit;
         if let Some((count, end)) = clean_cuts(&gop, next).into_iter().find(is_playable) {
             return Some((
@@ -99,6 +98,14 @@ fn clean_cut(track: &Track, present: u32, limit: Option<Instant>) -> Option<(u32
         }
         inside = start.checked_sub(1)?;
     }
+}
+
+/// When the first picture of the GOP that begins at this sample is shown: that may be one that leads its keyframe.
+fn shown_first(samples: &SampleTable, sync: u32) -> Option<i64> {
+    let keyframe = samples.get(sync)?;
+    let leading = samples.range(sync + 1..samples.len());
+    let leading = leading.take_while(|sample| !sample.is_sync && sample.pts < keyframe.pts);
+    Some(leading.map(|sample| sample.pts).fold(keyframe.pts, i64::min))
 }
 
 /// The places where a GOP can be cut, latest first: how many samples are before, and when the first picture behind is shown.

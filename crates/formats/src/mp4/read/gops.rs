@@ -29,9 +29,10 @@ pub(super) struct VideoSamples {
 
 impl VideoSamples {
     /// For a track with so many ticks a second.
-    pub(super) fn new(timescale: u32) -> Self {
+    pub(super) fn new(timescale: u32, open_gops: OpenGops) -> Self {
         let gops = Gops {
             timescale,
+            open_gops,
             gop_ticks_max: GOP_MAX_S * i64::from(timescale),
             gop: Vec::new(),
             gop_start: None,
@@ -49,7 +50,8 @@ impl VideoSamples {
 
     /// Takes the next sample in decode order.
     ///
-    /// Errors: `Unsupported` for open GOPs, GOPs of more than 20 s, a beginning that is no keyframe, and times that run back.
+    /// Errors: `Unsupported` for open GOPs unless they are kept, GOPs of more than 20 s, a beginning that is no keyframe, and times
+    /// that run back.
     pub(super) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
         self.order.push(row)?.map_or(Ok(()), |picture| self.gops.push(picture))
     }
@@ -74,9 +76,19 @@ impl VideoSamples {
     }
 }
 
+/// What becomes of GOPs with pictures that follow the keyframe and are shown before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OpenGops {
+    /// They are cut like others: a decoder of this codec that begins at the keyframe leaves out what it lacks the references of.
+    Kept,
+    /// They are refused: a decoder would show broken pictures.
+    Refused,
+}
+
 #[derive(Debug)]
 struct Gops {
     timescale: u32,
+    open_gops: OpenGops,
     gop_ticks_max: i64,
     /// The current GOP, in decode order.
     gop: Vec<Sample>,
@@ -117,18 +129,20 @@ impl Gops {
         let mut presented: Vec<usize> = (0..gop.len()).collect();
         presented.sort_by_key(|&n| gop[n].pts);
         let Some(&first) = presented.first() else { return Ok(()) };
-        // A picture behind the keyframe that is shown before it needs the GOP before: cutting here would break it.
-        if gop[first].pts < gop[0].pts {
+        // A picture behind the keyframe that is shown before it may need the GOP before.
+        if gop[first].pts < gop[0].pts && self.open_gops == OpenGops::Refused {
             return Err(ReadError::unsupported(
                 "the video has open GOPs; only closed GOPs are supported so far",
             ));
         }
         self.separate(&mut gop, &presented)?;
-        self.check_length(gop[0].pts)?;
+        let start = gop[first].pts;
+        self.check_length(start)?;
         if self.gop_start.is_none() {
+            // What leads the first keyframe of all has nothing to refer to: decoders leave it out.
             self.first_pts = gop[0].pts;
         }
-        self.gop_start = Some(gop[0].pts);
+        self.gop_start = Some(start);
 
         for (n, &shown) in presented.iter().enumerate() {
             let pts = gop[shown].pts;
@@ -160,7 +174,7 @@ impl Gops {
     fn separate(&self, gop: &mut [Sample], presented: &[usize]) -> Result<(), ReadError> {
         let mut last = self.recent.back().copied();
         if let Some(last) = last
-            && gop[0].pts < last - self.interval
+            && gop[presented[0]].pts < last - self.interval
         {
             return Err(ReadError::unsupported(format!(
                 "the video jumps back in time at a keyframe, {} s after its beginning",
@@ -210,14 +224,20 @@ mod tests {
     fn video_samples(
         mut rows: impl Iterator<Item = RawSample>,
         timescale: u32,
+        open_gops: OpenGops,
     ) -> Result<(TrackSamples, i64), ReadError> {
-        let mut samples = VideoSamples::new(timescale);
+        let mut samples = VideoSamples::new(timescale, open_gops);
         rows.try_for_each(|row| samples.push(row))?;
         samples.finish()
     }
 
     fn read(rows: Vec<RawSample>) -> Result<(Vec<i64>, i64), String> {
-        let (samples, shift) = video_samples(rows.into_iter(), 1000).map_err(|error| error.to_string())?;
+        read_with(OpenGops::Refused, rows)
+    }
+
+    fn read_with(open_gops: OpenGops, rows: Vec<RawSample>) -> Result<(Vec<i64>, i64), String> {
+        let (samples, shift) =
+            video_samples(rows.into_iter(), 1000, open_gops).map_err(|error| error.to_string())?;
         Ok((samples.table.iter().map(|sample| sample.pts).collect(), shift))
     }
 
@@ -262,6 +282,26 @@ mod tests {
     }
 
     #[test]
+    fn open_gops_are_kept_where_the_codec_allows_them() {
+        let kept = |input: &[(bool, i32)]| read_with(OpenGops::Kept, rows(input));
+        // I0 P3 B1 B2, then I6 B4 B5 P7.
+        let open = [
+            (true, 100),
+            (false, 300),
+            (false, 0),
+            (false, 0),
+            (true, 300),
+            (false, 0),
+            (false, 0),
+            (false, 100),
+        ];
+        assert_eq!(kept(&open), Ok((vec![100, 400, 200, 300, 700, 500, 600, 800], 300)));
+        let jump = "the video jumps back in time at a keyframe, 0 s after its beginning";
+        let back = [(true, 100), (false, 100), (false, 100), (true, 100), (false, -201)];
+        assert_eq!(kept(&back), Err(jump.into()), "a picture that leads into the middle of the GOP before");
+    }
+
+    #[test]
     fn a_keyframe_a_fraction_early_is_moved_and_a_frame_early_refused() {
         let joined =
             |early: i32| rows(&[(true, 100), (false, 100), (false, 100), (true, 100 - early), (false, 100)]);
@@ -286,7 +326,7 @@ mod tests {
     fn a_gop_of_too_many_pictures_is_refused_before_it_is_kept() {
         let row = |n| RawSample { dts: n, delta: 1, composition: 0, offset: 0, size: 1, is_sync: n == 0 };
         let endless = (0..).map(row);
-        let error = video_samples(endless, 10_000_000).unwrap_err();
+        let error = video_samples(endless, 10_000_000, OpenGops::Refused).unwrap_err();
         assert_eq!(error.to_string(), "the video has more than 65536 frames between two keyframes");
     }
 }

@@ -3,11 +3,11 @@
 use super::{
     super::error::ReadError,
     edits::EditList,
-    gops::VideoSamples,
+    gops::{OpenGops, VideoSamples},
     head::TrackHead,
     measure::measure,
     pieces::{self, Clocks},
-    samples::AudioSamples,
+    samples::{AudioSamples, set_packet_samples},
     tables::RawSample,
     timeline::Span,
 };
@@ -42,7 +42,9 @@ impl OpenTrack {
             language: head.language.clone(),
             samples: match media {
                 TrackMedia::Video(video) => {
-                    Samples::Video(Box::new((video, VideoSamples::new(head.timescale))))
+                    let open_gops =
+                        if video.has_leading_pictures() { OpenGops::Kept } else { OpenGops::Refused };
+                    Samples::Video(Box::new((video, VideoSamples::new(head.timescale, open_gops))))
                 }
                 TrackMedia::Audio(audio) => {
                     Samples::Audio(Box::new((audio, AudioSamples::new(head.timescale))))
@@ -80,8 +82,10 @@ impl OpenTrack {
                 (TrackMedia::Video(video), samples)
             }
             Samples::Audio(audio) => {
-                let (audio, packets) = *audio;
-                (TrackMedia::Audio(audio), packets.finish())
+                let (mut audio, packets) = *audio;
+                let samples = packets.finish();
+                set_packet_samples(&mut audio, self.timescale, &samples.table);
+                (TrackMedia::Audio(audio), samples)
             }
         };
         let clocks = Clocks { movie: self.movie_timescale, own: self.timescale };

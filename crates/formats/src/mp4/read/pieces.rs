@@ -139,6 +139,9 @@ impl Joiner<'_> {
         if !place.is_first && self.hides_pictures(key, piece.media_time) {
             return Err(self.between_keyframes(start));
         }
+        if self.leaves_out_leading(stop, media_end) {
+            return Err(self.between_keyframes(end));
+        }
         let last_key = self.source.table.sync_at_or_before(stop.saturating_sub(1)).unwrap_or(0).max(key);
         let mut tail: Vec<Sample> = Vec::new();
         for (number, mut sample) in (key..).zip(self.source.table.range(key..stop)) {
@@ -217,6 +220,13 @@ impl Joiner<'_> {
     fn hides_pictures(&self, key: u32, media_time: i64) -> bool {
         let others = self.source.table.range(key.saturating_add(1)..self.source.table.len());
         others.take_while(|sample| !sample.is_sync).any(|sample| sample.pts <= media_time)
+    }
+
+    /// Whether pictures that lead the keyframe behind a piece are shown in it. Where groups are closed there are none.
+    fn leaves_out_leading(&self, stop: u32, media_end: i64) -> bool {
+        let mut behind = self.source.table.range(stop..self.source.table.len());
+        behind.next().is_some_and(|keyframe| keyframe.is_sync)
+            && behind.take_while(|sample| !sample.is_sync).any(|sample| sample.pts < media_end)
     }
 
     fn between_keyframes(&self, at: i64) -> ReadError {

@@ -1,7 +1,10 @@
 //! Samples of a track in strictly rising decode time, and what is found out on the way through them.
 
 use super::{super::error::ReadError, measure::Meter, tables::RawSample};
-use crate::index::{Sample, SampleTable, SampleTableBuilder};
+use crate::{
+    codec::opus,
+    index::{AudioTrack, Sample, SampleTable, SampleTableBuilder},
+};
 
 /// All samples of one track.
 #[derive(Debug)]
@@ -99,6 +102,21 @@ impl AudioSamples {
         self.meter.push(&packet);
         self.builder.push(packet);
     }
+}
+
+/// Finds how long packets are, for a codec whose packets say it each for itself: as long as the shortest, the very last left out.
+///
+/// So none counts as shorter than what it decodes to, and silence fills any wait.
+pub(super) fn set_packet_samples(audio: &mut AudioTrack, timescale: u32, table: &SampleTable) {
+    if audio.codec != opus::CODEC {
+        return;
+    }
+    let before_last = table.range(0..table.len().saturating_sub(1));
+    let shortest = before_last.map(|packet| u64::from(packet.duration)).min();
+    let samples = shortest.map(|ticks| ticks * u64::from(opus::SAMPLE_RATE) / u64::from(timescale.max(1)));
+    let samples =
+        samples.and_then(|samples| u32::try_from(samples).ok()).unwrap_or(opus::PACKET_SAMPLES_USUAL);
+    audio.packet_samples = samples.clamp(opus::PACKET_SAMPLES_MIN, opus::PACKET_SAMPLES_USUAL);
 }
 
 /// Rows as samples: empty ones left out, decode times strictly rising, durations reaching to the next sample.

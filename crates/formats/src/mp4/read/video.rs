@@ -1,106 +1,112 @@
 //! Which video can be copied, and what its sample entry says of it.
+//!
+//! What is true of all codecs stands here; [`avc`], [`hevc`] and [`av1`] know what may be copied of each.
+
+mod av1;
+mod avc;
+mod hevc;
 
 use super::{
     super::{
-        boxes::{BoxRef, Fields, children},
+        boxes::{BoxRef, Fields, FourCc, children},
         error::ReadError,
     },
     entry::rebuilt,
-    names::{avc_profile_name, codec_name, is_encrypted},
+    names::{codec_name, is_encrypted},
 };
-use crate::{
-    codec::h264::{AvcConfig, Sps},
-    index::VideoTrack,
-};
+use crate::{codec::colour::Colour, index::VideoTrack};
 
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
 const FIELDS_LEN: usize = 78;
-/// Highest level that is copied, times ten. Pipeline, 6: class A.
-const LEVEL_MAX: u8 = 51;
-/// Profiles whose streams every player of H.264 decodes: Baseline, Main, High.
-const PROFILES: [u8; 3] = [66, 77, 100];
+
+/// A visual sample entry: its fields and its child boxes.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    fields: &'a [u8],
+    boxes: &'a [u8],
+}
+
+/// What the configuration of a codec says of a track that can be copied.
+struct Stream {
+    /// Kind of the sample entry we write.
+    kind: &'static [u8; 4],
+    codec: String,
+    width: u32,
+    height: u32,
+    pixel_aspect: Option<(u32, u32)>,
+    colour: Option<Colour>,
+    /// Child boxes that are not written.
+    left_out: &'static [&'static [u8; 4]],
+}
 
 /// Reads the sample entry of a video track. The composition shift and the frame rate are left for those who see the samples.
 ///
-/// Errors: `Unsupported` for everything but progressive 8-bit 4:2:0 H.264 up to High 5.1 with its parameter sets in the entry.
+/// Errors: `Unsupported` for everything but progressive 4:2:0 pictures of H.264 (8 bits, up to High 5.1), HEVC (Main, Main 10) and
+/// AV1 (Main), with what a decoder must know in the entry.
 pub(super) fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9]) -> Result<VideoTrack, ReadError> {
-    let (head, rest) = accepted(entry)?;
-    let boxes = || children(rest);
-    let find = |kind: &[u8; 4]| boxes().find(|child| &child.kind.0 == kind);
-    let config = find(b"avcC")
-        .and_then(|avcc| AvcConfig::parse(avcc.body))
-        .ok_or_else(|| ReadError::damaged("its H.264 configuration cannot be read"))?;
-    check_config(&config)?;
-    let sps = &config.parameter_sets[0];
-
-    let pasp = find(b"pasp").and_then(|pasp| {
+    let kind = entry.kind;
+    let entry = Entry::parse(entry)?;
+    let stream = match &kind.0 {
+        b"avc1" => avc::stream(entry)?,
+        b"hvc1" | b"hev1" => hevc::stream(kind, entry)?,
+        b"av01" => av1::stream(entry)?,
+        _ => return Err(refused(kind)),
+    };
+    let pasp = entry.find(b"pasp").and_then(|pasp| {
         let mut fields = Fields::new(pasp.body);
         Some((fields.u32()?, fields.u32()?))
     });
+    let kept = children(entry.boxes).filter(|child| !stream.left_out.contains(&&child.kind.0));
+    // The container's description counts: a writer that corrects one leaves the bitstream as it is. ISO/IEC 14496-12, 12.1.5.
+    let transfer = [entry.colour(), stream.colour].into_iter().flatten().find_map(Colour::known_transfer);
     Ok(VideoTrack {
-        sample_entry: rebuilt(b"avc1", head, boxes())?,
-        codec: config.codec_string(),
-        width: sps.width,
-        height: sps.height,
-        pixel_aspect: reduced(pasp).or(reduced(sps.pixel_aspect)).unwrap_or((1, 1)),
+        sample_entry: rebuilt(stream.kind, entry.fields, kept)?,
+        codec: stream.codec,
+        width: stream.width,
+        height: stream.height,
+        pixel_aspect: reduced(pasp).or(reduced(stream.pixel_aspect)).unwrap_or((1, 1)),
         matrix,
         rotation: rotation(&matrix),
-        transfer: find(b"colr").and_then(|colr| transfer(&colr)).or(sps.transfer),
+        transfer,
         frame_rate: None,
         composition_shift: 0,
     })
 }
 
-/// The fields of an `avc1` entry and the bytes of its child boxes.
-fn accepted<'a>(entry: &BoxRef<'a>) -> Result<(&'a [u8], &'a [u8]), ReadError> {
-    match &entry.kind.0 {
-        b"avc1" => entry
+impl<'a> Entry<'a> {
+    fn parse(entry: &BoxRef<'a>) -> Result<Self, ReadError> {
+        if is_encrypted(entry.kind) {
+            return Err(ReadError::unsupported("the video is encrypted"));
+        }
+        let (fields, boxes) = entry
             .body
             .split_at_checked(FIELDS_LEN)
-            .ok_or_else(|| ReadError::damaged("its video sample entry is cut short")),
-        b"avc3" => Err(ReadError::unsupported(
-            "the video is H.264 with parameter sets between the frames (avc3); only avc1 is supported so far",
-        )),
-        _ if is_encrypted(entry.kind) => Err(ReadError::unsupported("the video is encrypted")),
-        _ => Err(ReadError::unsupported(format!(
-            "the video codec is {}; only H.264 is supported so far",
-            codec_name(entry.kind)
-        ))),
+            .ok_or_else(|| ReadError::damaged("its video sample entry is cut short"))?;
+        Ok(Entry { fields, boxes })
+    }
+
+    /// The first child box of this kind.
+    fn find(self, kind: &[u8; 4]) -> Option<BoxRef<'a>> {
+        children(self.boxes).find(|child| &child.kind.0 == kind)
+    }
+
+    /// The colours as the container describes them.
+    fn colour(self) -> Option<Colour> {
+        // There may be a profile beside the description.
+        children(self.boxes).filter(|child| &child.kind.0 == b"colr").find_map(|colr| colour(&colr))
     }
 }
 
-fn check_config(config: &AvcConfig) -> Result<(), ReadError> {
-    let unsupported = |found: String| {
-        Err(ReadError::unsupported(format!(
-            "the video is {found}; only progressive 8-bit 4:2:0 H.264 up to High 5.1 is supported so far"
-        )))
-    };
-    let first = &config.parameter_sets[0];
-    let shape = |sps: &Sps| (sps.width, sps.height);
-    for sps in &config.parameter_sets {
-        if !PROFILES.contains(&sps.profile) {
-            return unsupported(format!("H.264 {}", avc_profile_name(sps.profile)));
-        }
-        if sps.bit_depth != 8 {
-            return unsupported(format!("{}-bit H.264", sps.bit_depth));
-        }
-        if sps.chroma_format != 1 {
-            return unsupported(format!(
-                "H.264 {}",
-                ["monochrome", "4:2:0", "4:2:2", "4:4:4"][sps.chroma_format as usize & 3]
-            ));
-        }
-        if sps.level > LEVEL_MAX {
-            return unsupported(format!("H.264 level {}.{}", sps.level / 10, sps.level % 10));
-        }
-        if !sps.is_frames_only {
-            return unsupported("interlaced H.264".into());
-        }
-        if shape(sps) != shape(first) {
-            return unsupported("H.264 of several picture sizes".into());
-        }
+fn refused(kind: FourCc) -> ReadError {
+    match &kind.0 {
+        b"avc3" => ReadError::unsupported(
+            "the video is H.264 with parameter sets between the frames (avc3); only avc1 is supported so far",
+        ),
+        _ => ReadError::unsupported(format!(
+            "the video codec is {}; only H.264, HEVC and AV1 are supported so far",
+            codec_name(kind)
+        )),
     }
-    Ok(())
 }
 
 /// In lowest terms; `None` for a ratio with a zero.
@@ -113,15 +119,16 @@ fn reduced(aspect: Option<(u32, u32)>) -> Option<(u32, u32)> {
     Some((horizontal / divisor, vertical / divisor))
 }
 
-/// Transfer characteristics of a `colr` box, when it lists them. ISO/IEC 14496-12, 12.1.5.
-fn transfer(colr: &BoxRef<'_>) -> Option<u16> {
+/// The description of colours in a `colr` box, when it lists them. ISO/IEC 14496-12, 12.1.5; QuickTime File Format, colour parameters.
+fn colour(colr: &BoxRef<'_>) -> Option<Colour> {
     let mut fields = Fields::new(colr.body);
     let kind = fields.array::<4>()?;
     if !matches!(&kind, b"nclx" | b"nclc") {
         return None;
     }
-    fields.u16()?; // colour primaries
-    fields.u16()
+    let [primaries, transfer, matrix] = [fields.u16()?, fields.u16()?, fields.u16()?];
+    let is_full_range = &kind == b"nclx" && fields.rest.first().is_some_and(|flags| flags & 0x80 != 0);
+    Some(Colour { primaries, transfer, matrix, is_full_range })
 }
 
 /// The quarter turn nearest to what the matrix does, clockwise. ISO/IEC 14496-12, 8.3.2: x' = a x + c y, y' = b x + d y.
@@ -153,6 +160,17 @@ mod tests {
         check([0, 0, 0, 0], 0);
         check([ONE / 2, 0, 0, ONE / 2], 0);
         check([0, i32::MIN, i32::MAX, 0], 270);
+    }
+
+    #[test]
+    fn descriptions_of_colours_are_read_in_both_spellings() {
+        let read = |body: &[u8]| colour(&BoxRef { kind: FourCc(*b"colr"), body });
+        let hdr = Colour { primaries: 9, transfer: 16, matrix: 9, is_full_range: false };
+        assert_eq!(read(b"nclx\0\x09\0\x10\0\x09\0"), Some(hdr));
+        assert_eq!(read(b"nclx\0\x09\0\x10\0\x09\x80"), Some(Colour { is_full_range: true, ..hdr }));
+        assert_eq!(read(b"nclc\0\x09\0\x10\0\x09"), Some(hdr));
+        assert_eq!(read(b"prof\0\x09\0\x10\0\x09"), None);
+        assert_eq!(read(b"nclx\0\x09\0\x10\0"), None);
     }
 
     #[test]

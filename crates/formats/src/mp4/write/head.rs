@@ -53,7 +53,7 @@ pub fn segment_len_max(track: &Track, segment: &Segment) -> u64 {
     if let TrackMedia::Audio(audio) = &track.media {
         let silent = u64::from(packets_before(track, audio, segment).0);
         count += silent;
-        payload += silent * silent_packet(audio.channels).map_or(0, |packet| packet.len() as u64);
+        payload += silent * silent_packet(audio).map_or(0, |(packet, _)| packet.len() as u64);
     }
     HEAD_FIXED_MAX + HEAD_SAMPLE_MAX * count + payload
 }
@@ -176,7 +176,7 @@ fn audio_entries(
     let mut begun = None;
     let mut before = segment.start;
     let (silent_count, silent_ticks) = packets_before(track, audio, segment);
-    if let Some(packet) = silent_packet(audio.channels).filter(|_| 0 < silent_count) {
+    if let Some((packet, _)) = silent_packet(audio).filter(|_| 0 < silent_count) {
         let size = u32::try_from(packet.len()).expect("a silent packet has some bytes");
         payload.silence = packet.repeat(silent_count as usize);
         entries = vec![

@@ -136,10 +136,10 @@ async fn media_that_end_too_early_fail_as_truncated() {
 async fn media_that_we_cannot_play_say_what_they_hold() {
     check(vec![
         case(
-            "hevc",
-            fixture::hevc(),
+            "alac",
+            fixture::alac(),
             "codec_unsupported",
-            "the video codec is HEVC (hvc1); only H.264 is supported so far",
+            "the audio codec is ALAC (alac); only AAC-LC and Opus are supported so far",
         ),
         case(
             "vp9",

@@ -1,0 +1,240 @@
+//! Records and sequence headers, those of encoders and some written bit by bit.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::codec::testing::Writer;
+
+/// `av1C` of libaom: 96x54, 8 bits. The values are those that ffprobe shows.
+const AOM: [u8; 16] = [0x81, 0, 0x0c, 0, 0x0a, 0x0a, 0, 0, 0, 0x03, 0x2d, 0xfd, 0x4d, 0xaf, 0x90, 0x04];
+/// The same of 10 bits in BT.2020 and PQ.
+const AOM_HDR: [u8; 19] =
+    [0x81, 0, 0x4c, 0, 0x0a, 0x0d, 0, 0, 0, 0x03, 0x2d, 0xfd, 0x4d, 0xaf, 0x95, 0x09, 0x10, 0x09, 0x04];
+const HDR: Colour = Colour { primaries: 9, transfer: 16, matrix: 9, is_full_range: false };
+
+#[test]
+fn records_of_encoders_are_read() {
+    let config = Av1Config::parse(&AOM).unwrap();
+    let expected = Av1Config {
+        profile: 0,
+        level: 0,
+        is_high_tier: false,
+        bit_depth: 8,
+        is_monochrome: false,
+        subsampling: (true, true),
+        sequence: Some(Sequence { width: 96, height: 54, colour: None, chroma_position: 0 }),
+    };
+    assert_eq!(config, expected);
+    assert_eq!(config.codec_string(None), "av01.0.00M.08");
+
+    let config = Av1Config::parse(&AOM_HDR).unwrap();
+    let sequence = Sequence { width: 96, height: 54, colour: Some(HDR), chroma_position: 0 };
+    assert_eq!((config.bit_depth, &config.sequence), (10, &Some(sequence)));
+    assert_eq!(config.codec_string(None), "av01.0.00M.10.0.110.09.16.09.0");
+}
+
+#[test]
+fn records_that_make_no_sense_are_refused() {
+    for len in 0..AOM.len() {
+        // The record alone is whole; its unit is not.
+        assert_eq!(Av1Config::parse(&AOM[..len]).is_some(), len == 4, "{len} bytes");
+    }
+    let changed = |at: usize, value: u8| {
+        let mut bytes = AOM;
+        bytes[at] = value;
+        Av1Config::parse(&bytes)
+    };
+    assert_eq!(changed(0, 0x82), None, "another version");
+    assert_eq!(changed(0, 0x01), None, "without its marker");
+    assert_eq!(changed(5, 0xff), None, "a size without an end");
+    assert_eq!(changed(5, 0x0b), None, "a unit longer than the record");
+    assert_eq!(Av1Config::parse(&[&AOM[..4], &[0x0a, 2, 0, 0]].concat()), None, "a unit of nothing");
+    let padding = [&AOM[..4], &[0x7a, 1, 0], &AOM[4..]].concat();
+    assert_eq!(Av1Config::parse(&padding), Av1Config::parse(&AOM), "a unit in front");
+}
+
+#[test]
+fn codec_strings_are_those_the_binding_lists() {
+    let usual = Av1Config {
+        profile: 0,
+        level: 4,
+        is_high_tier: false,
+        bit_depth: 8,
+        is_monochrome: false,
+        subsampling: (true, true),
+        sequence: None,
+    };
+    let with_sequence = |colour, chroma_position| Av1Config {
+        sequence: Some(Sequence { width: 1, height: 1, colour, chroma_position }),
+        ..usual.clone()
+    };
+    let check = |config: &Av1Config, colour: Option<Colour>, expected: &str| {
+        assert_eq!(config.codec_string(colour), expected);
+    };
+    check(&usual, None, "av01.0.04M.08");
+    check(
+        &Av1Config { level: 31, is_high_tier: true, bit_depth: 10, ..usual.clone() },
+        None,
+        "av01.0.31H.10",
+    );
+    check(&usual, Some(Colour::USUAL), "av01.0.04M.08");
+    check(&usual, Some(HDR), "av01.0.04M.08.0.110.09.16.09.0");
+    let full = Colour { is_full_range: true, ..Colour::USUAL };
+    check(&usual, Some(full), "av01.0.04M.08.0.110.01.01.01.1");
+    check(&Av1Config { is_monochrome: true, ..usual.clone() }, None, "av01.0.04M.08.1.110.01.01.01.0");
+    check(&with_sequence(None, 2), None, "av01.0.04M.08");
+    check(&with_sequence(Some(HDR), 2), Some(full), "av01.0.04M.08.0.112.09.16.09.0");
+    check(&with_sequence(None, 1), Some(HDR), "av01.0.04M.08.0.111.09.16.09.0");
+}
+
+/// What a test wants of a sequence header of the Main profile.
+#[derive(Clone, Copy)]
+struct Wanted {
+    is_reduced: bool,
+    /// Timing with equal intervals, and the model of a decoder.
+    has_timing: bool,
+    has_display_delay: bool,
+    operating_points: u32,
+    has_frame_ids: bool,
+    has_order_hint: bool,
+    /// Forced on or off, or chosen by each frame.
+    screen_content: Option<u32>,
+    is_monochrome: bool,
+    colour: Option<[u32; 3]>,
+}
+
+const USUAL: Wanted = Wanted {
+    is_reduced: false,
+    has_timing: false,
+    has_display_delay: false,
+    operating_points: 1,
+    has_frame_ids: false,
+    has_order_hint: true,
+    screen_content: None,
+    is_monochrome: false,
+    colour: Some([9, 18, 9]),
+};
+
+fn written(wanted: Wanted) -> Vec<u8> {
+    let mut bits = Writer::default();
+    bits.u(3, 0).u(1, 0).u(1, wanted.is_reduced.into());
+    if wanted.is_reduced {
+        bits.u(5, 8);
+    } else {
+        bits.u(1, wanted.has_timing.into());
+        if wanted.has_timing {
+            bits.u(32, 1001).u(32, 30_000).u(1, 1).u(3, 0b001).u(2, 0b10); // ticks a picture: 5
+            bits.u(1, 1).u(5, 9).u(32, 1).u(5, 3).u(5, 3); // delays of 10 bits
+        }
+        bits.u(1, wanted.has_display_delay.into()).u(5, wanted.operating_points - 1);
+        for n in 0..wanted.operating_points {
+            let level = 7 + n; // from 8 on there is a tier
+            bits.u(12, 1).u(5, level);
+            if level > 7 {
+                bits.u(1, 1);
+            }
+            if wanted.has_timing {
+                bits.u(1, 1).u(10, 1).u(10, 2).u(1, 0);
+            }
+            if wanted.has_display_delay {
+                bits.u(1, 1).u(4, 9);
+            }
+        }
+    }
+    bits.u(4, 10).u(4, 10).u(11, 1919).u(11, 1079);
+    if !wanted.is_reduced {
+        bits.u(1, wanted.has_frame_ids.into());
+        if wanted.has_frame_ids {
+            bits.u(7, 0);
+        }
+    }
+    bits.u(3, 0b111);
+    if !wanted.is_reduced {
+        bits.u(4, 0b1111).u(1, wanted.has_order_hint.into());
+        if wanted.has_order_hint {
+            bits.u(2, 0b11);
+        }
+        match wanted.screen_content {
+            None => bits.u(1, 1),
+            Some(forced) => bits.u(1, 0).u(1, forced),
+        };
+        if wanted.screen_content != Some(0) {
+            bits.u(1, 0).u(1, 1);
+        }
+        if wanted.has_order_hint {
+            bits.u(3, 6);
+        }
+    }
+    bits.u(3, 0b111).u(1, 0).u(1, wanted.is_monochrome.into()).u(1, wanted.colour.is_some().into());
+    for number in wanted.colour.into_iter().flatten() {
+        bits.u(8, number);
+    }
+    if wanted.colour != Some([1, 13, 0]) || wanted.is_monochrome {
+        bits.u(1, 1);
+        if !wanted.is_monochrome {
+            bits.u(2, 2);
+        }
+    }
+    bits.bytes()
+}
+
+#[test]
+fn pictures_are_what_the_sequence_header_says() {
+    fn check(name: &str, wanted: Wanted) {
+        let colour = wanted.colour.map(|[primaries, transfer, matrix]| Colour {
+            primaries: primaries as u16,
+            transfer: transfer as u16,
+            matrix: matrix as u16,
+            is_full_range: true,
+        });
+        let has_position = !wanted.is_monochrome && wanted.colour != Some([1, 13, 0]);
+        let chroma_position = if has_position { 2 } else { 0 };
+        let expected = Sequence { width: 1920, height: 1080, colour, chroma_position };
+        assert_eq!(Sequence::parse(&written(wanted)), Some(expected), "{name}");
+    }
+    check("usual", USUAL);
+    check("of still pictures", Wanted { is_reduced: true, ..USUAL });
+    check("timing", Wanted { has_timing: true, ..USUAL });
+    check("display delay", Wanted { has_display_delay: true, ..USUAL });
+    check("all", Wanted { has_timing: true, has_display_delay: true, operating_points: 20, ..USUAL });
+    check("frame ids", Wanted { has_frame_ids: true, ..USUAL });
+    check("no order hint", Wanted { has_order_hint: false, ..USUAL });
+    check("screen content", Wanted { screen_content: Some(1), ..USUAL });
+    check("no screen content", Wanted { screen_content: Some(0), ..USUAL });
+    check("monochrome", Wanted { is_monochrome: true, ..USUAL });
+    check("RGB", Wanted { colour: Some([1, 13, 0]), ..USUAL });
+    check("no description", Wanted { colour: None, ..USUAL });
+}
+
+#[test]
+fn a_sequence_header_cut_short_is_refused() {
+    let bytes = written(USUAL);
+    for len in 0..bytes.len() {
+        assert_eq!(Sequence::parse(&bytes[..len]), None, "{len} bytes");
+    }
+    // Timing whose ticks a picture are a row of zeros.
+    assert_eq!(Sequence::parse(&[&[0b0000_0100, 0, 0, 0, 0, 0, 0, 0, 0b10][..], &[0; 60]].concat()), None);
+}
+
+proptest! {
+    #[test]
+    fn foreign_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        let _ = Sequence::parse(&bytes);
+        let _ = Av1Config::parse(&bytes);
+        if let Some(config) = Av1Config::parse(&[&AOM[..4], &bytes[..]].concat()) {
+            prop_assert!(config.codec_string(Some(HDR)).starts_with("av01.0.00M.08."));
+        }
+    }
+
+    #[test]
+    fn changed_sequence_headers_never_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut bytes = written(Wanted { has_timing: true, has_display_delay: true, operating_points: 9, ..USUAL });
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        let _ = Sequence::parse(&bytes);
+    }
+}

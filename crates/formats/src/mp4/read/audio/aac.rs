@@ -1,0 +1,89 @@
+//! AAC that can be copied.
+
+use super::{
+    super::{
+        super::{
+            boxes::{BoxRef, children},
+            error::ReadError,
+        },
+        entry::rebuilt,
+        names::{audio_object_type_name, object_type_indication_name},
+    },
+    CHANNELS_MAX, FIELDS_LEN, plain_fields, unsupported,
+};
+use crate::{
+    codec::aac::{AudioConfig, Esds, Extension},
+    index::AudioTrack,
+};
+
+/// What QuickTime's versions 1 and 2 put between the fields and the boxes. QuickTime File Format, sound sample descriptions.
+const EXTRA_LENS: [usize; 3] = [0, 16, 36];
+/// Audio object type of AAC-LC.
+const AAC_LC: u32 = 2;
+/// AAC's own highest rate. ISO/IEC 14496-3, table 1.18.
+const SAMPLE_RATE_MAX: u32 = 96_000;
+
+/// Reads an `mp4a` sample entry. Errors: `Unsupported` for everything but AAC-LC of up to 8 channels.
+pub(super) fn track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
+    let (head, esds_box) =
+        split(entry).ok_or_else(|| ReadError::damaged("its audio sample entry is cut short"))?;
+    let esds = Esds::parse(esds_box.body)
+        .ok_or_else(|| ReadError::damaged("its AAC configuration cannot be read"))?;
+    if !esds.is_aac_family() {
+        return unsupported(format!(
+            "{} (mp4a.{:02X})",
+            object_type_indication_name(esds.object_type_indication),
+            esds.object_type_indication
+        ));
+    }
+    let config = esds
+        .specific
+        .and_then(AudioConfig::parse)
+        .ok_or_else(|| ReadError::damaged("its AAC configuration cannot be read"))?;
+    let codec = esds.codec_string(Some(config.object_type));
+    let channels = check_config(&config, &codec)?;
+
+    Ok(AudioTrack {
+        sample_entry: rebuilt(b"mp4a", &plain_fields(head, channels, config.sample_rate), [esds_box])?,
+        codec,
+        sample_rate: config.sample_rate,
+        channels,
+        packet_samples: config.packet_samples,
+    })
+}
+
+/// The number of channels of a configuration that can be copied.
+fn check_config(config: &AudioConfig, codec: &str) -> Result<u32, ReadError> {
+    match config.extension {
+        Some(Extension::Sbr) => return unsupported("HE-AAC (mp4a.40.5)".into()),
+        Some(Extension::Ps) => return unsupported("HE-AAC v2 (mp4a.40.29)".into()),
+        None => {}
+    }
+    if config.object_type != AAC_LC {
+        return unsupported(format!("{} ({codec})", audio_object_type_name(config.object_type)));
+    }
+    if config.sample_rate > SAMPLE_RATE_MAX {
+        return Err(ReadError::damaged(format!("an AAC sample rate of {} Hz", config.sample_rate)));
+    }
+    match config.channels {
+        Some(channels @ 1..=CHANNELS_MAX) => Ok(channels),
+        Some(channels) => Err(ReadError::unsupported(format!(
+            "the audio has {channels} channels; at most {CHANNELS_MAX} are supported"
+        ))),
+        None => Err(ReadError::unsupported("the audio has an unknown channel layout")),
+    }
+}
+
+/// The fields that all versions share, and the `esds` box, which QuickTime hides in a `wave` box.
+fn split<'a>(entry: &BoxRef<'a>) -> Option<(&'a [u8], BoxRef<'a>)> {
+    let (head, rest) = entry.body.split_at_checked(FIELDS_LEN)?;
+    // Writers disagree whether version 1 in an MP4 has QuickTime's extra fields. Where the box is found tells.
+    let esds = EXTRA_LENS.iter().filter_map(|&extra| rest.get(extra..)).find_map(|boxes| {
+        children(boxes).find_map(|child| match &child.kind.0 {
+            b"esds" => Some(child),
+            b"wave" => child.child(b"esds"),
+            _ => None,
+        })
+    })?;
+    Some((head, esds))
+}
