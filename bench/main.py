@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Kinora against its yardsticks, in one run on one machine, and prints the ratios as a table.
 
-    bench/run.sh [ready|segments|reads|deliveries|memory ...]
+    bench/run.sh [ready|segments|reads|deliveries|memory|commits ...]
 
 Without names all of it, in some minutes. Exit status 0 when all was measured, whatever came out: these are no tests.
 """
@@ -13,6 +13,7 @@ import pathlib
 import sys
 import tempfile
 
+import commits
 import deliveries
 import machine
 import memory
@@ -29,6 +30,7 @@ BENCHES = {
     "reads": reads.measure,
     "deliveries": deliveries.measure,
     "memory": memory.measure,
+    "commits": commits.measure,
 }
 
 

@@ -4,11 +4,14 @@
 //! kinora-yardstick answer ADDRESS FILE            answers the bytes of FILE to every GET
 //! kinora-yardstick receive ADDRESS                takes posts and counts them
 //! kinora-yardstick post URL FILE COUNT AT_ONCE    posts the bytes of FILE so many times
+//! kinora-yardstick commit-store DATABASE WRITERS SECONDS    commits through Kinora's store, and prints commits a second
+//! kinora-yardstick commit-each FOLDER WRITERS SECONDS       the same rows with one sync a commit
 //! ```
 //!
 //! No part of the product. Threads: as many as processors are allowed, so that pinning decides.
 
 mod answer;
+mod commit;
 mod post;
 mod receive;
 
@@ -24,7 +27,11 @@ async fn main() -> ExitCode {
         ["answer", address, file] => answer::run(address, file).await,
         ["receive", address] => receive::run(address).await,
         ["post", url, file, count, at_once] => post::run(url, file, count, at_once).await,
-        _ => Err("usage: answer ADDRESS FILE | receive ADDRESS | post URL FILE COUNT AT_ONCE".into()),
+        ["commit-store", database, writers, seconds] => commit::store(database, writers, seconds).await,
+        ["commit-each", folder, writers, seconds] => commit::each(folder, writers, seconds).await,
+        _ => Err("usage: answer ADDRESS FILE | receive ADDRESS | post URL FILE COUNT AT_ONCE | \
+                commit-store DATABASE WRITERS SECONDS | commit-each FOLDER WRITERS SECONDS"
+            .into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,40 @@
+//! Through the store: waiting writers share a commit.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kinora_store::{DatabasePlace, JobKind, NewJob, Opener, Priority, Store, StoreOptions, Tx};
+use tokio::time::Instant;
+
+use super::{FAR_S, SystemClock, SystemRandom, measure, new_id};
+use crate::Error;
+
+/// The database is a folder, or an address that begins with `postgres://`.
+pub(crate) async fn run(database: &str, writers: &str, seconds: &str) -> Result<(), Error> {
+    let store = Store::open(StoreOptions {
+        database: match database.starts_with("postgres") {
+            true => DatabasePlace::Postgres { url: database.to_owned() },
+            false => DatabasePlace::Folder(PathBuf::from(database)),
+        },
+        opener: Opener::Server,
+        secret_keys: std::env::var("KINORA_SECRET_KEY").ok(),
+        clock: Arc::new(SystemClock),
+        random: Arc::new(SystemRandom),
+        faults: None,
+    })
+    .await?;
+    measure(writers, seconds, |until| write(store.clone(), until)).await?;
+    store.close().await;
+    Ok(())
+}
+
+async fn write(store: Store, until: Instant) -> Result<u64, Error> {
+    let mut commits = 0;
+    while Instant::now() < until {
+        let run_at = new_id().1.plus_seconds(FAR_S);
+        let job = NewJob { kind: JobKind::Sweep, run_at, priority: Priority::Low };
+        store.write(async move |tx: &mut Tx| tx.enqueue(job.clone()).await.map(drop)).await?;
+        commits += 1;
+    }
+    Ok(commits)
+}
