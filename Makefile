@@ -11,7 +11,12 @@ LISTEN ?= 127.0.0.1:8080
 DATA_DIR ?= ./data
 PUBLIC_URL ?= http://$(LISTEN)
 
-.PHONY: help run test build dist web check bench clean
+# Of `make soak`.
+MEDIA ?= 200
+SECONDS ?= 120
+KILL_EVERY ?= 5
+
+.PHONY: help run test build dist web check bench soak clean
 
 help: ## List these commands
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -43,6 +48,11 @@ bench: ## Measure against the yardsticks and print the ratios
 	@scripts/install.sh bench
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' bench/run.sh
+
+soak: ## Kill the processes of a fleet in turn for two minutes and look whether anything was lost
+	@scripts/install.sh test
+	@$(MAKE) --no-print-directory build
+	@KINORA='$(TARGET)/release/kinora' soak/run.sh --media $(MEDIA) --seconds $(SECONDS) --kill-every $(KILL_EVERY)
 
 clean: ## Delete what was built; data and its media stay
 	cargo clean

@@ -1,7 +1,8 @@
 //! Tasks of the workspace that Cargo has no command for.
 //!
 //! `cargo xtask tidy` is the list of rules that no lint can state; begin there. `cargo xtask servers -- COMMAND...` runs
-//! a command beside a PostgreSQL and an S3 that it may do anything with.
+//! a command beside a PostgreSQL and an S3 that it may do anything with; with `--durable` PostgreSQL syncs its commits, as
+//! it does where it counts.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -9,13 +10,18 @@ use std::process::ExitCode;
 mod servers;
 mod tidy;
 
+use servers::Commits;
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
-        ["servers", "--", program, ..] => servers::run(program, &arguments[3..]),
+        ["servers", "--", program, ..] => servers::run(program, &arguments[3..], Commits::Fast),
+        ["servers", "--durable", "--", program, ..] => {
+            servers::run(program, &arguments[4..], Commits::Durable)
+        }
         _ => {
-            report("usage: cargo xtask tidy | cargo xtask servers -- COMMAND...");
+            report("usage: cargo xtask tidy | cargo xtask servers [--durable] -- COMMAND...");
             ExitCode::from(2)
         }
     }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 
-use super::Environment;
 use super::daemon::{Answer, Daemon};
 use super::place::{Place, free_ports, password};
+use super::{Commits, Environment};
 
 /// The folder of `initdb` and `postgres`, where it is not found by itself.
 const FOLDER_VARIABLE: &str = "KINORA_TEST_POSTGRES_BIN";
@@ -55,12 +55,14 @@ impl Settings {
         Err(format!("initdb: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr).trim_end()))
     }
 
-    pub(super) fn start(&self, place: &Place) -> Result<Daemon, String> {
+    pub(super) fn start(&self, place: &Place, commits: Commits) -> Result<Daemon, String> {
         // Its data is thrown away, so it need not write it down at the end: QUIT stops it at once.
         let mut command = place.command(&self.programs.join("postgres"), "QUIT");
         command.arg("-D").arg(&self.data).arg("-p").arg(self.port.to_string());
-        for setting in UNSAFE_AND_FAST {
-            command.arg("-c").arg(setting);
+        if commits == Commits::Fast {
+            for setting in UNSAFE_AND_FAST {
+                command.arg("-c").arg(setting);
+            }
         }
         command.args([
             "-c",
