@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How long one look, or one try to take the lock again, may last.
 const LOOK_TIME_MAX: Duration = Duration::from_secs(5);
 /// Who is refused for that long has lost the lock. The server needs a moment to end the connection we had.
-const REFUSED_TIME_MAX: Duration = Duration::from_secs(10);
+const REFUSED_TIME_MAX: Duration = Duration::from_secs(5);
 
 statements! {
     // The two numbers are Kinora's own: "kino", and 1 for this purpose.

@@ -1,7 +1,7 @@
 //! Which deliveries go out, and in what order (contract decision 9).
 
 use kinora_domain::{DisabledReason, EventKind, Timestamp, Webhook, WebhookState};
-use kinora_store::{ClaimedDelivery, DeliveryNext, Error, Store};
+use kinora_store::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, Error, Store};
 
 use crate::support::{SECOND, World, insert, push, workspace, write};
 
@@ -15,6 +15,7 @@ suite!(
     a_delivery_whose_lease_was_lost_is_not_recorded,
     what_is_finished_never_goes_out_again,
     the_next_delivery_falls_due_when_it_can_be_claimed,
+    two_workers_never_get_the_same_delivery,
 );
 
 async fn an_event_goes_to_every_webhook_of_its_workspace_with_the_facts_of_its_moment(world: World) {
@@ -251,4 +252,37 @@ async fn set_state(store: &Store, webhook: &Webhook, state: WebhookState) {
 
 fn names(deliveries: &[ClaimedDelivery]) -> Vec<&'static str> {
     deliveries.iter().map(|delivery| delivery.event.event.kind.name()).collect()
+}
+
+async fn two_workers_never_get_the_same_delivery(world: World) {
+    const EVENTS: usize = 40;
+    let (store, other) = (world.open().await, world.open().await);
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    for _ in 0..EVENTS {
+        let (media, created) = world.media(workspace);
+        insert(&store, &media, &created).await;
+        // Of one subject, only this first one can go now.
+        push(&store, &media, world.now()).await;
+    }
+    let now = world.now();
+    let work = async |store: &Store| {
+        let mut all = Vec::new();
+        for _ in 0..EVENTS {
+            let claim = ClaimDeliveries {
+                webhook: webhook.id,
+                owner: world.worker(),
+                now,
+                lease_until: now.plus_seconds(30),
+                limit: 3,
+            };
+            all.extend(store.claim_deliveries(claim).await.unwrap());
+        }
+        all
+    };
+    let (a, b, c) = tokio::join!(work(&store), work(&other), work(&store));
+    let all = [a, b, c].concat();
+    assert_eq!(names(&all), ["video.media.created"; EVENTS]);
+    let ids: std::collections::HashSet<_> = all.iter().map(|delivery| delivery.id).collect();
+    assert_eq!(ids.len(), EVENTS);
 }

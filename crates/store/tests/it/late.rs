@@ -1,1 +1,106 @@
+//! Transactions that commit in another order than they began: whoever looked in between misses nothing.
 
+use std::sync::Arc;
+
+use kinora_domain::{Event, Media};
+use kinora_store::{ClaimJobs, Error, JobQueue, Page, Store};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::support::{SECOND, World, workspace, write};
+
+postgres_only!(
+    a_media_that_is_committed_late_stands_where_it_belongs,
+    a_delivery_that_is_committed_late_is_claimed,
+    a_job_that_is_committed_late_is_claimed,
+);
+
+async fn a_media_that_is_committed_late_stands_where_it_belongs(world: World) {
+    let scene = Scene::begin(&world).await;
+    let page = |number| Page { limit: 1, number, newest_first: false };
+    let list = async |number| scene.store.media_page(scene.early.workspace, page(number)).await.unwrap();
+    assert_eq!((list(1).await.media, list(1).await.total), (vec![scene.late_begun.clone()], 1));
+    scene.finish_early().await;
+    assert_eq!((list(1).await.media, list(1).await.total), (vec![scene.early.clone()], 2));
+    assert_eq!(list(2).await.media, [scene.late_begun.clone()]);
+}
+
+async fn a_delivery_that_is_committed_late_is_claimed(world: World) {
+    let scene = Scene::begin(&world).await;
+    let webhook = scene.store.webhooks(None).await.unwrap().remove(0);
+    let claim = async || {
+        let claimed = world.claim(&scene.store, &webhook).await;
+        claimed.into_iter().map(|delivery| delivery.event.event).collect::<Vec<_>>()
+    };
+    assert_eq!(claim().await, [scene.late_begun_event.clone()]);
+    scene.finish_early().await;
+    assert_eq!(claim().await, [scene.early_event.clone()]);
+    assert_eq!(claim().await, []);
+}
+
+async fn a_job_that_is_committed_late_is_claimed(world: World) {
+    let scene = Scene::begin(&world).await;
+    let claim = async || {
+        let now = world.now();
+        let lease_until = now.plus_seconds(30);
+        let claim =
+            ClaimJobs { owner: world.worker(), queue: JobQueue::Download, limit: 9, now, lease_until };
+        scene.store.claim_jobs(claim).await.unwrap().len()
+    };
+    assert_eq!((claim().await, claim().await), (1, 0));
+    scene.finish_early().await;
+    assert_eq!((claim().await, claim().await), (1, 0));
+}
+
+/// A media whose transaction began first and is still open, and one that came later and is committed.
+struct Scene {
+    store: Store,
+    early: Media,
+    early_event: Event,
+    late_begun: Media,
+    late_begun_event: Event,
+    release: Arc<Notify>,
+    committing: std::sync::Mutex<Option<JoinHandle<Result<(), Error>>>>,
+}
+
+impl Scene {
+    async fn begin(world: &World) -> Self {
+        let store = world.open().await;
+        let workspace = workspace(&store).await;
+        world.webhook(&store, workspace).await;
+        let (early, early_event) = world.media(workspace);
+        world.clock.advance(SECOND);
+        let (late_begun, late_begun_event) = world.media(workspace);
+
+        let (release, began) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let committing = {
+            let (store, media, event) = (store.clone(), early.clone(), early_event.clone());
+            let (release, began) = (release.clone(), began.clone());
+            tokio::spawn(async move {
+                write(&store, async move |tx| {
+                    // Its numbers are given now, before those of the other.
+                    tx.push_event(&event).await?;
+                    began.notify_one();
+                    release.notified().await;
+                    // Whatever runs again waits for nobody.
+                    release.notify_one();
+                    tx.insert_media(&media).await?;
+                    let kind = kinora_store::JobKind::Download { media: media.id };
+                    tx.enqueue(kinora_store::NewJob::soon(kind, event.at)).await.map(drop)
+                })
+                .await
+            })
+        };
+        began.notified().await;
+        let (media, event) = (late_begun.clone(), late_begun_event.clone());
+        write(&store, async move |tx| tx.register_media(&media, &event, event.at).await).await.unwrap();
+        let committing = std::sync::Mutex::new(Some(committing));
+        Self { store, early, early_event, late_begun, late_begun_event, release, committing }
+    }
+
+    async fn finish_early(&self) {
+        let committing = self.committing.lock().unwrap().take().expect("finished once");
+        self.release.notify_one();
+        committing.await.unwrap().unwrap();
+    }
+}

@@ -1,1 +1,227 @@
+//! How a database on PostgreSQL is opened, refused, shared and served.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use kinora_domain::Webhook;
+use kinora_store::{DatabasePlace, Error, ObjectsPlace, Opener, Page, ServeLock, Store, StoreOptions};
+use tokio::sync::Barrier;
+
+use crate::support::{World, insert, until, workspace, write};
+
+postgres_only!(
+    eight_processes_at_once_on_an_empty_database_find_one_schema,
+    a_key_is_required_and_must_fit,
+    a_newer_schema_is_refused_and_left_alone,
+    a_database_that_cannot_be_opened_is_named_with_the_remedy,
+    a_user_who_may_not_make_tables_is_told_what_to_do,
+    two_closures_that_would_contradict_each_other_run_one_after_the_other,
+    writers_of_one_workspace_all_get_through,
+    a_serve_with_a_folder_is_alone,
+    a_serve_that_lost_its_lock_hears_of_it,
+);
+
+async fn eight_processes_at_once_on_an_empty_database_find_one_schema(world: World) {
+    let world = Arc::new(world);
+    let opening: Vec<_> = (0..8)
+        .map(|index| {
+            let mut options = world.options();
+            options.opener = if index == 0 { Opener::Server } else { Opener::Command };
+            tokio::spawn(async move { Store::open(options).await.unwrap().workspaces().await.unwrap() })
+        })
+        .collect();
+    let mut seen = Vec::new();
+    for opened in opening {
+        seen.push(opened.await.unwrap());
+    }
+    assert_eq!(seen[0].len(), 2);
+    assert!(seen.iter().all(|workspaces| *workspaces == seen[0]), "{seen:?}");
+}
+
+async fn a_key_is_required_and_must_fit(world: World) {
+    let open = async |secret_keys: Option<&str>| {
+        let secret_keys = secret_keys.map(str::to_owned);
+        Store::open(StoreOptions { secret_keys, ..world.options() }).await.map(drop)
+    };
+    let required = open(None).await.unwrap_err();
+    assert!(matches!(required, Error::SecretKeyRequired));
+    assert!(required.to_string().contains("openssl rand -base64 32"));
+    world.open().await.close().await;
+    assert!(matches!(open(None).await, Err(Error::SecretKeyRequired)));
+    assert!(matches!(open(Some("short")).await, Err(Error::BadKey { .. })));
+    let other = "BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=";
+    assert!(matches!(open(Some(other)).await, Err(Error::WrongKey)));
+    open(Some(crate::support::SECRET_KEY)).await.unwrap();
+}
+
+async fn a_newer_schema_is_refused_and_left_alone(world: World) {
+    world.open().await.close().await;
+    world.edit("UPDATE schema_version SET version = 999").await;
+    for opener in [Opener::Server, Opener::Command] {
+        let refused = Store::open(StoreOptions { opener, ..world.options() }).await.map(drop);
+        assert!(matches!(refused, Err(Error::SchemaTooNew { found: 999, .. })), "{refused:?}");
+    }
+    world.edit("UPDATE schema_version SET version = 999 WHERE version = 999").await;
+}
+
+async fn a_database_that_cannot_be_opened_is_named_with_the_remedy(world: World) {
+    let good = world.server().url();
+    let (_, place) = good.split_once('@').unwrap();
+    let address = place.split_once('/').unwrap().0.to_owned();
+    let check = async |url: String, remedy: &str, is_so: fn(&Error) -> bool| {
+        let database = DatabasePlace::Postgres { url: url.clone() };
+        assert!(!format!("{database:?}").contains("hidden"), "{database:?}");
+        let error = Store::open(StoreOptions { database, ..world.options() }).await.map(drop).unwrap_err();
+        let random = world.random.as_ref();
+        let same =
+            ServeLock::acquire_postgres(&url, ObjectsPlace::Folder, random).await.map(drop).unwrap_err();
+        for error in [error, same] {
+            assert!(is_so(&error), "{url}: {error:?}");
+            assert!(error.to_string().contains(remedy), "{error}");
+            let mut told = format!("{error:?}");
+            let mut cause: Option<&dyn std::error::Error> = Some(&error);
+            while let Some(error) = cause {
+                told = format!("{told} {error} {error:?}");
+                cause = error.source();
+            }
+            assert!(!told.contains("hidden"), "{told}");
+        }
+    };
+    check(
+        format!("postgres://postgres:hidden@{address}/no_such_database"),
+        "createdb --encoding=UTF8",
+        |error| matches!(error, Error::DatabaseMissing { name, .. } if name == "no_such_database"),
+    )
+    .await;
+    check(
+        format!("postgres://no_such_user:hidden@{place}"),
+        "check user and password",
+        |error| matches!(error, Error::DatabaseLogin { user, .. } if user == "no_such_user"),
+    )
+    .await;
+    // Nobody listens on port 1.
+    check("postgres://postgres:hidden@127.0.0.1:1/kinora".into(), "127.0.0.1:1", |error| {
+        matches!(error, Error::DatabaseUnreachable { .. })
+    })
+    .await;
+    for url in ["mysql://a:hidden@127.0.0.1/b", "127.0.0.1", "", "postgres://a:hidden@127.0.0.1:port/b"] {
+        check(url.into(), "postgres://user:password@host:5432/name", |error| {
+            matches!(error, Error::BadDatabaseUrl { .. })
+        })
+        .await;
+    }
+}
+
+async fn a_user_who_may_not_make_tables_is_told_what_to_do(world: World) {
+    let (name, url) = (world.server().name().to_owned(), world.server().url());
+    let user = format!("{name}_guest");
+    world.server().execute(&format!("CREATE ROLE {user} LOGIN PASSWORD 'hidden'")).await;
+    let (_, place) = url.split_once('@').unwrap();
+    let database = DatabasePlace::Postgres { url: format!("postgres://{user}:hidden@{place}") };
+    let refused = Store::open(StoreOptions { database, ..world.options() }).await.map(drop);
+    world.server().execute(&format!("DROP ROLE {user}")).await;
+    let error = refused.unwrap_err();
+    assert!(matches!(error, Error::DatabaseForbidden { .. }), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{user} may not use the database {name}; make {user} its owner: `ALTER DATABASE {name} OWNER TO {user}`"
+        )
+    );
+}
+
+async fn two_closures_that_would_contradict_each_other_run_one_after_the_other(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let (runs, both_have_read) = (Arc::new(AtomicU32::new(0)), Arc::new(Barrier::new(2)));
+    // Each adds a webhook if there is none: both at once would make two.
+    let add = async || {
+        let url = "https://example.com/only".to_owned();
+        let webhook = Webhook::create(workspace, url, world.now(), world.random.as_ref());
+        let (runs, both_have_read) = (runs.clone(), both_have_read.clone());
+        let mut is_first = true;
+        write(&store, async move |tx| {
+            runs.fetch_add(1, Ordering::SeqCst);
+            let is_none = tx.webhooks(workspace).await?.is_empty();
+            if std::mem::take(&mut is_first) {
+                both_have_read.wait().await;
+            }
+            if is_none {
+                tx.insert_webhook(&webhook).await?;
+            }
+            Ok(is_none)
+        })
+        .await
+        .unwrap()
+    };
+    let (one, two) = tokio::join!(add(), add());
+    assert!(one != two, "one of them added it: {one} {two}");
+    assert_eq!(store.webhooks(Some(workspace)).await.unwrap().len(), 1);
+    assert!(runs.load(Ordering::SeqCst) >= 3);
+}
+
+async fn writers_of_one_workspace_all_get_through(world: World) {
+    const WRITERS: usize = 64;
+    let (store, other) = (world.open().await, world.open().await);
+    let workspace = workspace(&store).await;
+    let writers = (0..WRITERS).map(|index| {
+        let (media, event) = world.media(workspace);
+        let store = if index % 2 == 0 { &store } else { &other };
+        async move { insert(store, &media, &event).await }
+    });
+    futures_util::future::join_all(writers).await;
+    let page = store.media_page(workspace, Page { limit: 1, number: 1, newest_first: true }).await.unwrap();
+    assert_eq!(page.total, WRITERS as u64);
+}
+
+async fn a_serve_with_a_folder_is_alone(world: World) {
+    let url = world.server().url();
+    let take = async |objects| ServeLock::acquire_postgres(&url, objects, world.random.as_ref()).await;
+    let (folder, shared) = (ObjectsPlace::Folder, ObjectsPlace::Shared);
+    let freed = async |objects| {
+        until(async || match take(objects).await {
+            Ok(lock) => Some(lock),
+            Err(Error::DatabaseServed) => None,
+            Err(error) => panic!("{error:?}"),
+        })
+        .await
+    };
+    let alone = take(folder).await.unwrap();
+    assert!(matches!(take(folder).await.map(drop), Err(Error::DatabaseServed)));
+    assert!(matches!(take(shared).await.map(drop), Err(Error::DatabaseServed)));
+    // Commands need no lock.
+    world.open().await.close().await;
+    drop(alone);
+    let one = freed(shared).await;
+    let two = take(shared).await.unwrap();
+    assert!(matches!(take(folder).await.map(drop), Err(Error::DatabaseServed)));
+    drop(one);
+    assert!(matches!(take(folder).await.map(drop), Err(Error::DatabaseServed)));
+    drop(two);
+    freed(folder).await;
+}
+
+async fn a_serve_that_lost_its_lock_hears_of_it(world: World) {
+    let url = world.server().url();
+    let take = async || ServeLock::acquire_postgres(&url, ObjectsPlace::Folder, world.random.as_ref()).await;
+    let first = take().await.unwrap();
+    // It takes the lock again when nobody else has it.
+    world.server().end_connections().await;
+    let in_between = async || match take().await {
+        Ok(lock) => {
+            drop(lock);
+            None
+        }
+        Err(Error::DatabaseServed) => Some(()),
+        Err(_) => None,
+    };
+    until(in_between).await;
+    let still = tokio::time::timeout(Duration::from_millis(1), first.lost()).await;
+    assert!(still.is_err());
+
+    world.server().end_connections().await;
+    let second = until(async || take().await.ok()).await;
+    first.lost().await;
+    drop(second);
+}

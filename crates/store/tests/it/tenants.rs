@@ -10,6 +10,7 @@ suite!(
     a_workspace_name_is_taken_once,
     tokens_come_back_and_are_revoked_once,
     the_last_use_of_a_token_only_moves_forward,
+    names_are_in_the_order_of_their_bytes,
 );
 
 async fn a_new_database_has_one_organisation_with_two_workspaces(world: World) {
@@ -99,4 +100,18 @@ async fn token(world: &World, store: &Store, permission: Permission) -> (AccessT
     let saved = token.clone();
     write(store, async move |tx| tx.insert_access_token(&saved).await).await.unwrap();
     (token, secret)
+}
+
+async fn names_are_in_the_order_of_their_bytes(world: World) {
+    let store = world.open().await;
+    let organisation = store.organisation().await.unwrap().unwrap().id;
+    let created_at = world.now().plus_seconds(1);
+    for name in ["b", "Z", "a-b", "é", "ab", "_", "a", "B"] {
+        let id = WorkspaceId::new(world.now(), world.random.as_ref());
+        let new = Workspace { id, organisation, name: name.into(), created_at };
+        write(&store, async move |tx| tx.insert_workspace(&new).await).await.unwrap();
+    }
+    let found = store.workspaces().await.unwrap();
+    let names: Vec<_> = found.iter().skip(2).map(|workspace| workspace.name.as_str()).collect();
+    assert_eq!(names, ["B", "Z", "_", "a", "a-b", "ab", "b", "é"]);
 }

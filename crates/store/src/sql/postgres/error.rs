@@ -33,8 +33,8 @@ fn by_code(code: &str, error: sqlx::Error) -> EngineError {
         // query_canceled (by the timeout of statements), lock_not_available
         "57014" | "55P03" => Error::Busy.into(),
         // The server ends, starts, lets nobody else in, ended this connection, or is the standby: a moment later another one may
-        // do. Insufficient resources (53) end by themselves as well. So does 28 and 3D while somebody works on the server.
-        _ if ["08", "28", "3D", "53", "57P", "25P03", "25006"]
+        // do. Insufficient resources (53) end by themselves as well, and 28, 3D and 55000 when somebody has done with the server.
+        _ if ["08", "28", "3D", "53", "55000", "57P", "25P03", "25006"]
             .iter()
             .any(|class| code.starts_with(class)) =>
         {
