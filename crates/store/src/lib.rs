@@ -4,16 +4,19 @@
 //! A change, its event and its jobs are committed together or not at all.
 //!
 //! Knows ids, rows and transactions; no route, no wire spelling, no object. The only crate that names sqlx, and inside it only
-//! `sql/` does. Statements are the same for every engine, but for those that begin (`schema.rs`), group (`writer.rs`) and watch
+//! `sql/` does, and `notify.rs`, which listens. The database is a file of SQLite or on PostgreSQL; statements are the same for
+//! both, but for those that begin (`schema.rs`), claim (`job/lease.rs`, `delivery/claim.rs`), group (`writer/group.rs`) and watch
 //! (`watch.rs`).
 //!
 //! | File | Holds |
 //! |---|---|
-//! | `store.rs`, `write.rs`, `tx.rs`, `writer.rs` | the handle, the way to write, what a closure sees, the thread that groups commits |
+//! | `store.rs`, `write.rs`, `tx.rs` | the handle, the way to write, what a closure sees |
+//! | `writer/` | the thread that writes: many closures in one commit on SQLite, beside each other on PostgreSQL |
 //! | `sql/` | statements, values and rows, the same for every engine |
-//! | `schema.rs`, `folder.rs`, `keyring.rs`, `lock.rs` | the start: migrations, first rows, key, lock |
+//! | `schema.rs`, `folder.rs`, `keyring.rs`, `lock/` | the start: migrations, first rows, key, lock |
 //! | `workspace.rs`, `access_token.rs`, `media/`, `webhook.rs`, `event/`, `delivery/`, `job/` | one aggregate each |
-//! | `prune.rs`, `watch.rs` | what leaves again; what others changed |
+//! | `prune.rs` | what leaves again |
+//! | `watch.rs`, `notify.rs`, `version.rs` | what others changed: by looking, by being told, and on demand |
 
 mod access_token;
 mod delivery;

@@ -55,9 +55,8 @@ selections! {
     IN_WORKSPACE = "SELECT id FROM media WHERE id = $1 AND workspace_id = $2";
     BY_PLAYBACK = "SELECT media_id FROM playback_id WHERE id = $1";
     BY_SOURCE = "SELECT id FROM media WHERE source_id = $1";
-    /// Read oldest first all the same: whoever asks turns it around.
-    PAGE_NEWEST = "SELECT id FROM media WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
-    PAGE_OLDEST = "SELECT id FROM media WHERE workspace_id = $1 ORDER BY created_at, id LIMIT $2 OFFSET $3";
+    /// From one media to another, both included. A range, not the keys: the statement is the same for every length.
+    RANGE = "SELECT id FROM media WHERE workspace_id = $1 AND (created_at, id) >= ($2, $3) AND (created_at, id) <= ($4, $5)";
 }
 
 /// The one media of a selection.

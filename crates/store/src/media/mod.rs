@@ -47,6 +47,9 @@ statements! {
         WHERE id = $1 AND version = $2";
     DELETE = "DELETE FROM media WHERE id = $1 RETURNING workspace_id";
     COUNT = "UPDATE workspace SET media_count = media_count + $2 WHERE id = $1";
+    KEYS_NEWEST = "SELECT created_at, id FROM media WHERE workspace_id = $1
+        ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
+    KEYS_OLDEST = "SELECT created_at, id FROM media WHERE workspace_id = $1 ORDER BY created_at, id LIMIT $2 OFFSET $3";
     TOTAL = "SELECT media_count FROM workspace WHERE id = $1";
     INPUT_SAVE = "INSERT INTO input (id, media_id, media_version, position, url) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (id) DO UPDATE SET media_version = excluded.media_version, position = excluded.position,
@@ -92,17 +95,57 @@ impl Store {
     /// A part of a workspace's media. A page behind the last one is empty.
     pub async fn media_page(&self, workspace: WorkspaceId, page: Page) -> Result<MediaPage, Error> {
         let mut snapshot = self.snapshot().await?;
-        let selection = if page.newest_first { load::PAGE_NEWEST } else { load::PAGE_OLDEST };
-        let offset = i64::from(page.number.saturating_sub(1)).saturating_mul(i64::from(page.limit));
-        let mut media = load::many(&mut snapshot, selection, values![workspace, page.limit, offset]).await?;
-        if page.newest_first {
-            media.reverse();
-        }
         let total = match snapshot.first(TOTAL, values![workspace]).await? {
             Some(row) => row.number("media_count")?,
             None => 0,
         };
+        let Some(part) = Part::of(page, total) else { return Ok(MediaPage { media: Vec::new(), total }) };
+        let keys = if part.is_from_newest { KEYS_NEWEST } else { KEYS_OLDEST };
+        let mut keys = snapshot.all(keys, values![workspace, part.count, part.skip]).await?;
+        if part.is_from_newest {
+            keys.reverse();
+        }
+        let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
+            return Ok(MediaPage { media: Vec::new(), total });
+        };
+        let range = values![
+            workspace,
+            first.time("created_at")?,
+            first.text("id")?,
+            last.time("created_at")?,
+            last.text("id")?,
+        ];
+        let mut media = load::many(&mut snapshot, load::RANGE, range).await?;
+        if page.newest_first {
+            media.reverse();
+        }
         Ok(MediaPage { media, total })
+    }
+}
+
+/// Where a page lies, counted from the end that is nearer: whoever asks by number has the rows before it passed over, in the index.
+#[derive(Debug, PartialEq, Eq)]
+struct Part {
+    is_from_newest: bool,
+    skip: i64,
+    count: i64,
+}
+
+impl Part {
+    /// `None` for a page without rows.
+    fn of(page: Page, total: u64) -> Option<Self> {
+        let total = i64::try_from(total).unwrap_or(i64::MAX);
+        let skip = i64::from(page.number.saturating_sub(1)).saturating_mul(i64::from(page.limit));
+        let count = i64::from(page.limit).min(total.saturating_sub(skip));
+        if count <= 0 {
+            return None;
+        }
+        let behind = total - skip - count;
+        Some(if behind < skip {
+            Self { is_from_newest: !page.newest_first, skip: behind, count }
+        } else {
+            Self { is_from_newest: page.newest_first, skip, count }
+        })
     }
 }
 
@@ -186,4 +229,29 @@ async fn save_parts(session: &mut Session, media: &Media, version: i64) -> Resul
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_counted_from_the_nearer_end() {
+        let check = |number, newest_first, total, expected: Option<(bool, i64, i64)>| {
+            let part = Part::of(Page { limit: 10, number, newest_first }, total);
+            let expected = expected.map(|(is_from_newest, skip, count)| Part { is_from_newest, skip, count });
+            assert_eq!(part, expected, "{number} {newest_first} {total}");
+        };
+        check(1, true, 0, None);
+        check(1, true, 3, Some((true, 0, 3)));
+        check(0, true, 95, Some((true, 0, 10)));
+        check(1, false, 95, Some((false, 0, 10)));
+        check(5, true, 95, Some((true, 40, 10)));
+        check(6, true, 95, Some((false, 35, 10)));
+        check(10, true, 95, Some((false, 0, 5)));
+        check(10, false, 95, Some((true, 0, 5)));
+        check(11, true, 95, None);
+        check(u32::MAX, true, 95, None);
+        check(2, true, u64::MAX, Some((true, 10, 10)));
+    }
 }

@@ -105,27 +105,28 @@ pub(crate) enum Value {
     Bytes(Vec<u8>),
 }
 
+/// PostgreSQL keeps no NUL in a text, so no engine does: it becomes U+FFFD.
 impl From<String> for Value {
     fn from(text: String) -> Self {
-        Self::Text(Some(text))
+        Self::Text(Some(if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text }))
     }
 }
 
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
-        Self::Text(Some(text.to_owned()))
+        Self::from(text.to_owned())
     }
 }
 
 impl From<Option<&str>> for Value {
     fn from(text: Option<&str>) -> Self {
-        Self::Text(text.map(str::to_owned))
+        Self::from(text.map(str::to_owned))
     }
 }
 
 impl From<Option<String>> for Value {
     fn from(text: Option<String>) -> Self {
-        Self::Text(text)
+        text.map_or(Self::Text(None), Self::from)
     }
 }
 

@@ -3,10 +3,11 @@
 //! They were written as if they ran one after the other, and SERIALIZABLE keeps it so: PostgreSQL refuses one of two that stood in
 //! each other's way, and that one runs again.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -24,18 +25,21 @@ const PAUSE_FIRST: Duration = Duration::from_millis(2);
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 /// Runs of a closure that breaks a constraint: the second one sees what the first may have missed.
 const CONSTRAINT_RUNS_MAX: usize = 2;
+/// From this run on a closure waits for its turn among all that stood in another's way: so one of them gets through each time.
+const TURN_FROM_RUN: usize = 3;
 /// Closures under way, most of them waiting for a connection. More wait in the queue.
 const UNDER_WAY_MAX: usize = 1024;
 
 /// Runs until no store is left and every closure has been answered.
 pub(super) async fn run(writers: Writers, common: Arc<Common>, mut requests: mpsc::Receiver<Box<dyn Work>>) {
     let mut under_way = JoinSet::new();
+    let turn = Rc::new(Mutex::new(()));
     loop {
         tokio::select! {
             Some(_) = under_way.join_next() => {}
             request = requests.recv(), if under_way.len() < UNDER_WAY_MAX => match request {
                 Some(work) => {
-                    under_way.spawn_local(write(writers.clone(), Arc::clone(&common), work));
+                    under_way.spawn_local(write(writers.clone(), Arc::clone(&common), Rc::clone(&turn), work));
                 }
                 None => break,
             },
@@ -45,9 +49,10 @@ pub(super) async fn run(writers: Writers, common: Arc<Common>, mut requests: mps
     writers.close().await;
 }
 
-async fn write(writers: Writers, common: Arc<Common>, mut work: Box<dyn Work>) {
+async fn write(writers: Writers, common: Arc<Common>, turn: Rc<Mutex<()>>, mut work: Box<dyn Work>) {
     let started = Instant::now();
     let (mut runs, mut pause) = (0, PAUSE_FIRST);
+    let mut my_turn = None;
     let outcome = loop {
         runs += 1;
         let refusal = match once(&writers, &common, work.as_mut()).await {
@@ -56,6 +61,11 @@ async fn write(writers: Writers, common: Arc<Common>, mut work: Box<dyn Work>) {
         };
         if let Some(outcome) = last(refusal, runs, started) {
             break outcome;
+        }
+        if runs + 1 >= TURN_FROM_RUN && my_turn.is_none() {
+            // Those before have their own bound, and so has this one: it ends with the next refusal that comes too late.
+            my_turn = Some(turn.lock().await);
+            continue;
         }
         tokio::time::sleep(jittered(pause, &common)).await;
         pause = PAUSE_MAX.min(pause * 2);

@@ -16,6 +16,7 @@ suite!(
     a_media_is_found_by_workspace_playback_id_and_source_and_not_by_others,
     a_page_has_its_media_in_order_and_the_number_of_all,
     a_deleted_media_is_gone_with_its_parts_and_its_events_stay,
+    a_text_with_a_nul_is_kept_without_it,
 );
 
 async fn every_state_comes_back_as_it_was_saved(world: World) {
@@ -182,4 +183,15 @@ async fn a_deleted_media_is_gone_with_its_parts_and_its_events_stay(world: World
     assert_eq!(page, MediaPage { media: vec![], total: 0 });
     let claimed = world.claim(&store, &webhook).await;
     assert_eq!(claimed[0].event.event, event);
+}
+
+async fn a_text_with_a_nul_is_kept_without_it(world: World) {
+    let store = world.open().await;
+    let (mut media, event) = world.media(workspace(&store).await);
+    media.settings.title = Some("a\0b".into());
+    media.settings.metadata = Some(BTreeMap::from([("key".to_owned(), "a\0b".to_owned())]));
+    insert(&store, &media, &event).await;
+    let found = store.media_by_id(media.id).await.unwrap().unwrap();
+    media.settings.title = Some("a\u{fffd}b".into());
+    assert_eq!(found, media);
 }
