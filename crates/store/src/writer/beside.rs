@@ -63,8 +63,11 @@ async fn write(writers: Writers, common: Arc<Common>, turn: Rc<Mutex<()>>, mut w
             break outcome;
         }
         if runs + 1 >= TURN_FROM_RUN && my_turn.is_none() {
-            // Those before have their own bound, and so has this one: it ends with the next refusal that comes too late.
-            my_turn = Some(turn.lock().await);
+            let left = AGAIN_WITHIN.saturating_sub(started.elapsed());
+            match tokio::time::timeout(left, turn.lock()).await {
+                Ok(guard) => my_turn = Some(guard),
+                Err(_) => break Outcome::Failed(Error::Busy),
+            }
             continue;
         }
         tokio::time::sleep(jittered(pause, &common)).await;
