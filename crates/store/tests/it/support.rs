@@ -182,12 +182,13 @@ pub(crate) async fn workspace(store: &Store) -> WorkspaceId {
 /// Looks again and again until there is something. Panics after far more time than it takes.
 pub(crate) async fn until<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
     const PATIENCE: Duration = Duration::from_secs(30);
+    let mut ticks = tokio::time::interval(Duration::from_millis(5));
     let found = async {
         loop {
+            ticks.tick().await;
             if let Some(found) = look().await {
                 return found;
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     tokio::time::timeout(PATIENCE, found).await.expect("what the test waits for happens")
