@@ -89,6 +89,11 @@ pub(crate) fn packets_before(track: &Track, audio: &AudioTrack, segment: &Segmen
     (u32::try_from(count).unwrap_or(u32::MAX), ticks)
 }
 
+/// How long one silent packet lasts in the track's ticks; `None` where we cannot make silence.
+pub(crate) fn silent_ticks(track: &Track, audio: &AudioTrack) -> Option<u32> {
+    silent_packet(audio).map(|(_, samples)| packet_ticks(track, audio, samples))
+}
+
 /// How long a packet of so many samples lasts in the track's ticks, rounded down, at least 1.
 fn packet_ticks(track: &Track, audio: &AudioTrack, samples: u32) -> u32 {
     let ticks = u64::from(samples) * u64::from(track.timescale) / u64::from(audio.sample_rate.max(1));

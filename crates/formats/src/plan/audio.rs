@@ -8,7 +8,7 @@ use super::{
 };
 use crate::codec::opus;
 use crate::index::{AudioTrack, Sample, Track};
-use crate::silence::{packets_before, silent_packet};
+use crate::silence::{packets_before, silent_ticks};
 
 /// Packets of AAC kept in front of the one that sounds at 0, for the decoder to settle in.
 ///
@@ -86,7 +86,7 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
         samples_end = number + 1;
         let passed_before = std::mem::replace(&mut passed, cuts.passed(at));
         match segments.last_mut() {
-            None => segments = begin(audio, number, cuts.until(at)),
+            None => segments = begin(track, audio, number, cuts.until(at)),
             Some(before) if passed_before < passed => {
                 before.samples.end = number;
                 before.end = at;
@@ -107,11 +107,20 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
 
 /// The segment of the first packet, and in front of it the silent ones between the cuts that lie before it.
 ///
-/// Where we cannot make silence, the first segment has all the wait.
-fn begin(audio: &AudioTrack, first: u32, cuts: &[i64]) -> Vec<Segment> {
-    let cuts = if silent_packet(audio).is_some() { cuts } else { &[] };
-    let ends = cuts.iter().copied().chain([0]);
-    let starts = [0].into_iter().chain(cuts.iter().copied());
+/// Each of those is long enough for a packet. Where we cannot make silence, the first segment has all the wait.
+fn begin(track: &Track, audio: &AudioTrack, first: u32, cuts: &[i64]) -> Vec<Segment> {
+    let mut kept = Vec::new();
+    if let Some(packet) = silent_ticks(track, audio) {
+        let mut last = 0;
+        for &cut in cuts {
+            if i64::from(packet) <= cut - last {
+                kept.push(cut);
+                last = cut;
+            }
+        }
+    }
+    let ends = kept.iter().copied().chain([0]);
+    let starts = [0].into_iter().chain(kept.iter().copied());
     starts
         .zip(ends)
         .map(|(start, end)| Segment { samples: first..first, start, end: end.max(start) })

@@ -205,6 +205,19 @@ fn late_audio_is_silent_until_it_begins() {
 }
 
 #[test]
+fn pictures_that_end_before_a_packet_would_leave_no_segment_without_samples() {
+    let mut samples = [pictures(1), packets(300)];
+    let bytes = laid_out(&mut samples, &[VIDEO_TIMESCALE, AUDIO_TIMESCALE]);
+    let mut short = video_track(&samples[0]);
+    short.end = 100;
+    let mut late = audio_track(&samples[1]);
+    late.shift = 5 * 48_000;
+    late.end = late.shift + 300 * PACKET;
+    let source = Source::new(vec![short, late], bytes);
+    assert!(fragments(&source, source.audio()).iter().all(|fragment| !fragment.samples.is_empty()));
+}
+
+#[test]
 fn late_audio_of_an_unknown_layout_starts_at_its_own_time() {
     let late = with_audio(packets(200), |track| {
         let TrackMedia::Audio(audio) = &mut track.media else { unreachable!("made so") };
