@@ -93,6 +93,28 @@ fn whole_files_show_the_same_pictures_at_the_same_times() {
 }
 
 #[test]
+fn movies_in_fragments_show_the_pictures_they_were_made_of() {
+    let whole = pictures(&fixture("faststart.mp4"));
+    assert_eq!(whole.len(), 45);
+    // Without an edit list the sound begins two frames before the picture, whose first one is shown from there on.
+    for (name, late_us) in [
+        ("fragmented.mp4", 133_333),
+        ("every_frame.mp4", 0),
+        ("dash.mp4", 0),
+        ("cmaf.mp4", 0),
+        ("separate_moof.mp4", 133_333),
+        ("hybrid.mp4", 133_333),
+        ("one_fragment.mp4", 133_333),
+        ("smooth.mp4", 0),
+    ] {
+        let late = |n: usize| if n == 0 { 0 } else { late_us };
+        let expected: Vec<_> =
+            whole.iter().enumerate().map(|(n, (at, hash))| (at + late(n), hash.clone())).collect();
+        check_shows(name, fixture(name), &expected);
+    }
+}
+
+#[test]
 fn edited_files_show_the_same_pictures_at_the_same_times() {
     const DELAY: u32 = 2048;
     const SECOND: u32 = 15_360;

@@ -4,7 +4,8 @@
 //! known.
 //!
 //! The way of a track: [`head`] (which one) → [`video`], [`audio`] (may it be copied) → [`tables`] (its samples) → [`gops`],
-//! [`samples`] (repaired and packed, in an [`open`] track; those of [`fragments`] too) → [`timeline`] (placed) → [`cut`] (when the file is too short) → [`measure`].
+//! [`samples`] (repaired and packed in an [`open`] track, those of [`fragments`] too; [`measure`]d on the way) → [`timeline`]
+//! (placed) → [`cut`] (when the file is too short).
 
 mod audio;
 mod cut;
