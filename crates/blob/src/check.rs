@@ -250,8 +250,9 @@ impl Run<'_> {
     }
 }
 
+/// Of equal length, so that only their bytes tell which one is there.
 const FIRST: &str = "written first by kinora storage check";
-const SECOND: &str = "written second by kinora storage check";
+const SECOND: &str = "written again by kinora storage check";
 
 fn broken(what: impl Into<String>, remedy: &'static str) -> Problem {
     Problem::Broken { what: what.into(), remedy }

@@ -1,5 +1,5 @@
 //! What the tests of all crates share: a movable clock, seeded randomness, a source server with a script, a webhook receiver,
-//! tiny media, a crash at the n-th write. For development only; the binary never links it.
+//! tiny media, a crash at the n-th write, a bucket of an S3 server. For development only; the binary never links it.
 //!
 //! Everything here runs on loopback, waits for conditions instead of sleeping, and panics with a sentence when a test's
 //! expectation of the kit itself is wrong.
@@ -12,6 +12,7 @@ pub mod fixture;
 mod http;
 pub mod postgres;
 mod random;
+mod s3;
 mod signature;
 mod source;
 mod watched;
@@ -21,6 +22,7 @@ pub use clock::MovableClock;
 pub use crash::CrashPlan;
 pub use http::Request;
 pub use random::SeededRandom;
+pub use s3::S3Bucket;
 pub use signature::{verify_service_signature, verify_standard_webhooks};
 pub use source::{Source, SourceServer};
 pub use webhook::{Answer, Posted, WebhookReceiver};

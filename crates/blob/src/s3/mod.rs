@@ -232,7 +232,7 @@ impl Shared {
         below: &str,
         offset: Option<String>,
         limit: usize,
-        entry: impl Fn(&str, &ObjectMeta) -> Option<T>,
+        entry: fn(&str, &ObjectMeta) -> Option<T>,
     ) -> Result<Vec<T>> {
         let mut page = Vec::new();
         let mut token = None;

@@ -94,3 +94,59 @@ pub(super) struct MayBeOurs(pub(super) bool);
 pub(super) fn is_out_of_range(error: &LibraryError) -> bool {
     Refusal::below(error).and_then(Refusal::status).is_some_and(|status| status.as_u16() == 416)
 }
+
+#[cfg(test)]
+mod tests {
+    use object_store::client::{HttpError, HttpErrorKind};
+    use reqwest::StatusCode;
+
+    use super::*;
+
+    fn sorted(reason: Reason) -> Error {
+        let refusal = Refusal { reason, may_be_done: false };
+        let source = Box::new(HttpError::new(HttpErrorKind::Unknown, refusal));
+        sort("try", LibraryError::Generic { store: "S3", source })
+    }
+
+    fn status(status: u16, code: &str) -> Reason {
+        let code = (!code.is_empty()).then(|| code.to_owned());
+        Reason::Status { status: StatusCode::from_u16(status).unwrap(), code }
+    }
+
+    #[test]
+    fn whoever_waits_is_told_from_whoever_must_act() {
+        let check = |reason: Reason, expected: &str| {
+            let error = sorted(reason.clone());
+            let found = match &error {
+                Error::Full => "full",
+                Error::Unavailable { .. } => "wait",
+                Error::TooLong { .. } => "long",
+                Error::Refused { remedy, .. } => remedy,
+                other => panic!("{other:?}"),
+            };
+            assert!(found.contains(expected), "{reason:?}: {found}");
+        };
+        check(Reason::NoAnswer("nobody".to_owned()), "wait");
+        check(Reason::NoCredentials("none".to_owned()), "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY");
+        check(Reason::TooLong(7), "long");
+        for busy in [408, 409, 429, 500, 502, 503, 504] {
+            check(status(busy, ""), "wait");
+        }
+        check(status(507, ""), "full");
+        check(status(503, "QuotaExceeded"), "full");
+        check(status(301, "PermanentRedirect"), "region=");
+        check(status(401, ""), "allow the access key");
+        check(status(403, ""), "allow the access key");
+        check(status(501, ""), "kinora storage check");
+        check(status(404, "NoSuchBucket"), "create the bucket");
+        check(status(405, ""), "no S3 store");
+    }
+
+    #[test]
+    fn what_the_library_says_by_itself_is_kept() {
+        let error = sort("try", LibraryError::NotSupported { source: "no such call".into() });
+        assert!(
+            matches!(&error, Error::Internal { action: "try", source } if source.to_string().contains("no such call"))
+        );
+    }
+}

@@ -6,16 +6,43 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use kinora_blob::{Blob, FaultAction, Faults, ObjectKey, Prefix, WriteOp};
+use kinora_blob::{Blob, FaultAction, Faults, ObjectKey, Prefix, S3Limits, WriteOp};
 use kinora_domain::{RenditionId, SourceId, Timestamp};
+use kinora_testkit::S3Bucket;
 use tempfile::TempDir;
 use uuid::Uuid;
 
 pub(crate) const MIB: usize = 1 << 20;
 
-/// A moment before everything: by its clock nothing is old.
-pub(crate) fn long_ago() -> Timestamp {
-    Timestamp::from_micros(0)
+/// The parts of a bucket's objects are that long in tests: the least that Amazon allows.
+pub(crate) const PART: usize = 5 * MIB;
+
+/// Runs a test on both halves: `name::in_a_folder` and `name::in_a_bucket`.
+macro_rules! on_both {
+    ($($(#[$meta:meta])* async fn $name:ident($world:ident: World) $body:block)*) => {$(
+        $(#[$meta])*
+        mod $name {
+            use super::*;
+
+            async fn run($world: World) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn in_a_folder() {
+                run(World::folder().await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn in_a_bucket() {
+                run(World::bucket()).await;
+            }
+        }
+    )*};
+}
+pub(crate) use on_both;
+
+/// By this clock everything is old.
+pub(crate) fn far_ahead() -> Timestamp {
+    Timestamp::from_micros(i64::MAX)
 }
 
 pub(crate) fn source(n: u128) -> SourceId {
@@ -35,42 +62,91 @@ pub(crate) fn noise(len: usize) -> Bytes {
     (0..len).map(|at| u8::try_from((at ^ (at >> 8) ^ (at >> 16)) & 0xff).unwrap()).collect()
 }
 
-/// A store in a folder of its own, which goes when the test ends.
+/// A store of its own, which goes when the test ends.
 pub(crate) struct World {
-    folder: TempDir,
     pub(crate) blob: Blob,
+    ground: Ground,
+}
+
+enum Ground {
+    Folder(TempDir),
+    Bucket(S3Bucket),
 }
 
 impl World {
-    pub(crate) async fn new() -> Self {
+    pub(crate) async fn folder() -> Self {
         let folder = TempDir::new().unwrap();
         let blob = Blob::open_folder(folder.path().join("objects")).await.unwrap();
-        Self { folder, blob }
+        Self { blob, ground: Ground::Folder(folder) }
     }
 
-    /// The same folder after the process has died.
+    pub(crate) fn bucket() -> Self {
+        let bucket = S3Bucket::create();
+        Self { blob: open(&bucket), ground: Ground::Bucket(bucket) }
+    }
+
+    /// The same ground after the process has died.
     pub(crate) async fn restart(&mut self) {
-        self.blob = Blob::open_folder(self.root()).await.unwrap();
+        self.blob = match &self.ground {
+            Ground::Folder(_) => Blob::open_folder(self.root()).await.unwrap(),
+            Ground::Bucket(bucket) => open(bucket),
+        };
     }
 
+    pub(crate) fn is_bucket(&self) -> bool {
+        matches!(self.ground, Ground::Bucket(_))
+    }
+
+    /// How much fits into one piece that is written at once: with more, an object is written in several.
+    pub(crate) fn batch(&self) -> usize {
+        if self.is_bucket() { PART } else { MIB }
+    }
+
+    /// Where the files are. Only for a folder.
     pub(crate) fn root(&self) -> PathBuf {
-        self.folder.path().join("objects")
+        let Ground::Folder(folder) = &self.ground else { panic!("a bucket has no files") };
+        folder.path().join("objects")
     }
 
-    /// The names of all files, below the root.
-    pub(crate) fn files(&self) -> BTreeSet<String> {
-        fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() { collect(&path, files) } else { files.push(path) }
+    pub(crate) fn in_bucket(&self) -> &S3Bucket {
+        let Ground::Bucket(bucket) = &self.ground else { panic!("a folder is no bucket") };
+        bucket
+    }
+
+    /// Writes something under a name that is no key, as others do.
+    pub(crate) fn put_foreign(&self, name: &str) {
+        match &self.ground {
+            Ground::Bucket(bucket) => bucket.put(name, b"hands off"),
+            Ground::Folder(_) => {
+                let path = self.root().join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "hands off").unwrap();
             }
         }
-        let mut files = Vec::new();
-        collect(&self.root(), &mut files);
-        files
-            .iter()
-            .map(|path| path.strip_prefix(self.root()).unwrap().to_str().unwrap().to_owned())
-            .collect()
+    }
+
+    /// The names of all objects, and what lies there without being one: temporary files, uploads in parts and their notes.
+    pub(crate) fn everything(&self) -> BTreeSet<String> {
+        match &self.ground {
+            Ground::Folder(_) => files(&self.root()),
+            Ground::Bucket(bucket) => {
+                let uploads = bucket.uploads().into_iter().map(|name| format!("upload of {name}"));
+                bucket.objects().into_iter().chain(uploads).collect()
+            }
+        }
+    }
+
+    /// Waits until there is exactly this. What a bucket's writer leaves is removed behind its back.
+    pub(crate) async fn until_there_is(&self, expected: &[ObjectKey]) {
+        let expected: BTreeSet<String> = expected.iter().map(ObjectKey::to_string).collect();
+        let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
+        for _ in 0..1000 {
+            ticks.tick().await;
+            if self.everything() == expected {
+                return;
+            }
+        }
+        assert_eq!(self.everything(), expected);
     }
 
     pub(crate) fn faulty(&self, decide: impl Fn(WriteOp) -> FaultAction + Send + Sync + 'static) -> Blob {
@@ -81,4 +157,22 @@ impl World {
         let entries = self.blob.list(prefix, None, 100).await.unwrap();
         entries.iter().map(|entry| entry.key.to_string()).collect()
     }
+}
+
+fn open(bucket: &S3Bucket) -> Blob {
+    let limits = S3Limits { part_len: PART as u64, ..S3Limits::default() };
+    Blob::open_s3_with(&bucket.url(), limits).unwrap()
+}
+
+/// The names of all files below a folder.
+fn files(root: &Path) -> BTreeSet<String> {
+    fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { collect(&path, files) } else { files.push(path) }
+        }
+    }
+    let mut files = Vec::new();
+    collect(root, &mut files);
+    files.iter().map(|path| path.strip_prefix(root).unwrap().to_str().unwrap().to_owned()).collect()
 }
