@@ -7,7 +7,10 @@ use object_store::Error as LibraryError;
 use super::transport::{Reason, Refusal};
 use crate::Error;
 
-/// The store's words for a full store: HTTP's own status (RFC 4918, 11.5), MinIO's code, and quotas of Ceph and Garage.
+/// The words for a full store: HTTP's own status (RFC 4918, 11.5), MinIO's code, quotas of Ceph and others.
+///
+/// SeaweedFS answers 500 InternalError when no volume has room left (seen with 4.48), which nobody can tell from other trouble: its
+/// writes are tried again, and its log has the cause.
 const FULL_STATUS: u16 = 507;
 const FULL_CODES: [&str; 3] = ["XMinioStorageFull", "QuotaExceeded", "InsufficientStorage"];
 
