@@ -78,12 +78,14 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
     let mut segments: Vec<Segment> = Vec::new();
     let mut passed = 0;
     let mut samples_end = 0;
+    let mut before_at = None;
     for (number, packet) in packets(track, audio, first_packet(track, audio)..track.samples.len()) {
         let at = presented_at(track, &packet);
         if track.end <= at {
             break;
         }
         samples_end = number + 1;
+        check_pause(before_at.replace(at), at)?;
         let passed_before = std::mem::replace(&mut passed, cuts.passed(at));
         match segments.last_mut() {
             None => segments = begin(track, audio, number, cuts.until(at)),
@@ -98,6 +100,7 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
     let Some(last) = segments.last_mut().filter(|_| 0 < track.end) else {
         return Err(PlanError::Empty { track: "audio" });
     };
+    check_pause(before_at, track.end)?;
     last.samples.end = samples_end;
     last.end = track.end;
     merge_tail(&mut segments, track.timescale);
@@ -125,6 +128,14 @@ fn begin(track: &Track, audio: &AudioTrack, first: u32, cuts: &[i64]) -> Vec<Seg
         .zip(ends)
         .map(|(start, end)| Segment { samples: first..first, start, end: end.max(start) })
         .collect()
+}
+
+/// Refuses a packet that would have to last longer than a fragment can say, 32 bits of ticks.
+fn check_pause(before: Option<i64>, at: i64) -> Result<(), PlanError> {
+    match before.map(|before| at.saturating_sub(before)) {
+        Some(ticks) if i64::from(u32::MAX) < ticks => Err(PlanError::PauseTooLong { ticks }),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a wait after the end of the video that is too long to be filled: no cut divides it.

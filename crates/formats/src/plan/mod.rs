@@ -78,6 +78,12 @@ pub enum PlanError {
         /// How many samples it would hold.
         samples: u32,
     },
+    /// The sound pauses for more ticks than a packet can be said to last.
+    #[error("the sound pauses for {ticks} ticks, at most {} can be said", u32::MAX)]
+    PauseTooLong {
+        /// How long.
+        ticks: i64,
+    },
     /// A timescale of zero gives no time at all.
     #[error("{track} track has timescale 0")]
     NoTimescale {
