@@ -34,11 +34,25 @@ has_lints() {
 
 # With cargo-nextest each test is a process with a time limit (.config/nextest.toml). Building it takes minutes, so a
 # machine without it uses cargo's own runner.
-rust_tests() {
-  if cargo nextest --version >/dev/null 2>&1; then
-    cargo xtask servers -- cargo nextest run --workspace --locked
+has_nextest() {
+  cargo nextest --version >/dev/null 2>&1
+}
+
+# All Rust tests but those of the whole server.
+crate_tests() {
+  if has_nextest; then
+    cargo nextest run --workspace --locked --filterset 'not binary_id(kinora-server::it)'
   else
-    cargo xtask servers -- cargo test --workspace --locked
+    cargo test --workspace --locked --exclude kinora-server && cargo test --locked --package kinora-server --lib --bins
+  fi
+}
+
+# server_tests PAIR SUITE: one folder of the server's tests, on one pair of database and object store.
+server_tests() {
+  if has_nextest; then
+    KINORA_TEST_ON=$1 cargo nextest run --locked --package kinora-server --test it --filterset "test(/^$2::/)"
+  else
+    KINORA_TEST_ON=$1 cargo test --locked --package kinora-server --test it "$2::"
   fi
 }
 
@@ -54,12 +68,23 @@ KINORA_TEST_PYTHON=$(realpath --no-symlinks "$target/test-python/bin/python")
 KINORA_TEST_WEED=${KINORA_TEST_WEED:-$(dirname "$KINORA_TEST_PYTHON")/weed}
 export KINORA_TEST_PYTHON KINORA_TEST_WEED
 
+# Both servers run as long as the tests do.
+if [ -z "${KINORA_TEST_DATABASE_URL:-}" ] || [ -z "${KINORA_TEST_STORAGE_URL:-}" ]; then
+  exec cargo xtask servers -- "scripts/${0##*/}"
+fi
+
 if has_lints || rustup component add rustfmt clippy; then
   suite "formatting, lints, tidy" make --no-print-directory check
 else
   summary+=("NOT RUN          formatting, lints, tidy: this Rust has neither rustfmt nor clippy")
 fi
-suite "Rust" rust_tests
+suite "crates" crate_tests
+for suite in api events command media fault folder; do
+  suite "server: $suite, SQLite and a folder" server_tests sqlite+folder "$suite"
+done
+for suite in api events command media fault shared; do
+  suite "server: $suite, PostgreSQL and S3" server_tests postgres+s3 "$suite"
+done
 suite "browser" browser_tests
 suite "fuzz" scripts/fuzz.sh
 suite "judge of signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'

@@ -33,6 +33,8 @@ pub struct AppOptions {
     pub health: Arc<dyn Health>,
     /// Renders `/metrics`.
     pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
+    /// What this process does.
+    pub roles: Roles,
 }
 
 /// What handlers find in an [`App`].
@@ -50,12 +52,13 @@ pub struct Parts {
     pub(crate) access: AccessCache,
     pub(crate) request_ids: RequestIds,
     pub(crate) request_counts: RequestCounts,
+    pub(crate) roles: Roles,
 }
 
 impl App {
     /// Puts the parts together.
     pub fn new(options: AppOptions) -> Self {
-        let AppOptions { store, packager, clock, random, addresses, assets, health, render_metrics } =
+        let AppOptions { store, packager, clock, random, addresses, assets, health, render_metrics, roles } =
             options;
         let callers = Callers::new();
         let answers = AnswerCache::new();
@@ -75,6 +78,7 @@ impl App {
             access,
             request_ids,
             request_counts: RequestCounts::default(),
+            roles,
         }))
     }
 
@@ -93,6 +97,28 @@ impl std::ops::Deref for App {
 
     fn deref(&self) -> &Parts {
         &self.0
+    }
+}
+
+/// Which work a process does, of what the processes of one database share (design: Roles and scale).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Roles {
+    /// Answers the JSON API.
+    pub api: bool,
+    /// Answers players: manifests, segments, pictures, pages.
+    pub delivery: bool,
+    /// Runs jobs: downloads, deliveries of events, sweeps.
+    pub worker: bool,
+}
+
+impl Roles {
+    /// One process does everything.
+    pub const ALL: Self = Self { api: true, delivery: true, worker: true };
+
+    /// The names of those that are taken, as they are written in settings.
+    pub fn names(self) -> Vec<&'static str> {
+        let all = [(self.api, "api"), (self.delivery, "delivery"), (self.worker, "worker")];
+        all.into_iter().filter_map(|(is_taken, name)| is_taken.then_some(name)).collect()
     }
 }
 

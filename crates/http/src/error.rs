@@ -5,6 +5,8 @@ use axum::response::{IntoResponse, Response};
 use kinora_store as store;
 use serde::Serialize;
 
+use crate::app::Roles;
+
 /// A refusal, as the client sees it.
 #[derive(Debug)]
 pub struct ApiError {
@@ -37,7 +39,7 @@ impl ApiError {
     const PLAYBACK_TOKEN: &str = "Bearer realm=\"playback\"";
     /// Seconds a client should wait when the server cannot write right now.
     const BUSY_RETRY_AFTER_S: u32 = 1;
-    /// The same when the store of objects is away.
+    /// The same when the database or the object store does not answer: a restart takes some seconds.
     const AWAY_RETRY_AFTER_S: u32 = 5;
     /// The same when the disk is full: freeing it takes a person.
     const FULL_RETRY_AFTER_S: u32 = 30;
@@ -98,6 +100,14 @@ impl ApiError {
     /// 404: no such path.
     pub fn no_such_path() -> Self {
         Self::described(StatusCode::NOT_FOUND, "not found", "there is nothing at this path")
+    }
+
+    /// 404: the path belongs to a role that this process does not have.
+    pub fn other_role(wanted: &'static str, roles: Roles) -> Self {
+        let has = roles.names().join(", ");
+        let description =
+            format!("this path is served by processes with the role {wanted}; this one has {has}");
+        Self::described(StatusCode::NOT_FOUND, "not found", description)
     }
 
     /// 404: no such media in the caller's workspace.
@@ -203,12 +213,13 @@ impl ApiError {
         error
     }
 
-    /// 503: the store of objects is away. It has been tried several times already.
-    pub fn unavailable() -> Self {
+    /// 503: a part that this server needs does not answer. The cause goes to the log.
+    pub fn away(cause: &dyn std::error::Error) -> Self {
+        tracing::warn!(error = %Chain(cause), "a request could not be answered");
         let mut error = Self::described(
             StatusCode::SERVICE_UNAVAILABLE,
             "service unavailable",
-            "the object store does not answer; try again as Retry-After says",
+            "a part of the server does not answer; try again as Retry-After says",
         );
         error.retry_after_s = Some(Self::AWAY_RETRY_AFTER_S);
         error
@@ -246,10 +257,7 @@ impl From<store::Error> for ApiError {
         match error {
             store::Error::Full => Self::full(),
             store::Error::Busy | store::Error::Conflict => Self::busy(),
-            store::Error::Unavailable { .. } => {
-                tracing::warn!(error = %Chain(&error), "the database does not answer");
-                Self::busy()
-            }
+            store::Error::Unavailable { .. } => Self::away(&error),
             other => Self::internal(&other),
         }
     }
@@ -263,10 +271,9 @@ impl From<kinora_packager::Error> for ApiError {
                 Self::described(StatusCode::NOT_FOUND, "not found", "this media has no picture")
             }
             kinora_packager::Error::Busy => Self::busy(),
-            kinora_packager::Error::Unavailable(_) => {
-                tracing::warn!(error = %Chain(error.root()), "a request met a store that is not available");
-                Self::unavailable()
-            }
+            // Deleted a moment ago, perhaps by another process, after the viewer was let in.
+            kinora_packager::Error::Gone => Self::playback_not_found(),
+            kinora_packager::Error::Unavailable(_) => Self::away(&error),
             _ => Self::internal(&error),
         }
     }

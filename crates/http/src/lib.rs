@@ -21,21 +21,28 @@ use axum::Router;
 use axum::middleware;
 use axum::routing::get;
 
-pub use app::{Addresses, App, AppOptions, Assets, Check, Health};
+pub use app::{Addresses, App, AppOptions, Assets, Check, Health, Roles};
 pub use error::ApiError;
 pub use serve::{ServeOptions, serve};
 
-/// Every route of the server.
+/// Every route of the roles that the process has, and what operators look at.
 ///
-/// API paths are served with and without `/v1` (contract decision 1).
+/// API paths are served with and without `/v1` (contract decision 1). Paths of another role answer 404 and say so
+/// (decision 0028).
 pub fn router(app: App) -> Router {
+    let roles = app.roles;
+    let api = if roles.api {
+        Router::new().merge(api::routes("")).merge(api::routes("/v1"))
+    } else {
+        api::elsewhere(roles)
+    };
+    let delivery = if roles.delivery { delivery::routes() } else { delivery::elsewhere(roles) };
     Router::new()
-        .merge(api::routes(""))
-        .merge(api::routes("/v1"))
+        .merge(api)
         .route("/healthz", get(operate::healthz))
         .route("/readyz", get(operate::readyz))
         .route("/metrics", get(operate::metrics))
-        .merge(delivery::routes())
+        .merge(delivery)
         .fallback(async || ApiError::no_such_path())
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())
         .layer(middleware::from_fn_with_state(app.clone(), observe::observe))

@@ -16,6 +16,7 @@ pub(crate) async fn healthz() -> Response {
 #[derive(Serialize)]
 struct Readiness {
     ready: bool,
+    roles: Vec<&'static str>,
     checks: Vec<CheckView>,
 }
 
@@ -27,7 +28,8 @@ struct CheckView {
     reason: Option<String>,
 }
 
-/// `GET /readyz`: 200 when every part works, else 503; either names each part, and the reason where one does not.
+/// `GET /readyz`: 200 when every part works, else 503; either names the roles of the process and each part, and the reason where
+/// one does not.
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
     let checks: Vec<_> = app
         .health
@@ -38,10 +40,8 @@ pub(crate) async fn readyz(State(app): State<App>) -> Response {
         .collect();
     let ready = checks.iter().all(|check| check.ok);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    json(
-        status,
-        serde_json::to_vec(&Readiness { ready, checks }).expect("strings and booleans are always JSON"),
-    )
+    let readiness = Readiness { ready, roles: app.roles.names(), checks };
+    json(status, serde_json::to_vec(&readiness).expect("strings and booleans are always JSON"))
 }
 
 /// `GET /metrics`: the text form of Prometheus.

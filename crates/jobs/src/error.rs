@@ -11,6 +11,9 @@ pub(crate) enum JobError {
     /// Something of ours was in the way; later it may not be.
     #[error("a part the job needs is not available")]
     Retry(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database or the object store does not answer. What the step did may have been kept all the same.
+    #[error("a part the job needs does not answer")]
+    Away(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The disk is full: the job waits and counts no attempt.
     #[error("the disk is full")]
     Full,
@@ -24,6 +27,7 @@ impl From<kinora_store::Error> for JobError {
         match error {
             kinora_store::Error::LeaseLost => Self::LeaseLost,
             kinora_store::Error::Full => Self::Full,
+            away @ kinora_store::Error::Unavailable { .. } => Self::Away(Box::new(away)),
             other => Self::Retry(Box::new(other)),
         }
     }
@@ -33,6 +37,7 @@ impl From<kinora_blob::Error> for JobError {
     fn from(error: kinora_blob::Error) -> Self {
         match error {
             kinora_blob::Error::Full => Self::Full,
+            away @ kinora_blob::Error::Unavailable { .. } => Self::Away(Box::new(away)),
             other => Self::Retry(Box::new(other)),
         }
     }

@@ -10,6 +10,7 @@ mod deliver_event;
 mod download;
 mod error;
 mod lease;
+mod patience;
 mod probe_decode;
 mod room;
 mod runner;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use kinora_domain::Timestamp;
 use kinora_store::{ClaimJobs, ClaimedJob, JobKind, JobQueue};
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::JobError;
@@ -35,14 +36,15 @@ const FULL_WAIT_US: i64 = 10_000_000;
 /// Runs the jobs of one lane until `stop` is cancelled; then gives back the claims of those that are still at work.
 pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
     let mut running: JoinSet<()> = JoinSet::new();
-    let mut claims: HashMap<tokio::task::Id, (ClaimedJob, AbortHandle)> = HashMap::new();
-    let mut renew = tokio::time::interval(RENEW_EVERY);
-    renew.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut claims = Claims::new();
+    let mut renewed = Instant::now();
     // Taken before the first look: a job that comes in between a look and the wait is not missed.
     let mut woken = context.store.jobs_woken();
     loop {
+        // First: after the database was away this process must not take its own jobs for lost ones.
+        let is_sure = renew_if_due(&context, &claims, &mut renewed).await;
         let free = lane.concurrent_max.saturating_sub(running.len());
-        if free > 0 {
+        if is_sure && free > 0 {
             for job in claim(&context, lane.queue, free).await {
                 let claimed = job.clone();
                 let task = running.spawn(settle(context.clone(), job));
@@ -61,7 +63,6 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
                     put_back(&context, &job, &JobError::Retry("a job panicked".into())).await;
                 }
             }
-            _ = renew.tick() => renew_leases(&context, &claims).await,
             () = woken.notified() => {}
             () = tokio::time::sleep(POLL_EVERY) => {}
         }
@@ -74,11 +75,27 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
     }
 }
 
-/// Holds on to what is worked on, and stops the work whose lease is lost: its media was deleted, or another worker has it.
-async fn renew_leases(context: &Context, claims: &HashMap<tokio::task::Id, (ClaimedJob, AbortHandle)>) {
+/// The jobs at work, and how to stop them.
+type Claims = HashMap<tokio::task::Id, (ClaimedJob, AbortHandle)>;
+
+/// Renews the leases when it is time. `false`: it is time and could not be done, so nobody knows whose the jobs are.
+async fn renew_if_due(context: &Context, claims: &Claims, renewed: &mut Instant) -> bool {
     if claims.is_empty() {
-        return;
+        *renewed = Instant::now();
+        return true;
     }
+    if renewed.elapsed() < RENEW_EVERY {
+        return true;
+    }
+    let is_sure = renew_leases(context, claims).await;
+    if is_sure {
+        *renewed = Instant::now();
+    }
+    is_sure
+}
+
+/// Holds on to what is worked on, and stops the work whose lease is lost: its media was deleted, or another worker has it.
+async fn renew_leases(context: &Context, claims: &Claims) -> bool {
     let leases: Vec<_> = claims.values().map(|(job, _)| job.lease()).collect();
     match context.store.renew_jobs(leases, lease_until(context.clock.now())).await {
         Ok(held) => {
@@ -87,8 +104,12 @@ async fn renew_leases(context: &Context, claims: &HashMap<tokio::task::Id, (Clai
                 tracing::info!(job.kind = job.kind.name(), job.id = %job.id, "job stopped: its lease was lost");
                 task.abort();
             }
+            true
         }
-        Err(error) => tracing::warn!(error = %error, "leases could not be renewed"),
+        Err(error) => {
+            tracing::warn!(error = %error, "leases could not be renewed");
+            false
+        }
     }
 }
 
@@ -104,7 +125,7 @@ async fn claim(context: &Context, queue: JobQueue, limit: usize) -> Vec<ClaimedJ
 
 /// Runs one job to its end, or puts it back.
 async fn settle(context: Context, job: ClaimedJob) {
-    let started = tokio::time::Instant::now();
+    let started = Instant::now();
     let result = match &job.kind {
         JobKind::Download { media } => download::run(&context, &job, *media).await,
         JobKind::DeleteObjects { source } => delete_objects::run(&context, &job, *source).await,

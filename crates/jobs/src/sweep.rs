@@ -29,7 +29,9 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
         .write(async move |tx| {
             tx.complete_job(&job).await?;
             let next = now.plus_seconds(SWEEP_EVERY_S);
-            tx.enqueue(NewJob { kind: JobKind::Sweep, run_at: next, priority: Priority::Low }).await?;
+            // Once: several processes that start together may each have asked for one.
+            let again = NewJob { kind: JobKind::Sweep, run_at: next, priority: Priority::Low };
+            tx.enqueue_once(again).await?;
             Ok::<_, JobError>(())
         })
         .await

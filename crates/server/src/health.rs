@@ -1,13 +1,19 @@
 //! What `/readyz` looks at.
 
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
-use kinora_blob::Blob;
+use kinora_blob::{Blob, ObjectKey};
 use kinora_http::{Check, Health};
 use kinora_jobs::Room;
 use kinora_store::Store;
+use tokio::time::timeout;
 
 /// Below this much room uploads and databases begin to fail in odd places.
 pub(crate) const FREE_BYTES_MIN: u64 = 64 << 20;
+
+/// Whoever asks wants to know now: a part that has not answered by then does not.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// The parts of a running server.
 pub(crate) struct Parts {
@@ -29,12 +35,16 @@ impl Health for Parts {
 
 impl Parts {
     async fn database(&self) -> Option<String> {
-        match self.store.ping().await {
-            Ok(()) => None,
-            Err(kinora_store::Error::Full) => {
+        match timeout(ANSWER, self.store.ping()).await {
+            Ok(Ok(())) => None,
+            Ok(Err(kinora_store::Error::Full)) => {
                 Some("the disk is full; jobs wait, nothing is lost: make room in the data folder".to_owned())
             }
-            Err(error) => Some(format!("the database cannot be used: {error}")),
+            Ok(Err(error @ kinora_store::Error::Unavailable { .. })) => {
+                Some(format!("{error}; jobs wait, nothing is lost"))
+            }
+            Ok(Err(error)) => Some(format!("the database cannot be used: {error}")),
+            Err(_) => Some("the database does not answer; jobs wait, nothing is lost".to_owned()),
         }
     }
 
@@ -51,12 +61,27 @@ impl Parts {
 
 /// What is wrong with the store of objects.
 pub(crate) async fn storage(blob: &Blob) -> Option<String> {
+    timeout(ANSWER, look(blob)).await.unwrap_or_else(|_| Some("the object store does not answer".to_owned()))
+}
+
+async fn look(blob: &Blob) -> Option<String> {
     match blob.free_space().await {
-        Ok(Some(free)) if free < FREE_BYTES_MIN => Some(format!(
-            "only {} MiB are free; jobs wait, nothing is lost: make room in the data folder",
-            free >> 20
-        )),
-        Ok(_) => None,
-        Err(error) => Some(format!("the object store cannot be used: {error}")),
+        Ok(Some(free)) if free < FREE_BYTES_MIN => {
+            return Some(format!(
+                "only {} MiB are free; jobs wait, nothing is lost: make room in the data folder",
+                free >> 20
+            ));
+        }
+        Ok(_) => {}
+        Err(error) => return Some(unusable(&error)),
     }
+    if !blob.is_shared() {
+        return None;
+    }
+    // One small question to the other machine: is it there, and does it let us in?
+    blob.reader(ObjectKey::DemoClip).await.err().map(|error| unusable(&error))
+}
+
+fn unusable(error: &kinora_blob::Error) -> String {
+    format!("the object store cannot be used: {error}")
 }

@@ -8,9 +8,9 @@
 mod addresses;
 mod assets;
 mod command;
-mod folder;
 mod health;
 mod logging;
+mod place;
 mod settings;
 mod system;
 mod wiring;
@@ -19,7 +19,8 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-pub use settings::{LogFormat, Settings};
+pub use kinora_http::Roles;
+pub use settings::{DatabaseUrl, LogFormat, Settings};
 pub use system::{SystemClock, SystemRandom};
 pub use wiring::{Server, ServerOptions, StartError};
 

@@ -46,6 +46,8 @@ pub struct ServerOptions {
 /// A server that listens.
 pub struct Server {
     stop: CancellationToken,
+    /// Somebody else has the lock.
+    is_lost: CancellationToken,
     running: tokio::task::JoinHandle<()>,
 }
 
@@ -69,14 +71,18 @@ pub enum StartError {
 impl Server {
     /// Starts everything and answers on `listener`.
     ///
-    /// Leases of an earlier process are taken back first: the lock of the folder proves that it is gone.
+    /// Leases of an earlier process are taken back first where the lock proves that it is gone: on a folder. On PostgreSQL they run
+    /// out.
     pub async fn start(options: ServerOptions, listener: TcpListener) -> Result<Self, StartError> {
         let ServerOptions { settings, lock, store, blob, engine, fetch_limits, clock, random } = options;
         let render_metrics = metrics_handle();
+        let roles = settings.roles;
         store.take_back_leases().await?;
-        let now = clock.now();
-        blob.sweep_temporary(now).await?;
-        store.write(async move |tx| tx.enqueue_once(NewJob::soon(JobKind::Sweep, now)).await).await?;
+        if roles.worker {
+            let now = clock.now();
+            blob.sweep_temporary(now).await?;
+            store.write(async move |tx| tx.enqueue_once(NewJob::soon(JobKind::Sweep, now)).await).await?;
+        }
 
         let network = Network::new(Guard::new(settings.allow_private.clone()));
         let packager = Packager::new(blob.clone(), engine);
@@ -109,10 +115,19 @@ impl Server {
             assets: Arc::new(Embedded),
             health: Arc::new(health::Parts { store: store.clone(), blob, room }),
             render_metrics: Arc::new(move || render_metrics.render()),
+            roles,
         });
-        let stop = CancellationToken::new();
-        let running = tokio::spawn(run(app, context, listener, stop.clone(), store, lock));
-        Ok(Self { stop, running })
+        let (stop, is_lost) = (CancellationToken::new(), CancellationToken::new());
+        let jobs = roles.worker.then_some(context);
+        let parts = Running { app, jobs, store, lock, stop: stop.clone(), is_lost: is_lost.clone() };
+        let running = tokio::spawn(parts.run(listener));
+        Ok(Self { stop, is_lost, running })
+    }
+
+    /// Returns when another process has taken what only one may serve, and this one must stop. That happens only after the
+    /// database was away.
+    pub async fn lock_lost(&self) {
+        self.is_lost.cancelled().await;
     }
 
     /// Lets what is under way end, within bounds, and returns when nothing runs any more.
@@ -124,26 +139,44 @@ impl Server {
     }
 }
 
-async fn run(
+/// What runs until it is told to stop.
+struct Running {
     app: App,
-    context: Context,
-    listener: TcpListener,
-    stop: CancellationToken,
+    /// What jobs work with, in a process that runs any.
+    jobs: Option<Context>,
     store: Store,
     lock: ServeLock,
-) {
-    let router = kinora_http::router(app.clone());
-    tokio::join!(
-        kinora_http::serve(listener, router, ServeOptions::default(), stop.clone()),
-        kinora_jobs::run(context, stop.clone()),
-        store.watch_others(stop.clone()),
-        write_token_uses(&app, stop.clone()),
-    );
-    if let Err(error) = app.write_token_uses().await {
-        tracing::warn!(error = %error, "uses of access tokens could not be written");
+    stop: CancellationToken,
+    is_lost: CancellationToken,
+}
+
+impl Running {
+    async fn run(self, listener: TcpListener) {
+        let Self { app, jobs, store, lock, stop, is_lost } = self;
+        let router = kinora_http::router(app.clone());
+        let work = async {
+            if let Some(context) = jobs {
+                kinora_jobs::run(context, stop.clone()).await;
+            }
+        };
+        let watch_lock = async {
+            if stop.run_until_cancelled(lock.lost()).await.is_some() {
+                is_lost.cancel();
+            }
+        };
+        tokio::join!(
+            kinora_http::serve(listener, router, ServeOptions::default(), stop.clone()),
+            work,
+            store.watch_others(stop.clone()),
+            write_token_uses(&app, stop.clone()),
+            watch_lock,
+        );
+        if let Err(error) = app.write_token_uses().await {
+            tracing::warn!(error = %error, "uses of access tokens could not be written");
+        }
+        store.close().await;
+        drop(lock); // last: another process may have the folder only now
     }
-    store.close().await;
-    drop(lock); // last: another process may have the folder only now
 }
 
 async fn write_token_uses(app: &App, stop: CancellationToken) {

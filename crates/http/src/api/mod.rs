@@ -7,8 +7,9 @@ use axum::Router;
 use axum::routing::{any, get};
 use bytes::Bytes;
 use kinora_domain::{MediaId, WorkspaceId};
+use kinora_store::Version;
 
-use crate::app::App;
+use crate::app::{App, Roles};
 use crate::error::ApiError;
 
 /// Paths of the contract that are not served yet, and are no media ids (contract 2.1, routing traps).
@@ -25,11 +26,20 @@ pub(crate) fn routes(prefix: &str) -> Router<App> {
         .route(&format!("{prefix}/on-demand/{{mediaId}}"), get(on_demand::read).delete(on_demand::delete))
 }
 
-/// Answers to `GET /on-demand/{mediaId}`, valid as long as nothing was written.
+/// The same paths in a process without this role.
+pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
+    let refuse = async move || ApiError::other_role("api", roles);
+    ["/on-demand", "/on-demand/{*rest}", "/v1", "/v1/{*rest}"]
+        .iter()
+        .fold(Router::new(), |router, path| router.route(path, any(refuse)))
+}
+
+/// Answers to `GET /on-demand/{mediaId}`, valid as long as nothing was written by anybody.
 ///
-/// Every commit moves the store's generation, also one by another process (within 0.5 s), so an answer is never older than that.
+/// A client of several processes reads what it wrote, whichever of them it asks: each answer is kept under the version of the
+/// database that it was made from (decision 0029).
 pub(crate) struct AnswerCache {
-    media: moka::sync::Cache<(WorkspaceId, MediaId), (u64, Bytes)>,
+    media: moka::sync::Cache<(WorkspaceId, MediaId), (Version, Bytes)>,
 }
 
 impl AnswerCache {
@@ -39,17 +49,17 @@ impl AnswerCache {
     pub(crate) fn new() -> Self {
         let media = moka::sync::Cache::builder()
             .max_capacity(Self::BYTES_MAX)
-            .weigher(|_, (_, answer): &(u64, Bytes)| u32::try_from(answer.len()).unwrap_or(u32::MAX))
+            .weigher(|_, (_, answer): &(Version, Bytes)| u32::try_from(answer.len()).unwrap_or(u32::MAX))
             .build();
         Self { media }
     }
 
-    fn get(&self, workspace: WorkspaceId, media: MediaId, generation: u64) -> Option<Bytes> {
+    fn get(&self, workspace: WorkspaceId, media: MediaId, version: &Version) -> Option<Bytes> {
         let (at, answer) = self.media.get(&(workspace, media))?;
-        (at == generation).then_some(answer)
+        (at == *version).then_some(answer)
     }
 
-    fn put(&self, workspace: WorkspaceId, media: MediaId, generation: u64, answer: Bytes) {
-        self.media.insert((workspace, media), (generation, answer));
+    fn put(&self, workspace: WorkspaceId, media: MediaId, version: Version, answer: Bytes) {
+        self.media.insert((workspace, media), (version, answer));
     }
 }

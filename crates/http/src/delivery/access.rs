@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kinora_domain::{AccessPolicy, MediaState, PlaybackId, SourceId};
+use kinora_store::Version;
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -16,17 +17,24 @@ pub(super) struct Granted {
     pub(super) is_video_withdrawn: bool,
 }
 
-/// Answers of a moment ago.
+/// Answers of a moment ago: who was let in may be for a moment after something changed, who was refused is not refused by an
+/// old answer. A client that was told of a new media by one process can play it from any other (decision 0029).
 pub(crate) struct AccessCache {
-    known: moka::sync::Cache<PlaybackId, (u64, Answer)>,
+    granted: moka::sync::Cache<PlaybackId, (u64, Granted)>,
+    refused: moka::sync::Cache<PlaybackId, (Version, Refusal)>,
 }
 
-#[derive(Debug, Clone)]
-enum Answer {
-    Granted(Granted),
+#[derive(Debug, Clone, Copy)]
+enum Refusal {
     Private,
     Failed,
     Unknown,
+}
+
+enum Answer {
+    Granted(Granted),
+    Refused(Refusal),
+    NotReady,
 }
 
 impl AccessCache {
@@ -37,12 +45,15 @@ impl AccessCache {
     const REMEMBERED_MAX: u64 = 100_000;
 
     pub(crate) fn new() -> Self {
-        let known = moka::sync::Cache::builder()
-            .max_capacity(Self::REMEMBERED_MAX)
-            .time_to_live(Self::REMEMBERED_FOR)
-            .build();
-        Self { known }
+        Self { granted: cache(), refused: cache() }
     }
+}
+
+fn cache<T: Clone + Send + Sync + 'static>() -> moka::sync::Cache<PlaybackId, T> {
+    moka::sync::Cache::builder()
+        .max_capacity(AccessCache::REMEMBERED_MAX)
+        .time_to_live(AccessCache::REMEMBERED_FOR)
+        .build()
 }
 
 /// Whether this playback ID may be watched now.
@@ -50,38 +61,55 @@ impl AccessCache {
 /// 404 for an unknown one and for a media that failed, 401 for a private one (no playback token is understood yet), 400 while the
 /// media is not ready (contract decisions 13 and 15).
 pub(super) async fn grant(app: &App, playback: PlaybackId) -> Result<Granted, ApiError> {
+    // Both taken before the row is read: a commit in between makes this answer old at once, never new.
     let generation = app.store.generation();
-    let known = app.access.known.get(&playback).filter(|(at, _)| *at == generation);
-    let answer = match known {
-        Some((_, answer)) => answer,
-        None => {
-            let Some(answer) = look_up(app, playback).await? else { return Err(ApiError::not_ready()) };
-            app.access.known.insert(playback, (generation, answer.clone()));
-            answer
+    if let Some((at, granted)) = app.access.granted.get(&playback)
+        && at == generation
+    {
+        return Ok(granted);
+    }
+    let version = app.store.version().await?;
+    if let Some((at, refusal)) = app.access.refused.get(&playback)
+        && at == version
+    {
+        return Err(refusal.into());
+    }
+    match look_up(app, playback).await? {
+        Answer::Granted(granted) => {
+            app.access.granted.insert(playback, (generation, granted.clone()));
+            Ok(granted)
         }
-    };
-    match answer {
-        Answer::Granted(granted) => Ok(granted),
-        Answer::Private => Err(ApiError::playback_unauthorized()),
-        Answer::Failed => Err(ApiError::playback_failed()),
-        Answer::Unknown => Err(ApiError::playback_not_found()),
+        Answer::Refused(refusal) => {
+            app.access.refused.insert(playback, (version, refusal));
+            Err(refusal.into())
+        }
+        // Not remembered (contract decision 44).
+        Answer::NotReady => Err(ApiError::not_ready()),
     }
 }
 
-/// `None` while the media is not ready: that is not remembered (contract decision 44).
-async fn look_up(app: &App, playback: PlaybackId) -> Result<Option<Answer>, ApiError> {
-    let Some(media) = app.store.media_of_playback(playback).await? else { return Ok(Some(Answer::Unknown)) };
-    let Some(handle) = media.playback.iter().find(|handle| handle.id == playback) else {
-        return Ok(Some(Answer::Unknown));
-    };
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Private => Self::playback_unauthorized(),
+            Refusal::Failed => Self::playback_failed(),
+            Refusal::Unknown => Self::playback_not_found(),
+        }
+    }
+}
+
+async fn look_up(app: &App, playback: PlaybackId) -> Result<Answer, ApiError> {
+    let unknown = Answer::Refused(Refusal::Unknown);
+    let Some(media) = app.store.media_of_playback(playback).await? else { return Ok(unknown) };
+    let Some(handle) = media.playback.iter().find(|handle| handle.id == playback) else { return Ok(unknown) };
     if handle.policy == AccessPolicy::Private {
-        return Ok(Some(Answer::Private));
+        return Ok(Answer::Refused(Refusal::Private));
     }
     Ok(match media.state {
         MediaState::Ready { source, facts, .. } => {
-            Some(Answer::Granted(Granted { source, is_video_withdrawn: facts.does_not_decode }))
+            Answer::Granted(Granted { source, is_video_withdrawn: facts.does_not_decode })
         }
-        MediaState::Failed { .. } => Some(Answer::Failed),
-        MediaState::Created | MediaState::Downloading { .. } => None,
+        MediaState::Failed { .. } => Answer::Refused(Refusal::Failed),
+        MediaState::Created | MediaState::Downloading { .. } => Answer::NotReady,
     })
 }

@@ -15,9 +15,9 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
+use axum::routing::{any, get};
 
-use crate::app::App;
+use crate::app::{App, Roles};
 use crate::error::ApiError;
 
 pub(crate) use access::AccessCache;
@@ -36,6 +36,13 @@ pub(crate) fn routes() -> Router<App> {
         .route("/demo/clip.mp4", get(demo::clip))
         .route("/embed/{playbackId}", get(page::embed))
         .route("/assets/{file}", get(page::asset))
+}
+
+/// The same paths in a process without this role.
+pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
+    let refuse = async move || ApiError::other_role("delivery", roles);
+    let paths = ["/{file}", "/{playbackId}/{file}", "/{playbackId}/{indexId}/{rendition}/{file}"];
+    paths.iter().fold(Router::new(), |router, path| router.route(path, any(refuse)))
 }
 
 /// The routes match every path of their depth, and its last part tells whether it is one of ours: only then the method is wrong.

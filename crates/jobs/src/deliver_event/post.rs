@@ -2,14 +2,17 @@
 
 use bytes::Bytes;
 use kinora_domain::{
-    Attempt, AttemptId, AttemptOutcome, AttemptResponse, DeliveryVerdict, Webhook, judge, retry_delay_us,
-    signature,
+    Attempt, AttemptId, AttemptOutcome, AttemptResponse, DeliveryVerdict, Webhook, WebhookId, judge,
+    retry_delay_us, signature,
 };
 use kinora_fetch::{HeaderMap, HeaderName, HeaderValue, PostResponse};
 use kinora_store::{ClaimedDelivery, DeliveryNext};
 
 use super::wire;
 use crate::Context;
+use crate::error::JobError;
+use crate::lease::LEASE;
+use crate::patience::keep_trying;
 
 /// Posts a delivery once, records how it went, and tells whether it arrived. May run twice: receivers know an event by its id.
 pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery) -> bool {
@@ -95,19 +98,8 @@ async fn record(
     let (id, event, kind) = (webhook.id, delivery.event.id, delivery.event.event.kind.name());
     tracing::info!(webhook.id = %id, event.id = %event, event.kind = kind, attempt = made, status, "event posted");
 
-    let delivery = delivery.clone();
-    let recorded = context
-        .store
-        .write(async move |tx| {
-            tx.finish_delivery(&delivery, &attempt, next).await?;
-            let Some(before) = tx.webhook(id).await? else { return Ok(()) };
-            let after = before.clone().note_attempt(verdict, now);
-            if (after.state, after.failing_since) != (before.state, before.failing_since) {
-                tx.save_webhook(&after).await?;
-            }
-            Ok::<_, kinora_store::Error>(())
-        })
-        .await;
+    // Afterwards the lease is over, and it is another attempt that counts.
+    let recorded = keep_trying(LEASE, || finish(context, id, delivery.clone(), attempt.clone(), next, verdict)).await;
     if let Err(error) = recorded {
         // The lease runs out and the event is posted again: at least once.
         tracing::warn!(webhook.id = %id, event.id = %event, error = %error, "an attempt could not be recorded");
@@ -115,4 +107,28 @@ async fn record(
     if let DeliveryVerdict::Disable(reason) = verdict {
         tracing::warn!(webhook.id = %id, reason = reason.sentence(), "webhook disabled");
     }
+}
+
+/// One commit: the attempt, what becomes of the delivery, and what the answer means for the webhook.
+async fn finish(
+    context: &Context,
+    webhook: WebhookId,
+    delivery: ClaimedDelivery,
+    attempt: Attempt,
+    next: DeliveryNext,
+    verdict: DeliveryVerdict,
+) -> Result<(), JobError> {
+    let now = context.clock.now();
+    context
+        .store
+        .write(async move |tx| {
+            tx.finish_delivery(&delivery, &attempt, next).await?;
+            let Some(before) = tx.webhook(webhook).await? else { return Ok(()) };
+            let after = before.clone().note_attempt(verdict, now);
+            if (after.state, after.failing_since) != (before.state, before.failing_since) {
+                tx.save_webhook(&after).await?;
+            }
+            Ok::<_, JobError>(())
+        })
+        .await
 }

@@ -11,6 +11,7 @@ use kinora_store::{ClaimedJob, JobKind, NewJob};
 
 use crate::Context;
 use crate::error::{JobError, internal_failure};
+use crate::patience::{PATIENCE, keep_trying};
 use sink::{Arrived, SourceSink};
 
 /// Fetches a media and makes it ready, or failed with its reason.
@@ -24,7 +25,9 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> 
     };
     match bring_in(context, job, &media, source).await {
         Ok(arrived) => make_ready(context, job, media, arrived).await,
-        Err(JobError::Fatal(failure)) => fail(context, job, media.id, failure).await,
+        Err(JobError::Fatal(failure)) => {
+            keep_trying(PATIENCE, || fail(context, job, media.id, failure.clone())).await
+        }
         Err(error) => Err(error),
     }
 }
@@ -113,7 +116,7 @@ async fn make_ready(
         return fail(context, job, media.id, failure).await; // nothing has been named yet: the bytes go with `arrived`
     }
     arrived.keep(context).await?;
-    match name_source(context, job, media.id, source, facts).await {
+    match keep_trying(PATIENCE, || name_source(context, job, media.id, source, facts.clone())).await {
         // The media was deleted, or another worker has it: nothing will ever name what was just kept.
         Err(JobError::LeaseLost) => {
             leave_behind(context, source).await?;

@@ -12,7 +12,7 @@ use super::print::note;
 use super::progress::Progress;
 use super::serve::find_engine;
 use super::{Problem, Session, media, token, workspace};
-use crate::folder;
+use crate::place;
 
 /// The workspace that demonstration data lives in.
 const WORKSPACE: &str = "Demo";
@@ -24,14 +24,15 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 /// Makes a clip, takes it in through the real pipeline, and prints where it plays. Later runs print the addresses only.
 pub(super) async fn run(session: &Session) -> Result<(), Problem> {
     let data_dir = &session.settings.data_dir;
-    if ServeLock::acquire(data_dir).is_ok() {
+    // A database of several processes is held by none of them alone.
+    if session.settings.database_url.is_none() && ServeLock::acquire(data_dir).is_ok() {
         let start = format!("kinora serve --data-dir {}", data_dir.display());
         return Err(Problem::new(format!(
             "no server runs on {}; start one with {start}",
             data_dir.display()
         )));
     }
-    let store = folder::open_store(&session.settings, Opener::Command).await?;
+    let store = place::open_store(&session.settings, Opener::Command).await?;
     make_clip(session).await?;
     let workspace = workspace::find_or_create(&store, WORKSPACE).await?;
     let url = session.settings.demo_url();
@@ -50,7 +51,7 @@ pub(super) async fn run(session: &Session) -> Result<(), Problem> {
 
 /// Puts the clip into the store, unless it is there.
 async fn make_clip(session: &Session) -> Result<(), Problem> {
-    let blob = folder::open_blob(&session.settings).await?;
+    let blob = place::open_blob(&session.settings).await?;
     if blob.reader(ObjectKey::DemoClip).await?.is_some() {
         return Ok(());
     }
@@ -103,8 +104,11 @@ async fn print(
     } else {
         note(&format!(
             "the output is no terminal, so no secret is printed; make a token with\n  \
-             kinora token create --workspace {WORKSPACE} --permission read-write --data-dir {}\nand set KINORA_TOKEN to ID:SECRET",
-            settings.data_dir.display()
+             kinora token create --workspace {WORKSPACE} --permission read-write{}\nand set KINORA_TOKEN to ID:SECRET",
+            match &settings.database_url {
+                None => format!(" --data-dir {}", settings.data_dir.display()),
+                Some(_) => String::new(),
+            }
         ));
         "\"$KINORA_TOKEN\"".to_owned()
     };

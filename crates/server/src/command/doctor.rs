@@ -1,18 +1,24 @@
 //! `kinora doctor`: what keeps the server from working, and what to do about it.
 
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use kinora_domain::{Clock as _, Timestamp};
 use kinora_engine::Guard;
-use kinora_store::{Opener, ServeLock};
+use kinora_store::Opener;
 use serde_json::json;
 
 use super::serve::find_engine;
 use super::{Problem, Session};
-use crate::folder;
+use crate::place;
 use crate::health;
 use crate::system::SystemClock;
 
+/// How long another process is waited for, and how much of what it says is read.
+const ANSWER: Duration = Duration::from_secs(6);
+const ANSWER_BYTES_MAX: u64 = 64 << 10;
 /// No machine that runs this binary has an earlier date (2026-01-01).
 const CLOCK_MIN: i64 = 1_767_225_600 * Timestamp::SECOND;
 
@@ -52,11 +58,9 @@ fn wrong(part: &'static str, text: impl Into<String>) -> Finding {
 }
 
 async fn database(session: &Session) -> Finding {
-    match folder::open_store(&session.settings, Opener::Command).await {
+    match place::open_store(&session.settings, Opener::Command).await {
         Ok(store) => match store.ping().await {
-            Ok(()) => {
-                ok("database", format!("opens with its key in {}", session.settings.data_dir.display()))
-            }
+            Ok(()) => ok("database", format!("opens with its key in {}", session.settings.database_place())),
             Err(error) => wrong("database", error.to_string()),
         },
         Err(problem) => wrong("database", problem.to_string()),
@@ -64,7 +68,7 @@ async fn database(session: &Session) -> Finding {
 }
 
 async fn storage(session: &Session) -> Finding {
-    let blob = match folder::open_blob(&session.settings).await {
+    let blob = match place::open_blob(&session.settings).await {
         Ok(blob) => blob,
         Err(problem) => return wrong("storage", problem.to_string()),
     };
@@ -73,7 +77,7 @@ async fn storage(session: &Session) -> Finding {
     }
     match blob.free_space().await {
         Ok(Some(free)) => ok("storage", format!("{} GiB are free", free >> 30)),
-        Ok(None) => ok("storage", "has no known end"),
+        Ok(None) => ok("storage", "answers, and has no known end; kinora storage check tries all that is needed of it"),
         Err(error) => wrong("storage", error.to_string()),
     }
 }
@@ -108,13 +112,24 @@ fn clock() -> Finding {
 
 fn port(session: &Session) -> Finding {
     let listen = session.settings.listen;
-    match ServeLock::acquire(&session.settings.data_dir) {
-        Err(_) => ok("port", "kinora serve is running on this folder"),
-        Ok(_) => match std::net::TcpListener::bind(listen) {
-            Ok(_) => ok("port", format!("{listen} is free")),
-            Err(error) => {
-                wrong("port", format!("cannot listen on {listen}: {error}; choose another with --listen"))
-            }
-        },
+    match std::net::TcpListener::bind(listen) {
+        Ok(_) => ok("port", format!("{listen} is free")),
+        Err(_) if is_served(listen) => ok("port", format!("kinora serve answers at {listen}")),
+        Err(error) => {
+            wrong("port", format!("cannot listen on {listen}: {error}; choose another with --listen"))
+        }
     }
+}
+
+/// Whether it is a Kinora that holds the address: nobody else tells its roles.
+fn is_served(listen: SocketAddr) -> bool {
+    let ask = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect_timeout(&listen, ANSWER)?;
+        stream.set_read_timeout(Some(ANSWER))?;
+        stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.take(ANSWER_BYTES_MAX).read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    ask().is_ok_and(|answer| answer.contains("\"ready\":") && answer.contains("\"roles\":"))
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::print::table;
 use super::progress::Progress;
 use super::{Problem, Session, workspace};
-use crate::folder;
+use crate::place;
 use crate::system::{SystemClock, SystemRandom};
 
 /// How often a media is looked at while it is waited for.
@@ -70,7 +70,7 @@ pub(super) enum Command {
 }
 
 pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
-    let store = folder::open_store(&session.settings, Opener::Command).await?;
+    let store = place::open_store(&session.settings, Opener::Command).await?;
     match command {
         Command::Create { workspace, url, title, private, wait } => {
             let workspace = workspace::find(&store, &workspace).await?;
@@ -167,7 +167,7 @@ pub(super) async fn wait_until_settled(
         Some(limit) => tokio::time::timeout(limit, watch).await.unwrap_or_else(|_| {
             let waited = limit.as_secs();
             Err(Problem::new(format!(
-                "media {id} is not ready after {waited} s; is kinora serve running on this folder?"
+                "media {id} is not ready after {waited} s; is kinora serve running on the same data?"
             )))
         }),
     }

@@ -11,6 +11,7 @@ mod print;
 mod problem;
 mod progress;
 mod serve;
+mod storage;
 mod token;
 mod webhook;
 mod workspace;
@@ -61,6 +62,9 @@ enum Command {
     Demo,
     /// Look for what keeps the server from working
     Doctor,
+    /// Try the store of objects
+    #[command(subcommand)]
+    Storage(storage::Command),
     /// Show the settings in force
     Config,
 }
@@ -88,6 +92,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         Command::Media(command) => media::run(&session, command).await.map(done),
         Command::Demo => demo::run(&session).await.map(done),
         Command::Doctor => doctor::run(&session).await,
+        Command::Storage(command) => storage::run(&session, command).await,
         Command::Config => config::run(&session).map(done),
     }
 }

@@ -10,10 +10,28 @@ use super::{Problem, Session};
 impl Session {
     /// Prints a result: its JSON, or the text for people.
     pub(super) fn print(&self, json: &Value, text: &str) {
-        let mut out = std::io::stdout().lock();
-        // Whoever reads may have seen enough (`| head`): that is no failure of the command.
-        let _ = if self.is_json { writeln!(out, "{json}") } else { writeln!(out, "{}", text.trim_end()) };
+        self.print_json(json);
+        self.say(text);
     }
+
+    /// Prints the JSON of a result whose text was said line by line.
+    pub(super) fn print_json(&self, json: &Value) {
+        if self.is_json {
+            put(&json.to_string());
+        }
+    }
+
+    /// Prints a line of a result for people, as soon as it is known.
+    pub(super) fn say(&self, text: &str) {
+        if !self.is_json {
+            put(text.trim_end());
+        }
+    }
+}
+
+fn put(text: &str) {
+    // Whoever reads may have seen enough (`| head`): that is no failure of the command.
+    let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
 /// A line beside the result: progress, hints, warnings.

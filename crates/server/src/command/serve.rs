@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use kinora_engine::Engine;
 use kinora_fetch::Limits;
-use kinora_store::{Opener, ServeLock};
+use kinora_store::Opener;
 use tokio::net::TcpSocket;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Problem, Session};
 use crate::addresses::ServedAddresses;
-use crate::folder;
+use crate::place;
 use crate::logging;
 use crate::settings::Settings;
 use crate::system::{SystemClock, SystemRandom};
@@ -34,15 +34,17 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     }
     raise_file_limit();
     // Before anything is touched: another server on this folder goes on undisturbed.
-    let lock = ServeLock::acquire(&settings.data_dir)?;
-    let store = folder::open_store(&settings, Opener::Server).await?;
-    let blob = folder::open_blob(&settings).await?;
+    let lock = place::lock(&settings).await?;
+    let store = place::open_store(&settings, Opener::Server).await?;
+    let blob = place::open_blob(&settings).await?;
     let engine = find_engine(&settings).await?;
     let listener = listen(&settings)?;
-    ServedAddresses::of(&settings).write(&settings.data_dir).map_err(|error| {
-        Problem::with_cause(format!("cannot write into {}", settings.data_dir.display()), error)
-    })?;
-    let shown = (settings.public_url.clone(), settings.data_dir.clone());
+    if settings.has_folder() {
+        ServedAddresses::of(&settings).write(&settings.data_dir).map_err(|error| {
+            Problem::with_cause(format!("cannot write into {}", settings.data_dir.display()), error)
+        })?;
+    }
+    let shown = (settings.public_url.clone(), settings.place(), settings.roles.names().join(","));
     let options = ServerOptions {
         settings,
         lock,
@@ -58,11 +60,15 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     let server = Server::start(options, listener)
         .await
         .map_err(|error| Problem::with_cause("the server does not start", error))?;
-    tracing::info!(address = shown.0, data_dir = %shown.1.display(), "kinora is ready");
+    tracing::info!(address = shown.0, data = shown.1, roles = shown.2, "kinora is ready");
 
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        () = server.lock_lost() => {
+            server.stop().await;
+            return Err(Problem::new("the database was away, and another kinora serve has taken it meanwhile"));
+        }
     }
     tracing::info!("stopping; another signal after a second stops at once");
     let insisted = async {

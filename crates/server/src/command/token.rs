@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::print::table;
 use super::{Problem, Session, workspace};
-use crate::folder;
+use crate::place;
 use crate::system::{SystemClock, SystemRandom};
 
 #[derive(Debug, Subcommand)]
@@ -43,7 +43,7 @@ pub(super) enum Wanted {
 }
 
 pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
-    let store = folder::open_store(&session.settings, Opener::Command).await?;
+    let store = place::open_store(&session.settings, Opener::Command).await?;
     match command {
         Command::Create { workspace, permission } => {
             let permission = match permission {

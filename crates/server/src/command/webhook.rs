@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::print::table;
 use super::{Problem, Session, workspace};
-use crate::folder;
+use crate::place;
 use crate::system::{SystemClock, SystemRandom};
 
 #[derive(Debug, Subcommand)]
@@ -45,7 +45,7 @@ pub(super) enum Command {
 }
 
 pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
-    let store = folder::open_store(&session.settings, Opener::Command).await?;
+    let store = place::open_store(&session.settings, Opener::Command).await?;
     match command {
         Command::Create { workspace, url } => {
             let workspace = workspace::find(&store, &workspace).await?;

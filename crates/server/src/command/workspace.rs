@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::print::table;
 use super::{Problem, Session};
-use crate::folder;
+use crate::place;
 use crate::system::{SystemClock, SystemRandom};
 
 #[derive(Debug, Subcommand)]
@@ -22,7 +22,7 @@ pub(super) enum Command {
 }
 
 pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
-    let store = folder::open_store(&session.settings, Opener::Command).await?;
+    let store = place::open_store(&session.settings, Opener::Command).await?;
     match command {
         Command::Create { name } => {
             let workspace = create(&store, &name).await?;

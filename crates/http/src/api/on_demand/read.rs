@@ -18,12 +18,12 @@ pub(crate) async fn read(
     PathId(id): PathId<MediaId>,
 ) -> Result<Response, ApiError> {
     // Taken before the row is read: a commit in between makes this answer old at once, never new.
-    let generation = app.store.generation();
-    if let Some(answer) = app.answers.get(caller.workspace, id, generation) {
+    let version = app.store.version().await?;
+    if let Some(answer) = app.answers.get(caller.workspace, id, &version) {
         return Ok(json(StatusCode::OK, answer));
     }
     let media = app.store.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
     let answer = Bytes::from(Data::ok(MediaView::new(&media, &app.addresses)).to_json());
-    app.answers.put(caller.workspace, id, generation, answer.clone());
+    app.answers.put(caller.workspace, id, version, answer.clone());
     Ok(json(StatusCode::OK, answer))
 }

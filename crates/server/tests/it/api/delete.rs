@@ -12,7 +12,7 @@ use crate::support::{DEADLINE, TestApp, text, until};
 async fn a_deleted_media_is_gone_with_all_its_addresses_and_objects() {
     let app = TestApp::start().await;
     let kept = app.ready("/kept.mp4", fixture::two_seconds()).await;
-    let before = app.objects();
+    let before = app.objects().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let id = text(&media["id"]);
     let mut addresses = addresses(&app, &media).await;
@@ -31,7 +31,7 @@ async fn a_deleted_media_is_gone_with_all_its_addresses_and_objects() {
     }
     assert!(at.elapsed() < Duration::from_secs(2), "{:?}", at.elapsed());
 
-    until("the objects are gone", async || (app.objects() == before).then_some(())).await;
+    until("the objects are gone", async || (app.objects().await == before).then_some(())).await;
     assert_eq!(app.get(text(&kept["id"])).await.data(), kept, "another media is untouched");
     app.event("video.media.deleted").await;
     assert_eq!(app.receiver.distinct_events("video.media.deleted").len(), 1);
@@ -44,12 +44,15 @@ async fn a_media_deleted_while_its_source_arrives_leaves_nothing() {
     let media = app.create(&url).await;
     let id = text(&media["id"]);
     app.sources.wait_until_held("/a.mp4", DEADLINE).await;
-    assert_ne!(app.objects(), [""; 0], "bytes are arriving");
+    if !app.ground.is_shared() {
+        // A bucket shows nothing of a small object before it is whole.
+        assert_ne!(app.objects().await, [""; 0], "bytes are arriving");
+    }
 
     assert_eq!(app.delete(id).await.status, 200);
     assert_eq!(app.get(id).await.status, 404);
     app.sources.release("/a.mp4");
-    until("nothing is left", async || app.objects().is_empty().then_some(())).await;
+    until("nothing is left", async || app.objects().await.is_empty().then_some(())).await;
 
     // What comes after it in the lane shows that nothing of it is still to come.
     let after = app.ready("/b.mp4", fixture::two_seconds()).await;

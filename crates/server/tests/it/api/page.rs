@@ -1,6 +1,6 @@
 //! The player page, its files, and the demonstration clip.
 
-use kinora_blob::{Blob, ObjectKey};
+use kinora_blob::ObjectKey;
 use kinora_testkit::fixture;
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ async fn the_clip_of_the_demonstration_is_answered_while_there_is_one() {
     assert_eq!(app.fetch("/demo/clip.mp4").await.refusal().0, 404);
 
     // As `kinora demo` does it, beside the server.
-    let blob = Blob::open_folder(&app.data_dir().join("objects")).await.unwrap();
+    let blob = app.ground.blob().await;
     let clip = fixture::two_seconds();
     blob.put_once(ObjectKey::DemoClip, clip.clone()).await.unwrap();
     let whole = app.fetch("/demo/clip.mp4").await;

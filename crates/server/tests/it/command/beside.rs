@@ -13,7 +13,7 @@ const LIST: &str = "/v1/on-demand";
 
 #[tokio::test]
 async fn a_token_works_within_a_second_and_is_refused_within_two() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let server = machine.serve(&[]).await;
     let token = machine.token("Development", "read-write").await;
     let status = async || machine.request("GET", LIST).token(&token).send().await.status;
@@ -30,7 +30,7 @@ async fn a_token_works_within_a_second_and_is_refused_within_two() {
 
 #[tokio::test]
 async fn a_workspace_a_webhook_and_a_media_made_by_commands_are_there() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let (sources, receiver) = (SourceServer::start().await, WebhookReceiver::start().await);
     let server = machine.serve(&["--allow-private", "127.0.0.0/8"]).await;
     machine.json(&["workspace", "create", "Staging"]).await;

@@ -1,6 +1,6 @@
 //! `kinora demo`, and the one address that is read from the store.
 
-use kinora_blob::{Blob, ObjectKey};
+use kinora_blob::ObjectKey;
 use kinora_testkit::fixture;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn line<'a>(output: &'a str, beginning: &str) -> &'a str {
 
 #[tokio::test]
 async fn the_demo_ends_in_a_page_that_plays_and_shows_its_secret_to_nobody_but_who_asked() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let server = machine.serve(&[]).await;
     // Its output goes to a pipe, as into a log: no token is made.
     let first = machine.run(&["demo"]).await.ok();
@@ -62,9 +62,8 @@ async fn the_demo_ends_in_a_page_that_plays_and_shows_its_secret_to_nobody_but_w
 
 /// A machine whose clip was made already, a short one: making it takes seconds.
 async fn machine_with_clip() -> Machine {
-    let machine = Machine::new();
-    let blob = Blob::open_folder(&machine.data_dir().join("objects")).await.unwrap();
-    blob.put_once(ObjectKey::DemoClip, fixture::two_seconds()).await.unwrap();
+    let machine = Machine::new().await;
+    machine.ground.blob().await.put_once(ObjectKey::DemoClip, fixture::two_seconds()).await.unwrap();
     machine
 }
 

@@ -8,7 +8,7 @@ use crate::support::{DEADLINE, text};
 
 /// Does a bit of everything that involves a secret, and answers the secrets with what the server logged.
 async fn log_of_a_day(arguments: &[&str]) -> (Vec<(&'static str, String)>, String) {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let (sources, receiver) = (SourceServer::start().await, WebhookReceiver::start().await);
     let token = machine.token("Development", "read-write").await;
     let url = receiver.url("/hook-3f9c0a");

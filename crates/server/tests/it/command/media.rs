@@ -9,7 +9,7 @@ const VIEW: [&str; 8] =
 
 #[tokio::test]
 async fn a_media_is_made_waited_for_shown_listed_and_deleted() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let sources = SourceServer::start().await;
     let url = sources.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
     let server = machine.serve(&["--allow-private", "127.0.0.0/8"]).await;
@@ -54,7 +54,7 @@ async fn a_media_is_made_waited_for_shown_listed_and_deleted() {
 
 #[tokio::test]
 async fn one_that_fails_is_shown_and_the_exit_code_says_so() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let server = machine.serve(&[]).await;
     let url = "http://127.0.0.1:9/a.mp4";
     let create =
@@ -72,13 +72,13 @@ async fn one_that_fails_is_shown_and_the_exit_code_says_so() {
 
 #[tokio::test]
 async fn waiting_without_a_server_ends_and_says_what_to_look_at() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let url = "https://example.com/a.mp4";
     let made = machine.json(&["media", "create", "--workspace", "Development", "--url", url]).await;
     let id = text(&made["id"]);
     let problem = machine.run(&["media", "wait", id, "--timeout", "0"]).await.problem();
     assert_eq!(
         problem,
-        format!("kinora: media {id} is not ready after 0 s; is kinora serve running on this folder?")
+        format!("kinora: media {id} is not ready after 0 s; is kinora serve running on the same data?")
     );
 }

@@ -8,20 +8,8 @@ use super::Machine;
 use crate::support::text;
 
 #[tokio::test]
-async fn a_second_server_on_the_same_folder_is_refused_and_the_first_goes_on() {
-    let machine = Machine::new();
-    let server = machine.serve(&[]).await;
-    let second = machine.kinora(&["serve", "--listen", "127.0.0.1:0"]).run().await;
-    assert_eq!(second.code, Some(1), "{second:?}");
-    let expected = format!("another kinora serve uses {}", machine.data_dir().display());
-    assert!(second.stderr.contains(&expected), "{second:?}");
-    assert_eq!(machine.fetch("/readyz").await.status, 200);
-    server.stop().await.ok();
-}
-
-#[tokio::test]
 async fn after_a_kill_the_same_folder_and_port_start_again_at_once() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let sources = SourceServer::start().await;
     let token = machine.token("Development", "read-write").await;
     let url = sources.serve("/a.mp4", Source::of(fixture::two_seconds()));
@@ -45,7 +33,7 @@ async fn after_a_kill_the_same_folder_and_port_start_again_at_once() {
 
 #[tokio::test]
 async fn a_signal_ends_it_cleanly_and_it_says_so() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let ended = machine.serve(&[]).await.stop().await.ok();
     assert_eq!(ended.stdout, "", "a server has no result");
     assert!(ended.stderr.contains("kinora is ready") && ended.stderr.contains("stopped"), "{ended:?}");
@@ -54,7 +42,7 @@ async fn a_signal_ends_it_cleanly_and_it_says_so() {
 
 #[tokio::test]
 async fn a_port_in_use_is_named_and_the_folder_left_free() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let run = machine.kinora(&["serve", "--listen", &address]).run().await;

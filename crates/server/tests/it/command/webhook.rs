@@ -6,7 +6,7 @@ use crate::support::{DEADLINE, text, until};
 
 #[tokio::test]
 async fn a_webhook_is_made_listed_and_given_a_new_secret() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let url = "http://receiver.example/hook";
     let made = machine.json(&["webhook", "create", "--workspace", "Development", "--url", url]).await;
     assert_eq!(fields(&made), ["id", "secret", "standardSecret", "url", "workspace"]);
@@ -32,7 +32,7 @@ async fn a_webhook_is_made_listed_and_given_a_new_secret() {
 
 #[tokio::test]
 async fn one_that_was_disabled_says_why_until_it_is_enabled() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let receiver = WebhookReceiver::start().await;
     receiver.answer_next("/hook", [Answer::status(410)]);
     let url = receiver.url("/hook");

@@ -4,7 +4,7 @@ use super::{Machine, fields};
 
 #[tokio::test]
 async fn an_empty_folder_has_the_first_workspaces_and_takes_more() {
-    let machine = Machine::new();
+    let machine = Machine::new().await;
     let made = machine.json(&["workspace", "create", "Staging"]).await;
     assert_eq!((fields(&made), &made["name"]), (vec!["id", "name"], &json!("Staging")));
     let listed = machine.json(&["workspace", "list"]).await;

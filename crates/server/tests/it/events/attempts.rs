@@ -8,7 +8,7 @@ use super::{nowhere, told};
 use crate::support::{DEADLINE, HOOK, TestApp, text, until};
 
 /// How long an attempt may be under way before another worker would make it (a lease).
-const LEASE_US: i64 = 30_000_000;
+const LEASE_US: i64 = 25_000_000;
 
 /// A server with a clock that stands, and a media that makes one event until its source is released.
 async fn one_event(clock: &MovableClock, answers: impl IntoIterator<Item = Answer>) -> TestApp {

@@ -2,14 +2,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use kinora_testkit::WebhookReceiver;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::net::TcpSocket;
 
-use crate::support::{Program, Request, Running, Token, reserve, text, until};
+use crate::support::{Ground, Program, Request, Running, Token, reserve, text, until};
 
 /// The real binary on a folder of its own, with a token and a webhook that it made itself.
 pub(super) struct Binary {
-    folder: TempDir,
+    ground: Ground,
     address: SocketAddr,
     /// Keeps the port between one process and the next; it never listens.
     _port: TcpSocket,
@@ -25,7 +24,7 @@ impl Binary {
         let port = reserve(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         let address = port.local_addr().unwrap();
         let mut binary = Self {
-            folder: tempfile::tempdir().unwrap(),
+            ground: Ground::new().await,
             address,
             _port: port,
             token: Token { id: String::new(), secret: String::new() },
@@ -42,11 +41,12 @@ impl Binary {
 
     fn program(&self) -> Program {
         let address = self.address.to_string();
-        Program::new(env!("CARGO_BIN_EXE_kinora"))
-            .env("KINORA_DATA_DIR", self.folder.path().join("data"))
+        let program = Program::new(env!("CARGO_BIN_EXE_kinora"))
+            .folder(self.ground.folder())
             .env("KINORA_LISTEN", address)
             .env("KINORA_ALLOW_PRIVATE", "127.0.0.0/8")
-            .args(["--json"])
+            .args(["--json"]);
+        self.ground.environment().into_iter().fold(program, |program, (name, value)| program.env(name, value))
     }
 
     /// Starts the server, and waits until it answers.
@@ -60,17 +60,9 @@ impl Binary {
         Serving(running)
     }
 
-    /// The files of the object store.
-    pub(super) fn objects(&self) -> Vec<std::path::PathBuf> {
-        let mut folders = vec![self.folder.path().join("data/objects")];
-        let mut files = Vec::new();
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).expect("the folder is there") {
-                let path = entry.expect("it can be read").path();
-                if path.is_dir() { folders.push(path) } else { files.push(path) }
-            }
-        }
-        files
+    /// The paths of all objects.
+    pub(super) async fn objects(&self) -> Vec<String> {
+        self.ground.objects().await
     }
 
     /// Makes a media, and answers its id.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 ///
 /// It begins at the time of the machine, because the age of objects is told by their file system.
 #[derive(Debug, Clone)]
-pub(super) struct TestClock {
+pub(crate) struct TestClock {
     moved: MovableClock,
     started: Instant,
     speed: u32,
@@ -17,17 +17,17 @@ pub(super) struct TestClock {
 
 impl TestClock {
     /// Stands still until it is moved.
-    pub(super) fn standing() -> Self {
+    pub(crate) fn standing() -> Self {
         Self::running(0)
     }
 
     /// Runs so many times as fast as others: waits and leases are over sooner.
-    pub(super) fn running(speed: u32) -> Self {
+    pub(crate) fn running(speed: u32) -> Self {
         Self { moved: MovableClock::at(SystemClock.now()), started: Instant::now(), speed }
     }
 
     /// Moves it on.
-    pub(super) fn advance(&self, by: Duration) {
+    pub(crate) fn advance(&self, by: Duration) {
         self.moved.advance_micros(micros(by));
     }
 }

@@ -82,7 +82,7 @@ async fn ends_well(app: &TestApp, clock: &TestClock, id: &str) {
     assert_eq!(app.wait_settled(id).await["status"], "Ready");
     drain(app, clock).await;
     assert_eq!(events::by_media(&app.receiver)[id], ["video.media.created", "video.media.ready"]);
-    assert_eq!(objects_but_pictures(app), objects_of(app, id).await);
+    assert_eq!(objects_but_pictures(app).await, objects_of(app, id).await);
     assert_eq!(app.fetch("/readyz").await.status, 200);
 }
 
@@ -101,7 +101,7 @@ async fn a_source_without_room_waits_until_there_is_some() {
     assert_eq!((&storage["name"], &storage["ok"]), (&"storage".into(), &false.into()));
     assert!(not_ready.text().contains("the disk has no room"), "{not_ready:?}");
     assert_eq!(app.get(&id).await.data()["status"], "Downloading");
-    assert_eq!(app.objects(), [""; 0]);
+    assert_eq!(app.objects().await, [""; 0]);
     disk.set_full(false);
     ends_well(&app, &clock, &id).await;
 }

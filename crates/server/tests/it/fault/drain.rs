@@ -15,7 +15,7 @@ const LONGEST_WAIT_S: i64 = 20 * 60;
 const SWEPT_AFTER: Duration = Duration::from_secs(26 * 60 * 60);
 
 /// Waits until no job and no delivery is left but the next sweep. Moves no clock: what waits for one is waited for in vain.
-pub(super) async fn drain(app: &TestApp, clock: &TestClock) {
+pub(crate) async fn drain(app: &TestApp, clock: &TestClock) {
     until("no job and no delivery is left", async || is_drained(app, clock).await.then_some(())).await;
 }
 
@@ -29,13 +29,13 @@ async fn is_drained(app: &TestApp, clock: &TestClock) -> bool {
 }
 
 /// Makes every object older than the sweep spares, and waits until it has been.
-pub(super) async fn sweep(app: &TestApp, clock: &TestClock) {
+pub(crate) async fn sweep(app: &TestApp, clock: &TestClock) {
     clock.advance(SWEPT_AFTER);
     drain(app, clock).await;
 }
 
 /// The objects that belong to a ready media, as paths: its source and its index. None for any other.
-pub(super) async fn objects_of(app: &TestApp, media: &str) -> Vec<String> {
+pub(crate) async fn objects_of(app: &TestApp, media: &str) -> Vec<String> {
     let id: MediaId = media.parse().expect("an id from the API");
     let media = app.store.media_by_id(id).await.expect("the database can be read");
     let source = media.filter(|media| media.is_settled()).and_then(|media| media.source());
@@ -43,7 +43,7 @@ pub(super) async fn objects_of(app: &TestApp, media: &str) -> Vec<String> {
     keys.into_iter().flatten().map(|key| key.to_string()).collect()
 }
 
-/// The objects in the folder without the pictures, which come when somebody asks.
-pub(super) fn objects_but_pictures(app: &TestApp) -> Vec<String> {
-    app.objects().into_iter().filter(|path| !path.starts_with("picture/")).collect()
+/// The objects without the pictures, which come when somebody asks.
+pub(crate) async fn objects_but_pictures(app: &TestApp) -> Vec<String> {
+    app.objects().await.into_iter().filter(|path| !path.starts_with("picture/")).collect()
 }

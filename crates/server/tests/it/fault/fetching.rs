@@ -38,7 +38,7 @@ async fn check_fails(source: Source, code: &str, sentence: &str, requests: usize
     assert_eq!((text(&media["error"]["code"]), text(&media["error"]["message"])), (code, sentence));
     assert_eq!(app.sources.requests(PATH).len(), requests, "{code}: {sentence}");
     drain(&app, &clock).await;
-    assert_eq!(app.objects(), [""; 0]);
+    assert_eq!(app.objects().await, [""; 0]);
     assert_eq!(
         events::by_media(&app.receiver)[text(&media["id"])],
         ["video.media.created", "video.media.failed"]
@@ -151,7 +151,7 @@ async fn a_cut_is_resumed_where_it_was_and_the_source_keeps_its_id() {
     assert!(requests[1].header("if-range").is_some_and(|etag| etag.starts_with('"')));
     assert_eq!(app.sources.bytes_sent(PATH), fixture::two_seconds().len() as u64, "no byte came twice");
     drain(&app, &clock).await;
-    assert_eq!(objects_but_pictures(&app), objects_of(&app, &id).await);
+    assert_eq!(objects_but_pictures(&app).await, objects_of(&app, &id).await);
 }
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn a_source_that_changed_meanwhile_begins_again_under_a_new_id_and_leaves_
     let (before, after, id) = cut(&app, Source::with_changing_etag).await;
     assert_ne!(before, after);
     drain(&app, &clock).await;
-    let objects = app.objects();
+    let objects = app.objects().await;
     assert_eq!(objects, objects_of(&app, &id).await);
     assert!(objects.iter().all(|path| !path.contains(&before.to_string())), "{objects:?}");
     assert_eq!(events::by_media(&app.receiver)[&id], ["video.media.created", "video.media.ready"]);
@@ -187,7 +187,7 @@ async fn a_redirect_to_a_private_address_is_refused_and_nobody_connects_there() 
         () = std::future::ready(()) => None,
     };
     assert!(connection.is_none(), "{connection:?}");
-    assert_eq!(app.objects(), [""; 0]);
+    assert_eq!(app.objects().await, [""; 0]);
 }
 
 #[tokio::test]

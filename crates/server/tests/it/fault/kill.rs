@@ -55,7 +55,7 @@ async fn a_media_whose_server_is_killed_ends_in_one_ready_event() {
     };
     binary.receiver.wait_for(DEADLINE, all_told).await;
     until("what earlier attempts left behind is gone", async || {
-        (binary.objects().len() == 2 * accepted.len()).then_some(())
+        (binary.objects().await.len() == 2 * accepted.len()).then_some(())
     })
     .await;
     running.end().await;

@@ -7,13 +7,15 @@ mod binary;
 mod clock;
 mod crash;
 mod disk_full;
-mod drain;
-mod events;
+pub(crate) mod drain;
+pub(crate) mod events;
 mod failing;
 mod fetching;
 mod hostile;
 mod kill;
 mod life;
 mod not_media;
-mod stop;
+pub(crate) mod stop;
 mod twice;
+
+pub(crate) use clock::TestClock;

@@ -39,7 +39,7 @@ async fn check(cases: Vec<Case>) -> TestApp {
     for (case, id) in cases.iter().zip(&media) {
         assert_eq!(told[id], ["video.media.created", "video.media.failed"], "{}", case.what);
     }
-    assert_eq!(app.objects(), [""; 0]);
+    assert_eq!(app.objects().await, [""; 0]);
     app
 }
 

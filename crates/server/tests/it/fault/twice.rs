@@ -38,10 +38,11 @@ async fn of_two_downloads_of_a_media_one_wins_and_the_other_changes_nothing() {
     drain(&app, &clock).await;
     assert_eq!(events::by_media(&app.receiver)[id], ["video.media.created", "video.media.ready"]);
     let objects = objects_of(&app, id).await;
-    assert!(objects.iter().all(|object| app.objects().contains(object)));
+    let there = app.objects().await;
+    assert!(objects.iter().all(|object| there.contains(object)));
     // The one that came too late may have named its source after that was cleaned away: the sweep finds it.
     sweep(&app, &clock).await;
-    assert_eq!(objects_but_pictures(&app), objects);
+    assert_eq!(objects_but_pictures(&app).await, objects);
     let playback = text(&app.get(id).await.data()["playbackIds"][0]["id"]).to_owned();
     assert_eq!(app.fetch(&format!("/{playback}.m3u8")).await.status, 200);
 }
@@ -85,7 +86,7 @@ async fn jobs_that_are_long_done_change_nothing_when_they_run_again() {
     let seen = async || {
         let rows =
             [app.store.media_by_id(ready).await.unwrap(), app.store.media_by_id(failed).await.unwrap()];
-        (rows, app.objects(), events::by_media(&app.receiver), app.get(&gone.to_string()).await.status)
+        (rows, app.objects().await, events::by_media(&app.receiver), app.get(&gone.to_string()).await.status)
     };
     let before = seen().await;
     let now = clock.now();
@@ -104,5 +105,5 @@ async fn jobs_that_are_long_done_change_nothing_when_they_run_again() {
     drain(&app, &clock).await;
     assert_eq!(seen().await, before);
     assert_eq!(app.sources.requests("/a.mp4").len(), 1, "nothing is fetched again");
-    assert_eq!(json!(app.objects().len()), 2);
+    assert_eq!(json!(app.objects().await.len()), 2);
 }

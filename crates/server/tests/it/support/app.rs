@@ -1,17 +1,15 @@
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
 
 use kinora_domain::{DEVELOPMENT, Permission, WebhookId};
 use kinora_store::{Opener, Store};
 use kinora_testkit::{Posted, Source, SourceServer, WebhookReceiver};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::net::TcpSocket;
 
 use super::client::{Answer, Request};
 use super::options::{Faults, Options};
-use super::process::{Process, bind, store_options};
-use super::{DEADLINE, Golden, until};
+use super::process::{Process, bind};
+use super::{DEADLINE, Golden, Ground, until};
 
 /// The path of the receiver that events of the workspace Development are posted to.
 pub(crate) const HOOK: &str = "/hook";
@@ -34,7 +32,8 @@ pub(crate) struct TestApp {
     /// What the next start is given.
     pub(crate) options: Options,
     process: Option<Process>,
-    folder: TempDir,
+    /// What it stands on.
+    pub(crate) ground: Ground,
 }
 
 /// What a client is given to call the API.
@@ -64,10 +63,19 @@ impl TestApp {
     }
 
     pub(super) async fn start_with(options: Options) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let data = folder.path().join("data");
-        // The first command of an empty folder makes the schema; what sets a test up is done before the server counts writes.
-        let store = Store::open(store_options(&data, Opener::Command, &options.clock)).await;
+        Self::start_on(Ground::new().await, options).await
+    }
+
+    /// A further server on the ground of another one, as a process of another machine would be.
+    pub(crate) async fn beside(other: &Self, options: Options) -> Self {
+        let mut app = Self::start_on(other.ground.clone(), options.without_webhook()).await;
+        app.token = other.token.clone();
+        app
+    }
+
+    async fn start_on(ground: Ground, options: Options) -> Self {
+        // The first command makes the schema; what sets a test up is done before the server counts writes.
+        let store = Store::open(ground.store_options(Opener::Command, &options.clock)).await;
         let store = store.expect("the database opens");
         let reserved = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
         let (sources, receiver) = (SourceServer::start().await, WebhookReceiver::start().await);
@@ -81,7 +89,7 @@ impl TestApp {
             _reserved: reserved,
             options,
             process: None,
-            folder,
+            ground,
         };
         app.token = app.new_token(DEVELOPMENT, Permission::ReadWrite).await;
         if app.options.has_webhook {
@@ -93,7 +101,7 @@ impl TestApp {
     }
 
     async fn launch(&mut self, faults: Faults) {
-        self.process = Some(Process::start(&self.data_dir(), self.address, &self.options, faults).await);
+        self.process = Some(Process::start(&self.ground, self.address, &self.options, faults).await);
     }
 
     /// Stops the server as Ctrl-C does.
@@ -119,18 +127,9 @@ impl TestApp {
         self.launch(faults).await;
     }
 
-    /// The folder of the database and the objects.
-    pub(crate) fn data_dir(&self) -> PathBuf {
-        self.folder.path().join("data")
-    }
-
-    /// The files below `objects/`, as paths relative to it, sorted.
-    pub(crate) fn objects(&self) -> Vec<String> {
-        let root = self.data_dir().join("objects");
-        let mut found = Vec::new();
-        collect_files(&root, &root, &mut found);
-        found.sort();
-        found
+    /// The paths of all objects, sorted, with what is still being written.
+    pub(crate) async fn objects(&self) -> Vec<String> {
+        self.ground.objects().await
     }
 
     /// The address of a path of the server.
@@ -195,6 +194,18 @@ impl TestApp {
         .await
     }
 
+    /// The same of a server that may be busy with its own troubles meanwhile: a 503 is asked again.
+    pub(crate) async fn wait_settled_patiently(&self, id: &str) -> Value {
+        let path = format!("/v1/on-demand/{id}");
+        until("the media is ready or failed", async || {
+            let answer = self.call("GET", &path).try_send().await.ok()?;
+            assert!(matches!(answer.status, 200 | 503), "{answer:?}");
+            let data = (answer.status == 200).then(|| answer.data())?;
+            matches!(data["status"].as_str(), Some("Ready" | "Failed")).then_some(data)
+        })
+        .await
+    }
+
     /// Makes a media of these bytes and waits until it is ready.
     pub(crate) async fn ready(&self, path: &str, bytes: impl Into<bytes::Bytes>) -> Value {
         self.ready_with(path, bytes, json!({})).await
@@ -249,16 +260,4 @@ impl TestApp {
 #[track_caller]
 pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("not a text: {value}"))
-}
-
-fn collect_files(root: &Path, folder: &Path, found: &mut Vec<String>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.map(|entry| entry.expect("the folder can be read")) {
-        let path = entry.path();
-        if path.is_dir() {
-            collect_files(root, &path, found);
-        } else if let Ok(path) = path.strip_prefix(root) {
-            found.push(path.to_string_lossy().into_owned());
-        }
-    }
 }

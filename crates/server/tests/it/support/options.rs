@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use kinora_domain::Clock;
 use kinora_fetch::Limits;
-use kinora_server::SystemClock;
+use kinora_server::{Roles, SystemClock};
 use kinora_testkit::CrashPlan;
 
 use super::TestApp;
@@ -16,6 +16,7 @@ pub(crate) struct Options {
     pub(super) signature_headers: Vec<String>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) has_webhook: bool,
+    pub(super) roles: Roles,
     pub(super) faults: Faults,
 }
 
@@ -34,6 +35,7 @@ impl Default for Options {
             signature_headers: Vec::new(),
             clock: Arc::new(SystemClock),
             has_webhook: true,
+            roles: Roles::ALL,
             faults: Faults::default(),
         }
     }
@@ -63,6 +65,11 @@ impl Options {
     /// No webhook is registered: the test makes its own, or wants none.
     pub(crate) fn without_webhook(self) -> Self {
         Self { has_webhook: false, ..self }
+    }
+
+    /// What the process does; everything unless told otherwise.
+    pub(crate) fn roles(self, roles: Roles) -> Self {
+        Self { roles, ..self }
     }
 
     /// Goes wrong as these say, until it is restarted. The writes that set the test up are not counted.

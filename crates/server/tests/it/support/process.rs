@@ -1,20 +1,18 @@
-//! The server as if it were a process of its own: it can be stopped, killed, and started again on the same folder and port.
+//! The server as if it were a process of its own: it can be stopped, killed, and started again on the same data and port.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kinora_blob::Blob;
 use kinora_engine::Engine;
 use kinora_server::{Server, ServerOptions, Settings, SystemRandom};
-use kinora_store::{DatabasePlace, Opener, ServeLock, Store, StoreOptions};
+use kinora_store::{Opener, ServeLock, Store};
 use tokio::net::TcpSocket;
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
 use super::options::{Faults, Options};
-use super::until;
+use super::{DEADLINE, Ground, until};
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 64;
@@ -28,8 +26,8 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts a server on a folder and an address that was reserved for it.
-    pub(super) async fn start(folder: &Path, listen: SocketAddr, options: &Options, faults: Faults) -> Self {
+    /// Starts a server on this ground and an address that was reserved for it.
+    pub(super) async fn start(ground: &Ground, listen: SocketAddr, options: &Options, faults: Faults) -> Self {
         let engine = engine().await;
         // A child that the last process was just starting holds the listener until it is another program.
         let socket = until("the last process has left the address", async || try_bind(listen).ok()).await;
@@ -38,10 +36,10 @@ impl Process {
             .enable_all()
             .build()
             .expect("a test may have threads");
-        let (folder, options) = (folder.to_owned(), options.clone());
+        let (ground, options) = (ground.clone(), options.clone());
         let starting = runtime.spawn(async move {
             let listener = socket.listen(BACKLOG).expect("a bound socket can listen");
-            let options = server_options(&folder, listen, options, faults, engine).await;
+            let options = server_options(&ground, listen, options, faults, engine).await;
             Server::start(options, listener).await.expect("the server starts")
         });
         // From here on dropping this future ends the process, even one that has not started yet.
@@ -89,24 +87,22 @@ fn try_bind(address: SocketAddr) -> std::io::Result<TcpSocket> {
 }
 
 async fn server_options(
-    folder: &Path,
+    ground: &Ground,
     address: SocketAddr,
     options: Options,
     faults: Faults,
     engine: Engine,
 ) -> ServerOptions {
-    let mut settings = Settings::for_folder(folder.to_owned(), address);
+    let mut settings = Settings::for_folder(ground.data_dir(), address);
     settings.signature_headers = options.signature_headers;
+    settings.roles = options.roles;
     if options.allow_loopback {
         settings.allow_private = vec!["127.0.0.0/8".parse().expect("a network")];
     }
-    // As with the listener: a child that the last process was just starting holds the lock until it is another program.
-    let held = folder.to_owned();
-    let lock =
-        until("the last process has left the folder", async move || ServeLock::acquire(&held).ok()).await;
-    let mut store_options = store_options(folder, Opener::Server, &options.clock);
+    let lock = lock(ground).await;
+    let mut store_options = ground.store_options(Opener::Server, &options.clock);
     store_options.faults = faults.store;
-    let blob = Blob::open_folder(&folder.join("objects")).await.expect("the folder can be written");
+    let blob = ground.blob().await;
     ServerOptions {
         settings,
         lock,
@@ -122,20 +118,18 @@ async fn server_options(
     }
 }
 
-/// The database of a folder, without faults.
-pub(super) fn store_options(
-    folder: &Path,
-    opener: Opener,
-    clock: &Arc<dyn kinora_domain::Clock>,
-) -> StoreOptions {
-    StoreOptions {
-        database: DatabasePlace::Folder(folder.to_owned()),
-        opener,
-        secret_keys: None,
-        clock: Arc::clone(clock),
-        random: Arc::new(SystemRandom),
-        faults: None,
-    }
+/// As with the listener: a child that the last process was just starting holds the lock until it is another program.
+async fn lock(ground: &Ground) -> ServeLock {
+    let mut ticks = tokio::time::interval(Duration::from_millis(10));
+    let taking = async {
+        loop {
+            ticks.tick().await;
+            if let Ok(lock) = ground.lock().await {
+                return lock;
+            }
+        }
+    };
+    tokio::time::timeout(DEADLINE, taking).await.expect("the last process has left the data")
 }
 
 /// The ffmpeg of this machine, looked for once a test process.

@@ -38,6 +38,12 @@ impl Program {
         self
     }
 
+    /// With nothing set under this name.
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.0.env_remove(name);
+        self
+    }
+
     pub(crate) fn folder(mut self, folder: &std::path::Path) -> Self {
         self.0.current_dir(folder);
         self

@@ -1,0 +1,61 @@
+use super::*;
+
+#[test]
+fn addresses_in_answers_come_from_the_settings() {
+    let resolve = |given| Settings::resolve(given, None).unwrap();
+    let settings = resolve(Given::default());
+    assert_eq!(settings.public_url, "http://127.0.0.1:8080");
+    assert_eq!(settings.stream_url, settings.public_url);
+    assert!(settings.warnings.is_empty());
+
+    let settings = resolve(Given { listen: Some("0.0.0.0:9000".parse().unwrap()), ..Given::default() });
+    assert_eq!(settings.public_url, "http://127.0.0.1:9000");
+    assert_eq!(settings.warnings.len(), 1);
+
+    let given = Given {
+        public_url: Some("https://video.example.com/".into()),
+        images_url: Some("https://images.example.com".into()),
+        ..Given::default()
+    };
+    let settings = resolve(given);
+    assert_eq!(settings.stream_url, "https://video.example.com");
+    assert_eq!(settings.images_url, "https://images.example.com");
+    assert_eq!(settings.demo_url(), "https://video.example.com/demo/clip.mp4");
+}
+
+#[test]
+fn a_command_takes_the_addresses_of_the_server_it_works_beside() {
+    let folder = tempfile::tempdir().unwrap();
+    let beside = |given: Given| {
+        let given = Given { data_dir: Some(folder.path().to_owned()), ..given };
+        Settings::resolve_beside_server(given, None).unwrap().public_url
+    };
+    assert_eq!(beside(Given::default()), "http://127.0.0.1:8080", "no server has run there");
+    let served = Settings::for_folder(folder.path().to_owned(), "127.0.0.1:9999".parse().unwrap());
+    ServedAddresses::of(&served).write(folder.path()).unwrap();
+    assert_eq!(beside(Given::default()), "http://127.0.0.1:9999");
+    let listen = Some("127.0.0.1:7777".parse().unwrap());
+    assert_eq!(
+        beside(Given { listen, ..Given::default() }),
+        "http://127.0.0.1:7777",
+        "what is said counts"
+    );
+}
+
+#[test]
+fn a_base_that_is_none_is_refused_with_its_name() {
+    for text in
+        ["video.example.com", "ftp://a.example", "https://a.example/?q", "https://me:pw@a.example", ""]
+    {
+        let given = Given { public_url: Some(text.into()), ..Given::default() };
+        let problem = Settings::resolve(given, None).unwrap_err();
+        assert!(problem.to_string().contains("--public-url must be an address"), "{text}: {problem}");
+    }
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let given = Given { secret_key: Some("c2VjcmV0".into()), ..Given::default() };
+    let shown = Settings::resolve(given, None).unwrap().shown().to_string();
+    assert!(!shown.contains("c2VjcmV0"), "{shown}");
+}

@@ -1,0 +1,111 @@
+//! A database, or an object store, that goes away for a while: refusals that say when to come back, and nothing is lost.
+
+use std::time::Duration;
+
+use kinora_testkit::{Source, fixture};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::fault::events;
+use crate::support::{Answer, DEADLINE, TestApp, text, until};
+
+/// Whoever asks is told within that time.
+const REFUSED_WITHIN: Duration = Duration::from_secs(10);
+const PATH: &str = "/a.mp4";
+
+#[track_caller]
+fn check_refusal(answer: &Answer) {
+    assert_eq!(answer.status, 503, "{answer:?}");
+    assert_eq!(answer.header("retry-after"), Some("5"), "{answer:?}");
+    assert_eq!(answer.refusal().1, "service unavailable");
+}
+
+async fn in_time(request: impl Future<Output = Answer>) -> Answer {
+    let begin = Instant::now();
+    let answer = request.await;
+    assert!(begin.elapsed() < REFUSED_WITHIN, "{:?}", begin.elapsed());
+    answer
+}
+
+#[tokio::test]
+async fn without_its_database_a_server_asks_to_come_back_and_goes_on_when_it_is_there_again() {
+    let app = TestApp::start().await;
+    let ready = app.ready("/before.mp4", fixture::two_seconds()).await;
+    let manifest = format!("/{}.m3u8", text(&ready["playbackIds"][0]["id"]));
+    let body = json!({"inputs": [{"type": "video", "url": app.sources.url(PATH)}]});
+
+    app.ground.database().go_away().await;
+    check_refusal(&in_time(app.call("POST", "/v1/on-demand").json(&body).send()).await);
+    check_refusal(&in_time(app.call("GET", "/v1/on-demand").send()).await);
+    check_refusal(&in_time(app.get(text(&ready["id"]))).await);
+    // Who was let in a moment ago may still be.
+    until("players are asked to come back too", async || {
+        let answer = app.fetch(&manifest).await;
+        (answer.status == 503).then(|| check_refusal(&answer))
+    })
+    .await;
+    let not_ready = in_time(app.fetch("/readyz")).await;
+    let database = &not_ready.json()["checks"][0];
+    assert_eq!((not_ready.status, &database["name"], &database["ok"]), (503, &json!("database"), &json!(false)));
+    assert_eq!(text(&database["reason"]), "the database does not answer; jobs wait, nothing is lost");
+    assert_eq!(app.fetch("/healthz").await.status, 200, "the process itself is well");
+
+    app.ground.database().come_back().await;
+    until("it is ready again", async || (app.fetch("/readyz").await.status == 200).then_some(())).await;
+    assert_eq!(app.fetch(&manifest).await.status, 200);
+    assert_eq!(app.get(text(&ready["id"])).await.data(), ready);
+    app.ready("/after.mp4", fixture::two_seconds()).await;
+}
+
+#[tokio::test]
+async fn a_download_that_ends_while_the_database_is_away_is_kept() {
+    let app = TestApp::start().await;
+    let media = app.create(&app.serve(PATH, Source::of(fixture::two_seconds()).hold_last_byte())).await;
+    let id = text(&media["id"]);
+    app.sources.wait_until_held(PATH, DEADLINE).await;
+    app.ground.database().go_away().await;
+    app.sources.release(PATH);
+    // Its bytes and its index are where they belong; only the row is missing.
+    until("both objects are written", async || {
+        let objects = app.objects().await;
+        (objects.len() == 2 && objects.iter().all(|object| !object.contains("upload"))).then_some(())
+    })
+    .await;
+    app.ground.database().come_back().await;
+
+    assert_eq!(app.wait_settled_patiently(id).await["status"], "Ready");
+    assert_eq!(app.sources.requests(PATH).len(), 1, "no byte is fetched twice");
+    app.event("video.media.ready").await;
+    assert_eq!(events::by_media(&app.receiver)[id], ["video.media.created", "video.media.ready"]);
+}
+
+#[tokio::test]
+async fn an_event_that_is_posted_while_the_database_is_away_is_told_at_least_once_under_one_id() {
+    let app = TestApp::start().await;
+    app.receiver.answer_next(crate::support::HOOK, [kinora_testkit::Answer::ok().held()]);
+    let media = app.create(&app.sources.url("/nowhere.mp4")).await;
+    app.receiver.wait_for(DEADLINE, |posted| posted.len() == 1).await;
+    app.ground.database().go_away().await;
+    app.receiver.release(crate::support::HOOK);
+    app.ground.database().come_back().await;
+    app.all_delivered().await;
+    let told = events::by_media(&app.receiver);
+    assert_eq!(told[text(&media["id"])], ["video.media.created", "video.media.failed"]);
+}
+
+#[tokio::test]
+async fn connections_that_break_are_made_again_without_anybody_noticing_for_long() {
+    let app = TestApp::start().await;
+    for turn in 0..5 {
+        app.ground.database().end_connections().await;
+        let media = until("a media can be made", async || {
+            let body = json!({"inputs": [{"type": "video", "url": app.sources.url("/nowhere.mp4")}]});
+            let answer = app.call("POST", "/v1/on-demand").json(&body).send().await;
+            assert!(matches!(answer.status, 201 | 503), "turn {turn}: {answer:?}");
+            (answer.status == 201).then(|| answer.data())
+        })
+        .await;
+        assert_eq!(app.wait_settled_patiently(text(&media["id"])).await["status"], "Failed", "turn {turn}");
+    }
+    app.all_delivered().await;
+}

@@ -1,0 +1,84 @@
+//! One client of several processes: it reads what it wrote, whichever of them it asks.
+
+use kinora_testkit::{Source, fixture};
+use serde_json::json;
+
+use crate::support::{TestApp, text};
+
+/// As often as it takes for a race to show.
+const TIMES: usize = 40;
+
+async fn two() -> (TestApp, TestApp) {
+    let one = TestApp::options().without_webhook().start().await;
+    let other = TestApp::beside(&one, TestApp::options()).await;
+    (one, other)
+}
+
+#[tokio::test]
+async fn what_one_process_wrote_every_other_one_answers_at_once() {
+    let (one, other) = two().await;
+    let url = one.serve("/a.mp4", Source::refused(404));
+    for turn in 0..TIMES {
+        let (writes, reads) = if turn % 2 == 0 { (&one, &other) } else { (&other, &one) };
+        let media = writes.create(&url).await;
+        let id = text(&media["id"]);
+        assert_eq!(reads.get(id).await.status, 200, "turn {turn}");
+        let newest = reads.call("GET", "/v1/on-demand?limit=1").send().await.data();
+        assert_eq!(newest[0]["id"], media["id"], "turn {turn}");
+        // It is in the memory of both now.
+        assert_eq!(writes.get(id).await.status, 200, "turn {turn}");
+        assert_eq!(reads.delete(id).await.status, 200, "turn {turn}");
+        for app in [writes, reads] {
+            assert_eq!(app.get(id).await.status, 404, "turn {turn}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_media_that_one_process_calls_ready_plays_at_once_through_every_other() {
+    let (one, other) = two().await;
+    let bytes = fixture::two_seconds();
+    for turn in 0..TIMES / 4 {
+        let path = format!("/{turn}.mp4");
+        let url = one.serve(&path, Source::of(bytes.clone()).hold_last_byte());
+        let media = one.create(&url).await;
+        let manifest = format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]));
+        for app in [&one, &other] {
+            assert_eq!(app.fetch(&manifest).await.refusal(), (400, "media is not ready".to_owned()));
+        }
+        one.sources.release(&path);
+        assert_eq!(one.wait_settled(text(&media["id"])).await["status"], "Ready");
+        assert_eq!(other.fetch(&manifest).await.status, 200, "turn {turn}");
+        assert_eq!(other.get(text(&media["id"])).await.data()["status"], "Ready");
+    }
+}
+
+#[tokio::test]
+async fn every_address_of_a_media_is_the_same_through_every_process() {
+    let (one, other) = two().await;
+    let media = one.ready("/a.mp4", fixture::two_seconds()).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    let manifest = one.fetch(&format!("/{playback}.m3u8")).await.text();
+    let playlist = manifest.lines().find(|line| line.ends_with("video/playlist.m3u8")).expect("a video");
+    let folder = playlist.strip_suffix("playlist.m3u8").expect("it ends so");
+    let mut addresses = vec![format!("/{playback}.m3u8"), format!("/{playback}/thumbnail.jpg")];
+    addresses.extend(["playlist.m3u8", "init.mp4", "0.m4s"].map(|file| format!("/{folder}{file}")));
+    for address in addresses {
+        // A picture is made when it is first asked for: here by both at once.
+        let (from_one, from_other) = tokio::join!(one.fetch(&address), other.fetch(&address));
+        assert_eq!((from_one.status, from_other.status), (200, 200), "{address}");
+        assert!(from_one.body == from_other.body, "{address}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_works_everywhere_from_the_moment_it_was_made() {
+    let (one, other) = two().await;
+    for _ in 0..TIMES / 4 {
+        let token = one.new_token(kinora_domain::DEVELOPMENT, kinora_domain::Permission::ReadOnly).await;
+        for app in [&one, &other] {
+            let answer = app.request("GET", "/v1/on-demand").token(&token).send().await;
+            assert_eq!((answer.status, &answer.json()["data"]), (200, &json!([])));
+        }
+    }
+}

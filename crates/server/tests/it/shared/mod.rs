@@ -1,0 +1,11 @@
+//! What only PostgreSQL and S3 make possible: several processes on the same data, each with the roles it was given.
+//!
+//! These run on that pair alone; `scripts/test.sh` chooses it.
+
+mod away;
+mod fresh;
+mod lock;
+mod roles;
+mod secrets;
+mod storage;
+mod takeover;
