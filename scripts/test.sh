@@ -50,7 +50,8 @@ crate_tests() {
 # server_tests PAIR SUITE: one folder of the server's tests, on one pair of database and object store.
 server_tests() {
   if has_nextest; then
-    KINORA_TEST_ON=$1 cargo nextest run --locked --package kinora-server --test it --filterset "test(/^$2::/)"
+    # The whole workspace again: features, and with them what was built, are those of the run before.
+    KINORA_TEST_ON=$1 cargo nextest run --workspace --locked --filterset "binary_id(kinora-server::it) and test(/^$2::/)"
   else
     KINORA_TEST_ON=$1 cargo test --locked --package kinora-server --test it "$2::"
   fi
