@@ -88,6 +88,7 @@ async fn an_event_that_is_posted_while_the_database_is_away_is_told_at_least_onc
     app.ground.database().go_away().await;
     app.receiver.release(crate::support::HOOK);
     app.ground.database().come_back().await;
+    app.wait_settled_patiently(text(&media["id"])).await;
     app.all_delivered().await;
     let told = events::by_media(&app.receiver);
     assert_eq!(told[text(&media["id"])], ["video.media.created", "video.media.failed"]);

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{TestApp, text};
 
 /// As often as it takes for a race to show.
-const TIMES: usize = 40;
+const TIMES: usize = 24;
 
 async fn two() -> (TestApp, TestApp) {
     let one = TestApp::options().without_webhook().start().await;
