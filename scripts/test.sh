@@ -51,7 +51,8 @@ crate_tests() {
 server_tests() {
   if has_nextest; then
     # The whole workspace again: features, and with them what was built, are those of the run before.
-    KINORA_TEST_ON=$1 cargo nextest run --workspace --locked --filterset "binary_id(kinora-server::it) and test(/^$2::/)"
+    KINORA_TEST_ON=$1 cargo nextest run --workspace --locked --ignore-default-filter \
+      --filterset "binary_id(kinora-server::it) and test(/^$2::/)"
   else
     KINORA_TEST_ON=$1 cargo test --locked --package kinora-server --test it "$2::"
   fi
