@@ -99,7 +99,8 @@ async fn record(
     tracing::info!(webhook.id = %id, event.id = %event, event.kind = kind, attempt = made, status, "event posted");
 
     // Afterwards the lease is over, and it is another attempt that counts.
-    let recorded = keep_trying(LEASE, || finish(context, id, delivery.clone(), attempt.clone(), next, verdict)).await;
+    let recorded =
+        keep_trying(LEASE, || finish(context, id, delivery.clone(), attempt.clone(), next, verdict)).await;
     if let Err(error) = recorded {
         // The lease runs out and the event is posted again: at least once.
         tracing::warn!(webhook.id = %id, event.id = %event, error = %error, "an attempt could not be recorded");

@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::serve::find_engine;
 use super::{Problem, Session};
-use crate::place;
 use crate::health;
+use crate::place;
 use crate::system::SystemClock;
 
 /// How long another process is waited for, and how much of what it says is read.
@@ -77,7 +77,10 @@ async fn storage(session: &Session) -> Finding {
     }
     match blob.free_space().await {
         Ok(Some(free)) => ok("storage", format!("{} GiB are free", free >> 30)),
-        Ok(None) => ok("storage", "answers, and has no known end; kinora storage check tries all that is needed of it"),
+        Ok(None) => ok(
+            "storage",
+            "answers, and has no known end; kinora storage check tries all that is needed of it",
+        ),
         Err(error) => wrong("storage", error.to_string()),
     }
 }

@@ -12,8 +12,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Problem, Session};
 use crate::addresses::ServedAddresses;
-use crate::place;
 use crate::logging;
+use crate::place;
 use crate::settings::Settings;
 use crate::system::{SystemClock, SystemRandom};
 use crate::wiring::{Server, ServerOptions};

@@ -29,7 +29,11 @@ async fn run_check(session: &Session) -> Result<ExitCode, Problem> {
     session.say(&format!("checking {place}"));
     let steps = check(&blob, &SystemRandom, |step| session.say(&line(step))).await;
     let is_well = steps.iter().all(|step| step.outcome == CheckOutcome::Passed);
-    session.say(if is_well { "the store does all that is needed" } else { "the store cannot be used as it is" });
+    session.say(if is_well {
+        "the store does all that is needed"
+    } else {
+        "the store cannot be used as it is"
+    });
     session.print_json(&json!({
         "storage": place,
         "ok": is_well,

@@ -76,9 +76,19 @@ mod tests {
 
     #[test]
     fn another_database_is_refused_and_not_repeated() {
-        for text in ["mysql://me:geheim@db/kinora", "me:geheim@db", "sqlite:///geheim", "geheim", "", "postgres:geheim"] {
+        for text in [
+            "mysql://me:geheim@db/kinora",
+            "me:geheim@db",
+            "sqlite:///geheim",
+            "geheim",
+            "",
+            "postgres:geheim",
+        ] {
             let problem = DatabaseUrl::parse(text).unwrap_err().to_string();
-            assert_eq!(problem, "--database-url must look like postgres://user:password@host:5432/name", "{text}");
+            assert_eq!(
+                problem, "--database-url must look like postgres://user:password@host:5432/name",
+                "{text}"
+            );
         }
     }
 }

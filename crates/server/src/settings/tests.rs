@@ -35,11 +35,7 @@ fn a_command_takes_the_addresses_of_the_server_it_works_beside() {
     ServedAddresses::of(&served).write(folder.path()).unwrap();
     assert_eq!(beside(Given::default()), "http://127.0.0.1:9999");
     let listen = Some("127.0.0.1:7777".parse().unwrap());
-    assert_eq!(
-        beside(Given { listen, ..Given::default() }),
-        "http://127.0.0.1:7777",
-        "what is said counts"
-    );
+    assert_eq!(beside(Given { listen, ..Given::default() }), "http://127.0.0.1:7777", "what is said counts");
 }
 
 #[test]

@@ -49,7 +49,10 @@ async fn a_folder_that_is_none_is_named_by_the_doctor() {
     std::fs::write(machine.folder().join("file"), "").unwrap();
     let run = machine.kinora(&["doctor", "--json", "--data-dir", "file"]).run().await;
     let findings: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!((run.code, &findings[0]["part"], &findings[0]["ok"]), (Some(1), &"database".into(), &false.into()));
+    assert_eq!(
+        (run.code, &findings[0]["part"], &findings[0]["ok"]),
+        (Some(1), &"database".into(), &false.into())
+    );
 }
 
 #[tokio::test]
@@ -59,5 +62,8 @@ async fn roles_on_a_folder_are_warned_of() {
     let ready = machine.fetch("/readyz").await.json();
     assert_eq!(ready["roles"], serde_json::json!(["api", "delivery"]));
     let said = server.stop().await.ok().stderr;
-    assert!(said.contains("only api, delivery run, and no other process can serve what lies in a folder"), "{said}");
+    assert!(
+        said.contains("only api, delivery run, and no other process can serve what lies in a folder"),
+        "{said}"
+    );
 }

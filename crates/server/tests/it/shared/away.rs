@@ -46,7 +46,10 @@ async fn without_its_database_a_server_asks_to_come_back_and_goes_on_when_it_is_
     .await;
     let not_ready = in_time(app.fetch("/readyz")).await;
     let database = &not_ready.json()["checks"][0];
-    assert_eq!((not_ready.status, &database["name"], &database["ok"]), (503, &json!("database"), &json!(false)));
+    assert_eq!(
+        (not_ready.status, &database["name"], &database["ok"]),
+        (503, &json!("database"), &json!(false))
+    );
     assert_eq!(text(&database["reason"]), "the database does not answer; jobs wait, nothing is lost");
     assert_eq!(app.fetch("/healthz").await.status, 200, "the process itself is well");
 

@@ -33,7 +33,8 @@ async fn with_objects_in_a_bucket_several_serve_and_one_with_a_folder_is_refused
     let roles = beside.fetch("/readyz").await.json()["roles"].clone();
     assert_eq!(roles, serde_json::json!(["delivery", "worker"]));
 
-    let third = machine.kinora(&["serve", "--listen", "127.0.0.1:0"]).without("KINORA_STORAGE_URL").run().await;
+    let third =
+        machine.kinora(&["serve", "--listen", "127.0.0.1:0"]).without("KINORA_STORAGE_URL").run().await;
     assert_eq!(third.code, Some(1), "{third:?}");
     assert!(third.stderr.contains("another kinora serve uses this database"), "{third:?}");
     let token = machine.token("Development", "read-write").await;

@@ -69,18 +69,24 @@ async fn a_path_of_another_role_says_which_role_serves_it() {
     }
     for (app, has) in [(&api, "api"), (&worker, "worker")] {
         for path in &of_delivery {
-            let sentence = format!("this path is served by processes with the role delivery; this one has {has}");
+            let sentence =
+                format!("this path is served by processes with the role delivery; this one has {has}");
             refused(app.fetch(path).await, &sentence);
         }
     }
     assert_eq!(api.call("GET", "/v1/on-demand").send().await.status, 200);
-    assert_eq!(delivery.fetch(&of_delivery[0]).await.json()["error"]["message"], "Media/PlaybackId not Found");
+    assert_eq!(
+        delivery.fetch(&of_delivery[0]).await.json()["error"]["message"],
+        "Media/PlaybackId not Found"
+    );
 }
 
 #[tokio::test]
 async fn every_process_tells_what_it_does_and_how_it_is() {
     let (api, delivery, worker) = three().await;
-    for (app, roles) in [(&api, json!(["api"])), (&delivery, json!(["delivery"])), (&worker, json!(["worker"]))] {
+    for (app, roles) in
+        [(&api, json!(["api"])), (&delivery, json!(["delivery"])), (&worker, json!(["worker"]))]
+    {
         let ready = app.fetch("/readyz").await;
         assert_eq!((ready.status, &ready.json()["roles"]), (200, &roles), "{ready:?}");
         let checks: Vec<Value> = ready.json()["checks"].as_array().expect("a list").clone();

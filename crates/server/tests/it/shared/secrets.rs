@@ -11,7 +11,8 @@ async fn without_the_secret_key_nothing_starts_and_with_another_one_nothing_does
     machine.json(&["webhook", "create", "--workspace", "Development", "--url", url]).await;
     for arguments in [&["webhook", "list"][..], &["serve"]] {
         let missing = machine.kinora(arguments).without("KINORA_SECRET_KEY").run().await.problem();
-        let remedy = "a database on PostgreSQL needs KINORA_SECRET_KEY; make one with `openssl rand -base64 32`";
+        let remedy =
+            "a database on PostgreSQL needs KINORA_SECRET_KEY; make one with `openssl rand -base64 32`";
         assert!(missing.contains(remedy), "{missing}");
         let wrong = machine.kinora(arguments).env("KINORA_SECRET_KEY", OTHER_KEY).run().await.problem();
         assert!(wrong.contains("the secret key does not fit this database"), "{wrong}");
@@ -43,7 +44,8 @@ async fn no_password_is_shown_or_logged_and_no_folder_is_made() {
 async fn a_database_that_cannot_be_reached_or_is_none_says_so() {
     let machine = Machine::new().await;
     let check = async |url: &str, sentence: &str| {
-        let problem = machine.kinora(&["token", "list"]).env("KINORA_DATABASE_URL", url).run().await.problem();
+        let problem =
+            machine.kinora(&["token", "list"]).env("KINORA_DATABASE_URL", url).run().await.problem();
         assert!(problem.contains(sentence), "{problem}");
         assert!(!problem.contains("geheim"), "{problem}");
     };

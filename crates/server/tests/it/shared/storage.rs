@@ -61,7 +61,9 @@ async fn a_store_that_does_all_that_is_needed_and_what_keeps_others_from_it() {
 #[tokio::test]
 async fn an_address_that_is_none_is_refused_in_a_sentence() {
     let machine = Machine::new().await;
-    for url in ["", "bucket", "https://bucket.example", "s3://", "s3://bucket?endpoint=x", "s3://me:geheim@bucket"] {
+    for url in
+        ["", "bucket", "https://bucket.example", "s3://", "s3://bucket?endpoint=x", "s3://me:geheim@bucket"]
+    {
         let run = machine.kinora(&["storage", "check"]).env("KINORA_STORAGE_URL", url).run().await;
         let problem = run.problem();
         assert!(problem.starts_with("kinora: --storage-url cannot be used: "), "{url}: {problem}");
@@ -83,5 +85,8 @@ async fn the_doctor_finds_a_store_that_cannot_be_used() {
     let wrong = machine.kinora(&["doctor"]).env("AWS_SECRET_ACCESS_KEY", "geheim");
     let (code, wrong) = of_storage(wrong).await;
     assert_eq!((code, &wrong["ok"]), (Some(1), &false.into()), "{wrong}");
-    assert!(wrong["text"].as_str().expect("a sentence").contains("the object store cannot be used"), "{wrong}");
+    assert!(
+        wrong["text"].as_str().expect("a sentence").contains("the object store cannot be used"),
+        "{wrong}"
+    );
 }

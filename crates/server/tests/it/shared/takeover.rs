@@ -30,7 +30,8 @@ async fn a_worker_that_is_killed_in_a_download_is_replaced_by_the_other_within_t
     one.kill().await;
 
     let lease_end = one.store.next_job_due(JobQueue::Download).await.unwrap().expect("somebody holds it");
-    let wait = Duration::from_micros(u64::try_from(lease_end.micros_since(clock.now())).expect("it is to come"));
+    let wait =
+        Duration::from_micros(u64::try_from(lease_end.micros_since(clock.now())).expect("it is to come"));
     assert!(wait + LOOK_EVERY <= TAKEN_OVER_WITHIN, "{wait:?}");
     assert_eq!(one.sources.requests(PATH).len(), 1, "nobody takes it before its time");
 

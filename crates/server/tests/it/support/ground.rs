@@ -90,14 +90,19 @@ impl Ground {
     }
 
     fn shared(&self) -> &Shared {
-        self.0.shared.as_ref().expect("this test is about PostgreSQL and S3: run it with KINORA_TEST_ON=postgres+s3")
+        self.0
+            .shared
+            .as_ref()
+            .expect("this test is about PostgreSQL and S3: run it with KINORA_TEST_ON=postgres+s3")
     }
 
     /// The database, without faults.
     pub(crate) fn store_options(&self, opener: Opener, clock: &Arc<dyn Clock>) -> StoreOptions {
         let (database, secret_keys) = match &self.0.shared {
             None => (DatabasePlace::Folder(self.data_dir()), None),
-            Some(shared) => (DatabasePlace::Postgres { url: shared.database.url() }, Some(SECRET_KEY.to_owned())),
+            Some(shared) => {
+                (DatabasePlace::Postgres { url: shared.database.url() }, Some(SECRET_KEY.to_owned()))
+            }
         };
         let (clock, random) = (Arc::clone(clock), Arc::new(SystemRandom));
         StoreOptions { database, opener, secret_keys, clock, random, faults: None }

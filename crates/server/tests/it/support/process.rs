@@ -27,7 +27,12 @@ pub(super) struct Process {
 
 impl Process {
     /// Starts a server on this ground and an address that was reserved for it.
-    pub(super) async fn start(ground: &Ground, listen: SocketAddr, options: &Options, faults: Faults) -> Self {
+    pub(super) async fn start(
+        ground: &Ground,
+        listen: SocketAddr,
+        options: &Options,
+        faults: Faults,
+    ) -> Self {
         let engine = engine().await;
         // A child that the last process was just starting holds the listener until it is another program.
         let socket = until("the last process has left the address", async || try_bind(listen).ok()).await;
