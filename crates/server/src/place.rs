@@ -29,9 +29,12 @@ pub(crate) async fn open_blob(settings: &Settings) -> Result<Blob, Problem> {
             .map_err(|error| Problem::with_cause(format!("cannot use {url} for objects"), error));
     }
     let path = settings.objects_dir();
-    Blob::open_folder(&path)
-        .await
-        .map_err(|error| Problem::with_cause(format!("cannot use {} for objects", path.display()), error))
+    let unusable = |cause: Box<dyn std::error::Error + Send + Sync>| {
+        Problem::with_cause(format!("cannot use {} for objects", path.display()), cause)
+    };
+    // With PostgreSQL nobody else makes the folders above it, and those of a relative path have no beginning.
+    let absolute = std::path::absolute(&path).map_err(|error| unusable(error.into()))?;
+    Blob::open_folder(&absolute).await.map_err(|error| unusable(error.into()))
 }
 
 /// What keeps a second `serve` away where there is room for one: on a folder, and on a PostgreSQL when either keeps its objects

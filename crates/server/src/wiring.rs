@@ -80,7 +80,10 @@ impl Server {
         store.take_back_leases().await?;
         if roles.worker {
             let now = clock.now();
-            blob.sweep_temporary(now).await?;
+            // A bucket may be away for the moment, and its leftovers have time until the first sweep.
+            if !blob.is_shared() {
+                blob.sweep_temporary(now).await?;
+            }
             store.write(async move |tx| tx.enqueue_once(NewJob::soon(JobKind::Sweep, now)).await).await?;
         }
 
