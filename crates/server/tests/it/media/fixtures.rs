@@ -159,6 +159,12 @@ async fn a_clip_with_its_index_behind_comes_out_whole() {
 }
 
 #[tokio::test]
+async fn clips_in_fragments_come_out_whole() {
+    check("fragmented", fixture::fragmented(), PLAIN).await;
+    check("fragmented for DASH", fixture::fragmented_for_dash(), PLAIN).await;
+}
+
+#[tokio::test]
 async fn a_clip_with_64_bit_offsets_comes_out_whole() {
     check("64 bit", fixture::sixty_four_bit(), PLAIN).await;
 }
