@@ -12,7 +12,6 @@ use kinora_formats::hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris}
 use kinora_formats::index::{Index, Track};
 use kinora_formats::mp4::Scanner;
 use kinora_formats::mp4::write::{READ_GAP_MAX, SegmentHead, init_segment, read_plan, segment_head};
-use kinora_formats::plan::Segment;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -22,13 +21,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let index = scan(&mut source)?;
     fs::create_dir_all(folder)?;
-    let uris = MultivariantUris { video: "video.m3u8", audio: "audio.m3u8" };
+    let names: Vec<String> =
+        (1..=index.audio_tracks().count()).map(|number| format!("audio-{number}")).collect();
+    let audio: Vec<String> = names.iter().map(|name| format!("{name}.m3u8")).collect();
+    let uris = MultivariantUris { video: "video.m3u8", audio: &audio };
     fs::write(folder.join("index.m3u8"), MultivariantPlaylist::of(&index, uris).render())?;
     if let Some((track, _)) = index.video() {
-        package(&index, track, &index.plan.video, "video", &mut source, folder)?;
+        package(&index, track, "video", &mut source, folder)?;
     }
-    if let Some((track, _)) = index.audio() {
-        package(&index, track, &index.plan.audio, "audio", &mut source, folder)?;
+    for ((track, _), name) in index.audio_tracks().zip(&names) {
+        package(&index, track, name, &mut source, folder)?;
     }
     Ok(())
 }
@@ -49,11 +51,11 @@ fn scan(source: &mut File) -> Result<Index, Box<dyn Error>> {
 fn package(
     index: &Index,
     track: &Track,
-    segments: &[Segment],
     name: &str,
     source: &mut File,
     folder: &Path,
 ) -> Result<(), Box<dyn Error>> {
+    let segments = index.segments(track);
     let init_uri = format!("{name}-init.mp4");
     fs::write(folder.join(&init_uri), init_segment(index, track)?)?;
     let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: &init_uri };

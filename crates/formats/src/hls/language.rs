@@ -1,27 +1,58 @@
 //! Names of languages: from what a container says to what a playlist says.
 
 /// A language as a playlist names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Language<'a> {
-    /// BCP 47 tag, the shortest there is (RFC 5646, 2.2.1).
-    pub tag: &'a str,
-    /// English name; the tag where we know none.
-    pub name: &'a str,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Language {
+    /// BCP 47 tag, the shortest there is (RFC 5646, 2.2.1), in the usual case of letters.
+    pub tag: String,
+    /// English name, with what else the tag says in brackets; the tag where we know none.
+    pub name: String,
 }
 
-/// The language behind an ISO 639-2 code, terminological or bibliographic.
+/// The language behind a BCP 47 tag or an ISO 639-2 code, terminological or bibliographic.
 ///
-/// `None` for text that is no such code, and for the codes that name no language: undetermined, many, none, uncoded.
-pub fn language(code: &str) -> Option<Language<'_>> {
-    let is_code = code.len() == 3 && code.bytes().all(|letter| letter.is_ascii_lowercase());
-    if !is_code || ["und", "mul", "zxx", "mis"].contains(&code) {
+/// `None` for text that is neither, and for codes that name no language: undetermined, many, none, uncoded.
+pub fn language(code: &str) -> Option<Language> {
+    let mut subtags = code.split('-');
+    let primary = subtags.next()?.to_ascii_lowercase();
+    let is_code =
+        (2..=3).contains(&primary.len()) && primary.bytes().all(|letter| letter.is_ascii_lowercase());
+    if !is_code || ["und", "mul", "zxx", "mis"].contains(&primary.as_str()) {
         return None;
     }
-    Some(match TWO_LETTER.binary_search_by_key(&code, |(code, ..)| code) {
-        Ok(found) => Language { tag: TWO_LETTER[found].1, name: TWO_LETTER[found].2 },
-        // Without a code of two letters, that of three is the tag.
-        Err(_) => Language { tag: code, name: code },
-    })
+    let mut rest = Vec::new();
+    for subtag in subtags {
+        let is_subtag =
+            (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        rest.push(is_subtag.then(|| in_usual_case(subtag, rest.last()))?);
+    }
+
+    let known = match TWO_LETTER.binary_search_by_key(&primary.as_str(), |(code, ..)| code) {
+        Ok(found) => Some(TWO_LETTER[found]),
+        Err(_) => TWO_LETTER.iter().find(|(_, two, _)| *two == primary).copied(),
+    };
+    // Without a code of two letters, that of three is the tag.
+    let (tag, name) = known.map_or((primary.as_str(), None), |(_, tag, name)| (tag, Some(name)));
+    if rest.is_empty() {
+        return Some(Language { tag: tag.to_owned(), name: name.unwrap_or(tag).to_owned() });
+    }
+    let rest = rest.join("-");
+    let tag = format!("{tag}-{rest}");
+    let name = name.map_or_else(|| tag.clone(), |name| format!("{name} ({rest})"));
+    Some(Language { tag, name })
+}
+
+/// RFC 5646, 2.1.1: regions in capitals, scripts with one, the rest small, as all that follows a single letter.
+fn in_usual_case(subtag: &str, before: Option<&String>) -> String {
+    let mut text = subtag.to_ascii_lowercase();
+    let is_letters = text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    match text.len() {
+        _ if before.is_some_and(|before| before.len() == 1) || !is_letters => {}
+        2 => text.make_ascii_uppercase(),
+        4 => text[..1].make_ascii_uppercase(),
+        _ => {}
+    }
+    text
 }
 
 /// ISO 639-2 codes that have an ISO 639-1 code: by the first column, in order.
@@ -238,7 +269,9 @@ mod tests {
     use super::*;
 
     fn check(code: &str, expected: Option<(&str, &str)>) {
-        assert_eq!(language(code).map(|language| (language.tag, language.name)), expected, "{code}");
+        let found = language(code);
+        let found = found.as_ref().map(|language| (language.tag.as_str(), language.name.as_str()));
+        assert_eq!(found, expected, "{code}");
     }
 
     #[test]
@@ -251,8 +284,33 @@ mod tests {
     }
 
     #[test]
+    fn a_tag_keeps_what_it_says_beyond_the_language() {
+        check("en", Some(("en", "English")));
+        check("EN-us", Some(("en-US", "English (US)")));
+        check("deu-at", Some(("de-AT", "German (AT)")));
+        check("zh-hant-tw", Some(("zh-Hant-TW", "Chinese (Hant-TW)")));
+        check("es-419", Some(("es-419", "Spanish (419)")));
+        check("fil-PH", Some(("fil-PH", "fil-PH")));
+        check("sl-ROZAJ-x-ab", Some(("sl-rozaj-x-ab", "Slovenian (rozaj-x-ab)")));
+    }
+
+    #[test]
     fn what_names_no_language_has_no_tag() {
-        for code in ["und", "mul", "zxx", "mis", "", "en", "ENG", "e\"g", "engl", "```"] {
+        for code in [
+            "und",
+            "mul",
+            "zxx",
+            "mis",
+            "",
+            "e\"g",
+            "engl",
+            "```",
+            "und-DE",
+            "en-",
+            "en--US",
+            "en-\"",
+            "en-123456789",
+        ] {
             check(code, None);
         }
     }

@@ -2,11 +2,13 @@
 //!
 //! Knows no routes: addresses come in as arguments. Begin with [`MultivariantPlaylist::of`] and [`MediaPlaylist`].
 
+mod audio_names;
 mod language;
 mod media;
 mod multivariant;
 mod rate;
 
+pub use audio_names::{AudioName, audio_names};
 pub use language::{Language, language};
 pub use media::MediaPlaylist;
 pub use multivariant::{AudioGroup, MultivariantPlaylist, MultivariantUris, Variant, VideoRange};

@@ -2,18 +2,20 @@
 
 use std::fmt::Write as _;
 
-use super::{CopyRates, Rate, VERSION, language};
-use crate::index::Index;
+use super::{AudioName, CopyRates, Rate, VERSION, audio_names};
+use crate::index::{AudioTrack, Index, Track, VideoTrack};
 
 /// The group that every audio rendition belongs to.
 const AUDIO_GROUP: &str = "audio";
+/// RFC 8216, 4.3.4.1: audio for people who cannot see the pictures.
+const DESCRIBES_VIDEO: &str = "public.accessibility.describes-video";
 /// Shown in a player's menu where the source names no language.
 const UNKNOWN_NAME: &str = "Audio";
 
 /// What a player reads first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MultivariantPlaylist {
-    /// Audio renditions beside the variants; empty without audio, or without video.
+    /// Audio renditions to choose among; empty without audio, or where the only one is the variant.
     pub audio: Vec<AudioGroup>,
     /// The variants in the order of the text: players begin with the first.
     pub variants: Vec<Variant>,
@@ -32,8 +34,12 @@ pub struct AudioGroup {
     pub name: String,
     /// Number of channels.
     pub channels: u32,
-    /// Chosen when the viewer chose nothing.
+    /// Chosen when the viewer chose nothing. Of all renditions one is.
     pub is_default: bool,
+    /// A player may choose it by the viewer's language. RFC 8216, 4.3.4.1.1: no two that it could not tell apart.
+    pub is_autoselected: bool,
+    /// Describes the pictures to people who cannot see them.
+    pub describes_video: bool,
 }
 
 /// One version of the whole.
@@ -43,7 +49,7 @@ pub struct Variant {
     pub uri: String,
     /// Rates of the video and of the audio that plays with it.
     pub rate: Rate,
-    /// RFC 6381 strings of everything in it.
+    /// RFC 6381 strings of everything that may play in it, each once.
     pub codecs: Vec<String>,
     /// Displayed size, square pixels, after rotation; `None` without video.
     pub resolution: Option<(u32, u32)>,
@@ -69,8 +75,8 @@ pub enum VideoRange {
 pub struct MultivariantUris<'a> {
     /// Of the copied video.
     pub video: &'a str,
-    /// Of the copied audio.
-    pub audio: &'a str,
+    /// Of the copied audio tracks, in the order of the index.
+    pub audio: &'a [String],
 }
 
 impl MultivariantPlaylist {
@@ -83,46 +89,36 @@ impl MultivariantPlaylist {
 
     /// As [`Self::of`], with the rates of the same index.
     pub fn with_rates(index: &Index, rates: CopyRates, uris: MultivariantUris<'_>) -> Self {
-        let audio = index.audio();
-        let Some((_, video)) = index.video() else {
-            let variants = audio.map(|(_, audio)| Variant {
-                uri: uris.audio.to_owned(),
-                rate: rates.audio,
-                codecs: vec![audio.codec.clone()],
-                resolution: None,
-                frame_rate: None,
-                video_range: None,
-            });
-            return Self {
-                audio: Vec::new(),
-                variants: variants.into_iter().collect(),
-                has_independent_segments: true,
-            };
-        };
-
-        let codecs = [Some(&video.codec), audio.map(|(_, audio)| &audio.codec)];
+        let Some((_, video)) = index.video() else { return Self::audio_only(index, rates, uris.audio) };
+        let audio = group(index, uris.audio);
         let variant = Variant {
             uri: uris.video.to_owned(),
             rate: rates.video.with(rates.audio),
-            codecs: codecs.into_iter().flatten().cloned().collect(),
+            codecs: codecs(Some(video), index),
             resolution: Some(video.display_size()),
             frame_rate: video.frame_rate,
             video_range: Some(VideoRange::of(video.transfer)),
         };
-        let group = audio.map(|(track, audio)| {
-            let language = language(&track.language);
-            AudioGroup {
-                uri: uris.audio.to_owned(),
-                name: language.as_ref().map_or(UNKNOWN_NAME, |language| language.name).to_owned(),
-                language: language.map(|language| language.tag.to_owned()),
-                channels: audio.channels,
-                is_default: true,
-            }
+        Self { audio, variants: vec![variant], has_independent_segments: !rates.has_open_segments }
+    }
+
+    /// The audio of a source as if it had no video; nothing without audio. `uris` are in the order of the index.
+    ///
+    /// The variant is the track that plays when nobody chose; a group of all stands beside it where there are several.
+    pub fn audio_only(index: &Index, rates: CopyRates, uris: &[String]) -> Self {
+        let audio = group(index, uris);
+        let chosen = audio.iter().find(|rendition| rendition.is_default).map(|rendition| Variant {
+            uri: rendition.uri.clone(),
+            rate: rates.audio,
+            codecs: codecs(None, index),
+            resolution: None,
+            frame_rate: None,
+            video_range: None,
         });
         Self {
-            audio: group.into_iter().collect(),
-            variants: vec![variant],
-            has_independent_segments: !rates.has_open_segments,
+            audio: if audio.len() > 1 { audio } else { Vec::new() },
+            variants: chosen.into_iter().collect(),
+            has_independent_segments: true,
         }
     }
 
@@ -142,6 +138,47 @@ impl MultivariantPlaylist {
     }
 }
 
+/// The audio renditions, in the order of the index.
+fn group(index: &Index, uris: &[String]) -> Vec<AudioGroup> {
+    let default = index.audio().map(|(track, _)| track.source_track);
+    let names = audio_names(index, UNKNOWN_NAME);
+    let rendition =
+        |(((track, audio), AudioName { language, name }), uri): (((&Track, &AudioTrack), _), &String)| {
+            let is_default = default == Some(track.source_track);
+            AudioGroup {
+                uri: uri.clone(),
+                language,
+                name,
+                channels: audio.channels,
+                is_default,
+                is_autoselected: is_default,
+                describes_video: track.label.describes_video,
+            }
+        };
+    let mut group: Vec<_> = index.audio_tracks().zip(names).zip(uris).map(rendition).collect();
+    for number in 0..group.len() {
+        let this = &group[number];
+        let is_same = |other: &AudioGroup| {
+            (&other.language, other.describes_video) == (&this.language, this.describes_video)
+        };
+        let is_first = !group.iter().any(|other| other.is_autoselected && is_same(other));
+        group[number].is_autoselected |= is_first;
+    }
+    group
+}
+
+/// The codecs of the video and of all audio tracks, each once.
+fn codecs(video: Option<&VideoTrack>, index: &Index) -> Vec<String> {
+    let audio = index.audio_tracks().map(|(_, audio)| &audio.codec);
+    let mut codecs: Vec<String> = Vec::new();
+    for codec in video.map(|video| &video.codec).into_iter().chain(audio) {
+        if !codecs.contains(codec) {
+            codecs.push(codec.clone());
+        }
+    }
+    codecs
+}
+
 // Writing to a String cannot fail: what `write!` answers below is of no use.
 
 impl AudioGroup {
@@ -150,9 +187,13 @@ impl AudioGroup {
         if let Some(language) = &self.language {
             let _ = write!(text, ",LANGUAGE=\"{language}\"");
         }
-        let _ =
-            write!(text, ",NAME=\"{}\",DEFAULT={}", self.name, if self.is_default { "YES" } else { "NO" });
-        let _ = writeln!(text, ",AUTOSELECT=YES,CHANNELS=\"{}\",URI=\"{}\"", self.channels, self.uri);
+        let yes_or_no = |is_so| if is_so { "YES" } else { "NO" };
+        let (default, autoselect) = (yes_or_no(self.is_default), yes_or_no(self.is_autoselected));
+        let _ = write!(text, ",NAME=\"{}\",DEFAULT={default},AUTOSELECT={autoselect}", self.name);
+        if self.describes_video {
+            let _ = write!(text, ",CHARACTERISTICS=\"{DESCRIBES_VIDEO}\"");
+        }
+        let _ = writeln!(text, ",CHANNELS=\"{}\",URI=\"{}\"", self.channels, self.uri);
     }
 }
 

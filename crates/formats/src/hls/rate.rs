@@ -18,7 +18,7 @@ pub struct Rate {
 pub struct CopyRates {
     /// Of the video.
     pub video: Rate,
-    /// Of the audio.
+    /// Of the heaviest audio track: a variant announces what it takes with any of its group. RFC 8216, 4.3.4.2.
     pub audio: Rate,
     /// Some segment of the video begins with pictures that need the segment before.
     pub has_open_segments: bool,
@@ -29,7 +29,10 @@ impl CopyRates {
     pub fn of(index: &Index) -> Self {
         Self {
             video: index.video().map(|(track, _)| Rate::of(track, &index.plan.video)).unwrap_or_default(),
-            audio: index.audio().map(|(track, _)| Rate::of(track, &index.plan.audio)).unwrap_or_default(),
+            audio: index
+                .audio_tracks()
+                .map(|(track, _)| Rate::of(track, index.segments(track)))
+                .fold(Rate::default(), Rate::heavier),
             has_open_segments: has_open_segments(index),
         }
     }
@@ -59,6 +62,11 @@ impl Rate {
             ticks_sum = ticks_sum.saturating_add(segment.duration());
         }
         Self { peak, average: bits_a_second(bytes_sum, ticks_sum, timescale) }
+    }
+
+    /// Rates that neither of two renditions exceeds, of which one plays.
+    pub fn heavier(self, other: Self) -> Self {
+        Self { peak: self.peak.max(other.peak), average: self.average.max(other.average) }
     }
 
     /// Rates of two renditions that play together.

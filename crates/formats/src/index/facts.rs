@@ -11,8 +11,8 @@ pub struct SourceFacts {
     pub duration_us: u64,
     /// The video track, if there is one.
     pub video: Option<VideoFacts>,
-    /// The audio track, if there is one.
-    pub audio: Option<AudioFacts>,
+    /// The audio tracks, in the order of the source.
+    pub audio: Vec<AudioFacts>,
     /// Set when only a playable prefix of the source was there.
     pub is_truncated: bool,
 }
@@ -37,7 +37,7 @@ pub struct VideoFacts {
 /// The facts of an audio track.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AudioFacts {
-    /// ISO 639-2/T code, `und` when unknown.
+    /// BCP 47 tag or ISO 639-2/T code, `und` when unknown.
     pub language: String,
     /// Number of channels.
     pub channels: u32,
@@ -73,12 +73,15 @@ impl Index {
                     codec: video.codec.clone(),
                 }
             }),
-            audio: self.audio().map(|(track, audio)| AudioFacts {
-                language: track.language.clone(),
-                channels: audio.channels,
-                sample_rate: audio.sample_rate,
-                codec: audio.codec.clone(),
-            }),
+            audio: self
+                .audio_tracks()
+                .map(|(track, audio)| AudioFacts {
+                    language: track.language.clone(),
+                    channels: audio.channels,
+                    sample_rate: audio.sample_rate,
+                    codec: audio.codec.clone(),
+                })
+                .collect(),
             is_truncated: self.is_truncated,
         }
     }

@@ -14,6 +14,8 @@ pub use facts::{AudioFacts, SourceFacts, VideoFacts};
 pub use samples::{SampleTable, SampleTableBuilder, Samples};
 pub use stored::{IndexError, IndexId};
 
+use crate::plan::Segment;
+
 /// Everything known about one source that playback needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Index {
@@ -25,9 +27,11 @@ pub struct Index {
     pub container: Container,
     /// Set when samples at the end had no bytes and the playable prefix was kept.
     pub is_truncated: bool,
-    /// The chosen tracks: at most one video and one audio track, video first.
+    /// The chosen tracks: at most one video track, in front, then audio tracks in the order of the source.
+    ///
+    /// No two have the same [`Track::source_track`].
     pub tracks: Vec<Track>,
-    /// How the video (or, without one, the audio) is cut. Stored, so that addresses outlive a change of the code.
+    /// How each of the tracks is cut. Stored, so that addresses outlive a change of the code.
     pub plan: crate::plan::SegmentPlan,
 }
 
@@ -47,8 +51,10 @@ pub struct Track {
     pub source_track: u32,
     /// Ticks per second of all times below.
     pub timescale: u32,
-    /// ISO 639-2/T code of the source, `und` when unknown.
+    /// Language of the source: a BCP 47 tag where it has one, else an ISO 639-2/T code, `und` when unknown.
     pub language: String,
+    /// What else the source says of the track to whoever chooses among several.
+    pub label: TrackLabel,
     /// What it is and how it is decoded.
     pub media: TrackMedia,
     /// The samples in decode order.
@@ -65,6 +71,22 @@ pub struct Track {
     /// Bits a second in the busiest window of one second.
     pub bitrate_peak: u64,
 }
+
+/// What a source says of a track to whoever chooses among several.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TrackLabel {
+    /// Its name, as its author wrote it: any text, see [`TITLE_LEN_MAX`].
+    pub title: Option<String>,
+    /// Plays when nobody chose. Files with alternatives disable all but one of them.
+    pub is_enabled: bool,
+    /// Describes the pictures to people who cannot see them.
+    pub describes_video: bool,
+}
+
+/// Bytes of the longest title that is kept: menus show some 30 letters, which take up to 4 bytes each.
+pub const TITLE_LEN_MAX: usize = 128;
+/// Audio tracks that are kept; more are left out, in the order of the source. Broadcast masters carry 16 of them.
+pub const AUDIO_TRACKS_MAX: usize = 16;
 
 /// What a track carries.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,11 +165,39 @@ impl Index {
         })
     }
 
-    /// The audio track, if there is one.
+    /// The audio track that plays when nobody chose: the first enabled one, else the first.
     pub fn audio(&self) -> Option<(&Track, &AudioTrack)> {
-        self.tracks.iter().find_map(|track| match &track.media {
+        let track = self.tracks.get(default_audio(&self.tracks)?)?;
+        match &track.media {
+            TrackMedia::Audio(audio) => Some((track, audio)),
+            TrackMedia::Video(_) => None,
+        }
+    }
+
+    /// All audio tracks, in the order of the source.
+    pub fn audio_tracks(&self) -> impl Iterator<Item = (&Track, &AudioTrack)> {
+        self.tracks.iter().filter_map(|track| match &track.media {
             TrackMedia::Audio(audio) => Some((track, audio)),
             TrackMedia::Video(_) => None,
         })
     }
+
+    /// The segments of one of these tracks; none of a track of another index.
+    pub fn segments(&self, track: &Track) -> &[Segment] {
+        let segments = match &track.media {
+            TrackMedia::Video(_) => Some(&self.plan.video),
+            TrackMedia::Audio(_) => self
+                .audio_tracks()
+                .position(|(own, _)| own.source_track == track.source_track)
+                .and_then(|number| self.plan.audio.get(number)),
+        };
+        segments.map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Which of these tracks is the audio that plays when nobody chose: the first enabled one, else the first.
+pub(crate) fn default_audio(tracks: &[Track]) -> Option<usize> {
+    let is_audio = |track: &Track| matches!(track.media, TrackMedia::Audio(_));
+    let enabled = tracks.iter().position(|track| is_audio(track) && track.label.is_enabled);
+    enabled.or_else(|| tracks.iter().position(is_audio))
 }

@@ -12,20 +12,25 @@ use std::{fmt, ops::Range};
 use sha2::{Digest, Sha256};
 
 use super::{
-    AudioTrack, Container, Index, SampleTable, Track, TrackMedia, VideoTrack,
+    AUDIO_TRACKS_MAX, AudioTrack, Container, Index, SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
     bytes::{Reader, Writer},
 };
 use crate::plan::{Segment, SegmentPlan};
 
 const MAGIC: &[u8; 8] = b"KINORAIX";
-/// Raised with every change of the body. Older bytes are refused: an index can always be built again.
-const VERSION: u32 = 1;
+/// Raised with every change of the body.
+const VERSION: u32 = 2;
+/// The first version: at most one audio track, and no labels. Still read, for it is stored beside media that are ready.
+const VERSION_ONE_AUDIO: u32 = 1;
 const CHECKSUM_LEN: usize = 8;
-/// An index has at most one video and one audio track.
-const TRACKS_MAX: u64 = 2;
+/// One video track and the audio tracks.
+const TRACKS_MAX: usize = 1 + AUDIO_TRACKS_MAX;
 /// Kinds of track.
 const VIDEO: u8 = 0;
 const AUDIO: u8 = 1;
+/// Bits of a label.
+const ENABLED: u8 = 1;
+const DESCRIBES_VIDEO: u8 = 2;
 
 /// Why bytes are no index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -67,13 +72,13 @@ impl Index {
         [MAGIC, &VERSION.to_le_bytes()[..], &checksum, &body.bytes].concat()
     }
 
-    /// Reads what [`Index::to_bytes`] wrote. Bytes of any other origin are refused without a panic; every sample of a result lies
+    /// Reads what [`Index::to_bytes`] wrote, in this version or an earlier one. Bytes of any other origin are refused without a panic; every sample of a result lies
     /// inside the source.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, IndexError> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(IndexError::NotAnIndex)?;
         let (version, rest) = rest.split_first_chunk::<4>().ok_or(IndexError::NotAnIndex)?;
         let version = u32::from_le_bytes(*version);
-        if version != VERSION {
+        if !(VERSION_ONE_AUDIO..=VERSION).contains(&version) {
             return Err(IndexError::UnknownVersion(version));
         }
         let (checksum, body) = rest.split_first_chunk::<CHECKSUM_LEN>().ok_or(IndexError::Damaged)?;
@@ -81,7 +86,7 @@ impl Index {
             return Err(IndexError::Damaged);
         }
         let mut reader = Reader::new(body);
-        read_index(&mut reader).filter(|_| reader.is_empty()).ok_or(IndexError::Damaged)
+        read_index(&mut reader, version).filter(|_| reader.is_empty()).ok_or(IndexError::Damaged)
     }
 
     /// The id of this index. Packs it anew: who has the bytes at hand takes [`IndexId::of_bytes`].
@@ -108,10 +113,10 @@ fn write_index(index: &Index, writer: &mut Writer) {
         write_track(track, writer);
     }
     write_segments(&index.plan.video, writer);
-    write_segments(&index.plan.audio, writer);
+    index.plan.audio.iter().for_each(|segments| write_segments(segments, writer));
 }
 
-fn read_index(reader: &mut Reader<'_>) -> Option<Index> {
+fn read_index(reader: &mut Reader<'_>, version: u32) -> Option<Index> {
     let source_len = reader.varint()?;
     let source_sha256 = reader.array()?;
     let container = match reader.u8()? {
@@ -120,9 +125,18 @@ fn read_index(reader: &mut Reader<'_>) -> Option<Index> {
         _ => return None,
     };
     let is_truncated = read_bool(reader)?;
-    let count = reader.varint().filter(|&count| count <= TRACKS_MAX)?;
-    let tracks = (0..count).map(|_| read_track(reader, source_len)).collect::<Option<Vec<_>>>()?;
-    let plan = SegmentPlan { video: read_segments(reader)?, audio: read_segments(reader)? };
+    let count = reader.varint().filter(|&count| count <= TRACKS_MAX as u64)?;
+    let tracks = (0..count).map(|_| read_track(reader, version, source_len)).collect::<Option<Vec<_>>>()?;
+    let audio_tracks = tracks.iter().filter(|track| matches!(track.media, TrackMedia::Audio(_))).count();
+    let video = read_segments(reader)?;
+    let audio = if version == VERSION_ONE_AUDIO {
+        let mut audio = vec![read_segments(reader)?];
+        audio.truncate(audio_tracks);
+        audio
+    } else {
+        (0..audio_tracks).map(|_| read_segments(reader)).collect::<Option<Vec<_>>>()?
+    };
+    let plan = SegmentPlan { video, audio };
     Some(Index { source_len, source_sha256, container, is_truncated, tracks, plan })
 }
 
@@ -130,6 +144,7 @@ fn write_track(track: &Track, writer: &mut Writer) {
     writer.varint(track.source_track.into());
     writer.varint(track.timescale.into());
     writer.string(track.language.as_bytes());
+    write_label(&track.label, writer);
     match &track.media {
         TrackMedia::Video(video) => {
             writer.u8(VIDEO);
@@ -147,11 +162,12 @@ fn write_track(track: &Track, writer: &mut Writer) {
     writer.varint(track.bitrate_peak);
 }
 
-fn read_track(reader: &mut Reader<'_>, source_len: u64) -> Option<Track> {
+fn read_track(reader: &mut Reader<'_>, version: u32, source_len: u64) -> Option<Track> {
     Some(Track {
         source_track: reader.u32()?,
         timescale: reader.u32().filter(|&timescale| timescale > 0)?,
         language: read_text(reader)?,
+        label: if version == VERSION_ONE_AUDIO { TrackLabel::default() } else { read_label(reader)? },
         media: match reader.u8()? {
             VIDEO => TrackMedia::Video(read_video(reader)?),
             AUDIO => TrackMedia::Audio(read_audio(reader)?),
@@ -162,6 +178,23 @@ fn read_track(reader: &mut Reader<'_>, source_len: u64) -> Option<Track> {
         end: reader.signed()?,
         bitrate_average: reader.varint()?,
         bitrate_peak: reader.varint()?,
+    })
+}
+
+/// Bits, then the title: an empty one stands for none.
+fn write_label(label: &TrackLabel, writer: &mut Writer) {
+    let enabled = if label.is_enabled { ENABLED } else { 0 };
+    let describes_video = if label.describes_video { DESCRIBES_VIDEO } else { 0 };
+    writer.u8(enabled | describes_video);
+    writer.string(label.title.as_deref().unwrap_or_default().as_bytes());
+}
+
+fn read_label(reader: &mut Reader<'_>) -> Option<TrackLabel> {
+    let bits = reader.u8().filter(|bits| bits & !(ENABLED | DESCRIBES_VIDEO) == 0)?;
+    Some(TrackLabel {
+        title: Some(read_text(reader)?).filter(|title| !title.is_empty()),
+        is_enabled: bits & ENABLED != 0,
+        describes_video: bits & DESCRIBES_VIDEO != 0,
     })
 }
 

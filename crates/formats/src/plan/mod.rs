@@ -21,8 +21,8 @@ use crate::index::{Sample, Track, TrackMedia};
 pub struct SegmentPlan {
     /// Segments of the video track; empty without one.
     pub video: Vec<Segment>,
-    /// Segments of the audio track; empty without one.
-    pub audio: Vec<Segment>,
+    /// Segments of each audio track, in the order of the tracks; empty without one.
+    pub audio: Vec<Vec<Segment>>,
 }
 
 /// One segment of one track.
@@ -107,26 +107,53 @@ pub const SEGMENT_SAMPLES_MAX: u32 = 1 << 16;
 
 /// Cuts the chosen tracks into segments.
 ///
-/// At most one video and one audio track are looked at: the first of each. The ranges of a track cover all samples that
-/// are needed to present `0..track.end`, in decode order. Each video segment begins at a sync sample: nothing before it is
-/// shown after it, and nothing after it before it, but for pictures that lead it where the codec has such: those belong to its segment.
+/// At most one video track is looked at, the first. The ranges of a track cover all samples that are needed to present
+/// `0..track.end`, in decode order. Each video segment begins at a sync sample: nothing before it is shown after it, and nothing after
+/// it before it, but for pictures that lead it where the codec has such: those belong to its segment. Every audio track is cut beside
+/// the video, or on a grid of its own without one.
 ///
 /// Same tracks, same plan.
 pub fn plan(tracks: &[Track]) -> Result<SegmentPlan, PlanError> {
-    let mut plan = SegmentPlan::default();
-    let video = tracks.iter().find(|track| matches!(track.media, TrackMedia::Video(_)));
-    if let Some(track) = video {
-        plan.video = checked("video", track, video::segments)?;
+    let video = video_segments(tracks)?;
+    let audio = tracks.iter().filter_map(|track| audio_segments(tracks, &video, track));
+    let audio = audio.collect::<Result<Vec<_>, _>>()?;
+    Ok(SegmentPlan { video, audio })
+}
+
+/// As [`plan`], less the audio tracks that cannot be cut while another can: they are taken out of `tracks`.
+///
+/// Errors: those of the video, and that of the first audio track where none can be cut.
+pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> {
+    let video = video_segments(tracks)?;
+    let cut: Vec<_> = tracks.iter().map(|track| audio_segments(tracks, &video, track)).collect();
+    if !cut.iter().flatten().any(Result::is_ok)
+        && let Some(error) = cut.iter().flatten().find_map(|result| result.as_ref().err())
+    {
+        return Err(error.clone());
     }
-    for track in tracks {
-        if let TrackMedia::Audio(sound) = &track.media {
-            let cuts =
-                audio::Cuts::beside(video.map(|track| (track.timescale, plan.video.as_slice())), track);
-            plan.audio = checked("audio", track, |track| audio::segments(track, sound, cuts))?;
-            break;
-        }
-    }
-    Ok(plan)
+    let mut is_kept = cut.iter().map(|result| !matches!(result, Some(Err(_))));
+    tracks.retain(|_| is_kept.next().unwrap_or(false));
+    Ok(SegmentPlan { video, audio: cut.into_iter().flatten().flatten().collect() })
+}
+
+fn video_of(tracks: &[Track]) -> Option<&Track> {
+    tracks.iter().find(|track| matches!(track.media, TrackMedia::Video(_)))
+}
+
+fn video_segments(tracks: &[Track]) -> Result<Vec<Segment>, PlanError> {
+    video_of(tracks).map_or(Ok(Vec::new()), |track| checked("video", track, video::segments))
+}
+
+/// Cuts one of `tracks`, if it is audio.
+fn audio_segments(
+    tracks: &[Track],
+    video: &[Segment],
+    track: &Track,
+) -> Option<Result<Vec<Segment>, PlanError>> {
+    let TrackMedia::Audio(sound) = &track.media else { return None };
+    let beside = video_of(tracks).map(|track| (track.timescale, video));
+    let segments = |track: &_| audio::segments(track, sound, audio::Cuts::beside(beside, track));
+    Some(checked("audio", track, segments))
 }
 
 /// Refuses a track without a clock before it is cut, and segments too heavy to be built after.

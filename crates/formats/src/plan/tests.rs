@@ -19,6 +19,7 @@ fn track(media: TrackMedia, samples: impl IntoIterator<Item = Sample>, timescale
         source_track: 1,
         timescale,
         language: "und".to_owned(),
+        label: crate::index::TrackLabel::default(),
         media,
         samples: builder.finish(),
         shift: 0,
@@ -222,7 +223,7 @@ fn audio_is_cut_at_the_first_packet_at_or_after_each_cut_of_the_video() {
     let plan = plan(&[video(&[0, 2000, 4000, 8000], 12_000), audio(563)]).unwrap();
     // 2 s are 93.75 packets, 4 s 187.5, 8 s exactly 375.
     assert_eq!(
-        plan.audio,
+        plan.audio[0],
         [
             Segment { samples: 0..94, start: 0, end: 94 * 1024 },
             Segment { samples: 94..188, start: 94 * 1024, end: 188 * 1024 },
@@ -235,14 +236,14 @@ fn audio_is_cut_at_the_first_packet_at_or_after_each_cut_of_the_video() {
 #[test]
 fn audio_alone_is_cut_at_two_four_and_every_four_seconds() {
     let plan = plan(&[audio(800)]).unwrap();
-    let packets: Vec<_> = plan.audio.iter().map(|segment| segment.samples.clone()).collect();
+    let packets: Vec<_> = plan.audio[0].iter().map(|segment| segment.samples.clone()).collect();
     assert_eq!(packets, [0..94, 94..188, 188..375, 375..563, 563..750, 750..800]);
 }
 
 #[test]
 fn audio_that_outlasts_the_video_goes_on_every_four_seconds() {
     let plan = plan(&[video(&[0, 2000], 3000), audio(600)]).unwrap();
-    let packets: Vec<_> = plan.audio.iter().map(|segment| segment.samples.clone()).collect();
+    let packets: Vec<_> = plan.audio[0].iter().map(|segment| segment.samples.clone()).collect();
     // Cuts at 2 s, at the video's end, then at 7 and 11 s.
     assert_eq!(packets, [0..94, 94..141, 141..329, 329..516, 516..600]);
 }
@@ -252,11 +253,11 @@ fn audio_keeps_its_priming_and_no_more_than_a_decoder_needs() {
     let mut primed = audio(200);
     (primed.shift, primed.end) = (-1024, 199 * 1024);
     assert_eq!(
-        plan(&[primed.clone()]).unwrap().audio[0],
+        plan(&[primed.clone()]).unwrap().audio[0][0],
         Segment { samples: 0..95, start: 0, end: 94 * 1024 }
     );
     (primed.shift, primed.end) = (-50 * 1024 - 500, 100_000);
-    assert_eq!(plan(&[primed]).unwrap().audio[0].samples.start, 48);
+    assert_eq!(plan(&[primed]).unwrap().audio[0][0].samples.start, 48);
 }
 
 /// Audio that begins at 5 s beside a video of 12 s with cuts at 2, 4 and 8 s.
@@ -266,7 +267,7 @@ fn plan_of_late_audio(channels: u32) -> Vec<Segment> {
     late.end += late.shift;
     let TrackMedia::Audio(sound) = &mut late.media else { unreachable!("made so") };
     sound.channels = channels;
-    plan(&[video(&[0, 2000, 4000, 8000], 12_000), late]).unwrap().audio
+    plan(&[video(&[0, 2000, 4000, 8000], 12_000), late]).unwrap().audio.remove(0)
 }
 
 #[test]
@@ -392,7 +393,7 @@ proptest! {
         audio.shift = shift;
         audio.end += shift;
         let Ok(plan) = plan(&[video, audio.clone()]) else { return Ok(()) };
-        assert_covering(&plan.audio, audio.end);
+        assert_covering(&plan.audio[0], audio.end);
     }
 
     #[test]

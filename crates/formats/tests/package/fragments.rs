@@ -19,7 +19,7 @@ use crate::source::{
 fn planned<'a>(source: &'a Source, track: &Track) -> &'a [Segment] {
     match track.media {
         TrackMedia::Video(_) => &source.index.plan.video,
-        TrackMedia::Audio(_) => &source.index.plan.audio,
+        TrackMedia::Audio(_) => source.index.segments(track),
     }
 }
 
@@ -281,7 +281,7 @@ fn more_than_four_gibibytes_take_a_64_bit_size() {
 #[test]
 fn a_segment_that_is_not_planned_is_refused() {
     let audio = audio_only();
-    let beyond = audio.index.plan.audio.len() as u32;
+    let beyond = audio.index.plan.audio[0].len() as u32;
     assert_eq!(
         segment_head(&audio.index, audio.audio(), beyond),
         Err(WriteError::NoSuchSegment { number: beyond })

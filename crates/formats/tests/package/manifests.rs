@@ -1,17 +1,20 @@
 //! Playlists as whole texts, and read by another's parser.
 
 use kinora_formats::hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris};
-use kinora_formats::index::Track;
+use kinora_formats::index::{Index, Track, TrackLabel, TrackMedia};
 use kinora_formats::mp4::write::segment_head;
 use kinora_formats::plan::Segment;
 
 use crate::assert_golden;
 use crate::source::{Source, audio_only, clip, video_only};
 
-const URIS: MultivariantUris<'_> = MultivariantUris { video: "v/index.m3u8", audio: "a/index.m3u8" };
+fn playlist(index: &Index) -> MultivariantPlaylist {
+    let audio: Vec<String> = ["a", "b", "c", "d"].map(|name| format!("{name}/index.m3u8")).into();
+    MultivariantPlaylist::of(index, MultivariantUris { video: "v/index.m3u8", audio: &audio })
+}
 
 fn multivariant(source: &Source) -> String {
-    let text = MultivariantPlaylist::of(&source.index, URIS).render();
+    let text = playlist(&source.index).render();
     let parsed = m3u8_rs::parse_master_playlist_res(text.as_bytes()).unwrap();
     assert!(parsed.independent_segments);
     text
@@ -52,17 +55,56 @@ fn rotated_wide_pixels_of_high_dynamic_range_are_said_as_they_are_seen() {
     assert_golden("multivariant_rotated_pq", &multivariant(&source));
 }
 
+/// A clip with four audio tracks: the first is disabled, the third describes the pictures, the last is named as the second.
+fn clip_of_four() -> Source {
+    let source = clip();
+    let offer = |number: u32, language: &str, label: TrackLabel, codec: &str| {
+        let mut track = source.audio().clone();
+        let TrackMedia::Audio(audio) = &mut track.media else { unreachable!("it is audio") };
+        codec.clone_into(&mut audio.codec);
+        audio.channels = 2 * number;
+        language.clone_into(&mut track.language);
+        Track { source_track: 1 + number, label, ..track }
+    };
+    let label = |title: Option<&str>, is_enabled, describes_video| TrackLabel {
+        title: title.map(str::to_owned),
+        is_enabled,
+        describes_video,
+    };
+    let tracks = [
+        offer(1, "deu", label(None, false, false), "mp4a.40.2"),
+        offer(2, "en-GB", label(Some("Main"), true, false), "mp4a.40.2"),
+        offer(3, "en-GB", label(Some("He said \"no\""), true, true), "opus"),
+        offer(4, "en-GB", label(Some("Main"), true, false), "mp4a.40.2"),
+    ];
+    let video = source.video().clone();
+    Source::new([vec![video], tracks.into()].concat(), source.bytes)
+}
+
+#[test]
+fn several_audio_tracks_are_one_group_with_one_default() {
+    assert_golden("multivariant_several_audio", &multivariant(&clip_of_four()));
+}
+
+#[test]
+fn several_audio_tracks_alone_are_a_variant_and_its_group() {
+    let mut source = clip_of_four();
+    source.index.tracks.remove(0);
+    assert_golden("multivariant_several_audio_only", &multivariant(&source));
+}
+
 #[test]
 fn media_playlists_are_these_texts() {
     let clip = clip();
     assert_golden("media_video", &media(clip.video(), &clip.index.plan.video));
-    assert_golden("media_audio", &media(clip.audio(), &clip.index.plan.audio));
+    assert_golden("media_audio", &media(clip.audio(), &clip.index.plan.audio[0]));
 }
 
 #[test]
 fn another_parser_reads_the_segments_and_their_durations() {
     let clip = clip();
-    for (track, segments) in [(clip.video(), &clip.index.plan.video), (clip.audio(), &clip.index.plan.audio)]
+    for (track, segments) in
+        [(clip.video(), &clip.index.plan.video), (clip.audio(), &clip.index.plan.audio[0])]
     {
         let text = media(track, segments);
         let parsed = m3u8_rs::parse_media_playlist_res(text.as_bytes()).unwrap();
@@ -81,7 +123,7 @@ fn another_parser_reads_the_segments_and_their_durations() {
 #[test]
 fn no_segment_has_more_bits_a_second_than_announced() {
     let clip = clip();
-    let playlist = MultivariantPlaylist::of(&clip.index, URIS);
+    let playlist = playlist(&clip.index);
     let peak = |track: &Track, segments: &[Segment]| {
         let rates = (0..).zip(segments).map(|(number, segment)| {
             let len = segment_head(&clip.index, track, number).unwrap().total_len;
@@ -89,7 +131,7 @@ fn no_segment_has_more_bits_a_second_than_announced() {
         });
         rates.fold(0.0, f64::max)
     };
-    let measured = peak(clip.video(), &clip.index.plan.video) + peak(clip.audio(), &clip.index.plan.audio);
+    let measured = peak(clip.video(), &clip.index.plan.video) + peak(clip.audio(), &clip.index.plan.audio[0]);
     let announced = playlist.variants[0].rate.peak as f64;
     assert!(measured <= announced && announced < measured * 1.25, "{measured} of {announced}");
 }

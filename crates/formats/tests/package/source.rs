@@ -1,7 +1,7 @@
 //! Hand-made sources: an index, and bytes that tell which sample they belong to.
 
 use kinora_formats::index::{
-    AudioTrack, Container, Index, Sample, SampleTableBuilder, Track, TrackMedia, VideoTrack,
+    AudioTrack, Container, Index, Sample, SampleTableBuilder, Track, TrackLabel, TrackMedia, VideoTrack,
 };
 use kinora_formats::mp4::write::SegmentHead;
 use kinora_formats::plan::plan;
@@ -130,6 +130,7 @@ pub(crate) fn video_track(samples: &[Sample]) -> Track {
         source_track: 1,
         timescale: VIDEO_TIMESCALE,
         language: "und".to_owned(),
+        label: TrackLabel::default(),
         media: TrackMedia::Video(VideoTrack {
             sample_entry: avc1(),
             codec: "avc1.64001f".to_owned(),
@@ -156,6 +157,7 @@ pub(crate) fn audio_track(samples: &[Sample]) -> Track {
         source_track: 2,
         timescale: AUDIO_TIMESCALE,
         language: "deu".to_owned(),
+        label: TrackLabel::default(),
         media: TrackMedia::Audio(AudioTrack {
             sample_entry: mp4a(),
             codec: "mp4a.40.2".to_owned(),

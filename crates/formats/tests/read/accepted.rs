@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use kinora_formats::index::{Index, Track, TrackMedia};
+use kinora_formats::index::{Index, Track, TrackLabel, TrackMedia};
+use kinora_formats::plan::Segment;
 
 use crate::{
     fixture, read,
@@ -24,6 +25,7 @@ fn files_are_read_as_the_golden_files_say() {
         "opus.mp4",
         "quicktime.mov",
         "rotated.mp4",
+        "several_audio.mp4",
         "surround.m4a",
         "timecode.mov",
         "variable_rate.mp4",
@@ -48,12 +50,25 @@ fn an_index_comes_back_from_its_bytes() {
         "surround.m4a",
         "hevc_open_gop.mp4",
         "av1_hlg.mp4",
+        "several_audio.mp4",
     ] {
         let index = read(&fixture(name)).unwrap();
         let bytes = index.to_bytes();
         assert_eq!(Index::from_bytes(&bytes).unwrap(), index, "{name}");
         assert_eq!(index.to_bytes(), bytes, "{name}");
         assert_eq!(index.id().to_string().len(), 16, "{name}");
+    }
+}
+
+/// The first version knew one audio track and no labels. What it wrote has the addresses it always had.
+#[test]
+fn an_index_of_the_first_version_is_read_still() {
+    for name in ["faststart", "video_only"] {
+        let bytes = fixture(&format!("{name}.index1"));
+        let mut expected = read(&fixture(&format!("{name}.mp4"))).unwrap();
+        expected.tracks.iter_mut().for_each(|track| track.label = TrackLabel::default());
+        assert_eq!(Index::from_bytes(&bytes).unwrap(), expected, "{name}");
+        assert_eq!(expected.audio().map(|(track, _)| track.source_track), (name == "faststart").then_some(2));
     }
 }
 
@@ -143,14 +158,10 @@ fn summary(index: &Index) -> String {
     for track in &index.tracks {
         write_track(track, &mut text);
     }
-    for (name, segments) in [("video", &index.plan.video), ("audio", &index.plan.audio)] {
-        for segment in segments {
-            writeln!(
-                text,
-                "{name} segment: samples {:?}, {}..{}",
-                segment.samples, segment.start, segment.end
-            )
-            .unwrap();
+    for track in &index.tracks {
+        let name = if matches!(track.media, TrackMedia::Video(_)) { "video" } else { "audio" };
+        for Segment { samples, start, end } in index.segments(track) {
+            writeln!(text, "{name} segment: samples {samples:?}, {start}..{end}").unwrap();
         }
     }
     text
@@ -158,6 +169,9 @@ fn summary(index: &Index) -> String {
 
 fn write_track(track: &Track, text: &mut String) {
     writeln!(text, "track {}, {} ticks/s, {}", track.source_track, track.timescale, track.language).unwrap();
+    if track.label.title.is_some() || track.label.describes_video {
+        writeln!(text, "{:?}", track.label).unwrap();
+    }
     match &track.media {
         TrackMedia::Video(video) => {
             let mut video = video.clone();

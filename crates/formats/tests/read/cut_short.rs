@@ -89,6 +89,37 @@ fn audio_alone_is_cut_after_its_last_whole_packet() {
 }
 
 #[test]
+fn of_several_audio_tracks_those_are_kept_that_reach_the_end_of_the_prefix() {
+    let bytes = fixture("several_audio.mp4");
+    let whole = read(&bytes).unwrap();
+    /// What a packet of 32 kHz lasts that begins just before the cut.
+    const PACKET_MS: i64 = 32;
+    let mut played = 0;
+    for len in (0..bytes.len()).rev().step_by(101) {
+        let Ok(index) = read(&bytes[..len]) else { continue };
+        played += 1;
+        assert_eq!(index.tracks.len(), whole.tracks.len(), "{len} bytes: the tracks are interleaved");
+        for (track, source) in index.tracks.iter().zip(&whole.tracks) {
+            assert!(track.samples.iter().all(|sample| sample.offset + u64::from(sample.size) <= len as u64));
+            assert!(track.end <= source.end);
+        }
+        assert!((1..4).all(|track| end_ms(&index, track) <= end_ms(&index, 0) + PACKET_MS), "{len} bytes");
+        assert_eq!(Index::from_bytes(&index.to_bytes()).unwrap(), index);
+    }
+    assert!(played > 20, "{played} prefixes");
+
+    // A second track that lies behind all the rest, and is not there.
+    let file = fixture("moov_at_end.mp4");
+    let index = read(&file).unwrap();
+    let sound = index.tracks[1].samples.get(0).unwrap();
+    let behind = crate::tracks::with_second_audio_moved_by(&file, file.len() as u32 - sound.offset as u32);
+    let cut = read(&behind).unwrap();
+    assert!(cut.is_truncated);
+    assert_eq!(cut.tracks.iter().map(|track| track.source_track).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(cut.tracks[1].samples, index.tracks[1].samples);
+}
+
+#[test]
 fn a_file_cut_before_its_moov_is_truncated() {
     let bytes = fixture("moov_at_end.mp4");
     for len in 40..bytes.len() {

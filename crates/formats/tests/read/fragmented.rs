@@ -39,6 +39,19 @@ fn codec(track: &Track) -> &str {
 }
 
 #[test]
+fn fragments_of_several_audio_tracks_hold_all_of_them() {
+    let (source, bytes) = (fixture("several_audio.mp4"), fixture("several_fragmented.mp4"));
+    let (whole, index) = (read(&source).unwrap(), read(&bytes).unwrap());
+    assert_eq!(index.tracks.len(), 4);
+    assert_eq!(index.plan.audio.len(), 3);
+    for (track, expected) in index.tracks.iter().zip(&whole.tracks) {
+        assert_eq!(essence(&bytes, track), essence(&source, expected), "track {}", track.source_track);
+        let labels = |track: &Track| (track.language.clone(), track.label.clone());
+        assert_eq!(labels(track), labels(expected));
+    }
+}
+
+#[test]
 fn fragments_hold_the_samples_they_were_made_of() {
     let source = fixture("faststart.mp4");
     let whole = read(&source).unwrap();

@@ -27,11 +27,13 @@ fn exercise(bytes: &[u8]) {
 }
 
 /// Files whose `moov` lies at the end, and files in fragments.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 15] = [
     "video_only.mp4",
     "audio_only.m4a",
     "timecode.mov",
     "late_audio.mp4",
+    "several_audio.mp4",
+    "several_fragmented.mp4",
     "variable_rate.mp4",
     "dash.mp4",
     "every_frame.mp4",
@@ -141,6 +143,6 @@ fn bytes_of_another_version_say_so() {
     bytes[8] = 9;
     assert_eq!(
         Index::from_bytes(&bytes).unwrap_err().to_string(),
-        "the sample index has version 9, expected 1"
+        "the sample index has version 9, expected 2"
     );
 }

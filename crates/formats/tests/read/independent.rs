@@ -19,6 +19,7 @@ fn another_parser_finds_the_same_samples() {
         "hev1_hdr10.mp4",
         "av1_hlg.mp4",
         "opus.mp4",
+        "several_audio.mp4",
     ] {
         let bytes = fixture(name);
         let moov = moov(&bytes);

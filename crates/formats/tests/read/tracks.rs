@@ -1,6 +1,6 @@
 //! Which tracks of a movie are played.
 
-use kinora_formats::index::{Index, TrackMedia};
+use kinora_formats::index::{AUDIO_TRACKS_MAX, Index, TrackMedia};
 
 use crate::{
     fixture, read,
@@ -31,23 +31,63 @@ fn chosen(index: &Index) -> Vec<(&str, u32)> {
     index.tracks.iter().map(|track| (kind(&track.media), track.source_track)).collect()
 }
 
+/// A track with some bytes of one of its boxes replaced, counted from behind the kind of the box; at 0: the kind itself.
+fn replaced_at(trak: &[u8], kind: &[u8; 4], at: usize, bytes: &[u8]) -> Vec<u8> {
+    let mut trak = trak.to_vec();
+    let found = trak.windows(4).position(|window| window == kind).unwrap();
+    let start = if at == 0 { found } else { found + 4 + at };
+    trak[start..start + bytes.len()].copy_from_slice(bytes);
+    trak
+}
+
+/// The file with its audio track twice, the samples of the second one this many bytes further behind.
+pub(crate) fn with_second_audio_moved_by(file: &[u8], distance: u32) -> Vec<u8> {
+    let audio = audio_trak(file);
+    let mut second = renamed(&audio, 3, false);
+    let stco = second.windows(4).position(|window| window == b"stco").unwrap() + 4;
+    let count = u32::from_be_bytes(second[stco + 4..stco + 8].try_into().unwrap()) as usize;
+    for offset in second[stco + 8..stco + 8 + count * 4].chunks_mut(4) {
+        let moved = u32::from_be_bytes(offset.try_into().unwrap()) + distance;
+        offset.copy_from_slice(&moved.to_be_bytes());
+    }
+    movie_of(&[audio, second])
+}
+
+/// Ids of tracks and whether they are enabled.
+fn traks_of(traks: &[Vec<u8>]) -> Vec<(u32, bool)> {
+    let of = |trak: &Vec<u8>| {
+        let at = trak.windows(4).position(|window| window == b"tkhd").unwrap() + 4;
+        (u32::from_be_bytes(trak[at + 12..at + 16].try_into().unwrap()), trak[at + 3] & 1 != 0)
+    };
+    traks.iter().map(of).collect()
+}
+
 /// The tracks chosen from a movie of the video of the fixture and these.
 fn chosen_among(traks: &[Vec<u8>]) -> Vec<(String, u32)> {
+    chosen(&read(&movie_of(traks)).unwrap()).into_iter().map(|(kind, id)| (kind.into(), id)).collect()
+}
+
+/// A movie of the video of the fixture and these tracks.
+fn movie_of(traks: &[Vec<u8>]) -> Vec<u8> {
     let file = fixture("moov_at_end.mp4");
     let audio = audio_trak(&file);
-    let movie = changed(&file, &["moov"], &|moov| {
+    changed(&file, &["moov"], &|moov| {
         let at = moov.windows(audio.len()).position(|window| window == audio).unwrap();
         [&moov[..at], &traks.concat(), &moov[at + audio.len()..]].concat()
-    });
-    chosen(&read(&movie).unwrap()).into_iter().map(|(kind, id)| (kind.into(), id)).collect()
+    })
 }
 
 #[test]
-fn the_first_enabled_track_of_a_kind_is_played() {
+fn all_audio_tracks_are_kept_and_the_first_enabled_one_is_the_default() {
     let audio = audio_trak(&fixture("moov_at_end.mp4"));
     let check = |name: &str, traks: &[(u8, bool)], expected: u32| {
         let traks: Vec<_> = traks.iter().map(|&(id, is_enabled)| renamed(&audio, id, is_enabled)).collect();
-        assert_eq!(chosen_among(&traks), [("video".into(), 1), ("audio".into(), expected)], "{name}");
+        let index = read(&movie_of(&traks)).unwrap();
+        let kept: Vec<_> =
+            index.audio_tracks().map(|(track, _)| (track.source_track, track.label.is_enabled)).collect();
+        let wanted: Vec<_> = traks_of(&traks);
+        assert_eq!(kept, wanted, "{name}");
+        assert_eq!(index.audio().unwrap().0.source_track, expected, "{name}");
     };
     check("one", &[(2, true)], 2);
     check("two", &[(2, true), (3, true)], 2);
@@ -57,12 +97,57 @@ fn the_first_enabled_track_of_a_kind_is_played() {
 }
 
 #[test]
-fn a_track_that_cannot_be_read_gives_way_to_one_that_can() {
+fn every_audio_track_is_cut_where_the_video_is() {
+    let index = read(&fixture("several_audio.mp4")).unwrap();
+    let (video, _) = index.video().unwrap();
+    let cuts: Vec<_> =
+        index.segments(video).iter().map(|segment| segment.end as f64 / f64::from(video.timescale)).collect();
+    assert_eq!(index.plan.audio.len(), 3);
+    for (track, audio) in index.audio_tracks() {
+        let segments = index.segments(track);
+        let packet = f64::from(audio.packet_samples) / f64::from(audio.sample_rate);
+        assert_eq!(segments[0].start, 0, "track {}", track.source_track);
+        for (segment, cut) in segments.iter().zip(&cuts).take(segments.len() - 1) {
+            let end = segment.end as f64 / f64::from(track.timescale);
+            assert!((0.0..packet).contains(&(end - cut)), "track {}: {end}, not {cut}", track.source_track);
+        }
+    }
+}
+
+#[test]
+fn a_second_track_of_one_id_is_left_out() {
     let audio = audio_trak(&fixture("moov_at_end.mp4"));
-    let mut broken = renamed(&audio, 2, true);
-    let at = broken.windows(4).position(|window| window == b"stsz").unwrap() + 12;
-    broken[at..at + 4].fill(0xff);
-    assert_eq!(chosen_among(&[broken, renamed(&audio, 3, true)]), [("video".into(), 1), ("audio".into(), 3)]);
+    let traks = [2, 2, 3, 1].map(|id| renamed(&audio, id, true));
+    assert_eq!(chosen_among(&traks), [("video".into(), 1), ("audio".into(), 2), ("audio".into(), 3)]);
+}
+
+#[test]
+fn a_track_that_cannot_be_played_is_left_out_where_another_can() {
+    let audio = audio_trak(&fixture("moov_at_end.mp4"));
+    let sizes = replaced_at(&audio, b"stsz", 8, &[0xff; 4]);
+    let codec = replaced_at(&audio, b"mp4a", 0, b"ac-3");
+    let timescale = replaced_at(&audio, b"mdhd", 12, &[0; 4]);
+    // The edit ends before it begins: nothing of the track is presented.
+    let edit = replaced_at(&audio, b"elst", 12, &[0x7f, 0xff, 0xff, 0xff]);
+    for (name, broken) in [("sizes", sizes), ("codec", codec), ("timescale", timescale), ("edit", edit)] {
+        let (second, third) = (renamed(&broken, 2, true), renamed(&audio, 3, true));
+        let expected = [("video".into(), 1), ("audio".into(), 3)];
+        assert_eq!(chosen_among(&[second.clone(), third.clone()]), expected, "{name} first");
+        assert_eq!(chosen_among(&[third, second.clone()]), expected, "{name} last");
+        let refused = read(&movie_of(&[second, renamed(&broken, 3, true)]));
+        assert!(refused.is_err(), "{name}: none can be played");
+    }
+}
+
+#[test]
+fn of_thousands_of_audio_tracks_the_first_are_kept() {
+    let audio = audio_trak(&fixture("moov_at_end.mp4"));
+    let wide = |id: u32| replaced_at(&renamed(&audio, 0, true), b"tkhd", 12, &id.to_be_bytes());
+    let traks: Vec<_> = (2..5000).map(wide).collect();
+    let index = read(&movie_of(&traks)).unwrap();
+    let ids: Vec<_> = index.audio_tracks().map(|(track, _)| track.source_track).collect();
+    assert_eq!(ids, (2..2 + AUDIO_TRACKS_MAX as u32).collect::<Vec<_>>());
+    assert_eq!(Index::from_bytes(&index.to_bytes()).unwrap(), index);
 }
 
 #[test]

@@ -50,10 +50,10 @@ pub(super) async fn child(
     if index != packaged.id().to_string() {
         return Err(ApiError::no_such_path()); // of a source that was replaced
     }
-    let etag = |name: &str| format!("\"{}-{}-{name}\"", packaged.id(), rendition.as_str());
+    let etag = |name: &str| format!("\"{}-{rendition}-{name}\"", packaged.id());
     let segment_type = match rendition {
         Rendition::Video => "video/mp4",
-        Rendition::Audio => "audio/mp4",
+        Rendition::Audio(_) => "audio/mp4",
     };
     match file {
         File::Playlist => {

@@ -4,11 +4,13 @@ use kinora_domain::{
     AspectRatio, FrameRate, MediaDuration, MediaFacts, Random, Resolution, Timestamp, Track, TrackId,
     TrackKind,
 };
-use kinora_formats::hls::language;
+use kinora_formats::hls::audio_names;
 use kinora_formats::index::Index;
 
 /// ISO 639-2 for "not determined"; BCP 47 knows it too.
 const UNDETERMINED: &str = "und";
+/// What a track is called of which nothing is known.
+const UNDETERMINED_NAME: &str = "Undetermined";
 
 /// The facts of a source; tracks get new ids.
 pub(super) fn of_index(index: &Index, now: Timestamp, random: &dyn Random) -> MediaFacts {
@@ -23,11 +25,11 @@ pub(super) fn of_index(index: &Index, now: Timestamp, random: &dyn Random) -> Me
                 .map(|(numerator, denominator)| FrameRate { numerator, denominator: denominator.max(1) }),
         })
     });
-    let audio = source.audio.as_ref().map(|audio| {
-        let language = language(&audio.language);
+    // The names that players show: no two tracks of a media have the same (contract 2.6).
+    let audio = audio_names(index, UNDETERMINED_NAME).into_iter().map(|audio| {
         track(TrackKind::Audio {
-            language_code: language.as_ref().map_or(UNDETERMINED, |language| language.tag).to_owned(),
-            language_name: language.as_ref().map_or("Undetermined", |language| language.name).to_owned(),
+            language_code: audio.language.unwrap_or_else(|| UNDETERMINED.to_owned()),
+            language_name: audio.name,
         })
     });
     let picture = source.video.as_ref().map(|video| (video.display_width, video.display_height));

@@ -31,13 +31,14 @@ async fn only_what_the_plan_lists_is_there() {
     let world = World::new().await;
     let silent = world.store(fixture::video_only()).await;
     let (packager, last) = (&world.packager, u32::try_from(silent.index().plan.video.len()).unwrap());
-    for (rendition, number) in [(Rendition::Video, last), (Rendition::Video, u32::MAX), (Rendition::Audio, 0)]
+    for (rendition, number) in
+        [(Rendition::Video, last), (Rendition::Video, u32::MAX), (Rendition::Audio(0), 0)]
     {
         let error = packager.segment(&silent, rendition, number).await.err();
         assert!(matches!(error, Some(Error::NotInPlan)), "{rendition:?} {number}");
     }
-    assert!(matches!(silent.playlist(Rendition::Audio), Err(Error::NotInPlan)));
-    assert!(matches!(silent.init(Rendition::Audio), Err(Error::NotInPlan)));
+    assert!(matches!(silent.playlist(Rendition::Audio(0)), Err(Error::NotInPlan)));
+    assert!(matches!(silent.init(Rendition::Audio(0)), Err(Error::NotInPlan)));
 }
 
 #[tokio::test]

@@ -49,7 +49,7 @@ async fn check_parts(file: Bytes, rendition: Rendition) {
 #[tokio::test]
 async fn a_small_segment_is_the_same_in_parts() {
     check_parts(fixture::two_seconds(), Rendition::Video).await;
-    check_parts(fixture::two_seconds(), Rendition::Audio).await;
+    check_parts(fixture::two_seconds(), Rendition::Audio(0)).await;
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn a_small_segment_is_read_once() {
     let source = world.source();
     let packaged = world.store_as(source, fixture::two_seconds()).await;
     let sound = async || {
-        let segment = world.packager.segment(&packaged, Rendition::Audio, 0).await;
+        let segment = world.packager.segment(&packaged, Rendition::Audio(0), 0).await;
         segment.map(|segment| segment.whole().expect("it is small"))
     };
     let first = sound().await.unwrap();

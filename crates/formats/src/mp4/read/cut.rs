@@ -1,17 +1,22 @@
 //! Sources that end too early: what is playable of them. Pipeline, 3.3.
 
 use super::super::error::ReadError;
-use crate::index::{Sample, SampleTable, Track, TrackMedia};
+use crate::index::{Sample, SampleTable, Track, TrackMedia, default_audio};
 
 /// A shorter prefix is a failure, not a media. Pipeline, 3.3.
 const PREFIX_S_MIN: i64 = 1;
+/// How much earlier than the rest another audio track may end. Tracks are interleaved by a second or less; one that lacks more lies
+/// in a part of the file that is missing.
+const LAG_S_MAX: i64 = 2;
 
 /// Cuts the tracks to the samples that lie in the first `len` bytes, all at the same instant.
+///
+/// Where that is the video and the audio that plays by default say: of the other audio tracks those are kept that reach so far.
 ///
 /// Video is cut where all pictures before are shown before all pictures behind, so none is missing in between.
 /// Errors: `Truncated` when less than a second is left.
 pub(super) fn playable_prefix(mut tracks: Vec<Track>, len: u64) -> Result<Vec<Track>, ReadError> {
-    let audio = tracks.iter().position(|track| matches!(track.media, TrackMedia::Audio(_)));
+    let audio = default_audio(&tracks);
     let video = tracks.iter().position(|track| matches!(track.media, TrackMedia::Video(_)));
 
     let audio_limit = audio.map(|n| &tracks[n]).and_then(|track| {
@@ -27,21 +32,18 @@ pub(super) fn playable_prefix(mut tracks: Vec<Track>, len: u64) -> Result<Vec<Tr
         }
         None => audio_limit,
     };
-    let Some(cut) = cut else { return Ok(tracks) };
-    if cut.ticks < PREFIX_S_MIN * i64::from(cut.timescale) {
+    if cut.is_some_and(|cut| cut.ticks < PREFIX_S_MIN * i64::from(cut.timescale)) {
         return Err(too_short());
     }
 
-    if let Some(track) = audio.map(|n| &mut tracks[n]) {
-        let limit = cut.in_ticks_of(track.timescale);
-        let before_cut = |sample: &Sample| sample.pts + track.shift < limit;
-        let kept = track.samples.range(0..present(track, len)).take_while(before_cut);
-        let (count, last) = kept.fold((0, None), |(count, _), sample| (count + 1, Some(sample)));
-        let last_end = last.map_or(0, |last| last.pts + i64::from(last.duration) + track.shift);
-        keep(track, count);
-        track.end = track.end.min(last_end);
-    }
-    tracks.retain(|track| !track.samples.is_empty());
+    let mut number = 0;
+    tracks.retain_mut(|track| {
+        let is_default = audio == Some(number);
+        number += 1;
+        let is_audio = matches!(track.media, TrackMedia::Audio(_));
+        let is_long_enough = !is_audio || cut_audio(track, cut, len) || is_default;
+        is_long_enough && !track.samples.is_empty()
+    });
     Ok(tracks)
 }
 
@@ -53,6 +55,23 @@ pub(super) fn check_length(tracks: &[Track]) -> Result<(), ReadError> {
 
 fn too_short() -> ReadError {
     ReadError::Truncated("less than a second of it can be played".into())
+}
+
+/// Cuts an audio track at an instant, or where its bytes are missing; whether it reaches about as far as it should.
+fn cut_audio(track: &mut Track, cut: Option<Instant>, len: u64) -> bool {
+    let limit = cut.map_or(i64::MAX, |cut| cut.in_ticks_of(track.timescale));
+    let count_present = present(track, len);
+    if count_present == track.samples.len() && track.end <= limit {
+        return true;
+    }
+    let before_cut = |sample: &Sample| sample.pts + track.shift < limit;
+    let kept = track.samples.range(0..count_present).take_while(before_cut);
+    let (count, last) = kept.fold((0, None), |(count, _), sample| (count + 1, Some(sample)));
+    let last_end = last.map_or(0, |last| last.pts + i64::from(last.duration) + track.shift);
+    let wanted_end = track.end.min(limit);
+    keep(track, count);
+    track.end = track.end.min(last_end);
+    wanted_end.saturating_sub(last_end) <= LAG_S_MAX * i64::from(track.timescale)
 }
 
 /// An instant on the common timeline.

@@ -5,14 +5,17 @@ use super::{
         boxes::{BoxRef, Fields, FourCc, children},
         error::ReadError,
     },
+    label::label,
     language::language,
     tables::Tables,
 };
 use crate::codec::aac::Esds;
-use crate::index::Container;
+use crate::index::{AUDIO_TRACKS_MAX, Container, TrackLabel};
 
 /// Tracks of one movie that are looked at. Cameras write a dozen; more is damage.
 pub(super) const TRACKS_MAX: usize = 256;
+/// Samples of all audio tracks together; tracks beyond are left out. Ten tracks of 12 h at 48 kHz have so many.
+const AUDIO_SAMPLES_MAX: u64 = 10 * 12 * 3600 * 48_000 / 1024;
 /// Pictures that stand still: cover art, chapter pictures.
 const PICTURES: [&[u8; 4]; 4] = [b"jpeg", b"png ", b"mjpa", b"mjpb"];
 
@@ -28,84 +31,93 @@ pub(super) struct TrackHead<'a> {
     pub(super) minf: BoxRef<'a>,
     pub(super) stbl: BoxRef<'a>,
     pub(super) id: u32,
-    is_enabled: bool,
     pub(super) matrix: [i32; 9],
     /// Width and height that the track asks to be shown in, before the matrix turns it; 16.16.
     pub(super) size: (u32, u32),
     pub(super) timescale: u32,
     pub(super) language: String,
+    pub(super) label: TrackLabel,
     handler: FourCc,
     pub(super) tables: Tables<'a>,
 }
 
-/// The tracks that are played.
+/// The tracks that are played, as far as their heads tell.
 #[derive(Debug)]
 pub(super) struct Chosen<'a> {
     pub(super) video: Option<TrackHead<'a>>,
-    pub(super) audio: Option<TrackHead<'a>>,
+    /// In the order of the source.
+    pub(super) audio: Vec<TrackHead<'a>>,
 }
 
 impl<'a> Chosen<'a> {
-    /// The first enabled video and audio track with samples, or the first one when none is enabled.
+    /// The first enabled video track with samples, or the first one when none is enabled, and all audio tracks with samples.
     ///
-    /// Passed over: chapters, cover pictures, timecode, hint, text and metadata tracks. A track that cannot be read is passed over
+    /// Disabled audio is an alternative: of a group of alternatives QuickTime files enable one. Passed over: chapters, cover
+    /// pictures, timecode, hint, text and metadata tracks, a second track of one id. A track that cannot be read is passed over
     /// when another of its kind can.
     pub(super) fn of(moov: &BoxRef<'a>, container: Container) -> Result<Self, ReadError> {
         let traks: Vec<_> =
             children(moov.body).filter(|child| &child.kind.0 == b"trak").take(TRACKS_MAX).collect();
         let is_fragmented = moov.child(b"mvex").is_some();
         let chapters: Vec<u32> = traks.iter().flat_map(chapter_ids).collect();
-        let (mut video, mut audio) = (Choice::None, Choice::None);
+        let (mut video, mut audio) = (Candidates::default(), Candidates::default());
+        let mut ids = Vec::new();
         for trak in traks {
-            let choice = match handler(&trak) {
+            let candidates = match handler(&trak) {
                 Some(FourCc(kind)) if &kind == b"vide" => &mut video,
                 Some(FourCc(kind)) if &kind == b"soun" => &mut audio,
                 _ => continue,
             };
-            if choice.is_enabled() {
-                continue;
-            }
             match TrackHead::parse(trak, container) {
-                Ok(head) if !head.is_playable(is_fragmented) || chapters.contains(&head.id) => {}
+                Ok(head)
+                    if !head.is_playable(is_fragmented)
+                        || chapters.contains(&head.id)
+                        || ids.contains(&head.id) => {}
                 Ok(head) => {
-                    if head.is_enabled || !matches!(choice, Choice::Track(_)) {
-                        *choice = Choice::Track(Box::new(head));
-                    }
+                    ids.push(head.id);
+                    candidates.heads.push(head);
                 }
-                Err(error) => {
-                    if matches!(choice, Choice::None) {
-                        *choice = Choice::Unreadable(error);
-                    }
-                }
+                Err(error) => candidates.error = candidates.error.take().or(Some(error)),
             }
         }
-        let chosen = Chosen { video: video.into_track()?, audio: audio.into_track()? };
-        if chosen.video.is_none() && chosen.audio.is_none() {
+        let mut video = video.readable()?;
+        let chosen = video.iter().position(|head| head.label.is_enabled).unwrap_or(0);
+        let video = (chosen < video.len()).then(|| video.swap_remove(chosen));
+        let chosen = Chosen { video, audio: audio.readable()? };
+        if chosen.video.is_none() && chosen.audio.is_empty() {
             return Err(ReadError::not_media(super::NO_TRACK));
         }
         Ok(chosen)
     }
 }
 
-/// The best track of one kind so far.
-enum Choice<'a> {
-    None,
-    Unreadable(ReadError),
-    Track(Box<TrackHead<'a>>),
+/// The tracks of one kind.
+#[derive(Default)]
+struct Candidates<'a> {
+    heads: Vec<TrackHead<'a>>,
+    /// Of the first that cannot be read.
+    error: Option<ReadError>,
 }
 
-impl<'a> Choice<'a> {
-    fn is_enabled(&self) -> bool {
-        matches!(self, Choice::Track(head) if head.is_enabled)
-    }
-
-    fn into_track(self) -> Result<Option<TrackHead<'a>>, ReadError> {
-        match self {
-            Choice::None => Ok(None),
-            Choice::Unreadable(error) => Err(error),
-            Choice::Track(head) => Ok(Some(*head)),
+impl<'a> Candidates<'a> {
+    fn readable(self) -> Result<Vec<TrackHead<'a>>, ReadError> {
+        match self.error {
+            Some(error) if self.heads.is_empty() => Err(error),
+            _ => Ok(self.heads),
         }
     }
+}
+
+/// The first tracks, no more than we keep: a small `moov` can claim that many tracks hold millions of samples each.
+pub(super) fn within_limits<T>(mut tracks: Vec<T>, samples_of: impl Fn(&T) -> u32) -> Vec<T> {
+    tracks.truncate(AUDIO_TRACKS_MAX);
+    let mut samples = 0;
+    tracks.retain(|track| {
+        let is_first = samples == 0;
+        samples += u64::from(samples_of(track));
+        is_first || samples <= AUDIO_SAMPLES_MAX
+    });
+    tracks
 }
 
 impl<'a> TrackHead<'a> {
@@ -124,11 +136,11 @@ impl<'a> TrackHead<'a> {
             minf,
             stbl,
             id,
-            is_enabled,
             matrix,
             size,
             timescale,
-            language: language(language_code, container),
+            language: language(&mdia, language_code, container),
+            label: label(&trak, is_enabled),
             handler: handler(&trak).ok_or_else(damaged)?,
             tables: Tables::parse(&stbl)?,
         })
@@ -197,4 +209,20 @@ fn handler(trak: &BoxRef<'_>) -> Option<FourCc> {
 fn chapter_ids(trak: &BoxRef<'_>) -> Vec<u32> {
     let ids = trak.descend(&[b"tref", b"chap"]).map_or(&[][..], |chap| chap.body.as_chunks::<4>().0);
     ids.iter().take(TRACKS_MAX).map(|id| u32::from_be_bytes(*id)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn audio_tracks_are_limited_in_number_and_in_samples_together() {
+        let check = |counts: &[u32], expected: &[u32]| {
+            assert_eq!(within_limits(counts.to_vec(), |count| *count), expected);
+        };
+        check(&[], &[]);
+        check(&[7; 17], &[7; 16]);
+        check(&[2_025_000; 12], &[2_025_000; 10]);
+        check(&[u32::MAX, 1], &[u32::MAX]);
+    }
 }

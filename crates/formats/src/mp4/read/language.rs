@@ -1,6 +1,10 @@
-//! The language of a track, out of the 16 bits of `mdhd`.
+//! The language of a track: the tag of `elng`, else the 16 bits of `mdhd`.
 
+use super::super::boxes::{BoxRef, Fields};
 use crate::index::Container;
+
+/// Longest tag that is kept. RFC 5646, 4.4.1: nobody needs more.
+const TAG_LEN_MAX: usize = 35;
 
 /// ISO 639-2: not known.
 const UNDETERMINED: &str = "und";
@@ -13,8 +17,28 @@ const MACINTOSH: [&str; 34] = [
     "fao", "fas", "rus", "zho",
 ];
 
-/// The ISO 639-2/T code, `und` when there is none.
-pub(super) fn language(code: u16, container: Container) -> String {
+/// The BCP 47 tag of `elng`, else the ISO 639-2/T code of `mdhd`, `und` when there is none.
+pub(super) fn language(mdia: &BoxRef<'_>, code: u16, container: Container) -> String {
+    extended(mdia).map_or_else(|| packed(code, container), str::to_owned)
+}
+
+/// What `elng` says, if it has the form of a tag and names a language. ISO/IEC 14496-12, 8.4.6; RFC 5646, 2.1.
+fn extended<'a>(mdia: &BoxRef<'a>) -> Option<&'a str> {
+    let mut fields = Fields::new(mdia.child(b"elng")?.body);
+    fields.version_and_flags()?;
+    let tag = fields.rest.split(|&byte| byte == 0).next().filter(|tag| tag.len() <= TAG_LEN_MAX)?;
+    let tag = std::str::from_utf8(tag).ok()?;
+    let mut subtags = tag.split('-');
+    let primary = subtags.next()?;
+    let is_language =
+        (2..=3).contains(&primary.len()) && primary.bytes().all(|letter| letter.is_ascii_alphabetic());
+    let is_tag =
+        |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_known = !primary.eq_ignore_ascii_case(UNDETERMINED);
+    (is_language && is_known && subtags.all(is_tag)).then_some(tag)
+}
+
+fn packed(code: u16, container: Container) -> String {
     if container == Container::Mov && code < MACINTOSH_CODES {
         return MACINTOSH.get(usize::from(code)).copied().unwrap_or(UNDETERMINED).into();
     }
@@ -29,6 +53,7 @@ pub(super) fn language(code: u16, container: Container) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mp4::boxes::FourCc;
 
     #[test]
     fn codes_become_languages() {
@@ -45,7 +70,43 @@ mod tests {
             (0x7fff, Mov, "und"),
             (0xffff, Mp4, "und"),
         ] {
-            assert_eq!(language(code, container), expected, "{code:#x} {container:?}");
+            assert_eq!(packed(code, container), expected, "{code:#x} {container:?}");
+        }
+    }
+
+    #[test]
+    fn a_tag_goes_before_the_code_where_it_is_one() {
+        let check = |text: &[u8], expected: &str| {
+            let elng = [&(text.len() as u32 + 12).to_be_bytes()[..], b"elng\0\0\0\0", text].concat();
+            let mdia = BoxRef { kind: FourCc(*b"mdia"), body: &elng };
+            assert_eq!(language(&mdia, 0x10b5, Container::Mp4), expected, "{text:?}");
+        };
+        check(b"de-CH\0", "de-CH");
+        check(b"zh-Hant-TW\0", "zh-Hant-TW");
+        check(b"fil", "fil");
+        check(b"ENG\0", "ENG");
+        let longest = format!("en-{}", ["12345678"; 4].join("-"));
+        check(&longest.as_bytes()[..35], &longest[..35]);
+        check(format!("{longest}-x").as_bytes(), "deu");
+        for garbage in [
+            &b""[..],
+            b"\0",
+            b"und\0",
+            b"UND-DE",
+            b"e",
+            b"english",
+            b"en--US",
+            b"en-",
+            b"-en",
+            b"12-US",
+            b"en US",
+            b"en\"",
+            b"en-123456789",
+            b"\xff\xfe",
+            b"d\xc3\xa4",
+            b"x-klingon",
+        ] {
+            check(garbage, "deu");
         }
     }
 }

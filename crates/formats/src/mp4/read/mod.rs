@@ -3,9 +3,9 @@
 //! Knows no bytes but those of the `moov`, and of each `moof`. [`super::Scanner`] brings them, and the length of the file when it is
 //! known.
 //!
-//! The way of a track: [`head`] (which one) → [`video`], [`audio`] (may it be copied) → [`tables`] (its samples) → [`gops`],
-//! [`samples`] (repaired and packed in an [`open`] track, those of [`fragments`] too; [`measure`]d on the way) → [`timeline`]
-//! (placed) → [`cut`] (when the file is too short).
+//! The way of a track: [`head`], [`label`] (which ones) → [`video`], [`audio`] (may it be copied) → [`tables`] (its samples) →
+//! [`gops`], [`samples`] (repaired and packed in an [`open`] track, those of [`fragments`] too; [`measure`]d on the way) →
+//! [`timeline`] (placed) → [`cut`] (when the file is too short).
 
 mod audio;
 mod cut;
@@ -14,6 +14,7 @@ mod entry;
 mod fragments;
 mod gops;
 mod head;
+mod label;
 mod language;
 mod measure;
 mod names;
@@ -31,7 +32,7 @@ pub(super) use self::fragments::FragmentedMovie;
 use self::{
     edits::EditList,
     fragments::Before,
-    head::{Chosen, TrackHead},
+    head::{Chosen, TrackHead, within_limits},
     open::OpenTrack,
     pieces::Clocks,
     timeline::Span,
@@ -41,7 +42,7 @@ use super::{
     error::ReadError,
 };
 use crate::index::{Container, Track, TrackMedia};
-use crate::plan::{PlanError, SegmentPlan, plan};
+use crate::plan::{PlanError, SegmentPlan, plan_playable};
 
 /// What a `moov` says.
 #[derive(Debug)]
@@ -84,13 +85,15 @@ impl Header {
         // Codecs first: a refusal that people understand goes before one about tables.
         let mvex = mvex.as_ref();
         let video = chosen.video.map(|head| Ok((video_media(&head, mvex)?, head))).transpose()?;
-        let audio = chosen.audio.map(|head| Ok((audio_media(&head, mvex)?, head))).transpose()?;
-        let tracks = video.into_iter().chain(audio);
-        let tracks = tracks.map(|(media, head)| {
+        let audio = those_that_can(chosen.audio, |head| Ok((audio_media(&head, mvex)?, head)))?;
+        let audio = within_limits(audio, |(_, head)| head.tables.count());
+        let open = |(media, head): (TrackMedia, TrackHead<'_>)| {
             let (track, before) = open_track(media, &head, movie_timescale)?;
             Ok((track, used_description(&head, mvex), before))
-        });
-        let tracks: Vec<_> = tracks.collect::<Result<_, ReadError>>()?;
+        };
+        let video = video.map(open).transpose()?;
+        let audio = those_that_can(audio, open)?;
+        let tracks: Vec<_> = video.into_iter().chain(audio).collect();
         match mvex {
             Some(mvex) => Ok(Header::Fragmented(FragmentedMovie::new(mvex, movie_timescale, tracks))),
             None => {
@@ -123,13 +126,13 @@ impl Movie {
             track.shift = place.shift;
             track.end = place.end;
         }
-        let plan = plan(&tracks);
+        let plan = plan_playable(&mut tracks);
         Ok(Movie { tracks, plan, end_offset, is_cut_off: false })
     }
 
     /// The movie as far as the file holds it.
     ///
-    /// Errors: `Truncated` when less than a second is left, and what [`plan`] refuses.
+    /// Errors: `Truncated` when less than a second is left, and what [`plan_playable`] refuses.
     pub(super) fn within(self, len: u64) -> Result<Playable, ReadError> {
         if self.end_offset <= len {
             if self.is_cut_off {
@@ -140,7 +143,7 @@ impl Movie {
         }
         let mut tracks = cut::playable_prefix(self.tracks, len)?;
         tracks.iter_mut().for_each(measure::measure);
-        let plan = plan(&tracks).map_err(refused_plan)?;
+        let plan = plan_playable(&mut tracks).map_err(refused_plan)?;
         Ok(Playable { tracks, plan, is_truncated: true })
     }
 }
@@ -160,8 +163,24 @@ fn refused_plan(error: PlanError) -> ReadError {
     }
 }
 
+/// What comes of those that can be read, in order. Errors: that of the first, where none can.
+fn those_that_can<T, R>(
+    all: Vec<T>,
+    read: impl FnMut(T) -> Result<R, ReadError>,
+) -> Result<Vec<R>, ReadError> {
+    let mut error = None;
+    let mut note = |refusal| error = error.take().or(Some(refusal));
+    let readable: Vec<_> =
+        all.into_iter().map(read).filter_map(|result| result.map_err(&mut note).ok()).collect();
+    match error {
+        Some(error) if readable.is_empty() => Err(error),
+        _ => Ok(readable),
+    }
+}
+
 /// What is said of a movie with nothing to play.
 const NO_TRACK: &str = "the movie has no video or audio track";
+
 /// Ticks a second of the movie's clock. ISO/IEC 14496-12, 8.2.2.
 fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
     let read = || {

@@ -11,7 +11,7 @@ use super::{
     tables::RawSample,
     timeline::Span,
 };
-use crate::index::{AudioTrack, Track, TrackMedia, VideoTrack};
+use crate::index::{AudioTrack, Track, TrackLabel, TrackMedia, VideoTrack};
 
 /// A chosen track, and what has come of its samples.
 #[derive(Debug)]
@@ -22,6 +22,7 @@ pub(super) struct OpenTrack {
     pub(super) edits: EditList,
     movie_timescale: u32,
     language: String,
+    label: TrackLabel,
     samples: Samples,
 }
 
@@ -40,6 +41,7 @@ impl OpenTrack {
             movie_timescale: clocks.movie,
             edits,
             language: head.language.clone(),
+            label: head.label.clone(),
             samples: match media {
                 TrackMedia::Video(video) => {
                     let open_gops =
@@ -96,6 +98,7 @@ impl OpenTrack {
             source_track: self.id,
             timescale: self.timescale,
             language: self.language,
+            label: self.label,
             media,
             samples: samples.table,
             shift: 0,

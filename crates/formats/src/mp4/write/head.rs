@@ -90,11 +90,7 @@ struct Entry {
 /// Same index, same head. Errors: [`WriteError::NoSuchSegment`] for a number the plan does not list; the others mean a
 /// damaged index.
 pub fn segment_head(index: &Index, track: &Track, number: u32) -> Result<SegmentHead, WriteError> {
-    let planned = match track.media {
-        TrackMedia::Video(_) => &index.plan.video,
-        TrackMedia::Audio(_) => &index.plan.audio,
-    };
-    let segment = planned.get(number as usize).ok_or(WriteError::NoSuchSegment { number })?;
+    let segment = index.segments(track).get(number as usize).ok_or(WriteError::NoSuchSegment { number })?;
     let timeline = Timeline::of(index, track);
 
     let mut payload = Payload::default();

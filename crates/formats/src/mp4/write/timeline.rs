@@ -27,7 +27,7 @@ impl Timeline {
         let same = Self { timescale: track.timescale, factor: 1, media_time: 0 };
         match &track.media {
             TrackMedia::Video(video) => {
-                let factor = if hides_pictures(track, index.plan.video.first()) {
+                let factor = if hides_pictures(track, index.segments(track).first()) {
                     SKIPPING_TIMESCALE_MIN.div_ceil(track.timescale.max(1))
                 } else {
                     1
@@ -41,7 +41,8 @@ impl Timeline {
                 }
             }
             TrackMedia::Audio(audio) => {
-                let first = index.plan.audio.first().map(|segment| segment.samples.clone()).unwrap_or(0..0);
+                let first =
+                    index.segments(track).first().map(|segment| segment.samples.clone()).unwrap_or(0..0);
                 let first =
                     packets(track, audio, first).next().map(|(_, packet)| presented_at(track, &packet));
                 Self { media_time: first.unwrap_or(0).min(0).saturating_neg(), ..same }
