@@ -72,8 +72,8 @@ impl Index {
         [MAGIC, &VERSION.to_le_bytes()[..], &checksum, &body.bytes].concat()
     }
 
-    /// Reads what [`Index::to_bytes`] wrote, in this version or an earlier one. Bytes of any other origin are refused without a panic; every sample of a result lies
-    /// inside the source.
+    /// Reads what [`Index::to_bytes`] wrote, in this version or an earlier one. Bytes of any other origin are refused without a panic;
+    /// every sample of a result lies inside the source.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, IndexError> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(IndexError::NotAnIndex)?;
         let (version, rest) = rest.split_first_chunk::<4>().ok_or(IndexError::NotAnIndex)?;
