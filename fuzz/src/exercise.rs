@@ -2,7 +2,7 @@
 
 use kinora_formats::{
     hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris},
-    index::{Index, Track, TrackMedia},
+    index::{Index, Track},
     mp4::{
         Scanner,
         write::{init_segment, segment_head, segment_len_max},
@@ -53,13 +53,12 @@ pub(crate) fn read(data: &[u8]) -> Result<Index, kinora_formats::mp4::ReadError>
 /// Makes init segments, the heads of segments and playlists.
 fn package(index: &Index) -> Result<(), String> {
     let _ = index.facts();
-    let uris = MultivariantUris { video: "v", audio: "a" };
+    let audio: Vec<String> =
+        index.audio_tracks().map(|(track, _)| format!("a{}", track.source_track)).collect();
+    let uris = MultivariantUris { video: "v", audio: &audio };
     let _ = MultivariantPlaylist::of(index, uris).render();
     for track in &index.tracks {
-        let segments = match track.media {
-            TrackMedia::Video(_) => &index.plan.video,
-            TrackMedia::Audio(_) => &index.plan.audio,
-        };
+        let segments = index.segments(track);
         let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "i" };
         let _ = playlist.render(|_, _| {});
         init_segment(index, track).map_err(|error| error.to_string())?;
