@@ -16,18 +16,6 @@ suite() {
   summary+=("$(printf '%-8s %4d s  %s' "$status" $((SECONDS - begin)) "$name")")
 }
 
-# Python with the libraries that judge our signatures, for the tests that send webhooks, and with SeaweedFS, the S3 that
-# the tests run on: its wheel holds a program.
-prepare_python() {
-  local requirements=scripts/python-requirements.txt
-  if ! cmp --silent "$requirements" "$target/test-python/installed.txt"; then
-    rm -rf "$target/test-python"
-    python3 -m venv "$target/test-python"
-    "$target/test-python/bin/pip" install --quiet --disable-pip-version-check --requirement "$requirements"
-    cp "$requirements" "$target/test-python/installed.txt"
-  fi
-}
-
 has_lints() {
   cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 }
@@ -65,8 +53,7 @@ browser_tests() {
 }
 
 mkdir -p "$target"
-prepare_python
-KINORA_TEST_PYTHON=$(realpath --no-symlinks "$target/test-python/bin/python")
+KINORA_TEST_PYTHON=$(scripts/python.sh)
 KINORA_TEST_WEED=${KINORA_TEST_WEED:-$(dirname "$KINORA_TEST_PYTHON")/weed}
 export KINORA_TEST_PYTHON KINORA_TEST_WEED
 

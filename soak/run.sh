@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Starts a PostgreSQL and an S3 of its own and runs the soak beside them; `make soak` calls it after building Kinora.
+#
+#   KINORA=target/release/kinora soak/run.sh [--media 200] [--seconds 120] [--kill-every 5] [--seed N]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target=${CARGO_TARGET_DIR:-target}
+KINORA=${KINORA:-$target/release/kinora}
+python=$(scripts/python.sh)
+KINORA_TEST_WEED=${KINORA_TEST_WEED:-${python%/*}/weed}
+export KINORA KINORA_TEST_WEED PYTHONDONTWRITEBYTECODE=1
+
+exec cargo xtask servers --durable -- "$python" soak/main.py "$@"
