@@ -4,6 +4,7 @@ import dataclasses
 import pathlib
 
 from clips import Clips
+from places import Place
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,5 +16,7 @@ class Bench:
     yardstick: pathlib.Path
     """The binary of `bench/yardstick`."""
     clips: Clips
+    place: Place
+    """Where servers keep what they have."""
     folder: pathlib.Path
     """Empty at first, and deleted at the end."""

@@ -3,6 +3,7 @@
 import subprocess
 
 from bench import Bench
+from places import OneMachine
 from report import Row, against_yardstick
 
 ROUNDS = 5
@@ -13,7 +14,9 @@ RATIO_MIN = {1: 0.8, 16: 3, 128: 10}
 
 
 def measure(bench: Bench) -> list[Row]:
-    """Both sides in turn on one database, with as many processors as there are."""
+    """Both sides in turn on one database, with as many processors as there are. Nothing on PostgreSQL, which groups by itself."""
+    if not isinstance(bench.place, OneMachine):
+        return []
     folder = bench.folder / "commits"
     run(bench, "commit-store", folder, 1, 1)  # makes the database
     rows = []

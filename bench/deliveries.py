@@ -62,7 +62,7 @@ def measure(bench: Bench) -> list[Row]:
     posts = EVENTS * WEBHOOKS
     with (
         Receiver(bench.yardstick) as receiver,
-        Kinora(bench.kinora, bench.folder / "deliveries", machine.SERVER_CPU) as kinora,
+        Kinora(bench, "deliveries", machine.SERVER_CPU) as kinora,
     ):
         # Sources that nobody has: the media fail at once, and nobody is told, for there is no webhook yet.
         media = [kinora.create_media(f"{peers.base}/none.mp4")["id"] for _ in range(ROUNDS * EVENTS)]

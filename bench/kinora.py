@@ -3,6 +3,7 @@
 import base64
 import http.client
 import json
+import os
 import pathlib
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import time
 import urllib.parse
 from typing import Self
 
+from bench import Bench
 from machine import pinned
 
 READY_WITHIN_S = 30
@@ -17,27 +19,28 @@ STOP_WITHIN_S = 30
 
 
 class Kinora:
-    """`kinora serve` on a folder of its own, with its ordinary settings but for access to the loopback.
+    """`kinora serve` on a database and objects of its own, with its ordinary settings but for access to the loopback.
 
     `cpu` pins it to one processor, which also gives it one worker thread. Use it as a context manager.
     """
 
-    def __init__(self, binary: pathlib.Path, folder: pathlib.Path, cpu: int | None = None) -> None:
-        self.binary, self.folder = binary, folder
+    def __init__(self, bench: Bench, name: str, cpu: int | None = None) -> None:
+        self.binary, self.folder = bench.kinora, bench.folder / name
         self.port = free_port()
-        folder.mkdir(parents=True)
-        self._log = (folder / "log").open("wb")
+        self.folder.mkdir(parents=True)
+        self._environment = os.environ | bench.place.make(self.folder / "data")
+        self._log = (self.folder / "log").open("wb")
         command = [
             binary,
             "serve",
-            "--data-dir",
-            folder / "data",
             "--listen",
             f"127.0.0.1:{self.port}",
             "--allow-private",
             "127.0.0.0/8",
         ]
-        self.process = subprocess.Popen(pinned(command, cpu), stdout=self._log, stderr=self._log)
+        self.process = subprocess.Popen(
+            pinned(command, cpu), stdout=self._log, stderr=self._log, env=self._environment
+        )
         self._authorization = ""
 
     def __enter__(self) -> Self:
@@ -93,8 +96,8 @@ class Kinora:
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(field + ":"))
 
     def _command(self, *arguments: str) -> dict:
-        command = [self.binary, *arguments, "--data-dir", self.folder / "data", "--json"]
-        return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        command = [self.binary, *arguments, "--json"]
+        return json.loads(subprocess.run(command, check=True, capture_output=True, env=self._environment).stdout)
 
     def _json(self, method: str, path: str, body: dict) -> dict:
         return json.loads(self._request(method, path, json.dumps(body).encode()))

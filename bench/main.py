@@ -3,13 +3,14 @@
 
     bench/run.sh [ready|segments|reads|deliveries|memory|commits ...]
 
-Without names all of it, in some minutes. Exit status 0 when all was measured, whatever came out: these are no tests.
+Without names all of it, in about a quarter of an hour, first on SQLite and a folder, then on PostgreSQL and S3. Exit status 0 when all was measured, whatever came out: these are no tests.
 """
 
 import argparse
 import datetime
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 
@@ -23,6 +24,7 @@ import report
 import segments
 from bench import Bench
 from clips import Clips
+from places import PLACES
 
 BENCHES = {
     "ready": ready.measure,
@@ -41,7 +43,7 @@ def main() -> int:
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
         parser.error(f"there is no bench {unknown[0]}; there are {', '.join(BENCHES)}")
-    machine.require_programs("ffmpeg", "nginx", "wrk", "taskset")
+    machine.require_programs("ffmpeg", "nginx", "psql", "taskset", "wrk")
 
     target = pathlib.Path(os.environ["BENCH_TARGET"])
     kept = target / "bench"
@@ -50,19 +52,26 @@ def main() -> int:
         f"{datetime.date.today()}, commit {machine.revision()}: {machine.description()}; load {machine.load()}",
         flush=True,
     )
-    rows = []
-    with tempfile.TemporaryDirectory(dir=kept, prefix="run-") as folder:
-        bench = Bench(
-            kinora=pathlib.Path(os.environ["KINORA"]).resolve(),
-            yardstick=target / "release" / "kinora-yardstick",
-            clips=Clips(kept / "clips"),
-            folder=pathlib.Path(folder),
-        )
-        for name in names:
-            print(f"measuring {name} ...", flush=True)
-            rows += BENCHES[name](bench)
+    tables = []
+    with tempfile.TemporaryDirectory(dir=kept, prefix="run-") as name:
+        for number, place in enumerate(PLACES):
+            rows = []
+            folder = pathlib.Path(name) / str(number)
+            folder.mkdir()
+            bench = Bench(
+                kinora=pathlib.Path(os.environ["KINORA"]).resolve(),
+                yardstick=target / "release" / "kinora-yardstick",
+                clips=Clips(kept / "clips"),
+                place=place,
+                folder=folder,
+            )
+            for one in names:
+                print(f"measuring {one} on {place.name} ...", flush=True)
+                rows += BENCHES[one](bench)
+            tables.append(f"{place.name}\n\n{report.table(rows)}\n")
+            shutil.rmtree(folder)
     print(f"load at the end {machine.load()}\n")
-    print(report.table(rows))
+    print("\n".join(tables))
     return 0
 
 

@@ -20,7 +20,7 @@ def measure(bench: Bench) -> list[Row]:
     idle, peak = [], []
     for number in range(ROUNDS):
         peers = Peers()
-        with Kinora(bench.kinora, bench.folder / f"memory-{number}") as kinora:
+        with Kinora(bench, f"memory-{number}") as kinora:
             kinora.add_webhook(f"{peers.base}/webhook")
             take_in(kinora, peers, peers.share("1min.mp4", bench.clips.one_minute()))
             time.sleep(SETTLE_S)

@@ -18,7 +18,7 @@ def measure(bench: Bench) -> list[Row]:
     """Kinora and the handler in turn, one worker each on one processor, the load generator on the other."""
     peers = Peers()
     folder = bench.folder / "reads"
-    with Kinora(bench.kinora, folder, cpu=machine.SERVER_CPU) as kinora:
+    with Kinora(bench, folder.name, cpu=machine.SERVER_CPU) as kinora:
         kinora.add_webhook(f"{peers.base}/webhook")
         media = kinora.create_media(peers.share("1min.mp4", bench.clips.one_minute()))["id"]
         peers.wait_event("video.media.ready", media)

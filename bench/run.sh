@@ -10,4 +10,6 @@ export KINORA=${KINORA:-$BENCH_TARGET/release/kinora}
 export PYTHONDONTWRITEBYTECODE=1
 
 cargo build --quiet --release --locked --package kinora-yardstick
-exec python3 bench/main.py "$@"
+python=$(scripts/python.sh)
+export KINORA_TEST_WEED=${KINORA_TEST_WEED:-${python%/*}/weed}
+exec cargo xtask servers --durable -- "$python" bench/main.py "$@"

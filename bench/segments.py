@@ -23,7 +23,7 @@ def measure(bench: Bench) -> list[Row]:
     """Kinora and nginx in turn, first video, then audio."""
     peers = Peers()
     folder = bench.folder / "segments"
-    with Kinora(bench.kinora, folder, cpu=machine.SERVER_CPU) as kinora:
+    with Kinora(bench, folder.name, cpu=machine.SERVER_CPU) as kinora:
         kinora.add_webhook(f"{peers.base}/webhook")
         media = kinora.create_media(peers.share("720p.mp4", bench.clips.ten_minutes_720p()))
         peers.wait_event("video.media.ready", media["id"])

@@ -51,7 +51,8 @@ need_bench() {
   need_run
   PATH="$PATH:/usr/sbin" need nginx nginx # Debian keeps it where only root looks
   need wrk wrk
-  need python3 python3
+  need python3 python3 python3-venv
+  has_postgresql_server || packages+=(postgresql)
 }
 
 install_packages() {

@@ -1,0 +1,53 @@
+"""Where a server under measurement keeps its rows and objects."""
+
+import base64
+import dataclasses
+import os
+import pathlib
+import secrets
+import subprocess
+import urllib.parse
+from collections.abc import Mapping
+from typing import Protocol
+
+
+class Place(Protocol):
+    """Makes databases and stores, an empty pair for each server."""
+
+    name: str
+    """As the table names it."""
+
+    def make(self, folder: pathlib.Path) -> Mapping[str, str]:
+        """The settings of a server that keeps what it has in a new place; `folder` is its data folder."""
+
+
+@dataclasses.dataclass(frozen=True)
+class OneMachine:
+    """SQLite and a folder."""
+
+    name: str = "SQLite and a folder"
+
+    def make(self, folder: pathlib.Path) -> Mapping[str, str]:
+        return {"KINORA_DATA_DIR": str(folder)}
+
+
+@dataclasses.dataclass(frozen=True)
+class ManyMachines:
+    """PostgreSQL and S3, the servers that `cargo xtask servers --durable` started. One bucket; each server has a prefix."""
+
+    name: str = "PostgreSQL and S3"
+
+    def make(self, folder: pathlib.Path) -> Mapping[str, str]:
+        server, storage = os.environ["KINORA_TEST_DATABASE_URL"], os.environ["KINORA_TEST_STORAGE_URL"]
+        unique = f"bench_{secrets.token_hex(6)}"
+        subprocess.run(["psql", "--quiet", server, "--command", f"CREATE DATABASE {unique}"], check=True)
+        bucket, _, query = storage.partition("?")
+        return {
+            "KINORA_DATA_DIR": str(folder),
+            "KINORA_DATABASE_URL": urllib.parse.urlsplit(server)._replace(path=f"/{unique}").geturl(),
+            "KINORA_STORAGE_URL": f"{bucket}/{unique}?{query}",
+            "KINORA_SECRET_KEY": base64.b64encode(secrets.token_bytes(32)).decode(),
+        }
+
+
+PLACES: tuple[Place, ...] = (OneMachine(), ManyMachines())
