@@ -5,6 +5,7 @@ mod beside;
 mod client;
 mod golden;
 mod ground;
+mod log;
 mod options;
 mod process;
 mod program;
