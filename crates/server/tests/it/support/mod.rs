@@ -14,7 +14,7 @@ mod wait;
 pub(crate) use app::{HOOK, Hook, TestApp, Token, text};
 pub(crate) use client::{Answer, Request};
 pub(crate) use golden::Golden;
-pub(crate) use ground::Ground;
+pub(crate) use ground::{Ground, Pair};
 pub(crate) use options::Faults;
 pub(crate) use process::bind as reserve;
 pub(crate) use program::{Program, Run, Running};
