@@ -11,7 +11,7 @@ pub(crate) enum JobError {
     /// Something of ours was in the way; later it may not be.
     #[error("a part the job needs is not available")]
     Retry(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The database or the object store does not answer. What the step did may have been kept all the same.
+    /// The database or the object store does not answer, or is too busy to. What the step did may have been kept all the same.
     #[error("a part the job needs does not answer")]
     Away(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The disk is full: the job waits and counts no attempt.
@@ -27,7 +27,9 @@ impl From<kinora_store::Error> for JobError {
         match error {
             kinora_store::Error::LeaseLost => Self::LeaseLost,
             kinora_store::Error::Full => Self::Full,
-            away @ kinora_store::Error::Unavailable { .. } => Self::Away(Box::new(away)),
+            away @ (kinora_store::Error::Unavailable { .. } | kinora_store::Error::Busy) => {
+                Self::Away(Box::new(away))
+            }
             other => Self::Retry(Box::new(other)),
         }
     }

@@ -88,6 +88,8 @@ impl Settings {
             "-s3".to_owned(),
             format!("-s3.port={s3}"),
             format!("-s3.port.grpc={s3_grpc}"),
+            // A bucket that is missing is missing, as elsewhere.
+            "-s3.autoCreateBucket=false".to_owned(),
             "-s3.port.iceberg=0".to_owned(),
             "-s3.port.lance=0".to_owned(),
             format!("-s3.localSocket={}", socket("s3.sock")),

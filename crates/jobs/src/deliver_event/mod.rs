@@ -16,7 +16,9 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::Context;
-use crate::lease::lease_until;
+use crate::error::JobError;
+use crate::lease::{LEASE, lease_until};
+use crate::patience::keep_trying;
 use lanes::Lanes;
 
 /// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
@@ -87,7 +89,9 @@ async fn start(
     if claimed.is_empty() {
         return;
     }
-    let webhook = match context.store.webhook(webhook).await {
+    // What was claimed is ours until its lease is over: it is not let go because the database is away for a moment.
+    let read = async || context.store.webhook(webhook).await.map_err(JobError::from);
+    let webhook = match keep_trying(LEASE, read).await {
         Ok(Some(webhook)) => std::sync::Arc::new(webhook),
         Ok(None) => return, // deleted meanwhile, and its deliveries with it
         Err(error) => {

@@ -95,8 +95,11 @@ async fn a_source_without_room_waits_until_there_is_some() {
         disk.set_full(true);
         disk.refused_something().await;
     }
-    let not_ready = app.fetch("/readyz").await;
-    assert_eq!(not_ready.status, 503);
+    let not_ready = until("the server says so", async || {
+        let answer = app.fetch("/readyz").await;
+        (answer.status == 503).then_some(answer)
+    })
+    .await;
     let storage = &not_ready.json()["checks"][1];
     assert_eq!((&storage["name"], &storage["ok"]), (&"storage".into(), &false.into()));
     assert!(not_ready.text().contains("the disk has no room"), "{not_ready:?}");
@@ -110,8 +113,11 @@ async fn a_source_without_room_waits_until_there_is_some() {
 async fn a_database_without_room_makes_everything_wait_and_says_so() {
     let disk = Disk::default();
     let (app, clock, id) = filled_up(&disk, disk.of_database()).await;
-    let not_ready = app.fetch("/readyz").await;
-    assert_eq!(not_ready.status, 503);
+    let not_ready = until("the server says so", async || {
+        let answer = app.fetch("/readyz").await;
+        (answer.status == 503).then_some(answer)
+    })
+    .await;
     let database = &not_ready.json()["checks"][0];
     assert_eq!((&database["name"], &database["ok"]), (&"database".into(), &false.into()));
     assert!(not_ready.text().contains("the disk is full"), "{not_ready:?}");

@@ -56,6 +56,8 @@ async fn a_store_that_does_all_that_is_needed_and_what_keeps_others_from_it() {
     check(&machine, "wrong_key", 1, |program| program.env("AWS_ACCESS_KEY_ID", "nobody")).await;
     let elsewhere = url.replace(&parts(&url).0, "no-such-bucket");
     check(&machine, "no_such_bucket", 1, |program| program.env("KINORA_STORAGE_URL", &elsewhere)).await;
+    let nobody = url.replace(&parts(&url).1, "127.0.0.1:1");
+    check(&machine, "nobody_there", 1, |program| program.env("KINORA_STORAGE_URL", &nobody)).await;
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 
 use super::options::{Faults, Options};
-use super::{DEADLINE, Ground, until};
+use super::{DEADLINE, Ground, log, until};
 
 /// Connections that wait to be accepted.
 const BACKLOG: u32 = 64;
@@ -23,6 +23,8 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(10);
 pub(super) struct Process {
     runtime: Option<Runtime>,
     server: Option<Server>,
+    /// The database in a folder: its writer is a thread of its own, which outlives the runtime.
+    writer: Option<Store>,
 }
 
 impl Process {
@@ -33,6 +35,7 @@ impl Process {
         options: &Options,
         faults: Faults,
     ) -> Self {
+        log::start();
         let engine = engine().await;
         // A child that the last process was just starting holds the listener until it is another program.
         let socket = until("the last process has left the address", async || try_bind(listen).ok()).await;
@@ -45,11 +48,13 @@ impl Process {
         let starting = runtime.spawn(async move {
             let listener = socket.listen(BACKLOG).expect("a bound socket can listen");
             let options = server_options(&ground, listen, options, faults, engine).await;
-            Server::start(options, listener).await.expect("the server starts")
+            let writer = (!ground.is_shared()).then(|| options.store.clone());
+            (Server::start(options, listener).await.expect("the server starts"), writer)
         });
         // From here on dropping this future ends the process, even one that has not started yet.
-        let mut process = Self { runtime: Some(runtime), server: None };
-        process.server = Some(starting.await.expect("starting does not panic"));
+        let mut process = Self { runtime: Some(runtime), server: None, writer: None };
+        let (server, writer) = starting.await.expect("starting does not panic");
+        (process.server, process.writer) = (Some(server), writer);
         process
     }
 
@@ -66,6 +71,10 @@ impl Process {
         if let Some(runtime) = self.runtime.take() {
             let left = tokio::task::spawn_blocking(move || runtime.shutdown_timeout(LEAVE_WITHIN));
             left.await.expect("a runtime can be dropped where blocking is allowed");
+        }
+        if let Some(store) = self.writer.take() {
+            // A dead process writes nothing more, while the next one takes back what it held.
+            store.close().await;
         }
     }
 }

@@ -3,10 +3,11 @@ use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 /// How long a test waits for what must come. Passing it is a failure, so it is generous: the machine may be busy.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-/// How often a condition is looked at that cannot tell when it changes.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How often a condition is looked at that cannot tell when it changes. Most looks ask a server that asks its database: more of them
+/// would keep the machine from what is waited for.
+const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// Looks until `look` finds what it is looking for, and answers it.
 ///
