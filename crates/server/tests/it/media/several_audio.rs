@@ -11,7 +11,7 @@ use super::probe::{hashes, packets};
 use super::stream::Rendition;
 use crate::support::{TestApp, text};
 
-/// Packets of silence in front of the third track: 0.4 s at 32 kHz, of 1024 samples, and the priming that lies before.
+/// Packets of silence in front of the third track: its first packet, which holds the priming, begins 11,776 samples late.
 const SILENT: usize = 11;
 
 async fn manifest(app: &TestApp, playback: &str) -> MasterPlaylist {
