@@ -1,16 +1,18 @@
 #!/usr/bin/env node
 // Plays an embed page in a headless Chromium and prints what happened as JSON.
 //
-//   node play.mjs ADDRESS [--until-end | --seconds N] [--from S] [--timeout S] [--screenshot FILE.png]
+//   node play.mjs ADDRESS [--until-end | --seconds N] [--from S] [--audio NAME] [--timeout S] [--screenshot FILE.png]
 //
-// Plays muted at normal speed: to the end (default), or until the position N seconds. Exit status: 0 if it got
+// Plays muted at normal speed: to the end (default), or until the position N seconds. With `--audio`, the audio track of that name is
+// chosen from the menu when a second has been played. Exit status: 0 if it got
 // there without a fatal error, 1 if not, 2 if the arguments are wrong.
 
 import { parseArgs } from "node:util";
 import { startBrowser } from "./support/browser.mjs";
 import { observe, playUntil, readState } from "./support/observe.mjs";
 
-const USAGE = "play.mjs ADDRESS [--until-end | --seconds N] [--from S] [--timeout S] [--screenshot FILE.png]";
+const USAGE =
+  "play.mjs ADDRESS [--until-end | --seconds N] [--from S] [--audio NAME] [--timeout S] [--screenshot FILE.png]";
 
 const options = readArguments();
 const browser = await startBrowser();
@@ -19,7 +21,7 @@ try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
   const seen = await observe(page);
   await page.goto(options.address);
-  await playUntil(page, options).catch((error) => {
+  await playAndChoose(page, options).catch((error) => {
     reached = false;
     seen.console.push(`gave up: ${error.message.split("\n")[0]}`);
   });
@@ -29,10 +31,28 @@ try {
   const origin = new URL(options.address).origin;
   const elsewhere = seen.requests.filter((address) => /^https?:/.test(address) && new URL(address).origin !== origin);
   const played = reached && state.notice === null && !state.errors.some((error) => error.fatal);
-  console.log(JSON.stringify({ played, ...state, console: seen.console, requestsElsewhere: elsewhere }, null, 2));
+  console.log(
+    JSON.stringify(
+      { played, ...state, console: seen.console, requests: seen.requests, requestsElsewhere: elsewhere },
+      null,
+      2,
+    ),
+  );
   process.exitCode = played ? 0 : 1;
 } finally {
   await browser.close();
+}
+
+/** Plays, and on the way chooses an audio track as a viewer does. */
+async function playAndChoose(page, options) {
+  if (options.audio !== undefined) {
+    await playUntil(page, { ...options, until_s: options.from_s + 1 });
+    await page.mouse.move(100, 100); // the controls show themselves
+    await page.getByRole("button", { name: "Audio" }).click({ timeout: options.timeout_ms });
+    const item = page.getByRole("menuitemradio", { name: options.audio, exact: true });
+    await item.click({ timeout: options.timeout_ms });
+  }
+  await playUntil(page, options.audio === undefined ? options : { ...options, from_s: 0 });
 }
 
 function readArguments() {
@@ -43,6 +63,7 @@ function readArguments() {
         "until-end": { type: "boolean" },
         seconds: { type: "string" },
         from: { type: "string" },
+        audio: { type: "string" },
         timeout: { type: "string" },
         screenshot: { type: "string" },
         json: { type: "boolean" }, // the only form there is
@@ -54,6 +75,7 @@ function readArguments() {
       address,
       until_s: values["until-end"] || values.seconds === undefined ? undefined : seconds(values.seconds),
       from_s: seconds(values.from ?? "0"),
+      audio: values.audio,
       timeout_ms: 1000 * seconds(values.timeout ?? "300"),
       screenshot: values.screenshot,
     };

@@ -40,6 +40,7 @@ test("a clip plays to its end, every frame of it, with nothing loaded from elsew
       ended: true,
       width: 320,
       height: 180,
+      audioTracks: [],
       stalls: 0,
       errors: [],
       notice: null,
@@ -112,6 +113,33 @@ test("subtitles of the manifest can be turned on and show", async () => {
     });
     const text = await page.locator("video").evaluate((video) => video.textTracks[0].cues[0].text);
     assert.equal(text, "Hello from the side");
+  });
+});
+
+test("a viewer chooses among several audio tracks, and playback goes on in the other language", async () => {
+  await packageTongues("tongues");
+  await open("tongues", async (page, seen) => {
+    const button = page.getByRole("button", { name: "Audio" });
+    await button.click();
+    const items = page.locator("media-audio-track-menu").getByRole("menuitemradio");
+    await items.first().waitFor();
+    assert.deepEqual(await items.allInnerTexts(), ["English", "German"]);
+    assert.deepEqual(await languages(page), { en: true, de: false });
+    await page.getByRole("menuitemradio", { name: "German" }).click();
+    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    assert.deepEqual(await languages(page), { en: false, de: true });
+    const { ended, errors, stalls, buffered } = await readState(page);
+    assert.deepEqual({ ended, errors, stalls }, { ended: true, errors: [], stalls: 0 });
+    assert.equal(buffered.length, 1, "no hole where the language changed");
+    assert.ok(seen.requests.some((address) => address.endsWith("/de1.m4s")));
+    assert.deepEqual(seen.console, []);
+  });
+});
+
+test("one audio track is no choice", async () => {
+  await open("clip", async (page) => {
+    await page.getByRole("button", { name: "closed captions" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Audio" }).count(), 0);
   });
 });
 
@@ -202,6 +230,34 @@ async function packageClip(name, input) {
   const path = await folder(name);
   await ffmpeg(path, `${input} -f hls -hls_time 2 -hls_playlist_type vod -hls_segment_type fmp4 media.m3u8`);
   await writeFile(`${path}/master.m3u8`, "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=500000\nmedia.m3u8\n");
+}
+
+/** Packages pictures with two audio tracks beside them. */
+async function packageTongues(name) {
+  const path = await folder(name);
+  const hls = (part) =>
+    `-f hls -hls_time 2 -hls_playlist_type vod -hls_segment_type fmp4 -hls_fmp4_init_filename ${part}-init.mp4 ` +
+    `-hls_segment_filename ${part}%d.m4s ${part}.m3u8`;
+  const picture = `-f lavfi -i testsrc2=s=320x180:r=24:d=${CLIP_S} -c:v libx264 -preset ultrafast -g 48 -pix_fmt yuv420p`;
+  await ffmpeg(path, `${picture} ${hls("video")}`);
+  await ffmpeg(path, `-f lavfi -i sine=f=440:r=48000:d=${CLIP_S} -c:a aac ${hls("en")}`);
+  await ffmpeg(path, `-f lavfi -i sine=f=330:r=44100:d=${CLIP_S} -c:a aac ${hls("de")}`);
+  const audio = (language, label, rest) =>
+    `#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="audio",LANGUAGE="${language}",NAME="${label}",${rest},URI="${language}.m3u8"`;
+  const lines = [
+    "#EXTM3U",
+    audio("en", "English", "DEFAULT=YES,AUTOSELECT=YES"),
+    audio("de", "German", "DEFAULT=NO,AUTOSELECT=YES"),
+    `#EXT-X-STREAM-INF:BANDWIDTH=500000,CODECS="avc1.42c00d,mp4a.40.2",AUDIO="audio"`,
+    "video.m3u8",
+  ];
+  await writeFile(`${path}/master.m3u8`, `${lines.join("\n")}\n`);
+}
+
+/** Which of the audio tracks plays, by language. */
+async function languages(page) {
+  const { audioTracks } = await readState(page);
+  return Object.fromEntries(audioTracks.map(({ language, enabled }) => [language, enabled]));
 }
 
 /** The folder whose files the site serves below `/media/{name}/`. */

@@ -46,6 +46,7 @@ export async function readState(page) {
       width: video.videoWidth,
       height: video.videoHeight,
       videoFrames: { total: frames.totalVideoFrames, dropped: frames.droppedVideoFrames },
+      audioTracks: Array.from(video.audioTracks ?? [], ({ label, language, enabled }) => ({ label, language, enabled })),
       firstFrameMs: window.observed.firstFrameMs,
       stalls: window.observed.stalls,
       errors: window.observed.errors,

@@ -2,6 +2,8 @@
 
 import Hls, { type ErrorData } from "hls.js";
 
+import { audioTracks } from "./audio-tracks.js";
+
 /** Why playback ended before its end. */
 export type Stop = "network" | "decode";
 
@@ -69,7 +71,9 @@ function playByHlsJs(
     maxMaxBufferLength: video.paused ? AHEAD_WAITING_S : AHEAD_PLAYING_S,
     backBufferLength: BEHIND_S,
     capLevelToPlayerSize: true,
+    ...(audioTracks.choice === undefined ? {} : { audioPreference: audioTracks.choice }),
   });
+  audioTracks.follow(hls);
   const loadAhead = () => {
     hls.config.maxBufferLength = 30;
     hls.config.maxMaxBufferLength = AHEAD_PLAYING_S;

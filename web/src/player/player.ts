@@ -2,6 +2,7 @@
 //
 // `config.ts` is what the server tells the page, `playback.ts` plays, `problem.ts` explains. This file connects them.
 
+import "./audio-tracks.js"; // first, see there
 import "media-chrome/dist/media-controller.js";
 import "media-chrome/dist/media-control-bar.js";
 import "media-chrome/dist/media-fullscreen-button.js";
@@ -12,8 +13,11 @@ import "media-chrome/dist/media-play-button.js";
 import "media-chrome/dist/media-time-display.js";
 import "media-chrome/dist/media-time-range.js";
 import "media-chrome/dist/media-volume-range.js";
+import "media-chrome/dist/menu/media-audio-track-menu-button.js";
+import "media-chrome/dist/menu/media-audio-track-menu.js";
 import "media-chrome/dist/menu/media-captions-menu-button.js";
 import "media-chrome/dist/menu/media-captions-menu.js";
+import "media-chrome/dist/menu/media-chrome-menu-item.js"; // no menu brings it along
 import "media-chrome/dist/menu/media-playback-rate-menu-button.js";
 import "media-chrome/dist/menu/media-playback-rate-menu.js";
 

@@ -415,7 +415,7 @@ proptest! {
 fn a_pause_of_sound_that_no_packet_can_last_is_refused() {
     let paused = |ticks: i64| {
         let packets = [0, 1024, 2048 + ticks].map(|at| sample(at, 1024, true));
-        plan(&[track(audio_media(), packets.into_iter(), 48_000)])
+        plan(&[track(audio_media(), packets, 48_000)])
     };
     let longest = i64::from(u32::MAX) - 1024;
     assert!(paused(longest).is_ok());

@@ -28,11 +28,16 @@ fn web() -> Option<PathBuf> {
 
 /// Plays a media to its end.
 async fn play(app: &TestApp, media: &Value) -> Option<Value> {
+    play_with(app, media, &[]).await
+}
+
+async fn play_with(app: &TestApp, media: &Value, options: &[&str]) -> Option<Value> {
     let web = web()?;
     let page = app.url(&format!("/embed/{}", text(&media["playbackIds"][0]["id"])));
     let run = Program::new("node")
         .folder(&web)
         .args(["e2e/play.mjs", &page, "--until-end", "--timeout", "25"])
+        .args(options)
         .run()
         .await;
     Some(run.json())
@@ -80,4 +85,38 @@ async fn a_browser_shows_a_turned_clip_upright() {
     let Some(seen) = play(&app, &media).await else { return };
     check_played(&seen, 2.0);
     assert_eq!((&seen["width"], &seen["height"]), (&json!(90), &json!(160)));
+}
+
+/// What the page lists of the audio tracks: name, language, and which one plays.
+fn audio_tracks(seen: &Value) -> Vec<(&str, &str, bool)> {
+    let tracks = seen["audioTracks"].as_array().expect("a list");
+    let told = |track: &'_ Value| track["enabled"].as_bool().expect("yes or no");
+    tracks.iter().map(|track| (text(&track["label"]), text(&track["language"]), told(track))).collect()
+}
+
+async fn check_switched(file: bytes::Bytes, third: &str) {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", file).await;
+    let Some(seen) = play_with(&app, &media, &["--audio", "German"]).await else { return };
+    assert_eq!(
+        audio_tracks(&seen),
+        [("English", "en", false), ("German", "de", true), (third, "en", false)],
+        "{seen:#}"
+    );
+    check_played(&seen, 8.0);
+    let requests = seen["requests"].as_array().expect("a list");
+    let is_asked = |part: &str| requests.iter().any(|address| text(address).contains(part));
+    assert!(is_asked("/audio/0.m4s"), "the first track before the choice");
+    assert!(is_asked("/audio-2/init.mp4"), "the second after it");
+    assert!(!is_asked("/audio-3/"), "the third never");
+}
+
+#[tokio::test]
+async fn a_viewer_chooses_another_language_and_it_plays_on() {
+    check_switched(fixture::several_audio(), "English (Commentary)").await;
+}
+
+#[tokio::test]
+async fn a_listener_chooses_another_language_and_it_plays_on() {
+    check_switched(fixture::several_audio_only(), "English (2)").await;
 }

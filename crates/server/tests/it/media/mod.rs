@@ -8,4 +8,5 @@ mod browser;
 mod bytes;
 mod fixtures;
 mod probe;
+mod several_audio;
 mod stream;

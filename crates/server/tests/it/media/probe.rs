@@ -71,6 +71,16 @@ fn rfc6381(stream: &Value) -> String {
     }
 }
 
+/// A hash of the bytes of each packet of a stream, `a:0` for the first one with sound, in order.
+pub(super) async fn hashes(input: &OsStr, stream: &str) -> Vec<String> {
+    let entries = "packet=data_hash";
+    let options =
+        ["-select_streams", stream, "-show_packets", "-show_data_hash", "md5", "-show_entries", entries];
+    let found = ffprobe(input, &options).await;
+    let packets = found["packets"].as_array().expect("a list");
+    packets.iter().map(|packet| packet["data_hash"].as_str().expect("a hash").to_owned()).collect()
+}
+
 /// The packets of a stream in the order in which they are decoded, and its ticks a second.
 pub(super) async fn packets(input: &OsStr, kind: &str) -> (Vec<Packet>, i64) {
     let entries = "packet=pts,dts:stream=time_base";
