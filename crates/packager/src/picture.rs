@@ -196,7 +196,9 @@ impl Moment {
             Some(_) => gop(track, sync),
             None => sync..sync + 1,
         };
-        let ticks = at.saturating_sub(starts_at(sync)?).max(0);
+        // Times are counted from the first picture of the samples, which may be one that leads the keyframe.
+        let first = track.samples.range(samples.clone()).map(|sample| presented_at(track, &sample)).min()?;
+        let ticks = at.saturating_sub(first).max(0);
         let micros = u64::try_from(i128::from(ticks) * 1_000_000 / timescale).ok()?;
         Some(Self { samples, in_gop: time_ms.map(|_| Duration::from_micros(micros)) })
     }
@@ -213,11 +215,17 @@ impl Moment {
     }
 }
 
-/// From a sync sample to the next.
+/// From a sync sample to the next, and on to the last of the pictures that lead that one: they are shown before it, and refer to
+/// both.
 fn gop(track: &Track, sync: u32) -> std::ops::Range<u32> {
     let rest = track.samples.range(sync + 1..track.samples.len());
     let len = rest.take_while(|sample| !sample.is_sync).count();
-    sync..sync + 1 + u32::try_from(len).unwrap_or(0)
+    let end = sync + 1 + u32::try_from(len).unwrap_or(0);
+    let mut behind = track.samples.range(end..track.samples.len());
+    let Some(next) = behind.next() else { return sync..end };
+    let leading = behind.take_while(|sample| !sample.is_sync && sample.pts < next.pts).count();
+    let leading = u32::try_from(leading).unwrap_or(0);
+    sync..end + if leading > 0 { 1 + leading } else { 0 }
 }
 
 /// The same source with one segment of one track.

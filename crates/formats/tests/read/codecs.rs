@@ -1,6 +1,7 @@
 //! What becomes of the sample entries of HEVC, AV1 and Opus.
 
 use kinora_formats::{
+    hls::{MultivariantPlaylist, MultivariantUris},
     index::{AudioTrack, VideoTrack},
     mp4::ReadFailureCode,
 };
@@ -223,4 +224,9 @@ fn pictures_that_lead_a_keyframe_belong_to_its_segment() {
         is_led.push(segment.start < shown[0]);
     }
     assert_eq!(is_led, [false, true]);
+    // A segment that needs the one before is not called independent, and others are.
+    let uris = MultivariantUris { video: "v.m3u8", audio: "a.m3u8" };
+    let is_said = |index| MultivariantPlaylist::of(index, uris).render().contains("INDEPENDENT-SEGMENTS");
+    assert!(!is_said(&index));
+    assert!(is_said(&read(&fixture("hevc.mp4")).unwrap()));
 }

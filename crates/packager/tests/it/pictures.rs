@@ -55,6 +55,32 @@ async fn a_picture_is_the_very_frame_that_is_shown_at_its_time() {
 }
 
 #[tokio::test]
+async fn pictures_that_lead_a_keyframe_are_found_too() {
+    let world = World::new().await;
+    let file = fixture::hevc();
+    let packaged = world.store(file.clone()).await;
+    let shown = frames(&file);
+    assert_eq!(shown.len(), 100);
+    for (time_ms, n) in [(0, 0), (800, 20), (900, 22), (1000, 25), (1100, 27), (1900, 47), (9000, 99)] {
+        let picture = world.packager.picture(&packaged, png_at(time_ms)).await.unwrap();
+        assert_eq!(closest(&frames(&picture)[0], &shown), Some(n), "at {time_ms} ms");
+    }
+}
+
+#[tokio::test]
+async fn pictures_are_made_of_every_codec_that_is_copied() {
+    let world = World::new().await;
+    for (name, file) in [("HDR10", fixture::hevc_hdr10()), ("AV1", fixture::av1_opus())] {
+        let packaged = world.store(file.clone()).await;
+        let shown = frames(&file);
+        assert_eq!(shown.len(), 50, "{name}");
+        let picture = world.packager.picture(&packaged, png_at(1400)).await.unwrap();
+        assert_eq!(closest(&frames(&picture)[0], &shown), Some(35), "{name}");
+        assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), Some(25), "{name}");
+    }
+}
+
+#[tokio::test]
 async fn a_picture_is_made_once_however_many_ask() {
     let world = World::new().await;
     let packaged = world.store(fixture::two_seconds()).await;

@@ -71,6 +71,16 @@ async fn a_browser_plays_every_frame_of_a_clip() {
 }
 
 #[tokio::test]
+async fn a_browser_plays_av1_and_opus() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", fixture::av1_opus()).await;
+    let Some(seen) = play(&app, &media).await else { return };
+    check_played(&seen, 2.0);
+    assert_eq!((&seen["width"], &seen["height"]), (&json!(160), &json!(90)));
+    assert_eq!(seen["videoFrames"]["total"], 50);
+}
+
+#[tokio::test]
 async fn a_browser_plays_sound_without_pictures() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::audio_only()).await;

@@ -21,8 +21,14 @@ struct Expected {
     rotation: i64,
     /// Channels and rate of the sound.
     sound: (u64, u64),
-    /// A packet that lasts until sound begins, and its ticks; all others have 1024.
+    /// Ticks of a packet of sound.
+    packet: i64,
+    /// A packet that lasts until sound begins, and its ticks; all others have those above.
     longer: Option<(usize, i64)>,
+    /// What the manifest says of the pictures' range.
+    range: Option<&'static str>,
+    /// Each segment can be decoded without another.
+    has_independent_segments: bool,
     seconds: f64,
     /// When the n-th frame is shown, in seconds.
     shown_at: fn(u32) -> f64,
@@ -37,7 +43,10 @@ const PLAIN: Expected = Expected {
     shown: Some((160, 90)),
     rotation: 0,
     sound: (2, 48_000),
+    packet: 1024,
     longer: None,
+    range: Some("SDR"),
+    has_independent_segments: true,
     seconds: 2.0,
     shown_at: |n| f64::from(n) / 25.0,
     duration: "00:00:02",
@@ -93,6 +102,8 @@ fn check_facts(name: &str, media: &Value, expected: &Expected) {
 fn check_manifest(name: &str, stream: &Stream, expected: &Expected) {
     assert_eq!(stream.resolution, expected.shown, "{name}");
     assert_eq!(stream.frame_rate, expected.frames.map(|_| 25.0), "{name}");
+    assert_eq!(stream.range.as_deref(), expected.range, "{name}");
+    assert_eq!(stream.has_independent_segments, expected.has_independent_segments, "{name}");
     for rendition in stream.renditions() {
         let (announced, seconds) = (rendition.announced(), rendition.seconds());
         assert!((announced - seconds).abs() < 0.001, "{name}: {announced} s announced, {seconds} s sent");
@@ -138,7 +149,7 @@ async fn check_timeline(name: &str, manifest: &OsStr, stream: &Stream, expected:
     if expected.packets.is_some() {
         let (packets, timescale) = packets(manifest, "a").await;
         let gaps: Vec<i64> = packets.windows(2).map(|pair: &[Packet]| pair[1].pts - pair[0].pts).collect();
-        let mut wanted = vec![1024; gaps.len()];
+        let mut wanted = vec![expected.packet; gaps.len()];
         if let Some((number, ticks)) = expected.longer {
             wanted[number] = ticks;
         }
@@ -195,10 +206,42 @@ async fn sound_without_pictures_comes_out_whole() {
         packets: Some(88),
         shown: None,
         sound: (2, 44_100),
+        range: None,
         aspect_ratio: None,
         ..PLAIN
     };
     check("audio only", fixture::audio_only(), sound).await;
+}
+
+#[tokio::test]
+async fn hevc_of_open_groups_comes_out_whole() {
+    let open = Expected {
+        frames: Some(100),
+        packets: Some(189),
+        seconds: 4.0,
+        duration: "00:00:04",
+        has_independent_segments: false,
+        ..PLAIN
+    };
+    check("HEVC", fixture::hevc(), open).await;
+}
+
+#[tokio::test]
+async fn hevc_of_high_dynamic_range_comes_out_whole() {
+    check("HDR10", fixture::hevc_hdr10(), Expected { packets: None, range: Some("PQ"), ..PLAIN }).await;
+}
+
+#[tokio::test]
+async fn av1_and_opus_come_out_whole() {
+    check("AV1 and Opus", fixture::av1_opus(), Expected { packets: Some(101), packet: 960, ..PLAIN }).await;
+}
+
+/// The file says that its sound begins at 0.493 s: 24 packets of silence, of which the last one is longer.
+#[tokio::test]
+async fn opus_that_begins_late_is_silent_until_then() {
+    let late =
+        Expected { packets: Some(24 + 101), packet: 960, longer: Some((23, 23_664 - 23 * 960)), ..PLAIN };
+    check("late Opus", fixture::late_opus(), late).await;
 }
 
 #[tokio::test]

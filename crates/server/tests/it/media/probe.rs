@@ -66,7 +66,18 @@ fn rfc6381(stream: &Value) -> String {
             };
             format!("avc1.{profile}{:02x}", stream["level"].as_u64().expect("a level"))
         }
+        // The flags of x265: compatible with itself and what it extends, progressive, not packed, frames only.
+        (Some("hevc"), Some("Main")) => {
+            format!("hvc1.1.6.L{}.90", stream["level"].as_u64().expect("a level"))
+        }
+        (Some("hevc"), Some("Main 10")) => {
+            format!("hvc1.2.4.L{}.90", stream["level"].as_u64().expect("a level"))
+        }
+        (Some("av1"), Some("Main")) => {
+            format!("av01.0.{:02}M.08", stream["level"].as_u64().expect("a level"))
+        }
         (Some("aac"), Some("LC")) => "mp4a.40.2".to_owned(),
+        (Some("opus"), _) => "Opus".to_owned(),
         other => panic!("a codec no fixture has: {other:?}"),
     }
 }

@@ -12,6 +12,8 @@ pub(super) struct Stream {
     pub(super) codecs: String,
     pub(super) resolution: Option<(u64, u64)>,
     pub(super) frame_rate: Option<f64>,
+    pub(super) range: Option<String>,
+    pub(super) has_independent_segments: bool,
     pub(super) channels: Option<String>,
     pub(super) video: Option<Rendition>,
     pub(super) audio: Option<Rendition>,
@@ -51,6 +53,11 @@ impl Stream {
             codecs: variant.codecs.clone().expect("players choose by it"),
             resolution: variant.resolution.map(|size| (size.width, size.height)),
             frame_rate: variant.frame_rate,
+            range: variant
+                .other_attributes
+                .as_ref()
+                .and_then(|all| Some(all.get("VIDEO-RANGE")?.to_string())),
+            has_independent_segments: manifest.independent_segments,
             channels: alternative.and_then(|alternative| alternative.channels.clone()),
             video: fetch(video).await,
             audio: fetch(audio).await,
