@@ -78,6 +78,16 @@ pub enum PlanError {
         /// How many samples it would hold.
         samples: u32,
     },
+    /// A video segment has more pictures than ticks, so that some would be shown at no time.
+    #[error("video segment {number} has {samples} pictures in {ticks} ticks")]
+    TooShort {
+        /// Which segment.
+        number: usize,
+        /// How many pictures it holds.
+        samples: u32,
+        /// How many ticks we would write for it.
+        ticks: u64,
+    },
     /// The sound pauses for more ticks than a packet can be said to last.
     #[error("the sound pauses for {ticks} ticks, at most {} can be said", u32::MAX)]
     PauseTooLong {

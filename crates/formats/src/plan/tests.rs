@@ -421,3 +421,17 @@ fn a_pause_of_sound_that_no_packet_can_last_is_refused() {
     assert!(paused(longest).is_ok());
     assert_eq!(paused(longest + 1), Err(PlanError::PauseTooLong { ticks: longest + 1025 }));
 }
+
+#[test]
+fn a_segment_with_more_pictures_than_ticks_is_refused() {
+    // Decoded as I P B B B: the picture that is shown at 1 ms is the last one.
+    let pictures = [0, 400, 300, 200, 1].map(|at| sample(at, 100, at == 0));
+    let mut reordered = track(video_media(), pictures, TIMESCALE);
+    reordered.end = 5;
+    assert!(plan(&[reordered.clone()]).is_ok());
+    reordered.end = 4;
+    assert_eq!(plan(&[reordered.clone()]), Err(PlanError::TooShort { number: 0, samples: 5, ticks: 4 }));
+    // Where pictures in front are hidden the clock is finer.
+    reordered.shift = -1;
+    assert!(plan(&[reordered]).is_ok());
+}

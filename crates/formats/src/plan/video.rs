@@ -5,6 +5,7 @@ use super::{
     presented_at,
 };
 use crate::index::{Track, TrackMedia};
+use crate::mp4::write::factor;
 
 /// Entries that are all kept: 36 h of GOPs of 2 s. Bounds the memory of recordings in which every picture is a sync sample.
 const ENTRIES_EXACT_MAX: usize = 1 << 16;
@@ -36,6 +37,7 @@ pub(super) fn segments(track: &Track) -> Result<Vec<Segment>, PlanError> {
         .zip(ends)
         .map(|(cut, (sample, at))| Segment { samples: cut.sample..sample, start: cut.at, end: at })
         .collect();
+    check_room(track, &segments)?;
     match segments.iter().find(|segment| GOP_MAX_S * second < segment.end - segment.start) {
         None => Ok(segments),
         Some(long) => Err(PlanError::GopTooLong {
@@ -43,6 +45,19 @@ pub(super) fn segments(track: &Track) -> Result<Vec<Segment>, PlanError> {
             seconds: ((long.end - long.start) as u64).div_ceil(second as u64) as i64,
         }),
     }
+}
+
+/// Refuses segments without a tick for each picture: an end that an edit moved into the first instants, or a damaged clock.
+fn check_room(track: &Track, segments: &[Segment]) -> Result<(), PlanError> {
+    let factor = u64::from(factor(track, segments.first()));
+    for (number, segment) in segments.iter().enumerate() {
+        let samples = segment.samples.end.saturating_sub(segment.samples.start);
+        let ticks = segment.duration().saturating_mul(factor);
+        if ticks < u64::from(samples) {
+            return Err(PlanError::TooShort { number, samples, ticks });
+        }
+    }
+    Ok(())
 }
 
 /// The sync samples at which a cut loses no picture and shows none twice, the first one moved to 0, and the end of the samples

@@ -159,3 +159,13 @@ fn chapters_and_time_codes_are_not_played() {
     assert_eq!(chosen(&read(&movie).unwrap()), [("video", 1)]);
     assert_eq!(chosen(&read(&fixture("timecode.mov")).unwrap()), [("video", 1), ("audio", 2)]);
 }
+
+#[test]
+fn a_disabled_picture_beside_enabled_sound_is_not_played() {
+    let disabled =
+        |file: &[u8]| changed(file, &["moov", "trak", "tkhd"], &|tkhd| [&[0, 0, 0, 0], &tkhd[4..]].concat());
+    let with_sound = read(&disabled(&fixture("moov_at_end.mp4"))).unwrap();
+    assert_eq!(chosen(&with_sound), [("audio", 2)]);
+    let alone = read(&disabled(&fixture("video_only.mp4"))).unwrap();
+    assert_eq!(chosen(&alone), [("video", 1)]);
+}

@@ -50,7 +50,7 @@ pub(super) struct Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// The first enabled video track with samples, or the first one when none is enabled, and all audio tracks with samples.
+    /// The first enabled video track with samples, or the first one when nothing is enabled, and all audio tracks with samples.
     ///
     /// Disabled audio is an alternative: of a group of alternatives QuickTime files enable one. Passed over: chapters, cover
     /// pictures, timecode, hint, text and metadata tracks, a second track of one id. A track that cannot be read is passed over
@@ -80,10 +80,12 @@ impl<'a> Chosen<'a> {
                 Err(error) => candidates.error = candidates.error.take().or(Some(error)),
             }
         }
-        let mut video = video.readable()?;
-        let chosen = video.iter().position(|head| head.label.is_enabled).unwrap_or(0);
-        let video = (chosen < video.len()).then(|| video.swap_remove(chosen));
-        let chosen = Chosen { video, audio: audio.readable()? };
+        let (mut video, audio) = (video.readable()?, audio.readable()?);
+        let enabled = video.iter().position(|head| head.label.is_enabled);
+        // A writer that enables sound alone wants no picture; one that enables nothing does not know the flag.
+        let any = audio.iter().all(|head| !head.label.is_enabled).then_some(0);
+        let video = enabled.or(any).filter(|&n| n < video.len()).map(|n| video.swap_remove(n));
+        let chosen = Chosen { video, audio };
         if chosen.video.is_none() && chosen.audio.is_empty() {
             return Err(ReadError::not_media(super::NO_TRACK));
         }

@@ -16,6 +16,7 @@ pub use head::{SegmentHead, segment_head, segment_len_max};
 pub use init::init_segment;
 pub use reads::{ByteRange, READ_GAP_MAX, Read, read_plan};
 pub use timeline::Timeline;
+pub(crate) use timeline::factor;
 
 use crate::timing::TimingError;
 

@@ -27,11 +27,7 @@ impl Timeline {
         let same = Self { timescale: track.timescale, factor: 1, media_time: 0 };
         match &track.media {
             TrackMedia::Video(video) => {
-                let factor = if hides_pictures(track, index.segments(track).first()) {
-                    SKIPPING_TIMESCALE_MIN.div_ceil(track.timescale.max(1))
-                } else {
-                    1
-                };
+                let factor = factor(track, index.segments(track).first());
                 // A factor above 1 comes with a timescale below the least: the product is below twice that.
                 let timescale = track.timescale.saturating_mul(factor);
                 Self {
@@ -54,6 +50,11 @@ impl Timeline {
     pub(super) fn scaled(&self, ticks: i64) -> i64 {
         ticks.saturating_mul(i64::from(self.factor))
     }
+}
+
+/// Ticks we write for one tick of a video track whose first segment is this one.
+pub(crate) fn factor(track: &Track, first: Option<&Segment>) -> u32 {
+    if hides_pictures(track, first) { SKIPPING_TIMESCALE_MIN.div_ceil(track.timescale.max(1)) } else { 1 }
 }
 
 /// Whether the first segment begins with pictures from before 0.
