@@ -225,7 +225,8 @@ fn pictures_that_lead_a_keyframe_belong_to_its_segment() {
     }
     assert_eq!(is_led, [false, true]);
     // A segment that needs the one before is not called independent, and others are.
-    let uris = MultivariantUris { video: "v.m3u8", audio: "a.m3u8" };
+    let audio = ["a.m3u8".to_owned()];
+    let uris = MultivariantUris { video: "v.m3u8", audio: &audio };
     let is_said = |index| MultivariantPlaylist::of(index, uris).render().contains("INDEPENDENT-SEGMENTS");
     assert!(!is_said(&index));
     assert!(is_said(&read(&fixture("hevc.mp4")).unwrap()));
