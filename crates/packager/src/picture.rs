@@ -196,9 +196,8 @@ impl Moment {
             Some(_) => gop(track, sync),
             None => sync..sync + 1,
         };
-        // Times are counted from the first picture of the samples, which may be one that leads the keyframe.
-        let first = track.samples.range(samples.clone()).map(|sample| presented_at(track, &sample)).min()?;
-        let ticks = at.saturating_sub(first).max(0);
+        // Times are counted from the keyframe: what leads it is not decoded without the group in front.
+        let ticks = at.saturating_sub(starts_at(sync)?).max(0);
         let micros = u64::try_from(i128::from(ticks) * 1_000_000 / timescale).ok()?;
         Some(Self { samples, in_gop: time_ms.map(|_| Duration::from_micros(micros)) })
     }
