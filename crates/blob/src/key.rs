@@ -26,6 +26,8 @@ pub enum ObjectKey {
     Picture(SourceId, PictureHash),
     /// The clip that `kinora demo` takes in.
     DemoClip,
+    /// Names the database that all objects here belong to.
+    Owner,
     /// One of the objects with which a run of [`crate::check`] tries the store.
     Check(CheckId, u8),
 }
@@ -62,14 +64,24 @@ pub enum ObjectKind {
     Picture,
     /// [`ObjectKey::DemoClip`]
     Demo,
+    /// [`ObjectKey::Owner`]
+    Owner,
     /// [`ObjectKey::Check`]
     Check,
 }
 
 impl ObjectKind {
     /// Every kind.
-    pub const ALL: [Self; 7] =
-        [Self::Source, Self::Index, Self::Init, Self::Segment, Self::Picture, Self::Demo, Self::Check];
+    pub const ALL: [Self; 8] = [
+        Self::Source,
+        Self::Index,
+        Self::Init,
+        Self::Segment,
+        Self::Picture,
+        Self::Demo,
+        Self::Owner,
+        Self::Check,
+    ];
 
     const fn text(self) -> &'static str {
         match self {
@@ -79,6 +91,7 @@ impl ObjectKind {
             Self::Segment => "segment",
             Self::Picture => "picture",
             Self::Demo => "demo",
+            Self::Owner => "owner",
             Self::Check => "check",
         }
     }
@@ -128,6 +141,7 @@ impl fmt::Display for ObjectKey {
             Self::Segment(rendition, n) => write!(f, "{}/{n}", Prefix::SegmentsOf(*rendition)),
             Self::Picture(source, hash) => write!(f, "{}/{hash}", Prefix::PicturesOf(*source)),
             Self::DemoClip => write!(f, "{}/clip.mp4", ObjectKind::Demo.text()),
+            Self::Owner => write!(f, "{}/database", ObjectKind::Owner.text()),
             Self::Check(check, n) => write!(f, "{}/{n}", Prefix::CheckOf(*check)),
         }
     }
@@ -162,6 +176,7 @@ impl FromStr for ObjectKey {
                 Self::Picture(id.parse().map_err(|_| ParseKeyError)?, PictureHash(hash.to_be_bytes()))
             }
             ["demo", "clip.mp4"] => Self::DemoClip,
+            ["owner", "database"] => Self::Owner,
             ["check", _, id, n] => {
                 let check = CheckId(Uuid::parse_str(id).map_err(|_| ParseKeyError)?);
                 Self::Check(check, n.parse().map_err(|_| ParseKeyError)?)
@@ -226,6 +241,7 @@ mod tests {
             "picture/e9/019a4946-bdd3-7001-8203-0405060708e9/0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",
         );
         check(ObjectKey::DemoClip, "demo/clip.mp4");
+        check(ObjectKey::Owner, "owner/database");
         check(ObjectKey::Check(CheckId(ID), 7), "check/e9/019a4946-bdd3-7001-8203-0405060708e9/7");
 
         let note = UploadNote(ObjectKey::Source(source));
@@ -255,6 +271,7 @@ mod tests {
             "picture/e9/019a4946-bdd3-7001-8203-0405060708e9/0a",
             "demo/../source",
             "demo/clip.mp4/",
+            "owner/Database",
             "temporary/1-2",
             "multipart/source/e9/019a4946-bdd3-7001-8203-0405060708e9",
             "check/e9/019a4946-bdd3-7001-8203-0405060708e9",

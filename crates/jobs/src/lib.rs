@@ -10,6 +10,7 @@ mod deliver_event;
 mod download;
 mod error;
 mod lease;
+mod ownership;
 mod patience;
 mod probe_decode;
 mod room;
@@ -26,6 +27,7 @@ use kinora_store::{Store, WorkerId};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+pub use ownership::{ForeignObjects, OwnershipError, check as check_ownership};
 pub use room::Room;
 
 /// Downloads whose bytes come at once. Each holds some MiB at most; those that wait for their source hold no place.

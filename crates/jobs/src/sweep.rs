@@ -7,6 +7,7 @@ use kinora_store::{ClaimedJob, JobKind, NewJob, Priority};
 use crate::Context;
 use crate::delete_objects;
 use crate::error::JobError;
+use crate::ownership;
 
 /// How often the whole store is looked through.
 pub(crate) const SWEEP_EVERY_S: i64 = 60 * 60;
@@ -18,6 +19,7 @@ const PAGE: usize = 1000;
 /// Looks through the store once and asks for the next time. May run twice.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobError> {
     let now = context.clock.now();
+    ownership::claim(&context.store, &context.blob).await?;
     for kind in [ObjectKind::Source, ObjectKind::Index, ObjectKind::Picture] {
         sweep_kind(context, kind, now).await?;
     }
@@ -61,6 +63,10 @@ async fn sweep_kind(context: &Context, kind: ObjectKind, now: Timestamp) -> Resu
 fn source_of(key: ObjectKey) -> Option<SourceId> {
     match key {
         ObjectKey::Source(source) | ObjectKey::Index(source) | ObjectKey::Picture(source, _) => Some(source),
-        ObjectKey::Init(_) | ObjectKey::Segment(..) | ObjectKey::DemoClip | ObjectKey::Check(..) => None,
+        ObjectKey::Init(_)
+        | ObjectKey::Segment(..)
+        | ObjectKey::DemoClip
+        | ObjectKey::Owner
+        | ObjectKey::Check(..) => None,
     }
 }

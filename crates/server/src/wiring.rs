@@ -8,7 +8,7 @@ use kinora_domain::{Clock, Random};
 use kinora_engine::Engine;
 use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Poster};
 use kinora_http::{Addresses, App, AppOptions, ServeOptions};
-use kinora_jobs::{Context, Room, TRANSFERS_MAX};
+use kinora_jobs::{Context, ForeignObjects, OwnershipError, Room, TRANSFERS_MAX};
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -66,6 +66,9 @@ pub enum StartError {
     /// The store of objects failed.
     #[error("the object store cannot be used")]
     Blob(#[from] kinora_blob::Error),
+    /// The objects are another database's, which would sweep ours, as we would its.
+    #[error(transparent)]
+    Objects(#[from] ForeignObjects),
 }
 
 impl Server {
@@ -77,6 +80,12 @@ impl Server {
         let ServerOptions { settings, lock, store, blob, engine, fetch_limits, clock, random } = options;
         let render_metrics = metrics_handle();
         let roles = settings.roles;
+        match kinora_jobs::check_ownership(&store, &blob).await {
+            Ok(()) => {}
+            Err(OwnershipError::Foreign(foreign)) => return Err(foreign.into()),
+            // What is away for the moment is looked at again before anything is swept.
+            Err(error) => tracing::warn!(error = %error, "cannot tell whose the objects are"),
+        }
         store.take_back_leases().await?;
         if roles.worker {
             let now = clock.now();

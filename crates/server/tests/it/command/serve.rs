@@ -2,10 +2,11 @@
 
 use std::net::TcpListener;
 
+use kinora_blob::ObjectKey;
 use kinora_testkit::{Source, SourceServer, fixture};
 
 use super::Machine;
-use crate::support::text;
+use crate::support::{text, until};
 
 #[tokio::test]
 async fn after_a_kill_the_same_folder_and_port_start_again_at_once() {
@@ -38,6 +39,27 @@ async fn a_signal_ends_it_cleanly_and_it_says_so() {
     assert_eq!(ended.stdout, "", "a server has no result");
     assert!(ended.stderr.contains("kinora is ready") && ended.stderr.contains("stopped"), "{ended:?}");
     machine.request("GET", "/healthz").try_send().await.expect_err("nobody listens any more");
+}
+
+#[tokio::test]
+async fn objects_belong_to_the_database_that_swept_them_first_and_no_other_serves_them() {
+    let machine = Machine::new().await;
+    let blob = machine.ground.blob().await;
+    let server = machine.serve(&[]).await;
+    let ours = until("the first sweep has said whose the objects are", async || {
+        blob.get(ObjectKey::Owner).await.expect("the objects answer")
+    })
+    .await;
+    assert_eq!(ours.len(), 36, "the id of an organisation");
+    server.stop().await.ok();
+    machine.serve(&[]).await.stop().await.ok();
+
+    blob.delete(ObjectKey::Owner).await.unwrap();
+    blob.put_once(ObjectKey::Owner, "another".into()).await.unwrap();
+    let refused = machine.kinora(&["serve", "--listen", "127.0.0.1:0"]).run().await;
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    let sentence = "the objects belong to the database of organisation another";
+    assert!(refused.stderr.contains(sentence), "{refused:?}");
 }
 
 #[tokio::test]

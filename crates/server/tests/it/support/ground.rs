@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kinora_blob::Blob;
+use kinora_blob::{Blob, ObjectKey};
 use kinora_domain::Clock;
 use kinora_server::SystemRandom;
 use kinora_store::{DatabasePlace, ObjectsPlace, Opener, ServeLock, StoreOptions};
@@ -139,8 +139,9 @@ impl Ground {
         environment
     }
 
-    /// The paths of all objects, sorted, and what is still being written.
+    /// The paths of all objects of media, sorted, and what is still being written.
     pub(crate) async fn objects(&self) -> Vec<String> {
+        let owner = ObjectKey::Owner.to_string();
         let mut found = Vec::new();
         match &self.0.shared {
             None => {
@@ -152,6 +153,7 @@ impl Ground {
                 found.extend(shared.bucket.uploads().iter().map(|key| format!("{key} (being written)")));
             }
         }
+        found.retain(|path| *path != owner);
         found.sort();
         found
     }

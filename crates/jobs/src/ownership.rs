@@ -1,0 +1,71 @@
+//! Whose the objects are: one database's.
+//!
+//! What no row names is swept. Two databases with one bucket and prefix, a copy for trials beside the real one say, would each
+//! sweep what the other names. So the first sweep writes down which database the objects belong to, no other one is ever served or
+//! swept from them, and a database is known by the id of its organisation, which is made once and never changes.
+
+use bytes::Bytes;
+use kinora_blob::{Blob, ObjectKey};
+use kinora_store::Store;
+
+use crate::error::JobError;
+
+/// The objects belong to another database.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the objects belong to the database of organisation {owner}, and this one is {ours}: give each database a bucket, prefix or \
+     folder of its own (or remove the object owner/database, if these objects are to be swept)"
+)]
+pub struct ForeignObjects {
+    /// The organisation that the objects name.
+    pub owner: String,
+    /// The organisation of this database.
+    pub ours: String,
+}
+
+/// Why it could not be told, or must not be.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnershipError {
+    /// They belong to another database; a person must decide.
+    #[error(transparent)]
+    Foreign(#[from] ForeignObjects),
+    /// The database cannot be read.
+    #[error(transparent)]
+    Store(#[from] kinora_store::Error),
+    /// The objects cannot be read or written.
+    #[error(transparent)]
+    Blob(#[from] kinora_blob::Error),
+}
+
+/// Refuses objects of another database. Those that belong to nobody yet pass. Writes nothing.
+pub async fn check(store: &Store, blob: &Blob) -> Result<(), OwnershipError> {
+    let Some(owner) = blob.get(ObjectKey::Owner).await? else { return Ok(()) };
+    let ours = name(store).await?;
+    if owner == ours.as_bytes() {
+        return Ok(());
+    }
+    let owner = String::from_utf8_lossy(&owner).into_owned();
+    Err(ForeignObjects { owner, ours }.into())
+}
+
+/// Takes objects that belong to nobody, and refuses those of another database. May run twice.
+pub(crate) async fn claim(store: &Store, blob: &Blob) -> Result<(), OwnershipError> {
+    let ours = name(store).await?;
+    blob.put_once(ObjectKey::Owner, Bytes::from(ours)).await?;
+    check(store, blob).await
+}
+
+async fn name(store: &Store) -> Result<String, kinora_store::Error> {
+    // The first start makes it before anything else.
+    Ok(store.organisation().await?.map(|organisation| organisation.id.to_string()).unwrap_or_default())
+}
+
+impl From<OwnershipError> for JobError {
+    fn from(error: OwnershipError) -> Self {
+        match error {
+            OwnershipError::Foreign(foreign) => Self::Retry(Box::new(foreign)),
+            OwnershipError::Store(error) => error.into(),
+            OwnershipError::Blob(error) => error.into(),
+        }
+    }
+}
