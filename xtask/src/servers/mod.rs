@@ -76,5 +76,6 @@ async fn start(place: &Place, daemons: &mut Vec<Daemon>, commits: Commits) -> Re
     for daemon in daemons.iter_mut() {
         daemon.wait_until_it_answers().await?;
     }
+    seaweed.make_bucket().await?;
     Ok(postgres.environment().into_iter().chain(seaweed.environment()).collect())
 }

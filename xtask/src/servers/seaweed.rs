@@ -1,7 +1,10 @@
 use std::env;
+use std::io;
 use std::path::PathBuf;
 
 use rustix::process::Signal;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use super::Environment;
 use super::daemon::{Answer, Daemon};
@@ -17,6 +20,10 @@ const VOLUMES_MAX: u32 = 100_000;
 const VOLUME_MEGABYTES: u32 = 1024;
 /// The name that goes with the secret.
 const ACCESS_KEY: &str = "kinora";
+/// The bucket that is there from the start.
+const BUCKET: &str = "kinora";
+/// An answer of the filer is short.
+const ANSWER_BYTES_MAX: u64 = 64 << 10;
 /// The region of signatures: SeaweedFS takes any, this is everybody's default.
 const REGION: &str = "us-east-1";
 
@@ -97,10 +104,25 @@ impl Settings {
         ]
     }
 
+    /// Makes the bucket that the address names; tests make their own. A bucket is a folder of the filer.
+    pub(super) async fn make_bucket(&self) -> Result<(), String> {
+        let failed = |error: io::Error| format!("SeaweedFS: the bucket {BUCKET} cannot be made: {error}");
+        let question = format!("POST /buckets/{BUCKET}/ HTTP/1.0\r\nContent-Length: 0\r\n\r\n");
+        let mut stream = TcpStream::connect(("127.0.0.1", self.ports.filer)).await.map_err(failed)?;
+        stream.write_all(question.as_bytes()).await.map_err(failed)?;
+        let mut answer = String::new();
+        stream.take(ANSWER_BYTES_MAX).read_to_string(&mut answer).await.map_err(failed)?;
+        // RFC 9112, 4: the version, the code.
+        match answer.split(' ').nth(1) {
+            Some("201") => Ok(()),
+            _ => Err(failed(io::Error::other(answer))),
+        }
+    }
+
     pub(super) fn environment(&self) -> Environment {
         let endpoint = format!("http://127.0.0.1:{}", self.ports.s3);
         vec![
-            ("KINORA_TEST_STORAGE_URL", format!("s3://kinora?endpoint={endpoint}&region={REGION}")),
+            ("KINORA_TEST_STORAGE_URL", format!("s3://{BUCKET}?endpoint={endpoint}&region={REGION}")),
             ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
             ("AWS_SECRET_ACCESS_KEY", self.secret.clone()),
         ]
