@@ -44,7 +44,8 @@ pub(super) async fn run(
     signals: &mut Signals,
 ) -> Result<i32, String> {
     #[expect(clippy::disallowed_methods, reason = "a task of the workspace, no part of the product")]
-    let mut child = Command::new(program)
+    let mut child = Command::new("setpriv")
+        .args(["--pdeathsig=TERM", "--", program]) // without its servers it is of no use
         .args(arguments)
         .envs(environment)
         .spawn()
