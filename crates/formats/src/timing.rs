@@ -1,7 +1,8 @@
 //! The one rule for timestamps: whatever produced the pictures of a segment, the segment lasts exactly as planned.
 //!
 //! Decode times are the presentation times in rising order, so decode time begins at the segment's start and the durations
-//! sum to its length: no gap and no overlap can exist between segments. A constant is added to every composition offset so
+//! sum to its length: no gap and no overlap can exist between segments. Where pictures are reordered across a pause, some are decoded
+//! earlier than that, never later than they are shown. A constant is added to every composition offset so
 //! that none is negative; the edit list of the init segment takes it off again.
 //!
 //! Knows no boxes and no tracks: numbers in, numbers out.
@@ -37,7 +38,7 @@ pub enum TimingError {
         /// How many ticks.
         ticks: i64,
     },
-    /// The constant is smaller than the reordering of the pictures.
+    /// The constant has fewer ticks than pictures are decoded before their turn.
     #[error("composition shift {given} is below the {needed} ticks the samples need")]
     ShiftTooSmall {
         /// The constant that came in.
@@ -73,22 +74,39 @@ pub fn restamp(presentation: &[i64], span: Span, composition_shift: i64) -> Resu
     order.sort_by_key(|index| presentation[*index]);
     let times = squeezed(order.iter().map(|index| presentation[*index]), count, span);
 
-    let mut stamps: Vec<Stamp> = Vec::with_capacity(times.len());
-    let ends = times.iter().skip(1).copied().chain([span.end]);
-    for (dts, next) in times.iter().copied().zip(ends) {
-        stamps.push(Stamp { dts, duration: narrow(next.saturating_sub(dts))?, composition_offset: 0 });
-    }
-    let mut needed = 0;
+    let mut shown = vec![0; times.len()];
     for (rank, index) in order.iter().enumerate() {
-        let stamp = &mut stamps[*index];
-        let delay = times[rank].saturating_sub(stamp.dts);
-        needed = needed.max(delay.saturating_neg());
-        stamp.composition_offset = narrow(delay.saturating_add(composition_shift).max(0))?;
+        shown[*index] = times[rank];
     }
-    if composition_shift < needed {
+    let decoded = decode_times(&times, &shown, composition_shift);
+    let missing = decoded.first().map_or(0, |first| span.start.saturating_sub(*first));
+    if missing > 0 {
+        let needed = composition_shift.saturating_add(missing);
         return Err(TimingError::ShiftTooSmall { given: composition_shift, needed });
     }
-    Ok(stamps)
+    let ends = decoded.iter().skip(1).copied().chain([span.end]);
+    let stamp = |((dts, next), shown): ((i64, i64), i64)| {
+        Ok(Stamp {
+            dts,
+            duration: narrow(next.saturating_sub(dts))?,
+            composition_offset: narrow(shown.saturating_sub(dts).saturating_add(composition_shift))?,
+        })
+    };
+    decoded.iter().copied().zip(ends).zip(shown.iter().copied()).map(stamp).collect()
+}
+
+/// Decode times in decode order: the presentation times in rising order, but none later than its picture is shown.
+///
+/// A reordering across a pause, where the shift is shorter than the pause, is what brings some forward. They stay strictly
+/// rising; the first one comes before the span's start where the shift is too small even for that.
+fn decode_times(times: &[i64], shown: &[i64], composition_shift: i64) -> Vec<i64> {
+    let mut latest = i64::MAX;
+    let mut decoded = times.to_vec();
+    for (decoded, shown) in decoded.iter_mut().zip(shown).rev() {
+        latest = latest.saturating_sub(1).min(shown.saturating_add(composition_shift));
+        *decoded = (*decoded).min(latest);
+    }
+    decoded
 }
 
 /// Presentation times in rising order made strictly rising, the first at the span's start, all inside the span.
@@ -166,8 +184,16 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_below_the_reordering_is_refused() {
-        check(&[0, 30, 10, 20], (0, 40), 9, Err(TimingError::ShiftTooSmall { given: 9, needed: 10 }));
+    fn pictures_that_are_shown_before_their_place_are_decoded_in_time() {
+        check(&[0, 30, 10, 20], (0, 40), 9, Ok(&[(0, 10, 9), (10, 9, 29), (19, 10, 0), (29, 11, 0)]));
+        // A pause of 600 ticks between the two, and a shift of 20.
+        check(&[0, 620, 10, 20], (0, 640), 20, Ok(&[(0, 10, 20), (10, 10, 630), (20, 20, 10), (40, 600, 0)]));
+    }
+
+    #[test]
+    fn a_shift_without_room_for_the_reordering_is_refused() {
+        check(&[0, 3, 1, 2], (0, 4), 0, Err(TimingError::ShiftTooSmall { given: 0, needed: 1 }));
+        check(&[0, 3, 1, 2], (0, 4), 1, Ok(&[(0, 1, 1), (1, 1, 3), (2, 1, 0), (3, 1, 0)]));
     }
 
     #[test]
@@ -189,9 +215,9 @@ mod tests {
             presentation in prop::collection::vec(-500..3000_i64, 1..80),
             start in 0..100_i64,
             length in 80..4000_i64,
+            shift in 80..4000_i64,
         ) {
             let span = Span { start, end: start + length };
-            let shift = 4000;
             let stamps = restamp(&presentation, span, shift).unwrap();
 
             prop_assert_eq!(stamps[0].dts, span.start);
@@ -199,6 +225,7 @@ mod tests {
             for stamp in &stamps {
                 prop_assert_eq!(stamp.dts, decode);
                 prop_assert!(1 <= stamp.duration);
+                prop_assert!(0 <= stamp.composition_offset);
                 decode += i64::from(stamp.duration);
             }
             prop_assert_eq!(decode, span.end);

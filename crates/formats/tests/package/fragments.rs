@@ -293,7 +293,7 @@ fn a_segment_that_is_not_planned_is_refused() {
 
 #[test]
 fn a_composition_shift_that_is_too_small_is_an_error() {
-    let source = video_only(|_, video| video.composition_shift = PICTURE - 1);
+    let source = video_only(|_, video| video.composition_shift = -1);
     let result = segment_head(&source.index, source.video(), 0);
     assert!(matches!(result, Err(WriteError::Timing { number: 0, .. })), "{result:?}");
 }

@@ -15,6 +15,9 @@ use crate::{
 
 /// No last picture is meant to stand for an hour: what says so is damage, or a number that was meant to be negative.
 const LAST_PICTURE_S_MAX: i64 = 3600;
+/// The most of a second that the composition shift may take. hls.js 1.7.4 in Chromium places segments wrongly once the shift is about
+/// as long as they are (6 s: ranges with holes, playback that never ends; 3 s played), and a pause would make it so.
+const COMPOSITION_SHIFT_PARTS: i64 = 2;
 /// B-frames between two others in what our encoders make. Pipeline, 5: fixes the composition shift at index time.
 const ENCODED_B_FRAMES_MAX: usize = 3;
 
@@ -144,13 +147,14 @@ impl Gops {
         }
         self.gop_start = Some(start);
 
+        let longest = i64::from(self.timescale) / COMPOSITION_SHIFT_PARTS;
         for (n, &shown) in presented.iter().enumerate() {
             let pts = gop[shown].pts;
-            // The n-th decoded picture must not be shown before the n-th presentation time, after the shift.
-            self.composition_shift = self.composition_shift.max(pts - gop[n].pts);
-            if let Some(&earliest) = self.recent.front() {
-                self.composition_shift = self.composition_shift.max(pts - earliest);
-            }
+            // The n-th decoded picture need not be shown before the n-th presentation time, after the shift...
+            let earliest = self.recent.front().map_or(gop[n].pts, |&earliest| earliest.min(gop[n].pts));
+            // ...but each must have a tick of its own before it is shown.
+            let places = i64::try_from(shown.saturating_sub(n)).unwrap_or(i64::MAX);
+            self.composition_shift = self.composition_shift.max((pts - earliest).min(longest)).max(places);
             if let Some(&before) = self.recent.back() {
                 self.interval = pts - before;
             }

@@ -71,6 +71,14 @@ async fn a_browser_plays_every_frame_of_a_clip() {
 }
 
 #[tokio::test]
+async fn a_browser_plays_through_a_pause_of_a_recorded_screen() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", fixture::paused()).await;
+    let Some(seen) = play(&app, &media).await else { return };
+    check_played(&seen, 12.0);
+}
+
+#[tokio::test]
 async fn a_browser_plays_av1_and_opus() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::av1_opus()).await;
