@@ -82,6 +82,18 @@ pub enum Error {
         /// What the system said.
         source: Arc<dyn StdError + Send + Sync>,
     },
+    /// The database has no connection left for us.
+    #[error(
+        "PostgreSQL at {server} has too many connections; raise its max_connections (or the limit of {user}), or run fewer processes"
+    )]
+    DatabaseCrowded {
+        /// Host and port.
+        server: String,
+        /// Who wanted in.
+        user: String,
+        /// What the server said.
+        source: Arc<dyn StdError + Send + Sync>,
+    },
     /// The database does not let us in.
     #[error("PostgreSQL at {server} does not let {user} in; check user and password of the database URL")]
     DatabaseLogin {

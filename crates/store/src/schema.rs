@@ -16,11 +16,18 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 1] = [Migration {
-    version: 1,
-    sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
-    postgres: include_str!("../migrations/postgres/0001_base.sql"),
-}];
+const MIGRATIONS: [Migration; 2] = [
+    Migration {
+        version: 1,
+        sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
+        postgres: include_str!("../migrations/postgres/0001_base.sql"),
+    },
+    Migration {
+        version: 2,
+        sqlite: include_str!("../migrations/sqlite/0002_job_work.sql"),
+        postgres: include_str!("../migrations/postgres/0002_job_work.sql"),
+    },
+];
 /// The newest schema.
 const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
 /// On PostgreSQL: one process at a time begins or migrates a database. The two numbers are Kinora's own: "kino", and 2 for this

@@ -30,6 +30,10 @@ const TURN_FROM_RUN: usize = 3;
 /// Closures under way, most of them waiting for a connection. More wait in the queue.
 const UNDER_WAY_MAX: usize = 1024;
 
+/// How long closures under way may take once no store is left, so that a database that fell silent does not keep a process from
+/// ending. More than statements take; what is not committed by then is rolled back, and its caller hears [`Error::Stopped`].
+const END_TIME_MAX: Duration = Duration::from_secs(10);
+
 /// Runs until no store is left and every closure has been answered.
 pub(super) async fn run(writers: Writers, common: Arc<Common>, mut requests: mpsc::Receiver<Box<dyn Work>>) {
     let mut under_way = JoinSet::new();
@@ -45,7 +49,11 @@ pub(super) async fn run(writers: Writers, common: Arc<Common>, mut requests: mps
             },
         }
     }
-    while under_way.join_next().await.is_some() {}
+    let all = async { while under_way.join_next().await.is_some() {} };
+    if tokio::time::timeout(END_TIME_MAX, all).await.is_err() {
+        tracing::warn!(left = under_way.len(), "writes were given up at the end");
+        under_way.shutdown().await;
+    }
     writers.close().await;
 }
 

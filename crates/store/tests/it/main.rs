@@ -52,6 +52,7 @@ mod late;
 mod media;
 mod outage;
 mod postgres;
+mod proxy;
 mod prune;
 mod start;
 mod strange;

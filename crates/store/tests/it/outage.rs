@@ -4,16 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use kinora_store::{Error, JobKind, JobQueue, NewJob, Page, Priority, Store};
+use kinora_store::{ClaimJobs, Error, JobKind, JobQueue, NewJob, Page, Priority, Store, StoreOptions, Tx};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::proxy::Proxy;
 use crate::support::{World, insert, until, workspace, write};
 
 postgres_only!(
     connections_that_were_ended_are_replaced,
     a_transaction_whose_connection_is_ended_runs_again,
+    connections_that_fall_silent_are_given_up_within_seconds,
+    a_store_ends_though_a_write_never_does,
     a_database_that_is_away_is_told_within_seconds_and_then_goes_on,
     those_who_watch_go_on_after_an_outage,
     a_change_by_another_process_is_seen_at_once,
@@ -94,6 +97,83 @@ async fn a_database_that_is_away_is_told_within_seconds_and_then_goes_on(world: 
     insert(&store, &other, &other_event).await;
     assert_eq!(store.media_by_id(other.id).await.unwrap(), Some(other));
     store.version().await.unwrap();
+}
+
+async fn connections_that_fall_silent_are_given_up_within_seconds(world: World) {
+    let proxy = Proxy::start(&world.server().url()).await;
+    let store = Store::open(StoreOptions { database: proxy.place(), ..world.options() }).await.unwrap();
+    let workspace = workspace(&store).await;
+    let page = Page { limit: 9, number: 1, newest_first: true };
+    let read = async || store.media_by_id(world.media(workspace).0.id).await.map(drop);
+    let list = async || store.media_page(workspace, page).await.map(drop);
+    let mark = async || store.version().await.map(drop);
+    let claim = async || {
+        let now = world.now();
+        let (owner, queue) = (world.worker(), JobQueue::Upkeep);
+        let claim = ClaimJobs { owner, queue, limit: 1, now, lease_until: now.plus_seconds(30) };
+        store.claim_jobs(claim).await.map(drop)
+    };
+    let save = async || {
+        let (media, event) = world.media(workspace);
+        let inserted = async move |tx: &mut Tx| {
+            tx.insert_media(&media).await?;
+            tx.push_event(&event).await.map(drop)
+        };
+        write(&store, inserted).await
+    };
+    // Several connections of each kind, in use a moment ago: these are not asked whether they live.
+    let all = || {
+        Box::pin(async {
+            let reads = async { <[_; 5]>::from(tokio::join!(read(), read(), list(), list(), mark())) };
+            let writes = async { <[_; 5]>::from(tokio::join!(claim(), save(), save(), save(), save())) };
+            tokio::join!(reads, writes)
+        })
+    };
+    let saved = async || store.media_page(workspace, page).await.map(|page| page.total);
+    let (reads, writes) = all().await;
+    reads.into_iter().chain(writes).for_each(Result::unwrap);
+    assert_eq!(saved().await.unwrap(), 4);
+
+    assert!(proxy.fall_silent() >= 4);
+    let (reads, [claim, saves @ ..]) =
+        tokio::time::timeout(SOON, all()).await.expect("every call is answered soon");
+    for answer in reads.into_iter().chain([claim]) {
+        available(answer);
+    }
+    let kept = saves.into_iter().filter_map(available).count();
+    let later = tokio::time::timeout(SOON, until(async || available(saved().await))).await.unwrap();
+    assert_eq!(later, 4 + kept as u64);
+
+    // No silent connection is left in a pool.
+    let (reads, writes) = all().await;
+    reads.into_iter().chain(writes).for_each(Result::unwrap);
+
+    proxy.fall_silent();
+    let ends = async { tokio::join!(save(), store.close()) };
+    let (answer, ()) = tokio::time::timeout(SOON + SOON, ends).await.expect("the store ends");
+    assert!(matches!(answer, Ok(()) | Err(Error::Unavailable { .. } | Error::Stopped)), "{answer:?}");
+}
+
+async fn a_store_ends_though_a_write_never_does(world: World) {
+    let store = world.open().await;
+    let media = world.media(workspace(&store).await).0;
+    let begun = Arc::new(Notify::new());
+    let writing = {
+        let (store, saved, begun) = (store.clone(), media.clone(), begun.clone());
+        tokio::spawn(async move {
+            write(&store, async move |tx| {
+                tx.insert_media(&saved).await?;
+                begun.notify_one();
+                std::future::pending().await
+            })
+            .await
+        })
+    };
+    begun.notified().await;
+    tokio::time::timeout(SOON + SOON, store.close()).await.expect("the store ends");
+    let answer: Result<(), Error> = writing.await.unwrap();
+    assert!(matches!(answer, Err(Error::Stopped)), "{answer:?}");
+    assert_eq!(world.open().await.media_by_id(media.id).await.unwrap(), None);
 }
 
 async fn those_who_watch_go_on_after_an_outage(world: World) {

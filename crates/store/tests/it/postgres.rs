@@ -16,6 +16,7 @@ postgres_only!(
     a_newer_schema_is_refused_and_left_alone,
     a_database_that_cannot_be_opened_is_named_with_the_remedy,
     a_user_who_may_not_make_tables_is_told_what_to_do,
+    a_server_without_a_connection_left_is_named_with_the_remedy,
     two_closures_that_would_contradict_each_other_run_one_after_the_other,
     writers_of_one_workspace_all_get_through,
     a_serve_with_a_folder_is_alone,
@@ -67,8 +68,7 @@ async fn a_newer_schema_is_refused_and_left_alone(world: World) {
 
 async fn a_database_that_cannot_be_opened_is_named_with_the_remedy(world: World) {
     let good = world.server().url();
-    let (credentials, place) = good.split_once('@').unwrap();
-    let address = place.split_once('/').unwrap().0.to_owned();
+    let (_, place) = good.split_once('@').unwrap();
     let check = async |url: String, remedy: &str, is_so: fn(&Error) -> bool| {
         let database = DatabasePlace::Postgres { url: url.clone() };
         let given = url.split_once('@').and_then(|(credentials, _)| credentials.rsplit_once(':'));
@@ -91,7 +91,7 @@ async fn a_database_that_cannot_be_opened_is_named_with_the_remedy(world: World)
         }
     };
     check(
-        format!("{credentials}@{address}/no_such_database"),
+        good.replace(world.server().name(), "no_such_database"),
         "createdb --encoding=UTF8",
         |error| matches!(error, Error::DatabaseMissing { name, .. } if name == "no_such_database"),
     )
@@ -131,6 +131,23 @@ async fn a_user_who_may_not_make_tables_is_told_what_to_do(world: World) {
             "{user} may not use the database {name}; make {user} its owner: `ALTER DATABASE {name} OWNER TO {user}`"
         )
     );
+}
+
+async fn a_server_without_a_connection_left_is_named_with_the_remedy(world: World) {
+    let mut server = world.server().connect().await;
+    let role = format!("{}_crowded", world.server().name());
+    let run = async |server: &mut sqlx::PgConnection, statement: String| {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(server).await.unwrap();
+    };
+    run(&mut server, format!("CREATE ROLE {role} LOGIN PASSWORD 'secret' CONNECTION LIMIT 0")).await;
+    let url = world.server().url();
+    let (_, place) = url.split_once('@').unwrap();
+    let database = DatabasePlace::Postgres { url: format!("postgres://{role}:secret@{place}") };
+    let refused = Store::open(StoreOptions { database, ..world.options() }).await.map(drop);
+    run(&mut server, format!("DROP ROLE {role}")).await;
+    let error = refused.unwrap_err();
+    assert!(matches!(error, Error::DatabaseCrowded { .. }), "{error:?}");
+    assert!(error.to_string().contains("raise its max_connections"), "{error}");
 }
 
 async fn two_closures_that_would_contradict_each_other_run_one_after_the_other(world: World) {

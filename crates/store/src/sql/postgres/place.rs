@@ -119,6 +119,8 @@ impl Place {
             Some(code) if code.starts_with("28") => {
                 Error::DatabaseLogin { server, user, source: Arc::new(error) }
             }
+            // too_many_connections
+            Some("53300") => Error::DatabaseCrowded { server, user, source: Arc::new(error) },
             // insufficient_privilege
             Some("42501") => Error::DatabaseForbidden { user, name: self.name(), source: Arc::new(error) },
             _ => Error::DatabaseUnreachable { server, source: Arc::new(error) },
