@@ -157,6 +157,17 @@ impl Blob {
         }
     }
 
+    /// Asks whether the store can be used now: is it there, and does it let us in? Nothing is answered from memory.
+    ///
+    /// A bucket is asked for one name; into a folder a file is made that has no name, and goes away at once.
+    /// Errors: `Unavailable` and `Refused` of a bucket, also of one that does not exist; `Full` and `Internal` of a folder.
+    pub async fn ping(&self) -> Result<()> {
+        match self {
+            Self::Folder(store) => store.ping().await,
+            Self::S3(store) => store.ping().await,
+        }
+    }
+
     /// Bytes that can still be written; `None` where the store knows no end.
     pub async fn free_space(&self) -> Result<Option<u64>> {
         match self {

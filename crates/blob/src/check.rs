@@ -142,10 +142,17 @@ impl From<Problem> for CheckOutcome {
         match problem {
             Problem::Broken { what, remedy } => Self::Failed { problem: what, remedy: remedy.to_owned() },
             Problem::Store(error) => {
-                let mut problem = error.to_string();
+                // A refusal names its remedy by itself, too; once is enough.
+                let mut problem = match &error {
+                    Error::Refused { action, .. } => format!("the object store refused to {action}"),
+                    other => other.to_string(),
+                };
                 let mut cause = error.source();
                 while let Some(error) = cause {
-                    problem = format!("{problem}: {error}");
+                    let more = error.to_string();
+                    if !problem.ends_with(&more) {
+                        problem = format!("{problem}: {more}");
+                    }
                     cause = error.source();
                 }
                 Self::Failed { problem, remedy: remedy(&error).to_owned() }

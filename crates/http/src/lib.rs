@@ -32,7 +32,7 @@ pub use serve::{ServeOptions, serve};
 pub fn router(app: App) -> Router {
     let roles = app.roles;
     let api = if roles.api {
-        Router::new().merge(api::routes("")).merge(api::routes("/v1"))
+        Router::new().merge(api::routes("")).merge(api::routes("/v1")).merge(api::unknown())
     } else {
         api::elsewhere(roles)
     };

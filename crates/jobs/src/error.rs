@@ -11,7 +11,8 @@ pub(crate) enum JobError {
     /// Something of ours was in the way; later it may not be.
     #[error("a part the job needs is not available")]
     Retry(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The database or the object store does not answer, or is too busy to. What the step did may have been kept all the same.
+    /// The database or the object store does not answer, is too busy to, or refuses us until an operator has done something: the
+    /// job waits and counts no attempt. What the step did may have been kept all the same.
     #[error("a part the job needs does not answer")]
     Away(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The disk is full: the job waits and counts no attempt.
@@ -39,7 +40,9 @@ impl From<kinora_blob::Error> for JobError {
     fn from(error: kinora_blob::Error) -> Self {
         match error {
             kinora_blob::Error::Full => Self::Full,
-            away @ kinora_blob::Error::Unavailable { .. } => Self::Away(Box::new(away)),
+            away @ (kinora_blob::Error::Unavailable { .. } | kinora_blob::Error::Refused { .. }) => {
+                Self::Away(Box::new(away))
+            }
             other => Self::Retry(Box::new(other)),
         }
     }
@@ -47,7 +50,10 @@ impl From<kinora_blob::Error> for JobError {
 
 impl From<kinora_packager::Error> for JobError {
     fn from(error: kinora_packager::Error) -> Self {
-        Self::Retry(Box::new(error))
+        match error.root() {
+            kinora_packager::Error::Unavailable(_) => Self::Away(Box::new(error)),
+            _ => Self::Retry(Box::new(error)),
+        }
     }
 }
 
@@ -61,4 +67,31 @@ impl From<WrongState> for JobError {
 /// The failure a client sees when our own attempts are used up.
 pub(crate) fn internal_failure() -> Failure {
     Failure::new(FailureCode::Internal, "the server could not process this media; create it again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blob(is_refused: bool) -> kinora_blob::Error {
+        let source = std::io::Error::other("said");
+        if is_refused {
+            kinora_blob::Error::Refused { action: "try", remedy: "create the bucket", source }
+        } else {
+            kinora_blob::Error::Unavailable { action: "try", source }
+        }
+    }
+
+    #[test]
+    fn a_store_that_is_away_or_that_an_operator_must_mend_costs_no_attempt() {
+        for is_refused in [false, true] {
+            assert!(matches!(JobError::from(blob(is_refused)), JobError::Away(_)), "{is_refused}");
+            let packager = kinora_packager::Error::from(blob(is_refused));
+            let shared = kinora_packager::Error::Shared(std::sync::Arc::new(packager));
+            assert!(matches!(JobError::from(shared), JobError::Away(_)), "{is_refused}");
+        }
+        assert!(matches!(JobError::from(kinora_packager::Error::Busy), JobError::Retry(_)));
+        let broken = kinora_blob::Error::Internal { action: "try", source: std::io::Error::other("broken") };
+        assert!(matches!(JobError::from(broken), JobError::Retry(_)));
+    }
 }

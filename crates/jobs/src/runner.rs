@@ -32,6 +32,11 @@ const RETRY_FIRST_US: i64 = 2_000_000;
 const RETRY_MAX_US: i64 = 15 * 60 * 1_000_000;
 /// How long a job waits for room on the disk before it looks again.
 const FULL_WAIT_US: i64 = 10_000_000;
+/// How long a job waits at least, and at most, for a part that is away.
+const AWAY_WAIT_MIN_US: i64 = 2_000_000;
+const AWAY_WAIT_MAX_US: i64 = 5 * 60 * 1_000_000;
+/// In between it waits this part of its age: the longer something has been away, the longer nobody asks for it.
+const AWAY_WAITS_PER_AGE: i64 = 4;
 
 /// Runs the jobs of one lane until `stop` is cancelled; then gives back the claims of those that are still at work.
 pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
@@ -154,6 +159,11 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
         tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, "job waits: the disk is full");
         return wait(context, job, now.plus_micros(FULL_WAIT_US), "the disk is full").await;
     }
+    if matches!(error, JobError::Away(_)) {
+        tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, error = cause, "job waits for what does not answer");
+        let delay = away_wait_us(now.micros_since(job.created_at));
+        return wait(context, job, now.plus_micros(delay), &cause).await;
+    }
     tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, job.attempt = job.attempt, error = cause, "job failed");
     if job.attempt < ATTEMPTS_MAX || matches!(job.kind, JobKind::DeleteObjects { .. } | JobKind::Sweep) {
         let delay = (RETRY_FIRST_US << job.attempt.saturating_sub(1).min(20)).min(RETRY_MAX_US);
@@ -184,11 +194,16 @@ async fn give_back(context: &Context, job: &ClaimedJob, run_at: Timestamp, note:
 }
 
 /// Gives a job back that could not be tried: no attempt is counted.
-async fn wait(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &'static str) {
-    let job = job.clone();
-    if let Err(error) = context.store.write(async move |tx| tx.defer_job(&job, run_at, note).await).await {
+async fn wait(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &str) {
+    let (job, note) = (job.clone(), note.to_owned());
+    if let Err(error) = context.store.write(async move |tx| tx.defer_job(&job, run_at, &note).await).await {
         tracing::warn!(error = %error, "a job could not be put back; its lease runs out");
     }
+}
+
+/// How long a job of this age waits for a part that is away. An outage of any length costs it no attempt, so nothing is lost.
+fn away_wait_us(age_us: i64) -> i64 {
+    (age_us / AWAY_WAITS_PER_AGE).clamp(AWAY_WAIT_MIN_US, AWAY_WAIT_MAX_US)
 }
 
 fn chain(error: &dyn std::error::Error) -> String {
@@ -200,4 +215,23 @@ fn chain(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_waits_longer_the_longer_something_is_away_and_never_too_long() {
+        const SECOND: i64 = 1_000_000;
+        let check = |age_s: i64, expected_s: i64| {
+            assert_eq!(away_wait_us(age_s * SECOND), expected_s * SECOND, "{age_s} s");
+        };
+        check(-5, 2); // clocks of two machines differ
+        check(0, 2);
+        check(8, 2);
+        check(60, 15);
+        check(1200, 300);
+        check(86_400, 300);
+    }
 }

@@ -20,7 +20,7 @@ pub enum Error {
     /// The index is damaged.
     #[error("the index cannot be used")]
     Damaged(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The store of objects does not answer; trying again later helps.
+    /// The store of objects does not answer, or refuses us until an operator has done something; trying again later helps.
     #[error("the object store is not available")]
     Unavailable(#[source] kinora_blob::Error),
     /// The store of objects failed.
@@ -48,7 +48,9 @@ impl From<kinora_blob::Error> for Error {
     fn from(error: kinora_blob::Error) -> Self {
         match error {
             kinora_blob::Error::Gone(_) => Self::Gone,
-            unavailable @ kinora_blob::Error::Unavailable { .. } => Self::Unavailable(unavailable),
+            unavailable @ (kinora_blob::Error::Unavailable { .. } | kinora_blob::Error::Refused { .. }) => {
+                Self::Unavailable(unavailable)
+            }
             other => Self::Blob(other),
         }
     }

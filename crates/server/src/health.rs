@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use kinora_blob::{Blob, ObjectKey};
+use kinora_blob::Blob;
 use kinora_http::{Check, Health};
 use kinora_jobs::Room;
 use kinora_store::Store;
@@ -75,11 +75,7 @@ async fn look(blob: &Blob) -> Option<String> {
         Ok(_) => {}
         Err(error) => return Some(unusable(&error)),
     }
-    if !blob.is_shared() {
-        return None;
-    }
-    // One small question to the other machine: is it there, and does it let us in?
-    blob.reader(ObjectKey::DemoClip).await.err().map(|error| unusable(&error))
+    blob.ping().await.err().map(|error| unusable(&error))
 }
 
 fn unusable(error: &kinora_blob::Error) -> String {

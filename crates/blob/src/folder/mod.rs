@@ -140,6 +140,15 @@ impl FolderStore {
         self.blocking("list objects", move |shared| list::page(&shared.root, prefix, after, limit)).await
     }
 
+    pub(crate) async fn ping(&self) -> Result<()> {
+        self.before_read()?;
+        self.blocking("use the folder of objects", |shared| {
+            fs::read_dir(&shared.root)?;
+            Temporary::create(shared).map(drop)
+        })
+        .await
+    }
+
     pub(crate) async fn free_space(&self) -> Result<u64> {
         self.before_read()?;
         self.blocking("ask for the free space", |shared| {

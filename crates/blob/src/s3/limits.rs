@@ -20,6 +20,9 @@ pub struct S3Limits {
     ///
     /// Stores answer within a second; only a store in trouble takes longer, and then another try helps more than patience.
     pub answer: Duration,
+    /// To the first byte of a read of an object, over all its tries: a viewer waits for it. Each try has half of it, so that another
+    /// connection helps where one hangs. Jobs that meet it come again.
+    pub read: Duration,
     /// A try that carries bytes more slowly than this is given up: with 256 KiB/s a part has half a minute.
     pub bytes_per_second_min: u64,
     /// Tries of one request. Stores ask for a few when they are busy (503 SlowDown) or move their data about.
@@ -44,6 +47,7 @@ impl Default for S3Limits {
         Self {
             connect: Duration::from_secs(10),
             answer: Duration::from_secs(15),
+            read: Duration::from_secs(8),
             bytes_per_second_min: 256 << 10,
             tries: 4,
             retry_delay_min: Duration::from_millis(100),

@@ -175,6 +175,12 @@ impl S3Store {
         deleted
     }
 
+    /// Asks for a listing: unlike the answer to a look-up, its answer tells a bucket that is missing from one that is empty.
+    pub(crate) async fn ping(&self) -> Result<()> {
+        self.before_read()?;
+        self.shared.list("", None, 1, |_, _| Some(())).await.map(drop)
+    }
+
     pub(crate) async fn list(
         &self,
         prefix: Prefix,

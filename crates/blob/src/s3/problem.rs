@@ -46,7 +46,9 @@ fn remedy(refusal: &Refusal) -> Option<&'static str> {
         Reason::NoAnswer(_) => return None,
         Reason::TooLong(_) => return Some("the object is too long to be read at once"),
         Reason::NoCredentials(_) => {
-            return Some("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment of the server");
+            return Some(
+                "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment of the server, or give its machine a role",
+            );
         }
     };
     // Amazon S3, "Error responses".
@@ -67,13 +69,13 @@ fn remedy(refusal: &Refusal) -> Option<&'static str> {
             "the store sends requests elsewhere: set region= and endpoint= of the storage URL to those of the bucket"
         }
         (501, _) | (_, Some("NotImplemented")) => {
-            "the store does not know a call that is needed; see what `kinora storage check` says"
+            "the store does not know a call that is needed: use one that does, or a newer version of this one"
         }
         (401 | 403, _) => {
             "allow the access key to get, put, delete and list objects and to abort uploads in this bucket and prefix"
         }
         (408 | 409 | 429 | 500.., _) => return None,
-        _ => "see what `kinora storage check` says; the endpoint may be no S3 store",
+        _ => "see that the endpoint of the storage URL is that of an S3 store",
     })
 }
 
@@ -140,9 +142,9 @@ mod tests {
         check(status(301, "PermanentRedirect"), "region=");
         check(status(401, ""), "allow the access key");
         check(status(403, ""), "allow the access key");
-        check(status(501, ""), "kinora storage check");
+        check(status(501, ""), "does not know a call");
         check(status(404, "NoSuchBucket"), "create the bucket");
-        check(status(405, ""), "no S3 store");
+        check(status(405, ""), "that of an S3 store");
     }
 
     #[test]

@@ -37,6 +37,10 @@ pub(super) fn client(url: &StorageUrl, limits: &Arc<S3Limits>) -> Result<AmazonS
     };
     let (endpoint, style) = address(url, named, &region).map_err(unusable)?;
     let store = authority(&endpoint);
+    let is_token_optional = from_env(AmazonS3ConfigKey::ImdsV1Fallback).is_some_and(|text| {
+        // What the library takes for yes.
+        matches!(text.to_ascii_lowercase().as_str(), "1" | "true" | "on" | "yes" | "y")
+    });
     // A try is all the library makes: the transport knows better what may be tried again.
     let once = RetryConfig { max_retries: 0, backoff: BackoffConfig::default(), ..RetryConfig::default() };
     builder
@@ -47,7 +51,7 @@ pub(super) fn client(url: &StorageUrl, limits: &Arc<S3Limits>) -> Result<AmazonS
         .with_config(AmazonS3ConfigKey::S3Endpoint, &endpoint)
         .with_virtual_hosted_style_request(style == AddressingStyle::Virtual)
         .with_client_options(ClientOptions::new().with_allow_http(true))
-        .with_http_connector(Connector { limits: Arc::clone(limits), store })
+        .with_http_connector(Connector { limits: Arc::clone(limits), store, is_token_optional })
         .with_retry(once)
         .with_conditional_put(S3ConditionalPut::ETagMatch)
         // One request for one object: not every store knows the call that deletes many.

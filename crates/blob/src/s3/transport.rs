@@ -19,7 +19,7 @@ use object_store::client::{
 };
 use reqwest::header::{CONTENT_LENGTH, RANGE};
 use reqwest::{Method, StatusCode};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::limits::S3Limits;
 use crate::READ_MAX;
@@ -101,6 +101,9 @@ pub(super) struct Connector {
     pub(super) limits: Arc<S3Limits>,
     /// Host and port of the store. Requests to others are for credentials.
     pub(super) store: String,
+    /// Whether the operator allows old machines to give out credentials without a token (`AWS_IMDSV1_FALLBACK`): the library must
+    /// see that the token was refused.
+    pub(super) is_token_optional: bool,
 }
 
 impl HttpConnector for Connector {
@@ -112,8 +115,12 @@ impl HttpConnector for Connector {
             .user_agent("kinora")
             .build()
             .map_err(|source| object_store::Error::Generic { store: "S3", source: Box::new(source) })?;
-        let service = Transport { client, limits: Arc::clone(&self.limits), store: self.store.clone() };
-        Ok(HttpClient::new(service))
+        Ok(HttpClient::new(Transport {
+            client,
+            limits: Arc::clone(&self.limits),
+            store: self.store.clone(),
+            is_token_optional: self.is_token_optional,
+        }))
     }
 }
 
@@ -122,6 +129,7 @@ struct Transport {
     client: reqwest::Client,
     limits: Arc<S3Limits>,
     store: String,
+    is_token_optional: bool,
 }
 
 /// What one try came to.
@@ -162,9 +170,10 @@ impl Transport {
             .with_jitter()
             .build();
         let mut may_be_done = false;
+        let give_up = (is_for_store && is_read(&request)).then(|| Instant::now() + limits.read);
         loop {
             let tried = if is_for_store {
-                self.try_once(request.clone()).await
+                self.try_once(request.clone(), give_up).await
             } else {
                 self.try_for_credentials(request.clone()).await
             };
@@ -178,16 +187,26 @@ impl Transport {
                 }
             };
             let Some(delay) = delays.next() else { return Err(refused(reason, may_be_done)) };
+            if give_up.is_some_and(|give_up| Instant::now() + delay >= give_up) {
+                return Err(refused(reason, may_be_done));
+            }
             tokio::time::sleep(delay).await;
         }
     }
 
-    async fn try_once(&self, request: HttpRequest) -> Tried {
+    /// `give_up`: when the first byte of a read must be there.
+    async fn try_once(&self, request: HttpRequest, give_up: Option<Instant>) -> Tried {
         let sent = u64::try_from(request.body().content_length()).unwrap_or(u64::MAX);
         let is_head = request.method() == Method::HEAD;
         let is_ranged = request.headers().contains_key(RANGE);
         let is_object = request.method() == Method::GET && request.uri().query().is_none();
-        let limit = self.limits.time_for(sent);
+        let (limit, pause_max) = match give_up {
+            Some(give_up) => {
+                let one_try = self.limits.answer.min(self.limits.read / 2);
+                (one_try.min(give_up.duration_since(Instant::now())), one_try)
+            }
+            None => (self.limits.time_for(sent), self.limits.answer),
+        };
         let response = match timeout(limit, self.client.call(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return no_answer(&error),
@@ -209,7 +228,7 @@ impl Transport {
             return Tried::Final(response.map(|_| Bytes::new().into()));
         }
         let limit = self.limits.time_for(announced.unwrap_or(len_max));
-        match timeout(limit, read_whole(response, announced, len_max)).await {
+        match timeout(limit, read_whole(response, announced, len_max, pause_max)).await {
             Ok(Ok((response, body))) => judge(response, body, is_object),
             Ok(Err(reason @ Reason::TooLong(_))) => Tried::Refused(reason),
             Ok(Err(reason)) => Tried::Unclear(reason),
@@ -217,18 +236,27 @@ impl Transport {
         }
     }
 
-    /// Asks for credentials. The library reads the answer, whatever it is.
+    /// Asks for credentials. The library reads the answer when there is one.
     async fn try_for_credentials(&self, request: HttpRequest) -> Tried {
+        let asks_for_token = request.method() == Method::PUT;
+        let is_for_library =
+            |status| self.is_token_optional && asks_for_token && status == StatusCode::FORBIDDEN;
         let answered = timeout(self.limits.answer, self.client.call(request)).await;
         match answered {
             Ok(Ok(response)) if response.status().is_server_error() => {
                 Tried::Busy(Reason::NoCredentials(format!("their source answered {}", response.status())))
             }
-            Ok(Ok(response)) => match timeout(self.limits.answer, read_whole(response, None, TEXT_MAX)).await
-            {
-                Ok(Ok((response, body))) => Tried::Final(response.map(|_| body.into())),
-                _ => Tried::Unclear(Reason::NoCredentials("their source broke off".to_owned())),
-            },
+            Ok(Ok(response)) if response.status().is_client_error() && !is_for_library(response.status()) => {
+                let status = response.status();
+                Tried::Refused(Reason::NoCredentials(format!("none are set, and their source answered {status}")))
+            }
+            Ok(Ok(response)) => {
+                let limit = self.limits.answer;
+                match timeout(limit, read_whole(response, None, TEXT_MAX, limit)).await {
+                    Ok(Ok((response, body))) => Tried::Final(response.map(|_| body.into())),
+                    _ => Tried::Unclear(Reason::NoCredentials("their source broke off".to_owned())),
+                }
+            }
             // Where no machine gives out credentials nobody answers, and more tries would only take longer.
             Ok(Err(_)) | Err(_) => {
                 Tried::Refused(Reason::NoCredentials("none are set, and their source does not answer".into()))
@@ -237,11 +265,19 @@ impl Transport {
     }
 }
 
+/// Whether the request reads an object, for which somebody may wait.
+fn is_read(request: &HttpRequest) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().query().is_none()
+}
+
 /// Takes the body out of an answer and reads it to its end, which must be where it was announced.
+///
+/// A store that sends nothing for `pause_max` has broken off.
 async fn read_whole(
     mut response: HttpResponse,
     announced: Option<u64>,
     len_max: u64,
+    pause_max: Duration,
 ) -> Result<(HttpResponse, Bytes), Reason> {
     let cut = |got: u64| Reason::NoAnswer(format!("the answer broke off after {got} bytes"));
     let capacity = usize::try_from(announced.unwrap_or(0)).unwrap_or(0);
@@ -250,7 +286,8 @@ async fn read_whole(
     let mut stream = body.bytes_stream();
     loop {
         let got = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        match stream.try_next().await {
+        let Ok(next) = timeout(pause_max, stream.try_next()).await else { return Err(cut(got)) };
+        match next {
             Ok(Some(piece)) if got + piece.len() as u64 > len_max => return Err(Reason::TooLong(len_max)),
             Ok(Some(piece)) => bytes.extend_from_slice(&piece),
             Ok(None) if announced.is_none_or(|len| len == got) => return Ok((response, bytes.freeze())),
@@ -323,7 +360,48 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
     use super::*;
+
+    /// What becomes of a question for credentials that is answered like this.
+    async fn asked_for_credentials(answer: &'static str, is_token_optional: bool) -> Tried {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                socket.read_buf(&mut head).await.unwrap();
+            }
+            socket.write_all(answer.as_bytes()).await.unwrap();
+        });
+        let limits = Arc::new(S3Limits::default());
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let transport = Transport { client, limits, store: "store".to_owned(), is_token_optional };
+        let mut request = HttpRequest::new(Bytes::new().into());
+        *request.method_mut() = Method::PUT;
+        *request.uri_mut() = format!("http://{address}/latest/api/token").parse().unwrap();
+        let tried = transport.try_for_credentials(request).await;
+        serving.await.unwrap();
+        tried
+    }
+
+    #[tokio::test]
+    async fn whoever_gives_no_credentials_is_told_from_whoever_is_busy() {
+        const NONE: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n";
+        const FORBIDDEN: &str = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n";
+        const BUSY: &str = "HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n";
+        const TOKEN: &str = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\ntoken";
+        for (answer, is_token_optional) in [(NONE, false), (NONE, true), (FORBIDDEN, false)] {
+            let tried = asked_for_credentials(answer, is_token_optional).await;
+            assert!(matches!(tried, Tried::Refused(Reason::NoCredentials(_))), "{answer}");
+        }
+        assert!(matches!(asked_for_credentials(FORBIDDEN, true).await, Tried::Final(_)));
+        assert!(matches!(asked_for_credentials(BUSY, false).await, Tried::Busy(Reason::NoCredentials(_))));
+        assert!(matches!(asked_for_credentials(TOKEN, false).await, Tried::Final(_)));
+    }
 
     #[test]
     fn the_code_of_an_error_is_found_and_nothing_else_of_it() {

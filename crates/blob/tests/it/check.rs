@@ -55,6 +55,7 @@ async fn a_store_that_refuses_everything_says_why_once_for_each_step_that_was_tr
                 let (problem, remedy) = said.expect("it was tried");
                 assert!(problem.contains("InvalidAccessKeyId"), "{problem}");
                 assert!(remedy.contains("AWS_ACCESS_KEY_ID"), "{remedy}");
+                assert!(!problem.contains(&remedy), "{problem}");
             }
             _ => assert_eq!(said, None, "{step:?}"),
         }
@@ -79,6 +80,7 @@ async fn a_store_without_conditional_writes_fails_at_the_first_write() {
     })
     .await;
     let found = complaints(&server.blob()).await;
-    let Some((CheckStep::Write, Some((problem, _)))) = found.first() else { panic!("{found:?}") };
+    let Some((CheckStep::Write, Some((problem, remedy)))) = found.first() else { panic!("{found:?}") };
     assert!(problem.contains("501"), "{problem}");
+    assert!(remedy.contains("a newer version"), "{remedy}");
 }

@@ -23,6 +23,8 @@ pub(crate) enum Oddity {
     Silence,
     /// The body ends in the middle.
     CutBody,
+    /// The body stops in the middle, and the connection stays.
+    StalledBody,
     /// `Content-Range` speaks of the byte behind.
     WrongRange,
     /// 200 and the whole object instead of the range.
@@ -172,8 +174,12 @@ async fn serve(mut socket: TcpStream, held: Arc<Mutex<Held>>, decide: Arc<Decide
     if oddity == Oddity::LostAnswer {
         return None;
     }
-    let end = if oddity == Oddity::CutBody { answer.len() - 3 } else { answer.len() };
+    let is_cut = matches!(oddity, Oddity::CutBody | Oddity::StalledBody);
+    let end = if is_cut { answer.len() - 3 } else { answer.len() };
     socket.write_all(&answer[..end]).await.ok()?;
+    if oddity == Oddity::StalledBody {
+        std::future::pending::<()>().await;
+    }
     socket.shutdown().await.ok()
 }
 

@@ -133,13 +133,80 @@ async fn a_store_that_stays_busy_or_silent_is_unavailable_after_a_bounded_time()
 }
 
 #[tokio::test]
-async fn a_store_that_is_not_there_is_unavailable() {
+async fn whoever_reads_from_a_frozen_store_hears_of_it_soon() {
+    for oddity in [Oddity::Silence, Oddity::StalledBody] {
+        let server =
+            OddServer::start(move |asked, _| if asked.method == "GET" { oddity } else { Oddity::None }).await;
+        // One answer, as jobs wait for it, takes longer than the whole test may.
+        let limits = S3Limits {
+            answer: Duration::from_secs(600),
+            read: Duration::from_millis(400),
+            bytes_per_second_min: 1,
+            ..impatient()
+        };
+        let blob = Blob::open_s3_with(&server.url().parse().unwrap(), limits).unwrap();
+        let begun = Instant::now();
+        blob.put_once(KEY(), "0123456789".into()).await.unwrap();
+        let reader = blob.reader(KEY()).await.unwrap().unwrap();
+        let streamed: Result<Vec<_>, _> = reader.stream(0..10).unwrap().try_collect().await;
+        for error in [
+            blob.get(KEY()).await.unwrap_err(),
+            reader.read_at(0..10).await.unwrap_err(),
+            reader.read_many(&[0..3, 5..10]).await.unwrap_err(),
+            streamed.unwrap_err(),
+        ] {
+            assert!(matches!(error, Error::Unavailable { .. }), "{oddity:?}: {error:?}");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{oddity:?}");
+    }
+    let server = OddServer::start(|_, _| Oddity::Silence).await;
+    let limits = S3Limits {
+        answer: Duration::from_secs(600),
+        read: Duration::from_millis(400),
+        ..impatient()
+    };
+    let blob = Blob::open_s3_with(&server.url().parse().unwrap(), limits).unwrap();
+    assert!(matches!(blob.reader(KEY()).await, Err(Error::Unavailable { .. })));
+}
+
+#[tokio::test]
+async fn a_ping_answers_from_the_store_and_not_from_memory() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let is_gone = Arc::new(AtomicBool::new(false));
+    let server = OddServer::start({
+        let is_gone = Arc::clone(&is_gone);
+        move |asked, _| match is_gone.load(Ordering::SeqCst) {
+            false => Oddity::None,
+            // No body comes with the answer to HEAD, so nobody can tell a missing bucket from a missing object.
+            true if asked.method == "HEAD" => Oddity::Refusal(404, ""),
+            true => Oddity::Refusal(404, "NoSuchBucket"),
+        }
+    })
+    .await;
+    let blob = server.blob();
+    blob.ping().await.unwrap();
+    blob.put_once(KEY(), "x".into()).await.unwrap();
+    blob.reader(KEY()).await.unwrap().unwrap();
+    blob.ping().await.unwrap();
+
+    is_gone.store(true, Ordering::SeqCst);
+    assert!(blob.reader(KEY()).await.unwrap().is_some(), "what is known of the object is still known");
+    let error = blob.ping().await.unwrap_err();
+    assert!(matches!(error, Error::Refused { .. }), "{error:?}");
+    assert!(said(&error).contains("create the bucket"), "{}", said(&error));
+}
+
+#[tokio::test]
+async fn a_store_that_is_not_there_is_unavailable_and_says_why_once() {
     let server = OddServer::start(|_, _| Oddity::None).await;
     let blob = server.blob();
     drop(server);
     tokio::task::yield_now().await;
     let error = blob.put_once(KEY(), "x".into()).await.unwrap_err();
     assert!(matches!(error, Error::Unavailable { .. }), "{error:?}");
+    assert_eq!(said(&error).matches("Connection refused").count(), 1, "{}", said(&error));
 }
 
 #[tokio::test]
@@ -152,8 +219,8 @@ async fn what_the_store_refuses_is_said_with_the_remedy_and_without_its_text() {
         (400, "ExpiredToken", "AWS_SESSION_TOKEN"),
         (404, "NoSuchBucket", "create the bucket"),
         (400, "AuthorizationHeaderMalformed", "region="),
-        (501, "NotImplemented", "kinora storage check"),
-        (400, "SomethingElse", "kinora storage check"),
+        (501, "NotImplemented", "does not know a call"),
+        (400, "SomethingElse", "endpoint"),
     ] {
         let server = OddServer::start(move |_, _| Oddity::Refusal(status, code)).await;
         let blob = server.blob();

@@ -26,6 +26,13 @@ pub(crate) fn routes(prefix: &str) -> Router<App> {
         .route(&format!("{prefix}/on-demand/{{mediaId}}"), get(on_demand::read).delete(on_demand::delete))
 }
 
+/// What else lies where the API is: its own 404, not that of the players' paths, which have any name.
+pub(crate) fn unknown() -> Router<App> {
+    ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/openapi.json"]
+        .iter()
+        .fold(Router::new(), |router, path| router.route(path, any(async || ApiError::no_such_path())))
+}
+
 /// The same paths in a process without this role.
 pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
     let refuse = async move || ApiError::other_role("api", roles);

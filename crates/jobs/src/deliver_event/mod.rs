@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Context;
 use crate::error::JobError;
 use crate::lease::{LEASE, lease_until};
-use crate::patience::keep_trying;
+use crate::patience::{Waiter, keep_trying};
 use lanes::Lanes;
 
 /// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
@@ -91,7 +91,7 @@ async fn start(
     }
     // What was claimed is ours until its lease is over: it is not let go because the database is away for a moment.
     let read = async || context.store.webhook(webhook).await.map_err(JobError::from);
-    let webhook = match keep_trying(LEASE, read).await {
+    let webhook = match keep_trying(Waiter::Webhook(webhook), LEASE, read).await {
         Ok(Some(webhook)) => std::sync::Arc::new(webhook),
         Ok(None) => return, // deleted meanwhile, and its deliveries with it
         Err(error) => {

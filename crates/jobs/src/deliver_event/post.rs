@@ -12,7 +12,7 @@ use super::wire;
 use crate::Context;
 use crate::error::JobError;
 use crate::lease::LEASE;
-use crate::patience::keep_trying;
+use crate::patience::{Waiter, keep_trying};
 
 /// Posts a delivery once, records how it went, and tells whether it arrived. May run twice: receivers know an event by its id.
 pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery) -> bool {
@@ -99,8 +99,8 @@ async fn record(
     tracing::info!(webhook.id = %id, event.id = %event, event.kind = kind, attempt = made, status, "event posted");
 
     // Afterwards the lease is over, and it is another attempt that counts.
-    let recorded =
-        keep_trying(LEASE, || finish(context, id, delivery.clone(), attempt.clone(), next, verdict)).await;
+    let record = || finish(context, id, delivery.clone(), attempt.clone(), next, verdict);
+    let recorded = keep_trying(Waiter::Webhook(id), LEASE, record).await;
     if let Err(error) = recorded {
         // The lease runs out and the event is posted again: at least once.
         tracing::warn!(webhook.id = %id, event.id = %event, error = %error, "an attempt could not be recorded");

@@ -11,7 +11,7 @@ use kinora_store::{ClaimedJob, JobKind, NewJob};
 
 use crate::Context;
 use crate::error::{JobError, internal_failure};
-use crate::patience::{PATIENCE, keep_trying};
+use crate::patience::{PATIENCE, Waiter, keep_trying};
 use sink::{Arrived, SourceSink};
 
 /// Fetches a media and makes it ready, or failed with its reason.
@@ -26,7 +26,8 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> 
     match bring_in(context, job, &media, source).await {
         Ok(arrived) => make_ready(context, job, media, arrived).await,
         Err(JobError::Fatal(failure)) => {
-            keep_trying(PATIENCE, || fail(context, job, media.id, failure.clone())).await
+            let step = || fail(context, job, media.id, failure.clone());
+            keep_trying(Waiter::Job(job.id), PATIENCE, step).await
         }
         Err(error) => Err(error),
     }
@@ -113,10 +114,13 @@ async fn make_ready(
     let source = arrived.source();
     let facts = facts::of_index(arrived.index(), context.clock.now(), &*context.random);
     if let Some(failure) = media.objection(&facts) {
-        return fail(context, job, media.id, failure).await; // nothing has been named yet: the bytes go with `arrived`
+        // Nothing has been named yet: the bytes go with `arrived`.
+        let step = || fail(context, job, media.id, failure.clone());
+        return keep_trying(Waiter::Job(job.id), PATIENCE, step).await;
     }
     arrived.keep(context).await?;
-    match keep_trying(PATIENCE, || name_source(context, job, media.id, source, facts.clone())).await {
+    let name = || name_source(context, job, media.id, source, facts.clone());
+    match keep_trying(Waiter::Job(job.id), PATIENCE, name).await {
         // The media was deleted, or another worker has it: nothing will ever name what was just kept.
         Err(JobError::LeaseLost) => {
             leave_behind(context, source).await?;

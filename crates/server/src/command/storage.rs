@@ -47,7 +47,7 @@ fn line(step: &CheckedStep) -> String {
     match &step.outcome {
         CheckOutcome::Passed => format!("ok  {name:<18} {} ms", step.took.as_millis()),
         CheckOutcome::Failed { problem, remedy } => {
-            format!("NO  {name:<18} {}\n    {remedy}", without(problem, remedy))
+            format!("NO  {name:<18} {problem}\n    {remedy}")
         }
         CheckOutcome::NotTried => format!("--  {name:<18} not tried: it builds on a step that failed"),
     }
@@ -56,9 +56,7 @@ fn line(step: &CheckedStep) -> String {
 fn view(step: &CheckedStep) -> Value {
     let (ok, problem, remedy) = match &step.outcome {
         CheckOutcome::Passed => (Some(true), None, None),
-        CheckOutcome::Failed { problem, remedy } => {
-            (Some(false), Some(without(problem, remedy)), Some(remedy))
-        }
+        CheckOutcome::Failed { problem, remedy } => (Some(false), Some(problem), Some(remedy)),
         CheckOutcome::NotTried => (None, None, None),
     };
     json!({
@@ -68,9 +66,4 @@ fn view(step: &CheckedStep) -> Value {
         "remedy": remedy,
         "tookMs": u64::try_from(step.took.as_millis()).unwrap_or(u64::MAX),
     })
-}
-
-/// A refusal names its remedy by itself, too; once is enough.
-fn without(problem: &str, remedy: &str) -> String {
-    problem.replace(&format!("; {remedy}"), "")
 }

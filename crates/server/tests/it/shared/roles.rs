@@ -74,6 +74,10 @@ async fn a_path_of_another_role_says_which_role_serves_it() {
             refused(app.fetch(path).await, &sentence);
         }
     }
+    // What lies where the API is belongs to no other role.
+    for path in ["/v1", "/v1/", "/v1/x", "/v1/on-demand/a/b", "/on-demand/a/b/c", "/openapi.json"] {
+        refused(api.call("GET", path).send().await, "there is nothing at this path");
+    }
     assert_eq!(api.call("GET", "/v1/on-demand").send().await.status, 200);
     assert_eq!(
         delivery.fetch(&of_delivery[0]).await.json()["error"]["message"],
