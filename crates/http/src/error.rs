@@ -242,13 +242,17 @@ pub(crate) struct Chain<'a>(pub(crate) &'a dyn std::error::Error);
 
 impl std::fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)?;
+        let mut text = self.0.to_string();
         let mut cause = self.0.source();
         while let Some(error) = cause {
-            write!(f, ": {error}")?;
+            let more = error.to_string();
+            // Some errors tell their cause by themselves.
+            if !text.ends_with(&more) {
+                text = format!("{text}: {more}");
+            }
             cause = error.source();
         }
-        Ok(())
+        f.write_str(&text)
     }
 }
 

@@ -26,7 +26,9 @@ pub(crate) enum Waiter {
 impl Waiter {
     fn note_waits(self, error: &dyn std::error::Error) {
         match self {
-            Self::Job(id) => tracing::warn!(job.id = %id, error = %error, "a job waits for what does not answer"),
+            Self::Job(id) => {
+                tracing::warn!(job.id = %id, error = %error, "a job waits for what does not answer")
+            }
             Self::Webhook(id) => {
                 tracing::warn!(webhook.id = %id, error = %error, "a delivery waits for what does not answer");
             }

@@ -210,8 +210,11 @@ fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
+        let more = error.to_string();
+        // Some errors tell their cause by themselves.
+        if !text.ends_with(&more) {
+            text = format!("{text}: {more}");
+        }
         cause = error.source();
     }
     text

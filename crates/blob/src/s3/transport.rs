@@ -248,7 +248,9 @@ impl Transport {
             }
             Ok(Ok(response)) if response.status().is_client_error() && !is_for_library(response.status()) => {
                 let status = response.status();
-                Tried::Refused(Reason::NoCredentials(format!("none are set, and their source answered {status}")))
+                Tried::Refused(Reason::NoCredentials(format!(
+                    "none are set, and their source answered {status}"
+                )))
             }
             Ok(Ok(response)) => {
                 let limit = self.limits.answer;

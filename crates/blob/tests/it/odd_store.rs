@@ -160,11 +160,8 @@ async fn whoever_reads_from_a_frozen_store_hears_of_it_soon() {
         assert!(begun.elapsed() < Duration::from_secs(30), "{oddity:?}");
     }
     let server = OddServer::start(|_, _| Oddity::Silence).await;
-    let limits = S3Limits {
-        answer: Duration::from_secs(600),
-        read: Duration::from_millis(400),
-        ..impatient()
-    };
+    let limits =
+        S3Limits { answer: Duration::from_secs(600), read: Duration::from_millis(400), ..impatient() };
     let blob = Blob::open_s3_with(&server.url().parse().unwrap(), limits).unwrap();
     assert!(matches!(blob.reader(KEY()).await, Err(Error::Unavailable { .. })));
 }

@@ -25,13 +25,17 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.sentence)?;
+        let mut text = self.sentence.clone();
         let mut cause = self.cause.as_deref().map(|cause| cause as &dyn StdError);
         while let Some(error) = cause {
-            write!(f, ": {error}")?;
+            let more = error.to_string();
+            // Some errors tell their cause by themselves.
+            if !text.ends_with(&more) {
+                text = format!("{text}: {more}");
+            }
             cause = error.source();
         }
-        Ok(())
+        f.write_str(&text)
     }
 }
 

@@ -91,4 +91,10 @@ async fn the_doctor_finds_a_store_that_cannot_be_used() {
         wrong["text"].as_str().expect("a sentence").contains("the object store cannot be used"),
         "{wrong}"
     );
+    let url = machine.ground.bucket().url().to_string();
+    let elsewhere = url.replace(&parts(&url).0, "no-such-bucket");
+    let missing = machine.kinora(&["doctor"]).env("KINORA_STORAGE_URL", &elsewhere);
+    let (code, missing) = of_storage(missing).await;
+    assert_eq!((code, &missing["ok"]), (Some(1), &false.into()), "{missing}");
+    assert!(missing["text"].as_str().expect("a sentence").contains("create the bucket"), "{missing}");
 }
