@@ -100,6 +100,7 @@ fn movies_in_fragments_show_the_pictures_they_were_made_of() {
     for (name, late_us) in [
         ("fragmented.mp4", 133_333),
         ("every_frame.mp4", 0),
+        ("every_packet.mp4", 133_333),
         ("dash.mp4", 0),
         ("cmaf.mp4", 0),
         ("separate_moof.mp4", 133_333),

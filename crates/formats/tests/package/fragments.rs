@@ -311,16 +311,24 @@ fn a_plain_source_keeps_its_own_clock() {
     );
 }
 
+fn fixture(name: &str) -> Source {
+    let path = format!("{}/tests/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    let bytes = std::fs::read(path).unwrap();
+    let mut scanner = Scanner::new(None);
+    scanner.push(&bytes).unwrap();
+    Source { index: scanner.finish().unwrap(), bytes }
+}
+
 /// Real files, as ffmpeg muxes them, through the reader.
 #[test]
 fn segments_of_real_files_follow_one_another_and_hold_all_their_samples() {
-    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/");
     for name in [
         "audio_only.m4a",
         "begins_inside.mp4",
         "cmaf.mp4",
         "dash.mp4",
         "every_frame.mp4",
+        "every_packet.mp4",
         "faststart.mp4",
         "fragmented.mp4",
         "hybrid.mp4",
@@ -335,10 +343,7 @@ fn segments_of_real_files_follow_one_another_and_hold_all_their_samples() {
         "variable_rate.mp4",
         "video_only.mp4",
     ] {
-        let bytes = std::fs::read(format!("{fixtures}{name}")).unwrap();
-        let mut scanner = Scanner::new(None);
-        scanner.push(&bytes).unwrap();
-        let source = Source { index: scanner.finish().unwrap(), bytes };
+        let source = fixture(name);
         for track in &source.index.tracks {
             let timeline = Timeline::of(&source.index, track);
             let fragments = fragments(&source, track);
@@ -352,4 +357,62 @@ fn segments_of_real_files_follow_one_another_and_hold_all_their_samples() {
             assert!(shown <= sent, "{name}: {sent} of {shown}");
         }
     }
+}
+
+/// The bytes of each sample in the segments of a track.
+fn sent(source: &Source, track: &Track) -> Vec<Vec<u8>> {
+    let mut sent = Vec::new();
+    for (number, fragment) in (0..).zip(fragments(source, track)) {
+        let segment = source.segment(&segment_head(&source.index, track, number).unwrap());
+        let mut rest = &segment[fragment.data_offset as usize..];
+        for sample in &fragment.samples {
+            let (bytes, behind) = rest.split_at(sample.size as usize);
+            sent.push(bytes.to_vec());
+            rest = behind;
+        }
+        assert!(rest.is_empty());
+    }
+    sent
+}
+
+#[test]
+fn every_form_of_fragments_sends_all_samples_it_was_made_of() {
+    let whole = fixture("faststart.mp4");
+    let made_of = |track: &Track| -> Vec<Vec<u8>> {
+        let bytes = |sample: Sample| whole.bytes[sample.offset as usize..][..sample.size as usize].to_vec();
+        track.samples.iter().map(bytes).collect()
+    };
+    let expected = [made_of(whole.video()), made_of(whole.audio())];
+    assert_eq!(expected.each_ref().map(Vec::len), [45, 142]);
+    for name in [
+        "cmaf.mp4",
+        "dash.mp4",
+        "every_frame.mp4",
+        "every_packet.mp4",
+        "faststart.mp4",
+        "fragmented.mp4",
+        "hybrid.mp4",
+        "one_fragment.mp4",
+        "separate_moof.mp4",
+        "smooth.mp4",
+    ] {
+        let source = fixture(name);
+        for (track, expected) in source.index.tracks.iter().zip(&expected) {
+            assert!(sent(&source, track) == *expected, "{name}: track {}", track.source_track);
+        }
+        assert_eq!(source.index.tracks.len(), if name == "every_frame.mp4" { 1 } else { 2 });
+    }
+}
+
+#[test]
+fn a_fragment_of_every_packet_sends_them_one_after_the_other() {
+    let source = fixture("every_packet.mp4");
+    let durations: Vec<u32> = fragments(&source, source.audio())
+        .iter()
+        .flat_map(|fragment| &fragment.samples)
+        .map(|sample| sample.duration)
+        .collect();
+    // ffmpeg makes the first packet last until the pictures begin to be shown, and cuts the last one short.
+    assert_eq!((durations[0], durations[141]), (6400, 640));
+    assert_eq!(durations[1..141], [1024; 140]);
 }

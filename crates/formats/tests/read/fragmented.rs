@@ -61,6 +61,7 @@ fn fragments_hold_the_samples_they_were_made_of() {
     for (name, expected) in [
         ("fragmented.mp4", no_edits),
         ("every_frame.mp4", &[(0, 3000)]),
+        ("every_packet.mp4", no_edits),
         ("dash.mp4", &[(0, 3000), (-21, 3000)]),
         // Negative composition offsets instead; ffprobe moves all times up by the largest.
         ("cmaf.mp4", &[(0, 3000), (0, 3021)]),

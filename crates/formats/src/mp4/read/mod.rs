@@ -22,6 +22,7 @@ mod open;
 mod pieces;
 mod samples;
 mod shape;
+mod steady;
 mod tables;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -49,7 +49,8 @@ impl OpenTrack {
                     Samples::Video(Box::new((video, VideoSamples::new(head.timescale, open_gops))))
                 }
                 TrackMedia::Audio(audio) => {
-                    Samples::Audio(Box::new((audio, AudioSamples::new(head.timescale))))
+                    let packets = AudioSamples::new(&audio, head.timescale);
+                    Samples::Audio(Box::new((audio, packets)))
                 }
             },
         }
@@ -85,7 +86,7 @@ impl OpenTrack {
             }
             Samples::Audio(audio) => {
                 let (mut audio, packets) = *audio;
-                let samples = packets.finish();
+                let samples = packets.finish()?;
                 set_packet_samples(&mut audio, self.timescale, &samples.table);
                 (TrackMedia::Audio(audio), samples)
             }

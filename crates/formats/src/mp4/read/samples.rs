@@ -1,6 +1,6 @@
 //! Samples of a track in strictly rising decode time, and what is found out on the way through them.
 
-use super::{super::error::ReadError, measure::Meter, tables::RawSample};
+use super::{super::error::ReadError, measure::Meter, steady::SteadyTimes, tables::RawSample};
 use crate::{
     codec::opus,
     index::{AudioTrack, Sample, SampleTable, SampleTableBuilder},
@@ -39,9 +39,11 @@ impl TrackSamples {
     }
 }
 
-/// Takes the samples of an audio track one by one. Leaves out empty packets, moves equal times apart by a tick.
+/// Takes the samples of an audio track one by one. Leaves out empty packets, takes the jitter out of times, and moves equal ones
+/// apart by a tick.
 #[derive(Debug)]
 pub(super) struct AudioSamples {
+    steady: SteadyTimes,
     order: InOrder,
     builder: SampleTableBuilder,
     meter: Meter,
@@ -53,8 +55,9 @@ pub(super) struct AudioSamples {
 
 impl AudioSamples {
     /// For a track with so many ticks a second.
-    pub(super) fn new(timescale: u32) -> Self {
+    pub(super) fn new(audio: &AudioTrack, timescale: u32) -> Self {
         AudioSamples {
+            steady: SteadyTimes::new(audio, timescale),
             order: InOrder::default(),
             builder: SampleTableBuilder::default(),
             meter: Meter::new(timescale),
@@ -67,26 +70,37 @@ impl AudioSamples {
 
     /// Takes the next sample in decode order.
     pub(super) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
+        // An empty row is no packet, and has no place on the grid.
+        let Some(row) = Some(row).filter(|row| row.size > 0).and_then(|row| self.steady.push(row)) else {
+            return Ok(());
+        };
+        self.take(row)
+    }
+
+    fn take(&mut self, row: RawSample) -> Result<(), ReadError> {
         if let Some(packet) = self.order.push(row)? {
             self.add(packet);
         }
         Ok(())
     }
 
-    /// Ends the track.
-    pub(super) fn finish(mut self) -> TrackSamples {
+    /// Ends the track. Errors: as [`AudioSamples::push`].
+    pub(super) fn finish(mut self) -> Result<TrackSamples, ReadError> {
+        while let Some(row) = self.steady.pop() {
+            self.take(row)?;
+        }
         // A packet decodes to what it decodes to: the last one is no longer than the longest of the others.
         let longest = self.order.longest;
         if let Some(packet) = self.order.take_last(longest) {
             self.add(packet);
         }
-        TrackSamples {
+        Ok(TrackSamples {
             table: self.builder.finish(),
             first_pts: self.first_pts.unwrap_or(0),
             natural_end: self.natural_end,
             end_offset: self.end_offset,
             meter: Some(self.meter),
-        }
+        })
     }
 
     fn add(&mut self, mut packet: Sample) {

@@ -4,7 +4,7 @@
 //! `moof` lies, and whether the file ends as it should.
 //!
 //! Times: a `tfdt` is believed, and without one a fragment follows the one before it. Where fragments leave a gap the sample in front
-//! of it lasts until the next one. Times that run back are refused. Decision 0030.
+//! of it lasts until the next one. Times that run back are refused. Jitter of sound is taken out behind here. Decision 0030.
 
 mod boxes;
 mod clock;
