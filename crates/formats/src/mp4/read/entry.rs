@@ -1,14 +1,14 @@
 //! Sample entries: finding the one a track uses, and bringing it into the form our init segments carry.
 
 use super::super::{
-    boxes::{BoxRef, Fields, FourCc, children},
+    boxes::{BoxRef, Children, Fields, FourCc, children},
     error::ReadError,
 };
 
 /// Longest sample entry that is kept: parameter sets and colour profiles take a few KiB. It is part of every init segment.
 const ENTRY_LEN_MAX: usize = 64 << 10;
-/// Sample descriptions of one track that are looked at: each use of one costs a walk to it.
-const DESCRIPTIONS_MAX: u32 = 64;
+/// Sample descriptions of one track that are compared with one another: as many as a set of 64 bits holds.
+const DESCRIPTIONS_MAX: u32 = u64::BITS;
 /// The data reference of every sample entry we write: the file itself is the only one.
 const DATA_REFERENCE: [u8; 2] = [0, 1];
 /// Where the data reference lies: behind six reserved bytes. ISO/IEC 14496-12, 8.5.2.2.
@@ -16,41 +16,54 @@ const DATA_REFERENCE_AT: usize = 6;
 
 /// The entry with this number (from 1) in the `stsd` of a track.
 pub(super) fn sample_entry<'a>(stbl: &BoxRef<'a>, description: u32) -> Result<BoxRef<'a>, ReadError> {
-    let entries = stbl.child(b"stsd").and_then(|stsd| {
-        let mut fields = Fields::new(stsd.body);
-        fields.skip(8)?; // version, flags, count
-        Some(fields.rest)
-    });
     let index = description.checked_sub(1).and_then(|index| usize::try_from(index).ok());
-    entries.zip(index).and_then(|(entries, index)| children(entries).nth(index)).ok_or_else(|| {
+    index.and_then(|index| sample_entries(stbl).nth(index)).ok_or_else(|| {
         ReadError::damaged(format!("a track uses sample description {description}, which is not there"))
     })
 }
 
+/// All entries of the `stsd` of a track; none where there is no such box.
+fn sample_entries<'a>(stbl: &BoxRef<'a>) -> Children<'a> {
+    const BEFORE_ENTRIES: usize = 8; // version, flags, count
+    let entries = stbl.child(b"stsd").and_then(|stsd| stsd.body.get(BEFORE_ENTRIES..));
+    children(entries.unwrap_or_default())
+}
+
 /// The number (from 1) of the entry that all these numbers mean: editors that join files write the same entry several times.
 ///
-/// `None` when entries differ; 1 when there is no number.
+/// `None` when entries differ; 1 when there is no number. Each entry is looked at once, however often the numbers alternate.
 pub(super) fn common_description(stbl: &BoxRef<'_>, mut used: impl Iterator<Item = u32>) -> Option<u32> {
     let first = used.next().unwrap_or(1);
-    let (mut known, mut last) = (None, first);
-    for description in used {
-        if description != last && description != first {
-            let known = match known {
-                Some(known) => known,
-                None => *known.insert(without_reference(stbl, first)?),
-            };
-            if description > DESCRIPTIONS_MAX || without_reference(stbl, description)? != known {
+    let mut others = 0u64;
+    for description in used.filter(|&description| description != first) {
+        others |= bit(description)?;
+    }
+    if others == 0 {
+        return Some(first);
+    }
+    let wanted = others | bit(first)?;
+    let mut missing = wanted;
+    let mut common = None;
+    for (description, entry) in (1..=DESCRIPTIONS_MAX).zip(sample_entries(stbl)) {
+        let bit = bit(description)?;
+        if wanted & bit != 0 {
+            let entry = without_reference(&entry)?;
+            if *common.get_or_insert(entry) != entry {
                 return None;
             }
+            missing &= !bit;
         }
-        last = description;
     }
-    Some(first)
+    (missing == 0).then_some(first)
+}
+
+/// A set with this description alone; `None` for a number that is not looked at.
+fn bit(description: u32) -> Option<u64> {
+    description.checked_sub(1).and_then(|index| 1u64.checked_shl(index))
 }
 
 /// An entry without its data reference.
-fn without_reference<'a>(stbl: &BoxRef<'a>, description: u32) -> Option<(FourCc, &'a [u8], &'a [u8])> {
-    let entry = sample_entry(stbl, description).ok()?;
+fn without_reference<'a>(entry: &BoxRef<'a>) -> Option<(FourCc, &'a [u8], &'a [u8])> {
     Some((entry.kind, entry.body.get(..DATA_REFERENCE_AT)?, entry.body.get(DATA_REFERENCE_AT + 2..)?))
 }
 
@@ -132,5 +145,17 @@ mod tests {
         check(&[1, 5], None);
         check(&[9, 9], Some(9));
         check(&[1, u32::MAX, 0], None);
+    }
+
+    #[test]
+    fn descriptions_that_alternate_cost_one_walk_to_them() {
+        // A walk for each use would be 10^11 steps.
+        let entries = plain_box(b"avc1", &[0; 8]).repeat(DESCRIPTIONS_MAX as usize);
+        let stsd = full_box(b"stsd", 0, &[&words(&[DESCRIPTIONS_MAX])[..], &entries].concat());
+        let body = [plain_box(b"free", &[]).repeat(300_000), stsd].concat();
+        let stbl = BoxRef { kind: FourCc(*b"stbl"), body: &body };
+        let alternating = |last: u32| (0..300_000u32).map(move |n| [1, 2, 3, last][n as usize % 4]);
+        assert_eq!(common_description(&stbl, alternating(DESCRIPTIONS_MAX)), Some(1));
+        assert_eq!(common_description(&stbl, alternating(DESCRIPTIONS_MAX + 1)), None, "not looked at");
     }
 }
