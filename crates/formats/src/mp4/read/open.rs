@@ -92,6 +92,8 @@ impl OpenTrack {
             }
         };
         let clocks = Clocks { movie: self.movie_timescale, own: self.timescale };
+        // Before the edits, which take time to follow; and after them, since they may repeat samples.
+        samples.check_length(self.timescale)?;
         let (samples, edit) = pieces::presented(samples, &self.edits, clocks, is_video)?;
         samples.check_length(self.timescale)?;
         let span = Span::new(self.timescale, edit, &samples);

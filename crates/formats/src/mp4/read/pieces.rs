@@ -166,22 +166,25 @@ impl Joiner<'_> {
     fn audio(&mut self, piece: &Piece, place: Place) -> Result<(), ReadError> {
         let (start, end, shift) = self.times(piece)?;
         let half = |packet: &Sample| i64::from(packet.duration / 2);
-        let first =
-            self.source.table.first_at_or_after_pts(piece.media_time).unwrap_or(self.source.table.len());
+        // Under what is there already nothing sounds, so the way over it is a search.
+        let free = self.joined.end().map_or(i64::MIN, |end| end.saturating_sub(shift));
+        let from = self.source.table.first_at_or_after_pts(piece.media_time.max(free));
         let lead = if place.is_first { LEAD_PACKETS } else { 1 };
-        for mut packet in self.source.table.range(first.saturating_sub(lead)..self.source.table.len()) {
+        let count = self.source.table.len();
+        for mut packet in self.source.table.range(from.unwrap_or(count).saturating_sub(lead)..count) {
             packet.pts += shift;
             packet.dts += shift;
-            let is_under = self.joined.end().is_some_and(|end| packet.pts + half(&packet) < end)
-                || !place.is_first && packet.pts + half(&packet) < start;
-            if is_under {
-                continue;
-            }
             let ends = if place.is_last { packet.pts >= end } else { packet.pts + half(&packet) >= end };
             if ends {
                 break;
             }
-            self.joined.push(packet)?;
+            let is_under = self.joined.end().is_some_and(|end| packet.pts + half(&packet) < end)
+                || !place.is_first && packet.pts + half(&packet) < start;
+            if is_under {
+                self.joined.count_one()?;
+            } else {
+                self.joined.push(packet)?;
+            }
         }
         Ok(())
     }
@@ -253,6 +256,7 @@ fn hide_behind(group: &mut [Sample], end: i64) -> bool {
 #[derive(Default)]
 struct Joined {
     builder: SampleTableBuilder,
+    /// Samples that were taken or passed over.
     count: u32,
     /// Not in the builder before the next one says how long it lasts.
     held: Option<Sample>,
@@ -267,13 +271,19 @@ impl Joined {
         self.held.map(|held| held.pts + i64::from(held.duration))
     }
 
-    fn push(&mut self, mut sample: Sample) -> Result<(), ReadError> {
+    /// Counts a sample, which bounds the work that many pieces of many samples are.
+    fn count_one(&mut self) -> Result<(), ReadError> {
         self.count += 1;
         if self.count > TRACK_SAMPLES_MAX {
             return Err(ReadError::unsupported(format!(
                 "the edits of a track repeat its samples; at most {TRACK_SAMPLES_MAX} are supported"
             )));
         }
+        Ok(())
+    }
+
+    fn push(&mut self, mut sample: Sample) -> Result<(), ReadError> {
+        self.count_one()?;
         // The delay of decoding makes the last of a piece and the first of the next lie over one another.
         if let Some(mut held) = self.held {
             sample.dts = sample.dts.max(held.dts + 1);

@@ -153,3 +153,39 @@ fn pauses_and_endless_cutting_are_refused() {
     let sentence = "a track is cut more than 1000 times, which is not supported";
     assert_eq!(present(video(4), true, &endless), Err(sentence.into()));
 }
+
+/// A packet that lasts for weeks, and short ones: presented behind it, or while it goes on.
+fn audio_behind_a_long_packet(long: u32, short_count: i64, short_pts: i64) -> TrackSamples {
+    let first = Sample { dts: 0, pts: 0, duration: long, offset: 0, size: 1, is_sync: true };
+    let short = |n| Sample {
+        dts: i64::from(long) + n,
+        pts: short_pts + n,
+        duration: 1,
+        offset: n as u64 + 1,
+        size: 1,
+        is_sync: true,
+    };
+    track(std::iter::once(first).chain((0..short_count).map(short)).collect())
+}
+
+#[test]
+fn packets_under_a_long_one_are_not_walked_for_each_piece() {
+    // A walk for each piece would be more than the packets that may be passed over.
+    let behind = i64::from(u32::MAX);
+    let samples = audio_behind_a_long_packet(u32::MAX, 10_000, behind);
+    let mut pieces = vec![(0, 240_000_000)];
+    pieces.extend((0..PIECES_MAX as i64 - 1).map(|n| (behind + n % 2 * 1000, 1)));
+    let cut = present(samples, false, &pieces).unwrap();
+    assert_eq!(cut, Presented { samples: vec![(0, 0)], edit: (0, Some(240_000_999)) });
+}
+
+#[test]
+fn packets_that_are_passed_over_count() {
+    let samples = || audio_behind_a_long_packet(1_000_000_000, 100_000, 1);
+    // In every other piece the long packet sounds on; in the others it begins anew, and the short ones lie under it.
+    let few = present(samples(), false, &[(0, 60_000_000); 20]).unwrap();
+    let expected = (0..10).map(|n| (0, n * 1_200_000_000)).collect();
+    assert_eq!(few, Presented { samples: expected, edit: (0, Some(1_200_000_000)) });
+    let sentence = "the edits of a track repeat its samples; at most 5184000 are supported";
+    assert_eq!(present(samples(), false, &[(0, 60_000_000); 120]), Err(sentence.into()));
+}
