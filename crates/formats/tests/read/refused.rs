@@ -69,6 +69,29 @@ fn codecs_that_are_not_copied_are_named() {
 }
 
 #[test]
+fn kinds_of_mp4v_are_named() {
+    let file = fixture("video_only.mp4");
+    let check = |children: &[u8], found: &str| {
+        let entry = boxed("mp4v", &[&[0, 0, 0, 0, 0, 0, 0, 1][..], &[0; 70], children].concat());
+        let stsd = [&words(&[0, 1])[..], &entry].concat();
+        let sentence = format!("the video codec is {found}; only H.264, HEVC and AV1 are supported so far");
+        unsupported(&changed(&file, &table("stsd"), &|_| stsd.clone()), &sentence);
+    };
+    let esds = |indication: u8| {
+        boxed("esds", &[&words(&[0])[..], &[3, 19, 0, 0, 0, 4, 14, indication, 0x11], &[0; 14]].concat())
+    };
+    check(&[], "MPEG-4 Visual (mp4v)");
+    check(&esds(0x20), "MPEG-4 Visual (mp4v.20)");
+    check(&esds(0x60), "MPEG-2 video (mp4v.60)");
+    check(&esds(0x65), "MPEG-2 video (mp4v.65)");
+    check(&esds(0x6a), "MPEG-1 video (mp4v.6A)");
+    check(&esds(0x6c), "JPEG (mp4v.6C)");
+    check(&esds(0x6d), "PNG (mp4v.6D)");
+    check(&esds(0x6e), "JPEG 2000 (mp4v.6E)");
+    check(&esds(0xff), "unknown (mp4v.FF)");
+}
+
+#[test]
 fn kinds_of_aac_are_named() {
     // AudioSpecificConfig behind its tag and length, as ffmpeg writes it: 48 kHz mono AAC-LC, no SBR.
     let lc = [0x05, 0x80, 0x80, 0x80, 0x05, 0x11, 0x88, 0x56, 0xe5, 0x00];

@@ -49,14 +49,25 @@ pub(super) fn is_encrypted(kind: FourCc) -> bool {
     matches!(&kind.0, b"encv" | b"enca" | b"drmi" | b"drms")
 }
 
+/// The codec behind an `esds` box, for instance `MP3 (mp4a.6B)`: kind of the sample entry and `objectTypeIndication`.
+pub(super) fn mpeg4_codec_name(kind: FourCc, indication: u8) -> String {
+    format!("{} ({kind}.{indication:02X})", object_type_indication_name(indication))
+}
+
 /// The codec that an `objectTypeIndication` of `esds` means. Registration authority mp4ra.org.
-pub(super) fn object_type_indication_name(indication: u8) -> &'static str {
+fn object_type_indication_name(indication: u8) -> &'static str {
     match indication {
+        0x20 => "MPEG-4 Visual",
         0x40 => "MPEG-4 audio",
+        0x60..=0x65 => "MPEG-2 video",
         0x66 => "MPEG-2 AAC Main",
         0x67 => "MPEG-2 AAC-LC",
         0x68 => "MPEG-2 AAC SSR",
         0x69 | 0x6b => "MP3",
+        0x6a => "MPEG-1 video",
+        0x6c => "JPEG",
+        0x6d => "PNG",
+        0x6e => "JPEG 2000",
         0xa5 => "AC-3",
         0xa6 => "E-AC-3",
         0xa9..=0xac => "DTS",

@@ -12,9 +12,12 @@ use super::{
         error::ReadError,
     },
     entry::rebuilt,
-    names::{codec_name, is_encrypted},
+    names::{codec_name, is_encrypted, mpeg4_codec_name},
 };
-use crate::{codec::colour::Colour, index::VideoTrack};
+use crate::{
+    codec::{aac::Esds, colour::Colour},
+    index::VideoTrack,
+};
 
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
 const FIELDS_LEN: usize = 78;
@@ -50,7 +53,7 @@ pub(super) fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9]) -> Result<VideoT
         b"avc1" => avc::stream(entry)?,
         b"hvc1" | b"hev1" => hevc::stream(kind, entry)?,
         b"av01" => av1::stream(entry)?,
-        _ => return Err(refused(kind)),
+        _ => return Err(refused(kind, entry)),
     };
     let pasp = entry.find(b"pasp").and_then(|pasp| {
         let mut fields = Fields::new(pasp.body);
@@ -90,6 +93,11 @@ impl<'a> Entry<'a> {
         children(self.boxes).find(|child| &child.kind.0 == kind)
     }
 
+    /// What its `esds` box says.
+    fn esds(self) -> Option<Esds<'a>> {
+        self.find(b"esds").and_then(|esds| Esds::parse(esds.body))
+    }
+
     /// The colours as the container describes them.
     fn colour(self) -> Option<Colour> {
         // There may be a profile beside the description.
@@ -97,14 +105,17 @@ impl<'a> Entry<'a> {
     }
 }
 
-fn refused(kind: FourCc) -> ReadError {
+fn refused(kind: FourCc, entry: Entry<'_>) -> ReadError {
+    let named = match entry.esds().filter(|_| &kind.0 == b"mp4v") {
+        Some(esds) => mpeg4_codec_name(kind, esds.object_type_indication),
+        None => codec_name(kind),
+    };
     match &kind.0 {
         b"avc3" => ReadError::unsupported(
             "the video is H.264 with parameter sets between the frames (avc3); only avc1 is supported so far",
         ),
         _ => ReadError::unsupported(format!(
-            "the video codec is {}; only H.264, HEVC and AV1 are supported so far",
-            codec_name(kind)
+            "the video codec is {named}; only H.264, HEVC and AV1 are supported so far"
         )),
     }
 }

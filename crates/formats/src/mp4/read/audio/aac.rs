@@ -7,7 +7,7 @@ use super::{
             error::ReadError,
         },
         entry::rebuilt,
-        names::{audio_object_type_name, object_type_indication_name},
+        names::{audio_object_type_name, mpeg4_codec_name},
     },
     CHANNELS_MAX, FIELDS_LEN, plain_fields, unsupported,
 };
@@ -30,11 +30,7 @@ pub(super) fn track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
     let esds = Esds::parse(esds_box.body)
         .ok_or_else(|| ReadError::damaged("its AAC configuration cannot be read"))?;
     if !esds.is_aac_family() {
-        return unsupported(format!(
-            "{} (mp4a.{:02X})",
-            object_type_indication_name(esds.object_type_indication),
-            esds.object_type_indication
-        ));
+        return unsupported(mpeg4_codec_name(entry.kind, esds.object_type_indication));
     }
     let config = esds
         .specific
