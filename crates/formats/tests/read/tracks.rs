@@ -7,8 +7,8 @@ use crate::{
     surgery::{boxed, changed},
 };
 
-/// The second track of a file, as a whole box.
-fn audio_trak(file: &[u8]) -> Vec<u8> {
+/// The last track of a file, as a whole box.
+fn last_trak(file: &[u8]) -> Vec<u8> {
     let at = file.windows(4).rposition(|window| window == b"trak").unwrap() - 4;
     let size = u32::from_be_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     file[at..at + size].to_vec()
@@ -42,7 +42,7 @@ fn replaced_at(trak: &[u8], kind: &[u8; 4], at: usize, bytes: &[u8]) -> Vec<u8> 
 
 /// The file with its audio track twice, the samples of the second one this many bytes further behind.
 pub(crate) fn with_second_audio_moved_by(file: &[u8], distance: u32) -> Vec<u8> {
-    let audio = audio_trak(file);
+    let audio = last_trak(file);
     let mut second = renamed(&audio, 3, false);
     let stco = second.windows(4).position(|window| window == b"stco").unwrap() + 4;
     let count = u32::from_be_bytes(second[stco + 4..stco + 8].try_into().unwrap()) as usize;
@@ -70,7 +70,7 @@ fn chosen_among(traks: &[Vec<u8>]) -> Vec<(String, u32)> {
 /// A movie of the video of the fixture and these tracks.
 fn movie_of(traks: &[Vec<u8>]) -> Vec<u8> {
     let file = fixture("moov_at_end.mp4");
-    let audio = audio_trak(&file);
+    let audio = last_trak(&file);
     changed(&file, &["moov"], &|moov| {
         let at = moov.windows(audio.len()).position(|window| window == audio).unwrap();
         [&moov[..at], &traks.concat(), &moov[at + audio.len()..]].concat()
@@ -79,7 +79,7 @@ fn movie_of(traks: &[Vec<u8>]) -> Vec<u8> {
 
 #[test]
 fn all_audio_tracks_are_kept_and_the_first_enabled_one_is_the_default() {
-    let audio = audio_trak(&fixture("moov_at_end.mp4"));
+    let audio = last_trak(&fixture("moov_at_end.mp4"));
     let check = |name: &str, traks: &[(u8, bool)], expected: u32| {
         let traks: Vec<_> = traks.iter().map(|&(id, is_enabled)| renamed(&audio, id, is_enabled)).collect();
         let index = read(&movie_of(&traks)).unwrap();
@@ -116,14 +116,14 @@ fn every_audio_track_is_cut_where_the_video_is() {
 
 #[test]
 fn a_second_track_of_one_id_is_left_out() {
-    let audio = audio_trak(&fixture("moov_at_end.mp4"));
+    let audio = last_trak(&fixture("moov_at_end.mp4"));
     let traks = [2, 2, 3, 1].map(|id| renamed(&audio, id, true));
     assert_eq!(chosen_among(&traks), [("video".into(), 1), ("audio".into(), 2), ("audio".into(), 3)]);
 }
 
 #[test]
 fn a_track_that_cannot_be_played_is_left_out_where_another_can() {
-    let audio = audio_trak(&fixture("moov_at_end.mp4"));
+    let audio = last_trak(&fixture("moov_at_end.mp4"));
     let sizes = replaced_at(&audio, b"stsz", 8, &[0xff; 4]);
     let codec = replaced_at(&audio, b"mp4a", 0, b"ac-3");
     let timescale = replaced_at(&audio, b"mdhd", 12, &[0; 4]);
@@ -140,8 +140,38 @@ fn a_track_that_cannot_be_played_is_left_out_where_another_can() {
 }
 
 #[test]
+fn the_first_enabled_video_that_can_be_copied_is_played() {
+    let file = fixture("video_only.mp4");
+    let video = last_trak(&file);
+    let movie = |traks: &[(u8, bool, &[u8; 4])]| {
+        let of = |&(id, is_enabled, codec): &(u8, bool, &[u8; 4])| {
+            replaced_at(&renamed(&video, id, is_enabled), b"avc1", 0, codec)
+        };
+        let traks: Vec<_> = traks.iter().map(of).collect();
+        changed(&file, &["moov"], &|moov| {
+            let at = moov.windows(video.len()).position(|window| window == video).unwrap();
+            [&moov[..at], &traks.concat(), &moov[at + video.len()..]].concat()
+        })
+    };
+    let check = |traks: &[(u8, bool, &[u8; 4])], expected: u32| {
+        assert_eq!(chosen(&read(&movie(traks)).unwrap()), [("video", expected)], "{traks:?}");
+    };
+    check(&[(1, true, b"avc1"), (2, true, b"avc1")], 1);
+    check(&[(1, false, b"avc1"), (2, true, b"avc1")], 2);
+    check(&[(1, false, b"avc1"), (2, false, b"avc1")], 1);
+    check(&[(1, true, b"apch"), (2, true, b"avc1")], 2);
+    check(&[(1, false, b"avc1"), (2, true, b"apch"), (3, true, b"avc1")], 3);
+    check(&[(1, false, b"avc1"), (2, true, b"apch")], 1);
+    let error = read(&movie(&[(1, false, b"CFHD"), (2, true, b"apch"), (3, true, b"AVdn")])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the video codec is ProRes (apch); only H.264, HEVC and AV1 are supported so far"
+    );
+}
+
+#[test]
 fn of_thousands_of_audio_tracks_the_first_are_kept() {
-    let audio = audio_trak(&fixture("moov_at_end.mp4"));
+    let audio = last_trak(&fixture("moov_at_end.mp4"));
     let wide = |id: u32| replaced_at(&renamed(&audio, 0, true), b"tkhd", 12, &id.to_be_bytes());
     let traks: Vec<_> = (2..5000).map(wide).collect();
     let index = read(&movie_of(&traks)).unwrap();

@@ -44,14 +44,16 @@ pub(super) struct TrackHead<'a> {
 /// The tracks that are played, as far as their heads tell.
 #[derive(Debug)]
 pub(super) struct Chosen<'a> {
-    pub(super) video: Option<TrackHead<'a>>,
+    /// Enabled ones first; the first that can be copied is played.
+    pub(super) video: Vec<TrackHead<'a>>,
     /// In the order of the source.
     pub(super) audio: Vec<TrackHead<'a>>,
 }
 
 impl<'a> Chosen<'a> {
-    /// The first enabled video track with samples, or the first one when nothing is enabled, and all audio tracks with samples.
+    /// All video and audio tracks with samples.
     ///
+    /// No video when only sound is enabled: a writer that does so wants no picture. One that enables nothing does not know the flag.
     /// Disabled audio is an alternative: of a group of alternatives QuickTime files enable one. Passed over: chapters, cover
     /// pictures, timecode, hint, text and metadata tracks, a second track of one id. A track that cannot be read is passed over
     /// when another of its kind can.
@@ -81,12 +83,13 @@ impl<'a> Chosen<'a> {
             }
         }
         let (mut video, audio) = (video.readable()?, audio.readable()?);
-        let enabled = video.iter().position(|head| head.label.is_enabled);
-        // A writer that enables sound alone wants no picture; one that enables nothing does not know the flag.
-        let any = audio.iter().all(|head| !head.label.is_enabled).then_some(0);
-        let video = enabled.or(any).filter(|&n| n < video.len()).map(|n| video.swap_remove(n));
+        let is_enabled = |head: &TrackHead<'_>| head.label.is_enabled;
+        if audio.iter().any(is_enabled) && !video.iter().any(is_enabled) {
+            video.clear();
+        }
+        video.sort_by_key(|head| !is_enabled(head));
         let chosen = Chosen { video, audio };
-        if chosen.video.is_none() && chosen.audio.is_empty() {
+        if chosen.video.is_empty() && chosen.audio.is_empty() {
             return Err(ReadError::not_media(super::NO_TRACK));
         }
         Ok(chosen)

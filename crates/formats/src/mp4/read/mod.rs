@@ -32,7 +32,7 @@ mod video;
 pub(super) use self::fragments::FragmentedMovie;
 use self::{
     edits::EditList,
-    fragments::Before,
+    fragments::{Before, Descriptions},
     head::{Chosen, TrackHead, within_limits},
     open::OpenTrack,
     pieces::Clocks,
@@ -84,18 +84,19 @@ impl Header {
         let chosen = Chosen::of(&moov, container)?;
 
         // Codecs first: a refusal that people understand goes before one about tables.
-        let mvex = mvex.as_ref();
-        let video = chosen.video.map(|head| Ok((video_media(&head, mvex)?, head))).transpose()?;
-        let audio = those_that_can(chosen.audio, |head| Ok((audio_media(&head, mvex)?, head)))?;
+        let described = mvex.as_ref().map(fragments::descriptions);
+        let described = described.as_ref();
+        let video = those_that_can(chosen.video, |head| Ok((video_media(&head, described)?, head)))?;
+        let audio = those_that_can(chosen.audio, |head| Ok((audio_media(&head, described)?, head)))?;
         let audio = within_limits(audio, |(_, head)| head.tables.count());
         let open = |(media, head): (TrackMedia, TrackHead<'_>)| {
             let (track, before) = open_track(media, &head, movie_timescale)?;
-            Ok((track, used_description(&head, mvex), before))
+            Ok((track, used_description(&head, described), before))
         };
-        let video = video.map(open).transpose()?;
+        let video = video.into_iter().next().map(open).transpose()?;
         let audio = those_that_can(audio, open)?;
         let tracks: Vec<_> = video.into_iter().chain(audio).collect();
-        match mvex {
+        match &mvex {
             Some(mvex) => Ok(Header::Fragmented(FragmentedMovie::new(mvex, movie_timescale, tracks))),
             None => {
                 let tracks = tracks.into_iter().map(|(track, ..)| track.finish());
@@ -197,30 +198,30 @@ fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
     }
 }
 
-fn video_media(head: &TrackHead<'_>, mvex: Option<&BoxRef<'_>>) -> Result<TrackMedia, ReadError> {
-    let video = video::video_track(&used_entry(head, mvex, "video")?, head.matrix)?;
+fn video_media(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Result<TrackMedia, ReadError> {
+    let video = video::video_track(&used_entry(head, described, "video")?, head.matrix)?;
     Ok(TrackMedia::Video(shape::shaped(video, head.size)?))
 }
 
-fn audio_media(head: &TrackHead<'_>, mvex: Option<&BoxRef<'_>>) -> Result<TrackMedia, ReadError> {
-    Ok(TrackMedia::Audio(audio::audio_track(&used_entry(head, mvex, "audio")?)?))
+fn audio_media(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Result<TrackMedia, ReadError> {
+    Ok(TrackMedia::Audio(audio::audio_track(&used_entry(head, described, "audio")?)?))
 }
 
 /// The one sample entry that the samples of a track use.
 fn used_entry<'a>(
     head: &TrackHead<'a>,
-    mvex: Option<&BoxRef<'_>>,
+    described: Option<&Descriptions>,
     kind: &str,
 ) -> Result<BoxRef<'a>, ReadError> {
     entry::check_data_references(&head.minf)?;
-    let description = used_description(head, mvex).ok_or_else(|| changes_format(kind))?;
+    let description = used_description(head, described).ok_or_else(|| changes_format(kind))?;
     entry::sample_entry(&head.stbl, description)
 }
 
 /// The number of that entry; `None` when there are several that differ.
-fn used_description(head: &TrackHead<'_>, mvex: Option<&BoxRef<'_>>) -> Option<u32> {
-    match mvex {
-        Some(mvex) if head.tables.count() == 0 => Some(fragments::description(mvex, head.id)),
+fn used_description(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Option<u32> {
+    match described {
+        Some(described) if head.tables.count() == 0 => Some(described.of(head.id)),
         _ => entry::common_description(&head.stbl, head.tables.descriptions()),
     }
 }

@@ -58,9 +58,20 @@ pub(super) struct Before {
     pub(super) last_dts: Option<i64>,
 }
 
-/// The number of the sample entry that the fragments of a track use, unless they say otherwise.
-pub(super) fn description(mvex: &BoxRef<'_>, track: u32) -> u32 {
-    all_defaults(mvex).get(&track).copied().unwrap_or_default().description
+/// The sample entries that the fragments of each track use, unless they say otherwise.
+#[derive(Debug)]
+pub(super) struct Descriptions(BTreeMap<u32, Defaults>);
+
+/// Reads them all at once: a walk for each track would be many where an `mvex` holds millions of boxes.
+pub(super) fn descriptions(mvex: &BoxRef<'_>) -> Descriptions {
+    Descriptions(all_defaults(mvex))
+}
+
+impl Descriptions {
+    /// The number of the sample entry of a track, from 1.
+    pub(super) fn of(&self, track: u32) -> u32 {
+        self.0.get(&track).copied().unwrap_or_default().description
+    }
 }
 
 fn all_defaults(mvex: &BoxRef<'_>) -> BTreeMap<u32, Defaults> {
