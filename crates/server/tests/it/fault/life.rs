@@ -20,7 +20,7 @@ pub(super) struct Life {
 }
 
 /// A lease is over after that.
-const LEASE: Duration = Duration::from_secs(31);
+pub(super) const LEASE: Duration = Duration::from_secs(31);
 
 /// How strictly the order of events is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]

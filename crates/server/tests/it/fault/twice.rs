@@ -1,7 +1,5 @@
 //! Every job may run twice: after its lease was lost, and again when it is long done.
 
-use std::time::Duration;
-
 use kinora_domain::{Clock as _, MediaId};
 use kinora_store::{JobKind, NewJob};
 use kinora_testkit::{Answer, Source, fixture};
@@ -10,10 +8,8 @@ use serde_json::json;
 use super::clock::TestClock;
 use super::drain::{drain, objects_but_pictures, objects_of, sweep};
 use super::events;
+use super::life::LEASE;
 use crate::support::{DEADLINE, TestApp, text};
-
-/// A lease is over after that, unless it was renewed meanwhile.
-const LEASE: Duration = Duration::from_secs(31);
 
 async fn app() -> (TestApp, TestClock) {
     let clock = TestClock::standing();

@@ -16,7 +16,8 @@ const PATH: &str = "/a.mp4";
 #[track_caller]
 fn check_refusal(answer: &Answer) {
     assert_eq!(answer.status, 503, "{answer:?}");
-    assert_eq!(answer.header("retry-after"), Some("5"), "{answer:?}");
+    // Away, or busy: that depends on where the outage met the request.
+    assert!(matches!(answer.header("retry-after"), Some("1" | "5")), "{answer:?}");
     assert_eq!(answer.refusal().1, "service unavailable");
 }
 
