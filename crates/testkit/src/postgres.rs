@@ -93,23 +93,30 @@ impl TestDatabase {
     }
 }
 
+/// Nobody waits for it. PostgreSQL drops a database when every other session has heard of it, and a session whose client stands
+/// still in the middle of its login hears nothing for a minute: a test that waited here would keep its own logins waiting.
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         let (options, name) = (self.server.clone(), self.name.clone());
-        apart(async move {
-            let mut connection = options.connect().await?;
-            let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
-            sqlx::query(AssertSqlSafe(drop)).execute(&mut connection).await
+        std::thread::spawn(move || {
+            let work = async move {
+                let mut connection = options.connect().await?;
+                let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+                sqlx::query(AssertSqlSafe(drop)).execute(&mut connection).await
+            };
+            // What is not dropped because the test has ended goes with the server.
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.map(|runtime| runtime.block_on(work))
         });
     }
 }
 
-/// Waits on a thread of its own: where a test makes or drops its database there may be a runtime or none.
+/// Waits on a thread of its own: where a test makes its database there may be a runtime or none.
 fn apart<T: Send + 'static>(work: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static) -> T {
     let run = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a test may have a runtime").block_on(work)
     };
-    let done = std::thread::spawn(run).join().expect("a database is made or dropped without a panic");
+    let done = std::thread::spawn(run).join().expect("a database is made without a panic");
     done.unwrap_or_else(|error| panic!("PostgreSQL at {VARIABLE}: {error}"))
 }
