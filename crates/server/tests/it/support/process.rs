@@ -23,8 +23,8 @@ const LEAVE_WITHIN: Duration = Duration::from_secs(10);
 pub(super) struct Process {
     runtime: Option<Runtime>,
     server: Option<Server>,
-    /// The database in a folder: its writer is a thread of its own, which outlives the runtime.
-    writer: Option<Store>,
+    /// Its writer is a thread of its own, which outlives the runtime.
+    store: Option<Store>,
 }
 
 impl Process {
@@ -48,13 +48,13 @@ impl Process {
         let starting = runtime.spawn(async move {
             let listener = socket.listen(BACKLOG).expect("a bound socket can listen");
             let options = server_options(&ground, listen, options, faults, engine).await;
-            let writer = (!ground.is_shared()).then(|| options.store.clone());
-            (Server::start(options, listener).await.expect("the server starts"), writer)
+            let store = options.store.clone();
+            (Server::start(options, listener).await.expect("the server starts"), store)
         });
         // From here on dropping this future ends the process, even one that has not started yet.
-        let mut process = Self { runtime: Some(runtime), server: None, writer: None };
-        let (server, writer) = starting.await.expect("starting does not panic");
-        (process.server, process.writer) = (Some(server), writer);
+        let mut process = Self { runtime: Some(runtime), server: None, store: None };
+        let (server, store) = starting.await.expect("starting does not panic");
+        (process.server, process.store) = (Some(server), Some(store));
         process
     }
 
@@ -68,14 +68,23 @@ impl Process {
 
     /// As SIGKILL does: nothing is finished, nothing is said.
     pub(super) async fn kill(mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            let left = tokio::task::spawn_blocking(move || runtime.shutdown_timeout(LEAVE_WITHIN));
-            left.await.expect("a runtime can be dropped where blocking is allowed");
-        }
-        if let Some(store) = self.writer.take() {
-            // A dead process writes nothing more, while the next one takes back what it held.
-            store.close().await;
-        }
+        let store = self.store.take();
+        let runtime = self.runtime.take();
+        // First the store: the tasks of a runtime end one after the other, and one that sees another end must not write of it.
+        tokio::join!(
+            biased;
+            async {
+                if let Some(store) = store {
+                    store.close().await;
+                }
+            },
+            async {
+                if let Some(runtime) = runtime {
+                    let left = tokio::task::spawn_blocking(move || runtime.shutdown_timeout(LEAVE_WITHIN));
+                    left.await.expect("a runtime can be dropped where blocking is allowed");
+                }
+            },
+        );
     }
 }
 
