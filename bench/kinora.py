@@ -31,7 +31,7 @@ class Kinora:
         self._environment = os.environ | bench.place.make(self.folder / "data")
         self._log = (self.folder / "log").open("wb")
         command = [
-            binary,
+            self.binary,
             "serve",
             "--listen",
             f"127.0.0.1:{self.port}",
