@@ -239,7 +239,7 @@ fn excerpt(index: &Index, track: &Track, moment: &Moment) -> Index {
     let segment = PlannedSegment { samples: moment.samples.clone(), start: 0, end: end - start };
     Index {
         tracks: vec![track],
-        plan: SegmentPlan { video: vec![segment], audio: Vec::new() },
+        plan: SegmentPlan { video: vec![segment], ..SegmentPlan::default() },
         ..index.clone()
     }
 }

@@ -57,7 +57,7 @@ fn shown(title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::{AudioTrack, Container, SampleTable, TrackLabel, TrackMedia};
+    use crate::index::{AudioTrack, Container, SampleEntry, SampleTable, TrackLabel, TrackMedia};
     use crate::plan::SegmentPlan;
 
     fn track(language: &str, title: Option<&str>) -> Track {
@@ -67,7 +67,8 @@ mod tests {
             language: language.to_owned(),
             label: TrackLabel { title: title.map(str::to_owned), ..TrackLabel::default() },
             media: TrackMedia::Audio(AudioTrack {
-                sample_entry: Vec::new(),
+                sample_entry: SampleEntry::Iso(Vec::new()),
+                not_copied: None,
                 codec: "mp4a.40.2".to_owned(),
                 sample_rate: 48_000,
                 channels: 2,
@@ -86,6 +87,7 @@ mod tests {
             source_len: 0,
             source_sha256: [0; 32],
             container: Container::Mp4,
+            normalised: None,
             is_truncated: false,
             tracks: tracks.iter().map(|(language, title)| track(language, *title)).collect(),
             plan: SegmentPlan::default(),

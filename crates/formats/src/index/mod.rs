@@ -6,11 +6,15 @@
 
 mod bytes;
 mod column;
+mod container;
 mod facts;
+mod not_copied;
 mod samples;
 mod stored;
 
+pub use container::Container;
 pub use facts::{AudioFacts, SourceFacts, VideoFacts};
+pub use not_copied::{NOT_COPIED_DETAIL_LEN_MAX, NotCopied, NotCopiedReason};
 pub use samples::{SampleTable, SampleTableBuilder, Samples};
 pub use stored::{IndexError, IndexId};
 
@@ -25,6 +29,8 @@ pub struct Index {
     pub source_sha256: [u8; 32],
     /// What the bytes are packed in.
     pub container: Container,
+    /// Where the samples lie when they do not lie in the source itself.
+    pub normalised: Option<Normalised>,
     /// Set when samples at the end had no bytes and the playable prefix was kept.
     pub is_truncated: bool,
     /// The chosen tracks: at most one video track, in front, then audio tracks in the order of the source.
@@ -35,13 +41,14 @@ pub struct Index {
     pub plan: crate::plan::SegmentPlan,
 }
 
-/// What the samples are packed in.
+/// A copy of the source in a container whose samples can be told from one another, made where the source's own cannot be read in place.
+/// The packets are those of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Container {
-    /// ISO base media file (MP4, M4A, M4V, 3GP).
-    Mp4,
-    /// QuickTime movie.
-    Mov,
+pub struct Normalised {
+    /// What the copy is packed in.
+    pub container: Container,
+    /// Its length in bytes.
+    pub len: u64,
 }
 
 /// One elementary stream of the source.
@@ -97,14 +104,28 @@ pub enum TrackMedia {
     Audio(AudioTrack),
 }
 
-/// A video track that is copied: H.264 or HEVC as length-prefixed NAL units, or AV1.
+/// How a decoder is told what the samples are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SampleEntry {
+    /// One whole sample entry box of an ISO base media file. Every track that is copied has one.
+    Iso(Vec<u8>),
+    /// One whole `TrackEntry` element of a Matroska file, for codecs whose sample entry nobody needs but a decoder.
+    Matroska(Vec<u8>),
+}
+
+/// A video track. H.264 and HEVC as length-prefixed NAL units, and AV1, may be copied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VideoTrack {
-    /// The whole sample entry box (`avc1`, `hvc1` or `av01` with its children). As the source has it, but with data reference 1, without
+    /// Of a track that is copied: `avc1`, `hvc1` or `av01` with its children. As the source has it, but with data reference 1, without
     /// the padding QuickTime leaves between boxes, `hvc1` where it was `hev1`, and without the boxes of Dolby Vision.
-    pub sample_entry: Vec<u8>,
-    /// RFC 6381 string, for instance `avc1.640028`, `hvc1.1.6.L93.B0` or `av01.0.04M.08`.
+    pub sample_entry: SampleEntry,
+    /// RFC 6381 string of a track that is copied, for instance `avc1.640028`, `hvc1.1.6.L93.B0` or `av01.0.04M.08`. Else what its
+    /// container calls the codec, for instance `apcn` or `V_VP8`.
     pub codec: String,
+    /// Why players do not get it as it is; `None` where they do.
+    pub not_copied: Option<NotCopied>,
+    /// Two fields make one picture.
+    pub is_interlaced: bool,
     /// Width in pixels, after the codec's own cropping.
     pub width: u32,
     /// Height in pixels, after the codec's own cropping.
@@ -123,19 +144,22 @@ pub struct VideoTrack {
     pub composition_shift: i64,
 }
 
-/// An audio track that is copied: AAC-LC or Opus.
+/// An audio track. AAC-LC and Opus may be copied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AudioTrack {
-    /// The whole sample entry box: a plain `mp4a` (version 0, data reference 1) with the `esds` box of the source, or `Opus` with its
+    /// Of a track that is copied: a plain `mp4a` (version 0, data reference 1) with the `esds` box of the source, or `Opus` with its
     /// `dOps`.
-    pub sample_entry: Vec<u8>,
-    /// RFC 6381 string, for instance `mp4a.40.2` or `Opus`.
+    pub sample_entry: SampleEntry,
+    /// RFC 6381 string of a track that is copied, for instance `mp4a.40.2` or `Opus`. Else what its container calls the codec.
     pub codec: String,
+    /// Why players do not get it as it is; `None` where they do.
+    pub not_copied: Option<NotCopied>,
     /// Samples a second.
     pub sample_rate: u32,
     /// Number of channels, from the codec configuration.
     pub channels: u32,
-    /// PCM samples one packet decodes to (1024 for AAC-LC); for Opus, whose packets differ, the shortest one, 960 at most.
+    /// PCM samples one packet decodes to (1024 for AAC-LC); for Opus, whose packets differ, the shortest one, 960 at most; 0 where unknown,
+    /// which no track that is copied has.
     pub packet_samples: u32,
 }
 
@@ -182,7 +206,12 @@ impl Index {
         })
     }
 
-    /// The segments of one of these tracks; none of a track of another index.
+    /// Length of the object in which the samples lie: the source, or its normalised copy.
+    pub fn samples_len(&self) -> u64 {
+        self.normalised.map_or(self.source_len, |normalised| normalised.len)
+    }
+
+    /// The segments of the copy of one of these tracks; none where it is not copied, nor of a track of another index.
     pub fn segments(&self, track: &Track) -> &[Segment] {
         let segments = match &track.media {
             TrackMedia::Video(_) => Some(&self.plan.video),
@@ -192,6 +221,34 @@ impl Index {
                 .and_then(|number| self.plan.audio.get(number)),
         };
         segments.map_or(&[], Vec::as_slice)
+    }
+}
+
+impl TrackMedia {
+    /// How a decoder is told what the samples are.
+    pub fn sample_entry(&self) -> &SampleEntry {
+        match self {
+            Self::Video(video) => &video.sample_entry,
+            Self::Audio(audio) => &audio.sample_entry,
+        }
+    }
+
+    /// Why players do not get the track as it is; `None` where they do.
+    pub fn not_copied(&self) -> Option<&NotCopied> {
+        match self {
+            Self::Video(video) => video.not_copied.as_ref(),
+            Self::Audio(audio) => audio.not_copied.as_ref(),
+        }
+    }
+}
+
+impl SampleEntry {
+    /// The bytes of the box, or `None` where it is none.
+    pub fn iso(&self) -> Option<&[u8]> {
+        match self {
+            Self::Iso(bytes) => Some(bytes),
+            Self::Matroska(_) => None,
+        }
     }
 }
 

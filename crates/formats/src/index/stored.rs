@@ -12,22 +12,28 @@ use std::{fmt, ops::Range};
 use sha2::{Digest, Sha256};
 
 use super::{
-    AUDIO_TRACKS_MAX, AudioTrack, Container, Index, SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
+    AUDIO_TRACKS_MAX, AudioTrack, Container, Index, NOT_COPIED_DETAIL_LEN_MAX, Normalised, NotCopied,
+    NotCopiedReason, SampleEntry, SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
     bytes::{Reader, Writer},
 };
 use crate::plan::{Segment, SegmentPlan};
 
 const MAGIC: &[u8; 8] = b"KINORAIX";
 /// Raised with every change of the body.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The first version: at most one audio track, and no labels. Still read, for it is stored beside media that are ready.
 const VERSION_ONE_AUDIO: u32 = 1;
+/// The last version whose tracks were all copied, and whose samples all lay in the source.
+const VERSION_COPIES_ONLY: u32 = 2;
 const CHECKSUM_LEN: usize = 8;
 /// One video track and the audio tracks.
 const TRACKS_MAX: usize = 1 + AUDIO_TRACKS_MAX;
 /// Kinds of track.
 const VIDEO: u8 = 0;
 const AUDIO: u8 = 1;
+/// Kinds of sample entry.
+const ISO: u8 = 0;
+const MATROSKA: u8 = 1;
 /// Bits of a label.
 const ENABLED: u8 = 1;
 const DESCRIBES_VIDEO: u8 = 2;
@@ -103,10 +109,15 @@ fn first_of_sha256(bytes: &[u8]) -> [u8; CHECKSUM_LEN] {
 fn write_index(index: &Index, writer: &mut Writer) {
     writer.varint(index.source_len);
     writer.bytes.extend_from_slice(&index.source_sha256);
-    writer.u8(match index.container {
-        Container::Mp4 => 0,
-        Container::Mov => 1,
-    });
+    writer.u8(index.container.byte());
+    match index.normalised {
+        None => writer.u8(0),
+        Some(Normalised { container, len }) => {
+            writer.u8(1);
+            writer.u8(container.byte());
+            writer.varint(len);
+        }
+    }
     writer.u8(index.is_truncated.into());
     writer.varint(index.tracks.len() as u64);
     for track in &index.tracks {
@@ -114,19 +125,24 @@ fn write_index(index: &Index, writer: &mut Writer) {
     }
     write_segments(&index.plan.video, writer);
     index.plan.audio.iter().for_each(|segments| write_segments(segments, writer));
+    // Most often both renditions are cut alike.
+    let is_alike = index.plan.encoded_video == index.plan.video;
+    writer.u8(is_alike.into());
+    if !is_alike {
+        write_segments(&index.plan.encoded_video, writer);
+    }
+    index.plan.encoded_audio.iter().for_each(|cuts| write_cuts(cuts, writer));
 }
 
 fn read_index(reader: &mut Reader<'_>, version: u32) -> Option<Index> {
     let source_len = reader.varint()?;
     let source_sha256 = reader.array()?;
-    let container = match reader.u8()? {
-        0 => Container::Mp4,
-        1 => Container::Mov,
-        _ => return None,
-    };
+    let container = Container::from_byte(reader.u8()?)?;
+    let normalised = if version > VERSION_COPIES_ONLY { read_normalised(reader)? } else { None };
+    let samples_len = normalised.map_or(source_len, |normalised| normalised.len);
     let is_truncated = read_bool(reader)?;
     let count = reader.varint().filter(|&count| count <= TRACKS_MAX as u64)?;
-    let tracks = (0..count).map(|_| read_track(reader, version, source_len)).collect::<Option<Vec<_>>>()?;
+    let tracks = (0..count).map(|_| read_track(reader, version, samples_len)).collect::<Option<Vec<_>>>()?;
     let audio_tracks = tracks.iter().filter(|track| matches!(track.media, TrackMedia::Audio(_))).count();
     let video = read_segments(reader)?;
     let audio = if version == VERSION_ONE_AUDIO {
@@ -136,8 +152,23 @@ fn read_index(reader: &mut Reader<'_>, version: u32) -> Option<Index> {
     } else {
         (0..audio_tracks).map(|_| read_segments(reader)).collect::<Option<Vec<_>>>()?
     };
-    let plan = SegmentPlan { video, audio };
-    Some(Index { source_len, source_sha256, container, is_truncated, tracks, plan })
+    let (encoded_video, encoded_audio) = if version > VERSION_COPIES_ONLY {
+        let encoded_video = if read_bool(reader)? { video.clone() } else { read_segments(reader)? };
+        (encoded_video, (0..audio_tracks).map(|_| read_cuts(reader)).collect::<Option<Vec<_>>>()?)
+    } else {
+        (video.clone(), vec![Vec::new(); audio_tracks])
+    };
+    let plan = SegmentPlan { video, audio, encoded_video, encoded_audio };
+    Some(Index { source_len, source_sha256, container, normalised, is_truncated, tracks, plan })
+}
+
+/// `None` inside stands for a source whose samples lie in itself.
+#[expect(clippy::option_option, reason = "the outer one is damage, as everywhere here")]
+fn read_normalised(reader: &mut Reader<'_>) -> Option<Option<Normalised>> {
+    if !read_bool(reader)? {
+        return Some(None);
+    }
+    Some(Some(Normalised { container: Container::from_byte(reader.u8()?)?, len: reader.varint()? }))
 }
 
 fn write_track(track: &Track, writer: &mut Writer) {
@@ -162,18 +193,18 @@ fn write_track(track: &Track, writer: &mut Writer) {
     writer.varint(track.bitrate_peak);
 }
 
-fn read_track(reader: &mut Reader<'_>, version: u32, source_len: u64) -> Option<Track> {
+fn read_track(reader: &mut Reader<'_>, version: u32, samples_len: u64) -> Option<Track> {
     Some(Track {
         source_track: reader.u32()?,
         timescale: reader.u32().filter(|&timescale| timescale > 0)?,
         language: read_text(reader)?,
         label: if version == VERSION_ONE_AUDIO { TrackLabel::default() } else { read_label(reader)? },
         media: match reader.u8()? {
-            VIDEO => TrackMedia::Video(read_video(reader)?),
-            AUDIO => TrackMedia::Audio(read_audio(reader)?),
+            VIDEO => TrackMedia::Video(read_video(reader, version)?),
+            AUDIO => TrackMedia::Audio(read_audio(reader, version)?),
             _ => return None,
         },
-        samples: SampleTable::read(reader, source_len)?,
+        samples: SampleTable::read(reader, samples_len)?,
         shift: reader.signed()?,
         end: reader.signed()?,
         bitrate_average: reader.varint()?,
@@ -198,8 +229,51 @@ fn read_label(reader: &mut Reader<'_>) -> Option<TrackLabel> {
     })
 }
 
+fn write_sample_entry(entry: &SampleEntry, writer: &mut Writer) {
+    let (kind, bytes) = match entry {
+        SampleEntry::Iso(bytes) => (ISO, bytes),
+        SampleEntry::Matroska(bytes) => (MATROSKA, bytes),
+    };
+    writer.u8(kind);
+    writer.string(bytes);
+}
+
+fn read_sample_entry(reader: &mut Reader<'_>, version: u32) -> Option<SampleEntry> {
+    let kind = if version > VERSION_COPIES_ONLY { reader.u8()? } else { ISO };
+    let bytes = reader.string()?.to_vec();
+    match kind {
+        ISO => Some(SampleEntry::Iso(bytes)),
+        MATROSKA => Some(SampleEntry::Matroska(bytes)),
+        _ => None,
+    }
+}
+
+/// 0 stands for a track that is copied.
+fn write_not_copied(not_copied: Option<&NotCopied>, writer: &mut Writer) {
+    match not_copied {
+        None => writer.u8(0),
+        Some(NotCopied { reason, detail }) => {
+            writer.u8(reason.byte());
+            writer.string(detail.as_bytes());
+        }
+    }
+}
+
+#[expect(clippy::option_option, reason = "the outer one is damage, as everywhere here")]
+fn read_not_copied(reader: &mut Reader<'_>, version: u32) -> Option<Option<NotCopied>> {
+    let byte = if version > VERSION_COPIES_ONLY { reader.u8()? } else { 0 };
+    if byte == 0 {
+        return Some(None);
+    }
+    let reason = NotCopiedReason::from_byte(byte)?;
+    let detail = read_text(reader).filter(|detail| detail.len() <= NOT_COPIED_DETAIL_LEN_MAX)?;
+    Some(Some(NotCopied { reason, detail }))
+}
+
 fn write_video(video: &VideoTrack, writer: &mut Writer) {
-    writer.string(&video.sample_entry);
+    write_sample_entry(&video.sample_entry, writer);
+    write_not_copied(video.not_copied.as_ref(), writer);
+    writer.u8(video.is_interlaced.into());
     writer.string(video.codec.as_bytes());
     for number in [video.width, video.height, video.pixel_aspect.0, video.pixel_aspect.1] {
         writer.varint(number.into());
@@ -216,9 +290,11 @@ fn write_video(video: &VideoTrack, writer: &mut Writer) {
     writer.signed(video.composition_shift);
 }
 
-fn read_video(reader: &mut Reader<'_>) -> Option<VideoTrack> {
+fn read_video(reader: &mut Reader<'_>, version: u32) -> Option<VideoTrack> {
     Some(VideoTrack {
-        sample_entry: reader.string()?.to_vec(),
+        sample_entry: read_sample_entry(reader, version)?,
+        not_copied: read_not_copied(reader, version)?,
+        is_interlaced: version > VERSION_COPIES_ONLY && read_bool(reader)?,
         codec: read_text(reader)?,
         width: reader.u32()?,
         height: reader.u32()?,
@@ -241,16 +317,18 @@ fn read_video(reader: &mut Reader<'_>) -> Option<VideoTrack> {
 }
 
 fn write_audio(audio: &AudioTrack, writer: &mut Writer) {
-    writer.string(&audio.sample_entry);
+    write_sample_entry(&audio.sample_entry, writer);
+    write_not_copied(audio.not_copied.as_ref(), writer);
     writer.string(audio.codec.as_bytes());
     for number in [audio.sample_rate, audio.channels, audio.packet_samples] {
         writer.varint(number.into());
     }
 }
 
-fn read_audio(reader: &mut Reader<'_>) -> Option<AudioTrack> {
+fn read_audio(reader: &mut Reader<'_>, version: u32) -> Option<AudioTrack> {
     Some(AudioTrack {
-        sample_entry: reader.string()?.to_vec(),
+        sample_entry: read_sample_entry(reader, version)?,
+        not_copied: read_not_copied(reader, version)?,
         codec: read_text(reader)?,
         sample_rate: reader.u32()?,
         channels: reader.u32()?,
@@ -285,6 +363,27 @@ fn read_segments(reader: &mut Reader<'_>) -> Option<Vec<Segment>> {
         (sample, time) = (behind, end);
     }
     Some(segments)
+}
+
+/// Cuts rise, so each is written as its distance from the one before.
+fn write_cuts(cuts: &[u64], writer: &mut Writer) {
+    writer.varint(cuts.len() as u64);
+    let mut before = 0;
+    for &cut in cuts {
+        writer.varint(cut.wrapping_sub(before));
+        before = cut;
+    }
+}
+
+fn read_cuts(reader: &mut Reader<'_>) -> Option<Vec<u64>> {
+    let count = reader.varint()?;
+    let mut cuts = Vec::new();
+    let mut before = 0u64;
+    for _ in 0..count {
+        before = before.checked_add(reader.varint()?)?;
+        cuts.push(before);
+    }
+    Some(cuts)
 }
 
 fn moved(number: u32, distance: i64) -> Option<u32> {

@@ -93,6 +93,7 @@ impl Scanner {
             source_len: self.len,
             source_sha256: self.hash.finalize().into(),
             container,
+            normalised: None,
             is_truncated,
             tracks,
             plan,

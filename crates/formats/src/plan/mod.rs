@@ -16,14 +16,27 @@ pub(crate) use audio::packets;
 
 use crate::index::{Sample, Track, TrackMedia};
 
-/// The cuts of one source. Every rendition of the source shares them.
+/// The cuts of one source.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SegmentPlan {
-    /// Segments of the video track; empty without one.
+    /// Segments of the copied video track; empty where it is not copied.
     pub video: Vec<Segment>,
-    /// Segments of each audio track, in the order of the tracks; empty without one.
+    /// Segments of each copied audio track, in the order of the tracks; empty for those that are not copied.
     pub audio: Vec<Vec<Segment>>,
+    /// Segments of every encoded rendition of the video track, in its ticks; empty without one.
+    ///
+    /// The same as `video` where that can be, so that players change between renditions at equal instants. Else a segment begins at any
+    /// picture, and its samples are those that a decoder must be given to make its pictures: those of neighbours overlap.
+    pub encoded_video: Vec<Segment>,
+    /// For each audio track, in the order of the tracks, where its encoded rendition is cut: frames of [`ENCODED_AUDIO_FRAME`] samples at
+    /// [`ENCODED_AUDIO_RATE`] on the common timeline. Rises from 0 to the end of the track; one more than there are segments.
+    pub encoded_audio: Vec<Vec<u64>>,
 }
+
+/// Samples in a frame of encoded audio: AAC-LC. ISO/IEC 14496-3, 4.5.1.1.
+pub const ENCODED_AUDIO_FRAME: u32 = 1024;
+/// Samples a second of encoded audio.
+pub const ENCODED_AUDIO_RATE: u32 = 48_000;
 
 /// One segment of one track.
 ///
@@ -127,7 +140,7 @@ pub fn plan(tracks: &[Track]) -> Result<SegmentPlan, PlanError> {
     let video = video_segments(tracks)?;
     let audio = tracks.iter().filter_map(|track| audio_segments(tracks, &video, track));
     let audio = audio.collect::<Result<Vec<_>, _>>()?;
-    Ok(SegmentPlan { video, audio })
+    Ok(whole(video, audio))
 }
 
 /// As [`plan`], less the audio tracks that cannot be cut while another can: they are taken out of `tracks`.
@@ -143,7 +156,12 @@ pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> 
     }
     let mut is_kept = cut.iter().map(|result| !matches!(result, Some(Err(_))));
     tracks.retain(|_| is_kept.next().unwrap_or(false));
-    Ok(SegmentPlan { video, audio: cut.into_iter().flatten().flatten().collect() })
+    Ok(whole(video, cut.into_iter().flatten().flatten().collect()))
+}
+
+fn whole(video: Vec<Segment>, audio: Vec<Vec<Segment>>) -> SegmentPlan {
+    let encoded_audio = vec![Vec::new(); audio.len()];
+    SegmentPlan { encoded_video: video.clone(), video, audio, encoded_audio }
 }
 
 fn video_of(tracks: &[Track]) -> Option<&Track> {

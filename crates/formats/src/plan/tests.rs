@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::index::{AudioTrack, SampleTableBuilder, VideoTrack};
+use crate::index::{AudioTrack, SampleEntry, SampleTableBuilder, VideoTrack};
 
 /// A millisecond clock keeps the tables readable.
 const TIMESCALE: u32 = 1000;
@@ -31,8 +31,10 @@ fn track(media: TrackMedia, samples: impl IntoIterator<Item = Sample>, timescale
 
 fn video_media() -> TrackMedia {
     TrackMedia::Video(VideoTrack {
-        sample_entry: Vec::new(),
+        sample_entry: SampleEntry::Iso(Vec::new()),
+        not_copied: None,
         codec: "avc1.64001f".to_owned(),
+        is_interlaced: false,
         width: 640,
         height: 360,
         pixel_aspect: (1, 1),
@@ -46,7 +48,8 @@ fn video_media() -> TrackMedia {
 
 fn audio_media() -> TrackMedia {
     TrackMedia::Audio(AudioTrack {
-        sample_entry: Vec::new(),
+        sample_entry: SampleEntry::Iso(Vec::new()),
+        not_copied: None,
         codec: "mp4a.40.2".to_owned(),
         sample_rate: 48_000,
         channels: 2,

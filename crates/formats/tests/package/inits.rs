@@ -1,6 +1,6 @@
 //! Init segments.
 
-use kinora_formats::index::TrackMedia;
+use kinora_formats::index::{SampleEntry, TrackMedia};
 use kinora_formats::mp4::write::{WriteError, init_segment};
 
 use crate::boxes::{find, media_time, tree};
@@ -39,7 +39,7 @@ fn a_damaged_sample_entry_is_refused() {
     for damaged in [Vec::new(), vec![0, 0, 0], vec![0, 0, 0, 9, b'm', b'p', b'4', b'a']] {
         let Source { mut index, .. } = audio_only();
         let TrackMedia::Audio(audio) = &mut index.tracks[0].media else { unreachable!("made so") };
-        audio.sample_entry = damaged;
+        audio.sample_entry = SampleEntry::Iso(damaged);
         assert_eq!(init_segment(&index, &index.tracks[0]), Err(WriteError::SampleEntry));
     }
 }

@@ -1,7 +1,8 @@
 //! Hand-made sources: an index, and bytes that tell which sample they belong to.
 
 use kinora_formats::index::{
-    AudioTrack, Container, Index, Sample, SampleTableBuilder, Track, TrackLabel, TrackMedia, VideoTrack,
+    AudioTrack, Container, Index, Sample, SampleEntry, SampleTableBuilder, Track, TrackLabel, TrackMedia,
+    VideoTrack,
 };
 use kinora_formats::mp4::write::SegmentHead;
 use kinora_formats::plan::plan;
@@ -34,6 +35,7 @@ impl Source {
             source_len,
             source_sha256: [7; 32],
             container: Container::Mp4,
+            normalised: None,
             is_truncated: false,
             tracks,
             plan,
@@ -132,7 +134,9 @@ pub(crate) fn video_track(samples: &[Sample]) -> Track {
         language: "und".to_owned(),
         label: TrackLabel::default(),
         media: TrackMedia::Video(VideoTrack {
-            sample_entry: avc1(),
+            sample_entry: SampleEntry::Iso(avc1()),
+            not_copied: None,
+            is_interlaced: false,
             codec: "avc1.64001f".to_owned(),
             width: 1280,
             height: 720,
@@ -159,7 +163,8 @@ pub(crate) fn audio_track(samples: &[Sample]) -> Track {
         language: "deu".to_owned(),
         label: TrackLabel::default(),
         media: TrackMedia::Audio(AudioTrack {
-            sample_entry: mp4a(),
+            sample_entry: SampleEntry::Iso(mp4a()),
+            not_copied: None,
             codec: "mp4a.40.2".to_owned(),
             sample_rate: 48_000,
             channels: 2,

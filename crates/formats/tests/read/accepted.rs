@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use kinora_formats::index::{Index, Track, TrackLabel, TrackMedia};
+use kinora_formats::index::{Index, SampleEntry, Track, TrackLabel, TrackMedia};
 use kinora_formats::plan::Segment;
 
 use crate::{
@@ -175,12 +175,14 @@ fn write_track(track: &Track, text: &mut String) {
     match &track.media {
         TrackMedia::Video(video) => {
             let mut video = video.clone();
-            writeln!(text, "entry {}", hex(&std::mem::take(&mut video.sample_entry))).unwrap();
+            writeln!(text, "entry {}", hex(video.sample_entry.iso().unwrap())).unwrap();
+            video.sample_entry = SampleEntry::Iso(Vec::new());
             writeln!(text, "{video:?}").unwrap();
         }
         TrackMedia::Audio(audio) => {
             let mut audio = audio.clone();
-            writeln!(text, "entry {}", hex(&std::mem::take(&mut audio.sample_entry))).unwrap();
+            writeln!(text, "entry {}", hex(audio.sample_entry.iso().unwrap())).unwrap();
+            audio.sample_entry = SampleEntry::Iso(Vec::new());
             writeln!(text, "{audio:?}").unwrap();
         }
     }

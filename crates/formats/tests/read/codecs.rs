@@ -71,7 +71,7 @@ fn kinds(entry: &[u8]) -> Vec<String> {
 fn hev1_becomes_hvc1_where_the_entry_has_all_parameter_sets() {
     let file = fixture("hev1_hdr10.mp4");
     let hev1 = video(&file);
-    assert_eq!(&hev1.sample_entry[4..8], b"hvc1");
+    assert_eq!(&hev1.sample_entry.iso().unwrap()[4..8], b"hvc1");
     assert_eq!(hev1.codec, "hvc1.2.4.L30.90");
     let hvc1 = video(&replaced(&file, b"hev1\0\0\0\0\0\0\0\x01", b"hvc1\0\0\0\0\0\0\0\x01"));
     assert_eq!(hvc1, hev1, "all else is the same");
@@ -99,14 +99,14 @@ fn hev1_becomes_hvc1_where_the_entry_has_all_parameter_sets() {
 #[test]
 fn metadata_of_high_dynamic_range_stays_and_dolby_vision_goes() {
     let file = fixture("hevc.mp4");
-    let before = kinds(&video(&file).sample_entry);
+    let before = kinds(video(&file).sample_entry.iso().unwrap());
     let dolby = |compatibility: u8| boxed("dvvC", &[1, 0, 0x10, 0x15, compatibility << 4, 0, 0, 0]);
     let colr = boxed("colr", b"nclx\0\x09\0\x12\0\x09\0");
     let boxes =
         [boxed("mdcv", &[0; 24]), boxed("clli", &[0; 4]), dolby(4), boxed("hvcE", &[0; 23]), colr].concat();
     let richer = video(&with_boxes(&file, "hvc1", &boxes));
     assert_eq!(
-        kinds(&richer.sample_entry),
+        kinds(richer.sample_entry.iso().unwrap()),
         [&before[..], &["mdcv", "clli", "colr"].map(String::from)].concat()
     );
     assert_eq!(richer.transfer, Some(18));

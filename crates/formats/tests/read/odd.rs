@@ -193,7 +193,7 @@ fn the_shape_of_pixels_is_that_of_the_entry_and_else_that_of_the_track() {
         assert_eq!(video.pixel_aspect, aspect, "{name}");
         assert_eq!((facts.display_width, facts.display_height), display, "{name}");
         assert_eq!((facts.width, facts.height), (96, 54), "{name}");
-        let entry = String::from_utf8_lossy(&video.sample_entry).into_owned();
+        let entry = String::from_utf8_lossy(video.sample_entry.iso().unwrap()).into_owned();
         assert!(!entry.contains("clap"), "{name}");
         assert_eq!(entry.contains("pasp"), aspect != (1, 1), "{name}");
     };

@@ -12,7 +12,7 @@ use super::{
     },
     entry::rebuilt,
 };
-use crate::index::VideoTrack;
+use crate::index::{SampleEntry, VideoTrack};
 
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
 const FIELDS_LEN: usize = 78;
@@ -25,8 +25,8 @@ const STRETCH_MAX: u64 = 4;
 ///
 /// `size` is that of the `tkhd` box, 16.16.
 pub(super) fn shaped(mut video: VideoTrack, size: (u32, u32)) -> Result<VideoTrack, ReadError> {
-    let Some((head, boxes)) = video.sample_entry.get(8..).and_then(|body| body.split_at_checked(FIELDS_LEN))
-    else {
+    let SampleEntry::Iso(entry) = &video.sample_entry else { return Ok(video) };
+    let Some((head, boxes)) = entry.get(8..).and_then(|body| body.split_at_checked(FIELDS_LEN)) else {
         return Ok(video);
     };
     let has = |kind: &[u8; 4]| children(boxes).any(|child| &child.kind.0 == kind);
@@ -42,9 +42,9 @@ pub(super) fn shaped(mut video: VideoTrack, size: (u32, u32)) -> Result<VideoTra
         asked.map(|(horizontal, vertical)| [horizontal.to_be_bytes(), vertical.to_be_bytes()].concat());
     let pasp = pasp.as_deref().map(|body| BoxRef { kind: FourCc(*b"pasp"), body });
     let kept = children(boxes).filter(|child| &child.kind.0 != b"clap").chain(pasp);
-    let kind = video.sample_entry[4..8].try_into().expect("four bytes");
+    let kind = entry[4..8].try_into().expect("four bytes");
     let entry = rebuilt(&kind, head, kept)?;
-    video.sample_entry = entry;
+    video.sample_entry = SampleEntry::Iso(entry);
     video.pixel_aspect = asked.unwrap_or(video.pixel_aspect);
     Ok(video)
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     codec::{aac::Esds, colour::Colour},
-    index::VideoTrack,
+    index::{SampleEntry, VideoTrack},
 };
 
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
@@ -63,7 +63,9 @@ pub(super) fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9]) -> Result<VideoT
     // The container's description counts: a writer that corrects one leaves the bitstream as it is. ISO/IEC 14496-12, 12.1.5.
     let transfer = [entry.colour(), stream.colour].into_iter().flatten().find_map(Colour::known_transfer);
     Ok(VideoTrack {
-        sample_entry: rebuilt(stream.kind, entry.fields, kept)?,
+        sample_entry: SampleEntry::Iso(rebuilt(stream.kind, entry.fields, kept)?),
+        not_copied: None,
+        is_interlaced: false,
         codec: stream.codec,
         width: stream.width,
         height: stream.height,

@@ -48,10 +48,7 @@ pub fn init_segment(index: &Index, track: &Track) -> Result<Vec<u8>, WriteError>
 
 /// The sample entry as the index has it: one whole box, with the data reference that ours is, too.
 fn sample_entry(track: &Track) -> Result<&[u8], WriteError> {
-    let entry = match &track.media {
-        TrackMedia::Video(video) => video.sample_entry.as_slice(),
-        TrackMedia::Audio(audio) => audio.sample_entry.as_slice(),
-    };
+    let entry = track.media.sample_entry().iso().ok_or(WriteError::SampleEntry)?;
     let announced = entry.first_chunk::<4>().map(|size| u32::from_be_bytes(*size));
     match announced.and_then(|size| usize::try_from(size).ok()) {
         Some(size) if size == entry.len() => Ok(entry),

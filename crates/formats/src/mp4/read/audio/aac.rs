@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     codec::aac::{AudioConfig, Esds, Extension},
-    index::AudioTrack,
+    index::{AudioTrack, SampleEntry},
 };
 
 /// What QuickTime's versions 1 and 2 put between the fields and the boxes. QuickTime File Format, sound sample descriptions.
@@ -40,7 +40,12 @@ pub(super) fn track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
     let channels = check_config(&config, &codec)?;
 
     Ok(AudioTrack {
-        sample_entry: rebuilt(b"mp4a", &plain_fields(head, channels, config.sample_rate), [esds_box])?,
+        sample_entry: SampleEntry::Iso(rebuilt(
+            b"mp4a",
+            &plain_fields(head, channels, config.sample_rate),
+            [esds_box],
+        )?),
+        not_copied: None,
         codec,
         sample_rate: config.sample_rate,
         channels,

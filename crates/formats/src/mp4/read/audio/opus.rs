@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     codec::opus::{CODEC, OpusConfig, PACKET_SAMPLES_USUAL, SAMPLE_RATE},
-    index::AudioTrack,
+    index::{AudioTrack, SampleEntry},
 };
 
 /// Families whose channels have a meaning that players know: mono and stereo, and the layouts of Vorbis. RFC 7845, 5.1.1.
@@ -41,7 +41,8 @@ pub(super) fn track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
         return Err(ReadError::unsupported("the audio has an unknown channel layout"));
     }
     Ok(AudioTrack {
-        sample_entry: rebuilt(b"Opus", &plain_fields(head, channels, SAMPLE_RATE), [dops])?,
+        sample_entry: SampleEntry::Iso(rebuilt(b"Opus", &plain_fields(head, channels, SAMPLE_RATE), [dops])?),
+        not_copied: None,
         codec: CODEC.to_owned(),
         sample_rate: SAMPLE_RATE,
         channels,

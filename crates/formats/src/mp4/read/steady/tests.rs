@@ -3,7 +3,8 @@ use super::*;
 /// A track of AAC with these times of its packets, in ticks of 1/48,000 s.
 fn steadied(packet_samples: u32, codec: &str, times: &[i64]) -> Vec<i64> {
     let audio = AudioTrack {
-        sample_entry: Vec::new(),
+        sample_entry: crate::index::SampleEntry::Iso(Vec::new()),
+        not_copied: None,
         codec: codec.to_owned(),
         sample_rate: 48_000,
         channels: 1,
