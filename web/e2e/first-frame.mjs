@@ -1,0 +1,69 @@
+#!/usr/bin/env node
+// Prints how long a viewer waits for the first frame, with nothing in any cache of the browser.
+//
+//   node first-frame.mjs ADDRESS... [--engine hls.js|shaka] [--timeout S]
+//   node first-frame.mjs - [--engine hls.js|shaka] [--timeout S]
+//
+// ADDRESS is that of a multivariant playlist. With `-` addresses are read from standard input, one a line, and the line
+// `ready` is printed when the browser has started, so that a caller can give an address the moment it wants it played.
+//
+// For each address one line of JSON: `{"address", "firstFrameMs", "width", "height", "errors"}`. The time begins when
+// the player is given the address, its script being loaded, and ends when a frame is on the screen; of sound alone,
+// when it advances. The first of a browser takes longer than others: let it be one that does not count. `firstFrameMs` is
+// null when nothing came in time. Exit status: 0 if every address had its frame, 1 if not, 2 if the arguments are wrong.
+
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { startBrowser } from "./support/browser.mjs";
+import { perform, startStage } from "./support/stage.mjs";
+
+const USAGE = "first-frame.mjs (ADDRESS... | -) [--engine hls.js|shaka] [--timeout S]";
+
+const { addresses, engine, timeout_ms } = readArguments();
+const stage = await startStage();
+const browser = await startBrowser();
+try {
+  await warmUp();
+  if (addresses[0] === "-") {
+    console.log("ready");
+    for await (const line of createInterface({ input: process.stdin })) await measure(line.trim());
+  } else {
+    for (const address of addresses) await measure(address);
+  }
+} finally {
+  await browser.close();
+  await stage.stop();
+}
+
+async function measure(address) {
+  const until = ({ firstFrameMs }) => firstFrameMs !== null;
+  const seen = await perform(browser, stage, { engine, address }, { until, timeout_ms });
+  const { firstFrameMs, sizes, errors } = seen;
+  const [width = 0, height = 0] = (sizes[0] ?? "").split("x").map(Number);
+  console.log(JSON.stringify({ address, firstFrameMs, width, height, errors }));
+  if (firstFrameMs === null) process.exitCode = 1;
+}
+
+/** The first page of a browser is slower than all others: it starts the process of the page. */
+async function warmUp() {
+  const page = await browser.newPage();
+  await page.goto(`${stage.address}/trial.html`);
+  await page.close();
+}
+
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { engine: { type: "string", default: "hls.js" }, timeout: { type: "string", default: "60" } },
+    });
+    if (positionals.length === 0) throw new Error("an address is wanted");
+    if (!["hls.js", "shaka"].includes(values.engine)) throw new Error(`${values.engine} is no engine`);
+    const timeout_ms = 1000 * Number(values.timeout);
+    if (!(timeout_ms > 0)) throw new Error(`${values.timeout} is not a number of seconds`);
+    return { addresses: positionals, engine: values.engine, timeout_ms };
+  } catch (error) {
+    console.error(`${error.message}\nusage: ${USAGE}`);
+    process.exit(2);
+  }
+}

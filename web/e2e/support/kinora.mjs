@@ -1,0 +1,96 @@
+// A real server with data of its own, and what a client asks of it.
+
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** The binary under test. */
+export const BINARY = process.env.KINORA_BIN ?? join(ROOT, "target/debug/kinora");
+
+const LOOK_EVERY_MS = 100;
+const STARTED_WITHIN_MS = 30_000;
+const SETTLED_WITHIN_MS = 60_000;
+
+/** Starts a server that may fetch from the loopback, with its ordinary settings otherwise. The caller stops it. */
+export async function startKinora() {
+  const data = await mkdtemp(join(tmpdir(), "kinora-e2e-"));
+  const port = await freePort();
+  const address = `http://127.0.0.1:${port}`;
+  const env = { ...process.env, KINORA_DATA_DIR: data, KINORA_LOG: process.env.KINORA_LOG ?? "warn" };
+  const server = spawn(BINARY, ["serve", "--listen", `127.0.0.1:${port}`, "--allow-private", "127.0.0.0/8"], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let log = "";
+  for (const output of [server.stdout, server.stderr]) output.setEncoding("utf8").on("data", (text) => (log += text));
+  const ended = once(server, "exit");
+  const stop = async () => {
+    if (server.exitCode === null) server.kill("SIGTERM");
+    await ended;
+    await rm(data, { recursive: true, force: true });
+  };
+  try {
+    await answers(`${address}/readyz`, server);
+    const token = await command("token", "create", "--workspace", "Development", "--permission", "read-write");
+    const authorization = `Basic ${Buffer.from(`${token.id}:${token.secret}`).toString("base64")}`;
+    return { address, stop, log: () => log, create: (url) => create(address, authorization, url) };
+  } catch (error) {
+    server.kill("SIGKILL");
+    await stop();
+    throw new Error(`${error.message}\n${log}`);
+  }
+
+  async function command(...args) {
+    const { stdout } = await promisify(execFile)(BINARY, [...args, "--json"], { env });
+    return JSON.parse(stdout);
+  }
+}
+
+/** Makes a public media of what lies at `url`, and answers it when it is ready or has failed, with its `manifest`. */
+async function create(address, authorization, url) {
+  const headers = { authorization, "content-type": "application/json" };
+  const ask = async (path, request) => {
+    const answer = await fetch(`${address}${path}`, { headers, ...request });
+    const body = await answer.json();
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(body)}`);
+    return body.data;
+  };
+  const body = JSON.stringify({ inputs: [{ type: "video", url }], accessPolicy: "public" });
+  const { id } = await ask("/on-demand", { method: "POST", body });
+  const until = Date.now() + SETTLED_WITHIN_MS;
+  for (;;) {
+    const media = await ask(`/on-demand/${id}`);
+    if (["Ready", "Failed"].includes(media.status)) {
+      return { ...media, manifest: `${address}/${media.playbackIds[0].id}.m3u8` };
+    }
+    if (Date.now() > until) throw new Error(`${url} is still ${media.status} after ${SETTLED_WITHIN_MS} ms`);
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+async function answers(url, server) {
+  const until = Date.now() + STARTED_WITHIN_MS;
+  for (;;) {
+    if (await fetch(url).then(({ ok }) => ok, () => false)) return;
+    if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`);
+    if (Date.now() > until) throw new Error(`${url} does not answer`);
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** A port that was free a moment ago. */
+export async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}

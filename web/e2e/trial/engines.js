@@ -1,0 +1,83 @@
+// Two players behind one interface, so that a trial asks both the same.
+//
+// An engine has `load(address)`, `rungs()`, `choose(id)`, and `errors`, which fills with every error that the player
+// reports: "fatal, ..." and, for those it gets over by itself, "passing, ...". A rung is `{id, width, height}`; they come sorted, smallest first, without
+// those of more pixels than are played here.
+
+/** Seconds that are loaded ahead: little, so that a clip of seconds still has something to load after a switch. */
+const AHEAD_S = 4;
+/** Larger pictures stall from decoding them in software. */
+const PIXELS_MAX = 640 * 360;
+
+export const engines = { "hls.js": hlsJs, shaka };
+
+/** hls.js. Begins with the smallest rung, or with the largest. */
+function hlsJs(video, start) {
+  const hls = new Hls({
+    enableWorker: false,
+    autoStartLoad: false,
+    maxBufferLength: AHEAD_S,
+    maxMaxBufferLength: AHEAD_S,
+  });
+  const errors = [];
+  const rungs = () =>
+    hls.levels
+      .map(({ width, height }, id) => ({ id, width, height }))
+      .filter(({ width, height }) => !(width * height > PIXELS_MAX));
+  hls.on(Hls.Events.ERROR, (_, { details, fatal, response, reason }) => {
+    errors.push([fatal ? "fatal" : "passing", details, response?.code, reason].filter(Boolean).join(", "));
+  });
+  hls.on(Hls.Events.MANIFEST_PARSED, () => {
+    hls.loadLevel = rungs().at(start === "smallest" ? 0 : -1).id;
+    hls.startLoad();
+  });
+  return {
+    errors,
+    rungs,
+    load(address) {
+      hls.loadSource(address);
+      hls.attachMedia(video);
+    },
+    choose(id) {
+      hls.nextLevel = id; // what was loaded ahead is loaded again
+    },
+  };
+}
+
+/** shaka-player. */
+function shaka(video, start) {
+  const { shaka: library } = window;
+  library.polyfill.installAll();
+  const player = new library.Player();
+  const errors = [];
+  const note = ({ code, severity, data, message }) => {
+    errors.push(code === undefined ? `fatal, ${message}` : `${severity === 2 ? "fatal" : "passing"}, ${code}, ${data}`);
+  };
+  player.addEventListener("error", ({ detail }) => note(detail));
+  player.configure({
+    abr: { enabled: false, defaultBandwidthEstimate: start === "smallest" ? 1 : 1e9 },
+    restrictions: { maxPixels: PIXELS_MAX },
+    streaming: { bufferingGoal: AHEAD_S },
+  });
+  // Each is one of pictures together with one of sound.
+  const variants = () => {
+    const all = player.getVariantTracks();
+    const { audioId } = all.find(({ active }) => active) ?? {};
+    return all.filter((track) => track.audioId === audioId).sort((a, b) => a.bandwidth - b.bandwidth);
+  };
+  return {
+    errors,
+    rungs: () => variants().map(({ id, width, height }) => ({ id, width, height })),
+    async load(address) {
+      try {
+        await player.attach(video);
+        await player.load(address);
+      } catch (error) {
+        note(error);
+      }
+    },
+    choose(id) {
+      player.selectVariantTrack(variants().find((track) => track.id === id));
+    },
+  };
+}

@@ -1,0 +1,32 @@
+// A page without controls: plays an address in one of two players, changes rungs on the way, and tells what happened.
+
+import { engines } from "./engines.js";
+import { watch } from "./watch.js";
+
+const video = document.getElementById("video");
+
+/**
+ * Plays `address` muted at normal speed; `read` then tells what happened so far.
+ *
+ * `start` and the `rung` of each switch are "smallest" or "largest" of what is played here. A switch is made when playback
+ * passes `at_s`.
+ */
+window.begin = ({ engine, address, start, switches }) => {
+  const player = engines[engine](video, start);
+  const watched = watch(video);
+  const due = [...switches];
+  const chosen = [];
+  video.addEventListener("loadedmetadata", () => {
+    video.play().catch(() => {}); // not awaited: it stays open for as long as nothing comes
+  });
+  video.addEventListener("timeupdate", () => {
+    while (due.length > 0 && video.currentTime >= due[0].at_s) {
+      const { id, width, height } = player.rungs().at(due.shift().rung === "smallest" ? 0 : -1);
+      player.choose(id);
+      chosen.push(`${width}x${height}`);
+    }
+  });
+  window.read = () => ({ ...watched.read(), rungs: player.rungs(), chosen, errors: player.errors });
+  player.load(address);
+};
+window.isReady = true;
