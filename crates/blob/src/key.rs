@@ -16,6 +16,8 @@ use uuid::Uuid;
 pub enum ObjectKey {
     /// The bytes of a source, as they came.
     Source(SourceId),
+    /// The packets of a source in a container that can be read in place, where its own cannot.
+    Normalised(SourceId),
     /// The sample index of a source.
     Index(SourceId),
     /// The init segment of an encoded rendition.
@@ -54,6 +56,8 @@ pub struct PictureHash(pub [u8; 16]);
 pub enum ObjectKind {
     /// [`ObjectKey::Source`]
     Source,
+    /// [`ObjectKey::Normalised`]
+    Normalised,
     /// [`ObjectKey::Index`]
     Index,
     /// [`ObjectKey::Init`]
@@ -72,8 +76,9 @@ pub enum ObjectKind {
 
 impl ObjectKind {
     /// Every kind.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Source,
+        Self::Normalised,
         Self::Index,
         Self::Init,
         Self::Segment,
@@ -86,6 +91,7 @@ impl ObjectKind {
     const fn text(self) -> &'static str {
         match self {
             Self::Source => "source",
+            Self::Normalised => "normalised",
             Self::Index => "index",
             Self::Init => "init",
             Self::Segment => "segment",
@@ -136,6 +142,7 @@ impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Source(source) => Sharded(ObjectKind::Source, source.as_uuid()).fmt(f),
+            Self::Normalised(source) => Sharded(ObjectKind::Normalised, source.as_uuid()).fmt(f),
             Self::Index(source) => Sharded(ObjectKind::Index, source.as_uuid()).fmt(f),
             Self::Init(rendition) => Sharded(ObjectKind::Init, rendition.as_uuid()).fmt(f),
             Self::Segment(rendition, n) => write!(f, "{}/{n}", Prefix::SegmentsOf(*rendition)),
@@ -166,6 +173,7 @@ impl FromStr for ObjectKey {
         let parts: Vec<&str> = text.split('/').collect();
         let key = match parts[..] {
             ["source", _, id] => Self::Source(id.parse().map_err(|_| ParseKeyError)?),
+            ["normalised", _, id] => Self::Normalised(id.parse().map_err(|_| ParseKeyError)?),
             ["index", _, id] => Self::Index(id.parse().map_err(|_| ParseKeyError)?),
             ["init", _, id] => Self::Init(id.parse().map_err(|_| ParseKeyError)?),
             ["segment", _, id, n] => {
@@ -229,6 +237,7 @@ mod tests {
             assert_eq!(text.parse(), Ok(key));
         };
         check(ObjectKey::Source(source), "source/e9/019a4946-bdd3-7001-8203-0405060708e9");
+        check(ObjectKey::Normalised(source), "normalised/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Index(source), "index/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Init(rendition), "init/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Segment(rendition, 0), "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/0");

@@ -87,8 +87,6 @@ time_ordered_id!(/// Names one attempt to bring in a source; objects of another 
     SourceId);
 time_ordered_id!(/// Names a track of a media.
     TrackId);
-time_ordered_id!(/// Names a rendition of one source.
-    RenditionId);
 time_ordered_id!(/// Names a webhook.
     WebhookId);
 time_ordered_id!(/// Names an event; receivers deduplicate by it.
@@ -99,8 +97,17 @@ time_ordered_id!(/// Names one POST of a delivery.
     AttemptId);
 time_ordered_id!(/// Names a job.
     JobId);
+id!(/// Names an encoded rendition of one source, on every machine the same.
+    RenditionId);
 id!(/// The public handle of a media, and the whole secret of a public one.
     PlaybackId);
+
+impl RenditionId {
+    /// The id that stands for this hash of everything that shapes the rendition (UUID v8, RFC 9562, 5.8; 122 bits of it are kept).
+    pub fn of_hash(hash: [u8; 16]) -> Self {
+        Self(uuid::Builder::from_custom_bytes(hash).into_uuid())
+    }
+}
 
 impl PlaybackId {
     /// A new id (UUID v4). Version 7 would share its time with its neighbours. Decision 43 of the wire contract.
@@ -130,6 +137,12 @@ mod tests {
         let media = MediaId::new(Timestamp::from_micros(1_762_164_228_595_604), &Counting);
         assert_eq!(media.to_string(), "019a492c-41f3-7001-8203-040506070809");
         assert_eq!(PlaybackId::new(&Counting).to_string(), "00010203-0405-4607-8809-0a0b0c0d0e0f");
+    }
+
+    #[test]
+    fn rendition_ids_are_version_8_and_follow_from_their_hash() {
+        assert_eq!(RenditionId::of_hash([0xff; 16]).to_string(), "ffffffff-ffff-8fff-bfff-ffffffffffff");
+        assert_eq!(RenditionId::of_hash([0; 16]).to_string(), "00000000-0000-8000-8000-000000000000");
     }
 
     #[test]

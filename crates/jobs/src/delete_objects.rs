@@ -1,16 +1,16 @@
 //! Removes what belonged to a source that no media names any more.
 
 use kinora_blob::{ObjectKey, Prefix};
-use kinora_domain::SourceId;
+use kinora_domain::{RenditionId, SourceId};
 use kinora_store::ClaimedJob;
 
 use crate::Context;
 use crate::error::JobError;
 
-/// Objects a page when pictures are removed.
+/// Objects a page when pictures and segments are removed.
 const PAGE: usize = 1000;
 
-/// Removes the source, its index and its pictures. May run twice.
+/// Removes the source, its index, its pictures and its renditions. May run twice.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob, source: SourceId) -> Result<(), JobError> {
     remove(context, source).await?;
     let job = job.clone();
@@ -21,14 +21,31 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, source: SourceId) -
 /// The index goes first: without it nobody looks for the bytes.
 pub(crate) async fn remove(context: &Context, source: SourceId) -> Result<(), JobError> {
     context.packager.forget(source);
-    context.blob.delete(ObjectKey::Index(source)).await?;
-    context.blob.delete(ObjectKey::Source(source)).await?;
+    for key in [ObjectKey::Index(source), ObjectKey::Source(source), ObjectKey::Normalised(source)] {
+        context.blob.delete(key).await?;
+    }
+    remove_all(context, Prefix::PicturesOf(source)).await?;
+    for row in context.store.renditions_of(source).await? {
+        remove_rendition(context, row.id).await?;
+    }
+    Ok(())
+}
+
+/// Removes a rendition: its objects, then its row. May run twice.
+pub(crate) async fn remove_rendition(context: &Context, id: RenditionId) -> Result<(), JobError> {
+    remove_all(context, Prefix::SegmentsOf(id)).await?;
+    context.blob.delete(ObjectKey::Init(id)).await?;
+    context.store.write(async move |tx| tx.delete_rendition(id).await).await?;
+    Ok(())
+}
+
+async fn remove_all(context: &Context, prefix: Prefix) -> Result<(), JobError> {
     loop {
-        let pictures = context.blob.list(Prefix::PicturesOf(source), None, PAGE).await?;
-        for picture in &pictures {
-            context.blob.delete(picture.key).await?;
+        let page = context.blob.list(prefix, None, PAGE).await?;
+        for entry in &page {
+            context.blob.delete(entry.key).await?;
         }
-        if pictures.len() < PAGE {
+        if page.len() < PAGE {
             return Ok(());
         }
     }

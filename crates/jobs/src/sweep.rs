@@ -1,7 +1,7 @@
 //! Removes what no row names, and rows that have served.
 
 use kinora_blob::{ObjectKey, ObjectKind, Prefix};
-use kinora_domain::{SourceId, Timestamp};
+use kinora_domain::{RenditionId, SourceId, Timestamp};
 use kinora_store::{ClaimedJob, JobKind, NewJob, Priority};
 
 use crate::Context;
@@ -15,13 +15,19 @@ pub(crate) const SWEEP_EVERY_S: i64 = 60 * 60;
 const YOUNGEST_SWEPT_US: i64 = 25 * 60 * 60 * Timestamp::SECOND;
 /// Objects a page.
 const PAGE: usize = 1000;
+/// Rows a page.
+const ROWS: u32 = 500;
 
 /// Looks through the store once and asks for the next time. May run twice.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobError> {
     let now = context.clock.now();
     ownership::claim(&context.store, &context.blob).await?;
-    for kind in [ObjectKind::Source, ObjectKind::Index, ObjectKind::Picture] {
+    for kind in [ObjectKind::Source, ObjectKind::Normalised, ObjectKind::Index, ObjectKind::Picture] {
         sweep_kind(context, kind, now).await?;
+    }
+    sweep_rendition_rows(context).await?;
+    for kind in [ObjectKind::Segment, ObjectKind::Init] {
+        sweep_rendition_objects(context, kind, now).await?;
     }
     context.blob.sweep_temporary(now).await?;
     context.store.prune(now).await?;
@@ -60,13 +66,68 @@ async fn sweep_kind(context: &Context, kind: ObjectKind, now: Timestamp) -> Resu
     }
 }
 
+/// Renditions whose media was deleted while something of them was begun.
+async fn sweep_rendition_rows(context: &Context) -> Result<(), JobError> {
+    let mut after = None;
+    loop {
+        let page = context.store.renditions_without_media(after, ROWS).await?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = Some(last.id);
+        for row in page {
+            tracing::info!(rendition.id = %row.id, "swept a rendition that no media names");
+            delete_objects::remove_rendition(context, row.id).await?;
+        }
+    }
+}
+
+/// Objects of renditions without a row. Those of one rendition come one after another, so each is looked up once.
+async fn sweep_rendition_objects(
+    context: &Context,
+    kind: ObjectKind,
+    now: Timestamp,
+) -> Result<(), JobError> {
+    let mut after = None;
+    let mut looked_up: Option<(RenditionId, bool)> = None;
+    loop {
+        let page = context.blob.list(Prefix::Kind(kind), after, PAGE).await?;
+        for entry in &page {
+            let Some(rendition) = rendition_of(entry.key) else { continue };
+            if now.micros_since(entry.modified) < YOUNGEST_SWEPT_US {
+                continue;
+            }
+            let has_row = match looked_up {
+                Some((id, has_row)) if id == rendition => has_row,
+                _ => context.store.rendition(rendition).await?.is_some(),
+            };
+            looked_up = Some((rendition, has_row));
+            if !has_row {
+                context.blob.delete(entry.key).await?;
+            }
+        }
+        after = page.last().map(|entry| entry.key);
+        if page.len() < PAGE {
+            return Ok(());
+        }
+    }
+}
+
 fn source_of(key: ObjectKey) -> Option<SourceId> {
     match key {
-        ObjectKey::Source(source) | ObjectKey::Index(source) | ObjectKey::Picture(source, _) => Some(source),
+        ObjectKey::Source(source)
+        | ObjectKey::Normalised(source)
+        | ObjectKey::Index(source)
+        | ObjectKey::Picture(source, _) => Some(source),
         ObjectKey::Init(_)
         | ObjectKey::Segment(..)
         | ObjectKey::DemoClip
         | ObjectKey::Owner
         | ObjectKey::Check(..) => None,
+    }
+}
+
+fn rendition_of(key: ObjectKey) -> Option<RenditionId> {
+    match key {
+        ObjectKey::Init(rendition) | ObjectKey::Segment(rendition, _) => Some(rendition),
+        _ => None,
     }
 }

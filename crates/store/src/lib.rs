@@ -14,7 +14,7 @@
 //! | `writer/` | the thread that writes: many closures in one commit on SQLite, beside each other on PostgreSQL |
 //! | `sql/` | statements, values and rows, the same for every engine |
 //! | `schema.rs`, `folder.rs`, `keyring.rs`, `lock/` | the start: migrations, first rows, key, lock |
-//! | `workspace.rs`, `access_token.rs`, `media/`, `webhook.rs`, `event/`, `delivery/`, `job/` | one aggregate each |
+//! | `workspace.rs`, `access_token.rs`, `media/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs` | one aggregate each |
 //! | `prune.rs` | what leaves again |
 //! | `watch.rs`, `notify.rs`, `version.rs` | what others changed: by looking, by being told, and on demand |
 
@@ -30,6 +30,7 @@ mod lock;
 mod media;
 mod notify;
 mod prune;
+mod rendition;
 mod schema;
 mod sql;
 mod store;
@@ -49,6 +50,7 @@ pub use job::{ClaimJobs, ClaimedJob, JobKind, JobLease, JobQueue, NewJob, Priori
 pub use lock::{ObjectsPlace, ServeLock};
 pub use media::{MediaPage, Page};
 pub use prune::Pruned;
+pub use rendition::{RenditionPlace, RenditionRow, RenditionUse};
 pub use store::{DatabasePlace, Opener, Store, StoreOptions};
 pub use tx::Tx;
 pub use version::Version;

@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 2] = [
+const MIGRATIONS: [Migration; 3] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -26,6 +26,11 @@ const MIGRATIONS: [Migration; 2] = [
         version: 2,
         sqlite: include_str!("../migrations/sqlite/0002_job_work.sql"),
         postgres: include_str!("../migrations/postgres/0002_job_work.sql"),
+    },
+    Migration {
+        version: 3,
+        sqlite: include_str!("../migrations/sqlite/0003_rendition.sql"),
+        postgres: include_str!("../migrations/postgres/0003_rendition.sql"),
     },
 ];
 /// The newest schema.

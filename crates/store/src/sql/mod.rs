@@ -18,7 +18,7 @@ pub(crate) use session::Session;
 
 use kinora_domain::{
     AccessTokenId, AttemptId, DeliveryId, EventId, InputId, JobId, MediaId, OrganisationId, PlaybackId,
-    SourceId, Timestamp, TrackId, WebhookId, WorkspaceId,
+    RenditionId, SourceId, Timestamp, TrackId, WebhookId, WorkspaceId,
 };
 
 use crate::{Error, WorkerId};
@@ -207,6 +207,7 @@ ids!(
     MediaId,
     OrganisationId,
     PlaybackId,
+    RenditionId,
     SourceId,
     TrackId,
     WebhookId,

@@ -54,6 +54,7 @@ mod outage;
 mod postgres;
 mod proxy;
 mod prune;
+mod renditions;
 mod start;
 mod strange;
 mod support;

@@ -55,6 +55,7 @@ fn engine_less() -> Vec<Statement> {
         crate::job::STATEMENTS,
         crate::media::STATEMENTS,
         crate::prune::STATEMENTS,
+        crate::rendition::STATEMENTS,
         crate::store::STATEMENTS,
         crate::webhook::STATEMENTS,
         crate::workspace::STATEMENTS,

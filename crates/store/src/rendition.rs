@@ -1,0 +1,179 @@
+//! Encoded renditions of which something is made: what they take, and when they were last watched.
+//!
+//! A row is written before the first object of its rendition, so that what no row names may be swept. Its counters are written
+//! down now and then and may lag: they decide what is removed first, never what is served.
+
+use kinora_domain::{RenditionId, SourceId, Timestamp};
+
+use crate::sql::{Row, statements, values};
+use crate::{Error, Store, Tx};
+
+statements! {
+    /// Only while a media names the source: a row that outlives it would keep its objects.
+    INSERT = "INSERT INTO rendition (id, source_id, name, created_at)
+        SELECT $1, $2, $3, $4 FROM media WHERE source_id = $2
+        ON CONFLICT (id) DO NOTHING", postgres: "INSERT INTO rendition (id, source_id, name, created_at)
+        SELECT $1::text, $2::text, $3::text, $4::bigint FROM media WHERE source_id = $2::text
+        ON CONFLICT (id) DO NOTHING";
+    BY_ID = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at FROM rendition WHERE id = $1";
+    OF_SOURCE = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
+        FROM rendition WHERE source_id = $1 ORDER BY name";
+    BY_WATCH = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
+        FROM rendition WHERE (watched_at, id) > ($1, $2) ORDER BY watched_at, id LIMIT $3";
+    WITHOUT_MEDIA = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
+        FROM rendition r WHERE id > $1 AND NOT EXISTS (SELECT 1 FROM media m WHERE m.source_id = r.source_id)
+        ORDER BY id LIMIT $2";
+    /// Two processes may write at once, in any order.
+    NOTE = "UPDATE rendition SET bytes = bytes + $2, segments = segments + $3,
+        watched_at = CASE WHEN watched_at < $4 THEN $4 ELSE watched_at END WHERE id = $1";
+    RESET = "UPDATE rendition SET bytes = 0, segments = 0 WHERE id = $1";
+    SET_BROKEN = "UPDATE rendition SET broken_at = $2 WHERE id = $1 AND broken_at IS NULL";
+    DELETE = "DELETE FROM rendition WHERE id = $1";
+}
+
+/// An encoded rendition of which something is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenditionRow {
+    /// Follows from the source, the name, and how it is encoded.
+    pub id: RenditionId,
+    /// What it is made from.
+    pub source: SourceId,
+    /// Its name in addresses: `720p`, `aac`.
+    pub name: String,
+    /// What its segments take, as far as they were counted.
+    pub bytes: u64,
+    /// How many segments are made, as far as they were counted.
+    pub segments: u64,
+    /// When somebody last watched it.
+    pub watched_at: Option<Timestamp>,
+    /// Since when nothing of it can be made.
+    pub broken_at: Option<Timestamp>,
+    /// When its first object was about to be made.
+    pub created_at: Timestamp,
+}
+
+/// What happened to a rendition since the last time it was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RenditionUse {
+    /// Which one.
+    pub id: RenditionId,
+    /// Bytes of the segments that were made.
+    pub bytes: u64,
+    /// How many those are.
+    pub segments: u64,
+    /// When somebody last watched it; `None` if nobody did.
+    pub watched_at: Option<Timestamp>,
+}
+
+/// Where a walk through all renditions is, from those that were never watched to the one watched last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RenditionPlace(i64, Option<RenditionId>);
+
+impl RenditionPlace {
+    /// Before all.
+    pub const START: Self = Self(-1, None);
+
+    /// Before those that were watched at this instant or later.
+    pub fn watched_since(at: Timestamp) -> Self {
+        Self(at.as_micros().max(1), None)
+    }
+}
+
+impl RenditionRow {
+    /// The place behind this one.
+    pub fn place(&self) -> RenditionPlace {
+        RenditionPlace(self.watched_at.map_or(0, Timestamp::as_micros), Some(self.id))
+    }
+}
+
+impl Store {
+    /// One rendition.
+    pub async fn rendition(&self, id: RenditionId) -> Result<Option<RenditionRow>, Error> {
+        self.reader().await?.first(BY_ID, values![id]).await?.as_ref().map(read).transpose()
+    }
+
+    /// The renditions of a source, by name.
+    pub async fn renditions_of(&self, source: SourceId) -> Result<Vec<RenditionRow>, Error> {
+        self.reader().await?.all(OF_SOURCE, values![source]).await?.iter().map(read).collect()
+    }
+
+    /// A page of all renditions behind `after`, `limit` at most: those that were never watched, then from the one that was not
+    /// watched for the longest.
+    pub async fn renditions_by_watch(
+        &self,
+        after: RenditionPlace,
+        limit: u32,
+    ) -> Result<Vec<RenditionRow>, Error> {
+        let values = values![after.0, id_or_first(after.1), limit];
+        self.reader().await?.all(BY_WATCH, values).await?.iter().map(read).collect()
+    }
+
+    /// A page of the renditions behind `after` whose source no media names any more, by id.
+    pub async fn renditions_without_media(
+        &self,
+        after: Option<RenditionId>,
+        limit: u32,
+    ) -> Result<Vec<RenditionRow>, Error> {
+        let values = values![id_or_first(after), limit];
+        self.reader().await?.all(WITHOUT_MEDIA, values).await?.iter().map(read).collect()
+    }
+}
+
+/// The text behind which all ids come.
+fn id_or_first(id: Option<RenditionId>) -> String {
+    id.map(|id| id.to_string()).unwrap_or_default()
+}
+
+impl Tx {
+    /// Writes down that something of a rendition is about to be made. Answers whether there is a row now: not without a media
+    /// that names the source. May run twice.
+    pub async fn begin_rendition(
+        &mut self,
+        id: RenditionId,
+        source: SourceId,
+        name: &str,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let inserted = self.session.execute(INSERT, values![id, source, name, now]).await?;
+        Ok(inserted > 0 || self.session.first(BY_ID, values![id]).await?.is_some())
+    }
+
+    /// Adds what was made and watched since the last time. A rendition without a row stays without one.
+    pub async fn note_renditions(&mut self, uses: &[RenditionUse]) -> Result<(), Error> {
+        let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        for RenditionUse { id, bytes, segments, watched_at } in uses {
+            let watched_at = watched_at.map_or(0, Timestamp::as_micros);
+            self.session.execute(NOTE, values![*id, count(*bytes), count(*segments), watched_at]).await?;
+        }
+        Ok(())
+    }
+
+    /// The objects of a rendition are gone; it may be made again.
+    pub async fn reset_rendition(&mut self, id: RenditionId) -> Result<(), Error> {
+        self.session.execute(RESET, values![id]).await.map(drop)
+    }
+
+    /// Nothing of a rendition can be made; the first time this is told counts.
+    pub async fn set_rendition_broken(&mut self, id: RenditionId, now: Timestamp) -> Result<(), Error> {
+        self.session.execute(SET_BROKEN, values![id, now]).await.map(drop)
+    }
+
+    /// Forgets a rendition. Its objects go first, or are swept.
+    pub async fn delete_rendition(&mut self, id: RenditionId) -> Result<(), Error> {
+        self.session.execute(DELETE, values![id]).await.map(drop)
+    }
+}
+
+fn read(row: &Row) -> Result<RenditionRow, Error> {
+    let watched_at = row.time("watched_at")?;
+    Ok(RenditionRow {
+        id: row.id("id")?,
+        source: row.id("source_id")?,
+        name: row.text("name")?,
+        bytes: row.number("bytes")?,
+        segments: row.number("segments")?,
+        watched_at: (watched_at.as_micros() > 0).then_some(watched_at),
+        broken_at: row.time_or_none("broken_at")?,
+        created_at: row.time("created_at")?,
+    })
+}

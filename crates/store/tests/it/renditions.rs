@@ -1,0 +1,123 @@
+//! Rows of encoded renditions.
+
+use kinora_domain::{RenditionId, SourceId};
+use kinora_store::{RenditionPlace, RenditionRow, RenditionUse, Store};
+
+use crate::support::{World, insert, workspace, write};
+
+suite!(
+    a_rendition_has_a_row_only_while_a_media_names_its_source,
+    counters_add_up_and_the_last_watch_only_moves_forward,
+    renditions_are_walked_from_those_that_nobody_watched,
+    a_rendition_is_reset_broken_once_and_forgotten,
+);
+
+/// A media that is being fetched, and its source.
+async fn fetched(world: &World, store: &Store) -> SourceId {
+    let (media, created) = world.media(workspace(store).await);
+    insert(store, &media, &created).await;
+    let source = world.source();
+    let fetching = media.start_download(source, world.now()).unwrap();
+    write(store, async move |tx| tx.save_media(&fetching).await).await.unwrap();
+    source
+}
+
+fn id(world: &World) -> RenditionId {
+    RenditionId::of_hash(world.source().as_uuid().into_bytes())
+}
+
+async fn begin(world: &World, store: &Store, source: SourceId, name: &'static str) -> (RenditionId, bool) {
+    let (id, now) = (id(world), world.now());
+    (id, write(store, async move |tx| tx.begin_rendition(id, source, name, now).await).await.unwrap())
+}
+
+async fn note(store: &Store, uses: Vec<RenditionUse>) {
+    write(store, async move |tx| tx.note_renditions(&uses).await).await.unwrap();
+}
+
+async fn a_rendition_has_a_row_only_while_a_media_names_its_source(world: World) {
+    let store = world.open().await;
+    let source = fetched(&world, &store).await;
+    let (unknown, was_begun) = begin(&world, &store, world.source(), "720p").await;
+    assert!(!was_begun);
+    assert_eq!(store.rendition(unknown).await.unwrap(), None);
+
+    let (id, was_begun) = begin(&world, &store, source, "720p").await;
+    assert!(was_begun);
+    let row = RenditionRow {
+        id,
+        source,
+        name: "720p".into(),
+        bytes: 0,
+        segments: 0,
+        watched_at: None,
+        broken_at: None,
+        created_at: world.now(),
+    };
+    let now = world.now().plus_seconds(5);
+    let again = write(&store, async move |tx| tx.begin_rendition(id, source, "720p", now).await).await;
+    assert!(again.unwrap(), "it may run twice");
+    assert_eq!(store.renditions_of(source).await.unwrap(), std::slice::from_ref(&row));
+    assert_eq!(store.renditions_without_media(None, 9).await.unwrap(), []);
+
+    let media = store.media_of_source(source).await.unwrap().unwrap();
+    write(&store, async move |tx| tx.remove_media(media.clone(), now).await).await.unwrap();
+    assert_eq!(store.renditions_without_media(None, 9).await.unwrap(), [row]);
+    assert_eq!(store.renditions_without_media(Some(id), 9).await.unwrap(), []);
+    let again = write(&store, async move |tx| tx.begin_rendition(id, source, "720p", now).await).await;
+    assert!(again.unwrap(), "until it is swept the row is there");
+}
+
+async fn counters_add_up_and_the_last_watch_only_moves_forward(world: World) {
+    let store = world.open().await;
+    let source = fetched(&world, &store).await;
+    let (id, _) = begin(&world, &store, source, "360p").await;
+    let (early, late) = (world.now(), world.now().plus_seconds(9));
+    note(&store, vec![RenditionUse { id, bytes: 1000, segments: 2, watched_at: Some(late) }]).await;
+    note(&store, vec![RenditionUse { id, bytes: 1, segments: 1, watched_at: Some(early) }]).await;
+    note(&store, vec![RenditionUse { id, bytes: 0, segments: 0, watched_at: None }]).await;
+    note(&store, vec![RenditionUse { id: self::id(&world), bytes: 7, segments: 7, watched_at: None }]).await;
+    let row = store.rendition(id).await.unwrap().unwrap();
+    assert_eq!((row.bytes, row.segments, row.watched_at), (1001, 3, Some(late)));
+    assert_eq!(store.renditions_of(source).await.unwrap().len(), 1, "a note makes no row");
+}
+
+async fn renditions_are_walked_from_those_that_nobody_watched(world: World) {
+    let store = world.open().await;
+    let source = fetched(&world, &store).await;
+    for (name, watched) in [("1080p", Some(30)), ("720p", None), ("480p", Some(10)), ("360p", Some(30))] {
+        let (id, _) = begin(&world, &store, source, name).await;
+        let watched_at = watched.map(|seconds| world.now().plus_seconds(seconds));
+        note(&store, vec![RenditionUse { id, bytes: 1, segments: 1, watched_at }]).await;
+    }
+    let mut seen = Vec::new();
+    let mut place = RenditionPlace::START;
+    loop {
+        let page = store.renditions_by_watch(place, 3).await.unwrap();
+        let Some(last) = page.last() else { break };
+        place = last.place();
+        seen.extend(page.into_iter().map(|row| row.name));
+    }
+    assert_eq!(seen[..2], ["720p", "480p"]);
+    assert_eq!(seen.len(), 4);
+    let since = RenditionPlace::watched_since(world.now().plus_seconds(11));
+    assert_eq!(store.renditions_by_watch(since, 9).await.unwrap().len(), 2);
+}
+
+async fn a_rendition_is_reset_broken_once_and_forgotten(world: World) {
+    let store = world.open().await;
+    let source = fetched(&world, &store).await;
+    let (id, _) = begin(&world, &store, source, "360p").await;
+    let at = world.now().plus_seconds(1);
+    note(&store, vec![RenditionUse { id, bytes: 5, segments: 1, watched_at: Some(at) }]).await;
+    write(&store, async move |tx| tx.reset_rendition(id).await).await.unwrap();
+    for seconds in [2, 3] {
+        let now = world.now().plus_seconds(seconds);
+        write(&store, async move |tx| tx.set_rendition_broken(id, now).await).await.unwrap();
+    }
+    let row = store.rendition(id).await.unwrap().unwrap();
+    let broken_at = Some(world.now().plus_seconds(2));
+    assert_eq!((row.bytes, row.segments, row.watched_at, row.broken_at), (0, 0, Some(at), broken_at));
+    write(&store, async move |tx| tx.delete_rendition(id).await).await.unwrap();
+    assert_eq!(store.rendition(id).await.unwrap(), None);
+}
