@@ -8,6 +8,7 @@
 pub mod codec;
 pub mod hls;
 pub mod index;
+pub mod matroska;
 pub mod mp4;
 pub mod plan;
 mod silence;
