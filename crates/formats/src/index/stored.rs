@@ -16,7 +16,7 @@ use super::{
     NotCopiedReason, SampleEntry, SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
     bytes::{Reader, Writer},
 };
-use crate::plan::{Segment, SegmentPlan};
+use crate::plan::{Segment, SegmentPlan, plan_beside_copies};
 
 const MAGIC: &[u8; 8] = b"KINORAIX";
 /// Raised with every change of the body.
@@ -152,13 +152,13 @@ fn read_index(reader: &mut Reader<'_>, version: u32) -> Option<Index> {
     } else {
         (0..audio_tracks).map(|_| read_segments(reader)).collect::<Option<Vec<_>>>()?
     };
-    let (encoded_video, encoded_audio) = if version > VERSION_COPIES_ONLY {
+    let plan = if version > VERSION_COPIES_ONLY {
         let encoded_video = if read_bool(reader)? { video.clone() } else { read_segments(reader)? };
-        (encoded_video, (0..audio_tracks).map(|_| read_cuts(reader)).collect::<Option<Vec<_>>>()?)
+        let encoded_audio = (0..audio_tracks).map(|_| read_cuts(reader)).collect::<Option<Vec<_>>>()?;
+        SegmentPlan { video, audio, encoded_video, encoded_audio }
     } else {
-        (video.clone(), vec![Vec::new(); audio_tracks])
+        plan_beside_copies(&tracks, video, audio)
     };
-    let plan = SegmentPlan { video, audio, encoded_video, encoded_audio };
     Some(Index { source_len, source_sha256, container, normalised, is_truncated, tracks, plan })
 }
 

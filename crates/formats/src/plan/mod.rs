@@ -3,9 +3,12 @@
 //! The plan is made once, from the sample tables alone, and stored with the index: playlists, segments and addresses all
 //! follow it, so they outlive a change of this code. It knows no bytes and no playlist.
 //!
-//! Begin with [`plan`]. Video is cut at sync samples (`video.rs`), audio on its packet grid at the video's cuts (`audio.rs`).
+//! Begin with [`plan`]. Copied video is cut at sync samples (`video.rs`), copied audio on its packet grid at the video's cuts (`audio.rs`);
+//! encoded renditions are cut anywhere near the targets (`encoded.rs`, `encoded_audio.rs`).
 
 mod audio;
+mod encoded;
+mod encoded_audio;
 #[cfg(test)]
 mod tests;
 mod video;
@@ -13,8 +16,10 @@ mod video;
 use std::ops::Range;
 
 pub(crate) use audio::packets;
+pub use encoded::{FEED_BYTES_MAX, FEED_SAMPLES_MAX};
+use encoded_audio::Instant;
 
-use crate::index::{Sample, Track, TrackMedia};
+use crate::index::{AudioTrack, NotCopied, NotCopiedReason, Sample, Track, TrackMedia};
 
 /// The cuts of one source.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,11 +30,13 @@ pub struct SegmentPlan {
     pub audio: Vec<Vec<Segment>>,
     /// Segments of every encoded rendition of the video track, in its ticks; empty without one.
     ///
-    /// The same as `video` where that can be, so that players change between renditions at equal instants. Else a segment begins at any
-    /// picture, and its samples are those that a decoder must be given to make its pictures: those of neighbours overlap.
+    /// They begin where those of `video` do while none of those is longer than 10 s, so that players change between renditions at equal
+    /// instants. Else a segment begins at any picture. Its samples are those that a decoder must be given to make the pictures shown in
+    /// it, from a sync sample on: those of neighbours overlap. What is shown at 0 may be a picture that begins before 0.
     pub encoded_video: Vec<Segment>,
-    /// For each audio track, in the order of the tracks, where its encoded rendition is cut: frames of [`ENCODED_AUDIO_FRAME`] samples at
-    /// [`ENCODED_AUDIO_RATE`] on the common timeline. Rises from 0 to the end of the track; one more than there are segments.
+    /// For each audio track, in the order of the tracks, where its encoded rendition is cut: numbers of frames of
+    /// [`ENCODED_AUDIO_FRAME`] samples at [`ENCODED_AUDIO_RATE`] on the common timeline. Rises from 0 to the first frame behind the end of
+    /// the track; one more than there are segments. Empty for a copied track that is too long to be encoded.
     pub encoded_audio: Vec<Vec<u64>>,
 }
 
@@ -61,7 +68,7 @@ impl Segment {
     }
 }
 
-/// Why a source cannot be cut, so that it has no copy rendition.
+/// Why a track cannot be cut: it has no copy rendition, or cannot be played at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The track presents nothing: no samples, or none between 0 and its end.
@@ -107,6 +114,25 @@ pub enum PlanError {
         /// How long.
         ticks: i64,
     },
+    /// Keyframes lie so far apart that too much would have to be decoded for one segment of an encoded rendition.
+    #[error(
+        "the segment at {at_seconds} s needs {samples} frames ({bytes} bytes) from the keyframe before it on, at most {FEED_SAMPLES_MAX} \
+         ({FEED_BYTES_MAX} bytes) can be decoded for one"
+    )]
+    FeedTooLong {
+        /// Where the segment begins, in whole seconds.
+        at_seconds: i64,
+        /// How many samples a decoder would need.
+        samples: u32,
+        /// How many bytes those take.
+        bytes: u64,
+    },
+    /// An audio track that would have to be encoded says that it lasts for days.
+    #[error("the audio track lasts {seconds} s")]
+    TooLong {
+        /// How long.
+        seconds: i64,
+    },
     /// A timescale of zero gives no time at all.
     #[error("{track} track has timescale 0")]
     NoTimescale {
@@ -128,79 +154,182 @@ pub const GOP_MAX_S: i64 = 20;
 /// 20 s of 600 pictures a second are 12,000; more is damage or an attack on our memory.
 pub const SEGMENT_SAMPLES_MAX: u32 = 1 << 16;
 
+/// Entries that are all kept: 36 h of GOPs of 2 s. Bounds the memory of recordings in which every picture is a sync sample.
+const ENTRIES_EXACT_MAX: usize = 1 << 16;
+/// Entries that are kept of each second beyond those: cuts are at least a second apart.
+const ENTRIES_A_SECOND_MAX: i64 = 4;
+
 /// Cuts the chosen tracks into segments.
 ///
-/// At most one video track is looked at, the first. The ranges of a track cover all samples that are needed to present
+/// At most one video track is looked at, the first. The ranges of a copied track cover all samples that are needed to present
 /// `0..track.end`, in decode order. Each video segment begins at a sync sample: nothing before it is shown after it, and nothing after
 /// it before it, but for pictures that lead it where the codec has such: those belong to its segment. Every audio track is cut beside
-/// the video, or on a grid of its own without one.
+/// the encoded video, or on a grid of its own without one.
 ///
-/// Same tracks, same plan.
-pub fn plan(tracks: &[Track]) -> Result<SegmentPlan, PlanError> {
-    let video = video_segments(tracks)?;
-    let audio = tracks.iter().filter_map(|track| audio_segments(tracks, &video, track));
-    let audio = audio.collect::<Result<Vec<_>, _>>()?;
-    Ok(whole(video, audio))
+/// A track that cannot be copied is marked in `tracks`, with the reason. Same tracks, same plan. Errors: for tracks that cannot be encoded
+/// either, the first of them.
+pub fn plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
+    let mut plan = video_plan(tracks)?;
+    for cut in audio_plans(tracks, &plan.encoded_video) {
+        plan.push(cut?);
+    }
+    Ok(plan)
 }
 
 /// As [`plan`], less the audio tracks that cannot be cut while another can: they are taken out of `tracks`.
 ///
 /// Errors: those of the video, and that of the first audio track where none can be cut.
 pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> {
-    let video = video_segments(tracks)?;
-    let cut: Vec<_> = tracks.iter().map(|track| audio_segments(tracks, &video, track)).collect();
-    if !cut.iter().flatten().any(Result::is_ok)
-        && let Some(error) = cut.iter().flatten().find_map(|result| result.as_ref().err())
+    let mut plan = video_plan(tracks)?;
+    let cut = audio_plans(tracks, &plan.encoded_video);
+    if let Some(Err(error)) = cut.first()
+        && cut.iter().all(Result::is_err)
     {
         return Err(error.clone());
     }
-    let mut is_kept = cut.iter().map(|result| !matches!(result, Some(Err(_))));
-    tracks.retain(|_| is_kept.next().unwrap_or(false));
-    Ok(whole(video, cut.into_iter().flatten().flatten().collect()))
+    let mut is_cut = cut.iter().map(Result::is_ok);
+    tracks.retain(|track| is_video(track) || is_cut.next().unwrap_or(false));
+    cut.into_iter().flatten().for_each(|cut| plan.push(cut));
+    Ok(plan)
 }
 
-fn whole(video: Vec<Segment>, audio: Vec<Vec<Segment>>) -> SegmentPlan {
-    let encoded_audio = vec![Vec::new(); audio.len()];
-    SegmentPlan { encoded_video: video.clone(), video, audio, encoded_audio }
+/// The plan of an index from before there were encoded renditions: those are cut as the copies are.
+pub(crate) fn plan_beside_copies(
+    tracks: &[Track],
+    video: Vec<Segment>,
+    audio: Vec<Vec<Segment>>,
+) -> SegmentPlan {
+    let encoded_video =
+        video_of(tracks).and_then(|track| encoded::along(track, &video).ok()).unwrap_or_default();
+    let beside = video_of(tracks).map(|track| (track.timescale, &video[..]));
+    let encoded_audio = tracks.iter().filter(|track| !is_video(track));
+    let encoded_audio =
+        encoded_audio.map(|track| encoded_audio::cuts(beside, end(track)).unwrap_or_default()).collect();
+    SegmentPlan { video, audio, encoded_video, encoded_audio }
+}
+
+/// The cuts of one audio track: of its copy, and of its encoded rendition.
+struct AudioPlan {
+    copy: Vec<Segment>,
+    encoded: Vec<u64>,
+}
+
+impl SegmentPlan {
+    fn push(&mut self, audio: AudioPlan) {
+        self.audio.push(audio.copy);
+        self.encoded_audio.push(audio.encoded);
+    }
+}
+
+fn is_video(track: &Track) -> bool {
+    matches!(track.media, TrackMedia::Video(_))
 }
 
 fn video_of(tracks: &[Track]) -> Option<&Track> {
-    tracks.iter().find(|track| matches!(track.media, TrackMedia::Video(_)))
+    tracks.iter().find(|track| is_video(track))
 }
 
-fn video_segments(tracks: &[Track]) -> Result<Vec<Segment>, PlanError> {
-    video_of(tracks).map_or(Ok(Vec::new()), |track| checked("video", track, video::segments))
+fn end(track: &Track) -> Instant {
+    Instant { ticks: track.end, timescale: track.timescale }
 }
 
-/// Cuts one of `tracks`, if it is audio.
-fn audio_segments(
-    tracks: &[Track],
-    video: &[Segment],
-    track: &Track,
-) -> Option<Result<Vec<Segment>, PlanError>> {
-    let TrackMedia::Audio(sound) = &track.media else { return None };
+/// The plan with the cuts of the video alone.
+fn video_plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
+    let Some(track) = tracks.iter_mut().find(|track| is_video(track)) else {
+        return Ok(SegmentPlan::default());
+    };
+    let video = copied("video", track, video::segments)?;
+    let encoded_video = match encoded::segments(track, &video) {
+        Err(_) if !video.is_empty() => Vec::new(),
+        segments => segments?,
+    };
+    Ok(SegmentPlan { video, encoded_video, ..SegmentPlan::default() })
+}
+
+/// The cuts of every audio track, in order.
+fn audio_plans(tracks: &mut [Track], video: &[Segment]) -> Vec<Result<AudioPlan, PlanError>> {
     let beside = video_of(tracks).map(|track| (track.timescale, video));
-    let segments = |track: &_| audio::segments(track, sound, audio::Cuts::beside(beside, track));
-    Some(checked("audio", track, segments))
+    let audio = tracks.iter_mut().filter_map(|track| match track.media.clone() {
+        TrackMedia::Audio(audio) => Some(audio_plan(track, &audio, beside)),
+        TrackMedia::Video(_) => None,
+    });
+    audio.collect()
 }
 
-/// Refuses a track without a clock before it is cut, and segments too heavy to be built after.
-fn checked(
+fn audio_plan(
+    track: &mut Track,
+    audio: &AudioTrack,
+    beside: Option<(u32, &[Segment])>,
+) -> Result<AudioPlan, PlanError> {
+    let copy =
+        copied("audio", track, |track| audio::segments(track, audio, audio::Cuts::beside(beside, track)))?;
+    if track.end <= 0 || track.samples.is_empty() {
+        return Err(PlanError::Empty { track: "audio" });
+    }
+    let encoded = match encoded_audio::cuts(beside, end(track)) {
+        None if copy.is_empty() => {
+            return Err(PlanError::TooLong { seconds: track.end / i64::from(track.timescale) });
+        }
+        cuts => cuts.unwrap_or_default(),
+    };
+    Ok(AudioPlan { copy, encoded })
+}
+
+/// The segments of the copy of a track. None, and a mark in the track, where it cannot be copied.
+///
+/// Refuses a track without a clock before it is cut. Segments too heavy to be built are a reason not to copy it.
+fn copied(
     name: &'static str,
-    track: &Track,
+    track: &mut Track,
     segments: impl FnOnce(&Track) -> Result<Vec<Segment>, PlanError>,
 ) -> Result<Vec<Segment>, PlanError> {
     if track.timescale == 0 {
         return Err(PlanError::NoTimescale { track: name });
     }
-    let segments = segments(track)?;
-    for (number, segment) in segments.iter().enumerate() {
-        let samples = segment.samples.end - segment.samples.start;
-        if SEGMENT_SAMPLES_MAX < samples {
-            return Err(PlanError::TooManySamples { track: name, number, samples });
+    if track.media.not_copied().is_some() {
+        return Ok(Vec::new());
+    }
+    match segments(track).and_then(|segments| light(name, segments)) {
+        Ok(segments) => Ok(segments),
+        Err(error) => {
+            let not_copied = reason(&error).ok_or(error)?;
+            match &mut track.media {
+                TrackMedia::Video(video) => video.not_copied = Some(not_copied),
+                TrackMedia::Audio(audio) => audio.not_copied = Some(not_copied),
+            }
+            Ok(Vec::new())
         }
     }
-    Ok(segments)
+}
+
+/// The segments, unless one has too many samples.
+fn light(track: &'static str, segments: Vec<Segment>) -> Result<Vec<Segment>, PlanError> {
+    let counts = segments.iter().map(|segment| segment.samples.end.saturating_sub(segment.samples.start));
+    match counts.enumerate().find(|(_, samples)| SEGMENT_SAMPLES_MAX < *samples) {
+        Some((number, samples)) => Err(PlanError::TooManySamples { track, number, samples }),
+        None => Ok(segments),
+    }
+}
+
+/// Why the copy that an error refuses is not made, where the track may be encoded.
+fn reason(error: &PlanError) -> Option<NotCopied> {
+    use NotCopiedReason::{LongGop, Timing};
+    Some(match error {
+        PlanError::NoSyncSample => NotCopied::new(LongGop, "no keyframes"),
+        PlanError::GopTooLong { at_seconds, seconds } => {
+            NotCopied::new(LongGop, format!("{seconds} s without a keyframe, from second {at_seconds} on"))
+        }
+        PlanError::TooManySamples { track: "audio", samples, .. } => {
+            NotCopied::new(Timing, format!("{samples} packets in one segment"))
+        }
+        PlanError::PauseTooLong { .. } => NotCopied::new(Timing, "the sound pauses too long"),
+        PlanError::Empty { .. }
+        | PlanError::TooManySamples { .. }
+        | PlanError::TooShort { .. }
+        | PlanError::FeedTooLong { .. }
+        | PlanError::TooLong { .. }
+        | PlanError::NoTimescale { .. } => return None,
+    })
 }
 
 /// When a sample is presented on the common timeline, in the track's ticks.

@@ -1,5 +1,7 @@
 //! Cuts of hand-made tracks, and properties over many.
 
+mod encoded;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -78,7 +80,7 @@ fn starts(segments: &[Segment]) -> Vec<i64> {
 }
 
 fn check_cuts(keys_ms: &[i64], end_ms: i64, expected: &[i64]) {
-    let plan = plan(&[video(keys_ms, end_ms)]).unwrap();
+    let plan = plan(&mut [video(keys_ms, end_ms)]).unwrap();
     assert_eq!(starts(&plan.video), expected, "keyframes {keys_ms:?}, end {end_ms}");
     assert_eq!(plan.video.last().unwrap().end, end_ms);
 }
@@ -133,18 +135,28 @@ fn a_short_tail_stays_where_joining_would_make_the_segment_too_long() {
     check_cuts(&[0, 9000], 9500, &[0, 9000]);
 }
 
+/// Why the one track is not copied. Its plan has no copy then.
+fn not_copied(track: Track) -> (NotCopiedReason, String) {
+    let mut tracks = [track];
+    let plan = plan(&mut tracks).unwrap();
+    assert!(plan.video.is_empty() && plan.audio.iter().all(Vec::is_empty), "{plan:?}");
+    let NotCopied { reason, detail } = tracks[0].media.not_copied().cloned().unwrap();
+    (reason, detail)
+}
+
 #[test]
-fn a_gop_above_twenty_seconds_is_refused() {
-    assert_eq!(plan(&[video(&[0, 20_000], 22_000)]).map(|plan| starts(&plan.video)), Ok(vec![0, 20_000]));
+fn a_gop_above_twenty_seconds_is_not_copied() {
+    assert_eq!(plan(&mut [video(&[0, 20_000], 22_000)]).map(|plan| starts(&plan.video)), Ok(vec![0, 20_000]));
     assert_eq!(
-        plan(&[video(&[0, 2000, 22_100], 24_000)]),
-        Err(PlanError::GopTooLong { at_seconds: 2, seconds: 21 })
+        not_copied(video(&[0, 2000, 22_100], 24_000)),
+        (NotCopiedReason::LongGop, "21 s without a keyframe, from second 2 on".into())
     );
+    assert_eq!(not_copied(video(&[], 4000)), (NotCopiedReason::LongGop, "no keyframes".into()));
 }
 
 #[test]
 fn pictures_before_the_first_keyframe_are_left_out_and_the_first_one_shown_waits_for_nobody() {
-    let plan = plan(&[video(&[500, 2500], 4000)]).unwrap();
+    let plan = plan(&mut [video(&[500, 2500], 4000)]).unwrap();
     assert_eq!(
         plan.video,
         [
@@ -159,7 +171,7 @@ fn an_edit_that_starts_inside_a_gop_keeps_that_gop_from_its_keyframe() {
     let mut video = video(&[0, 2000, 4000, 6000], 8000);
     video.shift = -2500;
     video.end = 5500;
-    let plan = plan(&[video]).unwrap();
+    let plan = plan(&mut [video]).unwrap();
     assert_eq!(
         plan.video,
         [
@@ -174,7 +186,7 @@ fn an_edit_that_starts_inside_a_gop_keeps_that_gop_from_its_keyframe() {
 fn a_trailing_edit_leaves_out_what_nobody_needs() {
     let mut video = video(&[0, 2000, 4000], 6000);
     video.end = 3050;
-    let plan = plan(&[video]).unwrap();
+    let plan = plan(&mut [video]).unwrap();
     assert_eq!(
         plan.video,
         [
@@ -191,7 +203,7 @@ fn a_sync_sample_with_leading_pictures_is_no_cut() {
     let open = [(3000, true), (2000, false), (2500, false), (3500, false)];
     let closed = [(4000, true), (5500, false), (4500, false), (5000, false)];
     let samples = times.into_iter().chain(open).chain(closed).map(|(pts, is_sync)| sample(pts, 500, is_sync));
-    let plan = plan(&[track(video_media(), samples, TIMESCALE)]).unwrap();
+    let plan = plan(&mut [track(video_media(), samples, TIMESCALE)]).unwrap();
     assert_eq!(
         plan.video,
         [Segment { samples: 0..8, start: 0, end: 4000 }, Segment { samples: 8..12, start: 4000, end: 6000 }]
@@ -200,30 +212,29 @@ fn a_sync_sample_with_leading_pictures_is_no_cut() {
 
 #[test]
 fn tracks_that_present_nothing_are_refused() {
-    assert_eq!(plan(&[video(&[], 4000)]), Err(PlanError::NoSyncSample));
-    assert_eq!(plan(&[video(&[], 0)]), Err(PlanError::Empty { track: "video" }));
-    assert_eq!(plan(&[audio(0)]), Err(PlanError::Empty { track: "audio" }));
+    assert_eq!(plan(&mut [video(&[], 0)]), Err(PlanError::Empty { track: "video" }));
+    assert_eq!(plan(&mut [audio(0)]), Err(PlanError::Empty { track: "audio" }));
     let mut skipped = video(&[0], 4000);
     skipped.end = 0;
-    assert_eq!(plan(&[skipped]), Err(PlanError::Empty { track: "video" }));
+    assert_eq!(plan(&mut [skipped]), Err(PlanError::Empty { track: "video" }));
     let mut timeless = audio(10);
     timeless.timescale = 0;
-    assert_eq!(plan(&[timeless]), Err(PlanError::NoTimescale { track: "audio" }));
-    assert_eq!(plan(&[]), Ok(SegmentPlan::default()));
+    assert_eq!(plan(&mut [timeless]), Err(PlanError::NoTimescale { track: "audio" }));
+    assert_eq!(plan(&mut []), Ok(SegmentPlan::default()));
 }
 
 #[test]
 fn a_segment_of_too_many_samples_is_refused() {
     let samples = (0..70_000).map(|number| sample(number, 1, number == 0));
     assert_eq!(
-        plan(&[track(video_media(), samples, 10_000)]),
+        plan(&mut [track(video_media(), samples, 10_000)]),
         Err(PlanError::TooManySamples { track: "video", number: 0, samples: 70_000 })
     );
 }
 
 #[test]
 fn audio_is_cut_at_the_first_packet_at_or_after_each_cut_of_the_video() {
-    let plan = plan(&[video(&[0, 2000, 4000, 8000], 12_000), audio(563)]).unwrap();
+    let plan = plan(&mut [video(&[0, 2000, 4000, 8000], 12_000), audio(563)]).unwrap();
     // 2 s are 93.75 packets, 4 s 187.5, 8 s exactly 375.
     assert_eq!(
         plan.audio[0],
@@ -238,14 +249,14 @@ fn audio_is_cut_at_the_first_packet_at_or_after_each_cut_of_the_video() {
 
 #[test]
 fn audio_alone_is_cut_at_two_four_and_every_four_seconds() {
-    let plan = plan(&[audio(800)]).unwrap();
+    let plan = plan(&mut [audio(800)]).unwrap();
     let packets: Vec<_> = plan.audio[0].iter().map(|segment| segment.samples.clone()).collect();
     assert_eq!(packets, [0..94, 94..188, 188..375, 375..563, 563..750, 750..800]);
 }
 
 #[test]
 fn audio_that_outlasts_the_video_goes_on_every_four_seconds() {
-    let plan = plan(&[video(&[0, 2000], 3000), audio(600)]).unwrap();
+    let plan = plan(&mut [video(&[0, 2000], 3000), audio(600)]).unwrap();
     let packets: Vec<_> = plan.audio[0].iter().map(|segment| segment.samples.clone()).collect();
     // Cuts at 2 s, at the video's end, then at 7 and 11 s.
     assert_eq!(packets, [0..94, 94..141, 141..329, 329..516, 516..600]);
@@ -256,11 +267,11 @@ fn audio_keeps_its_priming_and_no_more_than_a_decoder_needs() {
     let mut primed = audio(200);
     (primed.shift, primed.end) = (-1024, 199 * 1024);
     assert_eq!(
-        plan(&[primed.clone()]).unwrap().audio[0][0],
+        plan(&mut [primed.clone()]).unwrap().audio[0][0],
         Segment { samples: 0..95, start: 0, end: 94 * 1024 }
     );
     (primed.shift, primed.end) = (-50 * 1024 - 500, 100_000);
-    assert_eq!(plan(&[primed]).unwrap().audio[0][0].samples.start, 48);
+    assert_eq!(plan(&mut [primed]).unwrap().audio[0][0].samples.start, 48);
 }
 
 /// Audio that begins at 5 s beside a video of 12 s with cuts at 2, 4 and 8 s.
@@ -270,7 +281,7 @@ fn plan_of_late_audio(channels: u32) -> Vec<Segment> {
     late.end += late.shift;
     let TrackMedia::Audio(sound) = &mut late.media else { unreachable!("made so") };
     sound.channels = channels;
-    plan(&[video(&[0, 2000, 4000, 8000], 12_000), late]).unwrap().audio.remove(0)
+    plan(&mut [video(&[0, 2000, 4000, 8000], 12_000), late]).unwrap().audio.remove(0)
 }
 
 #[test]
@@ -292,14 +303,18 @@ fn late_audio_of_an_unknown_layout_gives_the_wait_to_its_first_segment() {
 }
 
 #[test]
-fn audio_that_begins_long_after_the_video_is_refused() {
+fn audio_that_begins_long_after_the_video_is_not_copied() {
     let mut late = audio(300);
     late.shift = 2000 * 48_000;
     late.end += late.shift;
-    assert_eq!(
-        plan(&[video(&[0, 2000], 4000), late]),
-        Err(PlanError::TooManySamples { track: "audio", number: 2, samples: 93_562 })
-    );
+    let mut tracks = [video(&[0, 2000], 4000), late];
+    let plan = plan(&mut tracks).unwrap();
+    assert_eq!((plan.video.len(), plan.audio), (2, vec![vec![]]));
+    let reason = NotCopied::new(NotCopiedReason::Timing, "93562 packets in one segment");
+    assert_eq!(tracks[1].media.not_copied(), Some(&reason));
+    // Encoded it is silent in every segment until it begins.
+    assert_eq!(plan.encoded_audio[0][..4], [0, 94, 188, 375]);
+    assert_eq!(plan.encoded_audio[0].last(), Some(&(2000 * 48_000_u64 + 300 * 1024).div_ceil(1024)));
 }
 
 #[test]
@@ -357,13 +372,13 @@ fn any_video() -> impl Strategy<Value = Track> {
 proptest! {
     #[test]
     fn video_cuts_cover_all_samples_and_start_at_sync_samples(video in any_video()) {
-        let segments = match plan(std::slice::from_ref(&video)) {
-            Ok(plan) => plan.video,
-            Err(error) => {
-                prop_assert!(matches!(error, PlanError::GopTooLong { .. }), "{error}");
-                return Ok(());
-            }
-        };
+        let mut tracks = [video.clone()];
+        let segments = plan(&mut tracks).unwrap().video;
+        if let Some(not_copied) = tracks[0].media.not_copied() {
+            prop_assert_eq!(not_copied.reason, NotCopiedReason::LongGop);
+            prop_assert!(segments.is_empty());
+            return Ok(());
+        }
         assert_covering(&segments, video.end);
         prop_assert_eq!(segments.last().unwrap().samples.end, video.samples.len());
         for (number, segment) in segments.iter().enumerate() {
@@ -395,8 +410,12 @@ proptest! {
         let mut audio = track(audio_media(), packets, 48_000);
         audio.shift = shift;
         audio.end += shift;
-        let Ok(plan) = plan(&[video, audio.clone()]) else { return Ok(()) };
+        let Ok(plan) = plan(&mut [video, audio.clone()]) else { return Ok(()) };
         assert_covering(&plan.audio[0], audio.end);
+        let cuts = &plan.encoded_audio[0];
+        prop_assert_eq!(cuts[0], 0);
+        prop_assert!(cuts.is_sorted_by(|one, next| one < next));
+        prop_assert_eq!(cuts.last(), Some(&audio.end.unsigned_abs().div_ceil(1024)));
     }
 
     #[test]
@@ -409,20 +428,21 @@ proptest! {
         for media in [video_media(), audio_media()] {
             let samples = samples.iter().map(|(pts, duration, is_sync)| sample(pts / 2, *duration, *is_sync));
             let track = Track { shift, end, ..track(media, samples, timescale) };
-            let _ = plan(&[track]);
+            let _ = plan(&mut [track]);
         }
     }
 }
 
 #[test]
-fn a_pause_of_sound_that_no_packet_can_last_is_refused() {
+fn a_pause_of_sound_that_no_packet_can_last_is_not_copied() {
     let paused = |ticks: i64| {
         let packets = [0, 1024, 2048 + ticks].map(|at| sample(at, 1024, true));
-        plan(&[track(audio_media(), packets, 48_000)])
+        track(audio_media(), packets, 48_000)
     };
     let longest = i64::from(u32::MAX) - 1024;
-    assert!(paused(longest).is_ok());
-    assert_eq!(paused(longest + 1), Err(PlanError::PauseTooLong { ticks: longest + 1025 }));
+    assert_eq!(plan(&mut [paused(longest)]).map(|plan| plan.audio[0].is_empty()), Ok(false));
+    let reason = (NotCopiedReason::Timing, "the sound pauses too long".into());
+    assert_eq!(not_copied(paused(longest + 1)), reason);
 }
 
 #[test]
@@ -431,10 +451,10 @@ fn a_segment_with_more_pictures_than_ticks_is_refused() {
     let pictures = [0, 400, 300, 200, 1].map(|at| sample(at, 100, at == 0));
     let mut reordered = track(video_media(), pictures, TIMESCALE);
     reordered.end = 5;
-    assert!(plan(&[reordered.clone()]).is_ok());
+    assert!(plan(&mut [reordered.clone()]).is_ok());
     reordered.end = 4;
-    assert_eq!(plan(&[reordered.clone()]), Err(PlanError::TooShort { number: 0, samples: 5, ticks: 4 }));
+    assert_eq!(plan(&mut [reordered.clone()]), Err(PlanError::TooShort { number: 0, samples: 5, ticks: 4 }));
     // Where pictures in front are hidden the clock is finer.
     reordered.shift = -1;
-    assert!(plan(&[reordered]).is_ok());
+    assert!(plan(&mut [reordered]).is_ok());
 }

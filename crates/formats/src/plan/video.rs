@@ -1,16 +1,11 @@
 //! Cuts of a video track: at sync samples, near the target length.
 
 use super::{
-    GOP_MAX_S, PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MAX_S, SEGMENT_MIN_S, SEGMENT_TARGET_S, Segment,
-    presented_at,
+    ENTRIES_A_SECOND_MAX, ENTRIES_EXACT_MAX, GOP_MAX_S, PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MAX_S,
+    SEGMENT_MIN_S, SEGMENT_TARGET_S, Segment, presented_at,
 };
 use crate::index::{Track, TrackMedia};
 use crate::mp4::write::factor;
-
-/// Entries that are all kept: 36 h of GOPs of 2 s. Bounds the memory of recordings in which every picture is a sync sample.
-const ENTRIES_EXACT_MAX: usize = 1 << 16;
-/// Entries that are kept of each second beyond those: cuts are at least a second apart.
-const ENTRIES_A_SECOND_MAX: i64 = 4;
 
 /// A sync sample at which a segment may begin.
 #[derive(Debug, Clone, Copy)]

@@ -29,7 +29,7 @@ impl Source {
     /// Plans and finishes an index; the samples' offsets say where in `bytes` they lie.
     pub(crate) fn new(mut tracks: Vec<Track>, bytes: Vec<u8>) -> Self {
         tracks.sort_by_key(|track| matches!(track.media, TrackMedia::Audio(_)));
-        let plan = plan(&tracks).unwrap();
+        let plan = plan(&mut tracks).unwrap();
         let source_len = bytes.len() as u64;
         let index = Index {
             source_len,

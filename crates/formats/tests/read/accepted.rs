@@ -72,6 +72,17 @@ fn an_index_of_the_first_version_is_read_still() {
     }
 }
 
+/// The second version knew copies only. Encoded renditions of what it wrote are cut as those are.
+#[test]
+fn an_index_of_the_second_version_is_read_still() {
+    for name in ["several_audio", "hevc_open_gop"] {
+        let index = Index::from_bytes(&fixture(&format!("{name}.index2"))).unwrap();
+        assert_eq!(index, read(&fixture(&format!("{name}.mp4"))).unwrap(), "{name}");
+        assert_eq!(index.plan.encoded_audio.len(), index.plan.audio.len(), "{name}");
+        assert!(index.plan.encoded_audio.iter().all(|cuts| cuts.len() > 1), "{name}");
+    }
+}
+
 #[test]
 fn place_of_the_moov_and_width_of_numbers_change_no_sample() {
     let file = fixture("moov_at_end.mp4");
