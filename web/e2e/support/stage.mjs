@@ -23,9 +23,12 @@ const TYPES = {
 /**
  * Starts it. `files` is a folder that is served below `/files/`, or nothing.
  *
+ * `holds` maps a path to a promise that its answer waits for; a test changes it while pages run.
+ *
  * The pages of `address` are of another origin than the server under test, as those of its users are.
  */
 export async function startStage({ files } = {}) {
+  const holds = new Map();
   const server = createServer(async (request, response) => {
     const path = new URL(request.url, "http://stage").pathname;
     const file = path.startsWith("/files/") ? join(files, path.slice(6)) : (ENGINES[path] ?? join(TRIAL, path));
@@ -38,6 +41,7 @@ export async function startStage({ files } = {}) {
       "content-type": TYPES[extname(file)] ?? "application/octet-stream",
       "content-length": found.size,
     };
+    await holds.get(path);
     response.writeHead(200, headers);
     if (request.method === "HEAD") response.end();
     else createReadStream(file).pipe(response);
@@ -45,6 +49,7 @@ export async function startStage({ files } = {}) {
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
   return {
     address: `http://127.0.0.1:${server.address().port}`,
+    holds,
     async stop() {
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));

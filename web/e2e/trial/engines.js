@@ -1,11 +1,13 @@
 // Two players behind one interface, so that a trial asks both the same.
 //
 // An engine has `load(address)`, `rungs()`, `choose(id)`, and `errors`, which fills with every error that the player
-// reports: "fatal, ..." and, for those it gets over by itself, "passing, ...". A rung is `{id, width, height}`; they come sorted, smallest first, without
-// those of more pixels than are played here.
+// reports: "fatal, ..." and, for those it gets over by itself, "passing, ...". A rung is `{id, width, height}`; they come
+// sorted, smallest first, without those of more pixels than are played here.
 
 /** Seconds that are loaded ahead: little, so that a clip of seconds still has something to load after a switch. */
-const AHEAD_S = 4;
+const AHEAD_S = 3;
+/** Seconds that shaka-player keeps of what is loaded ahead when a rung is chosen; hls.js decides by itself. */
+const KEPT_AHEAD_S = 3;
 /** Larger pictures stall from decoding them in software. */
 const PIXELS_MAX = 640 * 360;
 
@@ -56,6 +58,8 @@ function shaka(video, start) {
   player.addEventListener("error", ({ detail }) => note(detail));
   player.configure({
     abr: { enabled: false, defaultBandwidthEstimate: start === "smallest" ? 1 : 1e9 },
+    // By default it moves each segment to where the playlist has it, which hides wrong times of segments.
+    manifest: { hls: { ignoreManifestTimestampsInSegmentsMode: true } },
     restrictions: { maxPixels: PIXELS_MAX },
     streaming: { bufferingGoal: AHEAD_S },
   });
@@ -77,7 +81,8 @@ function shaka(video, start) {
       }
     },
     choose(id) {
-      player.selectVariantTrack(variants().find((track) => track.id === id));
+      const track = variants().find((track) => track.id === id);
+      player.selectVariantTrack(track, true, KEPT_AHEAD_S);
     },
   };
 }
