@@ -4,8 +4,10 @@
 //!
 //! Begin with [`index`]: the sample index is what everything else is made from.
 //! Reading builds one ([`sniff`], [`mp4::Scanner`]); packaging ([`plan`], [`mp4::write`], [`hls`]) is a pure function of it.
+//! What an encoder is given, and what becomes of its answer, is in [`encode`].
 
 pub mod codec;
+pub mod encode;
 pub mod hls;
 pub mod index;
 pub mod matroska;

@@ -2,7 +2,7 @@
 //!
 //! Begin with [`Scanner`], which reads a source from its passing bytes, and [`mod@write`], which makes init and media segments.
 
-mod boxes;
+pub(crate) mod boxes;
 mod error;
 mod read;
 mod scan;

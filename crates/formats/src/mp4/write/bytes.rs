@@ -1,32 +1,32 @@
 //! Nested boxes into one buffer.
 
 /// Four characters that name a box.
-pub(super) type BoxType = [u8; 4];
+pub(crate) type BoxType = [u8; 4];
 
 /// A buffer of big-endian boxes.
 #[derive(Debug, Default)]
-pub(super) struct Boxes {
+pub(crate) struct Boxes {
     bytes: Vec<u8>,
 }
 
 impl Boxes {
     /// An empty buffer with room for `capacity` bytes.
-    pub(super) fn with_capacity(capacity: usize) -> Self {
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
         Self { bytes: Vec::with_capacity(capacity) }
     }
 
     /// What was written.
-    pub(super) fn finish(self) -> Vec<u8> {
+    pub(crate) fn finish(self) -> Vec<u8> {
         self.bytes
     }
 
     /// Bytes so far.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
 
     /// Writes a box around what `body` writes. The body is far below 4 GiB: nothing here holds sample data.
-    pub(super) fn boxed(&mut self, kind: &BoxType, body: impl FnOnce(&mut Self)) {
+    pub(crate) fn boxed(&mut self, kind: &BoxType, body: impl FnOnce(&mut Self)) {
         let start = self.bytes.len();
         self.u32(0);
         self.bytes.extend_from_slice(kind);
@@ -37,7 +37,7 @@ impl Boxes {
     }
 
     /// Writes a box that begins with a version and 24 bits of flags.
-    pub(super) fn full_box(&mut self, kind: &BoxType, version: u8, flags: u32, body: impl FnOnce(&mut Self)) {
+    pub(crate) fn full_box(&mut self, kind: &BoxType, version: u8, flags: u32, body: impl FnOnce(&mut Self)) {
         self.boxed(kind, |boxes| {
             boxes.u32(u32::from(version) << 24 | (flags & 0x00ff_ffff));
             body(boxes);
@@ -45,35 +45,35 @@ impl Boxes {
     }
 
     /// Overwrites four bytes at `position`, which were written before.
-    pub(super) fn patch_u32(&mut self, position: usize, value: u32) {
+    pub(crate) fn patch_u32(&mut self, position: usize, value: u32) {
         self.bytes[position..position + 4].copy_from_slice(&value.to_be_bytes());
     }
 
-    pub(super) fn raw(&mut self, bytes: &[u8]) {
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    pub(super) fn zeros(&mut self, count: usize) {
+    pub(crate) fn zeros(&mut self, count: usize) {
         self.bytes.resize(self.bytes.len() + count, 0);
     }
 
-    pub(super) fn u16(&mut self, value: u16) {
+    pub(crate) fn u16(&mut self, value: u16) {
         self.raw(&value.to_be_bytes());
     }
 
-    pub(super) fn u32(&mut self, value: u32) {
+    pub(crate) fn u32(&mut self, value: u32) {
         self.raw(&value.to_be_bytes());
     }
 
-    pub(super) fn i32(&mut self, value: i32) {
+    pub(crate) fn i32(&mut self, value: i32) {
         self.raw(&value.to_be_bytes());
     }
 
-    pub(super) fn u64(&mut self, value: u64) {
+    pub(crate) fn u64(&mut self, value: u64) {
         self.raw(&value.to_be_bytes());
     }
 
-    pub(super) fn i64(&mut self, value: i64) {
+    pub(crate) fn i64(&mut self, value: i64) {
         self.raw(&value.to_be_bytes());
     }
 }

@@ -41,9 +41,9 @@ impl SegmentHead {
 }
 
 /// Bytes of a head without its samples' fields: `moof`, `mfhd`, `traf`, `tfhd`, `tfdt`, `trun` and a 64-bit `mdat` header.
-const HEAD_FIXED_MAX: u64 = 8 + 16 + 8 + 28 + 20 + 24 + 16;
+pub(crate) const HEAD_FIXED_MAX: u64 = 8 + 16 + 8 + 28 + 20 + 24 + 16;
 /// Bytes a sample takes in a `trun`: duration, size, flags, composition offset.
-const HEAD_SAMPLE_MAX: u64 = 16;
+pub(crate) const HEAD_SAMPLE_MAX: u64 = 16;
 
 /// A bound of the length of a segment, without making its head. Looks at every sample of it.
 pub fn segment_len_max(track: &Track, segment: &Segment) -> u64 {
@@ -59,8 +59,8 @@ pub fn segment_len_max(track: &Track, segment: &Segment) -> u64 {
 }
 
 // Sample flags. ISO/IEC 14496-12, 8.8.3.1.
-const FLAGS_SYNC: u32 = 0x0200_0000; // depends on no other
-const FLAGS_NOT_SYNC: u32 = 0x0101_0000; // depends on others, and is not a sync sample
+pub(crate) const FLAGS_SYNC: u32 = 0x0200_0000; // depends on no other
+pub(crate) const FLAGS_NOT_SYNC: u32 = 0x0101_0000; // depends on others, and is not a sync sample
 
 // Fields of tfhd. ISO/IEC 14496-12, 8.8.7.
 const TFHD_DURATION: u32 = 0x08;
@@ -78,11 +78,15 @@ const TRUN_COMPOSITION_OFFSET: u32 = 0x800;
 
 /// What a segment sends, sample by sample.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
-    duration: u32,
-    size: u32,
-    flags: u32,
-    composition_offset: i32,
+pub(crate) struct Entry {
+    /// Ticks until the next one is decoded.
+    pub(crate) duration: u32,
+    /// Bytes.
+    pub(crate) size: u32,
+    /// [`FLAGS_SYNC`] or [`FLAGS_NOT_SYNC`].
+    pub(crate) flags: u32,
+    /// Ticks from when it is decoded until it is shown.
+    pub(crate) composition_offset: i32,
 }
 
 /// The head of segment `number` of a track, and where its samples lie in the source.
@@ -103,25 +107,26 @@ pub fn segment_head(index: &Index, track: &Track, number: u32) -> Result<Segment
         return Err(WriteError::NoSamples { number });
     }
 
-    let mut bytes = write(number, decode_time, &entries, payload.silence.len() as u64 + payload.len);
+    let mut bytes = write_head(number, decode_time, &entries, payload.silence.len() as u64 + payload.len);
     bytes.extend_from_slice(&payload.silence);
     let total_len = bytes.len() as u64 + payload.len;
     Ok(SegmentHead { bytes, ranges: payload.ranges, total_len })
 }
 
 /// What the `mdat` holds.
-#[derive(Default)]
-struct Payload {
+#[derive(Debug, Default)]
+pub(crate) struct Payload {
     /// Samples we make, in front of those of the source.
     silence: Vec<u8>,
     /// Where those of the source lie, adjacent ones joined.
-    ranges: Vec<ByteRange>,
+    pub(crate) ranges: Vec<ByteRange>,
     /// Length of the ranges.
-    len: u64,
+    pub(crate) len: u64,
 }
 
 impl Payload {
-    fn push(&mut self, sample: &Sample) {
+    /// Adds a sample behind the others.
+    pub(crate) fn push(&mut self, sample: &Sample) {
         let len = u64::from(sample.size);
         self.len += len;
         match self.ranges.last_mut() {
@@ -215,7 +220,7 @@ fn common<T: PartialEq>(entries: &[Entry], field: impl Fn(&Entry) -> T) -> Optio
 }
 
 /// Writes `moof` and the header of `mdat`. `entries` is not empty.
-fn write(number: u32, decode_time: u64, entries: &[Entry], payload_len: u64) -> Vec<u8> {
+pub(crate) fn write_head(number: u32, decode_time: u64, entries: &[Entry], payload_len: u64) -> Vec<u8> {
     let duration = common(entries, |entry| entry.duration);
     let size = common(entries, |entry| entry.size);
     // One keyframe in front of the rest is the usual segment: the rest is the default, the first one the exception.

@@ -7,7 +7,7 @@ use crate::index::{Index, Track, TrackMedia};
 /// 1.0 in 16.16 fixed point.
 const ONE: i32 = 0x0001_0000;
 /// The matrix that changes nothing. ISO/IEC 14496-12, 8.2.2.
-const IDENTITY: [i32; 9] = [ONE, 0, 0, 0, ONE, 0, 0, 0, 0x4000_0000];
+pub(crate) const IDENTITY: [i32; 9] = [ONE, 0, 0, 0, ONE, 0, 0, 0, 0x4000_0000];
 /// Track is enabled and part of the presentation. ISO/IEC 14496-12, 8.3.2.
 const TRACK_ENABLED_IN_MOVIE: u32 = 0x3;
 /// The media is in this file. ISO/IEC 14496-12, 8.7.2.
@@ -15,13 +15,64 @@ const SELF_CONTAINED: u32 = 0x1;
 /// `und` as three letters of five bits. ISO/IEC 14496-12, 8.4.2.
 const LANGUAGE_UNKNOWN: u16 = 0x55c4;
 
+/// What an init segment says of its one track.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InitTrack<'a> {
+    /// Ticks a second.
+    pub(crate) timescale: u32,
+    /// Where the presentation begins in the media; `None` without an edit list.
+    pub(crate) media_time: Option<i64>,
+    /// A tag or a code of three letters.
+    pub(crate) language: &'a str,
+    /// What the track holds.
+    pub(crate) kind: InitKind<'a>,
+    /// One whole sample entry box.
+    pub(crate) sample_entry: &'a [u8],
+}
+
+/// What the track of an init segment holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum InitKind<'a> {
+    /// Pictures of this size in square pixels, which the matrix turns.
+    Video { matrix: &'a [i32; 9], size: (u32, u32) },
+    /// Sound.
+    Audio,
+}
+
 /// The init segment of a track: everything a decoder must know before the first segment.
 ///
 /// Same index, same bytes. Errors: [`WriteError::SampleEntry`].
 pub fn init_segment(index: &Index, track: &Track) -> Result<Vec<u8>, WriteError> {
     let timeline = Timeline::of(index, track);
-    let entry = sample_entry(track)?;
-    let mut boxes = Boxes::with_capacity(700 + entry.len());
+    Ok(write_init(&InitTrack {
+        timescale: timeline.timescale,
+        media_time: Some(timeline.media_time),
+        language: &track.language,
+        kind: InitKind::of(&track.media),
+        sample_entry: sample_entry(track)?,
+    }))
+}
+
+impl<'a> InitKind<'a> {
+    /// As the source has it.
+    pub(crate) fn of(media: &'a TrackMedia) -> Self {
+        match media {
+            TrackMedia::Video(video) => {
+                // The size before the matrix turns it.
+                let size = match (video.display_size(), video.rotation % 180) {
+                    ((width, height), 90) => (height, width),
+                    (size, _) => size,
+                };
+                Self::Video { matrix: &video.matrix, size }
+            }
+            TrackMedia::Audio(_) => Self::Audio,
+        }
+    }
+}
+
+/// The bytes of an init segment.
+pub(crate) fn write_init(track: &InitTrack<'_>) -> Vec<u8> {
+    let mut boxes = Boxes::with_capacity(700 + track.sample_entry.len());
     boxes.boxed(b"ftyp", |boxes| {
         boxes.raw(b"iso6"); // the brand of default-base-is-moof and 64-bit tfdt
         boxes.u32(0);
@@ -29,11 +80,13 @@ pub fn init_segment(index: &Index, track: &Track) -> Result<Vec<u8>, WriteError>
         boxes.raw(b"mp41");
     });
     boxes.boxed(b"moov", |boxes| {
-        movie_header(boxes, timeline.timescale);
+        movie_header(boxes, track.timescale);
         boxes.boxed(b"trak", |boxes| {
-            track_header(boxes, track);
-            edit_list(boxes, timeline.media_time);
-            boxes.boxed(b"mdia", |boxes| media(boxes, track, timeline.timescale, entry));
+            track_header(boxes, &track.kind);
+            if let Some(media_time) = track.media_time {
+                edit_list(boxes, media_time);
+            }
+            boxes.boxed(b"mdia", |boxes| media(boxes, track));
         });
         boxes.boxed(b"mvex", |boxes| {
             boxes.full_box(b"trex", 0, 0, |boxes| {
@@ -43,11 +96,11 @@ pub fn init_segment(index: &Index, track: &Track) -> Result<Vec<u8>, WriteError>
             });
         });
     });
-    Ok(boxes.finish())
+    boxes.finish()
 }
 
 /// The sample entry as the index has it: one whole box, with the data reference that ours is, too.
-fn sample_entry(track: &Track) -> Result<&[u8], WriteError> {
+pub(crate) fn sample_entry(track: &Track) -> Result<&[u8], WriteError> {
     let entry = track.media.sample_entry().iso().ok_or(WriteError::SampleEntry)?;
     let announced = entry.first_chunk::<4>().map(|size| u32::from_be_bytes(*size));
     match announced.and_then(|size| usize::try_from(size).ok()) {
@@ -70,7 +123,7 @@ fn movie_header(boxes: &mut Boxes, timescale: u32) {
     });
 }
 
-fn track_header(boxes: &mut Boxes, track: &Track) {
+fn track_header(boxes: &mut Boxes, kind: &InitKind<'_>) {
     boxes.full_box(b"tkhd", 0, TRACK_ENABLED_IN_MOVIE, |boxes| {
         boxes.zeros(8);
         boxes.u32(TRACK_ID);
@@ -78,20 +131,15 @@ fn track_header(boxes: &mut Boxes, track: &Track) {
         boxes.u32(0); // duration
         boxes.zeros(8);
         boxes.zeros(4); // layer, alternate group
-        match &track.media {
-            TrackMedia::Video(video) => {
+        match *kind {
+            InitKind::Video { matrix: turned, size: (width, height) } => {
                 boxes.u16(0);
                 boxes.zeros(2);
-                matrix(boxes, &video.matrix);
-                // The size before the matrix turns it.
-                let (width, height) = match (video.display_size(), video.rotation % 180) {
-                    ((width, height), 90) => (height, width),
-                    (size, _) => size,
-                };
+                matrix(boxes, turned);
                 boxes.u32(fixed_point(width));
                 boxes.u32(fixed_point(height));
             }
-            TrackMedia::Audio(_) => {
+            InitKind::Audio => {
                 boxes.u16(0x0100);
                 boxes.zeros(2);
                 matrix(boxes, &IDENTITY);
@@ -129,17 +177,17 @@ fn edit_list(boxes: &mut Boxes, media_time: i64) {
     });
 }
 
-fn media(boxes: &mut Boxes, track: &Track, timescale: u32, entry: &[u8]) {
+fn media(boxes: &mut Boxes, track: &InitTrack<'_>) {
     boxes.full_box(b"mdhd", 0, 0, |boxes| {
         boxes.zeros(8);
-        boxes.u32(timescale);
+        boxes.u32(track.timescale);
         boxes.u32(0);
-        boxes.u16(packed_language(&track.language));
+        boxes.u16(packed_language(track.language));
         boxes.u16(0);
     });
-    let (handler, name): (&[u8; 4], &[u8]) = match track.media {
-        TrackMedia::Video(_) => (b"vide", b"video\0"),
-        TrackMedia::Audio(_) => (b"soun", b"audio\0"),
+    let (handler, name): (&[u8; 4], &[u8]) = match track.kind {
+        InitKind::Video { .. } => (b"vide", b"video\0"),
+        InitKind::Audio => (b"soun", b"audio\0"),
     };
     boxes.full_box(b"hdlr", 0, 0, |boxes| {
         boxes.zeros(4);
@@ -148,9 +196,9 @@ fn media(boxes: &mut Boxes, track: &Track, timescale: u32, entry: &[u8]) {
         boxes.raw(name);
     });
     boxes.boxed(b"minf", |boxes| {
-        match track.media {
-            TrackMedia::Video(_) => boxes.full_box(b"vmhd", 0, 1, |boxes| boxes.zeros(8)),
-            TrackMedia::Audio(_) => boxes.full_box(b"smhd", 0, 0, |boxes| boxes.zeros(4)),
+        match track.kind {
+            InitKind::Video { .. } => boxes.full_box(b"vmhd", 0, 1, |boxes| boxes.zeros(8)),
+            InitKind::Audio => boxes.full_box(b"smhd", 0, 0, |boxes| boxes.zeros(4)),
         }
         boxes.boxed(b"dinf", |boxes| {
             boxes.full_box(b"dref", 0, 0, |boxes| {
@@ -158,7 +206,7 @@ fn media(boxes: &mut Boxes, track: &Track, timescale: u32, entry: &[u8]) {
                 boxes.full_box(b"url ", 0, SELF_CONTAINED, |_| {});
             });
         });
-        boxes.boxed(b"stbl", |boxes| sample_tables(boxes, entry));
+        boxes.boxed(b"stbl", |boxes| sample_tables(boxes, track.sample_entry));
     });
 }
 

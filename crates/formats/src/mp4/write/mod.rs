@@ -12,8 +12,13 @@ mod init;
 mod reads;
 mod timeline;
 
+pub(crate) use bytes::Boxes;
+pub(crate) use head::{
+    Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, HEAD_FIXED_MAX, HEAD_SAMPLE_MAX, Payload, write_head,
+};
 pub use head::{SegmentHead, segment_head, segment_len_max};
 pub use init::init_segment;
+pub(crate) use init::{IDENTITY, InitKind, InitTrack, sample_entry, write_init};
 pub use reads::{ByteRange, READ_GAP_MAX, Read, read_plan};
 pub use timeline::Timeline;
 pub(crate) use timeline::factor;

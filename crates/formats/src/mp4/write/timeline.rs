@@ -47,7 +47,7 @@ impl Timeline {
     }
 
     /// A time of the track in the ticks we write, the shift of the edit list not applied.
-    pub(super) fn scaled(&self, ticks: i64) -> i64 {
+    pub(crate) fn scaled(&self, ticks: i64) -> i64 {
         ticks.saturating_mul(i64::from(self.factor))
     }
 }

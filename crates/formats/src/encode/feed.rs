@@ -1,0 +1,256 @@
+//! What an encoder reads: a small file of exactly the samples of some segments, on a timeline of its own.
+//!
+//! Times are exact: ticks of the source, no edit list, no negative offset, and some seconds in front so that none is negative. The matrix
+//! and the shape of the pixels stay with the track: the encoder turns and stretches the pictures. Pipeline, 5.2.
+
+use std::{ops::Range, sync::Arc};
+
+use super::pictures::{LEAD_S_MIN, Run};
+use crate::{
+    index::{Index, SampleTable, Track},
+    mp4::write::{
+        ByteRange, Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, InitKind, InitTrack, Payload, Timeline, sample_entry,
+        write_head, write_init,
+    },
+    plan::presented_at,
+};
+
+/// Bytes at which a chunk ends: small enough to begin soon, large enough to be worth a read.
+const CHUNK_LEN: u64 = 1 << 20;
+/// Samples at which a chunk ends: small ones make large heads.
+const CHUNK_SAMPLES: usize = 4096;
+/// The largest sample that is fed: a picture of 8192 x 4320 in the heaviest ProRes has some 40 MB.
+const SAMPLE_LEN_MAX: u32 = 64 << 20;
+/// Segments in one run: more than a day of them. Bounds the memory of the times.
+const RUN_SEGMENTS_MAX: usize = 1 << 15;
+
+/// The samples of some segments of the video, as a file for an encoder.
+///
+/// Cheap to clone, and tied to no borrowed index. Same index and same numbers, same bytes.
+#[derive(Debug, Clone)]
+pub struct Feed {
+    run: Arc<Run>,
+    table: SampleTable,
+    samples: Range<u32>,
+    /// Added to a decode time of the source to get that of the feed.
+    decode_shift: i64,
+    /// Added to a presentation time of the source to get that of the feed.
+    shown_shift: i64,
+    header: Arc<[u8]>,
+}
+
+/// What a feed is packed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeedFormat {
+    /// A fragmented MP4.
+    Mp4,
+}
+
+/// Some samples of a feed that are read and written together: up to 1 MiB, or one that is larger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedChunk {
+    /// Their numbers, in decode order.
+    pub samples: Range<u32>,
+    /// Where they lie in the object of the samples, adjacent ones joined. [`read_plan`](crate::mp4::write::read_plan) makes few reads of them.
+    pub ranges: Vec<ByteRange>,
+    /// Length of all ranges.
+    pub len: u64,
+}
+
+/// Why there is nothing to feed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FeedError {
+    /// The plan lists no such segments, or none were asked for.
+    #[error("the plan has no segments {numbers:?}")]
+    NoSuchSegments {
+        /// The numbers asked for.
+        numbers: Range<u32>,
+    },
+    /// The index says not how the samples are decoded.
+    #[error("the sample entry of the index is damaged")]
+    SampleEntry,
+    /// A sample is too large, or its times do not fit a file.
+    #[error("sample {number} cannot be fed: {what}")]
+    Sample {
+        /// Its number.
+        number: u32,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// Other bytes came than the chunk names.
+    #[error("{given} bytes came for a chunk of {expected}")]
+    Bytes {
+        /// How many came.
+        given: usize,
+        /// How many the ranges have.
+        expected: u64,
+    },
+}
+
+impl Feed {
+    /// The feed of the segments with these numbers of the encoded plan. Looks at every sample of them once.
+    ///
+    /// Errors: all but [`FeedError::Bytes`].
+    pub fn begin(index: &Index, numbers: Range<u32>) -> Result<Self, FeedError> {
+        let none = || FeedError::NoSuchSegments { numbers: numbers.clone() };
+        let (track, _) = index.video().filter(|(track, _)| track.timescale != 0).ok_or_else(none)?;
+        let segments = index.plan.encoded_video.get(numbers.start as usize..numbers.end as usize);
+        let segments = segments.filter(|segments| segments.len() <= RUN_SEGMENTS_MAX).ok_or_else(none)?;
+        let (first, last) = segments.first().zip(segments.last()).ok_or_else(none)?;
+        // Segments that begin inside a GOP share samples with the one before.
+        let from = segments.iter().map(|segment| segment.samples.start).min().unwrap_or(0);
+        let to = segments.iter().map(|segment| segment.samples.end).max().unwrap_or(0);
+        let samples = from..to.min(track.samples.len());
+        if samples.is_empty() {
+            return Err(none());
+        }
+
+        let mut times = Vec::with_capacity(samples.len());
+        // How long before its turn a picture would be shown, and when the first is decoded.
+        let (mut late, mut decoded_first) = (0, i64::MAX);
+        for (number, sample) in samples.clone().zip(track.samples.range(samples.clone())) {
+            if SAMPLE_LEN_MAX < sample.size {
+                return Err(FeedError::Sample { number, what: "it is larger than 64 MiB" });
+            }
+            late = late.max(sample.dts.saturating_sub(sample.pts));
+            decoded_first = decoded_first.min(sample.dts);
+            times.push(presented_at(track, &sample));
+        }
+        times.sort_unstable();
+        let cuts = segments.iter().map(|segment| segment.start).chain([last.end]).collect();
+        let before =
+            first.start.saturating_sub(decoded_first.saturating_sub(late).saturating_add(track.shift));
+        let second = i64::from(track.timescale);
+        let timeline = Timeline::of(index, track);
+        let lead_s = LEAD_S_MIN.max(before.saturating_add(second - 1).div_euclid(second));
+        let run = Run { numbers, cuts, times, timescale: track.timescale, timeline, lead_s };
+        let shown_shift = run.fed_at(track.shift);
+        Ok(Self {
+            header: header(track)?.into(),
+            table: track.samples.clone(),
+            samples,
+            decode_shift: shown_shift.saturating_sub(late),
+            shown_shift,
+            run: Arc::new(run),
+        })
+    }
+
+    /// What the bytes are packed in.
+    pub fn format(&self) -> FeedFormat {
+        FeedFormat::Mp4
+    }
+
+    /// The numbers of the segments.
+    pub fn numbers(&self) -> Range<u32> {
+        self.run.numbers.clone()
+    }
+
+    /// The samples that are fed, in decode order. Neighbouring runs may share some.
+    pub fn samples(&self) -> Range<u32> {
+        self.samples.clone()
+    }
+
+    /// What comes in front of all chunks.
+    pub fn header(&self) -> Vec<u8> {
+        self.header.to_vec()
+    }
+
+    /// The chunks in order. The iterator borrows nothing.
+    pub fn chunks(&self) -> FeedChunks {
+        FeedChunks { table: self.table.clone(), rest: self.samples.clone() }
+    }
+
+    /// The bytes of the feed for one of its chunks. `bytes` are those of its ranges, one behind the other.
+    ///
+    /// Errors: [`FeedError::Bytes`], and [`FeedError::Sample`] for times no file can say.
+    pub fn wrap(&self, chunk: &FeedChunk, bytes: &[u8]) -> Result<Vec<u8>, FeedError> {
+        if u64::try_from(bytes.len()) != Ok(chunk.len) {
+            return Err(FeedError::Bytes { given: bytes.len(), expected: chunk.len });
+        }
+        let mut entries: Vec<Entry> = Vec::with_capacity(chunk.samples.len());
+        let mut begun = None;
+        let mut before = 0;
+        for (number, sample) in chunk.samples.clone().zip(self.table.range(chunk.samples.clone())) {
+            let timed = |what| FeedError::Sample { number, what };
+            let decoded = sample.dts.saturating_add(self.decode_shift);
+            let shown = sample.pts.saturating_add(self.shown_shift);
+            if let Some(last) = entries.last_mut() {
+                last.duration = u32::try_from(decoded.saturating_sub(before))
+                    .map_err(|_| timed("it is decoded before the one in front, or hours after it"))?;
+            }
+            let composition_offset = i32::try_from(shown.saturating_sub(decoded))
+                .map_err(|_| timed("it is shown hours after it is decoded"))?;
+            let flags = if sample.is_sync { FLAGS_SYNC } else { FLAGS_NOT_SYNC };
+            entries.push(Entry { duration: sample.duration, size: sample.size, flags, composition_offset });
+            begun = begun.or(u64::try_from(decoded).ok());
+            before = decoded;
+        }
+        let begun =
+            begun.ok_or(FeedError::Sample { number: chunk.samples.start, what: "it is not there" })?;
+        let mut fed = write_head(chunk.samples.start, begun, &entries, chunk.len);
+        fed.extend_from_slice(bytes);
+        Ok(fed)
+    }
+
+    /// When something that is shown at `ticks` of the common timeline comes in the feed, in microseconds; rounded down.
+    pub fn time_us(&self, ticks: i64) -> i64 {
+        self.run.time_us(ticks)
+    }
+
+    /// The pictures that are encoded: those whose time in the feed lies in this range, in microseconds.
+    ///
+    /// The others are only decoded. No picture is near the ends of the range, so that rounding does no harm.
+    pub fn window_us(&self) -> Range<i64> {
+        let ends = |cut: Option<&i64>| self.run.between_us(cut.copied().unwrap_or(0));
+        ends(self.run.cuts.first())..ends(self.run.cuts.last())
+    }
+
+    /// Instants of the feed in microseconds: the first picture after each must become a keyframe. One for each segment but the first.
+    pub fn keyframes_us(&self) -> Vec<i64> {
+        let inner = self.run.cuts.get(1..self.run.cuts.len() - 1).unwrap_or(&[]);
+        inner.iter().map(|cut| self.run.between_us(*cut)).collect()
+    }
+
+    pub(super) fn run(&self) -> &Arc<Run> {
+        &self.run
+    }
+}
+
+/// The init segment of a feed.
+fn header(track: &Track) -> Result<Vec<u8>, FeedError> {
+    Ok(write_init(&InitTrack {
+        timescale: track.timescale,
+        media_time: None,
+        language: "und",
+        kind: InitKind::of(&track.media),
+        sample_entry: sample_entry(track).map_err(|_| FeedError::SampleEntry)?,
+    }))
+}
+
+/// See [`Feed::chunks`].
+#[derive(Debug, Clone)]
+pub struct FeedChunks {
+    table: SampleTable,
+    rest: Range<u32>,
+}
+
+impl Iterator for FeedChunks {
+    type Item = FeedChunk;
+
+    fn next(&mut self) -> Option<FeedChunk> {
+        let mut payload = Payload::default();
+        let mut end = self.rest.start;
+        for (count, sample) in self.table.range(self.rest.clone()).enumerate() {
+            let is_full =
+                CHUNK_LEN < payload.len.saturating_add(u64::from(sample.size)) || CHUNK_SAMPLES <= count;
+            if 0 < count && is_full {
+                break;
+            }
+            payload.push(&sample);
+            end += 1;
+        }
+        let samples = self.rest.start..end;
+        self.rest.start = end;
+        (!samples.is_empty()).then_some(FeedChunk { samples, ranges: payload.ranges, len: payload.len })
+    }
+}

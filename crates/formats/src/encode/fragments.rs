@@ -1,0 +1,267 @@
+//! Reads the fragmented MP4 that an encoder writes, while it comes.
+//!
+//! Believes nothing: the encoder worked on bytes from outside. Everything has a limit, and what makes no sense is an error.
+
+use std::ops::Range;
+
+use super::collect::CollectError;
+use crate::{
+    codec::h264::AvcConfig,
+    mp4::boxes::{BoxRef, Fields, FourCc, children},
+    plan::SEGMENT_SAMPLES_MAX,
+};
+
+/// Largest box that is no sample data. The head of 65,536 samples of 7 rungs has 7 MiB.
+const HEAD_LEN_MAX: u64 = 8 << 20;
+/// Most sample data of one fragment: a segment of all rungs. The heaviest, 8 s of 42 Mb/s, has 42 MB.
+const DATA_LEN_MAX: u64 = 256 << 20;
+/// Tracks of one file: a rung each.
+const TRACKS_MAX: usize = 16;
+/// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
+const VISUAL_FIELDS_LEN: usize = 78;
+/// The sample is none that decoding can begin at. ISO/IEC 14496-12, 8.8.3.1.
+const FLAG_NOT_SYNC: u32 = 0x0001_0000;
+
+/// What an encoder says of one track.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EncodedTrack {
+    id: u32,
+    /// Ticks a second; not 0.
+    pub(super) timescale: u32,
+    /// Ticks that the edit list takes off each time.
+    media_time: i64,
+    /// Body of the `avcC` box.
+    pub(super) avcc: Vec<u8>,
+    /// What it says.
+    pub(super) config: AvcConfig,
+}
+
+/// One picture that an encoder made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Coded {
+    /// When it is shown, in ticks of its track.
+    pub(super) shown: i64,
+    /// Bytes.
+    pub(super) size: u32,
+    /// Decoding can begin here.
+    pub(super) is_sync: bool,
+}
+
+/// Pictures of one track that lie one behind the other, and their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CodedRun<'a> {
+    /// Which of the tracks.
+    pub(super) track: usize,
+    /// The pictures in decode order.
+    pub(super) pictures: &'a [Coded],
+    /// The bytes of all of them.
+    pub(super) bytes: &'a [u8],
+}
+
+/// Takes the bytes of one file.
+#[derive(Debug, Default)]
+pub(super) struct FragmentReader {
+    pending: Vec<u8>,
+    /// Position of the first pending byte in the file.
+    position: u64,
+    tracks: Vec<EncodedTrack>,
+    /// Of the fragment whose data comes next: the runs of pictures, and where in the file the bytes of each lie.
+    runs: Vec<(usize, Vec<Coded>, Range<u64>)>,
+}
+
+/// A box whose bytes have all come.
+struct Whole {
+    kind: [u8; 4],
+    head_len: usize,
+    len: usize,
+}
+
+impl FragmentReader {
+    /// Takes more bytes and hands on every run of pictures that is whole.
+    pub(super) fn push(
+        &mut self,
+        bytes: &[u8],
+        mut take: impl FnMut(&[EncodedTrack], CodedRun<'_>) -> Result<(), CollectError>,
+    ) -> Result<(), CollectError> {
+        self.pending.extend_from_slice(bytes);
+        let mut done = 0;
+        while let Some(whole) = next_box(&self.pending[done..])? {
+            let body = &self.pending[done + whole.head_len..done + whole.len];
+            let start = self.position + done as u64;
+            match &whole.kind {
+                b"moov" if self.tracks.is_empty() => self.tracks = tracks(body)?,
+                b"moov" => return Err(CollectError::Malformed("a second moov")),
+                b"moof" if self.tracks.is_empty() => {
+                    return Err(CollectError::Malformed("a moof before the moov"));
+                }
+                b"moof" => self.runs = runs(body, start, &self.tracks)?,
+                b"mdat" => {
+                    let body_start = start + whole.head_len as u64;
+                    for (track, pictures, range) in self.runs.drain(..) {
+                        let place = |position: u64| usize::try_from(position.checked_sub(body_start)?).ok();
+                        let bytes = place(range.start)
+                            .zip(place(range.end))
+                            .and_then(|(from, to)| body.get(from..to));
+                        let bytes = bytes.ok_or(CollectError::Malformed("samples outside their data"))?;
+                        take(&self.tracks, CodedRun { track, pictures: &pictures, bytes })?;
+                    }
+                }
+                // Brands, indexes and padding.
+                _ => {}
+            }
+            done += whole.len;
+        }
+        self.pending.drain(..done);
+        self.position += done as u64;
+        Ok(())
+    }
+
+    /// Ends the file. Errors where it stops inside a box, before its data, or has no tracks at all.
+    pub(super) fn finish(&self) -> Result<(), CollectError> {
+        if self.pending.is_empty() && self.runs.is_empty() && !self.tracks.is_empty() {
+            Ok(())
+        } else {
+            Err(CollectError::CutShort)
+        }
+    }
+}
+
+/// The first box, if all of it is there.
+fn next_box(bytes: &[u8]) -> Result<Option<Whole>, CollectError> {
+    let mut fields = Fields::new(bytes);
+    let Some((size, kind)) = fields.u32().zip(fields.array::<4>()) else { return Ok(None) };
+    let (size, head_len) = match size {
+        1 => match fields.u64() {
+            Some(size) => (size, 16),
+            None => return Ok(None),
+        },
+        size => (u64::from(size), 8),
+    };
+    if size < head_len {
+        return Err(CollectError::Malformed("a box without an end"));
+    }
+    let limit = if &kind == b"mdat" { DATA_LEN_MAX } else { HEAD_LEN_MAX };
+    if limit < size {
+        return Err(CollectError::TooLarge { what: "a box", bytes: size });
+    }
+    let len = usize::try_from(size).map_err(|_| CollectError::TooLarge { what: "a box", bytes: size })?;
+    let whole = Whole { kind, head_len: head_len as usize, len };
+    Ok((len <= bytes.len()).then_some(whole))
+}
+
+/// The tracks of a `moov`, in its order.
+fn tracks(moov: &[u8]) -> Result<Vec<EncodedTrack>, CollectError> {
+    let traks: Vec<BoxRef<'_>> =
+        children(moov).filter(|child| &child.kind.0 == b"trak").take(TRACKS_MAX + 1).collect();
+    if traks.is_empty() || TRACKS_MAX < traks.len() {
+        return Err(CollectError::Malformed("no tracks, or too many"));
+    }
+    let read = |trak: &BoxRef<'_>| track(*trak).ok_or(CollectError::Malformed("a track that is no H.264"));
+    traks.iter().map(read).collect()
+}
+
+fn track(trak: BoxRef<'_>) -> Option<EncodedTrack> {
+    // ISO/IEC 14496-12, 8.3.2 and 8.4.2: version 1 has times of 64 bits.
+    let after_times = |full: BoxRef<'_>| {
+        let mut fields = Fields { rest: full.body };
+        let (version, _) = fields.version_and_flags()?;
+        fields.take(if version == 1 { 16 } else { 8 })?;
+        fields.u32()
+    };
+    let id = after_times(trak.child(b"tkhd")?)?;
+    let timescale = after_times(trak.descend(&[b"mdia", b"mdhd"])?).filter(|timescale| *timescale != 0)?;
+    let media_time = match trak.descend(&[b"edts", b"elst"]) {
+        Some(list) => media_time(list.body)?,
+        None => 0,
+    };
+    let stsd = trak.descend(&[b"mdia", b"minf", b"stbl", b"stsd"])?;
+    let entry = children(stsd.body.get(8..)?).next().filter(|entry| entry.kind == FourCc(*b"avc1"))?;
+    let boxes = entry.body.get(VISUAL_FIELDS_LEN..)?;
+    let avcc = children(boxes).find(|child| child.kind == FourCc(*b"avcC"))?.body;
+    Some(EncodedTrack { id, timescale, media_time, avcc: avcc.to_vec(), config: AvcConfig::parse(avcc)? })
+}
+
+/// The start of the only edit. ISO/IEC 14496-12, 8.6.6. None of ours waits before it.
+fn media_time(list: &[u8]) -> Option<i64> {
+    let mut fields = Fields::new(list);
+    let (version, _) = fields.version_and_flags()?;
+    if fields.u32()? != 1 {
+        return None;
+    }
+    let media_time = if version == 1 {
+        fields.u64()?;
+        fields.i64()?
+    } else {
+        fields.u32()?;
+        i64::from(fields.i32()?)
+    };
+    (0 <= media_time).then_some(media_time)
+}
+
+type Runs = Vec<(usize, Vec<Coded>, Range<u64>)>;
+
+/// The runs of pictures of a `moof` that begins at `start`.
+fn runs(moof: &[u8], start: u64, tracks: &[EncodedTrack]) -> Result<Runs, CollectError> {
+    let mut all = Vec::new();
+    let mut count = 0;
+    for traf in children(moof).filter(|child| &child.kind.0 == b"traf") {
+        traf_runs(traf, start, tracks, &mut count, &mut all)
+            .ok_or(CollectError::Malformed("the head of a fragment makes no sense"))?;
+    }
+    Ok(all)
+}
+
+/// Adds the runs of one `traf`. ISO/IEC 14496-12, 8.8.7, 8.8.8 and 8.8.12. `count` is that of all pictures of the fragment.
+fn traf_runs(
+    traf: BoxRef<'_>,
+    start: u64,
+    tracks: &[EncodedTrack],
+    count: &mut u64,
+    all: &mut Runs,
+) -> Option<()> {
+    let mut fields = Fields::new(traf.child(b"tfhd")?.body);
+    let (_, flags) = fields.version_and_flags()?;
+    let id = fields.u32()?;
+    let track = tracks.iter().position(|track| track.id == id)?;
+    // Offsets count from the moof, or we do not know them.
+    if flags & 0x01 != 0 || flags & 0x02_0000 == 0 {
+        return None;
+    }
+    let mut take_if = |flag: u32| if flags & flag == 0 { Some(None) } else { fields.u32().map(Some) };
+    take_if(0x02)?; // sample description
+    let (duration, size, sample_flags) = (take_if(0x08)?, take_if(0x10)?, take_if(0x20)?);
+
+    let mut fields = Fields::new(traf.child(b"tfdt")?.body);
+    let (version, _) = fields.version_and_flags()?;
+    // ffmpeg writes a time before 0 as the number it is.
+    let mut decoded = if version == 1 { fields.i64()? } else { i64::from(fields.u32()?) };
+
+    for trun in children(traf.body).filter(|child| &child.kind.0 == b"trun") {
+        let mut fields = Fields::new(trun.body);
+        let (version, flags) = fields.version_and_flags()?;
+        let samples = fields.u32()?;
+        *count += u64::from(samples);
+        if u64::from(SEGMENT_SAMPLES_MAX) * TRACKS_MAX as u64 <= *count {
+            return None;
+        }
+        let offset = if flags & 0x01 != 0 { fields.i32()? } else { return None };
+        let from = start.checked_add_signed(i64::from(offset))?;
+        let mut first_flags = if flags & 0x04 != 0 { Some(fields.u32()?) } else { None };
+        let mut pictures = Vec::new();
+        let mut to = from;
+        for _ in 0..samples {
+            let mut take_or = |flag: u32, default| if flags & flag == 0 { default } else { fields.u32() };
+            let duration = take_or(0x100, duration)?;
+            let size = take_or(0x200, size)?;
+            let flags_of_sample = take_or(0x400, first_flags.take().or(sample_flags))?;
+            let offset = take_or(0x800, Some(0))?;
+            let offset = if version == 0 { i64::from(offset) } else { i64::from(offset.cast_signed()) };
+            let shown = decoded.checked_add(offset)?.checked_sub(tracks[track].media_time)?;
+            pictures.push(Coded { shown, size, is_sync: flags_of_sample & FLAG_NOT_SYNC == 0 });
+            decoded = decoded.checked_add(i64::from(duration))?;
+            to = to.checked_add(u64::from(size))?;
+        }
+        all.push((track, pictures, from..to));
+    }
+    Some(())
+}

@@ -1,0 +1,87 @@
+//! Init segments of encoded renditions.
+
+use super::rung::Rung;
+use crate::{
+    codec::{colour::Colour, h264::AvcConfig},
+    index::Index,
+    mp4::write::{Boxes, IDENTITY, InitKind, InitTrack, Timeline, write_init},
+};
+
+/// 72 pixels an inch in 16.16: what every writer says. ISO/IEC 14496-12, 12.1.3.
+const RESOLUTION: u32 = 0x0048_0000;
+/// Colour with no transparency. ISO/IEC 14496-12, 12.1.3.
+const DEPTH: u16 = 0x0018;
+
+/// Why there is no init segment.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InitError {
+    /// The index has no video.
+    #[error("the index has no video")]
+    NoVideo,
+    /// The decoder's configuration makes no sense, or is not the rung's.
+    #[error("the avcC is not one of {rung}")]
+    Configuration {
+        /// The codec and size of the rung.
+        rung: String,
+    },
+}
+
+/// The init segment of a rung, on the timeline of the copy: same clock, same edit list.
+///
+/// `avcc` is the body of the `avcC` box that the encoder wrote. Same arguments, same bytes.
+pub fn init_of_rung(index: &Index, rung: &Rung, avcc: &[u8]) -> Result<Vec<u8>, InitError> {
+    let (track, _) = index.video().ok_or(InitError::NoVideo)?;
+    let refused =
+        || InitError::Configuration { rung: format!("{} of {}x{}", rung.codec, rung.width, rung.height) };
+    let config =
+        AvcConfig::parse(avcc).filter(|config| config.codec_string() == rung.codec).ok_or_else(refused)?;
+    let sps = config.parameter_sets.first().ok_or_else(refused)?;
+    let (width, height) =
+        u16::try_from(rung.width).ok().zip(u16::try_from(rung.height).ok()).ok_or_else(refused)?;
+    if (sps.width, sps.height) != (rung.width, rung.height) {
+        return Err(refused());
+    }
+    let timeline = Timeline::of(index, track);
+    Ok(write_init(&InitTrack {
+        timescale: timeline.timescale,
+        media_time: Some(timeline.media_time),
+        language: &track.language,
+        kind: InitKind::Video { matrix: &IDENTITY, size: (rung.width, rung.height) },
+        sample_entry: &sample_entry((width, height), avcc, sps.colour),
+    }))
+}
+
+/// An `avc1` box. ISO/IEC 14496-12, 12.1.3; ISO/IEC 14496-15, 5.4.2.1.
+fn sample_entry((width, height): (u16, u16), avcc: &[u8], colour: Option<Colour>) -> Vec<u8> {
+    let mut boxes = Boxes::with_capacity(160 + avcc.len());
+    boxes.boxed(b"avc1", |boxes| {
+        boxes.zeros(6);
+        boxes.u16(1); // data reference
+        boxes.zeros(16);
+        boxes.u16(width);
+        boxes.u16(height);
+        boxes.u32(RESOLUTION);
+        boxes.u32(RESOLUTION);
+        boxes.zeros(4);
+        boxes.u16(1); // pictures in a sample
+        boxes.zeros(32); // no name of a compressor
+        boxes.u16(DEPTH);
+        boxes.u16(u16::MAX);
+        boxes.boxed(b"avcC", |boxes| boxes.raw(avcc));
+        // What the pictures themselves say, and nothing else. ISO/IEC 14496-12, 12.1.5.
+        if let Some(colour) = colour {
+            boxes.boxed(b"colr", |boxes| {
+                boxes.raw(b"nclx");
+                boxes.u16(colour.primaries);
+                boxes.u16(colour.transfer);
+                boxes.u16(colour.matrix);
+                boxes.raw(&[if colour.is_full_range { 0x80 } else { 0 }]);
+            });
+        }
+        boxes.boxed(b"pasp", |boxes| {
+            boxes.u32(1);
+            boxes.u32(1);
+        });
+    });
+    boxes.finish()
+}

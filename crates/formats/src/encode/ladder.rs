@@ -1,0 +1,182 @@
+//! Which encoded renditions a source has. Pipeline, 8; decision 0038.
+
+use super::{
+    level::{Demand, level},
+    rung::{Rung, RungName, ToneMap},
+};
+use crate::{
+    index::{Index, Track, VideoTrack},
+    mp4::write::Timeline,
+};
+
+/// Bits a second of each name. Pipeline, 8; those of the two largest are ours.
+const BITRATES: [(RungName, u32); 7] = [
+    (RungName::P240, 400_000),
+    (RungName::P360, 800_000),
+    (RungName::P480, 1_400_000),
+    (RungName::P720, 2_800_000),
+    (RungName::P1080, 5_000_000),
+    (RungName::P1440, 9_000_000),
+    (RungName::P2160, 16_000_000),
+];
+/// Tenths of the bitrate with which the decoder's buffer fills. Pipeline, 8.
+const MAXRATE_TENTHS: u32 = 12;
+/// The quality where the rate allows it. Pipeline, 5.1.
+const CRF: u8 = 23;
+/// B-frames between two others, which the composition shift of an index leaves room for. Pipeline, 5.
+const B_FRAMES: u8 = 3;
+/// Ticks of composition shift that reordering with a pyramid of B-frames needs: a picture is decoded at most two after its turn.
+const B_FRAMES_SHIFT_MIN: i64 = 2;
+/// More pictures a second than this are halved. Pipeline, 8.
+const FRAME_RATE_MAX: u64 = 60;
+/// Hundredths by which a measured rate may exceed it.
+const FRAME_RATE_SLACK: u64 = 1;
+/// What a rate is taken for where it is unknown, to find the level.
+const FRAME_RATE_UNKNOWN: (u32, u32) = (30, 1);
+/// The largest rung beside a copy that only some players decode: larger ones cost more than the few they serve. Pipeline, 8.
+const LINES_BESIDE_COPY_MAX: u32 = 1080;
+/// The largest rung of pictures of high dynamic range: bringing them to standard range while somebody waits is slow. Pipeline, 13.
+const LINES_TONE_MAPPED_MAX: u32 = 480;
+/// A picture is named up to so many hundredths more than the name says. Contract, decision 32.
+const NAME_HUNDREDTHS: u64 = 102;
+
+/// The rungs of a source, largest first; none without video.
+///
+/// `max_p` is the largest p-number, of 240 at least. Beside a copy that every player decodes (H.264) the rungs lie below it; beside one
+/// that some decode (HEVC, AV1), and without one, the first rung is as large as the source and the caps allow. No rung is larger than the
+/// source.
+pub fn ladder(index: &Index, max_p: u32) -> Vec<Rung> {
+    rungs(index, max_p, true)
+}
+
+/// As [`ladder`](fn@ladder), where the copy is not offered although there is one: because it does not decode, say.
+pub fn ladder_without_copy(index: &Index, max_p: u32) -> Vec<Rung> {
+    rungs(index, max_p, false)
+}
+
+fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
+    let Some((track, video)) = index.video() else { return Vec::new() };
+    let size = Size::of(video);
+    let copied = is_copy_offered && video.not_copied.is_none() && size.is_within(max_p);
+    let is_copied_for_all = copied && video.codec.starts_with("avc1.");
+
+    let tone_map = match video.transfer {
+        Some(16) => Some(ToneMap::Pq),
+        Some(18) => Some(ToneMap::Hlg),
+        _ => None,
+    };
+    let mut lines_max = max_p.max(RungName::P240.lines());
+    if copied {
+        lines_max = lines_max.min(LINES_BESIDE_COPY_MAX);
+    }
+    if tone_map.is_some() {
+        lines_max = lines_max.min(LINES_TONE_MAPPED_MAX);
+    }
+
+    let own = size.name();
+    let names = RungName::ALL.into_iter().rev().filter(|name| name.lines() <= lines_max);
+    let names =
+        names.filter(|name| own.is_none_or(|own| if is_copied_for_all { *name < own } else { *name <= own }));
+    names.map(|name| rung(index, track, video, name, size.shown(name), tone_map)).collect()
+}
+
+fn rung(
+    index: &Index,
+    track: &Track,
+    video: &VideoTrack,
+    name: RungName,
+    (width, height): (u32, u32),
+    tone_map: Option<ToneMap>,
+) -> Rung {
+    let bitrate = BITRATES.iter().find(|row| row.0 == name).expect("every name is in the table").1;
+    let maxrate = bitrate / 10 * MAXRATE_TENTHS;
+    let frame_step = video.frame_rate.map_or(1, frame_step);
+    let frame_rate = video.frame_rate.map(|rate| divided(rate, frame_step));
+    let demand = Demand {
+        width,
+        height,
+        frame_rate: frame_rate.unwrap_or(FRAME_RATE_UNKNOWN),
+        maxrate,
+        bufsize: maxrate,
+    };
+    let level = level(demand);
+    let has_room = B_FRAMES_SHIFT_MIN <= Timeline::of(index, track).media_time;
+    Rung {
+        name,
+        width,
+        height,
+        bitrate,
+        maxrate,
+        bufsize: maxrate,
+        crf: CRF,
+        level: format!("{}.{}", level / 10, level % 10),
+        bframes: if has_room { B_FRAMES } else { 0 },
+        frame_step,
+        frame_rate,
+        // High profile, no constraints. ISO/IEC 14496-15, 5.3.3.1; RFC 6381, 3.3.
+        codec: format!("avc1.6400{level:02x}"),
+        tone_map,
+        deinterlace: video.is_interlaced,
+    }
+}
+
+/// Of so many pictures one is kept: the least power of two that brings the rate to 60.
+fn frame_step((pictures, seconds): (u32, u32)) -> u32 {
+    let holds = |step: &u32| {
+        let limit = u64::from(seconds) * FRAME_RATE_MAX * u64::from(*step);
+        u64::from(pictures) * 100 <= limit * (100 + FRAME_RATE_SLACK)
+    };
+    (0..31).map(|power| 1 << power).find(holds).unwrap_or(1)
+}
+
+fn divided((pictures, seconds): (u32, u32), step: u32) -> (u32, u32) {
+    match seconds.checked_mul(step) {
+        _ if pictures.is_multiple_of(step) => (pictures / step, seconds),
+        Some(seconds) => (pictures, seconds),
+        None => (pictures / step, seconds),
+    }
+}
+
+/// How large the pictures of a source are seen.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    width: u64,
+    height: u64,
+    /// Sixteen times the p-number: max(shorter side, longer side × 9/16). Contract, decision 32.
+    sixteenths: u64,
+}
+
+impl Size {
+    fn of(video: &VideoTrack) -> Self {
+        let (width, height) = video.display_size();
+        let (width, height) = (u64::from(width), u64::from(height));
+        Self { width, height, sixteenths: (width.min(height) * 16).max(width.max(height) * 9) }
+    }
+
+    /// Whether this p-number is the source's, or a larger one.
+    fn is_within(&self, lines: u32) -> bool {
+        self.sixteenths * 100 <= u64::from(lines) * 16 * NAME_HUNDREDTHS
+    }
+
+    /// The smallest name that the pictures fit in; `None` where they are larger than every name.
+    fn name(&self) -> Option<RungName> {
+        RungName::ALL.into_iter().find(|name| self.is_within(name.lines()))
+    }
+
+    /// Width and height of the pictures in a rung: their own where the name is theirs, else scaled down to the name. Even.
+    fn shown(&self, name: RungName) -> (u32, u32) {
+        let even = |side: u64| u32::try_from(side / 2 * 2).unwrap_or(u32::MAX - 1).max(2);
+        if self.is_within(name.lines()) {
+            return (even(self.width), even(self.height));
+        }
+        // To the nearest even number.
+        let scaled = |side: u64| {
+            let sixteenths = side * u64::from(name.lines()) * 16;
+            even((sixteenths + self.sixteenths) / self.sixteenths)
+        };
+        (scaled(self.width), scaled(self.height))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! Encoded renditions of the video: which there are, what an encoder is given, and what becomes of its answer.
+//!
+//! Pure: knows no process and no command line. Begin with [`ladder`], which says what is wanted. [`Feed`] makes the bytes an encoder
+//! reads, exactly the samples of some segments; [`Collector`] takes the bytes it writes and makes segments of them that last as
+//! planned; [`init_of_rung`] makes their init segment.
+
+mod collect;
+mod feed;
+mod fragments;
+mod init;
+mod ladder;
+mod level;
+mod pictures;
+mod rate;
+mod rung;
+
+pub use collect::{CollectError, Collector, ENCODED_LEN_MAX, Encoded, SegmentError};
+pub use feed::{Feed, FeedChunk, FeedChunks, FeedError, FeedFormat};
+pub use init::{InitError, init_of_rung};
+pub use ladder::{ladder, ladder_without_copy};
+pub use rate::rate_of_rung;
+pub use rung::{NoSuchRung, Rung, RungName, ToneMap};

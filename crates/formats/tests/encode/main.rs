@@ -1,0 +1,34 @@
+//! Feeds real encoders with runs of segments, collects what they write, and looks at the result with ffmpeg and with a parser that
+//! shares no code with the writer.
+
+#![allow(clippy::unwrap_used, reason = "everything here is a test")]
+
+#[allow(dead_code, reason = "the tests of packaging use more of it")]
+#[path = "../package/boxes.rs"]
+mod boxes;
+mod encoder;
+mod hostile;
+mod ladder;
+mod noise;
+mod seams;
+
+use kinora_formats::{index::Index, mp4::Scanner};
+
+/// A source: its bytes and what we know of them.
+struct Clip {
+    bytes: Vec<u8>,
+    index: Index,
+}
+
+impl Clip {
+    /// The output of an ffmpeg with these arguments, as a file.
+    fn made_by(arguments: &str) -> Self {
+        let bytes = encoder::ffmpeg(
+            &format!("{arguments} -movflags +frag_keyframe+empty_moov -f mp4 pipe:1"),
+            Vec::new(),
+        );
+        let mut scanner = Scanner::new(None);
+        scanner.push(&bytes).unwrap();
+        Self { index: scanner.finish().unwrap(), bytes }
+    }
+}
