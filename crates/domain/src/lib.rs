@@ -28,7 +28,8 @@ pub use id::{
 };
 pub use media::{
     AspectRatio, FrameRate, Input, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState,
-    NewMedia, Track, TrackKind, WrongState,
+    NewMedia, NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, Track, TrackKind, WithheldTrack,
+    WrongState,
 };
 pub use playback::{AccessPolicy, AccessRestrictions, DefaultPolicy, PlaybackHandle, Restriction};
 pub use resolution::Resolution;

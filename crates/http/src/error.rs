@@ -110,6 +110,15 @@ impl ApiError {
         Self::described(StatusCode::NOT_FOUND, "not found", description)
     }
 
+    /// 404: the file of a media has not been read, or could not be.
+    pub fn input_info_not_found() -> Self {
+        Self::described(
+            StatusCode::NOT_FOUND,
+            "input info not found",
+            "the file of this media is not known; it is once the media is Ready",
+        )
+    }
+
     /// 404: no such media in the caller's workspace.
     pub fn media_not_found() -> Self {
         Self::described(

@@ -21,6 +21,7 @@ use axum::Router;
 use axum::middleware;
 use axum::routing::get;
 
+pub use api::PlaybackReportView;
 pub use app::{Addresses, App, AppOptions, Assets, Check, Health, Roles};
 pub use error::ApiError;
 pub use serve::{ServeOptions, serve};

@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 3] = [
+const MIGRATIONS: [Migration; 4] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -31,6 +31,11 @@ const MIGRATIONS: [Migration; 3] = [
         version: 3,
         sqlite: include_str!("../migrations/sqlite/0003_rendition.sql"),
         postgres: include_str!("../migrations/postgres/0003_rendition.sql"),
+    },
+    Migration {
+        version: 4,
+        sqlite: include_str!("../migrations/sqlite/0004_playback_report.sql"),
+        postgres: include_str!("../migrations/postgres/0004_playback_report.sql"),
     },
 ];
 /// The newest schema.

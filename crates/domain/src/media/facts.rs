@@ -2,11 +2,14 @@
 
 use std::fmt;
 
+use super::NotCopied;
 use crate::{Resolution, TrackId};
 
 /// Read from the index when the last byte had arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MediaFacts {
+    /// What the bytes are packed in, in a short lower-case word such as `mp4`; `None` for media made before it was written down.
+    pub container: Option<String>,
     /// Length of the presentation.
     pub duration: MediaDuration,
     /// Its tracks, video first.
@@ -43,6 +46,8 @@ pub struct Track {
     pub id: TrackId,
     /// What it carries.
     pub kind: TrackKind,
+    /// Why players do not get it as it is; `None` where they do, within the media's `maxResolution`.
+    pub not_copied: Option<NotCopied>,
 }
 
 /// What a track carries.

@@ -1,10 +1,12 @@
 //! The media a client owns, and the moves of its life.
 
 mod facts;
+mod report;
 mod settings;
 mod state;
 
 pub use facts::{AspectRatio, FrameRate, MediaDuration, MediaFacts, Track, TrackKind};
+pub use report::{NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, WithheldTrack};
 pub use settings::{Input, MediaQuality, MediaSettings};
 pub use state::{MediaState, WrongState};
 

@@ -29,6 +29,7 @@ fn created() -> Media {
 
 fn facts(resolution: Option<Resolution>) -> MediaFacts {
     MediaFacts {
+        container: Some("mp4".into()),
         duration: MediaDuration::from_micros(1),
         tracks: Vec::new(),
         source_resolution: resolution,

@@ -1,6 +1,7 @@
 //! The JSON API: one folder a resource, one file an operation.
 
 mod on_demand;
+mod report;
 mod view;
 
 use axum::Router;
@@ -8,6 +9,8 @@ use axum::routing::{any, get};
 use bytes::Bytes;
 use kinora_domain::{MediaId, WorkspaceId};
 use kinora_store::Version;
+
+pub use report::PlaybackReportView;
 
 use crate::app::{App, Roles};
 use crate::error::ApiError;
@@ -24,6 +27,7 @@ pub(crate) fn routes(prefix: &str) -> Router<App> {
     router
         .route(&format!("{prefix}/on-demand"), get(on_demand::list).post(on_demand::create))
         .route(&format!("{prefix}/on-demand/{{mediaId}}"), get(on_demand::read).delete(on_demand::delete))
+        .route(&format!("{prefix}/on-demand/{{mediaId}}/input-info"), get(on_demand::input_info))
 }
 
 /// What else lies where the API is: its own 404, not that of the players' paths, which have any name.

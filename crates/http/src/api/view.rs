@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessRestrictions, Input, Media, MediaDuration, MediaFacts, MediaState, PlaybackHandle, Restriction,
-    Track, TrackKind,
+    AccessRestrictions, Input, Media, MediaDuration, MediaState, PlaybackHandle, Restriction, Track,
+    TrackKind,
 };
 use serde::Serialize;
 
+use super::report::PlaybackReportView;
 use crate::app::Addresses;
 
 /// The answer of `POST /on-demand`.
@@ -77,7 +78,7 @@ pub(crate) struct MediaView {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorView>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    playback_report: Option<PlaybackReport>,
+    playback_report: Option<PlaybackReportView>,
 }
 
 impl MediaView {
@@ -120,7 +121,7 @@ impl MediaView {
             created_at: media.created_at.to_string(),
             updated_at: media.updated_at.to_string(),
             error,
-            playback_report: facts.and_then(PlaybackReport::of),
+            playback_report: PlaybackReportView::of(media),
         }
     }
 }
@@ -129,26 +130,6 @@ impl MediaView {
 struct ErrorView {
     code: &'static str,
     message: String,
-}
-
-/// What an owner should know of how the media plays (contract decision 31).
-#[derive(Serialize)]
-struct PlaybackReport {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    copy: Option<&'static str>,
-}
-
-impl PlaybackReport {
-    /// `None` when there is nothing to say.
-    fn of(facts: &MediaFacts) -> Option<Self> {
-        let report = Self {
-            source: facts.is_truncated.then_some("truncated"),
-            copy: facts.does_not_decode.then_some("does_not_decode"),
-        };
-        (report.source.is_some() || report.copy.is_some()).then_some(report)
-    }
 }
 
 #[derive(Serialize)]
@@ -215,7 +196,7 @@ impl From<&Restriction> for RestrictionView {
 /// A track; `frameRate` is a string here and a number in events (contract 2.2).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct TrackView {
+pub(crate) struct TrackView {
     id: String,
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]

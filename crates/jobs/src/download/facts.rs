@@ -1,11 +1,11 @@
 //! What a client is told of a source, from its index.
 
 use kinora_domain::{
-    AspectRatio, FrameRate, MediaDuration, MediaFacts, Random, Resolution, Timestamp, Track, TrackId,
-    TrackKind,
+    AspectRatio, FrameRate, MediaDuration, MediaFacts, NotCopied, NotCopiedReason, Random, Resolution,
+    Timestamp, Track, TrackId, TrackKind,
 };
 use kinora_formats::hls::audio_names;
-use kinora_formats::index::Index;
+use kinora_formats::index::{self, Index, TrackMedia};
 
 /// ISO 639-2 for "not determined"; BCP 47 knows it too.
 const UNDETERMINED: &str = "und";
@@ -15,25 +15,27 @@ const UNDETERMINED_NAME: &str = "Undetermined";
 /// The facts of a source; tracks get new ids.
 pub(super) fn of_index(index: &Index, now: Timestamp, random: &dyn Random) -> MediaFacts {
     let source = index.facts();
-    let track = |kind| Track { id: TrackId::new(now, random), kind };
+    let track = |kind, not_copied| Track { id: TrackId::new(now, random), kind, not_copied };
+    let why = |media: &TrackMedia| media.not_copied().map(not_copied);
     let video = source.video.as_ref().map(|video| {
-        track(TrackKind::Video {
-            width: video.display_width,
-            height: video.display_height,
-            frame_rate: video
-                .frame_rate
-                .map(|(numerator, denominator)| FrameRate { numerator, denominator: denominator.max(1) }),
-        })
+        let frame_rate = video
+            .frame_rate
+            .map(|(numerator, denominator)| FrameRate { numerator, denominator: denominator.max(1) });
+        let kind = TrackKind::Video { width: video.display_width, height: video.display_height, frame_rate };
+        track(kind, index.video().and_then(|(track, _)| why(&track.media)))
     });
     // The names that players show: no two tracks of a media have the same (contract 2.6).
-    let audio = audio_names(index, UNDETERMINED_NAME).into_iter().map(|audio| {
-        track(TrackKind::Audio {
+    let names = audio_names(index, UNDETERMINED_NAME).into_iter();
+    let audio = names.zip(index.audio_tracks()).map(|(audio, (of, _))| {
+        let kind = TrackKind::Audio {
             language_code: audio.language.unwrap_or_else(|| UNDETERMINED.to_owned()),
             language_name: audio.name,
-        })
+        };
+        track(kind, why(&of.media))
     });
     let picture = source.video.as_ref().map(|video| (video.display_width, video.display_height));
     MediaFacts {
+        container: Some(source.container.name().to_owned()),
         duration: MediaDuration::from_micros(source.duration_us),
         tracks: video.into_iter().chain(audio).collect(),
         source_resolution: picture.map(|(width, height)| Resolution::of_picture(width, height)),
@@ -41,4 +43,22 @@ pub(super) fn of_index(index: &Index, now: Timestamp, random: &dyn Random) -> Me
         is_truncated: source.is_truncated,
         does_not_decode: false,
     }
+}
+
+/// The reason of an index as the owner's report has it.
+fn not_copied(why: &index::NotCopied) -> NotCopied {
+    use index::NotCopiedReason as Found;
+
+    let reason = match why.reason {
+        Found::Codec => NotCopiedReason::Codec,
+        Found::PixelFormat => NotCopiedReason::PixelFormat,
+        Found::Interlaced => NotCopiedReason::Interlaced,
+        Found::OpenGop => NotCopiedReason::OpenGop,
+        Found::LongGop => NotCopiedReason::LongGop,
+        Found::Edits => NotCopiedReason::Edits,
+        Found::Timing => NotCopiedReason::Timing,
+        Found::FormatChanges => NotCopiedReason::FormatChanges,
+        Found::TooLarge => NotCopiedReason::TooLarge,
+    };
+    NotCopied { reason, detail: why.detail.clone() }
 }

@@ -1,13 +1,15 @@
 //! `kinora media`
 
+mod show;
+
 use std::time::Duration;
 
 use clap::Subcommand;
 use kinora_domain::{
-    AccessPolicy, Clock as _, Media, MediaId, MediaSettings, MediaState, NewMedia, TrackKind, Workspace,
+    AccessPolicy, Clock as _, Media, MediaId, MediaSettings, MediaState, NewMedia, Workspace,
 };
 use kinora_store::{Opener, Page, Store};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::print::table;
 use super::progress::Progress;
@@ -79,19 +81,19 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
             if wait {
                 media = wait_until_settled(&store, media.id, None).await?;
             }
-            show(session, &media);
+            show::show(session, &media);
             settled_well(&media)
         }
         Command::Show { id } => {
             let media = find(&store, &id).await?;
-            show(session, &media);
+            show::show(session, &media);
             Ok(())
         }
         Command::List { workspace, page } => list(session, &store, &workspace, page).await,
         Command::Wait { id, timeout } => {
             let media = find(&store, &id).await?;
             let media = wait_until_settled(&store, media.id, Some(Duration::from_secs(timeout))).await?;
-            show(session, &media);
+            show::show(session, &media);
             settled_well(&media)
         }
         Command::Delete { id } => {
@@ -200,7 +202,7 @@ async fn list(session: &Session, store: &Store, name: &str, page: u32) -> Result
     let text =
         format!("{}\n{} media in all", table(&["ID", "STATUS", "CREATED", "TITLE"], &rows), found.total);
     let json = json!({
-        "media": found.media.iter().map(|media| view(session, media)).collect::<Vec<_>>(),
+        "media": found.media.iter().map(|media| show::view(session, media)).collect::<Vec<_>>(),
         "total": found.total,
         "page": page,
     });
@@ -208,81 +210,7 @@ async fn list(session: &Session, store: &Store, name: &str, page: u32) -> Result
     Ok(())
 }
 
-fn show(session: &Session, media: &Media) {
-    let mut lines = vec![
-        format!("media     {}", media.id),
-        format!("status    {}", media.state.name()),
-        format!("created   {}", media.created_at),
-    ];
-    if let Some(title) = &media.settings.title {
-        lines.push(format!("title     {title}"));
-    }
-    match &media.state {
-        MediaState::Ready { facts, .. } => {
-            lines.push(format!("duration  {}", facts.duration));
-            lines.extend(facts.tracks.iter().map(|track| match &track.kind {
-                TrackKind::Video { width, height, frame_rate } => {
-                    let rate = frame_rate.map(|rate| format!(", {rate} frames a second")).unwrap_or_default();
-                    format!("video     {width}x{height}{rate}")
-                }
-                TrackKind::Audio { language_name, .. } => format!("audio     {language_name}"),
-            }));
-            if facts.does_not_decode {
-                lines.push("note      the picture does not decode and is not offered".to_owned());
-            }
-            if facts.is_truncated {
-                lines.push("note      the source is cut off; what was there plays".to_owned());
-            }
-        }
-        MediaState::Failed { failure, .. } => {
-            lines.push(format!("error     {}: {}", failure.code.as_str(), failure.message));
-        }
-        MediaState::Created | MediaState::Downloading { .. } => {}
-    }
-    for playback in &media.playback {
-        lines.push(format!("playback  {} ({})", playback.id, playback.policy.as_str()));
-        lines.push(format!("player    {}", player_url(session, playback.id)));
-        lines.push(format!("manifest  {}/{}.m3u8", session.settings.stream_url, playback.id));
-    }
-    session.print(&view(session, media), &lines.join("\n"));
-}
-
 /// The page that plays a media.
 pub(super) fn player_url(session: &Session, playback: kinora_domain::PlaybackId) -> String {
     format!("{}/embed/{playback}", session.settings.public_url)
-}
-
-/// A media as JSON: what a script needs to go on.
-fn view(session: &Session, media: &Media) -> Value {
-    let (facts, failure) = match &media.state {
-        MediaState::Ready { facts, .. } => (Some(facts), None),
-        MediaState::Failed { failure, .. } => (None, Some(failure)),
-        _ => (None, None),
-    };
-    let playback: Vec<_> = media
-        .playback
-        .iter()
-        .map(|playback| {
-            json!({
-                "id": playback.id.to_string(),
-                "accessPolicy": playback.policy.as_str(),
-                "player": player_url(session, playback.id),
-                "manifest": format!("{}/{}.m3u8", session.settings.stream_url, playback.id),
-            })
-        })
-        .collect();
-    let mut view = json!({
-        "id": media.id.to_string(),
-        "workspaceId": media.workspace.to_string(),
-        "status": media.state.name(),
-        "title": media.settings.title,
-        "duration": facts.map(|facts| facts.duration.to_string()),
-        "createdAt": media.created_at.to_string(),
-        "updatedAt": media.updated_at.to_string(),
-        "playbackIds": playback,
-    });
-    if let Some(failure) = failure {
-        view["error"] = json!({"code": failure.code.as_str(), "message": failure.message});
-    }
-    view
 }

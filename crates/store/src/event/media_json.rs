@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use kinora_domain::{
     AccessPolicy, AspectRatio, Failure, FailureCode, FrameRate, Input, Media, MediaDuration, MediaFacts,
-    MediaQuality, MediaSettings, MediaState, PlaybackHandle, Resolution, Timestamp, Track, TrackKind,
+    MediaQuality, MediaSettings, MediaState, NotCopied, NotCopiedReason, PlaybackHandle, Resolution,
+    Timestamp, Track, TrackKind,
 };
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,8 @@ enum StateJson {
 
 #[derive(Serialize, Deserialize)]
 struct MediaFactsJson {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    container: Option<String>,
     duration_us: u64,
     tracks: Vec<TrackJson>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,6 +77,14 @@ struct TrackJson {
     id: String,
     #[serde(flatten)]
     kind: TrackKindJson,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_copied: Option<NotCopiedJson>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct NotCopiedJson {
+    reason: String,
+    detail: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -215,6 +226,7 @@ impl TryFrom<StateJson> for MediaState {
 impl From<&MediaFacts> for MediaFactsJson {
     fn from(facts: &MediaFacts) -> Self {
         Self {
+            container: facts.container.clone(),
             duration_us: facts.duration.as_micros(),
             tracks: facts.tracks.iter().map(TrackJson::from).collect(),
             source_resolution: facts.source_resolution.map(|resolution| resolution.as_str().to_owned()),
@@ -231,6 +243,7 @@ impl TryFrom<MediaFactsJson> for MediaFacts {
     fn try_from(json: MediaFactsJson) -> Result<Self, Error> {
         let resolution = json.source_resolution.map(|text| word(&text, Resolution::from_text));
         Ok(Self {
+            container: json.container,
             duration: MediaDuration::from_micros(json.duration_us),
             tracks: json.tracks.into_iter().map(Track::try_from).collect::<Result<_, _>>()?,
             source_resolution: resolution.transpose()?,
@@ -254,7 +267,11 @@ impl From<&Track> for TrackJson {
                 language_name: language_name.clone(),
             },
         };
-        Self { id: track.id.to_string(), kind }
+        let not_copied = track
+            .not_copied
+            .as_ref()
+            .map(|why| NotCopiedJson { reason: why.reason.as_str().to_owned(), detail: why.detail.clone() });
+        Self { id: track.id.to_string(), kind, not_copied }
     }
 }
 
@@ -272,7 +289,11 @@ impl TryFrom<TrackJson> for Track {
                 TrackKind::Audio { language_code, language_name }
             }
         };
-        Ok(Self { id: id(&json.id)?, kind })
+        let not_copied = json.not_copied.map(|why| {
+            let reason = word(&why.reason, NotCopiedReason::from_text)?;
+            Ok::<_, Error>(NotCopied { reason, detail: why.detail })
+        });
+        Ok(Self { id: id(&json.id)?, kind, not_copied: not_copied.transpose()? })
     }
 }
 

@@ -2,7 +2,8 @@
 
 use kinora_domain::{
     AccessPolicy, AspectRatio, Failure, FailureCode, FrameRate, Input, Media, MediaDuration, MediaFacts,
-    MediaQuality, MediaSettings, MediaState, PlaybackHandle, Resolution, Track, TrackKind,
+    MediaQuality, MediaSettings, MediaState, NotCopied, NotCopiedReason, PlaybackHandle, Resolution, Track,
+    TrackKind,
 };
 
 use super::RestrictionsJson;
@@ -28,7 +29,7 @@ pub(super) fn changing(media: &Media) -> Vec<Value> {
     values
 }
 
-/// From state to does_not_decode.
+/// From state to container.
 fn state(state: &MediaState) -> Vec<Value> {
     let (at, failure, facts) = match state {
         MediaState::Created => (None, None, None),
@@ -54,11 +55,19 @@ fn state(state: &MediaState) -> Vec<Value> {
         aspect.map(|aspect| aspect.height),
         facts.map(|facts| i64::from(facts.is_truncated)),
         facts.map(|facts| i64::from(facts.does_not_decode)),
+        facts.and_then(|facts| facts.container.as_deref()),
     ]
 }
 
-/// From kind to language_name.
-pub(super) fn track(kind: &TrackKind) -> Vec<Value> {
+/// From kind to not_copied_detail.
+pub(super) fn track(track: &Track) -> Vec<Value> {
+    let mut values = track_kind(&track.kind);
+    let why = track.not_copied.as_ref();
+    values.extend(values![why.map(|why| why.reason.as_str()), why.map(|why| why.detail.as_str())]);
+    values
+}
+
+fn track_kind(kind: &TrackKind) -> Vec<Value> {
     match kind {
         TrackKind::Video { width, height, frame_rate } => values![
             "video",
@@ -118,6 +127,7 @@ fn read_state(row: &Row) -> Result<MediaState, Error> {
             ready_at: row.time("state_at")?,
             source: row.id("source_id")?,
             facts: MediaFacts {
+                container: row.text_or_none("container")?,
                 duration: MediaDuration::from_micros(row.number("duration_us")?),
                 tracks: Vec::new(),
                 source_resolution: row.word_or_none("source_resolution", Resolution::from_text)?,
@@ -175,5 +185,9 @@ pub(super) fn read_track(row: &Row) -> Result<Track, Error> {
         },
         _ => return Err(Row::bad("kind")),
     };
-    Ok(Track { id: row.id("id")?, kind })
+    let not_copied = match row.word_or_none("not_copied_reason", NotCopiedReason::from_text)? {
+        Some(reason) => Some(NotCopied { reason, detail: row.text("not_copied_detail")? }),
+        None => None,
+    };
+    Ok(Track { id: row.id("id")?, kind, not_copied })
 }

@@ -26,7 +26,8 @@ macro_rules! selections {
                 media: Statement::new(concat!(
                     "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access,
                      optimize_audio, state, state_at, source_id, failure_code, failure_message, duration_us,
-                     source_resolution, aspect_width, aspect_height, is_truncated, does_not_decode, created_at, updated_at, version
+                     source_resolution, aspect_width, aspect_height, is_truncated, does_not_decode, container, created_at, updated_at,
+                     version
                      FROM media WHERE id IN (", $ids, ") ORDER BY created_at, id"
                 )),
                 inputs: Statement::new(concat!(
@@ -38,7 +39,7 @@ macro_rules! selections {
                 )),
                 tracks: Statement::new(concat!(
                     "SELECT media_id, id, kind, width, height, frame_rate_numerator, frame_rate_denominator,
-                     language_code, language_name
+                     language_code, language_name, not_copied_reason, not_copied_detail
                      FROM track WHERE media_id IN (", $ids, ") ORDER BY media_id, position"
                 )),
             };

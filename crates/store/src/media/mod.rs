@@ -38,12 +38,14 @@ statements! {
     INSERT = "INSERT INTO media
         (id, workspace_id, created_at, version, title, creator_id, metadata, max_resolution, quality, source_access,
          optimize_audio, state, state_at, source_id, failure_code, failure_message, duration_us, source_resolution,
-         aspect_width, aspect_height, is_truncated, does_not_decode, updated_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)";
+         aspect_width, aspect_height, is_truncated, does_not_decode, container, updated_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
+         $24)";
     SAVE = "UPDATE media SET version = version + 1, title = $3, creator_id = $4, metadata = $5, max_resolution = $6,
         quality = $7, source_access = $8, optimize_audio = $9, state = $10, state_at = $11, source_id = $12,
         failure_code = $13, failure_message = $14, duration_us = $15, source_resolution = $16, aspect_width = $17,
-        aspect_height = $18, is_truncated = $19, does_not_decode = $20, updated_at = $21
+        aspect_height = $18, is_truncated = $19, does_not_decode = $20, container = $21,
+        updated_at = $22
         WHERE id = $1 AND version = $2";
     DELETE = "DELETE FROM media WHERE id = $1 RETURNING workspace_id";
     COUNT = "UPDATE workspace SET media_count = media_count + $2 WHERE id = $1";
@@ -62,12 +64,13 @@ statements! {
     PLAYBACK_CLEAR = "DELETE FROM playback_id WHERE media_id = $1 AND media_version <> $2";
     TRACK_SAVE = "INSERT INTO track
         (id, media_id, media_version, position, kind, width, height, frame_rate_numerator, frame_rate_denominator,
-         language_code, language_name)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+         language_code, language_name, not_copied_reason, not_copied_detail)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
         ON CONFLICT (id) DO UPDATE SET media_version = excluded.media_version, position = excluded.position,
         kind = excluded.kind, width = excluded.width, height = excluded.height,
         frame_rate_numerator = excluded.frame_rate_numerator, frame_rate_denominator = excluded.frame_rate_denominator,
-        language_code = excluded.language_code, language_name = excluded.language_name";
+        language_code = excluded.language_code, language_name = excluded.language_name,
+        not_copied_reason = excluded.not_copied_reason, not_copied_detail = excluded.not_copied_detail";
     TRACK_CLEAR = "DELETE FROM track WHERE media_id = $1 AND media_version <> $2";
 }
 
@@ -224,7 +227,7 @@ async fn save_parts(session: &mut Session, media: &Media, version: i64) -> Resul
     if let MediaState::Ready { facts, .. } = &media.state {
         for (position, track) in (0_i64..).zip(&facts.tracks) {
             let mut values = values![track.id, media.id, version, position];
-            values.extend(columns::track(&track.kind));
+            values.extend(columns::track(track));
             session.execute(TRACK_SAVE, values).await?;
         }
     }

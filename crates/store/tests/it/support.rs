@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use kinora_domain::{
     AccessPolicy, AspectRatio, Attempt, AttemptId, AttemptOutcome, AttemptResponse, Clock, Event, EventKind,
-    FrameRate, Media, MediaDuration, MediaFacts, MediaSettings, NewMedia, Random, Resolution, SourceId,
-    Timestamp, Track, TrackId, TrackKind, Webhook, WorkspaceId,
+    FrameRate, Media, MediaDuration, MediaFacts, MediaSettings, NewMedia, NotCopied, NotCopiedReason, Random,
+    Resolution, SourceId, Timestamp, Track, TrackId, TrackKind, Webhook, WorkspaceId,
 };
 use kinora_store::{
     ClaimDeliveries, ClaimedDelivery, DatabasePlace, Error, FaultAction, FaultPoint, Faults, Opener, Store,
@@ -128,13 +128,19 @@ impl World {
     }
 
     pub(crate) fn facts(&self) -> MediaFacts {
-        let track = |kind| Track { id: TrackId::new(self.now(), self.random.as_ref()), kind };
+        let track =
+            |kind, not_copied| Track { id: TrackId::new(self.now(), self.random.as_ref()), kind, not_copied };
+        let why = NotCopied { reason: NotCopiedReason::OpenGop, detail: "open GOP".into() };
         let frame_rate = Some(FrameRate { numerator: 30_000, denominator: 1001 });
         MediaFacts {
+            container: Some("mov".into()),
             duration: MediaDuration::from_micros(30_033_333),
             tracks: vec![
-                track(TrackKind::Video { width: 854, height: 480, frame_rate }),
-                track(TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() }),
+                track(TrackKind::Video { width: 854, height: 480, frame_rate }, Some(why)),
+                track(
+                    TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() },
+                    None,
+                ),
             ],
             source_resolution: Some(Resolution::P480),
             aspect_ratio: Some(AspectRatio { width: 16, height: 9 }),

@@ -3,10 +3,12 @@
 mod create;
 mod create_request;
 mod delete;
+mod input_info;
 mod list;
 mod read;
 
 pub(super) use create::create;
 pub(super) use delete::delete;
+pub(super) use input_info::input_info;
 pub(super) use list::list;
 pub(super) use read::read;

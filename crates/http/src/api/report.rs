@@ -1,0 +1,84 @@
+//! The owner's report of how a media plays, as it is read (docs/playback-report.md).
+
+use kinora_domain::{Media, OfferedRendition, PlaybackReport, WithheldTrack};
+use serde::Serialize;
+
+/// `playbackReport` of a ready media, in answers of the API and of the command line.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlaybackReportView {
+    /// `truncated` when only a playable prefix of the source was there (contract decision 31).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'static str>,
+    /// `does_not_decode` when the copy was tried and withdrawn (decision 0017).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copy: Option<&'static str>,
+    renditions: Vec<RenditionView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_copied: Vec<NotCopiedView>,
+}
+
+impl PlaybackReportView {
+    /// The report of a media; `None` unless it is ready.
+    pub fn of(media: &Media) -> Option<Self> {
+        media.playback_report().map(|report| Self::from(&report))
+    }
+}
+
+impl From<&PlaybackReport> for PlaybackReportView {
+    fn from(report: &PlaybackReport) -> Self {
+        Self {
+            source: report.is_truncated.then_some("truncated"),
+            copy: report.does_not_decode.then_some("does_not_decode"),
+            renditions: report.renditions.iter().map(RenditionView::from).collect(),
+            not_copied: report.not_copied.iter().map(NotCopiedView::from).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RenditionView {
+    name: String,
+    r#type: &'static str,
+    method: &'static str,
+    track_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resolution: Option<&'static str>,
+}
+
+impl From<&OfferedRendition> for RenditionView {
+    fn from(rendition: &OfferedRendition) -> Self {
+        Self {
+            name: rendition.name.clone(),
+            r#type: kind(rendition.resolution.is_some()),
+            method: if rendition.is_encoded { "encoded" } else { "copied" },
+            track_id: rendition.track.to_string(),
+            resolution: rendition.resolution.map(|resolution| resolution.as_str()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NotCopiedView {
+    r#type: &'static str,
+    track_id: String,
+    reason: &'static str,
+    detail: String,
+}
+
+impl From<&WithheldTrack> for NotCopiedView {
+    fn from(withheld: &WithheldTrack) -> Self {
+        Self {
+            r#type: kind(withheld.is_picture),
+            track_id: withheld.track.to_string(),
+            reason: withheld.why.reason.as_str(),
+            detail: withheld.why.detail.clone(),
+        }
+    }
+}
+
+fn kind(is_picture: bool) -> &'static str {
+    if is_picture { "video" } else { "audio" }
+}

@@ -1,0 +1,162 @@
+//! How a media is shown: to people, and to scripts.
+
+use kinora_domain::{Media, MediaFacts, MediaState, PlaybackReport, TrackKind};
+use kinora_http::PlaybackReportView;
+use serde_json::{Value, json};
+
+use super::player_url;
+use crate::command::Session;
+use crate::command::print::table;
+
+/// Prints one media.
+pub(super) fn show(session: &Session, media: &Media) {
+    let mut lines = vec![
+        format!("media     {}", media.id),
+        format!("status    {}", media.state.name()),
+        format!("created   {}", media.created_at),
+    ];
+    if let Some(title) = &media.settings.title {
+        lines.push(format!("title     {title}"));
+    }
+    match &media.state {
+        MediaState::Ready { facts, .. } => push_facts(&mut lines, facts),
+        MediaState::Failed { failure, .. } => {
+            lines.push(format!("error     {}: {}", failure.code.as_str(), failure.message));
+        }
+        MediaState::Created | MediaState::Downloading { .. } => {}
+    }
+    for playback in &media.playback {
+        lines.push(format!("playback  {} ({})", playback.id, playback.policy.as_str()));
+        lines.push(format!("player    {}", player_url(session, playback.id)));
+        lines.push(format!("manifest  {}/{}.m3u8", session.settings.stream_url, playback.id));
+    }
+    if let Some(report) = media.playback_report() {
+        lines.push(String::new());
+        lines.push(report_for_people(&report));
+    }
+    session.print(&view(session, media), &lines.join("\n"));
+}
+
+fn push_facts(lines: &mut Vec<String>, facts: &MediaFacts) {
+    lines.push(format!("duration  {}", facts.duration));
+    if let Some(container) = &facts.container {
+        lines.push(format!("file      {container}"));
+    }
+    lines.extend(facts.tracks.iter().map(|track| match &track.kind {
+        TrackKind::Video { width, height, frame_rate } => {
+            let rate = frame_rate.map(|rate| format!(", {rate} frames a second")).unwrap_or_default();
+            format!("video     {width}x{height}{rate}")
+        }
+        TrackKind::Audio { language_name, .. } => format!("audio     {language_name}"),
+    }));
+    if facts.does_not_decode {
+        lines.push("note      the picture does not decode and is not offered".to_owned());
+    }
+    if facts.is_truncated {
+        lines.push("note      the source is cut off; what was there plays".to_owned());
+    }
+}
+
+/// The renditions as a table; the track that players do not get as it is has a line of its own, with the reason.
+fn report_for_people(report: &PlaybackReport) -> String {
+    let kind = |is_picture| if is_picture { "video" } else { "audio" }.to_owned();
+    let withheld = report.not_copied.iter().map(|withheld| {
+        let source = "source".to_owned();
+        vec![source, kind(withheld.is_picture), "not copied".to_owned(), withheld.why.detail.clone()]
+    });
+    let offered = report.renditions.iter().map(|rendition| {
+        let made = if rendition.is_encoded { "encoded while watched" } else { "copied" };
+        let name = rendition.name.clone();
+        vec![name, kind(rendition.resolution.is_some()), made.to_owned(), String::new()]
+    });
+    let mut rows: Vec<_> = withheld.chain(offered).collect();
+    rows.sort_by_key(|row| row[1] != "video");
+    table(&["RENDITION", "TYPE", "MADE", "WHY"], &rows)
+}
+
+/// A media as JSON: what a script needs to go on.
+pub(super) fn view(session: &Session, media: &Media) -> Value {
+    let (facts, failure) = match &media.state {
+        MediaState::Ready { facts, .. } => (Some(facts), None),
+        MediaState::Failed { failure, .. } => (None, Some(failure)),
+        _ => (None, None),
+    };
+    let playback: Vec<_> = media
+        .playback
+        .iter()
+        .map(|playback| {
+            json!({
+                "id": playback.id.to_string(),
+                "accessPolicy": playback.policy.as_str(),
+                "player": player_url(session, playback.id),
+                "manifest": format!("{}/{}.m3u8", session.settings.stream_url, playback.id),
+            })
+        })
+        .collect();
+    let mut view = json!({
+        "id": media.id.to_string(),
+        "workspaceId": media.workspace.to_string(),
+        "status": media.state.name(),
+        "title": media.settings.title,
+        "duration": facts.map(|facts| facts.duration.to_string()),
+        "createdAt": media.created_at.to_string(),
+        "updatedAt": media.updated_at.to_string(),
+        "playbackIds": playback,
+    });
+    if let Some(report) = PlaybackReportView::of(media) {
+        view["playbackReport"] = json!(report);
+    }
+    if let Some(failure) = failure {
+        view["error"] = json!({"code": failure.code.as_str(), "message": failure.message});
+    }
+    view
+}
+
+#[cfg(test)]
+mod tests {
+    use kinora_domain::{
+        NotCopied, NotCopiedReason, OfferedRendition, Random, Resolution, Timestamp, TrackId, WithheldTrack,
+    };
+
+    use super::*;
+
+    struct Zeros;
+
+    impl Random for Zeros {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(0);
+        }
+    }
+
+    #[test]
+    fn a_report_is_a_table_with_the_reasons_in_it() {
+        let track = TrackId::new(Timestamp::from_micros(0), &Zeros);
+        let offered = |name: &str, resolution, is_encoded| OfferedRendition {
+            name: name.to_owned(),
+            track,
+            resolution,
+            is_encoded,
+        };
+        let report = PlaybackReport {
+            is_truncated: false,
+            does_not_decode: false,
+            renditions: vec![
+                offered("360p", Some(Resolution::P360), true),
+                offered("240p", Some(Resolution::P240), true),
+                offered("audio", None, false),
+            ],
+            not_copied: vec![WithheldTrack {
+                track,
+                is_picture: true,
+                why: NotCopied { reason: NotCopiedReason::OpenGop, detail: "open GOP".into() },
+            }],
+        };
+        let expected = "\
+RENDITION  TYPE   MADE                   WHY
+source     video  not copied             open GOP
+360p       video  encoded while watched
+240p       video  encoded while watched
+audio      audio  copied";
+        assert_eq!(report_for_people(&report), expected);
+    }
+}
