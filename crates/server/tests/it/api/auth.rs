@@ -81,6 +81,8 @@ async fn a_token_sees_its_workspace_and_nothing_else() {
         let answer = app.request(method, &path).token(&stranger).send().await;
         assert_eq!(app.golden().answer(&answer), app.golden().answer(&unknown), "{method}");
     }
+    let answer = app.request("GET", &format!("{path}/input-info")).token(&stranger).send().await;
+    assert_eq!(app.golden().answer(&answer), app.golden().answer(&unknown), "input-info");
     let list = app.request("GET", LIST).token(&stranger).send().await.json();
     assert_eq!((&list["data"], &list["pagination"]["totalRecords"]), (&json!([]), &json!(0)));
     assert_eq!(app.get(text(&media["id"])).await.data(), media, "nothing was deleted");

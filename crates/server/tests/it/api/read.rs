@@ -54,6 +54,28 @@ async fn a_source_that_was_cut_off_plays_as_far_as_it_goes_and_says_so() {
 }
 
 #[tokio::test]
+async fn where_a_media_came_from_is_told_once_its_file_is_known() {
+    let app = TestApp::start().await;
+    let url = app.serve("/slow.mp4", Source::of(fixture::two_seconds()).hold_last_byte());
+    let media = app.create(&format!("{url}?signature=1%2B2")).await;
+    let id = text(&media["id"]).to_owned();
+    let info = async |id: &str| app.call("GET", &format!("/on-demand/{id}/input-info")).send().await;
+
+    let early = info(&id).await;
+    assert_eq!(early.refusal(), (404, "input info not found".to_owned()));
+    app.sources.release("/slow.mp4");
+    app.wait_settled(&id).await;
+    insta::assert_snapshot!("input_info", app.golden().json(&info(&id).await.data()));
+
+    let failing = app.serve("/page", Source::of(fixture::foreign::html()));
+    let failed = app.create(&failing).await;
+    app.wait_settled(text(&failed["id"])).await;
+    assert_eq!(info(text(&failed["id"])).await.status, 404);
+    assert_eq!(info("019a492c-41f3-7001-8203-040506070809").await.status, 404);
+    assert_eq!(info("42").await.status, 422);
+}
+
+#[tokio::test]
 async fn a_change_is_read_at_once() {
     let app = TestApp::start().await;
     for n in 0..5 {

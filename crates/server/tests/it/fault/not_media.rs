@@ -197,7 +197,7 @@ async fn a_source_as_large_as_wanted_is_ready() {
 async fn a_recording_in_fragments_that_broke_off_is_ready_and_says_so() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::damaged::truncated_recording()).await;
-    assert_eq!(media["playbackReport"], json!({"source": "truncated"}));
+    assert_eq!(media["playbackReport"]["source"], "truncated");
     assert_eq!(media["duration"], "00:00:18");
 }
 
@@ -205,7 +205,7 @@ async fn a_recording_in_fragments_that_broke_off_is_ready_and_says_so() {
 async fn a_truncated_source_with_a_playable_beginning_is_ready_and_says_so() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::damaged::truncated()).await;
-    assert_eq!(media["playbackReport"], json!({"source": "truncated"}));
+    assert_eq!(media["playbackReport"]["source"], "truncated");
     assert_eq!(media["duration"], "00:00:18");
     let event = app.event("video.media.ready").await;
     assert_eq!(event["data"]["duration"], media["duration"]);
