@@ -8,15 +8,21 @@ from places import Place
 
 
 @dataclasses.dataclass(frozen=True)
-class Bench:
-    """The programs to measure and a place to work in."""
+class Ground:
+    """A binary, and where servers of it run."""
 
     kinora: pathlib.Path
     """The binary under measurement."""
-    yardstick: pathlib.Path
-    """The binary of `bench/yardstick`."""
-    clips: Clips
     place: Place
     """Where servers keep what they have."""
     folder: pathlib.Path
     """Empty at first, and deleted at the end."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Bench(Ground):
+    """The ground with what is measured against, and with."""
+
+    yardstick: pathlib.Path
+    """The binary of `bench/yardstick`."""
+    clips: Clips

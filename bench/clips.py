@@ -19,11 +19,11 @@ class Clips:
 
     def one_minute(self) -> pathlib.Path:
         """360p, 1 min, the index in front."""
-        return self._made("360p-1min.mp4", lambda part: remux(self._minute(), part, "-movflags", "+faststart"))
+        return self.made("360p-1min.mp4", lambda part: remux(self._minute(), part, "-movflags", "+faststart"))
 
     def two_hours(self) -> pathlib.Path:
         """The same minute 120 times over, the index in front."""
-        return self._made(
+        return self.made(
             "360p-2h.mp4", lambda part: remux(self._two_hours_moov_last(), part, "-movflags", "+faststart")
         )
 
@@ -35,7 +35,7 @@ class Clips:
         """720p30, 10 min, a keyframe every 2 s."""
         picture, sound = "testsrc2=s=1280x720:r=30:d=600", "anoisesrc=d=600:c=pink:a=0.3:r=48000"
         encoded = [*video("ultrafast", 26), "-keyint_min", "60", "-sc_threshold", "0", *audio("128k")]
-        return self._made(
+        return self.made(
             "720p-10min.mp4",
             lambda part: ffmpeg(*lavfi(picture), *lavfi(sound), *encoded, "-movflags", "+faststart", part),
         )
@@ -44,7 +44,7 @@ class Clips:
         """At least 2 GB of 720p30 at some 50 Mbit/s, a file like any other, only large."""
 
         def make(part: pathlib.Path) -> None:
-            piece = self._made("720p-noise.mp4", encode_piece)
+            piece = self.made("720p-noise.mp4", encode_piece)
             loops = -(-(2 * 10**9) // piece.stat().st_size)
             ffmpeg("-stream_loop", str(loops - 1), "-i", piece, "-c", "copy", "-movflags", "+faststart", part)
 
@@ -52,11 +52,11 @@ class Clips:
             picture = "testsrc2=s=1280x720:r=30:d=20,noise=alls=40:allf=t"
             ffmpeg(*lavfi(picture), *video("ultrafast", 20), "-maxrate", "50M", "-bufsize", "50M", part)
 
-        return self._made("720p-2gb.mp4", make)
+        return self.made("720p-2gb.mp4", make)
 
     def _minute(self) -> pathlib.Path:
         picture, sound = "testsrc2=s=640x360:r=30:d=60", "sine=f=440:r=48000:d=60"
-        return self._made(
+        return self.made(
             "360p-piece.mp4",
             lambda part: ffmpeg(*lavfi(picture), *lavfi(sound), *video("ultrafast", 40), *audio("64k"), part),
         )
@@ -64,20 +64,20 @@ class Clips:
     def _two_hours_moov_last(self) -> pathlib.Path:
         def make(part: pathlib.Path) -> None:
             # Looped apart: a looped file with both tracks has a gap of sound at every joint.
-            picture = self._made(
+            picture = self.made(
                 "360p-piece-video.mp4", lambda part: ffmpeg("-i", self._minute(), "-map", "0:v", "-c", "copy", part)
             )
-            packets = self._made(
+            packets = self.made(
                 "360p-piece-audio.aac",
                 lambda part: ffmpeg("-i", self._minute(), "-map", "0:a", "-c", "copy", "-f", "adts", part),
             )
-            sound = self._made("360p-2h-audio.aac", lambda part: part.write_bytes(packets.read_bytes() * MINUTES_2H))
+            sound = self.made("360p-2h-audio.aac", lambda part: part.write_bytes(packets.read_bytes() * MINUTES_2H))
             looped = ["-stream_loop", str(MINUTES_2H - 1), "-i", picture, "-f", "aac", "-i", sound]
             ffmpeg(*looped, "-map", "0:v", "-map", "1:a", "-c", "copy", "-t", str(MINUTES_2H * 60), part)
 
-        return self._made("360p-2h-moov-last.mp4", make)
+        return self.made("360p-2h-moov-last.mp4", make)
 
-    def _made(self, name: str, make: Callable[[pathlib.Path], object]) -> pathlib.Path:
+    def made(self, name: str, make: Callable[[pathlib.Path], object]) -> pathlib.Path:
         """The file with this name, made now when it is missing. It has its name only once it is whole."""
         path = self.folder / name
         if not path.exists():

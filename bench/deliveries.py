@@ -13,7 +13,8 @@ import time
 
 import machine
 from bench import Bench
-from kinora import Kinora, free_port
+from kinora import Kinora
+from loopback import free_port
 from peers import Peers
 from report import Row, against_yardstick
 from yardsticks import Yardstick

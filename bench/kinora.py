@@ -5,13 +5,12 @@ import http.client
 import json
 import os
 import pathlib
-import socket
 import subprocess
-import time
 import urllib.parse
 from typing import Self
 
-from bench import Bench
+from bench import Ground
+from loopback import free_port, wait_for_port
 from machine import pinned
 
 READY_WITHIN_S = 30
@@ -24,11 +23,11 @@ class Kinora:
     `cpu` pins it to one processor, which also gives it one worker thread. Use it as a context manager.
     """
 
-    def __init__(self, bench: Bench, name: str, cpu: int | None = None) -> None:
-        self.binary, self.folder = bench.kinora, bench.folder / name
+    def __init__(self, ground: Ground, name: str, cpu: int | None = None) -> None:
+        self.binary, self.folder = ground.kinora, ground.folder / name
         self.port = free_port()
         self.folder.mkdir(parents=True)
-        self._environment = os.environ | bench.place.make(self.folder / "data")
+        self._environment = os.environ | ground.place.make(self.folder / "data")
         self._log = (self.folder / "log").open("wb")
         command = [
             self.binary,
@@ -77,10 +76,14 @@ class Kinora:
         """Tells this address of every event."""
         self._command("webhook", "create", "--workspace", "Development", "--url", url)
 
-    def create_media(self, url: str) -> dict:
-        """Asks for a media to be taken in, and answers its `data` as it was told."""
-        body = {"inputs": [{"type": "video", "url": url}], "accessPolicy": "public"}
+    def create_media(self, url: str, **wishes: object) -> dict:
+        """Asks for a media to be taken in, with further fields of the request, and answers its `data` as it was told."""
+        body = {"inputs": [{"type": "video", "url": url}], "accessPolicy": "public", **wishes}
         return self._json("POST", "/on-demand", body)["data"]
+
+    def media(self, media: str, beneath: str = "") -> dict:
+        """The `data` of a media as its owner reads it, or of what lies beneath it, such as `/input-info`."""
+        return json.loads(self.get(f"/v1/on-demand/{media}{beneath}"))["data"]
 
     def delete_media(self, media: str) -> None:
         """Deletes a media."""
@@ -117,25 +120,3 @@ class Kinora:
 
     def _wait_ready(self) -> None:
         wait_for_port(self.port, self.process, READY_WITHIN_S)
-
-
-def free_port() -> int:
-    """A port of the loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for_port(port: int, process: subprocess.Popen, within_s: float) -> None:
-    """Returns once a connection is accepted. Raises when the process ends before, or the time is up."""
-    until = time.monotonic() + within_s
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            if process.poll() is not None:
-                raise RuntimeError(f"{process.args} ended with {process.returncode}") from None
-            if time.monotonic() > until:
-                raise TimeoutError(f"{process.args} does not listen after {within_s} s") from None
-            time.sleep(0.05)

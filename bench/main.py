@@ -60,10 +60,10 @@ def main() -> int:
             folder.mkdir()
             bench = Bench(
                 kinora=pathlib.Path(os.environ["KINORA"]).resolve(),
-                yardstick=target / "release" / "kinora-yardstick",
-                clips=Clips(kept / "clips"),
                 place=place,
                 folder=folder,
+                yardstick=target / "release" / "kinora-yardstick",
+                clips=Clips(kept / "clips"),
             )
             for one in names:
                 print(f"measuring {one} on {place.name} ...", flush=True)

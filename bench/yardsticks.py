@@ -6,7 +6,7 @@ import subprocess
 from typing import Self
 
 import machine
-from kinora import free_port, wait_for_port
+from loopback import free_port, wait_for_port
 
 START_WITHIN_S = 10
 STOP_WITHIN_S = 10

@@ -6,9 +6,9 @@ import json
 import os
 import pathlib
 import secrets
-import socket
 import subprocess
-import time
+
+from loopback import free_port, wait_for_port
 
 ROLES = ("api", "delivery", "worker")
 OF_EACH = 2
@@ -95,22 +95,8 @@ class Fleet:
         return json.loads(run.stdout)
 
 
-def free_port() -> int:
-    """A port of the loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def wait_until_it_listens(node: Node) -> None:
-    until = time.monotonic() + LISTENS_WITHIN_S
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", node.port), timeout=1).close()
-            return
-        except OSError:
-            if node.process.poll() is not None:
-                raise RuntimeError(f"{node.role} ended; its log:\n{node.log.read_text()[-3000:]}") from None
-            if time.monotonic() > until:
-                raise TimeoutError(f"{node.role} does not listen after {LISTENS_WITHIN_S} s") from None
-            time.sleep(0.05)
+    try:
+        wait_for_port(node.port, node.process, LISTENS_WITHIN_S)
+    except RuntimeError:
+        raise RuntimeError(f"{node.role} ended; its log:\n{node.log.read_text()[-3000:]}") from None

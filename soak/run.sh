@@ -10,5 +10,6 @@ KINORA=${KINORA:-$target/release/kinora}
 python=$(scripts/python.sh)
 KINORA_TEST_WEED=${KINORA_TEST_WEED:-${python%/*}/weed}
 export KINORA KINORA_TEST_WEED PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=bench # for what both talk to their servers with
 
 exec cargo xtask servers --durable -- "$python" soak/main.py "$@"

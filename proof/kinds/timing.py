@@ -1,0 +1,66 @@
+"""Sources whose times, edits or ends are odd."""
+
+import pathlib
+
+from boxes import replace_edits, zero_fragment_times
+from clips import ffmpeg
+from kinds.kind import AAC, FASTSTART, X264, Kind, beside, both, made
+
+TRUNCATED_PART = 0.6
+
+
+def cut_off(*arguments: str | list[str]):
+    """A clip whose last bytes never came."""
+    whole = made(*arguments)
+
+    def make(target: pathlib.Path) -> None:
+        whole(target)
+        content = target.read_bytes()
+        target.write_bytes(content[: int(len(content) * TRUNCATED_PART)])
+
+    return make
+
+
+def two_edits(target: pathlib.Path) -> None:
+    """The second second comes in front of the first, said by the edit list of the video alone."""
+    made(both(), X264, "-bf 0 -g 30 -keyint_min 30")(target)
+    content = target.read_bytes()
+    target.write_bytes(replace_edits(content, b"vide", [(1000, 1.0), (1000, 0.0)]))
+
+
+def broken_fragments(target: pathlib.Path) -> None:
+    """Every fragment says that it begins at 0."""
+    made(both(), X264, AAC, "-movflags +frag_keyframe+empty_moov+default_base_moof")(target)
+    target.write_bytes(zero_fragment_times(target.read_bytes()))
+
+
+def joined_streams(second: list[str]):
+    """Two transport streams, one behind the other."""
+
+    def make(target: pathlib.Path) -> None:
+        content = b""
+        for name, picture in (("one.ts", both(seconds=3)), ("two.ts", second)):
+            part = beside(target, name)
+            ffmpeg(*picture, *X264, *AAC, part)
+            content += part.read_bytes()
+            part.unlink()
+        target.write_bytes(content)
+
+    return make
+
+
+KINDS = (
+    Kind("MP4 that begins at 5 s", "starts-at-5.mp4", made(both(), X264, AAC, "-output_ts_offset 5"), "A"),
+    Kind("Matroska that begins at 5 s", "starts-at-5.mkv", made(both(), X264, AAC, "-output_ts_offset 5"), "A"),
+    Kind("MP4 with two edits", "edits.mp4", two_edits, "C", "edit"),
+    Kind("MP4 whose fragments all begin at 0", "broken-fragments.mp4", broken_fragments, "A"),
+    Kind("cut off, index in front", "cut-off.mp4", cut_off(both(), X264, AAC, FASTSTART), "A"),
+    Kind("transport stream", "h264.ts", made(both(), X264, AAC), "F A"),
+    Kind("transport stream that begins again at 0", "reset.ts", joined_streams(both(seconds=3)), "F A"),
+    Kind(
+        "transport stream whose pictures change size",
+        "size-changes.ts",
+        joined_streams(both(size="320x180", seconds=3)),
+        "F C",
+    ),
+)

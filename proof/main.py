@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Shows that sources play.
+
+    proof/run.sh sources [FILE...]    a clip of every kind of source, into docs/sources.md; with names only these, and no document
+
+Exit status 0 when all was as it must be, 1 when not.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+
+import machine
+import sources
+from bench import Ground
+from clips import Clips
+from places import OneMachine
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["sources"])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    asked = parser.parse_args()
+    machine.require_programs("ffmpeg", "ffprobe")
+
+    kept = pathlib.Path(os.environ["PROOF_TARGET"]) / "bench"
+    kept.mkdir(parents=True, exist_ok=True)
+    clips = Clips(kept / "clips")
+    with tempfile.TemporaryDirectory(dir=kept, prefix="proof-") as folder:
+        ground = Ground(pathlib.Path(os.environ["KINORA"]).resolve(), OneMachine(), pathlib.Path(folder))
+        rows = sources.prove(ground, clips, asked.names)
+    if not asked.names:
+        sources.write(rows)
+    wrong = [row for row in rows if row.problems]
+    for row in wrong:
+        print(f"{row.kind.file}: {'; '.join(row.problems)}", file=sys.stderr)
+    print(f"{len(rows) - len(wrong)} of {len(rows)} as they must be")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
