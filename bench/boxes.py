@@ -82,7 +82,13 @@ def fragment(segment: bytes, moof: Box) -> Fragment:
 
     # ISO/IEC 14496-12, 8.8.7: what holds for all samples, in this order.
     flags, at, defaults = word(segment, header.body) & 0xFFFFFF, header.body + 8, {}
-    for flag, name, length in ((1, "offset", 8), (2, "entry", 4), (8, "duration", 4), (16, "size", 4), (32, "flags", 4)):
+    for flag, name, length in (
+        (1, "offset", 8),
+        (2, "entry", 4),
+        (8, "duration", 4),
+        (16, "size", 4),
+        (32, "flags", 4),
+    ):
         if flags & flag:
             defaults[name] = word(segment, at)
             at += length
@@ -111,7 +117,11 @@ def replace_edits(content: bytes, handler: bytes, edits: Sequence[tuple[int, flo
     moov = list(boxes(content))[-1]
     if moov.kind != b"moov":
         raise ValueError("the moov is not at the end")
-    track = next(box for box in boxes(content, moov.body, moov.end) if box.kind == b"trak" and handler in content[box.start : box.end])
+    track = next(
+        box
+        for box in boxes(content, moov.body, moov.end)
+        if box.kind == b"trak" and handler in content[box.start : box.end]
+    )
     media = next(box for box in walk(content, track.body, track.end) if box.kind == b"mdhd")
     ticks = word(content, media.body + 12)
     rows = b"".join(struct.pack(">Iihh", length, round(begins * ticks), 1, 0) for length, begins in edits)

@@ -28,7 +28,7 @@ class Peers(LoopbackServer):
 
     def __init__(self) -> None:
         self.last_byte_at: dict[str, float] = {}
-        """When the last byte of a source was given to the kernel, by the name it was shared under."""
+        """When the last byte of a source was given to the kernel, by the name it was shared under; not of one refused before."""
         self._files: dict[str, tuple[pathlib.Path, bool]] = {}
         self._events: dict[tuple[str, str], float] = {}
         self._changed = threading.Condition()
@@ -90,15 +90,21 @@ class PeerHandler(LoopbackHandler):
         kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
         self.head(length, Content_Type=kind, ETag=f'"{path.name}-{length}"')
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self.send(path, length, hold)
+        except OSError:
+            self.close_connection = True  # refused before its end
+
+    def send(self, path: pathlib.Path, length: int, hold: bool) -> None:
         with path.open("rb") as file:
             if length > 1:
                 self.connection.sendfile(file, count=length - 1)
-            if hold:
+            if hold and length > 1:
                 self.wait_until_taken()
                 time.sleep(HOLD_S)
             file.seek(max(0, length - 1))
             last = file.read(1)
-            self.owner.last_byte_at[name] = time.monotonic()
+            self.owner.last_byte_at[self.path.strip("/")] = time.monotonic()
             self.connection.sendall(last)
 
     def do_POST(self) -> None:

@@ -26,15 +26,17 @@ def sound_seconds(source: pathlib.Path) -> float:
     return len(sound(source)) / 2 / SOUND_RATE
 
 
-def sound(source: pathlib.Path, rate: int = SOUND_RATE) -> bytes:
-    """The first audio as 16-bit mono, silence where it has gaps or begins late."""
+def sound(source: pathlib.Path, rate: int = SOUND_RATE, keeps_times: bool = False) -> bytes:
+    """The first audio as 16-bit mono, silence where it has gaps or begins late.
+
+    It begins where the first track does, or with `keeps_times` at 0, as what a player loads does, whose first packets prepare the decoder.
+    """
     # Without a first sample at 0 a late start would be lost.
     filters = f"aresample={rate}:async=1:first_pts=0"
-    command = ["ffmpeg", "-nostdin", "-v", "error", *FROM_HTTP, "-i", source, "-map", "0:a:0?", "-vn", "-af", filters]
-    told = subprocess.run(
-        [*map(str, command), "-ac", "1", "-f", "s16le", "-"], capture_output=True, timeout=WITHIN_S, check=False
-    )
-    return told.stdout
+    command = ["ffmpeg", "-nostdin", "-v", "error", *FROM_HTTP, *(["-copyts"] if keeps_times else []), "-i", source]
+    heard = ["-map", "0:a:0?", "-vn", "-af", filters, "-ac", "1", "-f", "s16le", "-"]
+    # A stream that breaks off gives what came before.
+    return subprocess.run([*map(str, command), *heard], capture_output=True, timeout=WITHIN_S, check=False).stdout
 
 
 def first_picture(init: bytes, segment: bytes, has_video: bool) -> None:

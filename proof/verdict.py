@@ -63,8 +63,8 @@ class Found:
     def reason(self) -> str:
         """Why it failed, or why tracks of it are not copied, and what else its owner is told."""
         if self.manifest is None:
-            error = self.media["error"]
-            return f"`{error['code']}`: {error['message']}"
+            error = self.media.get("error")
+            return f"`{error['code']}`: {error['message']}" if error else ""
         report = self.media.get("playbackReport", {})
         told = [report[field] for field in ("source", "copy") if field in report]
         told += [f"{row['type']}: {row['detail']}" for row in report.get("notCopied", [])]

@@ -24,7 +24,7 @@ class Kind:
     wishes: Mapping[str, object] = dataclasses.field(default_factory=dict)
     """Further fields of the request that creates the media."""
     counts_frames: bool = True
-    """Whether every picture of the clip, as ffmpeg decodes it, must come out."""
+    """Whether every picture of the clip, as ffmpeg decodes it, must come out; else some of them."""
 
 
 SECONDS = 4

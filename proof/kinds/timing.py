@@ -54,7 +54,14 @@ KINDS = (
     Kind("Matroska that begins at 5 s", "starts-at-5.mkv", made(both(), X264, AAC, "-output_ts_offset 5"), "A"),
     Kind("MP4 with two edits", "edits.mp4", two_edits, "C", "edit"),
     Kind("MP4 whose fragments all begin at 0", "broken-fragments.mp4", broken_fragments, "A"),
-    Kind("cut off, index in front", "cut-off.mp4", cut_off(both(), X264, AAC, FASTSTART), "A"),
+    Kind(
+        "cut off, index in front",
+        "cut-off.mp4",
+        cut_off(both(), X264, AAC, FASTSTART),
+        "A",
+        "truncated",
+        counts_frames=False,
+    ),
     Kind("transport stream", "h264.ts", made(both(), X264, AAC), "F A"),
     Kind("transport stream that begins again at 0", "reset.ts", joined_streams(both(seconds=3)), "F A"),
     Kind(

@@ -1,0 +1,85 @@
+"""One call of ffmpeg on the source itself, with the settings of our rungs: what an encode in pieces is held against.
+
+The settings stand here a second time so that a change of ours shows. Keyframes lie where the playlists cut, for players need them there.
+"""
+
+import dataclasses
+import pathlib
+from collections.abc import Sequence
+
+from hls import Playlist, Rendition
+
+# Bits a second.
+MAXRATES = {
+    "240p": 480_000,
+    "360p": 960_000,
+    "480p": 1_680_000,
+    "720p": 3_360_000,
+    "1080p": 6_000_000,
+    "1440p": 10_800_000,
+    "2160p": 19_200_000,
+}
+QUALITY = ["-c:v", "libx264", "-preset", "veryfast", "-profile:v", "high", "-crf", "23", "-bf", "3"]
+TIMING = [
+    "-g",
+    "9999",
+    "-sc_threshold",
+    "0",
+    "-forced-idr",
+    "1",
+    "-fps_mode",
+    "passthrough",
+    "-enc_time_base",
+    "1:90000",
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rung:
+    """How one rung is encoded."""
+
+    name: str
+    size: tuple[int, int]
+    level: str
+    """As ffmpeg takes it, for instance `3.1`."""
+    cuts: tuple[float, ...]
+    """Seconds at which segments begin, but for the first."""
+
+    @classmethod
+    def of(cls, variant: Rendition, playlist: Playlist) -> "Rung":
+        """What the manifest says of it."""
+        codec = next(codec for codec in variant.attributes["CODECS"].split(",") if codec.startswith("avc1."))
+        level = int(codec[-2:], 16)
+        cuts, at = [], 0.0
+        for _, seconds in playlist.segments[:-1]:
+            at += seconds
+            cuts.append(at)
+        return cls(variant.name, variant.size, f"{level // 10}.{level % 10}", tuple(cuts))
+
+    def options(self, target: str | pathlib.Path, threads: int) -> list[str]:
+        """The output of a call."""
+        rate = str(MAXRATES[self.name])
+        cuts = ["-force_key_frames", ",".join(f"{cut:.6f}" for cut in self.cuts)] if self.cuts else []
+        bounds = ["-maxrate", rate, "-bufsize", rate, "-level", self.level, "-threads", str(threads)]
+        return [*QUALITY, *bounds, *TIMING, *cuts, "-an", "-f", "mp4", str(target)]
+
+
+def command(
+    source: pathlib.Path,
+    rungs: Sequence[Rung],
+    targets: Sequence[str | pathlib.Path],
+    threads: int,
+    span: tuple[float, float] | None = None,
+) -> list[str]:
+    """The whole call: one decoder, a scaler and an encoder for each rung. `span` is a start and a length in seconds."""
+    seek = ["-ss", f"{span[0]:.6f}", "-t", f"{span[1]:.6f}"] if span else []
+    call = ["ffmpeg", "-nostdin", "-v", "error", "-y", "-threads", str(threads), *seek, "-i", str(source)]
+    names = [f"[s{number}]" for number in range(len(rungs))]
+    graph = f"[0:v:0]split={len(rungs)}{''.join(names)}"
+    for number, rung in enumerate(rungs):
+        width, height = rung.size
+        graph += f";[s{number}]scale={width}:{height}:flags=bicubic:out_range=tv,setsar=1,format=yuv420p[v{number}]"
+    call += ["-filter_complex_threads", "1", "-filter_complex", graph]
+    for number, (rung, target) in enumerate(zip(rungs, targets, strict=True)):
+        call += ["-map", f"[v{number}]", *rung.options(target, threads)]
+    return call
