@@ -16,7 +16,7 @@ MEDIA ?= 200
 SECONDS ?= 120
 KILL_EVERY ?= 5
 
-.PHONY: help run test build dist web check bench soak clean
+.PHONY: help run test build dist web check bench soak sources quality clean
 
 help: ## List these commands
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
@@ -48,6 +48,16 @@ bench: ## Measure against the yardsticks and print the ratios
 	@scripts/install.sh bench
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' bench/run.sh
+
+sources: ## Post a clip of every kind of source and write docs/sources.md
+	@scripts/install.sh proof
+	@$(MAKE) --no-print-directory build
+	@KINORA='$(TARGET)/release/kinora' proof/run.sh sources
+
+quality: ## Hold encoded renditions against one call of the encoder
+	@scripts/install.sh proof
+	@$(MAKE) --no-print-directory build
+	@KINORA='$(TARGET)/release/kinora' proof/run.sh quality
 
 soak: ## Kill the processes of a fleet in turn for two minutes and look whether anything was lost
 	@scripts/install.sh test

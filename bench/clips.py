@@ -40,6 +40,40 @@ class Clips:
             lambda part: ffmpeg(*lavfi(picture), *lavfi(sound), *encoded, "-movflags", "+faststart", part),
         )
 
+    def hd(self) -> pathlib.Path:
+        """1080p30, 12 s, a keyframe every 2 s: H.264 and AAC, as most people have it."""
+        fixed = [*video("veryfast", 23), "-keyint_min", "60", "-sc_threshold", "0"]
+        recipe = [*self._hd(12), *fixed, *audio("128k"), "-movflags", "+faststart"]
+        return self.made("1080p-h264.mp4", lambda part: ffmpeg(*recipe, part))
+
+    def hd_half_a_minute(self) -> pathlib.Path:
+        """The same, twice over."""
+        return self.made(
+            "1080p-h264-24s.mp4",
+            lambda part: ffmpeg("-stream_loop", "1", "-i", self.hd(), "-c", "copy", "-movflags", "+faststart", part),
+        )
+
+    def hd_vp9(self) -> pathlib.Path:
+        """1080p30, 12 s: VP9 and Opus, which not every player knows."""
+        fast = "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -row-mt 1 -b:v 4M -g 120 -c:a libopus".split()
+        return self.made("1080p-vp9.webm", lambda part: ffmpeg(*self._hd(12), *fast, part))
+
+    def hd_prores(self) -> pathlib.Path:
+        """1080p30, 6 s: ProRes and PCM, as editors write it."""
+        words = "-c:v prores_ks -profile:v 2 -pix_fmt yuv422p10le -c:a pcm_s16le".split()
+        return self.made("1080p-prores.mov", lambda part: ffmpeg(*self._hd(6), *words, part))
+
+    def ten_minutes_of_sound(self) -> pathlib.Path:
+        """Sound alone, 10 min of it, in a codec that no player knows: ALAC."""
+        recipe = [*lavfi("anoisesrc=d=600:c=pink:a=0.3:r=48000"), "-c:a", "alac", "-ac", "2", "-movflags", "+faststart"]
+        return self.made("alac-10min.m4a", lambda part: ffmpeg(*recipe, part))
+
+    def _hd(self, seconds: int) -> list[str]:
+        return [
+            *lavfi(f"testsrc2=s=1920x1080:r=30:d={seconds},noise=alls=8:allf=t"),
+            *lavfi(f"sine=f=440:r=48000:d={seconds}"),
+        ]
+
     def two_gigabytes(self) -> pathlib.Path:
         """At least 2 GB of 720p30 at some 50 Mbit/s, a file like any other, only large."""
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures Kinora against its yardsticks, in one run on one machine, and prints the ratios as a table.
 
-    bench/run.sh [ready|segments|reads|deliveries|memory|commits ...]
+    bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe ...]
 
-Without names all of it, in about a quarter of an hour, first on SQLite and a folder, then on PostgreSQL and S3. Exit status 0 when all was measured, whatever came out: these are no tests.
+Without names all of it, in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3. Exit status 0 when all was measured, whatever came out: these are no tests.
 """
 
 import argparse
@@ -14,14 +14,19 @@ import shutil
 import sys
 import tempfile
 
+import cold
+import coldready
 import commits
 import deliveries
+import fill
+import firstframe
 import machine
 import memory
 import reads
 import ready
 import report
 import segments
+import sound
 from bench import Bench
 from clips import Clips
 from places import PLACES
@@ -33,6 +38,11 @@ BENCHES = {
     "deliveries": deliveries.measure,
     "memory": memory.measure,
     "commits": commits.measure,
+    "coldready": coldready.measure,
+    "cold": cold.measure,
+    "fill": fill.measure,
+    "sound": sound.measure,
+    "firstframe": firstframe.measure,
 }
 
 
@@ -43,7 +53,7 @@ def main() -> int:
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
         parser.error(f"there is no bench {unknown[0]}; there are {', '.join(BENCHES)}")
-    machine.require_programs("ffmpeg", "nginx", "psql", "taskset", "wrk")
+    machine.require_programs("ffmpeg", "nginx", "node", "psql", "taskset", "wrk")
 
     target = pathlib.Path(os.environ["BENCH_TARGET"])
     kept = target / "bench"

@@ -56,6 +56,10 @@ class Rung:
             cuts.append(at)
         return cls(variant.name, variant.size, f"{level // 10}.{level % 10}", tuple(cuts))
 
+    def without_cuts(self) -> "Rung":
+        """The same where only one segment is encoded."""
+        return dataclasses.replace(self, cuts=())
+
     def options(self, target: str | pathlib.Path, threads: int) -> list[str]:
         """The output of a call."""
         rate = str(MAXRATES[self.name])

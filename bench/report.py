@@ -29,6 +29,24 @@ def against_yardstick(what: str, ours: Sequence[float], theirs: Sequence[float],
     return Row(what, spread(ours, unit), spread(theirs, unit), f"{ratio:.2f}x", f"≥ {at_least}x", ratio >= at_least)
 
 
+def cost_against_yardstick(what: str, ours: Sequence[float], theirs: Sequence[float], unit: str, limit: float) -> Row:
+    """Costs, measured in turn. The ratio is the median of those of the pairs, for the machine drifts."""
+    ratio = statistics.median(our / their for our, their in zip(ours, theirs, strict=True))
+    return Row(what, spread(ours, unit), spread(theirs, unit), f"{ratio:.2f}x", f"≤ {limit}x", ratio <= limit)
+
+
+def percentile_at_most(what: str, values: Sequence[float], percent: int, unit: str, limit: float) -> Row:
+    """A figure with a fixed limit, judged by the least of the values that so many percent of them do not exceed."""
+    judged = sorted(values)[-(-len(values) * percent // 100) - 1]
+    told = f"{number(judged)} {unit}; {spread(values, unit)}"
+    return Row(what, told, f"{limit:g} {unit}", "", f"≤ {limit:g} {unit}", judged <= limit)
+
+
+def figure(what: str, values: Sequence[float], unit: str) -> Row:
+    """A figure that nothing is held against."""
+    return Row(what, spread(values, unit), "", "", "none set", True)
+
+
 def at_most(what: str, values: Sequence[float], unit: str, limit: float) -> Row:
     """A figure with a fixed limit, judged by its median."""
     return Row(

@@ -2,7 +2,7 @@
 # Installs, by apt, the system packages that a task needs and this machine lacks. Says what it does; does nothing,
 # and needs no rights, when all is there.
 #
-#   scripts/install.sh web|run|test|bench
+#   scripts/install.sh web|run|proof|test|bench
 set -euo pipefail
 
 NODE_MAJOR_MIN=18 # Debian 12's; the web part is built with nothing newer
@@ -28,6 +28,11 @@ need_run() {
   need_web
 }
 
+need_proof() {
+  need_run
+  need python3 python3
+}
+
 need_test() {
   need_run
   need c++ g++ # libFuzzer comes as source
@@ -35,11 +40,15 @@ need_test() {
   if command -v python3 >/dev/null && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
     packages+=(python3-venv)
   fi
+  need_chromium
+  has_postgresql_server || packages+=(postgresql)
+}
+
+need_chromium() {
   if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null &&
     ! command -v google-chrome >/dev/null && [ -z "${KINORA_CHROMIUM:-}" ]; then
     packages+=(chromium)
   fi
-  has_postgresql_server || packages+=(postgresql)
 }
 
 # Debian keeps the servers of all versions away from PATH.
@@ -51,6 +60,7 @@ need_bench() {
   need_run
   PATH="$PATH:/usr/sbin" need nginx nginx # Debian keeps it where only root looks
   need wrk wrk
+  need_chromium
   need python3 python3 python3-venv
   has_postgresql_server || packages+=(postgresql)
 }
@@ -95,8 +105,8 @@ fail() {
 }
 
 case "${1:-}" in
-  web | run | test | bench) "need_$1" ;;
-  *) fail "usage: scripts/install.sh web|run|test|bench" ;;
+  web | run | proof | test | bench) "need_$1" ;;
+  *) fail "usage: scripts/install.sh web|run|proof|test|bench" ;;
 esac
 install_packages
 check_node
