@@ -21,11 +21,15 @@ def cut_off(*arguments: str | list[str]):
     return make
 
 
-def two_edits(target: pathlib.Path) -> None:
-    """The second second comes in front of the first, said by the edit list of the video alone."""
-    made(both(), X264, "-bf 0 -g 30 -keyint_min 30")(target)
-    content = target.read_bytes()
-    target.write_bytes(replace_edits(content, b"vide", [(1000, 1.0), (1000, 0.0)]))
+def edited(*pieces: float):
+    """The video shows a second from each of these places, one behind the other, said by its edit list alone."""
+
+    def make(target: pathlib.Path) -> None:
+        made(both(), X264, AAC, "-bf 0 -g 30 -keyint_min 30")(target)
+        edits = [(1000, begins) for begins in pieces]
+        target.write_bytes(replace_edits(target.read_bytes(), b"vide", edits))
+
+    return make
 
 
 def broken_fragments(target: pathlib.Path) -> None:
@@ -52,7 +56,8 @@ def joined_streams(second: list[str]):
 KINDS = (
     Kind("MP4 that begins at 5 s", "starts-at-5.mp4", made(both(), X264, AAC, "-output_ts_offset 5"), "A"),
     Kind("Matroska that begins at 5 s", "starts-at-5.mkv", made(both(), X264, AAC, "-output_ts_offset 5"), "A"),
-    Kind("MP4 with two edits", "edits.mp4", two_edits, "C", "edit"),
+    Kind("MP4 with two edits that cut at keyframes", "edits-at-keyframes.mp4", edited(1.0, 0.0), "A"),
+    Kind("MP4 with two edits that cut between keyframes", "edits.mp4", edited(2.5, 0.5), "C", "edit"),
     Kind("MP4 whose fragments all begin at 0", "broken-fragments.mp4", broken_fragments, "A"),
     Kind(
         "cut off, index in front",
