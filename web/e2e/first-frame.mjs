@@ -7,6 +7,8 @@
 // ADDRESS is that of a multivariant playlist. With `-` addresses are read from standard input, one a line, and the line
 // `ready` is printed when the browser has started, so that a caller can give an address the moment it wants it played.
 //
+// The player chooses the rung that it begins with.
+//
 // For each address one line of JSON: `{"address", "firstFrameMs", "width", "height", "errors"}`. The time begins when
 // the player is given the address, its script being loaded, and ends when a frame is on the screen; of sound alone,
 // when it advances. The first of a browser takes longer than others: let it be one that does not count. `firstFrameMs` is
@@ -37,9 +39,9 @@ try {
 
 async function measure(address) {
   const until = ({ firstFrameMs }) => firstFrameMs !== null;
-  const seen = await perform(browser, stage, { engine, address }, { until, timeout_ms });
+  const seen = await perform(browser, stage, { engine, address, start: "own" }, { until, timeout_ms });
   const { firstFrameMs, sizes, errors } = seen;
-  const [width = 0, height = 0] = (sizes[0] ?? "").split("x").map(Number);
+  const [width = 0, height = 0] = (sizes[0]?.size ?? "").split("x").map(Number);
   console.log(JSON.stringify({ address, firstFrameMs, width, height, errors }));
   if (firstFrameMs === null) process.exitCode = 1;
 }

@@ -13,7 +13,7 @@ const PIXELS_MAX = 640 * 360;
 
 export const engines = { "hls.js": hlsJs, shaka };
 
-/** hls.js. Begins with the smallest rung, or with the largest. */
+/** hls.js. Begins with the smallest rung, with the largest, or with the `own` choice of the player among all there are. */
 function hlsJs(video, start) {
   const hls = new Hls({
     enableWorker: false,
@@ -30,7 +30,7 @@ function hlsJs(video, start) {
     errors.push([fatal ? "fatal" : "passing", details, response?.code, reason].filter(Boolean).join(", "));
   });
   hls.on(Hls.Events.MANIFEST_PARSED, () => {
-    hls.loadLevel = rungs().at(start === "smallest" ? 0 : -1).id;
+    if (start !== "own") hls.loadLevel = rungs().at(start === "smallest" ? 0 : -1).id;
     hls.startLoad();
   });
   return {
@@ -57,10 +57,10 @@ function shaka(video, start) {
   };
   player.addEventListener("error", ({ detail }) => note(detail));
   player.configure({
-    abr: { enabled: false, defaultBandwidthEstimate: start === "smallest" ? 1 : 1e9 },
+    abr: start === "own" ? {} : { enabled: false, defaultBandwidthEstimate: start === "smallest" ? 1 : 1e9 },
     // By default it moves each segment to where the playlist has it, which hides wrong times of segments.
     manifest: { hls: { ignoreManifestTimestampsInSegmentsMode: true } },
-    restrictions: { maxPixels: PIXELS_MAX },
+    restrictions: start === "own" ? {} : { maxPixels: PIXELS_MAX },
     streaming: { bufferingGoal: AHEAD_S },
   });
   // Each is one of pictures together with one of sound.

@@ -8,8 +8,8 @@ const video = document.getElementById("video");
 /**
  * Plays `address` muted at normal speed; `read` then tells what happened so far.
  *
- * `start` and the `rung` of each switch are "smallest" or "largest" of what is played here. A switch is made when playback
- * passes `at_s`.
+ * `start` and the `rung` of each switch are "smallest" or "largest" of what is played here; a `start` of "own" leaves the
+ * choice to the player. A switch is made when playback passes `at_s`.
  */
 window.begin = ({ engine, address, start, switches }) => {
   const player = engines[engine](video, start);
