@@ -4,6 +4,7 @@
 //! of its group, and reaps it. So a child is reaped whether or not anybody still waits for its result, and the kernel
 //! kills it when the thread, and with it the server, is gone.
 
+use std::convert::Infallible;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus, Stdio};
@@ -13,10 +14,11 @@ use std::thread;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::sync::oneshot;
 
-use crate::admission::Permit;
+use crate::admission::{Brake, Permit};
 use crate::confine::thread::confine_this_thread;
 use crate::confine::{Cage, exec, limits};
 use crate::job::Job;
+use crate::stopwatch::Stopwatch;
 
 /// All a child finds in its environment. `PATH` is for programs that are scripts; ours is started by its full path.
 const ENVIRONMENT: [(&str, &str); 2] = [("PATH", "/usr/bin:/bin"), ("LANG", "C")];
@@ -27,6 +29,8 @@ pub(crate) struct Child {
     group: Arc<Group>,
     /// The standard streams, until they are taken.
     pub streams: Option<Streams>,
+    /// Runs since the process does, except while the process is stopped.
+    pub stopwatch: Arc<Stopwatch>,
     ended: oneshot::Receiver<io::Result<ExitStatus>>,
 }
 
@@ -42,8 +46,13 @@ impl Child {
     /// Starts the program of `cage` for `job`. The permit is given back when the process is gone.
     pub(crate) async fn start(cage: &Cage, job: &Job, permit: Permit) -> io::Result<Self> {
         let (started, start) = oneshot::channel();
+        let (brake, life) = (oneshot::channel(), oneshot::channel());
+        // Not on the thread of the child: giving a place back wakes another child by a signal, and a confined thread
+        // may send none to what is not its own (Landlock, from 6.12 on).
+        tokio::spawn(hold_place(permit, brake.1, life.1));
         let launch = Launch { cage: cage.clone(), job: job.clone() };
-        thread::Builder::new().name("kinora-engine".into()).spawn(move || live(launch, permit, started))?;
+        let live = move || live(launch, started, brake.0, life.0);
+        thread::Builder::new().name("kinora-engine".into()).spawn(live)?;
         // The thread answers, or has panicked.
         start.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the child ended early")))
     }
@@ -79,19 +88,44 @@ struct Group(Mutex<Option<Pid>>);
 
 impl Group {
     fn kill(&self) {
-        kill_group(*self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        self.send(Signal::KILL);
+    }
+
+    fn send(&self, signal: Signal) {
+        // Held while sending, so that the number stays ours meanwhile.
+        let leader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        signal_group(*leader, signal);
     }
 
     /// Kills it for the last time.
     fn close(&self) {
-        kill_group(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+        signal_group(self.0.lock().unwrap_or_else(PoisonError::into_inner).take(), Signal::KILL);
     }
 }
 
-fn kill_group(leader: Option<Pid>) {
+fn signal_group(leader: Option<Pid>, signal: Signal) {
     if let Some(leader) = leader {
         // Fails only when nothing of the group is left.
-        let _ = kill_process_group(leader, Signal::KILL);
+        let _ = kill_process_group(leader, signal);
+    }
+}
+
+/// Stops a group and its time, and lets both go on. A stopped group can still be killed.
+#[derive(Debug)]
+struct GroupBrake {
+    group: Arc<Group>,
+    stopwatch: Arc<Stopwatch>,
+}
+
+impl Brake for GroupBrake {
+    fn pause(&self) {
+        self.stopwatch.stop();
+        self.group.send(Signal::STOP);
+    }
+
+    fn resume(&self) {
+        self.group.send(Signal::CONT);
+        self.stopwatch.release();
     }
 }
 
@@ -121,24 +155,44 @@ impl Launch {
     }
 }
 
+/// Keeps the place of a child until its thread has ended, which is when it drops its end of `life`.
+async fn hold_place(
+    permit: Permit,
+    brake: oneshot::Receiver<GroupBrake>,
+    life: oneshot::Receiver<Infallible>,
+) {
+    // Without a brake nothing was started.
+    if let Ok(brake) = brake.await {
+        permit.attach(Arc::new(brake));
+        let _ = life.await;
+    }
+}
+
 /// The life of a child, on its own thread.
-fn live(launch: Launch, permit: Permit, started: oneshot::Sender<io::Result<Child>>) {
+fn live(
+    launch: Launch,
+    started: oneshot::Sender<io::Result<Child>>,
+    brake: oneshot::Sender<GroupBrake>,
+    life: oneshot::Sender<Infallible>,
+) {
     let mut process = match launch.start() {
         Ok(process) => process,
         Err(error) => {
-            drop(permit);
             // Nobody waits any more: nothing was started, so nothing is lost.
             let _ = started.send(Err(error));
             return;
         }
     };
     let group = Arc::new(Group(Mutex::new(Some(Pid::from_child(&process)))));
+    let stopwatch = Stopwatch::start();
+    // The place is kept by a task of the runtime; where that is gone, so is everybody who could want the place.
+    let _ = brake.send(GroupBrake { group: Arc::clone(&group), stopwatch: Arc::clone(&stopwatch) });
     let streams = take_streams(&mut process);
     let (end, ended) = oneshot::channel();
     // A caller that has left drops the child here, which kills it; it is reaped below all the same.
-    let _ = started.send(Ok(Child { group: Arc::clone(&group), streams, ended }));
+    let _ = started.send(Ok(Child { group: Arc::clone(&group), streams, stopwatch, ended }));
     let status = reap(&mut process, &group);
-    drop(permit);
+    drop(life);
     let _ = end.send(status);
 }
 
@@ -159,4 +213,23 @@ fn reap(process: &mut std::process::Child, group: &Group) -> io::Result<ExitStat
     {}
     group.close();
     process.wait()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_of_a_stopped_group_stands_still() {
+        let stopwatch = Stopwatch::start();
+        let group = Arc::new(Group(Mutex::new(None)));
+        let brake = GroupBrake { group, stopwatch: Arc::clone(&stopwatch) };
+        let second = Duration::from_secs(1);
+        brake.pause();
+        assert!(tokio::time::timeout(10 * second, stopwatch.expired(second)).await.is_err());
+        brake.resume();
+        assert!(tokio::time::timeout(2 * second, stopwatch.expired(second)).await.is_ok());
+    }
 }

@@ -6,8 +6,10 @@ use bytes::Bytes;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::job::{Files, Job, Limits, Priority, push, read_mp4_from_stdin};
+use crate::input::read_mp4_from_stdin;
+use crate::job::{Files, Job, Limits, push};
 use crate::picture;
+use crate::priority::Priority;
 
 /// Largest input of [`Engine::probe_decode`]: that of a picture, for both read a GOP.
 pub const DECODE_INPUT_MAX: u64 = picture::PICTURE_INPUT_MAX;
@@ -36,7 +38,7 @@ impl Engine {
         // The smallest picture that shows a frame was there: what is listed is its time, not its content.
         push(&mut arguments, ["-vf", "scale=16:16,settb=1/1000000", "-enc_time_base", "1:1000000"]);
         push(&mut arguments, ["-c:v", "rawvideo", "-f", "framecrc", "pipe:1"]);
-        let priority = Priority::Background;
+        let priority = Priority::Prepare;
         let job = Job { kind: "probe_decode", arguments, input, files: Files::default(), limits, priority };
         let list = self.run(job).await?;
         Ok(read_list(&String::from_utf8_lossy(&list)))

@@ -9,7 +9,8 @@ use tokio::io::AsyncReadExt;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::job::{Files, Job, Limits, Priority, push, quiet};
+use crate::job::{Files, Job, Limits, push, quiet};
+use crate::priority::Priority;
 
 /// Longest clip in seconds.
 pub const DEMO_SECONDS_MAX: u32 = 60;

@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Load};
 use crate::confine::Cage;
 use crate::error::EngineError;
-use crate::job::{Files, Job, Limits, Priority, push, quiet};
+use crate::job::{Files, Job, Limits, push, quiet};
+use crate::priority::Priority;
 use crate::run::Runner;
 use crate::version::{self, Version};
 
@@ -53,10 +54,11 @@ struct Inner {
     runner: Runner,
     version: Version,
     encoders: BTreeSet<String>,
+    filters: BTreeSet<String>,
 }
 
 impl Engine {
-    /// Finds ffmpeg, starts it twice inside its confinement, and learns what it can do.
+    /// Finds ffmpeg, starts it three times inside its confinement, and learns what it can do.
     ///
     /// Errors: [`NotFound`](EngineError::NotFound), [`NotUsable`](EngineError::NotUsable) for a program that does not
     /// start there or is no ffmpeg, [`TooOld`](EngineError::TooOld) below 5.1, and those of every run.
@@ -72,7 +74,8 @@ impl Engine {
             return Err(EngineError::TooOld(version.to_string()));
         }
         let encoders = version::encoders(&ask(&runner, "-encoders").await?).map(str::to_owned).collect();
-        Ok(Self { inner: Arc::new(Inner { runner, version, encoders }) })
+        let filters = version::filters(&ask(&runner, "-filters").await?).map(str::to_owned).collect();
+        Ok(Self { inner: Arc::new(Inner { runner, version, encoders, filters }) })
     }
 
     /// Which ffmpeg this is.
@@ -83,6 +86,11 @@ impl Engine {
     /// Where it lies: an absolute path, symbolic links resolved.
     pub fn program(&self) -> &Path {
         &self.inner.runner.cage.program
+    }
+
+    /// How busy it is. Changes at any time; meant for deciding what to offer, not whether a job gets a place.
+    pub fn load(&self) -> Load {
+        self.inner.runner.admission.load()
     }
 
     /// Runs `job`; see [`Runner::run`].
@@ -97,6 +105,11 @@ impl Engine {
     /// Errors with [`EngineError::MissingEncoder`] unless this build has `name`.
     pub(crate) fn require_encoder(&self, name: &'static str) -> Result<(), EngineError> {
         if self.inner.encoders.contains(name) { Ok(()) } else { Err(EngineError::MissingEncoder(name)) }
+    }
+
+    /// Errors with [`EngineError::MissingFilter`] unless this build has `name`.
+    pub(crate) fn require_filter(&self, name: &'static str) -> Result<(), EngineError> {
+        if self.inner.filters.contains(name) { Ok(()) } else { Err(EngineError::MissingFilter(name)) }
     }
 }
 

@@ -22,6 +22,12 @@ pub enum EngineError {
     /// This build of ffmpeg lacks the named encoder.
     #[error("this ffmpeg has no encoder {0}")]
     MissingEncoder(&'static str),
+    /// This build of ffmpeg lacks the named filter.
+    #[error("this ffmpeg has no filter {0}")]
+    MissingFilter(&'static str),
+    /// What was asked for makes no sense; nothing was started. Says which part: a fault of the caller.
+    #[error("no such run is possible: {0}")]
+    Impossible(&'static str),
     /// Too many jobs wait already. Try again later.
     #[error("the media engine is busy")]
     Busy,
@@ -39,10 +45,23 @@ pub enum EngineError {
         /// The limit.
         max_bytes: u64,
     },
-    /// The process did not end within its deadline and was killed.
+    /// The process did not end within its deadline, or moved no byte for so long, and was killed.
     #[error("no result within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// The process ended by itself with an error, or was ended by one of its limits (`exit` is `None`, a signal).
+    /// The process used all of its processor time and was ended.
+    #[error("no result within {} s of processor time", .0.as_secs_f64())]
+    CpuExhausted(Duration),
+    /// The process was refused memory beyond its limit, and gave up saying so. One that crashed instead has
+    /// [`Failed`](Self::Failed).
+    #[error("no result within {max_bytes} bytes of memory")]
+    MemoryExhausted {
+        /// The limit.
+        max_bytes: u64,
+    },
+    /// What feeds the run failed; the process was killed.
+    #[error("the input of the media engine ended early")]
+    Input(#[source] io::Error),
+    /// The process ended by itself with an error, or crashed (`exit` is `None`, a signal).
     /// The input is the likely cause: trying again gives the same.
     #[error("the media engine could not read the input")]
     Failed {

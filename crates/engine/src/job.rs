@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::priority::Priority;
+
 /// One run. Made by the operations of this crate only: every argument is a constant, a number we formatted,
 /// or a path we chose. Nothing a client sent is ever an argument.
 #[derive(Debug, Clone)]
@@ -13,7 +15,7 @@ pub(crate) struct Job {
     /// Name of the operation, for the log.
     pub kind: &'static str,
     pub arguments: Vec<OsString>,
-    /// Written to standard input, which is closed after it.
+    /// Written to standard input, before what is fed to it while it runs. Then standard input is closed.
     pub input: Bytes,
     pub files: Files,
     pub limits: Limits,
@@ -30,7 +32,8 @@ pub(crate) struct Files {
 /// What one run may use. Passing any of them ends the run, not the server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Wall time from the start of the process.
+    /// Wall time the process has for its work; see [`Pace`](crate::run::Pace). The time in which it is stopped, has
+    /// nothing to read or nobody takes what it wrote does not count.
     pub deadline: Duration,
     /// Processor time of all its threads together.
     pub cpu: Duration,
@@ -42,56 +45,8 @@ pub(crate) struct Limits {
     pub file_max: u64,
 }
 
-/// Who waits for the result. The server itself always goes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Priority {
-    /// Somebody looks at a page.
-    Viewer,
-    /// Nobody waits.
-    Background,
-}
-
-impl Priority {
-    /// Niceness of the process; the server's own is 0.
-    pub(crate) fn nice(self) -> i32 {
-        match self {
-            Self::Viewer => 5,
-            Self::Background => 19,
-        }
-    }
-}
-
 /// What every run begins with: quiet, and never reading commands from standard input.
 const QUIET: [&str; 4] = ["-hide_banner", "-nostdin", "-loglevel", "error"];
-
-/// Decoders a run may open. ffmpeg has hundreds; most exist for files nobody should send us.
-/// The second names of AV1 are those of its decoders in Debian's build.
-const DECODERS: &str =
-    "h264,hevc,vp8,vp9,av1,libdav1d,libaom-av1,mpeg2video,mpeg4,mjpeg,prores,aac,opus,libopus,mp3";
-
-/// Frames with more pixels are refused by the decoders: 8192x4320, the largest size of HEVC level 6.2's format list.
-/// Together with the number of reference frames a level allows, this keeps a decoder under the memory limits here.
-const FRAME_PIXELS_MAX: u32 = 8192 * 4320;
-
-/// The command line so far for reading one MP4 from standard input.
-///
-/// The demuxer is forced and the only one allowed, so a playlist or a script is never taken for one; the only protocol
-/// allowed is the pipe, so nothing inside the input can name a file or an address; data references to other files are
-/// off (`-enable_drefs` exists for the mov demuxer alone). One thread: a picture needs one frame, and frame threads
-/// would add latency and, with their stacks, on a machine of many cores more memory than a job has.
-pub(crate) fn read_mp4_from_stdin() -> Vec<OsString> {
-    let mut arguments = quiet();
-    push(
-        &mut arguments,
-        ["-filter_threads", "1", "-threads", "1", "-max_pixels", &FRAME_PIXELS_MAX.to_string()],
-    );
-    push(
-        &mut arguments,
-        ["-protocol_whitelist", "pipe", "-format_whitelist", "mov", "-codec_whitelist", DECODERS],
-    );
-    push(&mut arguments, ["-enable_drefs", "0", "-f", "mov", "-i", "pipe:0"]);
-    arguments
-}
 
 /// The command line so far for a run that reads nothing from outside.
 pub(crate) fn quiet() -> Vec<OsString> {

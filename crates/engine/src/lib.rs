@@ -2,7 +2,7 @@
 //!
 //! What comes from outside is decoded only here, in a process without network, without files but the ones of
 //! its job, without privileges, with limits on memory and time, and ended with its whole group. Callers name an
-//! operation ([`Engine::picture`], [`Engine::probe_decode`], [`Engine::demo_clip`]); no caller writes a command line
+//! operation ([`Engine::picture`], [`Engine::encode_video`], [`Engine::probe_decode`], ...); no caller writes a command line
 //! or sees what ffmpeg prints.
 //!
 //! Knows no media, no store, no route. It takes bytes and gives bytes.
@@ -14,19 +14,29 @@ mod child;
 mod confine;
 mod decode;
 mod demo;
+mod encode;
+mod encoding;
 mod engine;
 mod error;
+mod input;
 mod job;
 mod memory;
 mod picture;
+mod priority;
 mod run;
 mod stdio;
+mod stopwatch;
 mod version;
 
+pub use admission::Load;
 pub use confine::report::{Confinement, Guard};
 pub use decode::{DECODE_INPUT_MAX, DecodeReport};
 pub use demo::{DEMO_OUTPUT_MAX, DEMO_SECONDS_MAX};
+pub use encode::{ENCODE_KEY_FRAMES_MAX, ENCODE_RUNGS_MAX, EncodeLimits, ToneMap, VideoEncode, VideoRung};
+pub use encoding::Encoding;
 pub use engine::{Engine, Settings};
 pub use error::EngineError;
+pub use input::FeedContainer;
 pub use picture::{PICTURE_INPUT_MAX, PICTURE_OUTPUT_MAX, PICTURE_SIDE_MAX, PictureFormat, PictureSpec};
+pub use priority::Priority;
 pub use version::Version;

@@ -6,7 +6,9 @@ use bytes::Bytes;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::job::{Files, Job, Limits, Priority, push, read_mp4_from_stdin};
+use crate::input::read_mp4_from_stdin;
+use crate::job::{Files, Job, Limits, push};
+use crate::priority::Priority;
 
 /// Largest input: 20 s of video (the longest GOP that is copied as it is) at 25 Mbit/s.
 pub const PICTURE_INPUT_MAX: u64 = 64 << 20;
@@ -193,12 +195,14 @@ mod tests {
         let spec = PictureSpec { width: Some(0), height: Some(u32::MAX), format: PictureFormat::Webp };
         let limits = limits(&Bytes::new()).unwrap();
         let job = job(Bytes::new(), Some(Duration::from_micros(1_500_001)), spec, limits);
-        let line: Vec<_> = job.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
+        let mut line: Vec<_> = job.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
+        let decoders = line.iter().position(|argument| *argument == "-codec_whitelist").unwrap() + 1;
+        assert!(line[decoders].starts_with("h264,hevc,"));
+        line[decoders] = "DECODERS";
         assert_eq!(
             line.join(" "),
             "-hide_banner -nostdin -loglevel error -filter_threads 1 -threads 1 -max_pixels 35389440 -protocol_whitelist pipe \
-             -format_whitelist mov -codec_whitelist h264,hevc,vp8,vp9,av1,libdav1d,libaom-av1,mpeg2video,mpeg4,mjpeg,prores,\
-             aac,opus,libopus,mp3 -enable_drefs 0 -f mov -i pipe:0 -map 0:v:0 -an -sn -dn -map_metadata -1 -vf \
+             -format_whitelist mov -codec_whitelist DECODERS -enable_drefs 0 -f mov -i pipe:0 -map 0:v:0 -an -sn -dn -map_metadata -1 -vf \
              fps=fps=1000:round=near:start_time=1.500001,trim=end_frame=1,\
              scale=w=max(1\\,trunc(iw*sar*min(1\\,min(1/(iw*sar)\\,4096/ih))+0.001)):\
              h=max(1\\,trunc(ih*min(1\\,min(1/(iw*sar)\\,4096/ih))+0.001)):flags=bicubic+accurate_rnd+full_chroma_int\

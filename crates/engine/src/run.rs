@@ -4,22 +4,35 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, stream};
+use rustix::process::Signal;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
-use tokio::time::timeout;
+use tokio::sync::mpsc;
+use tracing::Instrument;
 
 use crate::admission::Admission;
 use crate::child::{Child, Streams};
 use crate::confine::Cage;
+use crate::encoding::{CHUNKS_AHEAD, Encoding, Said};
 use crate::error::EngineError;
 use crate::job::{Job, Limits};
 use crate::stdio;
 
-/// Runs jobs of one program.
-#[derive(Debug)]
+/// Runs jobs of one program. Clones share its places.
+#[derive(Debug, Clone)]
 pub(crate) struct Runner {
     pub cage: Cage,
     pub admission: Admission,
+}
+
+/// What the deadline of a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// The whole run.
+    Whole,
+    /// The time between two bytes that go in or come out.
+    Progress,
 }
 
 impl Runner {
@@ -28,33 +41,62 @@ impl Runner {
     /// When this returns, the process and everything it started are gone. When it is dropped, they are killed at once.
     /// The deadline begins when the process does; waiting for a place before that has no limit but the caller's patience.
     pub(crate) async fn run(&self, job: Job) -> Result<Bytes, EngineError> {
-        let permit = self.admission.enter(job.limits.memory_bytes).await?;
+        let mut run = self.start(job, stream::empty(), Pace::Whole);
+        let mut output = BytesMut::new();
+        while let Some(chunk) = run.chunk().await {
+            let chunk = chunk?;
+            // Most outputs are one chunk, which needs no copy.
+            if output.is_empty() {
+                output = chunk.into();
+            } else {
+                output.extend_from_slice(&chunk);
+            }
+        }
+        Ok(output.freeze())
+    }
+
+    /// Begins `job`, feeds it with `feed` after its own input, and returns its output as it comes.
+    pub(crate) fn start(
+        &self,
+        job: Job,
+        feed: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+        pace: Pace,
+    ) -> Encoding {
+        let (say, said) = mpsc::channel(CHUNKS_AHEAD);
+        let runner = self.clone();
+        let run = async move {
+            let end = runner.drive(job, feed, pace, &say).await;
+            // A caller that has left wants to know nothing.
+            let _ = say.send(end.map(|()| None)).await;
+        };
+        Encoding::new(said, tokio::spawn(run.in_current_span()).abort_handle())
+    }
+
+    async fn drive(
+        &self,
+        job: Job,
+        feed: impl Stream<Item = io::Result<Bytes>>,
+        pace: Pace,
+        say: &mpsc::Sender<Said>,
+    ) -> Result<(), EngineError> {
+        let permit = self.admission.enter(job.priority, job.limits.memory_bytes).await?;
         let mut child = Child::start(&self.cage, &job, permit).await.map_err(EngineError::Spawn)?;
         let Job { kind, input, limits, .. } = job;
-        match timeout(limits.deadline, converse(&mut child, input, &limits)).await {
-            Err(_) => {
+        let stopwatch = child.stopwatch.clone();
+        let meter = stdio::Meter { stopwatch: stopwatch.clone(), renews: pace == Pace::Progress };
+        let ended = tokio::select! {
+            ended = converse(&mut child, input, feed, &limits, &meter, say) => ended,
+            () = stopwatch.expired(limits.deadline) => Err(EngineError::TimedOut(limits.deadline)),
+        };
+        match ended {
+            Ok(ended) => ended.judge(kind, &limits),
+            Err(error) => {
                 end(&mut child).await;
-                tracing::warn!(
-                    job.kind = kind,
-                    deadline_s = limits.deadline.as_secs(),
-                    "the engine was too slow and was killed"
-                );
-                Err(EngineError::TimedOut(limits.deadline))
-            }
-            Ok(Err(error)) => {
-                end(&mut child).await;
+                if let EngineError::TimedOut(deadline) = error {
+                    let deadline_s = deadline.as_secs();
+                    tracing::warn!(job.kind = kind, deadline_s, "the engine was too slow and was killed");
+                }
                 Err(error)
-            }
-            Ok(Ok(Ended { status, output, .. })) if status.success() => Ok(output),
-            Ok(Ok(Ended { status, last_words, .. })) => {
-                tracing::warn!(
-                    job.kind = kind,
-                    engine.exit = status.code(),
-                    engine.signal = status.signal(),
-                    engine.stderr = last_words,
-                    "the engine failed"
-                );
-                Err(EngineError::Failed { exit: status.code() })
             }
         }
     }
@@ -62,26 +104,68 @@ impl Runner {
 
 struct Ended {
     status: ExitStatus,
-    output: Bytes,
     last_words: String,
 }
 
-/// Feeds the child, reads what it says, waits for its end.
-async fn converse(child: &mut Child, input: Bytes, limits: &Limits) -> Result<Ended, EngineError> {
+impl Ended {
+    /// What its end means: nothing else killed it but its own limits.
+    fn judge(self, kind: &'static str, limits: &Limits) -> Result<(), EngineError> {
+        let Self { status, last_words } = self;
+        if status.success() {
+            return Ok(());
+        }
+        tracing::warn!(
+            job.kind = kind,
+            engine.exit = status.code(),
+            engine.signal = status.signal(),
+            engine.stderr = last_words,
+            "the engine failed"
+        );
+        // What it does not end itself after this signal, the kernel kills, as it does where the machine has no memory left.
+        if status.signal() == Some(Signal::XCPU.as_raw()) || status.code() == Some(EXIT_BY_SIGNAL) {
+            return Err(EngineError::CpuExhausted(limits.cpu));
+        }
+        if OUT_OF_MEMORY.iter().any(|words| last_words.contains(words)) {
+            return Err(EngineError::MemoryExhausted { max_bytes: limits.memory_bytes });
+        }
+        Err(EngineError::Failed { exit: status.code() })
+    }
+}
+
+/// What ffmpeg exits with when a signal asked it to end (fftools, `exit_program`). Nobody sends it another one.
+const EXIT_BY_SIGNAL: i32 = 255;
+
+/// What is said where memory is refused: the C library's text for ENOMEM, that for a thread without a stack (EAGAIN),
+/// x264's own, and that of the C++ library.
+const OUT_OF_MEMORY: [&str; 4] =
+    ["Cannot allocate memory", "Resource temporarily unavailable", "malloc of size", "bad_alloc"];
+
+/// Feeds the child, passes on what it says, waits for its end.
+async fn converse(
+    child: &mut Child,
+    input: Bytes,
+    feed: impl Stream<Item = io::Result<Bytes>>,
+    limits: &Limits,
+    meter: &stdio::Meter,
+    say: &mpsc::Sender<Said>,
+) -> Result<Ended, EngineError> {
     let pipes =
         child.streams.take().ok_or_else(|| io::Error::other("a pipe is missing")).and_then(Pipes::new);
     let Pipes { stdin, stdout, stderr } = pipes.map_err(EngineError::Spawn)?;
 
-    let output = async {
-        let output = stdio::collect(stdout, limits.output_max).await.map_err(EngineError::Spawn)?;
-        output.ok_or(EngineError::OutputTooLarge { max_bytes: limits.output_max })
-    };
-    let feed = async { stdio::feed(stdin, input).await.map_err(EngineError::Spawn) };
+    let output = stdio::pass_on(stdout, limits.output_max, meter, say);
     let last_words = async { stdio::last_words(stderr).await.map_err(EngineError::Spawn) };
-    let ended = async { child.ended().await.map_err(EngineError::Spawn) };
-    // All four at once: a pipe that nobody reads stops the process, and a process that has ended closes them all.
-    let (output, (), last_words, status) = tokio::try_join!(output, feed, last_words, ended)?;
-    Ok(Ended { status, output, last_words })
+    let fed = async {
+        tokio::select! {
+            // A process that ended wants no more, even if the feed would go on for ever.
+            status = child.ended() => return status.map_err(EngineError::Spawn),
+            fed = stdio::feed(stdin, input, feed, meter) => fed?,
+        }
+        child.ended().await.map_err(EngineError::Spawn)
+    };
+    // All at once: a pipe that nobody reads stops the process, and a process that has ended closes them all.
+    let ((), last_words, status) = tokio::try_join!(output, last_words, fed)?;
+    Ok(Ended { status, last_words })
 }
 
 /// Kills the child and waits until it has been reaped.

@@ -53,6 +53,16 @@ pub(crate) fn encoders(output: &str) -> impl Iterator<Item = &str> {
         .filter_map(|line| line.split_whitespace().nth(1))
 }
 
+/// Names of the filters in the output of `ffmpeg -filters`.
+pub(crate) fn filters(output: &str) -> impl Iterator<Item = &str> {
+    // " TSC scale             V->V       Scale the input video size ...", below a legend of lines such as "  T.. = Timeline".
+    let fields = output.lines().map(|line| line.split_whitespace());
+    fields.filter_map(|mut fields| {
+        let name = fields.nth(1)?;
+        fields.next()?.contains("->").then_some(name)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,5 +108,13 @@ mod tests {
         let output = "Encoders:\n V..... = Video\n A..... = Audio\n ------\n V....D libx264   H.264\n A....D aac  AAC\n\n";
         assert_eq!(encoders(output).collect::<Vec<_>>(), ["libx264", "aac"]);
         assert_eq!(encoders("no such list").count(), 0);
+    }
+
+    #[test]
+    fn filters_are_told_from_their_legend() {
+        let output = "Filters:\n  T.. = Timeline support\n  | = Source or sink filter\n ... acopy             A->A       Copy\n \
+                      .SC zscale            V->V       Apply\n ..C amix              N->A       Mix\n";
+        assert_eq!(filters(output).collect::<Vec<_>>(), ["acopy", "zscale", "amix"]);
+        assert_eq!(filters("no such list").count(), 0);
     }
 }

@@ -58,10 +58,17 @@ impl From<kinora_blob::Error> for Error {
 
 impl From<kinora_engine::EngineError> for Error {
     fn from(error: kinora_engine::EngineError) -> Self {
-        use kinora_engine::EngineError::{Busy, Failed, InputTooLarge, NoPicture, OutputTooLarge};
+        use kinora_engine::EngineError::{
+            Busy, CpuExhausted, Failed, InputTooLarge, MemoryExhausted, NoPicture, OutputTooLarge,
+        };
         match error {
             Busy => Self::Busy,
-            NoPicture | Failed { .. } | InputTooLarge { .. } | OutputTooLarge { .. } => Self::NoPicture,
+            NoPicture
+            | Failed { .. }
+            | CpuExhausted(_)
+            | MemoryExhausted { .. }
+            | InputTooLarge { .. }
+            | OutputTooLarge { .. } => Self::NoPicture,
             other => Self::Engine(other),
         }
     }

@@ -21,7 +21,7 @@ pub(crate) fn prepare(limits: &Limits) -> [(Resource, Rlimit); 6] {
     [
         limit(Resource::Data, memory),
         limit(Resource::As, memory.saturating_add(ADDRESS_SPACE_EXTRA_BYTES)),
-        limit(Resource::Cpu, whole_seconds(limits.cpu)),
+        cpu(whole_seconds(limits.cpu)),
         limit(Resource::Fsize, limits.file_max),
         limit(Resource::Nofile, OPEN_FILES_MAX),
         limit(Resource::Core, 0),
@@ -32,6 +32,17 @@ pub(crate) fn prepare(limits: &Limits) -> [(Resource, Rlimit); 6] {
 fn limit(resource: Resource, wanted: u64) -> (Resource, Rlimit) {
     let max = getrlimit(resource).maximum.map_or(wanted, |ours| ours.min(wanted));
     (resource, Rlimit { current: Some(max), maximum: Some(max) })
+}
+
+/// Processor seconds between the signal that says the time is over (SIGXCPU) and the one that cannot be ignored. ffmpeg
+/// ends by itself on the first, on all its threads, which takes one or two.
+const CPU_GRACE_S: u64 = 5;
+
+/// The limit with its grace.
+fn cpu(seconds: u64) -> (Resource, Rlimit) {
+    let (resource, hard) = limit(Resource::Cpu, seconds.saturating_add(CPU_GRACE_S));
+    let current = hard.maximum.map(|max| max.min(seconds));
+    (resource, Rlimit { current, ..hard })
 }
 
 /// Rounded up, at least one: the kernel counts whole seconds, and 0 would mean at once.

@@ -13,7 +13,9 @@ use rustix::process::Pid;
 use crate::child::Child;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::job::{Files, Job, Limits, Priority, push, quiet, read_mp4_from_stdin};
+use crate::input::read_mp4_from_stdin;
+use crate::job::{Files, Job, Limits, push, quiet};
+use crate::priority::Priority;
 
 /// What one measurement may use.
 const MEASURING: Limits = Limits {
@@ -89,7 +91,7 @@ impl Engine {
         let mut arguments = read_mp4_from_stdin();
         push(&mut arguments, ["-f", "null", "-"]);
         let job = measurement(arguments, Files::default());
-        let permit = self.runner().admission.enter(job.limits.memory_bytes).await?;
+        let permit = self.runner().admission.enter(job.priority, job.limits.memory_bytes).await?;
         let mut child = Child::start(&self.runner().cage, &job, permit).await.map_err(EngineError::Spawn)?;
         let seen = child.id().ok_or_else(|| io::Error::other("the child ended early")).and_then(Seen::of);
         child.kill();

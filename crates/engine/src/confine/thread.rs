@@ -10,7 +10,8 @@ use rustix::process::setpriority_process;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
 
 use crate::confine::{Cage, landlock};
-use crate::job::{Files, Priority};
+use crate::job::Files;
+use crate::priority::Priority;
 
 /// Confines the calling thread for good. Nothing but the start of one child may happen on it afterwards.
 ///

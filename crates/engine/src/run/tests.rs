@@ -13,7 +13,10 @@ use super::Runner;
 use crate::admission::Admission;
 use crate::confine::Cage;
 use crate::error::EngineError;
-use crate::job::{Files, Job, Limits, Priority};
+use crate::job::{Files, Job, Limits};
+use crate::priority::Priority;
+
+mod streaming;
 
 /// Long enough for a shell on a busy machine, short enough to wait for.
 const SHORT: Duration = Duration::from_millis(500);
@@ -133,7 +136,7 @@ async fn what_eats_memory_is_stopped_by_its_limit() {
 #[tokio::test]
 async fn what_burns_processor_time_is_stopped_by_its_limit() {
     let limits = Limits { cpu: Duration::from_secs(1), ..limits(LONG) };
-    check("while :; do :; done", limits, "Failed { exit: None }").await;
+    check("while :; do :; done", limits, "CpuExhausted(1s)").await;
 }
 
 #[tokio::test]

@@ -71,3 +71,16 @@ impl Pixels {
         sum as f64 / self.rgb.len() as f64
     }
 }
+
+/// What ffprobe says of `media`: a line for each stream, the values of `entries` in ffprobe's own order, with commas.
+pub(crate) fn ffprobe(media: &[u8], entries: &str) -> String {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("media");
+    std::fs::write(&path, media).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "an independent reader")]
+    let mut command = Command::new("ffprobe");
+    command.args(["-v", "error", "-show_entries", entries, "-of", "csv=p=0"]).arg(path);
+    let said = command.output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    String::from_utf8(said.stdout).unwrap()
+}

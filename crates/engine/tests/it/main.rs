@@ -4,7 +4,9 @@
 
 mod confinement;
 mod demo;
+mod encode;
 mod find;
 mod fixture;
+mod fragments;
 mod hostile;
 mod pictures;

@@ -1,0 +1,94 @@
+//! The command line of a run of the video encoder.
+
+use std::ffi::OsString;
+
+use super::{VideoEncode, VideoRung, filters};
+use crate::input::read_from_stdin;
+use crate::job::push;
+
+/// What makes the bytes the same each time: nothing of the source's metadata, no date, no version.
+const DETERMINISTIC: [&str; 7] =
+    ["-map_metadata", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-flags:v"];
+
+/// Every frame that went in comes out once, at its own time, to the tick; keyframes only where we say.
+const TIMING: [&str; 16] = [
+    "-fps_mode",
+    "passthrough",
+    "-enc_time_base",
+    "1:90000",
+    "-video_track_timescale",
+    "90000",
+    "-avoid_negative_ts",
+    "disabled",
+    "-muxdelay",
+    "0",
+    "-g",
+    "9999",
+    "-sc_threshold",
+    "0",
+    "-forced-idr",
+    "1",
+];
+
+/// A fragment a keyframe: it comes out when the next one is encoded. `frag_every_frame` would be sooner, but with
+/// several tracks it writes wrong composition offsets (ffmpeg 5.1.9).
+/// `frag_discont` keeps the first time as it is; without the edit list, times need no correction.
+const FRAGMENTS: [&str; 8] = [
+    "-use_editlist",
+    "0",
+    "-movflags",
+    "+frag_keyframe+delay_moov+default_base_moof+frag_discont+skip_trailer",
+    "-flush_packets",
+    "1",
+    "-f",
+    "mp4",
+];
+
+/// The whole command line. `spec` has been checked.
+pub(super) fn of(spec: &VideoEncode) -> Vec<OsString> {
+    let mut arguments = read_from_stdin(spec.container, spec.threads);
+    push(&mut arguments, ["-copyts", "-filter_complex_threads", "1"]);
+    push(&mut arguments, ["-filter_complex", &filters::graph(spec)]);
+    for index in 0..spec.rungs.len() {
+        push(&mut arguments, ["-map", &format!("[{}]", filters::output(index))]);
+    }
+    push(&mut arguments, ["-an", "-sn", "-dn"]);
+    push(&mut arguments, DETERMINISTIC);
+    push(&mut arguments, ["+bitexact", "-c:v", "libx264", "-preset", "veryfast", "-profile:v", "high"]);
+    push(&mut arguments, ["-threads:v", &spec.threads.to_string()]);
+    for (index, rung) in spec.rungs.iter().enumerate() {
+        push_rung(&mut arguments, index, rung);
+    }
+    push(&mut arguments, TIMING);
+    let key_frames: Vec<_> = later_key_frames(spec).map(seconds).collect();
+    if !key_frames.is_empty() {
+        push(&mut arguments, ["-force_key_frames:v", &key_frames.join(",")]);
+    }
+    push(&mut arguments, FRAGMENTS);
+    push(&mut arguments, ["pipe:1"]);
+    arguments
+}
+
+fn push_rung(arguments: &mut Vec<OsString>, index: usize, rung: &VideoRung) {
+    let numbers = [
+        ("crf", u64::from(rung.crf)),
+        ("maxrate", rung.maxrate_bps),
+        ("bufsize", rung.bufsize_bits),
+        ("bf", u64::from(rung.bframes)),
+    ];
+    for (name, value) in numbers {
+        push(arguments, [&*format!("-{name}:v:{index}"), &*value.to_string()]);
+    }
+    push(arguments, [&*format!("-level:v:{index}"), rung.level]);
+}
+
+/// Keyframes behind the first frame. ffmpeg gives each frame at most one time of its list, so one that is over before
+/// the first frame would make a keyframe of the second.
+pub(super) fn later_key_frames(spec: &VideoEncode) -> impl Iterator<Item = u64> {
+    spec.key_frames_us.iter().copied().filter(|time| spec.keep_us.start < *time && *time < spec.keep_us.end)
+}
+
+/// Microseconds as ffmpeg reads them.
+pub(super) fn seconds(time_us: u64) -> String {
+    format!("{}.{:06}", time_us / 1_000_000, time_us % 1_000_000)
+}

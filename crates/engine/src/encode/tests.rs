@@ -1,0 +1,107 @@
+//! The command line, and what is refused before anything starts.
+
+use super::*;
+
+fn rung() -> VideoRung {
+    VideoRung {
+        width: 640,
+        height: 360,
+        crf: 23,
+        maxrate_bps: 960_000,
+        bufsize_bits: 960_000,
+        level: "3.0",
+        bframes: 2,
+    }
+}
+
+fn spec() -> VideoEncode {
+    VideoEncode {
+        container: FeedContainer::Mp4,
+        rungs: vec![rung()],
+        deinterlace: false,
+        tone_map: None,
+        halve_frame_rate: false,
+        key_frames_us: Vec::new(),
+        keep_us: 1_000_000..u64::MAX,
+        threads: 2,
+        priority: Priority::Viewer,
+        limits: EncodeLimits {
+            deadline: Duration::from_secs(20),
+            cpu: Duration::from_secs(100),
+            memory_bytes: 1 << 30,
+            output_max: 1 << 30,
+        },
+    }
+}
+
+/// The command line after the list of decoders.
+fn line(spec: &VideoEncode) -> String {
+    spec.check().unwrap();
+    let arguments = arguments::of(spec);
+    let decoders = arguments.iter().position(|argument| argument == "-codec_whitelist").unwrap();
+    let rest: Vec<_> = arguments[decoders + 2..].iter().map(|argument| argument.to_str().unwrap()).collect();
+    rest.join(" ")
+}
+
+#[test]
+fn the_whole_command_line_is_constant_but_for_numbers() {
+    assert_eq!(
+        line(&spec()),
+        "-enable_drefs 0 -f mov -i pipe:0 -copyts -filter_complex_threads 1 -filter_complex \
+         [0:v:0]trim=start=1.000000:end=1000000.000000,split=1[s0];\
+         [s0]scale=640:360:flags=bicubic:out_range=tv,setsar=1,format=yuv420p[v0] -map [v0] -an -sn -dn \
+         -map_metadata -1 -map_chapters -1 -fflags +bitexact -flags:v +bitexact -c:v libx264 -preset veryfast \
+         -profile:v high -threads:v 2 -crf:v:0 23 -maxrate:v:0 960000 -bufsize:v:0 960000 -bf:v:0 2 -level:v:0 3.0 \
+         -fps_mode passthrough -enc_time_base 1:90000 -video_track_timescale 90000 -avoid_negative_ts disabled -muxdelay 0 \
+         -g 9999 -sc_threshold 0 -forced-idr 1 -use_editlist 0 \
+         -movflags +frag_keyframe+delay_moov+default_base_moof+frag_discont+skip_trailer -flush_packets 1 -f mp4 pipe:1"
+    );
+    let all = VideoEncode {
+        container: FeedContainer::Matroska,
+        rungs: vec![rung(), VideoRung { width: 320, height: 180, bframes: 0, ..rung() }],
+        deinterlace: true,
+        tone_map: Some(ToneMap::Hlg),
+        halve_frame_rate: true,
+        key_frames_us: vec![0, 1_000_000, 2_500_000, 4_000_001, 9_000_000],
+        keep_us: 1_000_000..9_000_000,
+        ..spec()
+    };
+    let line = line(&all);
+    let expected_graph = "-f matroska -i pipe:0 -copyts -filter_complex_threads 1 -filter_complex \
+        [0:v:0]bwdif=mode=send_frame,trim=start=1.000000:end=9.000000,\
+        select='st(2,0+(gte(t,2.500000)+gte(t,4.000001)));st(0,if(eq(n,0)+not(eq(ld(2),ld(1))),0,ld(0)+1));st(1,ld(2));\
+        not(mod(ld(0),2))',scale=640:360:flags=bicubic,setsar=1,\
+        setparams=range=tv:color_primaries=bt2020:color_trc=arib-std-b67:colorspace=bt2020nc,\
+        zscale=transfer=linear:npl=100,format=gbrpf32le,zscale=primaries=bt709,tonemap=hable:desat=0,\
+        zscale=transfer=bt709:matrix=bt709:range=tv,format=yuv420p,split=2[s0][s1];\
+        [s0]scale=640:360:flags=bicubic:out_range=tv,setsar=1,format=yuv420p[v0];\
+        [s1]scale=320:180:flags=bicubic:out_range=tv,setsar=1,format=yuv420p[v1] -map [v0] -map [v1] ";
+    assert!(line.starts_with(expected_graph), "{line}");
+    assert!(line.contains(" -bf:v:1 0 -level:v:1 3.0 "), "{line}");
+    assert!(line.contains(" -force_key_frames:v 2.500000,4.000001 "), "{line}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    type Spoil = fn(&mut VideoEncode);
+    let cases: [(Spoil, &str); 13] = [
+        (|spec| spec.rungs.clear(), "the number of rungs"),
+        (|spec| spec.rungs = vec![rung(); 7], "the number of rungs"),
+        (|spec| spec.rungs[0].width = 641, "the size of a rung"),
+        (|spec| spec.rungs[0].height = 0, "the size of a rung"),
+        (|spec| spec.rungs[0].height = 8194, "the size of a rung"),
+        (|spec| spec.rungs[0].crf = 52, "the quality or the B-frames of a rung"),
+        (|spec| spec.rungs[0].maxrate_bps = 0, "the rate of a rung"),
+        (|spec| spec.rungs[0].bufsize_bits = 0, "the rate of a rung"),
+        (|spec| spec.key_frames_us = vec![2, 1], "the keyframes"),
+        (|spec| spec.key_frames_us = vec![0; 513], "the keyframes"),
+        (|spec| spec.keep_us = 5..5, "the range to keep"),
+        (|spec| spec.threads = 0, "the number of threads"),
+        (|spec| spec.threads = 17, "the number of threads"),
+    ];
+    for (spoil, expected) in cases {
+        let mut spec = spec();
+        spoil(&mut spec);
+        assert!(matches!(spec.check(), Err(EngineError::Impossible(what)) if what == expected), "{expected}");
+    }
+}

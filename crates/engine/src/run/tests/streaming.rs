@@ -1,0 +1,241 @@
+//! Runs that are fed while they work: what comes out when, and what each way of going wrong costs.
+
+use std::io;
+
+use futures_util::{Stream, StreamExt, stream};
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::encoding::Encoding;
+use crate::run::Pace;
+
+fn chunk(bytes: impl Into<Bytes>) -> io::Result<Bytes> {
+    Ok(bytes.into())
+}
+
+fn start(
+    program: &Program,
+    limits: Limits,
+    feed: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+) -> Encoding {
+    program.runner.start(job(&[], limits), feed, Pace::Progress)
+}
+
+/// All that comes out, and how it ends.
+async fn all(mut run: Encoding) -> (String, Result<(), EngineError>) {
+    let mut output = Vec::new();
+    while let Some(chunk) = run.next().await {
+        match chunk {
+            Ok(bytes) => output.extend_from_slice(&bytes),
+            Err(error) => {
+                assert!(run.next().await.is_none(), "nothing comes after the error");
+                return (String::from_utf8(output).unwrap(), Err(error));
+            }
+        }
+    }
+    assert!(run.next().await.is_none(), "an end is the end");
+    (String::from_utf8(output).unwrap(), Ok(()))
+}
+
+/// Runs a script fed with `feed`, and compares what came out and how it ended.
+async fn check(
+    script: &str,
+    limits: Limits,
+    feed: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+    (output, end): (&str, &str),
+) {
+    let program = Program::new(script);
+    let (found, ended) = all(start(&program, limits, feed)).await;
+    assert_eq!((found.as_str(), format!("{ended:?}").as_str()), (output, end), "{script}");
+    program.until_running(0).await;
+}
+
+/// A feed that never has anything.
+fn silence() -> impl Stream<Item = io::Result<Bytes>> {
+    stream::pending()
+}
+
+#[tokio::test]
+async fn output_comes_while_the_feed_goes_on() {
+    let program = Program::new("while read line; do echo $line $line; done");
+    let (feed, chunks) = tokio::sync::mpsc::channel(1);
+    let chunks = stream::unfold(chunks, |mut chunks| async { Some((chunk(chunks.recv().await?), chunks)) });
+    let mut run = start(&program, limits(LONG), chunks);
+    for word in ["one", "two", "three"] {
+        feed.send(format!("{word}\n")).await.unwrap();
+        assert_eq!(run.chunk().await.unwrap().unwrap(), format!("{word} {word}\n"));
+    }
+    drop(feed);
+    assert!(run.chunk().await.is_none());
+}
+
+#[tokio::test]
+async fn a_pause_of_the_feed_is_not_the_fault_of_the_process() {
+    // The pause lasts until another run has hung for twice its deadline.
+    let (go_on, gone_on) = oneshot::channel();
+    let tail = stream::once(async move {
+        gone_on.await.map_err(io::Error::other)?;
+        chunk("end\n")
+    });
+    let program = Program::new("exec cat");
+    let run = start(&program, limits(SHORT), stream::iter([chunk("begin\n")]).chain(tail));
+    let pause = async {
+        super::check("while :; do :; done", limits(SHORT * 2), "TimedOut(1s)").await;
+        go_on.send(()).unwrap();
+    };
+    let ((output, end), ()) = tokio::join!(all(run), pause);
+    assert_eq!(output, "begin\nend\n");
+    end.unwrap();
+}
+
+#[tokio::test]
+async fn a_caller_that_takes_nothing_for_long_loses_nothing() {
+    let program = Program::new("yes line | head -c 1000000");
+    let mut run = start(&program, limits(SHORT), stream::empty());
+    let first = run.chunk().await.unwrap().unwrap().len();
+    super::check("while :; do :; done", limits(SHORT * 2), "TimedOut(1s)").await;
+    let (rest, end) = all(run).await;
+    end.unwrap();
+    assert_eq!(first + rest.len(), 1_000_000);
+}
+
+#[tokio::test]
+async fn what_hangs_with_its_feed_full_is_killed() {
+    let endless = || stream::repeat_with(|| chunk(vec![b'a'; 1 << 16]));
+    let hung = "Err(TimedOut(500ms))";
+    check("while :; do :; done", limits(SHORT), endless(), ("", hung)).await;
+    check(
+        "echo begin; exec tail -f $0",
+        limits(SHORT),
+        endless(),
+        ("begin\n#!/bin/sh\necho begin; exec tail -f $0\n", hung),
+    )
+    .await;
+    // It has all it gets.
+    check("cat; while :; do :; done", limits(SHORT), stream::iter([chunk("all")]), ("all", hung)).await;
+}
+
+#[tokio::test]
+async fn each_byte_that_moves_gives_the_whole_time_again() {
+    // Ten pieces of work of a fifth of the deadline each.
+    let work = "i=0; while [ $i -lt 10 ]; do head -c 1; sleep 0.2; i=$((i+1)); done";
+    let patient = Limits { deadline: Duration::from_secs(1), ..limits(LONG) };
+    check(work, patient, stream::iter([chunk("0123456789")]), ("0123456789", "Ok(())")).await;
+}
+
+#[tokio::test]
+async fn each_way_of_going_wrong_is_told_from_the_others() {
+    let crash = "head -c 4; echo half of a fragm; kill -SEGV $$ || exit 139";
+    let half = "begihalf of a fragm\n";
+    let feed = || stream::iter([chunk("begin")]);
+    check(crash, limits(LONG), feed(), (half, "Err(Failed { exit: Some(139) })")).await;
+    check("echo half; exit 1", limits(LONG), silence(), ("half\n", "Err(Failed { exit: Some(1) })")).await;
+    let cpu = Limits { cpu: Duration::from_secs(1), ..limits(LONG) };
+    check("while :; do :; done", cpu, silence(), ("", "Err(CpuExhausted(1s))")).await;
+    check(
+        "cat; exit 0",
+        limits(LONG),
+        stream::iter([chunk("ab"), Err(io::ErrorKind::NotFound.into())]),
+        ("", "Err(Input(Kind(NotFound)))"),
+    )
+    .await;
+    let memory = "echo x264: malloc of size 9 failed >&2; exit 1";
+    check(memory, limits(LONG), feed(), ("", "Err(MemoryExhausted { max_bytes: 67108864 })")).await;
+
+    let program = Program::new("yes $0");
+    let (output, end) = all(start(&program, limits(LONG), silence())).await;
+    assert!(matches!(end, Err(EngineError::OutputTooLarge { max_bytes: 1_048_576 })), "{end:?}");
+    assert!(output.len() <= 1 << 20);
+    program.until_running(0).await;
+}
+
+#[tokio::test]
+async fn a_process_that_has_enough_ends_the_run_whatever_the_feed_does() {
+    check("head -c 3", limits(LONG), stream::iter([chunk("abcdef")]).chain(silence()), ("abc", "Ok(())"))
+        .await;
+    check("echo nothing wanted", limits(LONG), silence(), ("nothing wanted\n", "Ok(())")).await;
+}
+
+#[tokio::test]
+async fn leaving_a_stream_kills_it_whether_it_works_or_waits() {
+    let program = Program::new("if [ \"$1\" != child ]; then $0 child & echo begun; fi; while :; do :; done");
+    let mut run = start(&program, limits(LONG), silence());
+    assert_eq!(run.chunk().await.unwrap().unwrap(), "begun\n");
+    program.until_running(2).await;
+    drop(run);
+    program.until_running(0).await;
+
+    let one = Runner { cage: program.runner.cage.clone(), admission: Admission::new(NonZeroUsize::new(1)) };
+    let mut running = one.start(job(&[], limits(LONG)), silence(), Pace::Progress);
+    assert!(running.chunk().await.unwrap().is_ok());
+    let mut waiting = one.start(job(&[], limits(LONG)), silence(), Pace::Progress);
+    tokio::select! {
+        biased;
+        _ = waiting.chunk() => panic!("there is one place"),
+        () = tokio::task::yield_now() => {}
+    }
+    assert_eq!(one.admission.load().waiting, 1);
+    drop(waiting);
+    while one.admission.load().waiting != 0 {
+        tokio::task::yield_now().await;
+    }
+    drop(running);
+    program.until_running(0).await;
+}
+
+/// Waits until the one process of `program` is stopped: `T` in proc_pid_stat(5).
+async fn until_stopped(program: &Program) {
+    let folder = program.folder.path().to_str().unwrap();
+    let is_stopped = |process: &Path| {
+        let line = fs::read(process.join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(folder)
+            && fs::read_to_string(process.join("stat")).is_ok_and(|stat| stat.contains(") T "))
+    };
+    let mut again = tokio::time::interval(Duration::from_millis(2));
+    while !fs::read_dir("/proc").unwrap().any(|entry| is_stopped(&entry.unwrap().path())) {
+        again.tick().await;
+    }
+}
+
+#[tokio::test]
+async fn the_background_stands_still_while_a_viewer_needs_its_core() {
+    let background = Program::new("echo begun; cat");
+    let admission = Admission::new(NonZeroUsize::new(1));
+    let one = Runner { cage: background.runner.cage.clone(), admission: admission.clone() };
+    let (finish, finished) = oneshot::channel();
+    let feed = stream::once(async move {
+        finished.await.map_err(io::Error::other)?;
+        chunk("and finished")
+    });
+    let mut run =
+        one.start(Job { priority: Priority::Background, ..job(&[], limits(LONG)) }, feed, Pace::Whole);
+    assert_eq!(run.chunk().await.unwrap().unwrap(), "begun\n");
+
+    let viewer = Program::new("while :; do :; done");
+    let viewers = Runner { cage: viewer.runner.cage.clone(), admission };
+    let end = viewers.run(job(&[], limits(SHORT)));
+    let (end, ()) = tokio::join!(end, until_stopped(&background));
+    assert!(matches!(end, Err(EngineError::TimedOut(_))), "{end:?}");
+
+    finish.send(()).unwrap();
+    let (output, end) = all(run).await;
+    end.unwrap();
+    assert_eq!(output, "and finished");
+    background.until_running(0).await;
+}
+
+#[tokio::test]
+async fn a_run_that_stands_still_can_be_left() {
+    let background = Program::new("echo begun; while :; do :; done");
+    let admission = Admission::new(NonZeroUsize::new(1));
+    let one = Runner { cage: background.runner.cage.clone(), admission: admission.clone() };
+    let job_of = |priority| Job { priority, ..job(&[], limits(LONG)) };
+    let mut run = one.start(job_of(Priority::Background), silence(), Pace::Progress);
+    assert!(run.chunk().await.unwrap().is_ok());
+    let mut viewer = one.start(job_of(Priority::Viewer), silence(), Pace::Progress);
+    assert!(viewer.chunk().await.unwrap().is_ok());
+    drop(run);
+    background.until_running(1).await;
+    drop(viewer);
+    background.until_running(0).await;
+}
