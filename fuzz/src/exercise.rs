@@ -1,12 +1,10 @@
 //! What is promised of any bytes.
 
 use kinora_formats::{
+    Scanner,
     hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris},
     index::{Index, Track},
-    mp4::{
-        Scanner,
-        write::{init_segment, segment_head, segment_len_max},
-    },
+    mp4::write::{init_segment, segment_head, segment_len_max},
     plan::Segment,
 };
 use sha2::{Digest, Sha256};
@@ -47,7 +45,7 @@ pub(crate) fn read(data: &[u8]) -> Result<Index, kinora_formats::mp4::ReadError>
     let mut scanner = Scanner::new(Some(data.len() as u64));
     scanner.push(head)?;
     scanner.push(rest)?;
-    scanner.finish()
+    scanner.finish()?.into_index()
 }
 
 /// Makes init segments, the heads of segments and playlists.

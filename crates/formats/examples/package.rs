@@ -8,9 +8,9 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use kinora_formats::Scanner;
 use kinora_formats::hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris};
 use kinora_formats::index::{Index, Track};
-use kinora_formats::mp4::Scanner;
 use kinora_formats::mp4::write::{READ_GAP_MAX, SegmentHead, init_segment, read_plan, segment_head};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -42,7 +42,7 @@ fn scan(source: &mut File) -> Result<Index, Box<dyn Error>> {
     loop {
         let count = source.read(&mut buffer)?;
         if count == 0 {
-            return Ok(scanner.finish()?);
+            return Ok(scanner.finish()?.into_index()?);
         }
         scanner.push(&buffer[..count])?;
     }

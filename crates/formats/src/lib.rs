@@ -3,7 +3,7 @@
 //! Knows no workspace, does no I/O, reads no clock, draws no randomness. Bytes come in, plain data goes out.
 //!
 //! Begin with [`index`]: the sample index is what everything else is made from.
-//! Reading builds one ([`sniff`], [`mp4::Scanner`]); packaging ([`plan`], [`mp4::write`], [`hls`]) is a pure function of it.
+//! Reading builds one ([`sniff`], [`Scanner`]); packaging ([`plan`], [`mp4::write`], [`hls`]) is a pure function of it.
 //! What an encoder is given, and what becomes of its answer, is in [`encode`].
 
 pub mod codec;
@@ -13,6 +13,9 @@ pub mod index;
 pub mod matroska;
 pub mod mp4;
 pub mod plan;
+mod scan;
 mod silence;
 pub mod sniff;
 pub mod timing;
+
+pub use scan::{Scanned, Scanner};

@@ -2,6 +2,8 @@
 //!
 //! Decides by content alone: names and media types of a source are claims of a stranger.
 
+use crate::index::Container;
+
 /// First bytes that are enough to decide. Longer heads are cut to it, so that the answer never depends on how bytes arrive.
 pub const HEAD_LEN: usize = 4096;
 /// Bytes of a transport stream packet, and of one with a time code in front. ISO/IEC 13818-1, 2.4.3; BDAV.
@@ -16,6 +18,7 @@ pub enum FileKind {
     Mp4,
     Mov,
     Matroska,
+    WebM,
     MpegTs,
     MpegPs,
     Avi,
@@ -52,10 +55,8 @@ pub enum FileKind {
 /// What can be done with a kind of file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// An ISO base media or QuickTime file: [`crate::mp4::Scanner`] reads it.
-    IsoMedia,
-    /// Holds video or audio in another container.
-    OtherMedia,
+    /// Holds video or audio, in a container of this kind.
+    Media(Container),
     /// Everything else; also playlists and scripts that only point at media.
     NotMedia,
 }
@@ -66,7 +67,8 @@ impl FileKind {
         match self {
             FileKind::Mp4 => "an MP4 file",
             FileKind::Mov => "a QuickTime movie",
-            FileKind::Matroska => "a Matroska or WebM file",
+            FileKind::Matroska => "a Matroska file",
+            FileKind::WebM => "a WebM file",
             FileKind::MpegTs => "an MPEG transport stream",
             FileKind::MpegPs => "an MPEG program stream",
             FileKind::Avi => "an AVI file",
@@ -104,19 +106,21 @@ impl FileKind {
     /// What can be done with it.
     pub fn family(self) -> Family {
         match self {
-            FileKind::Mp4 | FileKind::Mov => Family::IsoMedia,
-            FileKind::Matroska
-            | FileKind::MpegTs
-            | FileKind::MpegPs
-            | FileKind::Avi
-            | FileKind::Flv
-            | FileKind::Asf
-            | FileKind::Mxf
-            | FileKind::Ogg
-            | FileKind::Wav
-            | FileKind::Mp3
-            | FileKind::Flac
-            | FileKind::Adts => Family::OtherMedia,
+            FileKind::Mp4 => Family::Media(Container::Mp4),
+            FileKind::Mov => Family::Media(Container::Mov),
+            FileKind::Matroska => Family::Media(Container::Matroska),
+            FileKind::WebM => Family::Media(Container::WebM),
+            FileKind::MpegTs => Family::Media(Container::MpegTs),
+            FileKind::MpegPs => Family::Media(Container::MpegPs),
+            FileKind::Avi => Family::Media(Container::Avi),
+            FileKind::Flv => Family::Media(Container::Flv),
+            FileKind::Asf => Family::Media(Container::Asf),
+            FileKind::Mxf => Family::Media(Container::Mxf),
+            FileKind::Ogg => Family::Media(Container::Ogg),
+            FileKind::Wav => Family::Media(Container::Wav),
+            FileKind::Mp3 => Family::Media(Container::Mp3),
+            FileKind::Flac => Family::Media(Container::Flac),
+            FileKind::Adts => Family::Media(Container::Adts),
             _ => Family::NotMedia,
         }
     }
@@ -190,7 +194,12 @@ fn iso_media(head: &[u8]) -> Option<FileKind> {
 fn binary(head: &[u8]) -> Option<FileKind> {
     let riff = |form: &[u8]| head.starts_with(b"RIFF") && head.get(8..12) == Some(form);
     Some(match () {
-        () if head.starts_with(&[0x1a, 0x45, 0xdf, 0xa3]) => FileKind::Matroska,
+        () if head.starts_with(&[0x1a, 0x45, 0xdf, 0xa3]) => match crate::matroska::doc_type(head) {
+            Some("webm") => FileKind::WebM,
+            // Writers that say nothing mean Matroska; other formats of EBML are no media.
+            Some("matroska") | None => FileKind::Matroska,
+            Some(_) => FileKind::Unknown,
+        },
         () if is_transport_stream(head) => FileKind::MpegTs,
         () if head.starts_with(&[0, 0, 1, 0xba]) => FileKind::MpegPs,
         () if riff(b"AVI ") => FileKind::Avi,

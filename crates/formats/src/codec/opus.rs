@@ -6,6 +6,8 @@ pub const SAMPLE_RATE: u32 = 48_000;
 pub const PACKET_SAMPLES_MIN: u32 = 120;
 /// See [`PACKET_SAMPLES_MIN`].
 pub const PACKET_SAMPLES_USUAL: u32 = 960;
+/// Samples of the longest packet: 120 ms. RFC 6716, 3.2.5.
+const PACKET_SAMPLES_MAX: u32 = 5760;
 /// Samples a decoder needs before what it makes is right: 80 ms. RFC 7845, 4.6.
 pub const LEAD_SAMPLES: u32 = 3840;
 /// The RFC 6381 string: the name of the sample entry, in its own letters. Safari takes no other, and current Chrome, Firefox and
@@ -51,6 +53,25 @@ impl OpusConfig {
         let pre_skip = u16::from_be_bytes([skip_high, skip_low]);
         Some(OpusConfig { channels, pre_skip, mapping_family, streams, coupled })
     }
+}
+
+/// PCM samples that a packet decodes to, from its first bytes; `None` where these are too few, and for more than 120 ms.
+///
+/// RFC 6716, 3.1 and 3.2.
+pub fn packet_samples(packet: &[u8]) -> Option<u32> {
+    let (&toc, rest) = packet.split_first()?;
+    let configuration = toc >> 3;
+    let frame_samples = match configuration {
+        0..12 => [480, 960, 1920, 2880][usize::from(configuration % 4)], // SILK
+        12..16 => [480, 960][usize::from(configuration % 2)],            // hybrid
+        _ => PACKET_SAMPLES_MIN << (configuration % 4),                  // CELT
+    };
+    let frames = match toc & 3 {
+        0 => 1,
+        1 | 2 => 2,
+        _ => u32::from(rest.first()? & 0x3f),
+    };
+    Some(frames * frame_samples).filter(|samples| (1..=PACKET_SAMPLES_MAX).contains(samples))
 }
 
 /// A packet that is silent, of at most so many samples, and how many it has; `None` for more than two channels, whose packets
@@ -102,6 +123,26 @@ mod tests {
         for len in 0..surround.len() {
             assert_eq!(OpusConfig::parse(&surround[..len]), None, "{len} bytes");
         }
+    }
+
+    #[test]
+    fn packets_tell_how_long_they_are() {
+        for (packet, expected) in [
+            (&[0xfc][..], Some(960)),
+            (&[0xe0], Some(120)),
+            (&[0x18], Some(2880)),
+            (&[0x79], Some(1920)),
+            (&[0xfb, 3], Some(2880)),
+            (&[0xfb, 6], Some(5760)),
+            (&[0xfb, 7], None),
+            (&[0xfb, 0], None),
+            (&[0xfb], None),
+            (&[], None),
+        ] {
+            assert_eq!(packet_samples(packet), expected, "{packet:x?}");
+        }
+        let silent = silent_packet(2, 480).unwrap();
+        assert_eq!(packet_samples(&silent.0), Some(silent.1));
     }
 
     #[test]

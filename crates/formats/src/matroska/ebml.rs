@@ -31,7 +31,6 @@ pub(super) mod id {
     pub(crate) const BLOCK: u32 = 0xa1;
     pub(crate) const BLOCK_DURATION: u32 = 0x9b;
     pub(crate) const REFERENCE_BLOCK: u32 = 0xfb;
-    pub(crate) const ENCRYPTED_BLOCK: u32 = 0xaf;
 
     pub(crate) const TRACK_ENTRY: u32 = 0xae;
     pub(crate) const TRACK_NUMBER: u32 = 0xd7;
@@ -76,6 +75,7 @@ pub(super) mod id {
     pub(crate) const AUDIO: u32 = 0xe1;
     pub(crate) const SAMPLING_FREQUENCY: u32 = 0xb5;
     pub(crate) const CHANNELS: u32 = 0x9f;
+    pub(crate) const BIT_DEPTH: u32 = 0x6264;
 }
 
 /// Longest id and longest size. RFC 8794, 11.2.4 and 11.2.5, as Matroska fixes them: RFC 9559, 5.

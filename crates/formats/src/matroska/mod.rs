@@ -1,9 +1,64 @@
 //! Matroska and WebM: what a source says, and the feed of a decoder. RFC 9559.
 //!
-//! Begin with [`write_feed`], which hands the frames of one track to a decoder.
+//! Begin with `Reader`, which [`crate::Scanner`] gives the bytes of a source, or with [`write_feed`], which hands the frames of one track to
+//! a decoder.
+//!
+//! The way of a file: [`walk`] (elements) → [`entry`], [`video`], [`audio`] (what its tracks are) → [`block`], [`packets`], [`collect`] (their
+//! frames, as written) → [`times`] (as meant) → [`movie`], which from there on shares the way of MP4.
 
-#[allow(dead_code, reason = "what only the reader uses")]
+mod audio;
+mod block;
+mod collect;
 mod ebml;
+mod entry;
 mod feed;
+mod movie;
+mod names;
+mod packets;
+mod times;
+mod video;
+mod walk;
+
+use self::{movie::Unreadable, walk::Walk};
+use crate::mp4::{ReadError, read::Playable};
 
 pub use feed::{feed_frame, feed_header, write_feed};
+pub use walk::{LACED_BLOCK_LEN_MAX, TRACKS_LEN_MAX};
+
+/// Reads a Matroska file from its passing bytes, of which it keeps the packed times and places of the frames.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    walk: Walk,
+}
+
+impl Reader {
+    pub(crate) fn new() -> Self {
+        Reader { walk: Walk::new() }
+    }
+
+    /// Takes the next bytes; whether they can be read here. Once they cannot, nothing more is to be pushed.
+    ///
+    /// Errors: final.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<bool, ReadError> {
+        readable(self.walk.push(bytes)).map(|read| read.is_some())
+    }
+
+    /// What can be played, once all `len` bytes have come; `None` where another reader can do better. Errors: final.
+    pub(crate) fn finish(self, len: u64) -> Result<Option<Playable>, ReadError> {
+        readable(movie::playable(self.walk.finish(), len))
+    }
+}
+
+fn readable<T>(result: Result<T, Unreadable>) -> Result<Option<T>, ReadError> {
+    match result {
+        Ok(read) => Ok(Some(read)),
+        Err(Unreadable::Foreign) => Ok(None),
+        Err(Unreadable::Final(error)) => Err(error),
+    }
+}
+
+/// The `DocType` of an EBML file, from its first bytes.
+pub(crate) fn doc_type(head: &[u8]) -> Option<&str> {
+    let header = ebml::elements(head).next().filter(|element| element.id == ebml::id::EBML)?;
+    header.child(ebml::id::DOC_TYPE)?.as_text()
+}

@@ -24,6 +24,9 @@ fn first_bytes_tell_the_kind() {
         (FileKind::Mov, b"\0\0\0\x08free\0\0\x30\0mdat"),
         (FileKind::Mov, b"\0\0\0\x08skip\0\0\x30\0mdat"),
         (FileKind::Matroska, b"\x1a\x45\xdf\xa3\x9f\x42\x86\x81\x01"),
+        (FileKind::Matroska, b"\x1a\x45\xdf\xa3\x93\x42\x82\x88matroska\x42\x87\x81\x04\x42\x85\x81\x02"),
+        (FileKind::WebM, b"\x1a\x45\xdf\xa3\x8f\x42\x86\x81\x01\x42\x82\x85webm\0\x42\x87"),
+        (FileKind::Unknown, b"\x1a\x45\xdf\xa3\x87\x42\x82\x84mine"),
         (FileKind::MpegTs, &ts),
         (FileKind::MpegTs, &m2ts),
         (FileKind::MpegPs, b"\0\0\x01\xba\x44\0\x04\0"),
@@ -80,8 +83,8 @@ fn first_bytes_tell_the_kind() {
 
 #[test]
 fn only_files_with_samples_are_media() {
-    assert_eq!(FileKind::Mp4.family(), Family::IsoMedia);
-    assert_eq!(FileKind::Matroska.family(), Family::OtherMedia);
+    assert_eq!(FileKind::Mp4.family(), Family::Media(Container::Mp4));
+    assert_eq!(FileKind::WebM.family(), Family::Media(Container::WebM));
     for kind in [FileKind::HlsPlaylist, FileKind::Ffconcat, FileKind::Sdp, FileKind::Jpeg, FileKind::Unknown]
     {
         assert_eq!(kind.family(), Family::NotMedia, "{kind:?}");

@@ -12,7 +12,7 @@ mod ladder;
 mod noise;
 mod seams;
 
-use kinora_formats::{index::Index, mp4::Scanner};
+use kinora_formats::{Scanner, index::Index};
 
 /// A source: its bytes and what we know of them.
 struct Clip {
@@ -29,6 +29,6 @@ impl Clip {
         );
         let mut scanner = Scanner::new(None);
         scanner.push(&bytes).unwrap();
-        Self { index: scanner.finish().unwrap(), bytes }
+        Self { index: scanner.finish().unwrap().into_index().unwrap(), bytes }
     }
 }

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use kinora_formats::mp4::Scanner;
 use kinora_formats::mp4::write::{init_segment, segment_head};
+use kinora_formats::{Scanned, Scanner};
 
 use crate::source::Source;
 use crate::surgery::{changed, table, words};
@@ -55,7 +55,8 @@ fn check(name: &str, bytes: Vec<u8>) {
 fn check_shows(name: &str, bytes: Vec<u8>, expected: &[Picture]) {
     let mut scanner = Scanner::new(None);
     scanner.push(&bytes).unwrap();
-    let source = Source { index: scanner.finish().unwrap_or_else(|error| panic!("{name}: {error}")), bytes };
+    let index = scanner.finish().and_then(Scanned::into_index);
+    let source = Source { index: index.unwrap_or_else(|error| panic!("{name}: {error}")), bytes };
     let mut stream = init_segment(&source.index, source.video()).unwrap();
     for number in 0..source.index.plan.video.len() as u32 {
         stream.extend(source.segment(&segment_head(&source.index, source.video(), number).unwrap()));

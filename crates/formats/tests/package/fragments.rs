@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use kinora_formats::index::{Sample, Track, TrackMedia};
-use kinora_formats::mp4::Scanner;
 use kinora_formats::mp4::write::{
     ByteRange, SegmentHead, Timeline, WriteError, init_segment, segment_head, segment_len_max,
 };
 use kinora_formats::plan::Segment;
+use kinora_formats::{Scanned, Scanner};
 
 use crate::assert_golden;
 use crate::boxes::{Fragment, find, fragment, media_time, timescale, tree};
@@ -316,7 +316,7 @@ fn fixture(name: &str) -> Source {
     let bytes = std::fs::read(path).unwrap();
     let mut scanner = Scanner::new(None);
     scanner.push(&bytes).unwrap();
-    Source { index: scanner.finish().unwrap(), bytes }
+    Source { index: scanner.finish().and_then(Scanned::into_index).unwrap(), bytes }
 }
 
 /// Real files, as ffmpeg muxes them, through the reader.

@@ -1,6 +1,6 @@
 //! Fragments that contradict themselves, or claim more than there is.
 
-use kinora_formats::mp4::{ReadFailureCode, Scanner};
+use kinora_formats::{Scanner, mp4::ReadFailureCode};
 
 use crate::{
     fixture,

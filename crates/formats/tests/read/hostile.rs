@@ -1,6 +1,6 @@
 //! Files made to break a reader.
 
-use kinora_formats::{index::Index, mp4::Scanner};
+use kinora_formats::{Scanner, index::Index};
 use proptest::prelude::*;
 
 use crate::{

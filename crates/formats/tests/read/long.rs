@@ -1,8 +1,9 @@
 //! Recordings of many hours: their tables are whole, their samples lie over one another in a small file.
 
 use kinora_formats::{
+    Scanner,
     index::{Index, Track},
-    mp4::{MOOV_LEN_MAX, Scanner},
+    mp4::MOOV_LEN_MAX,
 };
 
 use crate::{
@@ -111,7 +112,7 @@ fn two_hours_in_fragments_of_a_second_are_read_and_planned() {
     for number in 0..7200 {
         scanner.push(&second(number)).unwrap();
     }
-    let index = scanner.finish().unwrap();
+    let index = scanner.finish().unwrap().into_index().unwrap();
     let counts: Vec<_> = index.tracks.iter().map(|track| track.samples.len()).collect();
     assert_eq!(counts, [7200 * 30, 7200 * 47]);
     // The packets last a little longer than the pictures beside them.

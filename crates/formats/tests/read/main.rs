@@ -17,10 +17,7 @@ mod refused;
 mod surgery;
 mod tracks;
 
-use kinora_formats::{
-    index::Index,
-    mp4::{ReadError, Scanner},
-};
+use kinora_formats::{Scanned, Scanner, index::Index, mp4::ReadError};
 
 /// A file of `tests/fixtures`.
 fn fixture(name: &str) -> Vec<u8> {
@@ -31,5 +28,5 @@ fn fixture(name: &str) -> Vec<u8> {
 fn read(bytes: &[u8]) -> Result<Index, ReadError> {
     let mut scanner = Scanner::new(Some(bytes.len() as u64));
     scanner.push(bytes)?;
-    scanner.finish()
+    scanner.finish().and_then(Scanned::into_index)
 }

@@ -1,6 +1,6 @@
 //! Files that are refused: with which code, and in which words.
 
-use kinora_formats::mp4::{ReadFailureCode, Scanner};
+use kinora_formats::{Scanner, mp4::ReadFailureCode};
 
 use crate::{
     fixture, read,
@@ -219,10 +219,7 @@ fn other_files_are_named() {
     not_media(b"<!DOCTYPE html>", "the source is a web page, not a video or audio file");
     not_media(&[b'7'; 5000], "the source is a text file, not a video or audio file");
     not_media(&[7; 5000], "the source is a file of unknown kind, not a video or audio file");
-    unsupported(
-        b"\x1a\x45\xdf\xa3\x9f",
-        "the source is a Matroska or WebM file; only MP4 and QuickTime files are supported so far",
-    );
+    not_media(b"\x1a\x45\xdf\xa3\x80", "the file has no list of tracks");
 }
 
 #[test]

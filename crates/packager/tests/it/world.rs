@@ -5,7 +5,7 @@ use bytes::Bytes;
 use kinora_blob::{Blob, FaultAction, Faults, ObjectKey};
 use kinora_domain::{Clock as _, SourceId};
 use kinora_engine::{Engine, Settings};
-use kinora_formats::mp4::Scanner;
+use kinora_formats::Scanner;
 use kinora_packager::{Packaged, Packager};
 use kinora_testkit::{MovableClock, SeededRandom};
 use tempfile::TempDir;
@@ -49,7 +49,7 @@ impl World {
     pub(crate) async fn store_as(&self, source: SourceId, file: Bytes) -> Arc<Packaged> {
         let mut scanner = Scanner::new(None);
         scanner.push(&file).unwrap();
-        let index = scanner.finish().unwrap().to_bytes();
+        let index = scanner.finish().unwrap().into_index().unwrap().to_bytes();
         self.blob.put_once(ObjectKey::Source(source), file).await.unwrap();
         self.blob.put_once(ObjectKey::Index(source), Bytes::from(index)).await.unwrap();
         self.packager.packaged(source).await.unwrap()

@@ -17,7 +17,7 @@ const FIELDS_LEN: usize = 28;
 const CHANNELS_MAX: u32 = 8;
 
 /// Reads the sample entry of an audio track. Errors: `Unsupported` for everything but AAC-LC and Opus of up to 8 channels.
-pub(super) fn audio_track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
+pub(crate) fn audio_track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
     match &entry.kind.0 {
         _ if is_encrypted(entry.kind) => Err(ReadError::unsupported("the audio is encrypted")),
         b"mp4a" => aac::track(entry),

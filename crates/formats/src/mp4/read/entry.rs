@@ -90,7 +90,7 @@ pub(super) fn check_data_references(minf: &BoxRef<'_>) -> Result<(), ReadError> 
 ///
 /// QuickTime's terminators and padding between the boxes are left out: some players take them for a broken box.
 /// Errors: `Damaged` beyond [`ENTRY_LEN_MAX`].
-pub(super) fn rebuilt<'a>(
+pub(crate) fn rebuilt<'a>(
     kind: &[u8; 4],
     head: &[u8],
     child_boxes: impl IntoIterator<Item = BoxRef<'a>>,

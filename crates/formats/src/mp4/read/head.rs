@@ -15,7 +15,7 @@ use crate::index::{AUDIO_TRACKS_MAX, Container, TrackLabel};
 /// Tracks of one movie that are looked at. Cameras write a dozen; more is damage.
 pub(super) const TRACKS_MAX: usize = 256;
 /// Samples of all audio tracks together; tracks beyond are left out. Ten tracks of 12 h at 48 kHz have so many.
-const AUDIO_SAMPLES_MAX: u64 = 10 * 12 * 3600 * 48_000 / 1024;
+pub(crate) const AUDIO_SAMPLES_MAX: u64 = 10 * 12 * 3600 * 48_000 / 1024;
 /// Pictures that stand still: cover art, chapter pictures.
 const PICTURES: [&[u8; 4]; 4] = [b"jpeg", b"png ", b"mjpa", b"mjpb"];
 

@@ -28,7 +28,7 @@ pub(super) fn label(trak: &BoxRef<'_>, is_enabled: bool) -> TrackLabel {
 }
 
 /// The text up to its first zero, cut to [`TITLE_LEN_MAX`] bytes; `None` for one that is empty or no UTF-8.
-fn title(bytes: &[u8]) -> Option<String> {
+pub(crate) fn title(bytes: &[u8]) -> Option<String> {
     let title = std::str::from_utf8(trimmed(bytes)).ok()?.trim();
     let end = title.floor_char_boundary(TITLE_LEN_MAX);
     Some(title[..end].to_owned()).filter(|title| !title.is_empty())

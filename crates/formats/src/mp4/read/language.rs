@@ -26,8 +26,15 @@ pub(super) fn language(mdia: &BoxRef<'_>, code: u16, container: Container) -> St
 fn extended<'a>(mdia: &BoxRef<'a>) -> Option<&'a str> {
     let mut fields = Fields::new(mdia.child(b"elng")?.body);
     fields.version_and_flags()?;
-    let tag = fields.rest.split(|&byte| byte == 0).next().filter(|tag| tag.len() <= TAG_LEN_MAX)?;
-    let tag = std::str::from_utf8(tag).ok()?;
+    let tag = fields.rest.split(|&byte| byte == 0).next()?;
+    language_tag(std::str::from_utf8(tag).ok()?)
+}
+
+/// The text, if it has the form of a tag and names a language. RFC 5646, 2.1.
+pub(crate) fn language_tag(tag: &str) -> Option<&str> {
+    if tag.len() > TAG_LEN_MAX {
+        return None;
+    }
     let mut subtags = tag.split('-');
     let primary = subtags.next()?;
     let is_language =

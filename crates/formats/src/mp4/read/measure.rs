@@ -119,7 +119,7 @@ pub(super) fn measure(track: &mut Track) {
 }
 
 /// Frames over ticks as a rate with a name, or in thousandths.
-fn named_rate(frames: u128, ticks: u128) -> Option<(u32, u32)> {
+pub(crate) fn named_rate(frames: u128, ticks: u128) -> Option<(u32, u32)> {
     if frames == 0 {
         return None;
     }

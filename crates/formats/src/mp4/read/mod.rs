@@ -30,12 +30,23 @@ mod timeline;
 mod video;
 
 pub(super) use self::fragments::FragmentedMovie;
+// What readers of other containers share: which codecs are copied, and how samples become tracks.
+pub(crate) use self::{
+    audio::audio_track,
+    edits::Piece,
+    entry::rebuilt,
+    head::AUDIO_SAMPLES_MAX,
+    label::title,
+    language::language_tag,
+    measure::named_rate,
+    open::OpenHead,
+    tables::{RawSample, TRACK_SAMPLES_MAX},
+    video::{reduced, rotation, video_track},
+};
+pub(crate) use self::{edits::EditList, open::OpenTrack, pieces::Clocks};
 use self::{
-    edits::EditList,
     fragments::{Before, Descriptions},
     head::{Chosen, TrackHead, within_limits},
-    open::OpenTrack,
-    pieces::Clocks,
     timeline::Span,
 };
 use super::{
@@ -56,7 +67,7 @@ pub(super) enum Header {
 
 /// The tracks of a movie, before it is known whether the file holds all their samples.
 #[derive(Debug, Clone)]
-pub(super) struct Movie {
+pub(crate) struct Movie {
     tracks: Vec<Track>,
     /// Of all samples. Made at once: where the `moov` lies in front nobody waits for it yet, at the last byte somebody does.
     plan: Result<SegmentPlan, PlanError>,
@@ -110,7 +121,7 @@ impl Movie {
     /// Places finished tracks on one timeline, measures and plans them.
     ///
     /// Errors: `NotMedia` when no track has samples, `Damaged` when their times leave the range of times.
-    fn of(finished: Vec<(Track, Span, u64)>, movie_timescale: u32) -> Result<Self, ReadError> {
+    pub(crate) fn of(finished: Vec<(Track, Span, u64)>, movie_timescale: u32) -> Result<Self, ReadError> {
         let mut tracks = Vec::new();
         let mut spans = Vec::new();
         let mut end_offset = 0;
@@ -132,10 +143,16 @@ impl Movie {
         Ok(Movie { tracks, plan, end_offset, is_cut_off: false })
     }
 
+    /// The same, where the file ends although more samples would have come.
+    pub(crate) fn cut_off(mut self, is_cut_off: bool) -> Self {
+        self.is_cut_off = is_cut_off;
+        self
+    }
+
     /// The movie as far as the file holds it.
     ///
     /// Errors: `Truncated` when less than a second is left, and what [`plan_playable`] refuses.
-    pub(super) fn within(self, len: u64) -> Result<Playable, ReadError> {
+    pub(crate) fn within(self, len: u64) -> Result<Playable, ReadError> {
         if self.end_offset <= len {
             if self.is_cut_off {
                 cut::check_length(&self.tracks)?;
@@ -151,11 +168,11 @@ impl Movie {
 }
 
 /// A movie whose samples are all in the file.
-pub(super) struct Playable {
-    pub(super) tracks: Vec<Track>,
-    pub(super) plan: SegmentPlan,
+pub(crate) struct Playable {
+    pub(crate) tracks: Vec<Track>,
+    pub(crate) plan: SegmentPlan,
     /// The file holds less than the movie says.
-    pub(super) is_truncated: bool,
+    pub(crate) is_truncated: bool,
 }
 
 fn refused_plan(error: PlanError) -> ReadError {
@@ -199,12 +216,12 @@ fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
 }
 
 fn video_media(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Result<TrackMedia, ReadError> {
-    let video = video::video_track(&used_entry(head, described, "video")?, head.matrix)?;
+    let video = video_track(&used_entry(head, described, "video")?, head.matrix)?;
     Ok(TrackMedia::Video(shape::shaped(video, head.size)?))
 }
 
 fn audio_media(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Result<TrackMedia, ReadError> {
-    Ok(TrackMedia::Audio(audio::audio_track(&used_entry(head, described, "audio")?)?))
+    Ok(TrackMedia::Audio(audio_track(&used_entry(head, described, "audio")?)?))
 }
 
 /// The one sample entry that the samples of a track use.
@@ -238,7 +255,8 @@ fn open_track(
 ) -> Result<(OpenTrack, Before), ReadError> {
     let edits = EditList::parse(&head.trak, movie_timescale)?;
     let clocks = Clocks { movie: movie_timescale, own: head.timescale };
-    let mut track = OpenTrack::new(media, head, edits, clocks);
+    let names = OpenHead { id: head.id, language: head.language.clone(), label: head.label.clone() };
+    let mut track = OpenTrack::new(media, names, edits, clocks);
     let mut before = Before { count: head.tables.count(), end_dts: 0, last_dts: None };
     for row in head.tables.samples() {
         let row = row?;

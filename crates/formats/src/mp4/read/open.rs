@@ -4,7 +4,6 @@ use super::{
     super::error::ReadError,
     edits::EditList,
     gops::{OpenGops, VideoSamples},
-    head::TrackHead,
     measure::measure,
     pieces::{self, Clocks},
     samples::{AudioSamples, set_packet_samples},
@@ -15,15 +14,24 @@ use crate::index::{AudioTrack, Track, TrackLabel, TrackMedia, VideoTrack};
 
 /// A chosen track, and what has come of its samples.
 #[derive(Debug)]
-pub(super) struct OpenTrack {
+pub(crate) struct OpenTrack {
     /// Its number inside the source.
-    pub(super) id: u32,
-    pub(super) timescale: u32,
-    pub(super) edits: EditList,
+    pub(crate) id: u32,
+    pub(crate) timescale: u32,
+    pub(crate) edits: EditList,
     movie_timescale: u32,
     language: String,
     label: TrackLabel,
     samples: Samples,
+}
+
+/// What a container says of a track beside what it is.
+#[derive(Debug)]
+pub(crate) struct OpenHead {
+    /// Its number inside the source.
+    pub(crate) id: u32,
+    pub(crate) language: String,
+    pub(crate) label: TrackLabel,
 }
 
 #[derive(Debug)]
@@ -34,22 +42,22 @@ enum Samples {
 
 impl OpenTrack {
     /// A track without samples.
-    pub(super) fn new(media: TrackMedia, head: &TrackHead<'_>, edits: EditList, clocks: Clocks) -> Self {
+    pub(crate) fn new(media: TrackMedia, head: OpenHead, edits: EditList, clocks: Clocks) -> Self {
         OpenTrack {
             id: head.id,
             timescale: clocks.own,
             movie_timescale: clocks.movie,
             edits,
-            language: head.language.clone(),
-            label: head.label.clone(),
+            language: head.language,
+            label: head.label,
             samples: match media {
                 TrackMedia::Video(video) => {
                     let open_gops =
                         if video.has_leading_pictures() { OpenGops::Kept } else { OpenGops::Refused };
-                    Samples::Video(Box::new((video, VideoSamples::new(head.timescale, open_gops))))
+                    Samples::Video(Box::new((video, VideoSamples::new(clocks.own, open_gops))))
                 }
                 TrackMedia::Audio(audio) => {
-                    let packets = AudioSamples::new(&audio, head.timescale);
+                    let packets = AudioSamples::new(&audio, clocks.own);
                     Samples::Audio(Box::new((audio, packets)))
                 }
             },
@@ -57,7 +65,7 @@ impl OpenTrack {
     }
 
     /// `video` or `audio`.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.samples {
             Samples::Video(_) => "video",
             Samples::Audio(_) => "audio",
@@ -67,7 +75,7 @@ impl OpenTrack {
     /// Takes the next sample in decode order.
     ///
     /// Errors: see [`VideoSamples::push`] and [`AudioSamples::push`].
-    pub(super) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
+    pub(crate) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
         match &mut self.samples {
             Samples::Video(video) => video.1.push(row),
             Samples::Audio(audio) => audio.1.push(row),
@@ -75,7 +83,7 @@ impl OpenTrack {
     }
 
     /// The track with its samples, what the timeline needs of it, and the first byte behind its samples.
-    pub(super) fn finish(self) -> Result<(Track, Span, u64), ReadError> {
+    pub(crate) fn finish(self) -> Result<(Track, Span, u64), ReadError> {
         let is_video = matches!(self.samples, Samples::Video(_));
         let (media, samples) = match self.samples {
             Samples::Video(video) => {

@@ -18,9 +18,9 @@ const LEAD_PACKETS: u32 = 3;
 
 /// Ticks a second of the movie and of one track; neither is 0.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clocks {
-    pub(super) movie: u32,
-    pub(super) own: u32,
+pub(crate) struct Clocks {
+    pub(crate) movie: u32,
+    pub(crate) own: u32,
 }
 
 impl Clocks {

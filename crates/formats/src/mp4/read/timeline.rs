@@ -10,7 +10,7 @@ pub(super) const TIMESCALE_MAX: u32 = 10_000_000;
 
 /// One track as the timeline sees it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Span {
+pub(crate) struct Span {
     pub(super) timescale: u32,
     pub(super) edit: Edit,
     pub(super) first_pts: i64,

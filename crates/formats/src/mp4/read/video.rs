@@ -46,7 +46,7 @@ struct Stream {
 ///
 /// Errors: `Unsupported` for everything but progressive 4:2:0 pictures of H.264 (8 bits, up to High 5.1), HEVC (Main, Main 10) and
 /// AV1 (Main), with what a decoder must know in the entry.
-pub(super) fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9]) -> Result<VideoTrack, ReadError> {
+pub(crate) fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9]) -> Result<VideoTrack, ReadError> {
     let kind = entry.kind;
     let entry = Entry::parse(entry)?;
     let stream = match &kind.0 {
@@ -123,7 +123,7 @@ fn refused(kind: FourCc, entry: Entry<'_>) -> ReadError {
 }
 
 /// In lowest terms; `None` for a ratio with a zero.
-fn reduced(aspect: Option<(u32, u32)>) -> Option<(u32, u32)> {
+pub(crate) fn reduced(aspect: Option<(u32, u32)>) -> Option<(u32, u32)> {
     let (horizontal, vertical) = aspect.filter(|&(horizontal, vertical)| horizontal > 0 && vertical > 0)?;
     let (mut divisor, mut rest) = (horizontal, vertical);
     while rest != 0 {
@@ -145,7 +145,7 @@ fn colour(colr: &BoxRef<'_>) -> Option<Colour> {
 }
 
 /// The quarter turn nearest to what the matrix does, clockwise. ISO/IEC 14496-12, 8.3.2: x' = a x + c y, y' = b x + d y.
-fn rotation(matrix: &[i32; 9]) -> u16 {
+pub(crate) fn rotation(matrix: &[i32; 9]) -> u16 {
     let [a, b, _, c, d, ..] = *matrix;
     let is_sideways = a.unsigned_abs().max(d.unsigned_abs()) < b.unsigned_abs().max(c.unsigned_abs());
     match (is_sideways, a < 0, b < 0) {

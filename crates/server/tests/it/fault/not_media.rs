@@ -145,7 +145,7 @@ async fn media_that_we_cannot_play_say_what_they_hold() {
             "vp9",
             fixture::vp9_webm(),
             "codec_unsupported",
-            "the source is a Matroska or WebM file; only MP4 and QuickTime files are supported so far",
+            "the source holds VP9, which is not supported so far",
         ),
         case(
             "open groups",

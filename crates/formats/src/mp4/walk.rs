@@ -7,7 +7,6 @@ use crate::{
         error::ReadError,
         read::{Header, Movie},
     },
-    sniff::{Family, FileKind, sniff},
 };
 
 /// Largest `moov` that is kept.
@@ -30,7 +29,7 @@ const BOX_HEADER_LEN_MAX: usize = 16;
 
 /// The walk over the boxes at top level.
 #[derive(Debug)]
-pub(super) struct Walk {
+pub(crate) struct Walk {
     container: Container,
     place: Place,
     movie: Option<Header>,
@@ -65,38 +64,20 @@ struct Kept {
 }
 
 impl Walk {
-    /// Tells from the first bytes whether this is a file to walk over, and walks over them.
-    pub(super) fn begin(head: &[u8], expected_len: Option<u64>) -> Result<Self, ReadError> {
-        let kind = sniff(head);
-        match kind.family() {
-            Family::NotMedia => {
-                return Err(ReadError::not_media(format!(
-                    "the source is {}, not a video or audio file",
-                    kind.name()
-                )));
-            }
-            Family::OtherMedia => {
-                return Err(ReadError::unsupported(format!(
-                    "the source is {}; only MP4 and QuickTime files are supported so far",
-                    kind.name()
-                )));
-            }
-            Family::IsoMedia => {}
-        }
-        let mut walk = Walk {
-            container: if kind == FileKind::Mov { Container::Mov } else { Container::Mp4 },
+    /// A walk that has seen no byte. `expected_len` is a hint for memory.
+    pub(crate) fn new(container: Container, expected_len: Option<u64>) -> Self {
+        Walk {
+            container,
             place: Place::Header(Vec::new()),
             movie: None,
             has_mdat: false,
             at: 0,
             expected_left: expected_len.unwrap_or(u64::MAX),
-        };
-        walk.push(head)?;
-        Ok(walk)
+        }
     }
 
     /// Takes the next bytes.
-    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<(), ReadError> {
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<(), ReadError> {
         while !bytes.is_empty() {
             let taken = match &mut self.place {
                 Place::Header(header) => {
@@ -201,17 +182,17 @@ impl Walk {
     }
 
     /// What the samples are packed in.
-    pub(super) fn container(&self) -> Container {
+    pub(crate) fn container(&self) -> Container {
         self.container
     }
 
     /// Whether all samples are known and planned.
-    pub(super) fn is_planned(&self) -> bool {
+    pub(crate) fn is_planned(&self) -> bool {
         matches!(self.movie, Some(Header::Whole(_)))
     }
 
     /// The movie, once the last byte has come.
-    pub(super) fn finish(mut self) -> Result<Movie, ReadError> {
+    pub(crate) fn finish(mut self) -> Result<Movie, ReadError> {
         let truncated = |what: &str| Err(ReadError::Truncated(what.into()));
         if let Place::Keeping(kept) = &self.place
             && kept.is_moov

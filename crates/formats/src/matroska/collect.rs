@@ -1,0 +1,220 @@
+//! The frames of the chosen tracks, as they come: packed, with the times that are written.
+//!
+//! What the times mean is decided when all are there ([`super::times`]).
+
+use super::{
+    block::BlockHead,
+    movie::{Chosen, Unreadable},
+    packets::Packets,
+};
+use crate::{
+    index::{Sample, SampleTable, SampleTableBuilder},
+    mp4::{ReadError, read::TRACK_SAMPLES_MAX},
+};
+
+/// Bytes of a frame that are looked at.
+pub(super) const FRAME_HEAD_LEN: usize = 8;
+/// A temporal delimiter of AV1, which blocks should not hold and samples of MP4 do not. AV1 Bitstream, 5.6.
+const TEMPORAL_DELIMITER: [u8; 2] = [0x12, 0];
+/// Nanoseconds beyond which times are damage: 146 years. Keeps the arithmetic in range.
+const TIME_NS_MAX: i128 = i64::MAX as i128 / 2;
+
+/// One frame, and how it begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    offset: u64,
+    size: u32,
+    head: [u8; FRAME_HEAD_LEN],
+}
+
+impl Frame {
+    /// A frame at a place, and what is there of its bytes.
+    pub(super) fn new(offset: u64, size: u32, bytes: &[u8]) -> Self {
+        let mut head = [0; FRAME_HEAD_LEN];
+        let len = bytes.len().min(FRAME_HEAD_LEN).min(size as usize);
+        head[..len].copy_from_slice(&bytes[..len]);
+        Frame { offset, size, head }
+    }
+}
+
+/// All chosen tracks.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    tracks: Vec<Rows>,
+    audio_count: u64,
+}
+
+/// The frames of one track, as rows of a table of samples.
+#[derive(Debug)]
+pub(super) struct Rows {
+    number: u64,
+    codec: RowCodec,
+    builder: SampleTableBuilder,
+    pub(super) count: u32,
+    /// Earliest and latest time, in units.
+    pub(super) times: Option<(i64, i64)>,
+}
+
+/// What is looked for in a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowCodec {
+    Vp8,
+    Av1,
+    OtherVideo,
+    Audio(Packets),
+}
+
+/// One frame as it is kept: packed in a [`Sample`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Row {
+    /// In units; of a frame in a lace that of its block.
+    pub(super) time: i64,
+    /// It has no time of its own: it follows another in a lace. Or, of video: it is decoded and not shown.
+    pub(super) is_special: bool,
+    /// Of audio whose packets tell it: PCM samples. Else the units it says to last, 0 where it does not.
+    pub(super) duration: u32,
+    pub(super) offset: u64,
+    pub(super) size: u32,
+    pub(super) is_key: bool,
+}
+
+impl Collector {
+    pub(super) fn new(chosen: &Chosen) -> Self {
+        let tracks = chosen.tracks().map(|track| Rows::new(track.number, track.row_codec)).collect();
+        Collector { tracks, audio_count: 0 }
+    }
+
+    /// Whether the track with this number was chosen.
+    pub(super) fn wants(&self, number: u64) -> bool {
+        self.tracks.iter().any(|track| track.number == number)
+    }
+
+    /// Takes the frames of a block: at which time, whether a decoder can begin, how long it says to last.
+    pub(super) fn push(
+        &mut self,
+        head: &BlockHead,
+        time: i64,
+        is_key: bool,
+        duration: Option<u64>,
+        frames: &[Frame],
+    ) -> Result<(), Unreadable> {
+        let Some(track) = self.tracks.iter_mut().find(|track| track.number == head.track) else {
+            return Ok(());
+        };
+        let is_audio = matches!(track.codec, RowCodec::Audio(_));
+        let count = frames.len() as u64;
+        if count > 1 && !is_audio {
+            return Err(Unreadable::Foreign); // nobody would know their times
+        }
+        let each = duration.and_then(|duration| u32::try_from(duration / count.max(1)).ok()).unwrap_or(0);
+        for (number, frame) in frames.iter().enumerate() {
+            if frame.size == 0 {
+                continue;
+            }
+            if track.count >= TRACK_SAMPLES_MAX {
+                return Err(ReadError::Unsupported(format!(
+                    "a track has more than {TRACK_SAMPLES_MAX} samples, which is not supported"
+                ))
+                .into());
+            }
+            track.push(head, time, Place { number, is_key, each }, *frame);
+        }
+        if is_audio {
+            self.audio_count += count;
+            if self.audio_count > crate::mp4::read::AUDIO_SAMPLES_MAX {
+                return Err(ReadError::Unsupported(format!(
+                    "its audio tracks have more than {} samples, which is not supported",
+                    crate::mp4::read::AUDIO_SAMPLES_MAX
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The tracks, in the order in which they were chosen.
+    pub(super) fn into_tracks(self) -> Vec<Rows> {
+        self.tracks
+    }
+}
+
+/// Where in its block a frame lies, and what the block says of it.
+#[derive(Clone, Copy)]
+struct Place {
+    number: usize,
+    is_key: bool,
+    each: u32,
+}
+
+impl Rows {
+    fn new(number: u64, codec: RowCodec) -> Self {
+        Rows { number, codec, builder: SampleTableBuilder::default(), count: 0, times: None }
+    }
+
+    fn push(&mut self, block: &BlockHead, time: i64, place: Place, mut frame: Frame) {
+        let follows = place.number > 0;
+        let (mut is_special, mut duration) = (follows, place.each);
+        match self.codec {
+            // show_frame. RFC 6386, 9.1.
+            RowCodec::Vp8 => is_special = block.is_invisible() || frame.head[0] & 0x10 == 0,
+            RowCodec::Av1 if frame.size > 2 && frame.head.starts_with(&TEMPORAL_DELIMITER) => {
+                frame.offset += 2;
+                frame.size -= 2;
+                is_special = block.is_invisible();
+            }
+            RowCodec::Av1 | RowCodec::OtherVideo => is_special = block.is_invisible(),
+            RowCodec::Audio(packets) => {
+                if let Some(samples) = packets.samples(&frame.head, frame.size) {
+                    duration = samples;
+                }
+            }
+        }
+        let times = self.times.get_or_insert((time, time));
+        *times = (times.0.min(time), times.1.max(time));
+        self.count += 1;
+        self.builder.push(Sample {
+            dts: time,
+            pts: time + i64::from(is_special),
+            duration,
+            offset: frame.offset,
+            size: frame.size,
+            is_sync: place.is_key,
+        });
+    }
+
+    /// The packed rows. Errors: `Damaged` when times leave the range of times.
+    pub(super) fn finish(self, scale_ns: u64) -> Result<RowTable, ReadError> {
+        let (first, last) = self.times.unwrap_or((0, 0));
+        let is_far = |time: i64| (i128::from(time) * i128::from(scale_ns)).abs() > TIME_NS_MAX;
+        if is_far(first) || is_far(last) {
+            return Err(ReadError::Damaged("its times leave the range of times".into()));
+        }
+        Ok(RowTable { table: self.builder.finish(), times: (first, last) })
+    }
+}
+
+/// The rows of one track.
+#[derive(Debug)]
+pub(super) struct RowTable {
+    table: SampleTable,
+    /// Earliest and latest time, in units.
+    pub(super) times: (i64, i64),
+}
+
+impl RowTable {
+    pub(super) fn len(&self) -> u32 {
+        self.table.len()
+    }
+
+    /// The rows, in the order of the file.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row> {
+        self.table.iter().map(|sample| Row {
+            time: sample.dts,
+            is_special: sample.pts != sample.dts,
+            duration: sample.duration,
+            offset: sample.offset,
+            size: sample.size,
+            is_key: sample.is_sync,
+        })
+    }
+}
