@@ -206,6 +206,23 @@ impl RowTable {
         self.table.len()
     }
 
+    /// Rows at these times, for tests of what becomes of them: (time, is_special, duration).
+    #[cfg(test)]
+    pub(super) fn of(rows: impl IntoIterator<Item = (i64, bool, u32)>) -> Self {
+        let rows: Vec<_> = rows.into_iter().collect();
+        let times = rows.iter().map(|row| row.0);
+        let times = (times.clone().min().unwrap_or(0), times.max().unwrap_or(0));
+        let sample = |(n, (time, is_special, duration)): (usize, (i64, bool, u32))| Sample {
+            dts: time,
+            pts: time + i64::from(is_special),
+            duration,
+            offset: n as u64,
+            size: 1,
+            is_sync: n == 0,
+        };
+        RowTable { table: rows.into_iter().enumerate().map(sample).collect(), times }
+    }
+
     /// The rows, in the order of the file.
     pub(super) fn rows(&self) -> impl Iterator<Item = Row> {
         self.table.iter().map(|sample| Row {

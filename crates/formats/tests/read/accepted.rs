@@ -31,14 +31,18 @@ fn files_are_read_as_the_golden_files_say() {
         "variable_rate.mp4",
         "video_only.mp4",
     ] {
-        let index = read(&fixture(name)).unwrap();
-        let mut settings = insta::Settings::clone_current();
-        settings.set_snapshot_path("../golden");
-        settings.set_prepend_module_to_snapshot(false);
-        settings.set_omit_expression(true);
-        settings
-            .bind(|| insta::assert_snapshot!(format!("read_{}", name.replace('.', "_")), summary(&index)));
+        check_golden(name);
     }
+}
+
+/// Compares the summary of a file with its golden one.
+pub(crate) fn check_golden(name: &str) {
+    let index = read(&fixture(name)).unwrap();
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../golden");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(format!("read_{}", name.replace('.', "_")), summary(&index)));
 }
 
 #[test]
@@ -186,13 +190,13 @@ fn write_track(track: &Track, text: &mut String) {
     match &track.media {
         TrackMedia::Video(video) => {
             let mut video = video.clone();
-            writeln!(text, "entry {}", hex(video.sample_entry.iso().unwrap())).unwrap();
+            write_entry(&video.sample_entry, text);
             video.sample_entry = SampleEntry::Iso(Vec::new());
             writeln!(text, "{video:?}").unwrap();
         }
         TrackMedia::Audio(audio) => {
             let mut audio = audio.clone();
-            writeln!(text, "entry {}", hex(audio.sample_entry.iso().unwrap())).unwrap();
+            write_entry(&audio.sample_entry, text);
             audio.sample_entry = SampleEntry::Iso(Vec::new());
             writeln!(text, "{audio:?}").unwrap();
         }
@@ -211,6 +215,13 @@ fn write_track(track: &Track, text: &mut String) {
             sample.dts, sample.pts, sample.duration, sample.size, sample.offset
         )
         .unwrap();
+    }
+}
+
+fn write_entry(entry: &SampleEntry, text: &mut String) {
+    match entry {
+        SampleEntry::Iso(bytes) => writeln!(text, "entry {}", hex(bytes)).unwrap(),
+        SampleEntry::Matroska(bytes) => writeln!(text, "entry of Matroska {}", hex(bytes)).unwrap(),
     }
 }
 

@@ -12,6 +12,7 @@ mod fragmented;
 mod hostile;
 mod independent;
 mod long;
+mod matroska;
 mod odd;
 mod refused;
 mod surgery;

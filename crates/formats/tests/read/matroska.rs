@@ -1,0 +1,290 @@
+//! Matroska files, real ones and written element by element.
+
+use kinora_formats::{
+    Scanned, Scanner,
+    index::{Container, Index, NotCopiedReason, TrackMedia},
+    mp4::{ReadError, ReadFailureCode},
+};
+use proptest::prelude::*;
+
+use crate::{accepted::check_golden, fixture, read};
+
+const FILES: [&str; 13] = [
+    "av1_opus.mkv",
+    "h264_aac.mkv",
+    "hevc_hdr10.mkv",
+    "live.webm",
+    "mp3.mka",
+    "mpeg2_ac3.mkv",
+    "ntsc.mkv",
+    "opus.mka",
+    "pcm.mkv",
+    "several_audio.mkv",
+    "variable_rate.mkv",
+    "vp8_vorbis.webm",
+    "vp9_opus.webm",
+];
+
+fn scan(bytes: &[u8]) -> Result<Scanned, ReadError> {
+    let mut scanner = Scanner::new(None);
+    scanner.push(bytes)?;
+    scanner.finish()
+}
+
+/// An element with a size of eight bytes.
+fn element(id: &[u8], body: &[u8]) -> Vec<u8> {
+    [id, &(body.len() as u64 | 1 << 56).to_be_bytes(), body].concat()
+}
+
+/// A file of one track whose entry holds these children, and clusters at 0 of these children.
+fn file(entry: &[Vec<u8>], cluster: &[Vec<u8>]) -> Vec<u8> {
+    let tracks = element(b"\x16\x54\xae\x6b", &element(b"\xae", &entry.concat()));
+    let cluster = element(b"\x1f\x43\xb6\x75", &[vec![0xe7, 0x81, 0], cluster.concat()].concat());
+    let segment = element(b"\x18\x53\x80\x67", &[tracks, cluster].concat());
+    [element(b"\x1a\x45\xdf\xa3", &element(b"\x42\x82", b"matroska")), segment].concat()
+}
+
+/// The children of an entry: number 1, kind, codec and what else.
+fn entry(kind: u8, codec: &[u8], more: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let own = [vec![0xd7, 0x81, 1], vec![0x83, 0x81, kind], element(b"\x86", codec)];
+    own.into_iter().chain(more.iter().cloned()).collect()
+}
+
+fn video(codec: &[u8]) -> Vec<Vec<u8>> {
+    entry(1, codec, &[element(b"\xe0", &[0xb0, 0x81, 64, 0xba, 0x81, 48])])
+}
+
+fn opus() -> Vec<Vec<u8>> {
+    entry(2, b"A_OPUS", &[element(b"\x63\xa2", b"OpusHead\x01\x01\x38\x01\x80\xbb\0\0\0\0\0")])
+}
+
+/// A `SimpleBlock` of track 1.
+fn block(time: i16, flags: u8, frame: &[u8]) -> Vec<u8> {
+    element(b"\xa3", &[&[0x81][..], &time.to_be_bytes(), &[flags], frame].concat())
+}
+
+/// A `BlockGroup` around a block of track 1, and what else is in it.
+fn group(time: i16, frame: &[u8], more: &[u8]) -> Vec<u8> {
+    let block = element(b"\xa1", &[&[0x81][..], &time.to_be_bytes(), &[0], frame].concat());
+    element(b"\xa0", &[&block[..], more].concat())
+}
+
+/// (presentation time, size, sync) of each sample of the only track.
+fn samples(bytes: &[u8]) -> Vec<(i64, u32, bool)> {
+    let index = read(bytes).unwrap();
+    index.tracks[0].samples.iter().map(|sample| (sample.pts, sample.size, sample.is_sync)).collect()
+}
+
+#[test]
+fn files_are_read_as_the_golden_files_say() {
+    for name in FILES {
+        check_golden(name);
+    }
+}
+
+#[test]
+fn an_index_comes_back_from_its_bytes() {
+    for name in FILES {
+        let index = read(&fixture(name)).unwrap();
+        assert_eq!(Index::from_bytes(&index.to_bytes()).unwrap(), index, "{name}");
+    }
+}
+
+#[test]
+fn a_stream_of_unknown_sizes_holds_what_a_file_holds() {
+    let frames = |name: &str| {
+        let (bytes, index) = (fixture(name), read(&fixture(name)).unwrap());
+        let frame = |sample: kinora_formats::index::Sample| {
+            let start = sample.offset as usize;
+            (sample.pts, sample.dts, sample.is_sync, bytes[start..start + sample.size as usize].to_vec())
+        };
+        index
+            .tracks
+            .iter()
+            .map(|track| track.samples.iter().map(frame).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
+    };
+    assert!(frames("live.webm") == frames("vp9_opus.webm"));
+}
+
+#[test]
+fn single_bytes_give_the_same_index() {
+    for name in FILES {
+        let bytes = fixture(name);
+        let mut scanner = Scanner::new(None);
+        bytes.chunks(1).for_each(|byte| scanner.push(byte).unwrap());
+        assert_eq!(scanner.finish().unwrap(), Scanned::Index(read(&bytes).unwrap()), "{name}");
+    }
+}
+
+#[test]
+fn frames_share_blocks_in_every_way() {
+    let packet = |len: usize| [&[0xf8][..], &vec![7; len - 1]].concat();
+    let two = [packet(3), packet(5)].concat();
+    for (name, flags, lace) in [
+        ("Xiph", 2, [&[1, 3][..], &two].concat()),
+        ("EBML", 6, [&[1, 0x83][..], &two].concat()),
+        ("fixed", 4, [&[1][..], &packet(4), &packet(4)].concat()),
+    ] {
+        let blocks = (0..60).map(|n| block(n * 40, 0x80 | flags, &lace)).collect::<Vec<_>>();
+        let read = samples(&file(&opus(), &blocks));
+        let sizes = if flags == 4 { [4, 4] } else { [3, 5] };
+        let expected: Vec<_> = (0..120).map(|n| (n * 960, sizes[n as usize % 2], true)).collect();
+        assert_eq!(read, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_group_without_a_reference_is_a_keyframe_and_its_duration_that_of_the_last_picture() {
+    let back = [0xfb, 0x81, 0xd8];
+    let groups = [group(0, b"key", &[]), group(40, b"a", &back), group(95, b"key", &[0x9b, 0x82, 3, 0xe8])];
+    let bytes = file(&video(b"V_VP9"), &groups);
+    assert_eq!(samples(&bytes), [(0, 3, true), (3600, 1, false), (8550, 3, true)]);
+    assert_eq!(read(&bytes).unwrap().tracks[0].end, 8550 + 90_000);
+}
+
+#[test]
+fn pictures_of_vp8_that_are_not_shown_lie_between_those_that_are() {
+    let (shown, hidden) = (&[0x10u8, 0, 0][..], &[0x01u8, 0, 0][..]);
+    let blocks = [block(0, 0x80, shown), block(41, 0, hidden), block(40, 0, shown), block(80, 0, shown)];
+    assert_eq!(
+        samples(&file(&video(b"V_VP8"), &blocks)),
+        [(0, 3, true), (1800, 3, false), (3600, 3, false), (7200, 3, false)]
+    );
+}
+
+#[test]
+fn temporal_delimiters_of_av1_are_no_part_of_a_sample() {
+    let mut entry = video(b"V_AV1");
+    entry.push(element(b"\x63\xa2", &[0x81, 0, 0x0c, 0]));
+    let blocks = [block(0, 0x80, b"\x12\0frame"), block(40, 0, b"frame")];
+    let index = read(&file(&entry, &blocks)).unwrap();
+    assert_eq!(samples(&file(&entry, &blocks)), [(0, 5, true), (3600, 5, false)]);
+    let first = index.tracks[0].samples.get(0).unwrap();
+    assert_eq!(&file(&entry, &blocks)[first.offset as usize..][..5], b"frame");
+}
+
+#[test]
+fn codecs_that_players_do_not_take_keep_their_entry() {
+    let entry = video(b"V_THEORA");
+    let index = read(&file(&entry, &[block(0, 0x80, b"1"), block(40, 0, b"2")])).unwrap();
+    let TrackMedia::Video(track) = &index.tracks[0].media else { panic!("no video") };
+    let reason = track.not_copied.as_ref().unwrap();
+    assert_eq!((reason.reason, reason.detail.as_str()), (NotCopiedReason::Codec, "Theora"));
+    assert_eq!((track.codec.as_str(), track.width, track.height), ("V_THEORA", 64, 48));
+    let expected = kinora_formats::index::SampleEntry::Matroska(element(b"\xae", &entry.concat()));
+    assert_eq!(track.sample_entry, expected);
+}
+
+#[test]
+fn what_another_reader_must_unpack_or_repair_is_foreign() {
+    let blocks = [block(0, 0x80, b"1")];
+    let encoding = |body: &[u8]| element(b"\x6d\x80", &element(b"\x62\x40", body));
+    let stripped = encoding(&element(b"\x50\x34", &[0x42, 0x54, 0x81, 3, 0x42, 0x55, 0x81, 0]));
+    let with = |more: Vec<u8>| [video(b"V_VP9"), vec![more]].concat();
+    let mut damaged = fixture("vp9_opus.webm");
+    let at = damaged.len() / 2;
+    damaged[at..at + 400].fill(0);
+    let lace = block(0, 0x84, &[1, 2, 3]);
+    for (name, bytes, container) in [
+        ("header stripping", file(&with(stripped), &blocks), Container::Matroska),
+        ("zlib", file(&with(encoding(&[])), &blocks), Container::Matroska),
+        ("zeros in the middle", damaged, Container::WebM),
+        ("pictures in a lace", file(&video(b"V_VP9"), &[lace]), Container::Matroska),
+        ("another container", b"FLV\x01\x05\0\0\0\x09".to_vec(), Container::Flv),
+    ] {
+        let Ok(Scanned::Foreign { container: found, len, .. }) = scan(&bytes) else { panic!("{name}") };
+        assert_eq!((found, len), (container, bytes.len() as u64), "{name}");
+    }
+}
+
+#[test]
+fn what_nobody_can_play_is_refused() {
+    let check = |name: &str, bytes: &[u8], code: ReadFailureCode, sentence: &str| {
+        let error = scan(bytes).unwrap_err();
+        assert_eq!((error.code(), error.to_string()), (code, sentence.to_owned()), "{name}");
+    };
+    let encrypted = element(b"\x6d\x80", &element(b"\x62\x40", &[0x50, 0x33, 0x81, 1]));
+    let encrypted = [video(b"V_VP9"), vec![encrypted]].concat();
+    let (not_media, truncated) = (ReadFailureCode::NotMedia, ReadFailureCode::Truncated);
+    check("encrypted", &file(&encrypted, &[]), ReadFailureCode::CodecUnsupported, "the video is encrypted");
+    check(
+        "subtitles",
+        &file(&entry(17, b"S_TEXT/UTF8", &[]), &[]),
+        not_media,
+        "the file has no video or audio track",
+    );
+    check("no frames", &file(&opus(), &[]), not_media, "the file has no video or audio track");
+    check(
+        "no size",
+        &file(&entry(1, b"V_VP9", &[]), &[]),
+        not_media,
+        "the file is damaged: a video track lacks the size of its pictures",
+    );
+    let h264 = fixture("h264_aac.mkv");
+    check("cut in front", &h264[..300], truncated, "the file ends too early: its list of tracks is missing");
+    check(
+        "cut early",
+        &h264[..2000],
+        truncated,
+        "the file ends too early: less than a second of it can be played",
+    );
+}
+
+#[test]
+fn a_file_that_ends_early_is_played_as_far_as_it_goes() {
+    for name in ["h264_aac.mkv", "live.webm"] {
+        let bytes = fixture(name);
+        let whole = read(&bytes).unwrap();
+        let index = read(&bytes[..bytes.len() * 2 / 3]).unwrap();
+        assert!(index.is_truncated, "{name}");
+        for (track, whole) in index.tracks.iter().zip(&whole.tracks) {
+            assert!(track.samples.len() < whole.samples.len(), "{name}");
+            let both = track.samples.iter().zip(whole.samples.iter());
+            assert!(
+                both.clone()
+                    .all(|(cut, whole)| (cut.pts, cut.offset, cut.size)
+                        == (whole.pts, whole.offset, whole.size))
+            );
+        }
+    }
+}
+
+#[test]
+fn any_prefix_is_played_or_refused() {
+    for name in ["h264_aac.mkv", "live.webm", "several_audio.mkv"] {
+        let bytes = fixture(name);
+        for len in (0..bytes.len()).step_by(37) {
+            match scan(&bytes[..len]) {
+                Ok(Scanned::Index(index)) => assert!(index.facts().duration_us >= 1_000_000, "{name} {len}"),
+                Ok(Scanned::Foreign { .. }) => panic!("{name} {len} is foreign"),
+                Err(error) => assert_ne!(error.code(), ReadFailureCode::CodecUnsupported, "{name} {len}"),
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn bytes_changed_anywhere_never_panic(
+        file in 0..FILES.len(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
+        front in any::<bool>(),
+    ) {
+        let mut bytes = fixture(FILES[file]);
+        let len = if front { bytes.len().min(1500) } else { bytes.len() };
+        for (at, value) in changes {
+            bytes[at.index(len)] = value;
+        }
+        if let Ok(Scanned::Index(index)) = scan(&bytes) {
+            let inside = |sample: kinora_formats::index::Sample| sample.offset + u64::from(sample.size) <= index.source_len;
+            prop_assert!(index.tracks.iter().all(|track| track.samples.iter().all(inside)));
+        }
+    }
+
+    #[test]
+    fn foreign_bytes_behind_a_header_never_panic(tail in prop::collection::vec(any::<u8>(), 0..2000)) {
+        let header = &fixture("vp9_opus.webm")[..700];
+        let _ = scan(&[header, &tail].concat());
+    }
+}
