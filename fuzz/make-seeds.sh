@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the files of fuzz/seeds again, with ffmpeg 5.1: one for each family of boxes that is read, each below 4 KiB, so that a
+# Makes the files of fuzz/seeds again, with ffmpeg 5.1: one for each family of boxes or elements that is read, each below 4 KiB, so that a
 # mutation is likely to hit something that is read. A new family is one more line here.
 set -euo pipefail
 cd "$(dirname "$0")/seeds"
@@ -25,5 +25,9 @@ ff $picture $h265 -tag:v hvc1 hevc.mp4
 ff $picture $h265 -tag:v hev1 $fragmented hevc_fragmented.mp4
 ff $picture -c:v libaom-av1 -cpu-used 8 -crf 63 -g 5 av1.mp4
 ff $sound -c:a libopus -b:a 6k opus.mp4
+ff -i h264_aac.mp4 -c copy h264_aac.mkv
+ff -i h264_aac.mp4 -map 0:v -c copy -f matroska -live 1 - >live.mkv
+ff $picture $sound -c:v libvpx -crf 63 -b:v 10k -g 5 -c:a libopus -b:a 6k vp8_opus.webm
+ff $sound -c:a libmp3lame -b:a 8k mp3.mka
 
 find . -size +4095c | { ! grep . ; } # none may be larger

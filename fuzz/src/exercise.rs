@@ -55,7 +55,8 @@ fn package(index: &Index) -> Result<(), String> {
         index.audio_tracks().map(|(track, _)| format!("a{}", track.source_track)).collect();
     let uris = MultivariantUris { video: "v", audio: &audio };
     let _ = MultivariantPlaylist::of(index, uris).render();
-    for track in &index.tracks {
+    let is_copied = |track: &&Track| track.media.not_copied().is_none();
+    for track in index.tracks.iter().filter(is_copied) {
         let segments = index.segments(track);
         let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "i" };
         let _ = playlist.render(|_, _| {});

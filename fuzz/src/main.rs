@@ -1,4 +1,5 @@
-//! Fuzzes the reader of MP4 and QuickTime files, and what is made of them, guided by coverage.
+//! Fuzzes the readers of MP4, QuickTime and Matroska files, with the sniffing in front of them, and what is made of what they read, guided by
+//! coverage.
 //!
 //! `scripts/fuzz.sh` builds and runs it. [`exercise`] is what is promised of any input, [`boxes`] changes inputs box by box, so
 //! that most of them get past the headers. An input that breaks a promise is written to a file and ends the run.
