@@ -316,15 +316,15 @@ impl Walk {
         self.close_ended()
     }
 
-    /// Closes the masters that end here.
+    /// Closes the masters that end here, with those of unknown size inside them.
     fn close_ended(&mut self) -> Result<(), Unreadable> {
-        while let Some(&Open { id, end: Some(end) }) = self.open.last()
-            && end <= self.at
-        {
-            self.open.pop();
-            match id {
-                id::BLOCK_GROUP => self.commit(!self.pending.has_reference)?,
-                id::SEGMENT => self.is_over = true,
+        while self.open.iter().any(|open| open.end.is_some_and(|end| end <= self.at)) {
+            match self.open.pop().map(|open| open.id) {
+                Some(id::BLOCK_GROUP) => self.commit(!self.pending.has_reference)?,
+                Some(id::SEGMENT) => {
+                    self.is_over = true;
+                    self.place = Place::Over;
+                }
                 _ => {}
             }
         }

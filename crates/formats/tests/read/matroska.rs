@@ -108,6 +108,24 @@ fn a_stream_of_unknown_sizes_holds_what_a_file_holds() {
 }
 
 #[test]
+fn what_follows_a_segment_is_not_read() {
+    let mut bytes = fixture("vp9_opus.webm");
+    let whole = read(&bytes).unwrap();
+    bytes.extend_from_slice(&[0; 500]);
+    bytes.extend_from_slice(&fixture("live.webm"));
+    let index = read(&bytes).unwrap();
+    assert_eq!((index.tracks, index.plan, index.is_truncated), (whole.tracks, whole.plan, false));
+
+    // A cluster of unknown size ends with the segment around it.
+    let cluster =
+        [&b"\x1f\x43\xb6\x75\xff\xe7\x81\0"[..], &block(0, 0x80, b"1"), &block(2000, 0, b"2")].concat();
+    let tracks = element(b"\x16\x54\xae\x6b", &element(b"\xae", &video(b"V_VP9").concat()));
+    let segment = element(b"\x18\x53\x80\x67", &[tracks, cluster].concat());
+    let bytes = [element(b"\x1a\x45\xdf\xa3", &[]), segment, vec![0; 50]].concat();
+    assert_eq!(samples(&bytes), [(0, 1, true), (180_000, 1, false)]);
+}
+
+#[test]
 fn single_bytes_give_the_same_index() {
     for name in FILES {
         let bytes = fixture(name);
