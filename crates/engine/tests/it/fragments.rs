@@ -1,19 +1,27 @@
 //! What is inside a fragmented MP4, read by a small parser of its own.
 
 /// One sample of a fragment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// `tfdt`, durations before it, and composition offset, in ticks of its track.
     pub pts: i64,
-    pub size: usize,
+    /// Where its bytes are in the file.
+    pub bytes: std::ops::Range<usize>,
     pub is_sync: bool,
 }
 
 /// The samples of track `track` (from 1), in decoding order. ISO/IEC 14496-12, 8.8.
 pub(crate) fn samples(mp4: &[u8], track: u32) -> Vec<Sample> {
-    let fragments = boxes(mp4).filter(|(kind, _)| *kind == b"moof");
-    let tracks = fragments.flat_map(|(_, moof)| boxes(moof)).filter(|(kind, _)| *kind == b"traf");
-    tracks.flat_map(|(_, traf)| of_fragment(traf, track)).collect()
+    let mut samples = Vec::new();
+    let mut at = 0;
+    for (kind, body) in boxes(mp4) {
+        if kind == b"moof" {
+            let tracks = boxes(body).filter(|(kind, _)| *kind == b"traf");
+            samples.extend(tracks.flat_map(|(_, traf)| of_fragment(traf, track, at)));
+        }
+        at += 8 + body.len();
+    }
+    samples
 }
 
 /// Whether a box of this name is anywhere in the `moov`.
@@ -22,7 +30,8 @@ pub(crate) fn has_box(mp4: &[u8], name: &[u8; 4]) -> bool {
     moov.windows(4).any(|bytes| bytes == name)
 }
 
-fn of_fragment(traf: &[u8], track: u32) -> Vec<Sample> {
+/// The samples of `track` in a fragment whose `moof` begins at `start`.
+fn of_fragment(traf: &[u8], track: u32, start: usize) -> Vec<Sample> {
     let find = |name: &[u8; 4]| boxes(traf).find(|(kind, _)| *kind == name).map(|(_, body)| body);
     let header = find(b"tfhd").unwrap();
     let flags = word(header, 0) & 0xff_ffff;
@@ -45,7 +54,9 @@ fn of_fragment(traf: &[u8], track: u32) -> Vec<Sample> {
     };
     let run = find(b"trun").unwrap();
     let flags = word(run, 0) & 0xff_ffff;
-    let mut at = 8 + if flags & 0x1 != 0 { 4 } else { 0 };
+    assert!(flags & 0x1 != 0, "offsets count from the fragment");
+    let mut begin = start + word(run, 8) as usize;
+    let mut at = 12;
     let first_flags = (flags & 0x4 != 0).then(|| word(run, at));
     at += if first_flags.is_some() { 4 } else { 0 };
     let mut samples = Vec::new();
@@ -62,7 +73,9 @@ fn of_fragment(traf: &[u8], track: u32) -> Vec<Sample> {
             field(0x400, if n == 0 { first_flags.unwrap_or(sample_flags) } else { sample_flags });
         let offset = field(0x800, 0).cast_signed();
         let is_sync = sample_flags & 0x1_0000 == 0;
-        samples.push(Sample { pts: dts + i64::from(offset), size: size as usize, is_sync });
+        let bytes = begin..begin + size as usize;
+        begin = bytes.end;
+        samples.push(Sample { pts: dts + i64::from(offset), bytes, is_sync });
         dts += i64::from(duration);
     }
     samples

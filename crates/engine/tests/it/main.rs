@@ -5,6 +5,7 @@
 mod confinement;
 mod demo;
 mod encode;
+mod encode_audio;
 mod find;
 mod fixture;
 mod fragments;

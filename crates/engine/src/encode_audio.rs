@@ -1,0 +1,214 @@
+//! Sound encoded while it is fed: AAC-LC on one grid of frames, whole or piece by piece.
+
+use std::ffi::OsString;
+use std::io;
+use std::ops::Range;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::Stream;
+
+use crate::encode::EncodeLimits;
+use crate::encoding::Encoding;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::input::{FeedContainer, read_from_stdin};
+use crate::job::{Files, Job, push};
+use crate::priority::Priority;
+use crate::run::Pace;
+
+/// Samples a second of encoded sound.
+pub const AUDIO_SAMPLE_RATE: u32 = 48_000;
+
+/// Samples of one AAC frame, and so of one packet. ISO/IEC 14496-3, 4.5.2.1.1.
+pub const AUDIO_FRAME_SAMPLES: u64 = 1024;
+
+/// Bits a second of encoded sound.
+pub const AUDIO_BITRATE_BPS: u32 = 128_000;
+
+/// Frames encoded on both sides of a piece and dropped again by the caller: each frame overlaps its neighbours, and the
+/// encoder needs two to find its way. With fewer there is a click at the cut; more change nothing.
+const LEAD_FRAMES: u64 = 2;
+
+/// Samples of the source heard before the first that is needed: what a resampler and a decoder need to settle, 80 ms for
+/// Opus (RFC 7845, 4.6).
+const SETTLE_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 10;
+
+/// Resampling of a piece begins on a grid of 40 ms. There, both the source's and the encoded samples begin together at every usual
+/// rate (1/75 s is enough for the multiples of 8000 and 11 025 Hz), so every run puts its samples at the same places. It also is a whole number of
+/// microseconds, as which ffmpeg reads times.
+const GRID_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 25;
+const GRID_US: u64 = 40_000;
+
+/// Past any real time: 11 days.
+const SAMPLES_MAX: u64 = 1_000_000 * AUDIO_SAMPLE_RATE as u64;
+
+/// Which part of a track one run encodes. All positions are samples at 48 kHz on the feed's timeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AudioSpan {
+    /// All from this sample on.
+    Whole {
+        /// Where the first packet after the encoder's priming begins.
+        start: u64,
+        /// How much comes out at once, 100 ms or more.
+        fragment: Duration,
+    },
+    /// These samples. Their number is a multiple of 1024.
+    Piece(Range<u64>),
+}
+
+/// One run of the audio encoder. It gives AAC-LC, stereo, 48 kHz, 128 kbit/s.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AudioEncode {
+    /// What the feed is wrapped in. Only its first audio track is read.
+    pub container: FeedContainer,
+    /// What is encoded.
+    pub span: AudioSpan,
+    /// Who waits for it.
+    pub priority: Priority,
+    /// What it may use.
+    pub limits: EncodeLimits,
+}
+
+impl Engine {
+    /// Decodes the sound of `input` and encodes the part that `spec` names, while it comes.
+    ///
+    /// Times in the feed are exact to less than half a sample: Matroska needs a `TimestampScale` of a microsecond or less. Its timeline begins
+    /// at a second or later, and all feeds of one track have the same one. A piece needs packets from 150 ms before its first sample
+    /// to 50 ms after its last. Where the feed has no sound, as before a track that begins late, in a gap of more than 20 ms, or after
+    /// the end of a piece's track, there is silence; overlaps are dropped.
+    ///
+    /// The output is one fragmented MP4 with one track of 48 000 ticks a second and no edit list. The packet of time `t` decodes to the
+    /// samples `t..t + 1024`, after the one before it. A piece comes with packets on both sides of it: keep those whose time lies in it.
+    /// The packet 1024 before the first is the encoder's priming; keep it at the very start of a track only. Pieces of one
+    /// A feed without any sound before the end of its piece gives nothing of use. Pieces of one
+    /// track, cut anywhere on one grid of 1024 samples, can be joined to each other and to parts of the whole.
+    ///
+    /// Errors, as the last item: as for [`encode_video`](Self::encode_video).
+    pub fn encode_audio(
+        &self,
+        spec: AudioEncode,
+        input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+    ) -> Encoding {
+        match self.audio_job(&spec) {
+            Ok(job) => self.runner().start(job, input, Pace::Progress),
+            Err(error) => Encoding::refused(error),
+        }
+    }
+
+    fn audio_job(&self, spec: &AudioEncode) -> Result<Job, EngineError> {
+        spec.span.check()?;
+        self.require_encoder("aac")?;
+        let limits = spec.limits.of_job();
+        let (input, files, arguments) = (Bytes::new(), Files::default(), arguments(spec));
+        Ok(Job { kind: "encode_audio", arguments, input, files, limits, priority: spec.priority })
+    }
+}
+
+impl AudioSpan {
+    fn check(&self) -> Result<(), EngineError> {
+        let is_possible = match self {
+            Self::Whole { start, fragment } => {
+                *start <= SAMPLES_MAX
+                    && (Duration::from_millis(100)..=Duration::from_secs(60)).contains(fragment)
+            }
+            Self::Piece(samples) => {
+                !samples.is_empty()
+                    && samples.end <= SAMPLES_MAX
+                    && (samples.end - samples.start).is_multiple_of(AUDIO_FRAME_SAMPLES)
+            }
+        };
+        if is_possible { Ok(()) } else { Err(EngineError::Impossible("the samples to encode")) }
+    }
+
+    /// The samples the encoder gets; without end for all there are.
+    fn encoded(&self) -> (u64, Option<u64>) {
+        const LEAD: u64 = LEAD_FRAMES * AUDIO_FRAME_SAMPLES;
+        match self {
+            Self::Whole { start, .. } => (*start, None),
+            Self::Piece(samples) => (samples.start.saturating_sub(LEAD), Some(samples.end + LEAD)),
+        }
+    }
+
+    fn fragment_us(&self) -> u128 {
+        match self {
+            Self::Whole { fragment, .. } => fragment.as_micros(),
+            // All at once: half an hour, where the option ends.
+            Self::Piece(_) => 1_800_000_000,
+        }
+    }
+}
+
+/// The whole command line. The span has been checked.
+fn arguments(spec: &AudioEncode) -> Vec<OsString> {
+    let mut arguments = read_from_stdin(spec.container, 1);
+    push(&mut arguments, ["-copyts", "-map", "0:a:0", "-vn", "-sn", "-dn", "-map_metadata", "-1"]);
+    push(&mut arguments, ["-map_chapters", "-1", "-fflags", "+bitexact", "-flags:a", "+bitexact"]);
+    push(&mut arguments, ["-af", &filters(&spec.span), "-c:a", "aac", "-profile:a", "aac_low"]);
+    push(&mut arguments, ["-b:a", &AUDIO_BITRATE_BPS.to_string(), "-ar", &AUDIO_SAMPLE_RATE.to_string()]);
+    push(&mut arguments, ["-ac", "2", "-avoid_negative_ts", "disabled", "-muxdelay", "0"]);
+    push(&mut arguments, ["-use_editlist", "0", "-frag_duration", &spec.span.fragment_us().to_string()]);
+    push(&mut arguments, ["-movflags", "+delay_moov+default_base_moof+frag_discont+skip_trailer"]);
+    push(&mut arguments, ["-flush_packets", "1", "-f", "mp4", "pipe:1"]);
+    arguments
+}
+
+/// Drops what comes long before, resamples from a place all runs agree on, and cuts to the sample.
+///
+/// Twice, for the second one counts `first_pts` in samples of its input, whose rate the first one sets. There
+/// `async=1` puts silence into gaps of more than `min_hard_comp` seconds and drops what overlaps, and counts samples otherwise.
+fn filters(span: &AudioSpan) -> String {
+    let (start, end) = span.encoded();
+    let settle = if end.is_some() { SETTLE_SAMPLES } else { 0 };
+    let grid = start.saturating_sub(settle) / GRID_SAMPLES;
+    let (begin_us, begin) = (grid * GRID_US, grid * GRID_SAMPLES);
+    let begin_s = format!("{}.{:06}", begin_us / 1_000_000, begin_us % 1_000_000);
+    let cut = match end {
+        Some(end) => format!("apad,atrim=start_pts={start}:end_pts={end}"),
+        None => format!("atrim=start_pts={start}"),
+    };
+    format!(
+        "atrim=start={begin_s},aresample={AUDIO_SAMPLE_RATE},\
+         aresample={AUDIO_SAMPLE_RATE}:async=1:min_hard_comp=0.02:first_pts={begin},aformat=sample_fmts=fltp:channel_layouts=stereo,{cut}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filters_are_constant_but_for_numbers() {
+        let piece = AudioSpan::Piece(480_000 + 100 * 1024..480_000 + 294 * 1024);
+        // 2 frames before 582 400 is 580 352; less 4800 that is 299.77 steps of 40 ms.
+        assert_eq!(
+            filters(&piece),
+            "atrim=start=11.960000,aresample=48000,aresample=48000:async=1:min_hard_comp=0.02:first_pts=574080,\
+             aformat=sample_fmts=fltp:channel_layouts=stereo,apad,atrim=start_pts=580352:end_pts=783104"
+        );
+        let whole = AudioSpan::Whole { start: 480_000, fragment: Duration::from_secs(4) };
+        assert_eq!(
+            filters(&whole),
+            "atrim=start=10.000000,aresample=48000,aresample=48000:async=1:min_hard_comp=0.02:first_pts=480000,\
+             aformat=sample_fmts=fltp:channel_layouts=stereo,atrim=start_pts=480000"
+        );
+    }
+
+    #[test]
+    fn spans_off_the_grid_or_the_clock_are_refused() {
+        let whole = |start, millis| AudioSpan::Whole { start, fragment: Duration::from_millis(millis) };
+        let cases = [
+            (whole(0, 4000), true),
+            (whole(0, 99), false),
+            (whole(0, 60_001), false),
+            (whole(SAMPLES_MAX + 1, 4000), false),
+            (AudioSpan::Piece(5..5 + 1024), true),
+            (AudioSpan::Piece(5..5), false),
+            (AudioSpan::Piece(0..1025), false),
+            (AudioSpan::Piece(SAMPLES_MAX..SAMPLES_MAX + 1024), false),
+        ];
+        for (span, is_possible) in cases {
+            assert_eq!(span.check().is_ok(), is_possible, "{span:?}");
+        }
+    }
+}
