@@ -114,8 +114,9 @@ def play(ground: Ground, kinora: Kinora, row: Row, clip: pathlib.Path) -> None:
         decoded.first_picture(viewer.get(playlist.init), viewer.get(playlist.segments[0][0]), found.has_video)
     row.first_frame_ms = (time.monotonic() - began) * 1000
     played = decoded.only(found.manifest, chosen, ground.folder / "chosen.m3u8")
-    row.frames = decoded.pictures(clip), decoded.pictures(played)
-    row.sound_s = decoded.sound_seconds(clip), decoded.sound_seconds(played)
+    whole = clip.with_name(row.kind.as_in or clip.name)
+    row.frames = decoded.pictures(whole), decoded.pictures(played)
+    row.sound_s = decoded.sound_seconds(whole), decoded.sound_seconds(played)
 
 
 def judge(row: Row) -> None:

@@ -35,7 +35,9 @@ KINDS = (
     ),
     Kind("VP9 and Opus in WebM", "vp9.webm", made(both(), VP9, "-c:a libopus"), "C", "VP9"),
     Kind("VP9 in MP4", "vp9.mp4", made(both(), VP9, AAC), "C", "VP9"),
-    Kind("VP9 of odd size", "odd.webm", made(both(size="321x181"), VP9, "-c:a libopus"), "C", "VP9"),
+    Kind(
+        "VP9 of odd size", "odd.webm", made(both(size="320x180"), "-vf scale=321:181", VP9, "-c:a libopus"), "C", "VP9"
+    ),
     Kind("VP8 and Vorbis in WebM", "vp8.webm", made(both(), VP8, "-c:a libvorbis"), "C", "VP8"),
     Kind(
         "ProRes and PCM in QuickTime",

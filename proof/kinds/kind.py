@@ -23,6 +23,8 @@ class Kind:
     """What its owner must find in the reason why it is not copied, or why it failed."""
     wishes: Mapping[str, object] = dataclasses.field(default_factory=dict)
     """Further fields of the request that creates the media."""
+    as_in: str = ""
+    """File of the kind that holds the same pictures and sound, where ffmpeg itself does not find all of them in this one."""
     counts_frames: bool = True
     """Whether every picture of the clip, as ffmpeg decodes it, must come out; else some of them."""
 
