@@ -46,6 +46,12 @@ class Clips:
         recipe = [*self._hd(12), *fixed, *audio("128k"), "-movflags", "+faststart"]
         return self.made("1080p-h264.mp4", lambda part: ffmpeg(*recipe, part))
 
+    def hd_light(self) -> pathlib.Path:
+        """The same at 5 Mbit/s: few enough for the copy to be what players begin with."""
+        fixed = [*video("veryfast", 23), "-keyint_min", "60", "-sc_threshold", "0", "-maxrate", "5M", "-bufsize", "5M"]
+        recipe = [*self._hd(12), *fixed, *audio("128k"), "-movflags", "+faststart"]
+        return self.made("1080p-h264-5mbit.mp4", lambda part: ffmpeg(*recipe, part))
+
     def hd_half_a_minute(self) -> pathlib.Path:
         """The same, twice over."""
         return self.made(

@@ -44,7 +44,7 @@ def measure(bench: Bench) -> list[Row]:
     if not isinstance(bench.place, OneMachine):
         return []
     clips = {
-        "H.264, copied": bench.clips.hd(),
+        "H.264, copied": bench.clips.hd_light(),
         "VP9, encoded": bench.clips.hd_vp9(),
         "ProRes, encoded": bench.clips.hd_prores(),
     }

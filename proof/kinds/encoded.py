@@ -60,7 +60,6 @@ KINDS = (
         "ffv1.mkv",
         made(picture(size="320x180"), "-c:v ffv1 -pix_fmt yuv420p -c:a flac"),
         "C E",
-        "FFV1",
     ),
     Kind("H.264 and AC-3 in MP4", "ac3.mp4", made(both(), X264, "-c:a ac3"), "A"),
     Kind("H.264 and E-AC-3 in MP4", "eac3.mp4", made(both(), X264, "-c:a eac3"), "A"),
