@@ -219,7 +219,12 @@ fn samples_ns(samples: i64, rate: u32) -> i128 {
 
 /// The nearest integer, halves up. `unit` is positive.
 pub(super) fn nearest(number: i128, unit: i128) -> i128 {
-    (2 * number + unit).div_euclid(2 * unit)
+    let (number, unit) = (2 * number + unit, 2 * unit);
+    match (i64::try_from(number), i64::try_from(unit)) {
+        // Nearly always, and many times as fast: it is done several times a frame.
+        (Ok(number), Ok(unit)) => number.div_euclid(unit).into(),
+        _ => number.div_euclid(unit),
+    }
 }
 
 /// What can be played of a file of `len` bytes.

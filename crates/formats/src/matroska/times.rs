@@ -258,13 +258,15 @@ impl PacketClock {
 
     /// When a packet begins that follows one which ended at `end`: there, unless more than a packet is missing or twice there.
     fn on_end(&self, row: &Row, units: Units, end: Option<i64>) -> i64 {
-        let written = units.ticks(row.time, self.rate);
-        let rounding = 2 * i64::from(units.lasting(1, self.rate)) + 1;
-        match end {
-            Some(end) if row.is_special => end,
-            Some(end) if (written - end).abs() <= rounding.max(row.duration.into()) => end,
-            _ => written,
+        if let Some(end) = end.filter(|_| row.is_special) {
+            return end;
         }
+        let written = units.ticks(row.time, self.rate);
+        let is_near = |end: &i64| {
+            let off = (written - end).abs();
+            off <= i64::from(row.duration) || off <= 2 * i64::from(units.lasting(1, self.rate)) + 1
+        };
+        end.filter(is_near).unwrap_or(written)
     }
 
     /// Hands the packets out in order.
