@@ -39,21 +39,24 @@ const TYPES = {
 /**
  * Starts the site on a free port of loopback.
  *
- * `/embed/{clip}` is the page for `/media/{clip}/master.m3u8`. `answers` maps a path to a status and a body that are
- * sent instead of a file; a test changes it while the page runs. `values` maps a clip to further values of its page.
+ * `/embed/{clip}` is the page for `/media/{clip}/master.m3u8`. `answers` maps a path to a status, a body and headers
+ * that are sent instead of a file; a test changes it while the page runs. `values` maps a clip to further values of its
+ * page. `asked` lists what was asked for, and when.
  */
 export async function startSite() {
   const folder = await mkdtemp(join(tmpdir(), "kinora-site-"));
   const template = await readFile(join(DIST, "embed.html"), "utf8");
   const answers = new Map();
+  const asked = [];
   const values = new Map();
 
   const server = createServer(async (request, response) => {
     const path = new URL(request.url, "http://site").pathname;
+    asked.push({ path, at_ms: Date.now() });
     const embed = /^\/embed\/([\w-]+)$/.exec(path);
     if (answers.has(path)) {
-      const { status, body } = answers.get(path);
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+      const { status, body, headers } = answers.get(path);
+      response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
     } else if (embed) {
       const page = { manifest: `${address}/media/${embed[1]}/master.m3u8`, poster: null, title: null };
       const json = JSON.stringify({ ...page, ...values.get(embed[1]) }).replaceAll("<", "\\u003c");
@@ -73,6 +76,7 @@ export async function startSite() {
     address,
     folder,
     answers,
+    asked,
     values,
     async stop() {
       server.closeAllConnections();

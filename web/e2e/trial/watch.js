@@ -40,6 +40,7 @@ export function watch(video) {
     if (stall !== null && stall.ms > LOOK_EVERY_MS) seen.stalls.push({ at_s: round(stall.at_s), ms: Math.round(stall.ms) });
     stall = null;
   };
+  const standsStill = () => video.videoWidth > 0 && video.currentTime - picture_s > STILL_S;
   const look = () => {
     const now = { at_ms: performance.now(), position_s: video.currentTime };
     seen.rangesMax = Math.max(seen.rangesMax, video.buffered.length);
@@ -61,14 +62,14 @@ export function watch(video) {
   setInterval(look, LOOK_EVERY_MS);
 
   return {
-    /** What was seen so far. A stall that is not over counts. */
+    /** What was seen so far. A stall that is not over counts, and so does a picture that stands still. */
     read() {
       const { totalVideoFrames, droppedVideoFrames } = video.getVideoPlaybackQuality();
       const open = stall === null ? [] : [{ at_s: round(stall.at_s), ms: Math.round(stall.ms) }];
       return {
         ...seen,
         stalls: [...seen.stalls, ...open],
-        still: video.videoWidth > 0 && video.currentTime - picture_s > STILL_S ? [...seen.still, [picture_s, video.currentTime].map(round)] : seen.still,
+        still: standsStill() ? [...seen.still, [picture_s, video.currentTime].map(round)] : seen.still,
         ended: video.ended,
         position: video.currentTime,
         duration: Number.isFinite(video.duration) ? video.duration : null,

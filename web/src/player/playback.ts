@@ -3,9 +3,26 @@
 import Hls, { type ErrorData } from "hls.js";
 
 import { audioTracks } from "./audio-tracks.js";
+import { qualities } from "./qualities.js";
 
 /** Why playback ended before its end. */
-export type Stop = "network" | "decode";
+export interface Stop {
+  /** Whether bytes did not come, or came and could not be shown. */
+  cause: "network" | "decode";
+  /** The answer that ended it, if one came and is known. */
+  answer: Answer | null;
+  /** Where it ended. The video element, let go of, has forgotten. */
+  at_s: number;
+  /** Whether it played, or was to play: not paused by the viewer. */
+  wasPlaying: boolean;
+}
+
+/** An answer of the server that is not the one that was wanted. */
+export interface Answer {
+  status: number;
+  /** Value of the header Retry-After. */
+  retryAfter: string | null;
+}
 
 /** What hls.js reported, as the `detail` of a `kinora:error` event on the video element. */
 export interface PlaybackError {
@@ -26,7 +43,11 @@ const BEHIND_S = 90;
 const RECOVERY_MS = 10_000;
 
 /** After an error that hls.js hopes to get over: how long until there must be something to play. */
-const HOPE_MS = 8_000;
+const PATIENCE_MS = 8_000;
+/** The errors that this is about: bytes that cannot be shown, and bytes that did not come. */
+const PASSING: string[] = [Hls.ErrorTypes.MEDIA_ERROR, Hls.ErrorTypes.NETWORK_ERROR];
+/** What hls.js reports of mere waiting. Bytes that are made while they are waited for may take their time. */
+const WAITING: string[] = [Hls.ErrorDetails.BUFFER_STALLED_ERROR, Hls.ErrorDetails.BUFFER_NUDGE_ON_STALL];
 
 /** A manifest that is being played. */
 export interface Playback {
@@ -74,6 +95,7 @@ function playByHlsJs(
     ...(audioTracks.choice === undefined ? {} : { audioPreference: audioTracks.choice }),
   });
   audioTracks.follow(hls);
+  qualities.follow(hls);
   const loadAhead = () => {
     hls.config.maxBufferLength = 30;
     hls.config.maxMaxBufferLength = AHEAD_PLAYING_S;
@@ -87,17 +109,27 @@ function playByHlsJs(
     video.removeEventListener("play", loadAhead);
     hls.destroy();
   };
-  const giveUp = () => {
-    if (video.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA) return; // it plays nevertheless
+  const end = (error: ErrorData) => {
+    const { currentTime: at_s, paused } = video;
     stop();
-    onStop("decode");
+    onStop({ cause: isLost(error) ? "network" : "decode", answer: answerOf(error), at_s, wasPlaying: !paused });
+  };
+  // hls.js calls neither segments that are not media fatal, nor those that do not come from any rung: without this the
+  // wheel would turn for ever.
+  const wait = (error: ErrorData) => {
+    if (hope !== 0 || !PASSING.includes(error.type) || WAITING.includes(error.details)) return;
+    const had = bufferedOf(video);
+    hope = window.setTimeout(() => {
+      hope = 0;
+      if (video.readyState >= HTMLMediaElement.HAVE_FUTURE_DATA) return;
+      if (bufferedOf(video) === had) end(error);
+      else wait(error); // something came
+    }, PATIENCE_MS);
   };
   hls.on(Hls.Events.ERROR, (_, error) => {
     announce(video, error);
     if (!error.fatal) {
-      // Segments that are not media are never called fatal: without this the wheel would turn for ever.
-      window.clearTimeout(hope);
-      if (error.type === Hls.ErrorTypes.MEDIA_ERROR) hope = window.setTimeout(giveUp, HOPE_MS);
+      wait(error);
       return;
     }
     const isDecode = error.type === Hls.ErrorTypes.MEDIA_ERROR;
@@ -106,8 +138,7 @@ function playByHlsJs(
       hls.recoverMediaError();
       return;
     }
-    stop();
-    onStop(isLost(error) ? "network" : "decode");
+    end(error);
   });
   hls.loadSource(manifest);
   hls.attachMedia(video);
@@ -122,8 +153,9 @@ function playByBrowser(
 ): Playback {
   const failed = () => {
     const isDecode = video.error?.code === MediaError.MEDIA_ERR_DECODE;
+    const { currentTime: at_s, paused } = video;
     stop();
-    onStop(isDecode ? "decode" : "network");
+    onStop({ cause: isDecode ? "decode" : "network", answer: null, at_s, wasPlaying: !paused });
   };
   const stop = () => {
     video.removeEventListener("error", failed);
@@ -136,10 +168,22 @@ function playByBrowser(
   return { stop };
 }
 
+/** What is there to play, to be compared. */
+function bufferedOf({ buffered }: HTMLVideoElement): string {
+  return Array.from({ length: buffered.length }, (_, index) => `${buffered.start(index)}-${buffered.end(index)}`).join();
+}
+
 /** Whether bytes did not come. What came and was not understood counts as a failure to decode. */
 function isLost({ type, details }: ErrorData): boolean {
   const { MANIFEST_PARSING_ERROR, LEVEL_PARSING_ERROR } = Hls.ErrorDetails;
   return type === Hls.ErrorTypes.NETWORK_ERROR && details !== MANIFEST_PARSING_ERROR && details !== LEVEL_PARSING_ERROR;
+}
+
+/** The answer behind an error. hls.js loads by XMLHttpRequest. */
+function answerOf({ response, networkDetails }: ErrorData): Answer | null {
+  if (!response?.code) return null;
+  const header = (name: string) => (networkDetails instanceof XMLHttpRequest ? networkDetails.getResponseHeader(name) : null);
+  return { status: response.code, retryAfter: header("Retry-After") };
 }
 
 function playsHls(video: HTMLVideoElement): boolean {

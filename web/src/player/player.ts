@@ -2,7 +2,8 @@
 //
 // `config.ts` is what the server tells the page, `playback.ts` plays, `problem.ts` explains. This file connects them.
 
-import "./audio-tracks.js"; // first, see there
+import "./audio-tracks.js"; // these two first, see there
+import "./qualities.js";
 import "media-chrome/dist/media-controller.js";
 import "media-chrome/dist/media-control-bar.js";
 import "media-chrome/dist/media-fullscreen-button.js";
@@ -20,13 +21,18 @@ import "media-chrome/dist/menu/media-captions-menu.js";
 import "media-chrome/dist/menu/media-chrome-menu-item.js"; // no menu brings it along
 import "media-chrome/dist/menu/media-playback-rate-menu-button.js";
 import "media-chrome/dist/menu/media-playback-rate-menu.js";
+import "media-chrome/dist/menu/media-rendition-menu-button.js";
 
 import { type Config, readConfig } from "./config.js";
 import { type Playback, type Stop, isSupported, play } from "./playback.js";
-import { type Problem, INTERRUPTED, UNDECODABLE, UNFILLED, UNSUPPORTED, diagnose } from "./problem.js";
+import { type Problem, INTERRUPTED, UNDECODABLE, UNFILLED, UNSUPPORTED, busyOf, diagnose } from "./problem.js";
+import { showQuality } from "./quality-menu.js";
 
-/** Waits between two tries that the page makes by itself; the last one repeats. */
+/** Waits between two tries that the page makes by itself where the server does not say; the last one repeats. */
 const RETRY_AFTER_MS = [1_000, 2_000, 3_000, 5_000, 8_000, 15_000];
+
+/** Seconds that must play beyond the place where playback stopped. */
+const OVER_S = 1;
 
 const player = element("player");
 const video = element("video") as HTMLVideoElement;
@@ -50,6 +56,7 @@ function describe({ title, poster }: Config): void {
     heading.hidden = false;
   }
   if (poster !== null) video.poster = poster;
+  showQuality(video, element("quality"), element("quality-now"));
   video.addEventListener("loadedmetadata", () => {
     const isAudio = video.videoWidth === 0;
     player.classList.toggle("audio", isAudio);
@@ -63,31 +70,31 @@ function run(manifest: string): void {
   let playback: Playback | null = null;
   let tries = 0;
   let timer = 0;
-  let resume = { at_s: 0, playing: false };
+  let resume = { at_s: 0, wasPlaying: false };
 
   const start = () => {
     hideNotice();
     playback = play(video, manifest, resume.at_s, stopped);
-    if (resume.playing) video.play().catch(() => {}); // a browser that wants a click shows the play button
+    if (resume.wasPlaying) video.play().catch(() => {}); // a browser that wants a click shows the play button
   };
 
   const stopped = async (stop: Stop) => {
-    resume = { at_s: video.currentTime, playing: !video.paused };
+    resume = stop;
     playback = null;
-    const problem = await diagnose(manifest);
-    if (problem === null && stop === "network" && tries === 0) {
+    const problem = (await diagnose(manifest)) ?? (stop.answer === null ? null : busyOf(stop.answer));
+    if (problem === null && stop.cause === "network" && tries === 0) {
       tries = 1;
       start(); // it answers again: what failed was passing
       return;
     }
-    wait(problem ?? (stop === "decode" ? UNDECODABLE : INTERRUPTED));
+    wait(problem ?? (stop.cause === "decode" ? UNDECODABLE : INTERRUPTED));
   };
 
   const wait = (problem: Problem) => {
     showNotice(problem);
     window.clearTimeout(timer);
     if (problem.retry !== "by-itself") return;
-    timer = window.setTimeout(retry, RETRY_AFTER_MS[Math.min(tries, RETRY_AFTER_MS.length - 1)]);
+    timer = window.setTimeout(retry, problem.after_ms ?? RETRY_AFTER_MS[Math.min(tries, RETRY_AFTER_MS.length - 1)]);
     tries += 1;
   };
 
@@ -99,7 +106,10 @@ function run(manifest: string): void {
     else wait(problem);
   };
 
-  video.addEventListener("playing", () => (tries = 0));
+  // It got over what stopped it only when it is past that: up to there it may play what was loaded before.
+  video.addEventListener("timeupdate", () => {
+    if (video.currentTime > resume.at_s + OVER_S) tries = 0;
+  });
   window.addEventListener("online", () => {
     if (playback === null) void retry();
   });

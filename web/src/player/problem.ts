@@ -1,5 +1,7 @@
 // Why a stream does not play, in words for the person in front of it.
 
+import type { Answer } from "./playback.js";
+
 /** A reason, and what can be done about it. */
 export interface Problem {
   /** A few words. */
@@ -8,6 +10,8 @@ export interface Problem {
   text: string;
   /** Whether trying again can help: by itself after a while, when the person asks for it, or not at all. */
   retry: "by-itself" | "on-request" | "never";
+  /** How long to wait before it is tried again by itself, where the server said so. */
+  after_ms?: number;
 }
 
 /** The browser got the bytes and cannot show them. */
@@ -52,9 +56,15 @@ const PREPARING: Problem = {
 
 const BUSY: Problem = {
   title: "The server is busy",
-  text: "The player tries again by itself.",
+  text: "The player tries again by itself and goes on as soon as it can.",
   retry: "by-itself",
 };
+
+/** Statuses that mean "not now": too many requests, service unavailable, insufficient storage. */
+const NOT_NOW = [429, 503, 507];
+
+/** Longer waits that a server asks for are cut to this: whoever watches has not gone yet. */
+const RETRY_AFTER_MAX_S = 60;
 
 /** How long an answer about the manifest may take before it counts as none. */
 const ANSWER_TIMEOUT_MS = 15_000;
@@ -73,9 +83,13 @@ export async function diagnose(manifest: string): Promise<Problem | null> {
     return OFFLINE;
   }
   if (answer.ok) return null;
+  const { status } = answer;
+  const busy = busyOf({ status, retryAfter: answer.headers.get("Retry-After") });
+  if (busy !== null) return busy;
+  if (status >= 500) return BUSY;
   const { message, description } = await readError(answer);
 
-  switch (answer.status) {
+  switch (status) {
     case 400:
       if (/ready/i.test(message)) return PREPARING;
       break;
@@ -98,15 +112,22 @@ export async function diagnose(manifest: string): Promise<Problem | null> {
         text: "It was deleted, or the address is not complete.",
         retry: "on-request",
       };
-    case 429:
-      return BUSY;
   }
-  if (answer.status >= 500) return BUSY;
   return {
     title: "This cannot be played",
-    text: description || message || `The server answered with status ${answer.status}.`,
+    text: description || message || `The server answered with status ${status}.`,
     retry: "on-request",
   };
+}
+
+/**
+ * What to say of an answer that means "not now", or `null` if it means something else. Retry-After is read where it counts in
+ * seconds; the other form, a date (RFC 9110, 10.2.3), is not.
+ */
+export function busyOf({ status, retryAfter }: Answer): Problem | null {
+  if (!NOT_NOW.includes(status)) return null;
+  if (retryAfter === null || !/^\d+$/.test(retryAfter)) return BUSY;
+  return { ...BUSY, after_ms: 1_000 * Math.min(Math.max(Number(retryAfter), 1), RETRY_AFTER_MAX_S) };
 }
 
 /** The texts of `{"success": false, "error": {"code", "message", "description"}}`, empty where there are none. */

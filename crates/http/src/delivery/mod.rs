@@ -57,7 +57,7 @@ async fn refuse(uri: Uri) -> ApiError {
 
 /// CORS for players on any page (contract 4.3). No credentials are used, so any origin may read.
 async fn allow_any_origin(request: Request, next: Next) -> Response {
-    const EXPOSED: &str = "accept-ranges, content-length, content-range, etag, x-request-id";
+    const EXPOSED: &str = "accept-ranges, content-length, content-range, etag, retry-after, x-request-id";
     let headers = [
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
         (header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED),

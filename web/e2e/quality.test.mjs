@@ -1,0 +1,158 @@
+// The player page on a stream of several qualities, and on a server that is busy. Needs `make web`, ffmpeg and Chromium.
+
+import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+import { startBrowser } from "./support/browser.mjs";
+import { observe, playUntil, readState } from "./support/observe.mjs";
+import { ffmpeg, startSite } from "./support/site.mjs";
+
+const TIMEOUT_MS = 30_000;
+const CLIP_S = 6;
+const LARGE = { size: "480x270", name: "270p" };
+const SMALL = { size: "240x100", name: "135p" }; // as wide as 240x135 is: named as such
+const MASTER = "/media/several/master.m3u8";
+
+let site;
+let browser;
+
+before(async () => {
+  site = await startSite();
+  browser = await startBrowser();
+  await packageRungs("several", [LARGE, SMALL]);
+  await packageRungs("one", [LARGE]);
+});
+
+after(async () => {
+  await browser?.close();
+  await site?.stop();
+});
+
+test("a viewer chooses a quality, sees which one plays, and leaves the choice to the player again", async () => {
+  await open("several", async (page, seen) => {
+    await playUntil(page, { until_s: 0.5, timeout_ms: TIMEOUT_MS });
+    await choose(page, SMALL.name);
+    await page.getByRole("button", { name: `Quality ${SMALL.name}` }).waitFor();
+    assert.deepEqual(await offered(page), [LARGE.name, `${SMALL.name} ✓`, `Auto (${SMALL.name})`]);
+    await choose(page, `Auto (${SMALL.name})`);
+    assert.deepEqual((await offered(page)).map((name) => name.endsWith("✓")), [false, false, true]);
+    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    const { ended, errors, stalls, buffered } = await readState(page);
+    assert.deepEqual({ ended, errors, stalls, pieces: buffered.length }, { ended: true, errors: [], stalls: 0, pieces: 1 });
+    assert.deepEqual(seen.console, []);
+  });
+});
+
+test("the keyboard alone chooses a quality", async () => {
+  await open("several", async (page) => {
+    await page.getByRole("button", { name: /^Quality/ }).focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement?.id === "qualities"); // it opens first, and then takes the focus
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    assert.equal((await readState(page)).height, 100);
+  });
+});
+
+test("a quality that was chosen stays when the player begins anew", async () => {
+  await open("several", async (page) => {
+    await playUntil(page, { until_s: 0.5, timeout_ms: TIMEOUT_MS });
+    const lost = [LARGE, SMALL].flatMap(({ name }) => [1, 2].map((n) => `/media/several/${name}-${n}.m4s`));
+    for (const path of lost) site.answers.set(path, { status: 404, body: {} });
+    await choose(page, SMALL.name); // what was loaded ahead is loaded again, and is not to be had
+    const again = page.getByRole("button", { name: "Try again" });
+    await again.waitFor();
+    for (const path of lost) site.answers.delete(path);
+    await again.click();
+    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    assert.deepEqual(await offered(page), [LARGE.name, `${SMALL.name} ✓`, `Auto (${SMALL.name})`]);
+    assert.equal((await readState(page)).height, 100);
+  });
+});
+
+test("one quality is no choice", async () => {
+  await open("one", async (page) => {
+    await playUntil(page, { until_s: 0.5, timeout_ms: TIMEOUT_MS });
+    assert.equal(await page.getByRole("button", { name: /^Quality/ }).count(), 0);
+  });
+});
+
+test("a busy server is asked again when its Retry-After says, and then it plays", async () => {
+  site.answers.set(MASTER, busy(3));
+  site.asked.length = 0;
+  await open("several", async (page) => {
+    await page.getByRole("heading", { name: "The server is busy" }).waitFor();
+    const times = () => site.asked.filter(({ path }) => path === MASTER).map(({ at_ms }) => at_ms);
+    const before = times().length;
+    while (times().length === before) await page.waitForRequest((request) => request.url().endsWith(MASTER));
+    const waited_ms = times()[before] - times()[before - 1];
+    assert.ok(waited_ms > 2_900 && waited_ms < 4_500, `asked again after ${waited_ms} ms`);
+    site.answers.delete(MASTER);
+    await page.getByRole("heading", { name: "The server is busy" }).waitFor({ state: "hidden" });
+    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    assert.equal((await readState(page)).ended, true);
+  });
+});
+
+test("a part that is refused by a busy server is a busy server, not a broken stream", async () => {
+  const part = "/media/one/270p.m3u8";
+  site.answers.set(part, busy(1));
+  await open("one", async (page) => {
+    await page.getByRole("heading", { name: "The server is busy" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
+    site.answers.delete(part);
+    await page.getByRole("heading", { name: "The server is busy" }).waitFor({ state: "hidden" });
+    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    assert.equal((await readState(page)).ended, true);
+  });
+});
+
+/** Opens the page of a stream, hands it to `body`, and closes it. */
+async function open(name, body) {
+  const context = await browser.newContext({ viewport: { width: 960, height: 540 } });
+  context.setDefaultTimeout(TIMEOUT_MS);
+  try {
+    const page = await context.newPage();
+    const seen = await observe(page);
+    await page.goto(`${site.address}/embed/${name}`);
+    await body(page, seen);
+  } finally {
+    await context.close();
+  }
+}
+
+/** Chooses from the menu as a viewer does. */
+async function choose(page, name) {
+  await page.mouse.move(100, 100); // the controls show themselves
+  await page.getByRole("button", { name: /^Quality/ }).click();
+  await page.getByRole("menuitemradio", { name, exact: true }).click();
+}
+
+/** The entries of the menu in their order; what is chosen with a tick. */
+async function offered(page) {
+  const items = page.locator("quality-menu").getByRole("menuitemradio", { includeHidden: true });
+  return items.evaluateAll((all) => all.map((item) => item.textContent.trim() + (item.ariaChecked === "true" ? " ✓" : "")));
+}
+
+function busy(seconds) {
+  const body = { success: false, error: { code: 503, message: "service unavailable", description: "" } };
+  return { status: 503, body, headers: { "retry-after": String(seconds) } };
+}
+
+/** Packages rungs of one clip, in segments of 2 s. */
+async function packageRungs(name, rungs) {
+  const path = `${site.folder}/${name}`;
+  await mkdir(path);
+  const variants = [];
+  for (const [n, { size, name: rung }] of rungs.entries()) {
+    const hls =
+      `-f hls -hls_time 2 -hls_playlist_type vod -hls_segment_type fmp4 -hls_fmp4_init_filename ${rung}.mp4 ` +
+      `-hls_segment_filename ${rung}-%d.m4s ${rung}.m3u8`;
+    const picture = `-f lavfi -i testsrc2=s=${size}:r=24:d=${CLIP_S} -c:v libx264 -preset ultrafast -g 48 -pix_fmt yuv420p`;
+    await ffmpeg(path, `${picture} ${hls}`);
+    variants.push(`#EXT-X-STREAM-INF:BANDWIDTH=${900_000 - 500_000 * n},RESOLUTION=${size}\n${rung}.m3u8\n`);
+  }
+  await writeFile(`${path}/master.m3u8`, `#EXTM3U\n#EXT-X-INDEPENDENT-SEGMENTS\n${variants.join("")}`);
+}
