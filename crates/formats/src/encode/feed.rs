@@ -7,7 +7,8 @@ use std::{ops::Range, sync::Arc};
 
 use super::pictures::{LEAD_S_MIN, Run};
 use crate::{
-    index::{Index, SampleTable, Track},
+    index::{Index, SampleEntry, SampleTable, Track},
+    matroska::{feed_frame, feed_header},
     mp4::write::{
         ByteRange, Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, InitKind, InitTrack, Payload, Timeline, sample_entry,
         write_head, write_init,
@@ -21,6 +22,8 @@ const CHUNK_LEN: u64 = 1 << 20;
 const CHUNK_SAMPLES: usize = 4096;
 /// The largest sample that is fed: a picture of 8192 x 4320 in the heaviest ProRes has some 40 MB.
 const SAMPLE_LEN_MAX: u32 = 64 << 20;
+/// Bytes in front of a frame in Matroska, about.
+const FRAME_HEAD_LEN: usize = 32;
 /// Segments in one run: more than a day of them. Bounds the memory of the times.
 const RUN_SEGMENTS_MAX: usize = 1 << 15;
 
@@ -32,18 +35,23 @@ pub struct Feed {
     run: Arc<Run>,
     table: SampleTable,
     samples: Range<u32>,
+    /// Added to a presentation time of the source to get that on the common timeline.
+    track_shift: i64,
     /// Added to a decode time of the source to get that of the feed.
     decode_shift: i64,
     /// Added to a presentation time of the source to get that of the feed.
     shown_shift: i64,
     header: Arc<[u8]>,
+    format: FeedFormat,
 }
 
 /// What a feed is packed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedFormat {
-    /// A fragmented MP4.
+    /// A fragmented MP4, times in ticks of the source.
     Mp4,
+    /// A Matroska, times in microseconds.
+    Matroska,
 }
 
 /// Some samples of a feed that are read and written together: up to 1 MiB, or one that is larger.
@@ -125,10 +133,13 @@ impl Feed {
         let lead_s = LEAD_S_MIN.max(before.saturating_add(second - 1).div_euclid(second));
         let run = Run { numbers, cuts, times, timescale: track.timescale, timeline, lead_s };
         let shown_shift = run.fed_at(track.shift);
+        let (format, header) = header(track)?;
         Ok(Self {
-            header: header(track)?.into(),
+            format,
+            header: header.into(),
             table: track.samples.clone(),
             samples,
+            track_shift: track.shift,
             decode_shift: shown_shift.saturating_sub(late),
             shown_shift,
             run: Arc::new(run),
@@ -137,7 +148,7 @@ impl Feed {
 
     /// What the bytes are packed in.
     pub fn format(&self) -> FeedFormat {
-        FeedFormat::Mp4
+        self.format
     }
 
     /// The numbers of the segments.
@@ -167,6 +178,18 @@ impl Feed {
         if u64::try_from(bytes.len()) != Ok(chunk.len) {
             return Err(FeedError::Bytes { given: bytes.len(), expected: chunk.len });
         }
+        match self.format {
+            FeedFormat::Mp4 => {
+                let mut fed = self.fragment_head(chunk)?;
+                fed.extend_from_slice(bytes);
+                Ok(fed)
+            }
+            FeedFormat::Matroska => self.frames(chunk, bytes),
+        }
+    }
+
+    /// Everything of a fragment in front of the bytes of its samples.
+    fn fragment_head(&self, chunk: &FeedChunk) -> Result<Vec<u8>, FeedError> {
         let mut entries: Vec<Entry> = Vec::with_capacity(chunk.samples.len());
         let mut begun = None;
         let mut before = 0;
@@ -187,8 +210,23 @@ impl Feed {
         }
         let begun =
             begun.ok_or(FeedError::Sample { number: chunk.samples.start, what: "it is not there" })?;
-        let mut fed = write_head(chunk.samples.start, begun, &entries, chunk.len);
-        fed.extend_from_slice(bytes);
+        Ok(write_head(chunk.samples.start, begun, &entries, chunk.len))
+    }
+
+    /// The samples of a chunk, each behind its time.
+    fn frames(&self, chunk: &FeedChunk, bytes: &[u8]) -> Result<Vec<u8>, FeedError> {
+        let mut fed = Vec::with_capacity(bytes.len() + FRAME_HEAD_LEN * chunk.samples.len());
+        let mut rest = bytes;
+        for (number, sample) in chunk.samples.clone().zip(self.table.range(chunk.samples.clone())) {
+            let Some((frame, after)) = rest.split_at_checked(sample.size as usize) else {
+                return Err(FeedError::Sample { number, what: "it is not there" });
+            };
+            rest = after;
+            let time_us = self.run.time_us(sample.pts.saturating_add(self.track_shift));
+            let time_us = u64::try_from(time_us)
+                .map_err(|_| FeedError::Sample { number, what: "it is shown before all others" })?;
+            feed_frame(&mut fed, time_us, sample.is_sync, frame);
+        }
         Ok(fed)
     }
 
@@ -216,15 +254,19 @@ impl Feed {
     }
 }
 
-/// The init segment of a feed.
-fn header(track: &Track) -> Result<Vec<u8>, FeedError> {
-    Ok(write_init(&InitTrack {
+/// What comes in front of the samples.
+fn header(track: &Track) -> Result<(FeedFormat, Vec<u8>), FeedError> {
+    if let SampleEntry::Matroska(entry) = track.media.sample_entry() {
+        return Ok((FeedFormat::Matroska, feed_header(entry)));
+    }
+    let init = write_init(&InitTrack {
         timescale: track.timescale,
         media_time: None,
         language: "und",
         kind: InitKind::of(&track.media),
         sample_entry: sample_entry(track).map_err(|_| FeedError::SampleEntry)?,
-    }))
+    });
+    Ok((FeedFormat::Mp4, init))
 }
 
 /// See [`Feed::chunks`].

@@ -7,7 +7,7 @@ use std::{
 };
 
 use kinora_formats::{
-    encode::{CollectError, Collector, Encoded, Feed, Rung},
+    encode::{CollectError, Collector, Encoded, Feed, FeedFormat, Rung},
     index::Index,
 };
 
@@ -81,6 +81,10 @@ pub(crate) fn encoded(feed: &Feed, source: &[u8], rungs: &[Rung]) -> Vec<u8> {
             )
         })
         .collect();
+    let format = match feed.format() {
+        FeedFormat::Mp4 => "mp4",
+        FeedFormat::Matroska => "matroska",
+    };
     let keyframes: Vec<String> = feed.keyframes_us().into_iter().map(seconds).collect();
     let keyframes = if keyframes.is_empty() {
         String::new()
@@ -88,7 +92,7 @@ pub(crate) fn encoded(feed: &Feed, source: &[u8], rungs: &[Rung]) -> Vec<u8> {
         format!("-force_key_frames {}", keyframes.join(","))
     };
     let arguments = format!(
-        "-copyts -f mp4 -i pipe:0 -filter_complex {graph}{maps} -an -sn -dn -map_metadata -1 -c:v libx264 \
+        "-copyts -f {format} -i pipe:0 -filter_complex {graph}{maps} -an -sn -dn -map_metadata -1 -c:v libx264 \
          -preset veryfast -profile:v high{settings} -g 9999 -sc_threshold 0 -forced-idr 1 {keyframes} \
          -fps_mode passthrough -enc_time_base 1:90000 -video_track_timescale 90000 -avoid_negative_ts disabled \
          -muxdelay 0 -use_editlist 0 \

@@ -1,13 +1,14 @@
 //! Pictures keep their times, whatever they are cut of and wherever.
 
 use kinora_formats::{
-    encode::{Feed, Rung, init_of_rung, ladder, ladder_without_copy},
+    encode::{Feed, FeedFormat, Rung, init_of_rung, ladder, ladder_without_copy},
+    index::{SampleEntry, TrackMedia},
     plan::{Segment, presented_at},
 };
 
 use crate::{
     Clip,
-    boxes::{fragment, media_time},
+    boxes::{find, fragment, media_time},
     encoder::{made, shown_us},
 };
 
@@ -129,9 +130,7 @@ fn pictures_of_open_groups_keep_their_times() {
 fn turned_pictures_of_wide_pixels_come_out_as_they_are_seen() {
     let mut clip =
         Clip::made_by(&format!("-f lavfi -i testsrc2=s=320x180:r=30:d=5 -vf setsar=4/3 {X264} -g 60"));
-    let kinora_formats::index::TrackMedia::Video(video) = &mut clip.index.tracks[0].media else {
-        unreachable!()
-    };
+    let TrackMedia::Video(video) = &mut clip.index.tracks[0].media else { unreachable!() };
     assert_eq!(video.pixel_aspect, (4, 3));
     video.matrix = [0, 0x1_0000, 0, -0x1_0000, 0, 0, 180 << 16, 0, 0x4000_0000];
     video.rotation = 90;
@@ -139,6 +138,34 @@ fn turned_pictures_of_wide_pixels_come_out_as_they_are_seen() {
     let rungs = smallest(&clip);
     assert_eq!((rungs[0].width, rungs[0].height), (180, 426));
     check("turned", &clip, 9);
+}
+
+/// An element of Matroska that is shorter than 2^14 bytes.
+fn element(id: &[u8], body: &[u8]) -> Vec<u8> {
+    [id, &(0x4000 | body.len() as u16).to_be_bytes(), body].concat()
+}
+
+#[test]
+fn pictures_that_are_fed_in_matroska_keep_their_times() {
+    let mut clip = Clip::made_by(&format!(
+        "-f lavfi -i testsrc2=s=320x180:r=24000/1001:d=5 {X264} -g 48 -keyint_min 48"
+    ));
+    let track = &mut clip.index.tracks[0];
+    let TrackMedia::Video(video) = &mut track.media else { unreachable!("it is video") };
+    let SampleEntry::Iso(entry) = &video.sample_entry else { unreachable!("it is of an MP4") };
+    let avcc = find(&entry[86..], "avcC").body;
+    let size = [element(&[0xb0], &320_u16.to_be_bytes()), element(&[0xba], &180_u16.to_be_bytes())].concat();
+    let body = [
+        element(&[0xd7], &[7]),
+        element(&[0x83], &[1]),
+        element(&[0x86], b"V_MPEG4/ISO/AVC"),
+        element(&[0x63, 0xa2], avcc),
+        element(&[0xe0], &size),
+    ];
+    video.sample_entry = SampleEntry::Matroska(element(&[0xae], &body.concat()));
+    assert_eq!(Feed::begin(&clip.index, 0..1).unwrap().format(), FeedFormat::Matroska);
+    check("one run", &clip, 9);
+    check("a run each", &clip, 1);
 }
 
 #[test]
