@@ -241,6 +241,24 @@ mod tests {
             }
         }
 
+        /// A pyramid of B-frames decodes a picture at most two places after its turn: what encoders of ours make.
+        #[test]
+        fn reordering_by_two_places_needs_two_ticks_and_no_more(
+            steps in prop::collection::vec((1..2000_i64, 0..=3_usize), 1..80),
+            start in 0..100_i64,
+            shift in 2..500_i64,
+        ) {
+            let mut at = start;
+            let times: Vec<i64> = steps.iter().map(|(step, _)| { at += step; at }).collect();
+            let mut decoded: Vec<usize> = (0..times.len()).collect();
+            decoded.sort_by_key(|rank| rank + steps[*rank].1);
+            let presentation: Vec<i64> = decoded.iter().map(|rank| times[*rank]).collect();
+            // The keyframe is decoded first and shown first.
+            prop_assume!(decoded[0] == 0);
+            let stamps = restamp(&presentation, Span { start, end: at + 1 }, shift);
+            prop_assert!(stamps.is_ok(), "{:?} of {:?}", stamps, presentation);
+        }
+
         #[test]
         fn any_numbers_end_in_an_answer(
             presentation in prop::collection::vec(any::<i64>(), 0..20),

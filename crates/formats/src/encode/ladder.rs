@@ -80,6 +80,11 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
     names.map(|name| rung(index, track, video, name, size.shown(name), tone_map)).collect()
 }
 
+/// The name of displayed pictures of this size; `None` where they are larger than every name. Contract, decision 32.
+pub fn name_of_picture(width: u32, height: u32) -> Option<RungName> {
+    Size::new(width, height).name()
+}
+
 fn rung(
     index: &Index,
     track: &Track,
@@ -149,6 +154,10 @@ struct Size {
 impl Size {
     fn of(video: &VideoTrack) -> Self {
         let (width, height) = video.display_size();
+        Self::new(width, height)
+    }
+
+    fn new(width: u32, height: u32) -> Self {
         let (width, height) = (u64::from(width), u64::from(height));
         Self { width, height, sixteenths: (width.min(height) * 16).max(width.max(height) * 9) }
     }

@@ -17,6 +17,6 @@ mod rung;
 pub use collect::{CollectError, Collector, ENCODED_LEN_MAX, Encoded, SegmentError};
 pub use feed::{Feed, FeedChunk, FeedChunks, FeedError, FeedFormat};
 pub use init::{InitError, init_of_rung};
-pub use ladder::{ladder, ladder_without_copy};
+pub use ladder::{ladder, ladder_without_copy, name_of_picture};
 pub use rate::rate_of_rung;
 pub use rung::{NoSuchRung, Rung, RungName, ToneMap};

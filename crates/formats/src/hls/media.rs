@@ -25,11 +25,20 @@ impl MediaPlaylist<'_> {
     ///
     /// Durations have six decimals. Each is the difference of two rounded instants, so a line is off by at most a
     /// microsecond and the sum of all lines is the length of the track.
-    pub fn render(&self, mut segment_uri: impl FnMut(&mut String, u32)) -> String {
+    pub fn render(&self, segment_uri: impl FnMut(&mut String, u32)) -> String {
+        self.render_as("", segment_uri)
+    }
+
+    /// As [`Self::render`], of segments that are single keyframes. RFC 8216, 4.3.3.6.
+    pub fn render_iframes(&self, segment_uri: impl FnMut(&mut String, u32)) -> String {
+        self.render_as("#EXT-X-I-FRAMES-ONLY\n", segment_uri)
+    }
+
+    fn render_as(&self, kind: &str, mut segment_uri: impl FnMut(&mut String, u32)) -> String {
         let mut text = String::with_capacity(256 + self.segments.len() * SEGMENT_TEXT_LEN);
         let _ = write!(
             text,
-            "#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-TARGETDURATION:{}\n#EXT-X-PLAYLIST-TYPE:VOD\n\
+            "#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-TARGETDURATION:{}\n#EXT-X-PLAYLIST-TYPE:VOD\n{kind}\
              #EXT-X-MAP:URI=\"{}\"\n",
             self.target_duration_s(),
             self.init_uri,
@@ -86,6 +95,34 @@ mod tests {
         let starts: Vec<i64> = (0..=1800).map(|number| number * 180_181).collect();
         let sum: f64 = durations(44_100, &starts).iter().map(|line| line.parse::<f64>().unwrap()).sum();
         assert!((sum - 1800.0 * 180_181.0 / 44_100.0).abs() < 1e-5, "{sum}");
+    }
+
+    #[test]
+    fn durations_are_exact_at_rates_of_broadcast() {
+        // Segments of 96 pictures at 24000/1001, of 240 at 60000/1001; two hours of them.
+        for (timescale, ticks, expected) in [(24_000, 96_096, "4.004000"), (60_000, 240_240, "4.004000")] {
+            let starts: Vec<i64> = (0..=1800).map(|number| number * ticks).collect();
+            assert!(durations(timescale, &starts).iter().all(|line| line == expected));
+        }
+        // One picture: 1001/24000 s is 0.0417083333.
+        let starts: Vec<i64> = (0..=24_000).map(|number| number * 1001).collect();
+        let lines = durations(24_000, &starts);
+        assert!(lines.iter().all(|line| line == "0.041708" || line == "0.041709"));
+        let micros: u64 = lines.iter().map(|line| line.replace('.', "").parse::<u64>().unwrap()).sum();
+        assert_eq!(micros, 1_001_000_000, "not a microsecond is lost in 24,000 lines");
+    }
+
+    #[test]
+    fn keyframes_alone_are_said_to_be_so() {
+        let segments = segments(&[0, 2000, 3500]);
+        let playlist = MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "init.mp4" };
+        let text = playlist.render_iframes(|text, number| text.push_str(&format!("iframe/{number}.m4s")));
+        assert_eq!(
+            text,
+            "#EXTM3U\n#EXT-X-VERSION:6\n#EXT-X-TARGETDURATION:2\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-I-FRAMES-ONLY\n\
+             #EXT-X-MAP:URI=\"init.mp4\"\n#EXTINF:2.000000,\niframe/0.m4s\n#EXTINF:1.500000,\niframe/1.m4s\n\
+             #EXT-X-ENDLIST\n"
+        );
     }
 
     #[test]

@@ -1,17 +1,21 @@
 //! HLS playlists as text (RFC 8216), from the index and its plan.
 //!
-//! Knows no routes: addresses come in as arguments. Begin with [`MultivariantPlaylist::of`] and [`MediaPlaylist`].
+//! Knows no routes: addresses come in as arguments. Begin with [`MultivariantPlaylist::offered`] and [`MediaPlaylist`].
 
+mod audio_groups;
 mod audio_names;
 mod language;
 mod media;
 mod multivariant;
+mod offer;
 mod rate;
 
+pub use audio_groups::AudioGroup;
 pub use audio_names::{AudioName, audio_names};
 pub use language::{Language, language};
 pub use media::MediaPlaylist;
-pub use multivariant::{AudioGroup, MultivariantPlaylist, MultivariantUris, Variant, VideoRange};
+pub use multivariant::{IFrameVariant, MultivariantPlaylist, MultivariantUris, Variant, VideoRange};
+pub use offer::{Address, Choice, Offer, Order};
 pub use rate::{CopyRates, Rate};
 
 /// The lowest protocol version that has all we use: EXT-X-MAP without I-FRAMES-ONLY. RFC 8216, 7.

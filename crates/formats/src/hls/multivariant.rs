@@ -2,15 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{AudioName, CopyRates, Rate, VERSION, audio_names};
-use crate::index::{AudioTrack, Index, Track, VideoTrack};
-
-/// The group that every audio rendition belongs to.
-const AUDIO_GROUP: &str = "audio";
-/// RFC 8216, 4.3.4.1: audio for people who cannot see the pictures.
-const DESCRIBES_VIDEO: &str = "public.accessibility.describes-video";
-/// Shown in a player's menu where the source names no language.
-const UNKNOWN_NAME: &str = "Audio";
+use super::{Address, AudioGroup, CopyRates, Offer, Rate, VERSION};
+use crate::index::Index;
 
 /// What a player reads first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,27 +12,10 @@ pub struct MultivariantPlaylist {
     pub audio: Vec<AudioGroup>,
     /// The variants in the order of the text: players begin with the first.
     pub variants: Vec<Variant>,
+    /// Keyframes alone, for players that show pictures while somebody winds.
+    pub iframes: Option<IFrameVariant>,
     /// Each segment can be decoded without another: said only where it is so. RFC 8216, 4.3.5.1.
     pub has_independent_segments: bool,
-}
-
-/// One audio rendition that plays beside any variant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AudioGroup {
-    /// Address of its media playlist.
-    pub uri: String,
-    /// BCP 47 tag; `None` when unknown.
-    pub language: Option<String>,
-    /// What a player shows.
-    pub name: String,
-    /// Number of channels.
-    pub channels: u32,
-    /// Chosen when the viewer chose nothing. Of all renditions one is.
-    pub is_default: bool,
-    /// A player may choose it by the viewer's language. RFC 8216, 4.3.4.1.1: no two that it could not tell apart.
-    pub is_autoselected: bool,
-    /// Describes the pictures to people who cannot see them.
-    pub describes_video: bool,
 }
 
 /// One version of the whole.
@@ -57,6 +33,23 @@ pub struct Variant {
     pub frame_rate: Option<(u32, u32)>,
     /// What the pictures need of a screen; `None` without video.
     pub video_range: Option<VideoRange>,
+    /// The group of the audio that plays with it.
+    pub audio: Option<&'static str>,
+}
+
+/// The keyframes of a version of the video. RFC 8216, 4.3.4.3.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IFrameVariant {
+    /// Address of their media playlist.
+    pub uri: String,
+    /// Rates of the keyframes alone.
+    pub rate: Rate,
+    /// RFC 6381 string.
+    pub codec: String,
+    /// Displayed size.
+    pub resolution: (u32, u32),
+    /// What the pictures need of a screen.
+    pub video_range: VideoRange,
 }
 
 /// Dynamic range of the pictures. RFC 8216bis, 4.4.6.2.
@@ -80,7 +73,8 @@ pub struct MultivariantUris<'a> {
 }
 
 impl MultivariantPlaylist {
-    /// The copied tracks of a source: its video with its audio beside it, its video alone, or its audio as the variant.
+    /// The copied tracks of a source, none of which is encoded: its video with its audio beside it, its video alone, or its audio as the
+    /// variant.
     ///
     /// Measures the rates. Who writes it again and again keeps them and calls [`Self::with_rates`].
     pub fn of(index: &Index, uris: MultivariantUris<'_>) -> Self {
@@ -89,37 +83,15 @@ impl MultivariantPlaylist {
 
     /// As [`Self::of`], with the rates of the same index.
     pub fn with_rates(index: &Index, rates: CopyRates, uris: MultivariantUris<'_>) -> Self {
-        let Some((_, video)) = index.video() else { return Self::audio_only(index, rates, uris.audio) };
-        let audio = group(index, uris.audio);
-        let variant = Variant {
-            uri: uris.video.to_owned(),
-            rate: rates.video.with(rates.audio),
-            codecs: codecs(Some(video), index),
-            resolution: Some(video.display_size()),
-            frame_rate: video.frame_rate,
-            video_range: Some(VideoRange::of(video.transfer)),
-        };
-        Self { audio, variants: vec![variant], has_independent_segments: !rates.has_open_segments }
+        Self::offered(index, &Offer { rates, copies_video: true, ..Offer::default() }, &|address| {
+            uris.of(address)
+        })
     }
 
     /// The audio of a source as if it had no video; nothing without audio. `uris` are in the order of the index.
-    ///
-    /// The variant is the track that plays when nobody chose; a group of all stands beside it where there are several.
     pub fn audio_only(index: &Index, rates: CopyRates, uris: &[String]) -> Self {
-        let audio = group(index, uris);
-        let chosen = audio.iter().find(|rendition| rendition.is_default).map(|rendition| Variant {
-            uri: rendition.uri.clone(),
-            rate: rates.audio,
-            codecs: codecs(None, index),
-            resolution: None,
-            frame_rate: None,
-            video_range: None,
-        });
-        Self {
-            audio: if audio.len() > 1 { audio } else { Vec::new() },
-            variants: chosen.into_iter().collect(),
-            has_independent_segments: true,
-        }
+        let uris = MultivariantUris { video: "", audio: uris };
+        Self::offered_audio(index, &Offer { rates, ..Offer::default() }, &|address| uris.of(address))
     }
 
     /// The text.
@@ -132,73 +104,29 @@ impl MultivariantPlaylist {
             audio.render(&mut text);
         }
         for variant in &self.variants {
-            variant.render(&mut text, !self.audio.is_empty());
+            variant.render(&mut text);
+        }
+        if let Some(iframes) = &self.iframes {
+            iframes.render(&mut text);
         }
         text
     }
 }
 
-/// The audio renditions, in the order of the index.
-fn group(index: &Index, uris: &[String]) -> Vec<AudioGroup> {
-    let default = index.audio().map(|(track, _)| track.source_track);
-    let names = audio_names(index, UNKNOWN_NAME);
-    let rendition =
-        |(((track, audio), AudioName { language, name }), uri): (((&Track, &AudioTrack), _), &String)| {
-            let is_default = default == Some(track.source_track);
-            AudioGroup {
-                uri: uri.clone(),
-                language,
-                name,
-                channels: audio.channels,
-                is_default,
-                is_autoselected: is_default,
-                describes_video: track.label.describes_video,
-            }
-        };
-    let mut group: Vec<_> = index.audio_tracks().zip(names).zip(uris).map(rendition).collect();
-    for number in 0..group.len() {
-        let this = &group[number];
-        let is_same = |other: &AudioGroup| {
-            (&other.language, other.describes_video) == (&this.language, this.describes_video)
-        };
-        let is_first = !group.iter().any(|other| other.is_autoselected && is_same(other));
-        group[number].is_autoselected |= is_first;
-    }
-    group
-}
-
-/// The codecs of the video and of all audio tracks, each once.
-fn codecs(video: Option<&VideoTrack>, index: &Index) -> Vec<String> {
-    let audio = index.audio_tracks().map(|(_, audio)| &audio.codec);
-    let mut codecs: Vec<String> = Vec::new();
-    for codec in video.map(|video| &video.codec).into_iter().chain(audio) {
-        if !codecs.contains(codec) {
-            codecs.push(codec.clone());
+impl MultivariantUris<'_> {
+    /// Of what is copied: nothing else is asked for.
+    fn of(&self, address: Address) -> String {
+        match address {
+            Address::Audio(number) => self.audio.get(number).cloned().unwrap_or_default(),
+            _ => self.video.to_owned(),
         }
     }
-    codecs
 }
 
 // Writing to a String cannot fail: what `write!` answers below is of no use.
 
-impl AudioGroup {
-    fn render(&self, text: &mut String) {
-        let _ = write!(text, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"{AUDIO_GROUP}\"");
-        if let Some(language) = &self.language {
-            let _ = write!(text, ",LANGUAGE=\"{language}\"");
-        }
-        let yes_or_no = |is_so| if is_so { "YES" } else { "NO" };
-        let (default, autoselect) = (yes_or_no(self.is_default), yes_or_no(self.is_autoselected));
-        let _ = write!(text, ",NAME=\"{}\",DEFAULT={default},AUTOSELECT={autoselect}", self.name);
-        if self.describes_video {
-            let _ = write!(text, ",CHARACTERISTICS=\"{DESCRIBES_VIDEO}\"");
-        }
-        let _ = writeln!(text, ",CHANNELS=\"{}\",URI=\"{}\"", self.channels, self.uri);
-    }
-}
-
 impl Variant {
-    fn render(&self, text: &mut String, has_audio_group: bool) {
+    fn render(&self, text: &mut String) {
         let _ = write!(
             text,
             "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}\"",
@@ -215,10 +143,24 @@ impl Variant {
         if let Some(range) = self.video_range {
             let _ = write!(text, ",VIDEO-RANGE={}", range.name());
         }
-        if has_audio_group {
-            let _ = write!(text, ",AUDIO=\"{AUDIO_GROUP}\"");
+        if let Some(group) = self.audio {
+            let _ = write!(text, ",AUDIO=\"{group}\"");
         }
         let _ = writeln!(text, "\n{}", self.uri);
+    }
+}
+
+impl IFrameVariant {
+    fn render(&self, text: &mut String) {
+        let (Rate { peak, average }, (width, height)) = (self.rate, self.resolution);
+        let _ = writeln!(
+            text,
+            "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH={peak},AVERAGE-BANDWIDTH={average},CODECS=\"{}\",\
+             RESOLUTION={width}x{height},VIDEO-RANGE={},URI=\"{}\"",
+            self.codec,
+            self.video_range.name(),
+            self.uri,
+        );
     }
 }
 

@@ -6,7 +6,10 @@ use kinora_formats::{
     index::Index,
 };
 
-use crate::{Clip, encoder::made};
+use crate::{
+    Clip,
+    encoder::{ffmpeg, made},
+};
 
 /// The highest rate of any segment, and that of all together.
 fn measured(index: &Index, lens: &[usize]) -> Rate {
@@ -40,10 +43,39 @@ fn check(name: &str, source: &str) {
 
 #[test]
 fn a_clip_of_noise_stays_below_the_announced_peak() {
-    check("strong noise", "-f lavfi -i color=gray:s=640x360:r=30:d=7.5 -vf noise=alls=100:allf=t+u");
-    check("film grain", "-f lavfi -i testsrc2=s=640x360:r=30:d=7.5 -vf noise=alls=30:allf=t");
+    check("strong noise", "-f lavfi -i color=gray:s=640x360:r=30:d=5 -vf noise=alls=100:allf=t+u");
+    check("film grain", "-f lavfi -i testsrc2=s=640x360:r=30:d=5 -vf noise=alls=30:allf=t");
     check(
         "noise after a still",
-        "-f lavfi -i color=gray:s=640x360:r=30:d=7.5 -vf noise=alls=100:allf=t+u:enable=gt(t\\,3)",
+        "-f lavfi -i color=gray:s=640x360:r=30:d=5 -vf noise=alls=100:allf=t+u:enable=gt(t\\,2)",
     );
+}
+
+/// Frames of AAC in ADTS: their lengths. ISO/IEC 13818-7, 6.2.
+fn frames_of_adts(mut bytes: &[u8]) -> Vec<usize> {
+    let mut lens = Vec::new();
+    while let [0xff, _, _, high, middle, low, ..] = bytes {
+        let len = usize::from(high & 3) << 11 | usize::from(*middle) << 3 | usize::from(low >> 5);
+        lens.push(len);
+        bytes = &bytes[len..];
+    }
+    lens
+}
+
+#[test]
+fn encoded_audio_of_noise_stays_below_what_is_announced_for_it() {
+    const FRAMES_A_SECOND: usize = 47;
+    for noise in ["white", "pink", "brown"] {
+        let arguments = format!(
+            "-f lavfi -i anoisesrc=d=20:c={noise}:r=48000:a=1 -c:a aac -b:a 128k -ac 2 -f adts pipe:1"
+        );
+        let lens = frames_of_adts(&ffmpeg(&arguments, Vec::new()));
+        assert!(900 < lens.len());
+        // With 16 bytes of container for each frame.
+        let bits = |lens: &[usize]| lens.iter().map(|len| 8 * (len + 16) as u64).sum::<u64>();
+        let peak = lens.windows(FRAMES_A_SECOND).map(bits).max().unwrap();
+        assert!(peak <= Rate::ENCODED_AUDIO.peak, "{noise}: {peak}");
+        let average = bits(&lens) * FRAMES_A_SECOND as u64 / lens.len() as u64;
+        assert!(average <= Rate::ENCODED_AUDIO.average * 105 / 100, "{noise}: {average}");
+    }
 }

@@ -5,9 +5,11 @@
 mod boxes;
 mod decoded;
 mod fragments;
+mod iframes;
 mod inits;
 mod manifests;
 mod many;
+mod offers;
 mod source;
 #[allow(dead_code, reason = "the tests of reading use more of it")]
 #[path = "../read/surgery.rs"]

@@ -8,6 +8,7 @@
 
 mod bytes;
 mod head;
+mod iframes;
 mod init;
 mod reads;
 mod timeline;
@@ -17,6 +18,7 @@ pub(crate) use head::{
     Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, HEAD_FIXED_MAX, HEAD_SAMPLE_MAX, Payload, write_head,
 };
 pub use head::{SegmentHead, segment_head, segment_len_max};
+pub use iframes::{iframe_head, iframes};
 pub use init::init_segment;
 pub(crate) use init::{IDENTITY, InitKind, InitTrack, sample_entry, write_init};
 pub use reads::{ByteRange, READ_GAP_MAX, Read, read_plan};

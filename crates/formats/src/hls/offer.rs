@@ -1,0 +1,231 @@
+//! Which renditions a multivariant playlist lists, and in which order.
+
+use super::{
+    AudioGroup, CopyRates, IFrameVariant, MultivariantPlaylist, Rate, Variant, VideoRange,
+    audio_groups::{AUDIO_GROUP, Group, OPUS_GROUP},
+};
+use crate::{
+    encode::{Rung, RungName, name_of_picture, rate_of_rung},
+    index::{Index, VideoTrack},
+};
+
+/// A copy with a higher peak is not what phones should begin with. Pipeline, 8.
+const FIRST_COPY_PEAK_MAX: u64 = 6_000_000;
+/// Bits a second of a rung that they should begin with, from and to. Pipeline, 8.
+const FIRST_RUNG_BITRATES: (u32, u32) = (2_000_000, 5_000_000);
+/// The smallest rung that a busy server would rather make than none: smaller ones serve few.
+const BUSY_RUNG_MIN: RungName = RungName::P360;
+
+/// What there is of a source, and what of it somebody wants.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Offer<'a> {
+    /// Rates of the copies of the same index.
+    pub rates: CopyRates,
+    /// The copied video may be listed: it decodes, and is within the caps.
+    pub copies_video: bool,
+    /// Encoded renditions of the video, largest first: [`ladder`](crate::encode::ladder()).
+    pub rungs: &'a [Rung],
+    /// Somebody encodes audio: what is not AAC is listed as AAC.
+    pub encodes_audio: bool,
+    /// Rates of the keyframes of the copy, where they have a playlist.
+    pub iframes: Option<Rate>,
+    /// What a viewer asked for.
+    pub choice: Choice,
+    /// No more is encoded than must be: the copy and one rung.
+    pub is_busy: bool,
+}
+
+/// What a viewer asks for: the query of a playback address. Contract, 4.2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Choice {
+    /// Nothing with a smaller p-number.
+    pub min_p: Option<u32>,
+    /// Nothing with a larger p-number.
+    pub max_p: Option<u32>,
+    /// Nothing with another p-number.
+    pub only_p: Option<u32>,
+    /// By size; `None`: as it is best for players, which begin with the first.
+    pub order: Option<Order>,
+}
+
+/// By rising or falling size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// The smallest first.
+    Ascending,
+    /// The largest first.
+    Descending,
+}
+
+/// A media playlist that needs an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Address {
+    /// Of the copied video.
+    Video,
+    /// Of the keyframes of the copied video.
+    IFrames,
+    /// Of an encoded rendition of the video.
+    Rung(RungName),
+    /// Of the copy of an audio track, by its place among those of the index.
+    Audio(usize),
+    /// Of the encoded rendition of an audio track.
+    EncodedAudio(usize),
+}
+
+/// A variant before it is known where it stands.
+struct Candidate {
+    variant: Variant,
+    /// Its p-number.
+    lines: u32,
+    /// The rung it is of; none for copies.
+    rung: Option<(RungName, u32)>,
+}
+
+impl MultivariantPlaylist {
+    /// What is offered of a source. `uri` gives addresses, absolute or relative to this playlist, without quotes or line ends.
+    ///
+    /// Same arguments, same text. No variants where the choice leaves none.
+    pub fn offered(index: &Index, offer: &Offer<'_>, uri: &dyn Fn(Address) -> String) -> Self {
+        let Some((_, video)) = index.video() else { return Self::offered_audio(index, offer, uri) };
+        let everywhere = Group::everywhere(index, offer, uri);
+        let is_copied = offer.copies_video && video.not_copied.is_none() && !index.plan.video.is_empty();
+        // Who plays these codecs plays Opus.
+        let copies = if is_copied && !video.codec.starts_with("avc1.") {
+            Group::copies(index, offer, uri)
+        } else {
+            None
+        };
+
+        let mut candidates = Vec::new();
+        if is_copied {
+            let copy = |group: &Group, name| copy(video, offer, group, name, uri(Address::Video));
+            candidates.push(copy(&everywhere, AUDIO_GROUP));
+            candidates.extend(copies.as_ref().map(|group| copy(group, OPUS_GROUP)));
+        }
+        let rung = |rung: &Rung| encoded(index, rung, &everywhere, uri(Address::Rung(rung.name)));
+        candidates.extend(offer.rungs.iter().map(rung));
+        candidates.retain(|candidate| offer.choice.wants(candidate.lines));
+        if offer.is_busy {
+            keep_one_rung(&mut candidates);
+        }
+        match offer.choice.order {
+            Some(order) => sort(&mut candidates, order),
+            None => begin_with_the_best(&mut candidates, is_slow_to_begin(index)),
+        }
+
+        let lists_copy = candidates.iter().any(|candidate| candidate.rung.is_none());
+        let lists_opus = candidates.iter().any(|candidate| candidate.variant.audio == Some(OPUS_GROUP));
+        let copies = copies.filter(|_| lists_opus).map_or_else(Vec::new, |group| group.renditions);
+        let iframes = offer.iframes.filter(|_| lists_copy).map(|rate| IFrameVariant {
+            uri: uri(Address::IFrames),
+            rate,
+            codec: video.codec.clone(),
+            resolution: video.display_size(),
+            video_range: VideoRange::of(video.transfer),
+        });
+        Self {
+            audio: [everywhere.renditions, copies].concat(),
+            variants: candidates.into_iter().map(|candidate| candidate.variant).collect(),
+            iframes,
+            has_independent_segments: !(lists_copy && offer.rates.has_open_segments),
+        }
+    }
+
+    /// The audio of a source as if it had no video; nothing without audio.
+    ///
+    /// The variant is the track that plays when nobody chose; a group of all stands beside it where there are several.
+    pub fn offered_audio(index: &Index, offer: &Offer<'_>, uri: &dyn Fn(Address) -> String) -> Self {
+        let group = Group::everywhere(index, offer, uri);
+        let codecs = group.codecs(None);
+        let chosen = group.renditions.iter().find(|rendition| rendition.is_default);
+        let is_choice = 1 < group.renditions.len();
+        let variants = chosen.map(|rendition: &AudioGroup| Variant {
+            uri: rendition.uri.clone(),
+            rate: group.rate,
+            codecs,
+            resolution: None,
+            frame_rate: None,
+            video_range: None,
+            audio: is_choice.then_some(AUDIO_GROUP),
+        });
+        Self {
+            variants: variants.into_iter().collect(),
+            audio: if is_choice { group.renditions } else { Vec::new() },
+            iframes: None,
+            has_independent_segments: true,
+        }
+    }
+}
+
+fn copy(video: &VideoTrack, offer: &Offer<'_>, group: &Group, name: &'static str, uri: String) -> Candidate {
+    let (width, height) = video.display_size();
+    let variant = Variant {
+        uri,
+        rate: offer.rates.video.with(group.rate),
+        codecs: group.codecs(Some(&video.codec)),
+        resolution: Some((width, height)),
+        frame_rate: video.frame_rate,
+        video_range: Some(VideoRange::of(video.transfer)),
+        audio: (!group.renditions.is_empty()).then_some(name),
+    };
+    let lines = name_of_picture(width, height).map_or(u32::MAX, RungName::lines);
+    Candidate { variant, lines, rung: None }
+}
+
+fn encoded(index: &Index, rung: &Rung, group: &Group, uri: String) -> Candidate {
+    let variant = Variant {
+        uri,
+        rate: rate_of_rung(index, rung).with(group.rate),
+        codecs: group.codecs(Some(&rung.codec)),
+        resolution: Some((rung.width, rung.height)),
+        frame_rate: rung.frame_rate,
+        video_range: Some(VideoRange::Sdr),
+        audio: (!group.renditions.is_empty()).then_some(AUDIO_GROUP),
+    };
+    Candidate { variant, lines: rung.name.lines(), rung: Some((rung.name, rung.bitrate)) }
+}
+
+impl Choice {
+    fn wants(&self, lines: u32) -> bool {
+        self.min_p.is_none_or(|min| min <= lines)
+            && self.max_p.is_none_or(|max| lines <= max)
+            && self.only_p.is_none_or(|only| lines == only)
+    }
+}
+
+/// Whether the copy begins with a longer segment than the rungs do: GOPs are long. Pipeline, 4.
+fn is_slow_to_begin(index: &Index) -> bool {
+    let first = |segments: &[crate::plan::Segment]| segments.first().map(crate::plan::Segment::duration);
+    first(&index.plan.encoded_video).is_some_and(|encoded| first(&index.plan.video) > Some(encoded))
+}
+
+/// Copies, and of the rungs the cheapest that serves most viewers.
+fn keep_one_rung(candidates: &mut Vec<Candidate>) {
+    let names = || candidates.iter().filter_map(|candidate| candidate.rung).map(|(name, _)| name);
+    let kept = names().filter(|name| BUSY_RUNG_MIN <= *name).min().or_else(|| names().max());
+    candidates.retain(|candidate| candidate.rung.is_none_or(|(name, _)| Some(name) == kept));
+}
+
+fn sort(candidates: &mut [Candidate], order: Order) {
+    candidates.sort_by_key(|candidate| (candidate.lines, candidate.variant.rate.peak));
+    if order == Order::Descending {
+        candidates.reverse();
+    }
+}
+
+/// Copies, then rungs from the largest on; but in front of all the one that players should begin with. Pipeline, 8.
+fn begin_with_the_best(candidates: &mut [Candidate], is_copy_slow: bool) {
+    let is_good_copy = |candidate: &Candidate| {
+        candidate.rung.is_none() && !is_copy_slow && candidate.variant.rate.peak < FIRST_COPY_PEAK_MAX
+    };
+    let (from, to) = FIRST_RUNG_BITRATES;
+    // As far as it is from these rates; of equal ones the cheapest.
+    let distance = |bitrate: u32| (from.saturating_sub(bitrate).max(bitrate.saturating_sub(to)), bitrate);
+    let rungs = candidates.iter().enumerate();
+    let rungs = rungs.filter_map(|(place, candidate)| Some((place, distance(candidate.rung?.1))));
+    let best = candidates.iter().position(is_good_copy);
+    let best = best.or_else(|| rungs.min_by_key(|(_, distance)| *distance).map(|(place, _)| place));
+    if let Some(best) = best {
+        candidates[..=best].rotate_right(1);
+    }
+}

@@ -1,0 +1,174 @@
+//! Multivariant playlists of copies beside encoded renditions, as whole texts, and read by another's parser.
+
+use kinora_formats::encode::ladder;
+use kinora_formats::hls::{Address, Choice, CopyRates, MultivariantPlaylist, Offer, Order, Rate};
+use kinora_formats::index::{Index, NotCopied, NotCopiedReason, SampleEntry, TrackMedia, VideoTrack};
+
+use crate::assert_golden;
+use crate::source::{Source, audio_only, clip, video_only};
+
+fn uri(address: Address) -> String {
+    match address {
+        Address::Video => "video/index.m3u8".to_owned(),
+        Address::IFrames => "video/iframes.m3u8".to_owned(),
+        Address::Rung(name) => format!("{name}/index.m3u8"),
+        Address::Audio(number) => format!("audio-{number}/index.m3u8"),
+        Address::EncodedAudio(number) => format!("aac-{number}/index.m3u8"),
+    }
+}
+
+/// What is offered of a source to whoever asks for nothing; `change` says what else.
+fn offered(index: &Index, change: impl FnOnce(&mut Offer<'_>)) -> String {
+    let rungs = ladder(index, 1080);
+    let mut offer = Offer {
+        rates: CopyRates::of(index),
+        copies_video: true,
+        rungs: &rungs,
+        encodes_audio: true,
+        iframes: Some(Rate { peak: 20_000, average: 10_000 }),
+        ..Offer::default()
+    };
+    change(&mut offer);
+    let text = MultivariantPlaylist::offered(index, &offer, &uri).render();
+    let parsed = m3u8_rs::parse_master_playlist_res(text.as_bytes()).unwrap();
+    for variant in &parsed.variants {
+        let group = variant.audio.as_ref();
+        let is_there = |name: &String| parsed.alternatives.iter().any(|audio| audio.group_id == *name);
+        assert!(group.is_none_or(is_there), "{text}");
+    }
+    text
+}
+
+/// The addresses of the variants, in their order.
+fn variants(text: &str) -> Vec<&str> {
+    text.lines()
+        .filter_map(|line| line.strip_suffix("/index.m3u8"))
+        .filter(|line| !line.starts_with('#'))
+        .collect()
+}
+
+fn changed(mut source: Source, change: impl FnOnce(&mut VideoTrack)) -> Source {
+    let TrackMedia::Video(video) = &mut source.index.tracks[0].media else {
+        unreachable!("the first one is")
+    };
+    change(video);
+    source
+}
+
+/// The clip with its audio in Opus, which is copied.
+fn with_opus(mut source: Source) -> Source {
+    let TrackMedia::Audio(audio) = &mut source.index.tracks[1].media else {
+        unreachable!("the second one is")
+    };
+    "Opus".clone_into(&mut audio.codec);
+    source.index.plan.encoded_audio = vec![vec![0, 94, 516]];
+    source
+}
+
+#[test]
+fn a_copy_of_h264_stands_before_its_rungs() {
+    assert_golden("offer_copy_and_rungs", &offered(&clip().index, |_| {}));
+}
+
+#[test]
+fn a_copy_of_hevc_with_opus_stands_in_both_groups() {
+    let source = changed(with_opus(clip()), |video| video.codec = "hvc1.1.6.L93.B0".to_owned());
+    assert_golden("offer_hevc_and_opus", &offered(&source.index, |_| {}));
+}
+
+#[test]
+fn opus_beside_h264_is_listed_as_aac_alone() {
+    let text = offered(&with_opus(clip()).index, |_| {});
+    assert!(
+        text.contains("URI=\"aac-0/index.m3u8\"") && !text.contains("opus") && !text.contains("audio-0"),
+        "{text}"
+    );
+}
+
+#[test]
+fn without_a_copy_there_are_rungs_alone() {
+    let source = changed(video_only(|_, _| {}), |video| {
+        video.not_copied = Some(NotCopied::new(NotCopiedReason::Interlaced, "fields"));
+        video.sample_entry = SampleEntry::Matroska(Vec::new());
+        video.transfer = Some(18);
+    });
+    assert_golden("offer_rungs_alone", &offered(&source.index, |_| {}));
+}
+
+#[test]
+fn audio_that_is_not_copied_is_the_encoded_variant() {
+    let mut source = audio_only();
+    let TrackMedia::Audio(audio) = &mut source.index.tracks[0].media else { unreachable!("made so") };
+    audio.not_copied = Some(NotCopied::new(NotCopiedReason::Codec, "FLAC"));
+    source.index.plan.encoded_audio = vec![vec![0, 94, 516]];
+    assert_golden("offer_encoded_audio", &offered(&source.index, |_| {}));
+    assert_eq!(variants(&offered(&source.index, |offer| offer.encodes_audio = false)), [""; 0]);
+}
+
+#[test]
+fn players_begin_with_a_light_copy_or_with_a_fitting_rung() {
+    let check = |peak, change: fn(&mut Index), expected: &[&str]| {
+        let mut source = changed(clip(), |video| (video.width, video.height) = (1920, 1080));
+        change(&mut source.index);
+        let rate = Rate { peak, average: peak };
+        let text =
+            offered(&source.index, |offer| offer.rates = CopyRates { video: rate, ..CopyRates::default() });
+        assert_eq!(variants(&text), expected, "{peak}");
+    };
+    check(5_999_999, |_| {}, &["video", "720p", "480p", "360p", "240p"]);
+    check(6_000_000, |_| {}, &["720p", "video", "480p", "360p", "240p"]);
+    // The copy begins with a GOP that is longer than the first segment of the rungs.
+    let long = |index: &mut Index| index.plan.video[0].end += 1;
+    check(1_000_000, long, &["720p", "video", "480p", "360p", "240p"]);
+}
+
+#[test]
+fn viewers_choose_by_size() {
+    let check = |choice: Choice, expected: &[&str]| {
+        let source = changed(clip(), |video| (video.width, video.height) = (1920, 1080));
+        let text = offered(&source.index, |offer| offer.choice = choice);
+        assert_eq!(variants(&text), expected, "{choice:?}");
+        assert_eq!(text.contains("I-FRAME"), expected.contains(&"video"), "{choice:?}");
+    };
+    let any = Choice::default();
+    check(Choice { max_p: Some(480), ..any }, &["480p", "360p", "240p"]);
+    check(Choice { min_p: Some(480), ..any }, &["video", "720p", "480p"]);
+    check(Choice { min_p: Some(480), max_p: Some(720), ..any }, &["720p", "480p"]);
+    check(Choice { only_p: Some(1080), ..any }, &["video"]);
+    check(Choice { only_p: Some(1440), ..any }, &[]);
+    check(Choice { order: Some(Order::Ascending), ..any }, &["240p", "360p", "480p", "720p", "video"]);
+    check(Choice { order: Some(Order::Descending), ..any }, &["video", "720p", "480p", "360p", "240p"]);
+    check(
+        Choice { max_p: Some(720), order: Some(Order::Ascending), ..any },
+        &["240p", "360p", "480p", "720p"],
+    );
+}
+
+#[test]
+fn a_busy_server_lists_the_copy_and_one_rung() {
+    let busy = |source: &Source| {
+        let text = offered(&source.index, |offer| offer.is_busy = true);
+        variants(&text).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(busy(&clip()), ["video", "360p"]);
+    let small = changed(clip(), |video| (video.width, video.height) = (640, 360));
+    assert_eq!(busy(&small), ["video", "240p"]);
+    let encoded = changed(clip(), |video| {
+        video.not_copied = Some(NotCopied::new(NotCopiedReason::Codec, "VP9"));
+    });
+    assert_eq!(busy(&encoded), ["360p"]);
+}
+
+#[test]
+fn segments_are_independent_where_no_open_group_is_listed() {
+    let source = clip();
+    let text = |copies_video| {
+        offered(&source.index, |offer| {
+            offer.rates.has_open_segments = true;
+            offer.copies_video = copies_video;
+        })
+    };
+    assert!(!text(true).contains("INDEPENDENT"));
+    assert!(text(false).contains("INDEPENDENT"));
+    assert_eq!(variants(&text(false)), ["480p", "360p", "240p"]);
+}
