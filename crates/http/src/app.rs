@@ -82,8 +82,10 @@ impl App {
         }))
     }
 
-    /// Writes down which access tokens were used since the last call. May run at any time; a lost one is only a later date.
-    pub async fn write_token_uses(&self) -> Result<(), kinora_store::Error> {
+    /// Writes down which access tokens were used, and which renditions were made and watched, since the last call. May run at any
+    /// time; what is lost is only a later date or a smaller counter.
+    pub async fn write_uses(&self) -> Result<(), kinora_store::Error> {
+        self.packager.write_rendition_uses().await?;
         let uses = self.callers.take_uses();
         if uses.is_empty() {
             return Ok(());

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -71,7 +71,8 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             metrics::counter!("kinora_http_connections_refused_total").increment(1);
             continue;
         };
-        let (router, options, stop, force) = (router.clone(), options.clone(), stop.clone(), force.clone());
+        let router = router.clone().layer(Extension(ClientAddress::of(peer.ip())));
+        let (options, stop, force) = (options.clone(), stop.clone(), force.clone());
         connections.spawn(async move {
             let _place = place;
             tokio::select! {
@@ -103,6 +104,18 @@ async fn connection(stream: TcpStream, router: Router, options: &ServeOptions, s
         () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+/// Whence a request came.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClientAddress(pub(crate) Option<IpAddr>);
+
+impl ClientAddress {
+    /// A proxy on this machine stands for everybody behind it.
+    fn of(peer: IpAddr) -> Self {
+        let peer = peer.to_canonical();
+        Self((!peer.is_loopback()).then_some(peer))
+    }
 }
 
 /// Connections that each address holds.

@@ -26,6 +26,15 @@ pub enum Error {
     /// The store of objects failed.
     #[error("the object store failed")]
     Blob(#[source] kinora_blob::Error),
+    /// Not one picture of the segment comes out of the decoder, now or later.
+    #[error("no picture of the segment can be decoded")]
+    NoFrame,
+    /// A segment could not be made. Another try may help.
+    #[error("the segment could not be made")]
+    Unmade(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database failed.
+    #[error("the database failed")]
+    Store(#[source] kinora_store::Error),
     /// The engine failed.
     #[error("the media engine failed")]
     Engine(#[source] kinora_engine::EngineError),
@@ -41,6 +50,17 @@ impl Error {
             Self::Shared(error) => error.root(),
             other => other,
         }
+    }
+
+    /// Whether a run of the encoder met it by itself, so that another run may end otherwise.
+    pub(crate) fn is_of_run(&self) -> bool {
+        matches!(self.root(), Self::Unmade(_))
+    }
+}
+
+impl From<kinora_store::Error> for Error {
+    fn from(error: kinora_store::Error) -> Self {
+        Self::Store(error)
     }
 }
 

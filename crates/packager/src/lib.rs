@@ -1,27 +1,34 @@
 //! Turns (media, rendition, segment number) into bytes.
 //!
-//! Playlists and heads of segments are made from the sample index when somebody asks; the samples come from the source as it is
-//! stored. Pictures are decoded by the engine and kept as objects. Knows no workspace, no route and no row: whether somebody may
-//! watch was decided before.
+//! Playlists and heads of copied segments are made from the sample index when somebody asks; the samples come from the source as it
+//! is stored. Segments of encoded renditions, and pictures, are made by the engine and kept as objects. Knows no workspace and no
+//! route: whether somebody may watch was decided before. Of rows it knows those of renditions alone.
 //!
-//! Begin with [`Packager`].
+//! Begin with [`Packager`]; `manifest.rs` is what players are offered, `segment.rs` what they get, `encode/` how it is made.
 
+mod encode;
 mod error;
+mod manifest;
 mod packaged;
 mod picture;
+mod rendition;
 mod segment;
 
 use std::sync::Arc;
 
 use kinora_blob::{Blob, ObjectKey};
-use kinora_domain::SourceId;
+use kinora_domain::{Clock, SourceId};
 use kinora_engine::Engine;
+use kinora_store::Store;
 use moka::future::Cache;
 
+pub use encode::{Asker, FillProgress};
 pub use error::Error;
 pub use kinora_engine::{PICTURE_SIDE_MAX, PictureFormat};
-pub use packaged::{Packaged, Rendition};
+pub use manifest::{Order, Wanted};
+pub use packaged::Packaged;
 pub use picture::PictureRequest;
+pub use rendition::Rendition;
 pub use segment::Segment;
 
 /// Memory for decoded indexes. A 2 h media takes about 2 MB.
@@ -32,16 +39,19 @@ const SEGMENT_CACHE_BYTES: u64 = 32 << 20;
 /// Makes what players ask for. Cheap to clone; clones share their caches.
 #[derive(Clone)]
 pub struct Packager {
+    store: Store,
     blob: Blob,
     engine: Engine,
+    clock: Arc<dyn Clock>,
     indexes: Cache<SourceId, Arc<Packaged>>,
     segments: Cache<segment::Key, bytes::Bytes>,
     pictures: picture::Flights,
+    encoders: encode::Encoders,
 }
 
 impl Packager {
-    /// A packager over a store of objects and an engine.
-    pub fn new(blob: Blob, engine: Engine) -> Self {
+    /// A packager over the rows of renditions, a store of objects and an engine.
+    pub fn new(store: Store, blob: Blob, engine: Engine, clock: Arc<dyn Clock>) -> Self {
         let indexes = Cache::builder()
             .max_capacity(INDEX_CACHE_BYTES)
             .weigher(|_, packaged: &Arc<Packaged>| packaged.weight())
@@ -50,7 +60,8 @@ impl Packager {
             .max_capacity(SEGMENT_CACHE_BYTES)
             .weigher(|_, bytes: &bytes::Bytes| u32::try_from(bytes.len()).unwrap_or(u32::MAX))
             .build();
-        Self { blob, engine, indexes, segments, pictures: picture::Flights::new() }
+        let (pictures, encoders) = (picture::Flights::new(), encode::Encoders::new());
+        Self { store, blob, engine, clock, indexes, segments, pictures, encoders }
     }
 
     /// Everything that can be served of a source. Loaded once, however many ask; kept while memory allows.
@@ -74,6 +85,7 @@ impl Packager {
 
     /// Drops what is kept of a source that is about to be removed.
     pub fn forget(&self, source: SourceId) {
+        self.stop_encodes(source);
         let indexes = self.indexes.clone();
         // The cache is only memory: that it is emptied a moment later does no harm.
         tokio::spawn(async move { indexes.invalidate(&source).await });

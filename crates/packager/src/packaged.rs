@@ -1,24 +1,17 @@
 //! One source as players see it: its index and the texts made from it.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use kinora_domain::SourceId;
-use kinora_formats::hls::{CopyRates, MediaPlaylist, MultivariantPlaylist, MultivariantUris};
+use kinora_blob::ObjectKey;
+use kinora_domain::{Resolution, SourceId};
+use kinora_formats::encode::{Rung, RungName, ladder};
+use kinora_formats::hls::{CopyRates, MediaPlaylist};
 use kinora_formats::index::{Index, IndexId, Track};
 use kinora_formats::mp4::write::init_segment;
 
-use crate::Error;
-
-/// A version of a media that a player can choose: so far the copied tracks of the source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rendition {
-    /// The source's video as it is.
-    Video,
-    /// One of the source's audio tracks as it is, counted from 0 in the order of the source.
-    Audio(u8),
-}
+use crate::{Error, Rendition};
 
 /// An index with what was made from it. Everything here is a pure function of the index, so it never grows old.
 #[derive(Debug)]
@@ -30,6 +23,8 @@ pub struct Packaged {
     /// Rates are bounds over every sample: they are looked for once.
     rates: OnceLock<CopyRates>,
     video: Texts,
+    /// The playlist of every rung: only their addresses differ.
+    encoded: OnceLock<Bytes>,
     /// One for each audio track.
     audio: Vec<Texts>,
 }
@@ -49,6 +44,7 @@ impl Packaged {
             stored_len: bytes.len(),
             rates: OnceLock::new(),
             video: Texts::default(),
+            encoded: OnceLock::new(),
             audio: index.audio_tracks().map(|_| Texts::default()).collect(),
             index,
         })
@@ -69,34 +65,49 @@ impl Packaged {
         u32::try_from(self.stored_len.saturating_mul(2)).unwrap_or(u32::MAX)
     }
 
+    /// The track that a rendition is made from.
     pub(crate) fn track(&self, rendition: Rendition) -> Result<&Track, Error> {
         let track = match rendition {
-            Rendition::Video => self.index.video().map(|(track, _)| track),
-            Rendition::Audio(number) => self.index.audio_tracks().nth(number.into()).map(|(track, _)| track),
+            Rendition::Video | Rendition::Rung(_) => self.index.video().map(|(track, _)| track),
+            Rendition::Audio(number) | Rendition::Aac(number) => {
+                self.index.audio_tracks().nth(number.into()).map(|(track, _)| track)
+            }
         };
         track.ok_or(Error::NotInPlan)
     }
 
-    /// What a player reads first. `base` is put in front of `video/playlist.m3u8`, `audio/playlist.m3u8` and so on.
-    pub fn multivariant(&self, base: &str) -> String {
-        let (video, audio) = (uri(base, Rendition::Video), self.audio_uris(base));
-        let uris = MultivariantUris { video: &video, audio: &audio };
-        MultivariantPlaylist::with_rates(&self.index, self.rates(), uris).render()
+    /// The object in which the samples lie.
+    pub(crate) fn samples_key(&self) -> ObjectKey {
+        match self.index.normalised {
+            None => ObjectKey::Source(self.source),
+            Some(_) => ObjectKey::Normalised(self.source),
+        }
     }
 
-    /// The same without the video, for one that turned out not to decode; `None` when there is no sound either.
-    pub fn audio_only(&self, base: &str) -> Option<String> {
-        let uris = self.audio_uris(base);
-        let playlist = MultivariantPlaylist::audio_only(&self.index, self.rates(), &uris);
-        (!playlist.variants.is_empty()).then(|| playlist.render())
+    /// Segments of each rung.
+    pub(crate) fn encoded_count(&self) -> u32 {
+        u32::try_from(self.index.plan.encoded_video.len()).unwrap_or(u32::MAX)
     }
 
-    fn audio_uris(&self, base: &str) -> Vec<String> {
-        let numbers = (0..).zip(&self.audio).map(|(number, _)| number);
-        numbers.map(|number| uri(base, Rendition::Audio(number))).collect()
+    /// The rungs that players are offered where nothing may be larger than `max`, largest first.
+    pub fn rungs(&self, max: Resolution) -> Vec<Rung> {
+        if self.index.plan.encoded_video.is_empty() { Vec::new() } else { ladder(&self.index, max.lines()) }
     }
 
-    fn rates(&self) -> CopyRates {
+    /// One of them. Errors: [`Error::NotInPlan`] for one that is not offered.
+    pub fn rung(&self, name: RungName, max: Resolution) -> Result<Rung, Error> {
+        self.rungs(max).into_iter().find(|rung| rung.name == name).ok_or(Error::NotInPlan)
+    }
+
+    /// Whether players are offered the video as it is where nothing may be larger than `max`. Contract, decision 32.
+    pub fn is_video_copied(&self, max: Resolution) -> bool {
+        self.index.video().is_some_and(|(_, video)| {
+            let (width, height) = video.display_size();
+            video.not_copied.is_none() && Resolution::of_picture(width, height) <= max
+        })
+    }
+
+    pub(crate) fn rates(&self) -> CopyRates {
         *self.rates.get_or_init(|| CopyRates::of(&self.index))
     }
 
@@ -105,8 +116,14 @@ impl Packaged {
     /// Errors: [`Error::NotInPlan`] for a rendition the source does not have.
     pub fn playlist(&self, rendition: Rendition) -> Result<Bytes, Error> {
         let track = self.track(rendition)?;
-        let text = self.texts(rendition)?.playlist.get_or_init(|| {
-            let segments = self.index.segments(track);
+        let (text, segments) = match rendition {
+            Rendition::Rung(_) => (&self.encoded, self.index.plan.encoded_video.as_slice()),
+            _ => (&self.texts(rendition)?.playlist, self.index.segments(track)),
+        };
+        if segments.is_empty() {
+            return Err(Error::NotInPlan);
+        }
+        let text = text.get_or_init(|| {
             let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "init.mp4" };
             let text = playlist.render(|text, number| {
                 let _ = write!(text, "{number}.m4s");
@@ -116,7 +133,7 @@ impl Packaged {
         Ok(text.clone())
     }
 
-    /// What a decoder must know before the first segment of a rendition.
+    /// What a decoder must know before the first segment of a copied rendition.
     pub fn init(&self, rendition: Rendition) -> Result<Bytes, Error> {
         let track = self.track(rendition)?;
         let texts = self.texts(rendition)?;
@@ -131,62 +148,7 @@ impl Packaged {
         match rendition {
             Rendition::Video => Ok(&self.video),
             Rendition::Audio(number) => self.audio.get(usize::from(number)).ok_or(Error::NotInPlan),
-        }
-    }
-}
-
-/// Where the playlist of a rendition is.
-fn uri(base: &str, rendition: Rendition) -> String {
-    format!("{base}{rendition}/playlist.m3u8")
-}
-
-impl Rendition {
-    /// The rendition that this stands for in an address; each has one.
-    pub fn from_text(text: &str) -> Option<Self> {
-        let rendition = match text.strip_prefix("audio") {
-            None => Self::Video,
-            Some("") => Self::Audio(0),
-            Some(number) => Self::Audio(number.strip_prefix('-')?.parse::<u8>().ok()?.checked_sub(1)?),
-        };
-        (rendition.to_string() == text).then_some(rendition)
-    }
-}
-
-/// What stands for it in addresses: `video`, `audio`, `audio-2`, `audio-3` and so on.
-impl fmt::Display for Rendition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Video => f.write_str("video"),
-            Self::Audio(0) => f.write_str("audio"),
-            Self::Audio(number) => write!(f, "audio-{}", u16::from(*number) + 1),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_rendition_has_one_name() {
-        let names =
-            [("video", Rendition::Video), ("audio", Rendition::Audio(0)), ("audio-2", Rendition::Audio(1))];
-        for (name, rendition) in names {
-            assert_eq!((rendition.to_string().as_str(), Rendition::from_text(name)), (name, Some(rendition)));
-        }
-        for none in [
-            "",
-            "audio-",
-            "audio-0",
-            "audio-1",
-            "audio-02",
-            "audio-+2",
-            "audio2",
-            "audio-256",
-            "Audio",
-            "videos",
-        ] {
-            assert_eq!(Rendition::from_text(none), None, "{none}");
+            Rendition::Rung(_) | Rendition::Aac(_) => Err(Error::NotInPlan),
         }
     }
 }

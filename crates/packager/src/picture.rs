@@ -156,7 +156,7 @@ impl Packager {
         let damaged = |error| Error::Damaged(Box::new(error));
         let init = init_segment(&index, track).map_err(damaged)?;
         let head = segment_head(&index, track, 0).map_err(damaged)?;
-        let reader = self.blob.reader(ObjectKey::Source(packaged.source)).await?.ok_or(Error::Gone)?;
+        let reader = self.blob.reader(packaged.samples_key()).await?.ok_or(Error::Gone)?;
         let ranges: Vec<_> = head.ranges.iter().map(|range| range.offset..range.end()).collect();
         let pieces = reader.read_many(&ranges).await?;
         let mut input = init;

@@ -1,14 +1,16 @@
-//! Segments of copied renditions: a head made here, then ranges of the source.
+//! Segments: of copied renditions a head made here, then ranges of the source; of encoded ones the object that is kept, or will be.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
-use kinora_blob::{ObjectKey, ObjectReader};
+use kinora_blob::ObjectReader;
+use kinora_formats::encode::Rung;
 use kinora_formats::mp4::write::{ByteRange, SegmentHead, segment_head};
 
-use crate::{Error, Packaged, Packager, Rendition};
+use crate::encode::RungLine;
+use crate::{Asker, Error, Packaged, Packager, Rendition};
 
 /// Bytes that are read and held at once for one viewer of a large segment.
 ///
@@ -34,10 +36,11 @@ pub struct Segment {
 enum Content {
     Whole(Bytes),
     Source { head: SegmentHead, reader: ObjectReader },
+    Object(ObjectReader),
 }
 
 impl Packager {
-    /// Segment `number` of a rendition, counted from 0.
+    /// Segment `number` of a copied rendition, counted from 0.
     ///
     /// Errors: [`Error::NotInPlan`] for what the plan does not list, [`Error::Gone`] without the source.
     pub async fn segment(
@@ -51,7 +54,7 @@ impl Packager {
             return Ok(Segment { content: Content::Whole(bytes) });
         }
         let head = head(packaged, rendition, number)?;
-        let reader = self.blob.reader(ObjectKey::Source(packaged.source)).await?.ok_or(Error::Gone)?;
+        let reader = self.blob.reader(packaged.samples_key()).await?.ok_or(Error::Gone)?;
         let is_small = head.total_len <= CACHED_BYTES_MAX;
         let segment = Segment { content: Content::Source { head, reader } };
         if !is_small {
@@ -63,9 +66,67 @@ impl Packager {
     }
 }
 
+impl Packager {
+    /// Segment `number` of a rung that the media offers, counted from 0: kept, or made now. Answered when all of it is there.
+    ///
+    /// Errors: [`Error::NotInPlan`] for what the plan does not list, [`Error::Busy`] where too much is asked for at once,
+    /// [`Error::NoFrame`] and [`Error::Unmade`] where it cannot be made, [`Error::Gone`] without the source.
+    pub async fn encoded_segment(
+        &self,
+        packaged: &Arc<Packaged>,
+        rung: &Rung,
+        number: u32,
+        asker: Asker,
+    ) -> Result<Segment, Error> {
+        if number >= packaged.encoded_count() {
+            return Err(Error::NotInPlan);
+        }
+        let key = Key { index: packaged.id(), rendition: Rendition::Rung(rung.name), number };
+        let line = self.line(packaged, rung).await?;
+        let segment = self.kept_or_made(packaged, &line, key, asker).await?;
+        self.note_watched(&line);
+        self.make_ahead(packaged, &line, number);
+        Ok(segment)
+    }
+
+    async fn kept_or_made(
+        &self,
+        packaged: &Arc<Packaged>,
+        line: &Arc<RungLine>,
+        key: Key,
+        asker: Asker,
+    ) -> Result<Segment, Error> {
+        if let Some(bytes) = self.segments.get(&key).await {
+            return Ok(Segment { content: Content::Whole(bytes) });
+        }
+        let bytes = match self.blob.reader(line.key(key.number)).await? {
+            Some(reader) if reader.len() > CACHED_BYTES_MAX => {
+                return Ok(Segment { content: Content::Object(reader) });
+            }
+            Some(reader) => reader.read_at(0..reader.len()).await?,
+            None => self.make(packaged, line, key.number, Some(asker)).await?,
+        };
+        if bytes.len() as u64 <= CACHED_BYTES_MAX {
+            self.segments.insert(key, bytes.clone()).await;
+        }
+        Ok(Segment { content: Content::Whole(bytes) })
+    }
+
+    /// What a decoder must know before the first segment of a rung that the media offers.
+    ///
+    /// Errors: as for a segment.
+    pub async fn encoded_init(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Bytes, Error> {
+        let line = self.line(packaged, rung).await?;
+        self.init_of_rung(packaged, &line).await
+    }
+}
+
 fn head(packaged: &Packaged, rendition: Rendition, number: u32) -> Result<SegmentHead, Error> {
     use kinora_formats::mp4::write::WriteError::NoSuchSegment;
 
+    if rendition.id(packaged.source).is_some() {
+        return Err(Error::NotInPlan); // encoded ones have no head in front of the source
+    }
     segment_head(packaged.index(), packaged.track(rendition)?, number).map_err(|error| match error {
         NoSuchSegment { .. } => Error::NotInPlan,
         other => Error::Damaged(Box::new(other)),
@@ -78,6 +139,7 @@ impl Segment {
         match &self.content {
             Content::Whole(bytes) => bytes.len() as u64,
             Content::Source { head, .. } => head.total_len,
+            Content::Object(reader) => reader.len(),
         }
     }
 
@@ -85,7 +147,7 @@ impl Segment {
     pub fn whole(&self) -> Option<Bytes> {
         match &self.content {
             Content::Whole(bytes) => Some(bytes.clone()),
-            Content::Source { .. } => None,
+            Content::Source { .. } | Content::Object(_) => None,
         }
     }
 
@@ -94,6 +156,7 @@ impl Segment {
         let (head, ranges, reader) = match &self.content {
             Content::Whole(bytes) => return Ok(bytes.clone()),
             Content::Source { head, reader } => (&head.bytes, &head.ranges, reader),
+            Content::Object(reader) => return Ok(reader.read_at(0..reader.len()).await?),
         };
         let pieces = reader.read_many(&positions(ranges)).await?;
         let len = head.len() + pieces.iter().map(Bytes::len).sum::<usize>();
@@ -111,7 +174,14 @@ impl Segment {
             Content::Whole(bytes) => {
                 let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX).min(bytes.len());
                 let part = bytes.slice(at(part.start)..at(part.end.max(part.start)));
-                stream::iter([Ok(part)]).left_stream()
+                stream::iter([Ok(part)]).boxed()
+            }
+            Content::Object(reader) => {
+                let end = part.end.min(reader.len());
+                match reader.stream(part.start.min(end)..end) {
+                    Ok(pieces) => pieces.map(|piece| piece.map_err(Error::from)).boxed(),
+                    Err(error) => stream::iter([Err(Error::from(error))]).boxed(),
+                }
             }
             Content::Source { head, reader } => {
                 let (of_head, ranges) = head.part(part);
@@ -124,7 +194,7 @@ impl Segment {
                     Ok(pieces) => stream::iter(pieces).map(Ok).left_stream(),
                     Err(error) => stream::iter([Err(Error::from(error))]).right_stream(),
                 });
-                stream::iter((!head.is_empty()).then_some(Ok(head))).chain(pieces).right_stream()
+                stream::iter((!head.is_empty()).then_some(Ok(head))).chain(pieces).boxed()
             }
         }
     }

@@ -20,8 +20,8 @@ use crate::assets::Embedded;
 use crate::health;
 use crate::settings::Settings;
 
-/// How often uses of access tokens are written down.
-const TOKEN_USES_EVERY: Duration = Duration::from_secs(60);
+/// How often it is written down which access tokens were used, and which renditions were made and watched.
+const USES_EVERY: Duration = Duration::from_secs(10);
 
 /// What a server is made of; tests bring their own parts.
 pub struct ServerOptions {
@@ -97,7 +97,7 @@ impl Server {
         }
 
         let network = Network::new(Guard::new(settings.allow_private.clone()));
-        let packager = Packager::new(blob.clone(), engine);
+        let packager = Packager::new(store.clone(), blob.clone(), engine, clock.clone());
         let room = Room::default();
         let context = Context {
             store: store.clone(),
@@ -180,22 +180,22 @@ impl Running {
             kinora_http::serve(listener, router, ServeOptions::default(), stop.clone()),
             work,
             store.watch_others(stop.clone()),
-            write_token_uses(&app, stop.clone()),
+            write_uses(&app, stop.clone()),
             watch_lock,
         );
-        if let Err(error) = app.write_token_uses().await {
-            tracing::warn!(error = %error, "uses of access tokens could not be written");
+        if let Err(error) = app.write_uses().await {
+            tracing::warn!(error = %error, "what was used could not be written");
         }
         store.close().await;
         drop(lock); // last: another process may have the folder only now
     }
 }
 
-async fn write_token_uses(app: &App, stop: CancellationToken) {
-    let mut ticks = tokio::time::interval(TOKEN_USES_EVERY);
+async fn write_uses(app: &App, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(USES_EVERY);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        if let Err(error) = app.write_token_uses().await {
-            tracing::warn!(error = %error, "uses of access tokens could not be written");
+        if let Err(error) = app.write_uses().await {
+            tracing::warn!(error = %error, "what was used could not be written");
         }
     }
 }

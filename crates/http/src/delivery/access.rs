@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kinora_domain::{AccessPolicy, MediaState, PlaybackId, SourceId};
+use kinora_domain::{AccessPolicy, MediaState, PlaybackId, Resolution, SourceId};
 use kinora_store::Version;
 
 use crate::app::App;
@@ -13,6 +13,8 @@ use crate::error::ApiError;
 pub(super) struct Granted {
     /// Where the bytes of the media are.
     pub(super) source: SourceId,
+    /// Nothing larger is given.
+    pub(super) max_resolution: Resolution,
     /// The picture turned out not to decode; what is left is the sound.
     pub(super) is_video_withdrawn: bool,
 }
@@ -106,9 +108,11 @@ async fn look_up(app: &App, playback: PlaybackId) -> Result<Answer, ApiError> {
         return Ok(Answer::Refused(Refusal::Private));
     }
     Ok(match media.state {
-        MediaState::Ready { source, facts, .. } => {
-            Answer::Granted(Granted { source, is_video_withdrawn: facts.does_not_decode })
-        }
+        MediaState::Ready { source, facts, .. } => Answer::Granted(Granted {
+            source,
+            max_resolution: media.settings.max_resolution,
+            is_video_withdrawn: facts.does_not_decode,
+        }),
         MediaState::Failed { .. } => Answer::Refused(Refusal::Failed),
         MediaState::Created | MediaState::Downloading { .. } => Answer::NotReady,
     })

@@ -1,18 +1,22 @@
 //! Manifests, init segments and segments.
 
+use axum::Extension;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use kinora_domain::PlaybackId;
-use kinora_packager::Rendition;
+use kinora_packager::{Asker, Packaged, Rendition, Segment, Wanted};
+use sha2::{Digest as _, Sha256};
 
-use super::access::grant;
+use super::access::{Granted, grant};
 use super::send::{Content, IMMUTABLE, SHORT};
+use super::wanted;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
+use crate::serve::ClientAddress;
 
 /// RFC 8216, 4: the type of playlists; in lower case, as the web player looks for it (contract 4.3).
 const PLAYLIST: &str = "application/vnd.apple.mpegurl";
@@ -21,24 +25,36 @@ const PLAYLIST: &str = "application/vnd.apple.mpegurl";
 pub(super) async fn multivariant(
     State(app): State<App>,
     PathParts([file]): PathParts<1>,
+    RawQuery(query): RawQuery,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
     let playback: PlaybackId = name.parse().map_err(|_| ApiError::playback_not_found())?;
+    let wanted = wanted::parse(query.as_deref().unwrap_or(""))?;
     let granted = grant(&app, playback).await?;
     let packaged = app.packager.packaged(granted.source).await?;
     let base = format!("{playback}/{}/", packaged.id());
-    let (text, name) = if granted.is_video_withdrawn {
-        (packaged.audio_only(&base).ok_or_else(ApiError::playback_failed)?, "-audio")
+    let text = if granted.is_video_withdrawn {
+        packaged.audio_only(&base).ok_or_else(ApiError::playback_failed)?
     } else {
-        (packaged.multivariant(&base), "")
+        let text = app.packager.multivariant(&packaged, &base, granted.max_resolution, wanted).await?;
+        text.ok_or_else(|| {
+            if wanted == Wanted::default() { ApiError::playback_failed() } else { wanted::none(wanted) }
+        })?
     };
-    Ok(send(&request, Bytes::from(text), PLAYLIST, format!("\"{}{name}\"", packaged.id()), SHORT))
+    // What is offered depends on more than the index: on what was asked for, on what is broken, on how busy the server is.
+    let etag = format!("\"{}\"", hex(&Sha256::digest(text.as_bytes())[..16]));
+    Ok(send(&request, Bytes::from(text), PLAYLIST, etag, SHORT))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// `GET {stream}/{playbackId}/{indexId}/{rendition}/{file}`: `playlist.m3u8`, `init.mp4`, `{n}.m4s`. Never changes.
 pub(super) async fn child(
     State(app): State<App>,
+    Extension(ClientAddress(address)): Extension<ClientAddress>,
     PathParts([playback, index, rendition, file]): PathParts<4>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -47,32 +63,58 @@ pub(super) async fn child(
     let file = File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
     let granted = grant(&app, playback).await?;
     let packaged = app.packager.packaged(granted.source).await?;
-    if index != packaged.id().to_string() {
-        return Err(ApiError::no_such_path()); // of a source that was replaced
+    if index != packaged.id().to_string() || !is_offered(&packaged, rendition, &granted) {
+        return Err(ApiError::no_such_path()); // of a source that was replaced, or never listed
     }
     let etag = |name: &str| format!("\"{}-{rendition}-{name}\"", packaged.id());
-    let segment_type = match rendition {
-        Rendition::Video => "video/mp4",
-        Rendition::Audio(_) => "audio/mp4",
-    };
+    let segment_type = if rendition.is_audio() { "audio/mp4" } else { "video/mp4" };
     match file {
         File::Playlist => {
             Ok(send(&request, packaged.playlist(rendition)?, PLAYLIST, etag("playlist"), IMMUTABLE))
         }
-        File::Init => Ok(send(&request, packaged.init(rendition)?, segment_type, etag("init"), IMMUTABLE)),
+        File::Init => {
+            let init = match rendition {
+                Rendition::Rung(name) => {
+                    let rung = packaged.rung(name, granted.max_resolution)?;
+                    app.packager.encoded_init(&packaged, &rung).await?
+                }
+                _ => packaged.init(rendition)?,
+            };
+            Ok(send(&request, init, segment_type, etag("init"), IMMUTABLE))
+        }
         File::Segment(number) => {
-            let segment = app.packager.segment(&packaged, rendition, number).await?;
+            let segment = match rendition {
+                Rendition::Rung(name) => {
+                    let rung = packaged.rung(name, granted.max_resolution)?;
+                    let asker = Asker { playback, address };
+                    app.packager.encoded_segment(&packaged, &rung, number, asker).await?
+                }
+                _ => app.packager.segment(&packaged, rendition, number).await?,
+            };
             let content = Content {
                 content_type: segment_type,
                 etag: etag(&number.to_string()),
                 caching: IMMUTABLE,
                 len: segment.total_len(),
             };
-            Ok(content.answer(&request, |range| match segment.whole() {
-                Some(bytes) => Body::from(part(bytes, range)),
-                None => Body::from_stream(segment.stream(range)),
-            }))
+            Ok(content.answer(&request, |range| body(segment, range)))
         }
+    }
+}
+
+fn body(segment: Segment, range: std::ops::Range<u64>) -> Body {
+    match segment.whole() {
+        Some(bytes) => Body::from(part(bytes, range)),
+        None => Body::from_stream(segment.stream(range)),
+    }
+}
+
+/// Whether a manifest of this media may list it.
+fn is_offered(packaged: &Packaged, rendition: Rendition, granted: &Granted) -> bool {
+    match rendition {
+        Rendition::Video => packaged.is_video_copied(granted.max_resolution),
+        Rendition::Rung(_) => !granted.is_video_withdrawn,
+        Rendition::Audio(_) | Rendition::Aac(_) => true,
     }
 }
 

@@ -9,6 +9,7 @@ mod manifest;
 mod page;
 mod picture;
 mod send;
+mod wanted;
 
 use axum::Router;
 use axum::extract::Request;

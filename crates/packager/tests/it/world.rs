@@ -1,21 +1,23 @@
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use kinora_blob::{Blob, FaultAction, Faults, ObjectKey};
-use kinora_domain::{Clock as _, SourceId};
+use kinora_blob::{Blob, FaultAction, Faults, ObjectKey, WriteKind};
+use kinora_domain::{AccessPolicy, Clock as _, Media, MediaSettings, NewMedia, SourceId};
 use kinora_engine::{Engine, Settings};
 use kinora_formats::Scanner;
 use kinora_packager::{Packaged, Packager};
+use kinora_store::{DatabasePlace, Error, Opener, Store, StoreOptions, Tx};
 use kinora_testkit::{MovableClock, SeededRandom};
 use tempfile::TempDir;
 
 /// A packager and the objects it works on.
 pub(crate) struct World {
     pub(crate) packager: Packager,
+    pub(crate) store: Store,
     pub(crate) blob: Blob,
-    /// Writes of objects so far.
-    writes: Arc<AtomicU64>,
+    /// Writes of each object so far.
+    writes: Arc<Mutex<BTreeMap<String, u64>>>,
     random: SeededRandom,
     _folder: TempDir,
 }
@@ -23,16 +25,32 @@ pub(crate) struct World {
 impl World {
     pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let writes = Arc::new(AtomicU64::new(0));
+        let writes = Arc::new(Mutex::new(BTreeMap::new()));
         let counted = Arc::clone(&writes);
-        let faults = Faults::new(move |_| {
-            counted.fetch_add(1, Ordering::SeqCst);
+        let faults = Faults::new(move |write| {
+            if write.kind != WriteKind::Delete {
+                *counted.lock().unwrap().entry(write.key.to_string()).or_insert(0) += 1;
+            }
             FaultAction::Proceed
         });
-        let blob = Blob::open_folder(folder.path()).await.unwrap().with_faults(Arc::new(faults));
-        let engine = Engine::find(Settings::default()).await.expect("tests need ffmpeg");
-        let packager = Packager::new(blob.clone(), engine);
-        Self { packager, blob, writes, random: SeededRandom::default(), _folder: folder }
+        let objects = folder.path().join("objects");
+        let blob = Blob::open_folder(&objects).await.unwrap().with_faults(Arc::new(faults));
+        let options = StoreOptions {
+            database: DatabasePlace::Folder(folder.path().to_owned()),
+            opener: Opener::Server,
+            secret_keys: None,
+            clock: Arc::new(MovableClock::default()),
+            random: Arc::new(SeededRandom::default()),
+            faults: None,
+        };
+        let store = Store::open(options).await.unwrap();
+        let packager = packager(&store, &blob).await;
+        Self { packager, store, blob, writes, random: SeededRandom::default(), _folder: folder }
+    }
+
+    /// Another process over the same rows and objects.
+    pub(crate) async fn another_packager(&self) -> Packager {
+        packager(&self.store, &self.blob).await
     }
 
     /// The id of a source that has no objects yet.
@@ -55,10 +73,44 @@ impl World {
         self.packager.packaged(source).await.unwrap()
     }
 
+    /// A media that names this source, so that its renditions may have rows.
+    pub(crate) async fn media_of(&self, source: SourceId) -> Media {
+        let workspace = self.store.workspaces().await.unwrap()[0].id;
+        let now = MovableClock::default().now();
+        let url = "https://example.com/a.mp4".to_owned();
+        let new =
+            NewMedia { workspace, settings: MediaSettings::default(), url, policy: AccessPolicy::Public };
+        let (media, created) = Media::create(new, now, &self.random);
+        let fetching = media.clone().start_download(source, now).unwrap();
+        let saved = fetching.clone();
+        let work = async move |tx: &mut Tx| {
+            tx.register_media(&media, &created, now).await?;
+            tx.save_media(&saved).await
+        };
+        self.store.write::<_, Error, _>(work).await.unwrap();
+        fetching
+    }
+
+    /// How often each object below `folder` was written, or tried to be.
+    pub(crate) fn writes_below(&self, folder: &str) -> BTreeMap<String, u64> {
+        let writes = self.writes.lock().unwrap();
+        writes
+            .iter()
+            .filter(|(key, _)| key.starts_with(folder))
+            .map(|(key, count)| (key.clone(), *count))
+            .collect()
+    }
+
     /// Writes of objects while `work` runs.
     pub(crate) async fn writes_of(&self, work: impl Future<Output = ()>) -> u64 {
-        let before = self.writes.load(Ordering::SeqCst);
+        let sum = || self.writes.lock().unwrap().values().sum::<u64>();
+        let before = sum();
         work.await;
-        self.writes.load(Ordering::SeqCst) - before
+        sum() - before
     }
+}
+
+async fn packager(store: &Store, blob: &Blob) -> Packager {
+    let engine = Engine::find(Settings::default()).await.expect("tests need ffmpeg");
+    Packager::new(store.clone(), blob.clone(), engine, Arc::new(MovableClock::default()))
 }

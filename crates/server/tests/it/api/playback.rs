@@ -52,6 +52,8 @@ async fn a_player_finds_everything_it_needs() {
     let media = app.ready("/a.mp4", fixture::thirty_seconds()).await;
     let addresses = addresses(&app, &media).await;
     let mut golden = golden(&app, &addresses);
+    let manifest = app.fetch(&addresses[0]).await;
+    golden.name(manifest.header("etag").expect("it has one").trim_matches('"'), "[manifest]");
     let (mut transcript, mut first) = (String::new(), String::new());
     for address in &addresses {
         let answer = app.fetch(address).await;

@@ -118,13 +118,13 @@ fn check_manifest(name: &str, stream: &Stream, expected: &Expected) {
 
 /// Every frame of the source comes out of the stream, and looks as it did.
 async fn check_decoded(name: &str, source: &OsStr, manifest: &OsStr, stream: &Stream, expected: &Expected) {
-    let (pictures, sound) = (decoded(manifest, "v").await, decoded(manifest, "a").await);
+    let (pictures, sound) = (decoded(manifest, "v:0").await, decoded(manifest, "a:0").await);
     assert_eq!(pictures.as_ref().map(|pictures| pictures.frames), expected.frames, "{name}");
     let codecs =
         [&pictures, &sound].into_iter().flatten().map(|found| found.codec.as_str()).collect::<Vec<_>>();
     assert_eq!(stream.codecs, codecs.join(","), "{name}");
     if let Some(pictures) = pictures {
-        let original = decoded(source, "v").await.expect("the source has pictures");
+        let original = decoded(source, "v:0").await.expect("the source has pictures");
         assert_eq!((pictures.shape, pictures.rotation), (original.shape, expected.rotation), "{name}");
         assert_eq!(original.rotation, expected.rotation, "{name}");
     }
@@ -138,7 +138,7 @@ async fn check_decoded(name: &str, source: &OsStr, manifest: &OsStr, stream: &St
 /// Pictures one frame apart from 0 on, sound packet after packet.
 async fn check_timeline(name: &str, manifest: &OsStr, stream: &Stream, expected: &Expected) {
     if let Some(frames) = expected.frames {
-        let (packets, timescale) = packets(manifest, "v").await;
+        let (packets, timescale) = packets(manifest, "v:0").await;
         assert_eq!(packets.len() as u64, frames, "{name}");
         let mut shown: Vec<i64> = packets.iter().map(|packet| packet.pts).collect();
         shown.sort_unstable();
@@ -149,7 +149,7 @@ async fn check_timeline(name: &str, manifest: &OsStr, stream: &Stream, expected:
         assert!(packets.is_sorted_by(|one, next| one.dts < next.dts), "{name}: {packets:?}");
     }
     if expected.packets.is_some() {
-        let (packets, timescale) = packets(manifest, "a").await;
+        let (packets, timescale) = packets(manifest, "a:0").await;
         let gaps: Vec<i64> = packets.windows(2).map(|pair: &[Packet]| pair[1].pts - pair[0].pts).collect();
         let mut wanted = vec![expected.packet; gaps.len()];
         if let Some((number, ticks)) = expected.longer {

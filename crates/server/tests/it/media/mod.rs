@@ -8,5 +8,6 @@ mod browser;
 mod bytes;
 mod fixtures;
 mod probe;
+mod rungs;
 mod several_audio;
 mod stream;

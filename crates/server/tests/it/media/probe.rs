@@ -33,7 +33,7 @@ async fn ffprobe(input: &OsStr, options: &[&str]) -> Value {
     run.json()
 }
 
-/// Decodes a whole stream, `v` or `a`; `None` where there is none.
+/// Decodes a whole stream, `v:0` the first one with pictures, `a:0` with sound; `None` where there is none.
 pub(super) async fn decoded(input: &OsStr, kind: &str) -> Option<Stream> {
     let entries = "stream=codec_name,profile,level,width,height,channels,sample_rate,nb_read_frames:stream_side_data=rotation";
     let found = ffprobe(input, &["-count_frames", "-select_streams", kind, "-show_entries", entries]).await;
@@ -45,7 +45,7 @@ pub(super) async fn decoded(input: &OsStr, kind: &str) -> Option<Stream> {
     let rotation = stream["side_data_list"]
         .as_array()
         .and_then(|list| list.iter().find_map(|data| data["rotation"].as_i64()));
-    let shape = if kind == "v" { ["width", "height"] } else { ["channels", "sample_rate"] };
+    let shape = if kind.starts_with('v') { ["width", "height"] } else { ["channels", "sample_rate"] };
     Some(Stream {
         frames: number(&stream["nb_read_frames"]),
         codec: rfc6381(stream),

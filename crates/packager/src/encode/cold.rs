@@ -1,0 +1,112 @@
+//! How many segments are made at once because one viewer asks, or because of one playback ID.
+//!
+//! Only what has to be made counts, and only for the one who began it: whoever joins costs nothing. So one script over public
+//! playback IDs does not take all cores. Pipeline, 8.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use kinora_domain::PlaybackId;
+
+use crate::Error;
+
+/// Segments that one client address has being made at once: a household that seeks, not a script.
+pub(super) const PER_ADDRESS_MAX: usize = 8;
+/// Segments that are being made at once for one playback ID: a room of viewers who all seek.
+pub(super) const PER_PLAYBACK_MAX: usize = 32;
+
+/// For whom a segment is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asker {
+    /// What is being watched.
+    pub playback: PlaybackId,
+    /// Whence; `None` where that is not known, or where a proxy stands.
+    pub address: Option<IpAddr>,
+}
+
+/// The places that are taken; clones share them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cold(Arc<Mutex<Held>>);
+
+#[derive(Debug, Default)]
+struct Held {
+    addresses: HashMap<IpAddr, usize>,
+    playbacks: HashMap<PlaybackId, usize>,
+}
+
+/// A place for one segment that is made, given back when dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    cold: Cold,
+    asker: Asker,
+}
+
+impl Cold {
+    /// Takes a place, or [`Error::Busy`].
+    pub(super) fn enter(&self, asker: Asker) -> Result<Place, Error> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Held { addresses, playbacks } = &mut *held;
+        let of_address = asker.address.and_then(|address| addresses.get(&address)).copied().unwrap_or(0);
+        let of_playback = playbacks.get(&asker.playback).copied().unwrap_or(0);
+        if of_address >= PER_ADDRESS_MAX || of_playback >= PER_PLAYBACK_MAX {
+            return Err(Error::Busy);
+        }
+        if let Some(address) = asker.address {
+            addresses.insert(address, of_address + 1);
+        }
+        playbacks.insert(asker.playback, of_playback + 1);
+        Ok(Place { cold: self.clone(), asker })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut held = self.cold.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(address) = self.asker.address {
+            give_back(&mut held.addresses, address);
+        }
+        give_back(&mut held.playbacks, self.asker.playback);
+    }
+}
+
+fn give_back<K: Hash + Eq>(held: &mut HashMap<K, usize>, key: K) {
+    if let Some(count) = held.get_mut(&key) {
+        *count -= 1;
+        if *count == 0 {
+            held.remove(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asker(playback: u8, address: Option<u8>) -> Asker {
+        let playback = format!("019a4946-bdd3-4001-8203-0405060708{playback:02x}").parse().unwrap();
+        Asker { playback, address: address.map(|last| IpAddr::from([192, 0, 2, last])) }
+    }
+
+    #[test]
+    fn one_address_has_few_places_whatever_it_watches() {
+        let cold = Cold::default();
+        let mut held: Vec<_> = (0..8).map(|playback| cold.enter(asker(playback, Some(1))).unwrap()).collect();
+        assert!(matches!(cold.enter(asker(9, Some(1))), Err(Error::Busy)));
+        assert!(cold.enter(asker(9, Some(2))).is_ok(), "another one has its own");
+        held.pop();
+        assert!(cold.enter(asker(9, Some(1))).is_ok());
+    }
+
+    #[test]
+    fn one_playback_id_has_some_places_whoever_watches() {
+        let cold = Cold::default();
+        let held: Vec<_> = (0..32).map(|_| cold.enter(asker(1, None)).unwrap()).collect();
+        assert!(matches!(cold.enter(asker(1, None)), Err(Error::Busy)));
+        assert!(cold.enter(asker(2, None)).is_ok());
+        drop(held);
+        assert!(cold.enter(asker(1, None)).is_ok());
+        assert!(cold.0.lock().unwrap().playbacks.is_empty() && cold.0.lock().unwrap().addresses.is_empty());
+    }
+}

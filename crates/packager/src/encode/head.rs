@@ -1,0 +1,120 @@
+//! A run as a task of its own: whoever asked may leave.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use kinora_blob::{ObjectKey, PutOutcome};
+use kinora_engine::Priority;
+
+use super::cold::Place;
+use super::line::{RunId, Start};
+use super::run::{Made, Run};
+use super::{RungLine, order};
+use crate::{Error, Packaged, Packager};
+
+impl Packager {
+    /// Starts a run. `place` is held until it ends.
+    pub(super) fn start(
+        &self,
+        packaged: &Arc<Packaged>,
+        line: &Arc<RungLine>,
+        start: Start,
+        place: Option<Place>,
+    ) {
+        let (packager, packaged, line) = (self.clone(), Arc::clone(packaged), Arc::clone(line));
+        tokio::spawn(async move {
+            let _place = place;
+            let ending = Ending { line: &line, id: start.id };
+            let stop = start.stop.clone();
+            let head = Box::pin(packager.head(&packaged, &line, &start));
+            let Some(end) = stop.run_until_cancelled(head).await else {
+                return;
+            };
+            // A run that ends well has come to all its segments.
+            let error = end.err().unwrap_or(Error::Busy);
+            if start.is_urgent && error.is_of_run() {
+                packager.note_failed(&packaged, &line, start.numbers.start, false).await;
+            }
+            ending.because(error);
+        });
+    }
+
+    async fn head(&self, packaged: &Arc<Packaged>, line: &Arc<RungLine>, start: &Start) -> Result<(), Error> {
+        line.begin(&self.store, self.clock.now()).await?;
+        let priority = if start.is_urgent { Priority::Viewer } else { Priority::Prefetch };
+        let (of_line, id) = (Arc::clone(line), start.id);
+        let order = order::Order {
+            numbers: start.numbers.clone(),
+            rungs: vec![line.rung.clone()],
+            priority,
+            begun: Box::new(move || of_line.state().running(id)),
+        };
+        let mut run = Run::begin(self, packaged, order)?;
+        while let Some(Made { number, outcome, .. }) = run.next().await? {
+            let made = match outcome {
+                Ok(bytes) => Ok(self.keep(line, number, bytes).await?),
+                Err(error) => {
+                    tracing::warn!(rendition.id = %line.id, segment = number, error = %error, "a segment could not be made");
+                    self.note_failed(packaged, line, number, true).await;
+                    Err(Error::NoFrame)
+                }
+            };
+            if !line.state().reached(start.id, number, &made.map_err(Arc::new)) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a segment that was just made. Another one may have been faster: its bytes are everybody's.
+    pub(super) async fn keep(&self, line: &RungLine, n: u32, bytes: Bytes) -> Result<Bytes, Error> {
+        let key = ObjectKey::Segment(line.id, n);
+        match self.blob.put_once(key, bytes.clone()).await? {
+            PutOutcome::Written => {
+                self.encoders.notes.made(line.id, bytes.len() as u64);
+                Ok(bytes)
+            }
+            PutOutcome::AlreadyThere => self.blob.get(key).await?.ok_or(Error::Gone),
+        }
+    }
+
+    async fn note_failed(&self, packaged: &Packaged, line: &RungLine, n: u32, is_final: bool) {
+        let is_broken = line.state().failed(n, packaged.encoded_count(), is_final);
+        if is_broken {
+            self.mark_broken(line).await;
+        }
+    }
+
+    /// Nothing more of this rendition is tried, and new manifests do not list it.
+    async fn mark_broken(&self, line: &RungLine) {
+        if line.is_broken.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.encoders.broken.invalidate(&line.source).await;
+        let (id, now) = (line.id, self.clock.now());
+        tracing::error!(rendition.id = %id, source.id = %line.source, "a rendition cannot be made");
+        if let Err(error) = self.store.write(async move |tx| tx.set_rendition_broken(id, now).await).await {
+            tracing::warn!(error = %error, "it could not be written down");
+        }
+    }
+}
+
+/// Says that a run is over, even where its task panicked.
+struct Ending<'a> {
+    line: &'a RungLine,
+    id: RunId,
+}
+
+impl Ending<'_> {
+    fn because(self, error: Error) {
+        self.line.state().ended(self.id, &Arc::new(error));
+    }
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        // Nothing is left to say where the reason was told.
+        self.line.state().ended(self.id, &Arc::new(Error::Busy));
+    }
+}

@@ -1,0 +1,109 @@
+//! Init segments of rungs: known with the first picture that was encoded, kept, and the same ever after.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kinora_blob::{ObjectKey, PutOutcome};
+use kinora_engine::Priority;
+use kinora_formats::encode::{Rung, init_of_rung};
+
+use super::RungLine;
+use super::order::Order;
+use super::run::Run;
+use crate::{Error, Packaged, Packager};
+
+/// Of a segment so much is encoded to learn what an init segment says: the encoder tells with the first picture. Up to half a second
+/// of the window lies in front of that.
+const TASTE_US: i64 = 1_000_000;
+
+/// An encode whose pictures need another init segment than the one that is kept.
+#[derive(Debug, thiserror::Error)]
+#[error("the encoder needs another init segment than before")]
+struct OtherInit;
+
+impl Packager {
+    /// The init segment of a rung, from the store or learnt now by encoding a few pictures.
+    pub(crate) async fn init_of_rung(
+        &self,
+        packaged: &Arc<Packaged>,
+        line: &Arc<RungLine>,
+    ) -> Result<Bytes, Error> {
+        let learn = async {
+            if let Some(bytes) = self.blob.get(ObjectKey::Init(line.id)).await? {
+                return Ok(bytes);
+            }
+            line.begin(&self.store, self.clock.now()).await?;
+            let avcc = self.taste(packaged, &line.rung).await?;
+            self.keep_init(packaged, &line.rung, line, &avcc).await
+        };
+        let init = self.encoders.inits.try_get_with(line.id, learn).await;
+        init.map_err(|error: Arc<Error>| Error::Shared(error))
+    }
+
+    /// What the encoder says of itself, from a few pictures of the first segment; else of one in the middle.
+    async fn taste(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Vec<u8>, Error> {
+        let mut last = Error::NoFrame;
+        for number in [0, packaged.encoded_count() / 2] {
+            let order = Order {
+                numbers: number..number + 1,
+                rungs: vec![rung.clone()],
+                priority: Priority::Viewer,
+                begun: Box::new(|| {}),
+            };
+            let taste = Run::begin_within(self, packaged, order, |feed| {
+                let window = feed.window_us();
+                window.start..window.end.min(window.start.saturating_add(TASTE_US))
+            });
+            match taste?.avcc(rung.name).await {
+                Ok(Some(avcc)) => return Ok(avcc),
+                Ok(None) => {}
+                Err(error) if error.is_of_run() => last = error,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last)
+    }
+
+    /// Refuses an encode whose pictures could not be decoded after the init segment that is kept. Keeps the first one.
+    pub(super) async fn check_init(
+        &self,
+        packaged: &Arc<Packaged>,
+        rung: &Rung,
+        avcc: &[u8],
+    ) -> Result<(), Error> {
+        let line = self.line(packaged, rung).await?;
+        let own = init(packaged, rung, avcc)?;
+        let kept = match self.encoders.inits.get(&line.id).await {
+            Some(kept) => kept,
+            None => {
+                let kept = self.keep_init(packaged, rung, &line, avcc).await?;
+                self.encoders.inits.insert(line.id, kept.clone()).await;
+                kept
+            }
+        };
+        if kept == own {
+            return Ok(());
+        }
+        tracing::error!(rendition.id = %line.id, "the encoder needs another init segment than before");
+        Err(Error::Unmade(Box::new(OtherInit)))
+    }
+
+    async fn keep_init(
+        &self,
+        packaged: &Packaged,
+        rung: &Rung,
+        line: &RungLine,
+        avcc: &[u8],
+    ) -> Result<Bytes, Error> {
+        let (key, bytes) = (ObjectKey::Init(line.id), init(packaged, rung, avcc)?);
+        match self.blob.put_once(key, bytes.clone()).await? {
+            PutOutcome::Written => Ok(bytes),
+            PutOutcome::AlreadyThere => self.blob.get(key).await?.ok_or(Error::Gone),
+        }
+    }
+}
+
+fn init(packaged: &Packaged, rung: &Rung, avcc: &[u8]) -> Result<Bytes, Error> {
+    let bytes = init_of_rung(packaged.index(), rung, avcc).map_err(|error| Error::Unmade(Box::new(error)))?;
+    Ok(Bytes::from(bytes))
+}

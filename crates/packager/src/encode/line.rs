@@ -1,0 +1,214 @@
+//! Which segments of one encoded rendition are made, are being made, and by whom they are waited for.
+//!
+//! A *run* makes some segments one behind another. A request joins a run that will reach its segment soon; otherwise a run of this
+//! one segment is started for it, and ends the run it lands in where it begins: no segment is made by two. When a segment has been
+//! asked for, the following ones are made before they are.
+//!
+//! Plain state: knows no engine, no store and no clock. Decision 0039.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::Error;
+
+/// A segment that is at most so far behind the next one of a run is waited for: a fresh start takes as long as two. Pipeline, 8.
+const JOIN_WITHIN: u32 = 2;
+/// So many segments behind the one that was asked for last are there or are being made.
+const AHEAD: u32 = 2;
+/// Segments of a run that nobody waits for. Its process holds a place of the engine until it ends, so it is not left waiting for
+/// the player to come nearer: the next run begins when there is less than [`AHEAD`] left.
+pub(super) const RUN_LEN: u32 = 4;
+/// Runs for one segment alone that fail before it is given up.
+const TRIES_MAX: u32 = 2;
+/// Segments that are given up in a row before the rendition is taken for broken.
+const GIVEN_UP_MAX: usize = 3;
+
+/// What a request for a segment gets in the end.
+pub(super) type Made = Result<Bytes, Arc<Error>>;
+
+/// Names a run of this line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RunId(u64);
+
+/// A run that is to be started.
+#[derive(Debug)]
+pub(super) struct Start {
+    pub(super) id: RunId,
+    pub(super) numbers: Range<u32>,
+    /// Somebody waits for it.
+    pub(super) is_urgent: bool,
+    /// Cancelled when nobody wants it any more.
+    pub(super) stop: CancellationToken,
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) made: oneshot::Receiver<Made>,
+    /// A run that must be started for it.
+    pub(super) start: Option<Start>,
+}
+
+#[derive(Debug)]
+struct Run {
+    id: RunId,
+    /// The next segment it makes, and behind the last.
+    rest: Range<u32>,
+    is_urgent: bool,
+    /// It has a place of the engine.
+    is_running: bool,
+    stop: CancellationToken,
+}
+
+/// The state of one rendition.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    /// What is known to be kept; more may be.
+    made: BTreeSet<u32>,
+    waiting: BTreeMap<u32, Vec<oneshot::Sender<Made>>>,
+    runs: Vec<Run>,
+    started: u64,
+    /// Runs for one segment alone that failed.
+    failures: BTreeMap<u32, u32>,
+    /// Segments that were given up since one was made.
+    given_up: BTreeSet<u32>,
+}
+
+impl Line {
+    /// A line of which these segments are kept.
+    pub(super) fn new(made: BTreeSet<u32>) -> Self {
+        Self { made, ..Self::default() }
+    }
+
+    /// Somebody needs segment `n` now, and it is not kept.
+    pub(super) fn want(&mut self, n: u32) -> Wanted {
+        self.made.remove(&n);
+        let (sender, made) = oneshot::channel();
+        self.waiting.entry(n).or_default().push(sender);
+        if let Some(place) = self.run_of(n) {
+            let run = &mut self.runs[place];
+            let is_near = run.is_running && n - run.rest.start <= JOIN_WITHIN;
+            if is_near || (run.is_urgent && n == run.rest.start) {
+                return Wanted { made, start: None };
+            }
+            self.cut(place, n);
+        }
+        Wanted { made, start: Some(self.start(n..n + 1, true)) }
+    }
+
+    /// Segment `n` was asked for: what is to be made before the player asks for it. `count` is the number of segments.
+    pub(super) fn ahead(&mut self, n: u32, count: u32) -> Option<Start> {
+        let is_open =
+            |line: &Self, m: u32| !line.made.contains(&m) && !line.is_given_up(m) && line.run_of(m).is_none();
+        let first =
+            (n.saturating_add(1)..count.min(n.saturating_add(1 + AHEAD))).find(|m| is_open(self, *m))?;
+        let end = (first..count.min(first.saturating_add(RUN_LEN))).find(|m| !is_open(self, *m));
+        let end = end.unwrap_or(count.min(first.saturating_add(RUN_LEN)));
+        Some(self.start(first..end, false))
+    }
+
+    /// The process of a run has begun.
+    pub(super) fn running(&mut self, id: RunId) {
+        if let Some(run) = self.runs.iter_mut().find(|run| run.id == id) {
+            run.is_running = true;
+        }
+    }
+
+    /// A run has come to segment `n`: it is kept now, or cannot be made. Answers those who wait for it, and whether the run is to
+    /// go on.
+    pub(super) fn reached(&mut self, id: RunId, n: u32, made: &Made) -> bool {
+        if made.is_ok() {
+            self.given_up.clear();
+            self.made.insert(n);
+        }
+        for waiting in self.waiting.remove(&n).unwrap_or_default() {
+            // Whoever left needs no answer.
+            let _ = waiting.send(made.clone());
+        }
+        let Some(run) = self.runs.iter_mut().find(|run| run.id == id) else { return false };
+        run.rest.start = run.rest.start.max(n.saturating_add(1));
+        !run.rest.is_empty()
+    }
+
+    /// Segment `n` is kept: somebody else made it.
+    pub(super) fn kept(&mut self, n: u32) {
+        self.made.insert(n);
+    }
+
+    /// A run is over. Those who wait for what it did not make are told why.
+    pub(super) fn ended(&mut self, id: RunId, error: &Arc<Error>) {
+        let Some(place) = self.runs.iter().position(|run| run.id == id) else { return };
+        let run = self.runs.swap_remove(place);
+        for n in run.rest {
+            for waiting in self.waiting.remove(&n).unwrap_or_default() {
+                let _ = waiting.send(Err(Arc::clone(error)));
+            }
+        }
+    }
+
+    /// Somebody who waited for `n` has left. A run that has no place yet, and was started for nobody else, is given up.
+    pub(super) fn left(&mut self, n: u32) {
+        if let Some(waiting) = self.waiting.get_mut(&n) {
+            waiting.retain(|sender| !sender.is_closed());
+            if waiting.is_empty() {
+                self.waiting.remove(&n);
+            }
+        }
+        let Some(place) = self.run_of(n) else { return };
+        let run = &self.runs[place];
+        let is_wanted = self.waiting.range(run.rest.clone()).next().is_some();
+        if run.is_urgent && !run.is_running && !is_wanted {
+            self.runs.swap_remove(place).stop.cancel();
+        }
+    }
+
+    /// Segment `n` of `count` could not be made although a run was started for it alone; `is_final` where another one would end the
+    /// same. Answers whether so much was given up that nothing more should be tried.
+    pub(super) fn failed(&mut self, n: u32, count: u32, is_final: bool) -> bool {
+        let failures = self.failures.entry(n).or_default();
+        *failures = if is_final { TRIES_MAX } else { failures.saturating_add(1) };
+        if *failures >= TRIES_MAX {
+            self.given_up.insert(n);
+        }
+        self.given_up.len() >= GIVEN_UP_MAX.min(count as usize)
+    }
+
+    /// Whether segment `n` has been given up.
+    pub(super) fn is_given_up(&self, n: u32) -> bool {
+        self.failures.get(&n).is_some_and(|failures| *failures >= TRIES_MAX)
+    }
+
+    /// Ends all runs: the source is gone.
+    pub(super) fn stop(&mut self) {
+        self.runs.drain(..).for_each(|run| run.stop.cancel());
+        self.waiting.clear();
+    }
+
+    fn run_of(&self, n: u32) -> Option<usize> {
+        self.runs.iter().position(|run| run.rest.contains(&n))
+    }
+
+    /// Lets a run end before `n`.
+    fn cut(&mut self, place: usize, n: u32) {
+        self.runs[place].rest.end = n;
+        if self.runs[place].rest.is_empty() {
+            self.runs.swap_remove(place).stop.cancel();
+        }
+    }
+
+    fn start(&mut self, numbers: Range<u32>, is_urgent: bool) -> Start {
+        self.started += 1;
+        let (id, stop) = (RunId(self.started), CancellationToken::new());
+        let rest = numbers.clone();
+        self.runs.push(Run { id, rest, is_urgent, is_running: false, stop: stop.clone() });
+        Start { id, numbers, is_urgent, stop }
+    }
+}
+
+#[cfg(test)]
+mod tests;

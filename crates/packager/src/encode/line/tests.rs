@@ -1,0 +1,139 @@
+//! Who waits for whom, and which runs are started.
+
+use super::*;
+
+fn kept(numbers: impl IntoIterator<Item = u32>) -> Line {
+    Line::new(numbers.into_iter().collect())
+}
+
+/// The segments of the run that is started for a request.
+fn started(wanted: &Wanted) -> Option<Range<u32>> {
+    wanted.start.as_ref().map(|start| start.numbers.clone())
+}
+
+fn bytes() -> Made {
+    Ok(Bytes::from_static(b"segment"))
+}
+
+/// A line on which a run ahead of segment 0 is under way: segments 1 to 4 of 20.
+fn ahead() -> (Line, Start) {
+    let mut line = kept([0]);
+    let start = line.ahead(0, 20).unwrap();
+    assert_eq!((start.numbers.clone(), start.is_urgent), (1..5, false));
+    line.running(start.id);
+    (line, start)
+}
+
+#[test]
+fn the_second_who_asks_joins_the_first() {
+    let mut line = kept([]);
+    let mut first = line.want(3);
+    assert_eq!(started(&first), Some(3..4));
+    assert!(first.start.as_ref().unwrap().is_urgent);
+    let mut second = line.want(3);
+    assert_eq!(started(&second), None);
+    let id = first.start.unwrap().id;
+    assert!(!line.reached(id, 3, &bytes()), "it was started for this one alone");
+    for wanted in [&mut first.made, &mut second.made] {
+        assert_eq!(wanted.try_recv().unwrap().unwrap(), bytes().unwrap());
+    }
+}
+
+#[test]
+fn a_run_is_joined_for_what_it_makes_soon_and_cut_for_what_it_makes_later() {
+    let (mut line, run) = ahead();
+    assert_eq!(started(&line.want(1)), None);
+    assert_eq!(started(&line.want(3)), None, "two behind the next");
+    assert_eq!(started(&line.want(4)), Some(4..5), "too far");
+    assert!(line.reached(run.id, 1, &bytes()) && line.reached(run.id, 2, &bytes()));
+    assert!(!line.reached(run.id, 3, &bytes()), "the next one is made by the other");
+}
+
+#[test]
+fn a_run_that_nobody_waits_for_and_that_has_no_place_gives_way() {
+    let mut line = kept([0]);
+    let run = line.ahead(0, 20).unwrap();
+    let wanted = line.want(1);
+    assert_eq!(started(&wanted), Some(1..2));
+    assert!(run.stop.is_cancelled(), "all of it is started anew behind the other");
+    assert_eq!(line.ahead(1, 20).unwrap().numbers, 2..6);
+}
+
+#[test]
+fn what_comes_next_is_made_up_to_what_is_there_and_no_further_than_the_end() {
+    let check = |mut line: Line, n, expected| {
+        assert_eq!(line.ahead(n, 10).map(|start| start.numbers), expected, "behind {n}");
+    };
+    check(kept([0]), 0, Some(1..5));
+    check(kept([0, 1]), 0, Some(2..6));
+    check(kept([0, 1, 2]), 0, None);
+    check(kept([0, 3]), 0, Some(1..3));
+    check(kept([7]), 7, Some(8..10));
+    check(kept([9]), 9, None);
+    check(kept([]), u32::MAX, None);
+    let (mut line, _) = ahead();
+    assert!(line.ahead(0, 20).is_none(), "it is under way");
+    assert_eq!(line.ahead(3, 20).map(|start| start.numbers), Some(5..9), "before the run ends");
+}
+
+#[test]
+fn a_run_goes_on_when_its_viewer_leaves_unless_it_waits_itself() {
+    let mut line = kept([]);
+    let waiting = line.want(5).start.unwrap();
+    line.left(5);
+    assert!(waiting.stop.is_cancelled());
+    assert_eq!(started(&line.want(5)), Some(5..6), "nothing is left of it");
+
+    let mut line = kept([]);
+    let running = line.want(5).start.unwrap();
+    line.running(running.id);
+    line.left(5);
+    assert!(!running.stop.is_cancelled());
+
+    let mut line = kept([]);
+    let shared = line.want(5);
+    let other = line.want(5);
+    drop(other.made);
+    line.left(5);
+    assert!(!shared.start.unwrap().stop.is_cancelled(), "somebody still waits");
+}
+
+#[test]
+fn those_who_wait_for_a_run_that_fails_are_told() {
+    let (mut line, run) = ahead();
+    let (mut soon, mut made) = (line.want(2), line.want(1));
+    line.reached(run.id, 1, &bytes());
+    line.ended(run.id, &Arc::new(Error::Busy));
+    assert!(made.made.try_recv().unwrap().is_ok());
+    assert!(matches!(&soon.made.try_recv().unwrap(), Err(error) if matches!(**error, Error::Busy)));
+    assert_eq!(started(&line.want(2)), Some(2..3));
+}
+
+#[test]
+fn a_segment_is_given_up_after_two_runs_and_a_rendition_after_three_segments() {
+    let mut line = kept([]);
+    assert!(!line.failed(4, 20, false) && !line.is_given_up(4));
+    assert!(!line.failed(4, 20, false) && line.is_given_up(4));
+    assert!(!line.failed(4, 20, false), "one and the same counts once");
+    assert!(!line.failed(5, 20, true) && line.is_given_up(5));
+    assert_eq!(line.ahead(3, 20).map(|start| start.numbers), None, "what is given up is not tried");
+    assert!(line.failed(6, 20, true));
+
+    let mut line = kept([]);
+    line.failed(1, 20, true);
+    line.failed(2, 20, true);
+    let run = line.want(3).start.unwrap();
+    line.reached(run.id, 3, &bytes());
+    assert!(!line.failed(4, 20, true), "one was made in between");
+    assert!(kept([]).failed(0, 1, true), "it was all there is");
+}
+
+#[test]
+fn an_end_ends_everything() {
+    let (mut line, run) = ahead();
+    let mut waiting = line.want(1);
+    line.stop();
+    assert!(run.stop.is_cancelled());
+    assert!(waiting.made.try_recv().is_err());
+    assert_eq!(started(&line.want(1)), Some(1..2));
+}

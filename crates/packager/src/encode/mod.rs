@@ -1,0 +1,200 @@
+//! Segments of encoded renditions: kept ones are read, others made when somebody asks, and a few before anybody does.
+//!
+//! | File | Holds |
+//! |---|---|
+//! | `line.rs` | what is made, being made and waited for, of one rendition |
+//! | `flight.rs` | a request, from the store or through a run |
+//! | `head.rs` | a run as a task: what it makes is kept, then handed to those who wait |
+//! | `run.rs` | one call of the engine: feed in, segments out |
+//! | `order.rs` | what the engine is told and allowed |
+//! | `init.rs` | init segments of rungs |
+//! | `cold.rs` | how many segments are made at once for one viewer or one playback ID |
+//! | `notes.rs` | what is to be written down of renditions, now and then |
+//! | `first.rs`, `fill.rs` | making some before anybody asks |
+//!
+//! Begin with `flight.rs`.
+
+mod cold;
+mod fill;
+mod first;
+mod flight;
+mod head;
+mod init;
+mod line;
+mod notes;
+mod order;
+mod run;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use kinora_blob::{ObjectKey, Prefix};
+use kinora_domain::{RenditionId, SourceId};
+use kinora_formats::encode::{Rung, RungName};
+use kinora_store::Store;
+use moka::future::Cache;
+use tokio::sync::OnceCell;
+
+use crate::{Error, Packaged, Packager, Rendition};
+use line::Line;
+
+pub use cold::Asker;
+pub use fill::FillProgress;
+
+/// Renditions whose state is kept in memory, some KiB each.
+const LINES_MAX: u64 = 10_000;
+/// How long after the last request it is kept.
+const LINE_IDLE: Duration = Duration::from_secs(10 * 60);
+/// How long it takes at most until one process lists no more what another one found broken.
+const BROKEN_KNOWN_FOR: Duration = Duration::from_secs(60);
+/// Init segments in memory, less than a KiB each.
+const INITS_MAX: u64 = 10_000;
+/// Objects a page of a list.
+const PAGE: usize = 1000;
+
+/// What all encodes share.
+#[derive(Clone)]
+pub(crate) struct Encoders {
+    lines: Cache<RenditionId, Arc<RungLine>>,
+    inits: Cache<RenditionId, Bytes>,
+    /// The rungs of a source that cannot be made.
+    broken: Cache<SourceId, Arc<BTreeSet<RungName>>>,
+    cold: cold::Cold,
+    notes: notes::Notes,
+}
+
+/// One rendition at work.
+pub(crate) struct RungLine {
+    id: RenditionId,
+    source: SourceId,
+    rung: Rung,
+    state: Mutex<Line>,
+    /// Its row was seen or written.
+    has_row: OnceCell<()>,
+    /// So much of it failed that no more is tried.
+    is_broken: AtomicBool,
+}
+
+impl Encoders {
+    pub(crate) fn new() -> Self {
+        Self {
+            lines: Cache::builder().max_capacity(LINES_MAX).time_to_idle(LINE_IDLE).build(),
+            inits: Cache::builder().max_capacity(INITS_MAX).build(),
+            broken: Cache::builder().max_capacity(LINES_MAX).time_to_live(BROKEN_KNOWN_FOR).build(),
+            cold: cold::Cold::default(),
+            notes: notes::Notes::default(),
+        }
+    }
+}
+
+impl RungLine {
+    fn state(&self) -> MutexGuard<'_, Line> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sees to it that the rendition has a row, before its first object. [`Error::Gone`] when no media names the source any more.
+    async fn begin(&self, store: &Store, now: kinora_domain::Timestamp) -> Result<(), Error> {
+        let begin = async || {
+            let (id, source, name) = (self.id, self.source, self.rung.name);
+            let begun = store
+                .write(async move |tx| tx.begin_rendition(id, source, name.as_str(), now).await)
+                .await
+                .map_err(Error::from)?;
+            if begun { Ok(()) } else { Err(Error::Gone) }
+        };
+        self.has_row.get_or_try_init(begin).await.copied()
+    }
+
+    fn is_broken(&self) -> bool {
+        self.is_broken.load(Ordering::Acquire)
+    }
+}
+
+impl Packager {
+    /// The line of a rung of this source. What is kept of it is looked up the first time.
+    pub(crate) async fn line(&self, packaged: &Packaged, rung: &Rung) -> Result<Arc<RungLine>, Error> {
+        let id = Rendition::Rung(rung.name).id(packaged.source).ok_or(Error::NotInPlan)?;
+        let look_up = async {
+            let row = self.store.rendition(id).await?;
+            let is_broken = row.as_ref().is_some_and(|row| row.broken_at.is_some());
+            let made = if row.is_some() { self.kept(id).await? } else { BTreeSet::new() };
+            Ok(Arc::new(RungLine {
+                id,
+                source: packaged.source,
+                rung: rung.clone(),
+                state: Mutex::new(Line::new(made)),
+                has_row: OnceCell::new_with(row.map(|_| ())),
+                is_broken: AtomicBool::new(is_broken),
+            }))
+        };
+        let line = self.encoders.lines.try_get_with(id, look_up).await;
+        line.map_err(|error: Arc<Error>| Error::Shared(error))
+    }
+
+    /// The rungs of a source that cannot be made, as far as it is known.
+    pub async fn broken_rungs(&self, source: SourceId) -> Result<Arc<BTreeSet<RungName>>, Error> {
+        let look_up = async {
+            let rows = self.store.renditions_of(source).await?;
+            let broken = rows.iter().filter(|row| row.broken_at.is_some());
+            Ok(Arc::new(broken.filter_map(|row| row.name.parse().ok()).collect()))
+        };
+        let broken = self.encoders.broken.try_get_with(source, look_up).await;
+        broken.map_err(|error: Arc<Error>| Error::Shared(error))
+    }
+
+    /// The numbers of the segments of a rendition that are kept.
+    pub(crate) async fn kept(&self, id: RenditionId) -> Result<BTreeSet<u32>, Error> {
+        let (mut kept, mut after) = (BTreeSet::new(), None);
+        loop {
+            let page = self.blob.list(Prefix::SegmentsOf(id), after, PAGE).await?;
+            kept.extend(page.iter().filter_map(|entry| match entry.key {
+                ObjectKey::Segment(_, n) => Some(n),
+                _ => None,
+            }));
+            after = page.last().map(|entry| entry.key);
+            if page.len() < PAGE {
+                return Ok(kept);
+            }
+        }
+    }
+
+    /// Ends what is being made of a source that is about to be removed.
+    pub(crate) fn stop_encodes(&self, source: SourceId) {
+        let lines = self.encoders.lines.iter().filter(|(_, line)| line.source == source);
+        for (id, line) in lines.collect::<Vec<_>>() {
+            line.state().stop();
+            let lines = self.encoders.lines.clone();
+            // The cache is only memory: that it is emptied a moment later does no harm.
+            tokio::spawn(async move { lines.invalidate(&*id).await });
+        }
+    }
+
+    /// Writes down what was made and watched since the last call. May run at any time; what is lost makes a counter smaller.
+    pub async fn write_rendition_uses(&self) -> Result<(), kinora_store::Error> {
+        let uses = self.encoders.notes.take();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        self.store.write(async move |tx| tx.note_renditions(&uses).await).await
+    }
+
+    /// Removes what is kept of a rendition, so that it is made anew when somebody asks. May run twice, and beside anything.
+    pub async fn evict(&self, id: RenditionId) -> Result<(), Error> {
+        // First, so that what is made meanwhile is at most counted too low.
+        self.store.write(async move |tx| tx.reset_rendition(id).await).await?;
+        loop {
+            let page = self.blob.list(Prefix::SegmentsOf(id), None, PAGE).await?;
+            for entry in &page {
+                self.blob.delete(entry.key).await?;
+            }
+            if page.len() < PAGE {
+                break;
+            }
+        }
+        self.encoders.lines.invalidate(&id).await;
+        Ok(())
+    }
+}

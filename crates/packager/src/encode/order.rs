@@ -1,0 +1,119 @@
+//! What the engine is told of a run, and what it may use.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use kinora_engine::{self as engine, EncodeLimits, FeedContainer, Priority, VideoEncode, VideoRung};
+use kinora_formats::encode::{Feed, FeedFormat, Rung, ToneMap};
+use kinora_formats::index::VideoTrack;
+
+/// Threads of a run that somebody waits for. Pipeline, 8.
+const THREADS: u8 = 2;
+/// Threads of a run that nobody waits for: two runs of one thread take less than one of two. Pipeline, 8.
+const THREADS_BACKGROUND: u8 = 1;
+
+/// The longest silence of a run whose turn it is: some pictures of 4K take seconds, a process that hangs takes for ever.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// Processor time of every run beside that for its pictures: a start takes some 0.1 s.
+const CPU_BASE: Duration = Duration::from_secs(30);
+/// Pixels that are decoded in a second of processor time by the slowest decoder on a slow core.
+const DECODED_A_SECOND: u64 = 10_000_000;
+/// Pixels that are encoded in it. Of the 30 million a second that were measured, a fifth.
+const ENCODED_A_SECOND: u64 = 5_000_000;
+/// Memory of every run: the program, its libraries and stacks.
+const MEMORY_BASE: u64 = 192 << 20;
+/// Pictures that a decoder, its threads and the filters hold: 16 references of the largest DPB, and those on their way.
+const PICTURES_DECODED: u64 = 32;
+/// Bytes of a decoded pixel: 4:2:2 with 10 bits.
+const PIXEL_DECODED_BYTES: u64 = 4;
+/// Pictures that an encoder holds: its look-ahead, references and threads.
+const PICTURES_ENCODED: u64 = 48;
+/// Bytes of a pixel that is encoded, with what is computed of it in several sizes.
+const PIXEL_ENCODED_BYTES: u64 = 4;
+/// Output of a run, beside what the rates of its rungs allow.
+const OUTPUT_BASE: u64 = 8 << 20;
+
+/// A run that is wanted.
+pub(super) struct Order {
+    /// Which segments of the encoded plan.
+    pub(super) numbers: Range<u32>,
+    /// Of which rungs.
+    pub(super) rungs: Vec<Rung>,
+    /// Who waits.
+    pub(super) priority: Priority,
+    /// Called when its process begins to read.
+    pub(super) begun: Box<dyn FnOnce() + Send>,
+}
+
+/// What the engine is told. `keep_us` is a part of the feed's window; `pictures` is the number of those that are fed, over `seconds`.
+pub(super) fn spec(
+    feed: &Feed,
+    video: &VideoTrack,
+    rungs: &[Rung],
+    priority: Priority,
+    keep_us: Range<i64>,
+    seconds: u64,
+) -> VideoEncode {
+    let first = rungs.first();
+    let positive = |time: i64| u64::try_from(time).unwrap_or(0);
+    VideoEncode {
+        container: match feed.format() {
+            FeedFormat::Mp4 => FeedContainer::Mp4,
+        },
+        rungs: rungs.iter().map(rung_of).collect(),
+        deinterlace: first.is_some_and(|rung| rung.deinterlace),
+        tone_map: first.and_then(|rung| rung.tone_map).map(|tone_map| match tone_map {
+            ToneMap::Pq => engine::ToneMap::Pq,
+            ToneMap::Hlg => engine::ToneMap::Hlg,
+        }),
+        halve_frame_rate: first.is_some_and(|rung| rung.frame_step > 1),
+        key_frames_us: feed.keyframes_us().into_iter().map(positive).collect(),
+        keep_us: positive(keep_us.start)..positive(keep_us.end),
+        threads: if priority == Priority::Background { THREADS_BACKGROUND } else { THREADS },
+        priority,
+        limits: limits(feed, video, rungs, seconds),
+    }
+}
+
+fn rung_of(rung: &Rung) -> VideoRung {
+    VideoRung {
+        width: rung.width,
+        height: rung.height,
+        crf: rung.crf,
+        maxrate_bps: rung.maxrate.into(),
+        bufsize_bits: rung.bufsize.into(),
+        level: level(&rung.level),
+        bframes: rung.bframes,
+    }
+}
+
+/// The levels of H.264 that a rung may have. ISO/IEC 14496-10, table A-1.
+const LEVELS: [&str; 16] = [
+    "1.0", "1.1", "1.2", "1.3", "2.0", "2.1", "2.2", "3.0", "3.1", "3.2", "4.0", "4.1", "4.2", "5.0", "5.1",
+    "5.2",
+];
+
+fn level(name: &str) -> &'static str {
+    LEVELS.into_iter().find(|level| *level == name).unwrap_or("6.2")
+}
+
+fn limits(feed: &Feed, video: &VideoTrack, rungs: &[Rung], seconds: u64) -> EncodeLimits {
+    let pictures = feed.samples().len() as u64;
+    let source = u64::from(video.width) * u64::from(video.height);
+    let pixels = |rung: &Rung| u64::from(rung.width) * u64::from(rung.height);
+    let encoded: u64 = rungs.iter().map(pixels).sum();
+    let rate: u64 = rungs.iter().map(|rung| u64::from(rung.maxrate)).sum();
+    let cpu_s = pictures.saturating_mul(source) / DECODED_A_SECOND
+        + pictures.saturating_mul(encoded) / ENCODED_A_SECOND;
+    EncodeLimits {
+        deadline: SILENCE_MAX,
+        cpu: CPU_BASE + Duration::from_secs(cpu_s),
+        memory_bytes: MEMORY_BASE
+            + source.saturating_mul(PICTURES_DECODED * PIXEL_DECODED_BYTES)
+            + encoded.saturating_mul(PICTURES_ENCODED * PIXEL_ENCODED_BYTES),
+        // Twice what the rates allow, and a box for each picture.
+        output_max: OUTPUT_BASE
+            + rate.saturating_mul(seconds.saturating_add(1)) / 4
+            + pictures.saturating_mul(1024),
+    }
+}

@@ -1,0 +1,176 @@
+//! One call of the engine: the samples of some segments in, segments of some rungs out.
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _, stream};
+use kinora_blob::ObjectReader;
+use kinora_engine::{Encoding, EngineError};
+use kinora_formats::encode::{Collector, Feed, FeedChunk, Rung, RungName, SegmentError};
+
+use super::order::{self, Order};
+use crate::{Error, Packaged, Packager};
+
+/// A segment that a run came to.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub(super) rung: RungName,
+    pub(super) number: u32,
+    pub(super) outcome: Result<Bytes, SegmentError>,
+}
+
+/// A run under way. Dropping it kills its process.
+pub(super) struct Run {
+    packager: Packager,
+    packaged: Arc<Packaged>,
+    rungs: Vec<Rung>,
+    encoding: Encoding,
+    collector: Collector,
+    ready: VecDeque<Made>,
+    are_inits_checked: bool,
+    is_over: bool,
+}
+
+impl Run {
+    /// Begins a run, which works on its own from now on as far as somebody takes what it makes.
+    pub(super) fn begin(packager: &Packager, packaged: &Arc<Packaged>, order: Order) -> Result<Self, Error> {
+        Self::begin_within(packager, packaged, order, |feed| feed.window_us())
+    }
+
+    /// The same with a part of the feed's window.
+    pub(super) fn begin_within(
+        packager: &Packager,
+        packaged: &Arc<Packaged>,
+        order: Order,
+        keep_us: impl FnOnce(&Feed) -> Range<i64>,
+    ) -> Result<Self, Error> {
+        let index = packaged.index();
+        let (track, video) = index.video().ok_or(Error::NotInPlan)?;
+        let feed =
+            Feed::begin(index, order.numbers.clone()).map_err(|error| Error::Unmade(Box::new(error)))?;
+        let of_plan = index.plan.encoded_video.get(order.numbers.start as usize..order.numbers.end as usize);
+        let ticks: u64 = of_plan.unwrap_or(&[]).iter().map(kinora_formats::plan::Segment::duration).sum();
+        let seconds = ticks.div_ceil(u64::from(track.timescale.max(1)));
+        let keep_us = keep_us(&feed);
+        let spec = order::spec(&feed, video, &order.rungs, order.priority, keep_us, seconds);
+        let collector = Collector::new(&feed, &order.rungs);
+        let input = read(packager.clone(), Arc::clone(packaged), feed, order.begun);
+        Ok(Self {
+            packager: packager.clone(),
+            packaged: Arc::clone(packaged),
+            rungs: order.rungs,
+            encoding: packager.engine.encode_video(spec, input),
+            collector,
+            ready: VecDeque::new(),
+            are_inits_checked: false,
+            is_over: false,
+        })
+    }
+
+    /// The next segment of any rung; those of one rung come in order. `None` when all have come.
+    pub(super) async fn next(&mut self) -> Result<Option<Made>, Error> {
+        loop {
+            if let Some(made) = self.ready.pop_front() {
+                self.check_inits().await?;
+                return Ok(Some(made));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            self.take_chunk().await?;
+        }
+    }
+
+    /// What the decoder of a rung must know, as soon as the encoder has said it. `None` where nothing came out at all.
+    pub(super) async fn avcc(&mut self, rung: RungName) -> Result<Option<Vec<u8>>, Error> {
+        loop {
+            if let Some(avcc) = self.collector.avcc(rung) {
+                return Ok(Some(avcc.to_vec()));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            self.take_chunk().await?;
+        }
+    }
+
+    async fn take_chunk(&mut self) -> Result<(), Error> {
+        let unmade = |error| Error::Unmade(Box::new(error));
+        let made = match self.encoding.chunk().await {
+            Some(Ok(chunk)) => self.collector.push(&chunk).map_err(unmade)?,
+            Some(Err(error)) => return Err(of_engine(error)),
+            None => {
+                self.is_over = true;
+                self.collector.finish().map_err(unmade)?
+            }
+        };
+        self.ready.extend(made.into_iter().map(|made| Made {
+            rung: made.rung,
+            number: made.number,
+            outcome: made.outcome.map(Bytes::from),
+        }));
+        Ok(())
+    }
+
+    /// Before the first segment: its init segment is kept, and is the one that all others were made with.
+    async fn check_inits(&mut self) -> Result<(), Error> {
+        if self.are_inits_checked {
+            return Ok(());
+        }
+        for rung in &self.rungs {
+            // Without one there is no segment either.
+            if let Some(avcc) = self.collector.avcc(rung.name) {
+                self.packager.check_init(&self.packaged, rung, avcc).await?;
+            }
+        }
+        self.are_inits_checked = true;
+        Ok(())
+    }
+}
+
+/// The bytes of a feed, each read when the engine has room for it.
+fn read(
+    packager: Packager,
+    packaged: Arc<Packaged>,
+    feed: Feed,
+    begun: Box<dyn FnOnce() + Send>,
+) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
+    let open = async move {
+        begun();
+        let reader = packager.blob.reader(packaged.samples_key()).await.map_err(io::Error::other)?;
+        let reader = reader.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        let header = Bytes::from(feed.header());
+        let chunks = stream::iter(feed.chunks()).then(move |chunk| {
+            let (feed, reader) = (feed.clone(), reader.clone());
+            async move { wrap(&feed, &reader, chunk).await }
+        });
+        Ok::<_, io::Error>(stream::iter([Ok(header)]).chain(chunks))
+    };
+    stream::once(open).flat_map(|opened| match opened {
+        Ok(stream) => stream.left_stream(),
+        Err(error) => stream::iter([Err(error)]).right_stream(),
+    })
+}
+
+async fn wrap(feed: &Feed, reader: &ObjectReader, chunk: FeedChunk) -> io::Result<Bytes> {
+    let ranges: Vec<_> = chunk.ranges.iter().map(|range| range.offset..range.end()).collect();
+    let pieces = reader.read_many(&ranges).await.map_err(io::Error::other)?;
+    let wrapped = feed.wrap(&chunk, &pieces.concat()).map_err(io::Error::other)?;
+    Ok(Bytes::from(wrapped))
+}
+
+fn of_engine(error: EngineError) -> Error {
+    match error {
+        EngineError::Busy => Error::Busy,
+        // The source could not be read: its store says why.
+        EngineError::Input(error) => match error.downcast::<kinora_blob::Error>() {
+            Ok(error) => error.into(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Error::Gone,
+            Err(error) => Error::Unmade(Box::new(error)),
+        },
+        other => Error::Unmade(Box::new(other)),
+    }
+}

@@ -1,0 +1,127 @@
+//! The versions of a media that a player can choose, their names, and the ids under which encoded ones are kept.
+
+use std::fmt;
+
+use kinora_domain::{RenditionId, SourceId};
+use kinora_formats::encode::RungName;
+use sha2::{Digest as _, Sha256};
+
+/// How rungs and sound are encoded. What is kept under an address never changes, so whoever changes what comes out of an encode
+/// changes this, too.
+const RECIPE: &str = "1";
+
+/// A version of a media that a player can choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rendition {
+    /// The source's video as it is.
+    Video,
+    /// One of the source's audio tracks as it is, counted from 0 in the order of the source.
+    Audio(u8),
+    /// The source's video, encoded.
+    Rung(RungName),
+    /// One of the source's audio tracks, encoded; counted as for `Audio`.
+    Aac(u8),
+}
+
+impl Rendition {
+    /// The rendition that this stands for in an address; each has one.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let rendition = if text == "video" {
+            Self::Video
+        } else if let Some(number) = text.strip_prefix("audio") {
+            Self::Audio(counted(number)?)
+        } else if let Some(number) = text.strip_prefix("aac") {
+            Self::Aac(counted(number)?)
+        } else {
+            Self::Rung(text.parse().ok()?)
+        };
+        (rendition.to_string() == text).then_some(rendition)
+    }
+
+    /// Under which id it is kept; `None` for a copy, of which nothing is kept. The same on every machine.
+    pub fn id(self, source: SourceId) -> Option<RenditionId> {
+        let (Self::Rung(_) | Self::Aac(_)) = self else { return None };
+        let mut hash = [0; 16];
+        hash.copy_from_slice(&Sha256::digest(format!("{source}/{self}/{RECIPE}").as_bytes())[..16]);
+        Some(RenditionId::of_hash(hash))
+    }
+
+    /// Whether it is sound.
+    pub fn is_audio(self) -> bool {
+        matches!(self, Self::Audio(_) | Self::Aac(_))
+    }
+}
+
+/// Which track the end of a name means: none the first, `-2` the second.
+fn counted(number: &str) -> Option<u8> {
+    match number {
+        "" => Some(0),
+        _ => number.strip_prefix('-')?.parse::<u8>().ok()?.checked_sub(1),
+    }
+}
+
+/// What stands for it in addresses: `video`, `audio`, `audio-2`, `720p`, `aac`, `aac-2` and so on.
+impl fmt::Display for Rendition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, number) = match self {
+            Self::Video => return f.write_str("video"),
+            Self::Rung(name) => return name.fmt(f),
+            Self::Audio(number) => ("audio", number),
+            Self::Aac(number) => ("aac", number),
+        };
+        match number {
+            0 => f.write_str(name),
+            _ => write!(f, "{name}-{}", u16::from(*number) + 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rendition_has_one_name() {
+        let names = [
+            ("video", Rendition::Video),
+            ("audio", Rendition::Audio(0)),
+            ("audio-2", Rendition::Audio(1)),
+            ("720p", Rendition::Rung(RungName::P720)),
+            ("aac", Rendition::Aac(0)),
+            ("aac-16", Rendition::Aac(15)),
+        ];
+        for (name, rendition) in names {
+            assert_eq!((rendition.to_string().as_str(), Rendition::from_text(name)), (name, Some(rendition)));
+        }
+        for none in [
+            "",
+            "audio-",
+            "audio-0",
+            "audio-1",
+            "audio-02",
+            "audio-+2",
+            "audio2",
+            "audio-256",
+            "Audio",
+            "videos",
+            "720",
+            "720P",
+            "4320p",
+            "aac-1",
+            "aacs",
+        ] {
+            assert_eq!(Rendition::from_text(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn ids_follow_from_source_and_name_and_copies_have_none() {
+        let source: SourceId = "019a4946-bdd3-7001-8203-040506070809".parse().unwrap();
+        let other: SourceId = "019a4946-bdd3-7001-8203-04050607080a".parse().unwrap();
+        let id = |source, name| Rendition::from_text(name).unwrap().id(source).map(|id| id.to_string());
+        assert_eq!(id(source, "720p").as_deref(), Some("e819cb8a-713b-82dd-ab99-307cde8fdf22"));
+        assert_ne!(id(source, "720p"), id(source, "480p"));
+        assert_ne!(id(source, "720p"), id(other, "720p"));
+        assert_eq!((id(source, "video"), id(source, "audio-2")), (None, None));
+    }
+}

@@ -1,0 +1,141 @@
+//! Segments that are encoded when somebody asks: each once, whoever asks and however often.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::future::join_all;
+use kinora_domain::{PlaybackId, Resolution, SourceId};
+use kinora_formats::encode::Rung;
+use kinora_packager::{Asker, Error, FillProgress, Packaged, Packager, Rendition};
+use kinora_testkit::{SeededRandom, fixture};
+
+use crate::world::World;
+
+struct Scene {
+    world: World,
+    source: SourceId,
+    packaged: Arc<Packaged>,
+    rung: Rung,
+    count: u32,
+}
+
+impl Scene {
+    /// A media with one rung below its copy.
+    async fn new() -> Self {
+        let world = World::new().await;
+        let source = world.source();
+        world.media_of(source).await;
+        let packaged = world.store_as(source, fixture::wide()).await;
+        let [rung] = packaged.rungs(Resolution::P1080).try_into().expect("one rung");
+        let count = u32::try_from(packaged.index().plan.encoded_video.len()).unwrap();
+        assert!(count >= 4, "{count} segments");
+        Self { world, source, packaged, rung, count }
+    }
+
+    async fn segment_of(&self, packager: &Packager, number: u32) -> Result<Bytes, Error> {
+        let segment = packager.encoded_segment(&self.packaged, &self.rung, number, asker()).await?;
+        let len = segment.total_len();
+        Ok(segment.stream(0..len).map(|part| part.unwrap()).collect::<Vec<_>>().await.concat().into())
+    }
+
+    async fn segment(&self, number: u32) -> Result<Bytes, Error> {
+        self.segment_of(&self.world.packager, number).await
+    }
+
+    /// How often a segment was written, or tried to be: the largest number of all.
+    fn most_writes(&self) -> u64 {
+        self.world.writes_below("segment").into_values().max().unwrap_or(0)
+    }
+}
+
+fn asker() -> Asker {
+    Asker { playback: PlaybackId::new(&SeededRandom::default()), address: None }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_who_ask_for_one_segment_get_the_same_bytes_of_one_encode() {
+    let scene = Scene::new().await;
+    let made = join_all((0..5).map(|_| scene.segment(1))).await;
+    let made: Vec<_> = made.into_iter().map(|made| made.unwrap()).collect();
+    assert!(made.iter().all(|one| *one == made[0] && !one.is_empty()));
+    assert_eq!(scene.segment(1).await.unwrap(), made[0]);
+    assert_eq!(scene.most_writes(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn viewers_who_seek_like_mad_are_all_answered_and_nothing_is_made_twice() {
+    let scene = Scene::new().await;
+    // 50 viewers, each three segments in an order of its own.
+    let viewers = (0..50_u32).map(async |viewer| {
+        for step in [7_u32, 3, 5] {
+            let number = viewer.wrapping_mul(2_654_435_761).wrapping_add(step * viewer) % scene.count;
+            scene.segment(number).await.unwrap();
+        }
+    });
+    join_all(viewers).await;
+    assert_eq!(scene.most_writes(), 1, "{:?}", scene.world.writes_below("segment"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_that_race_serve_the_same_bytes() {
+    let scene = Scene::new().await;
+    let other = scene.world.another_packager().await;
+    let (one, two) = tokio::join!(scene.segment(0), scene.segment_of(&other, 0));
+    assert_eq!(one.unwrap(), two.unwrap());
+    let inits =
+        [&scene.world.packager, &other].map(|packager| packager.encoded_init(&scene.packaged, &scene.rung));
+    let inits = join_all(inits).await;
+    assert_eq!(inits[0].as_ref().unwrap(), inits[1].as_ref().unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_init_segment_is_the_same_before_and_after_its_segments() {
+    let scene = Scene::new().await;
+    let before = scene.world.packager.encoded_init(&scene.packaged, &scene.rung).await.unwrap();
+    assert_eq!(scene.world.writes_below("segment").len(), 0, "no segment is made for it");
+    scene.segment(2).await.unwrap();
+    let other = scene.world.another_packager().await;
+    assert_eq!(other.encoded_init(&scene.packaged, &scene.rung).await.unwrap(), before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fill_makes_what_is_missing_and_nothing_else() {
+    let scene = Scene::new().await;
+    scene.segment(scene.count - 1).await.unwrap();
+    let rungs = [scene.rung.clone()];
+    let mut told = Vec::new();
+    let filled = scene.world.packager.fill(&scene.packaged, &rungs, |progress| told.push(progress));
+    filled.await.unwrap();
+    let of = u64::from(scene.count);
+    assert_eq!(told.first(), Some(&FillProgress { done: 1, of }));
+    assert_eq!(told.last(), Some(&FillProgress { done: of, of }));
+    assert_eq!(scene.world.writes_below("segment").len(), scene.count as usize);
+    assert_eq!(scene.most_writes(), 1);
+
+    let again = async { scene.world.packager.fill(&scene.packaged, &rungs, |_| ()).await.unwrap() };
+    assert_eq!(scene.world.writes_of(Box::pin(again)).await, 0);
+
+    scene.world.packager.write_rendition_uses().await.unwrap();
+    let id = Rendition::Rung(scene.rung.name).id(scene.source).unwrap();
+    let row = scene.world.store.rendition(id).await.unwrap().unwrap();
+    assert_eq!((row.segments, row.watched_at.is_some()), (of, true));
+
+    scene.world.packager.evict(id).await.unwrap();
+    let row = scene.world.store.rendition(id).await.unwrap().unwrap();
+    assert_eq!((row.segments, row.bytes), (0, 0));
+    assert_eq!(scene.world.packager.fill(&scene.packaged, &rungs, |_| ()).await.ok(), Some(()));
+    assert_eq!(scene.most_writes(), 2, "it was made anew");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_plan_does_not_list_is_not_made_nor_what_no_media_names() {
+    let scene = Scene::new().await;
+    assert!(matches!(scene.segment(scene.count).await, Err(Error::NotInPlan)));
+    assert!(matches!(scene.segment(u32::MAX).await, Err(Error::NotInPlan)));
+
+    let nobodys = scene.world.store(fixture::wide()).await;
+    let error = scene.world.packager.encoded_segment(&nobodys, &scene.rung, 0, asker()).await.err().unwrap();
+    assert!(matches!(error.root(), Error::Gone), "{error:?}");
+    assert_eq!(scene.world.writes_below("segment").len() + scene.world.writes_below("init").len(), 0);
+}
