@@ -45,6 +45,11 @@ pub(crate) fn silent_packet(audio: &AudioTrack) -> Option<(Vec<u8>, u32)> {
     }
 }
 
+/// A packet of AAC-LC that is silent, in stereo.
+pub(crate) fn silent_stereo() -> Vec<u8> {
+    silent_aac(2).expect("stereo is a layout we know")
+}
+
 /// A packet of AAC-LC that is silent whatever its rate.
 ///
 /// No band is coded (`max_sfb` 0), so there is nothing to scale and no spectrum. ISO/IEC 14496-3, 4.4.2.

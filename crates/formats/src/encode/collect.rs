@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{
     feed::Feed,
-    fragments::{Coded, CodedRun, EncodedTrack, FragmentReader},
+    fragments::{Avc, Coded, CodedRun, EncodedTrack, FragmentReader},
     pictures::Run,
     rung::{Rung, RungName},
 };
@@ -105,7 +105,7 @@ pub enum CollectError {
 /// Takes what an encoder writes for one [`Feed`], and makes segments of it.
 #[derive(Debug)]
 pub struct Collector {
-    reader: FragmentReader,
+    reader: FragmentReader<Avc>,
     run: Arc<Run>,
     rungs: Vec<Collecting>,
     failure: Option<CollectError>,
@@ -191,7 +191,7 @@ impl Collector {
 fn take(
     run: &Run,
     rungs: &mut [Collecting],
-    tracks: &[EncodedTrack],
+    tracks: &[EncodedTrack<Avc>],
     coded: CodedRun<'_>,
     made: &mut Vec<Encoded>,
 ) -> Result<(), CollectError> {
@@ -206,19 +206,19 @@ fn take(
 
 impl Collecting {
     /// Refuses a track that is not what the rung announces. Cheap after the first time.
-    fn check(&mut self, track: &EncodedTrack) -> Result<(), CollectError> {
+    fn check(&mut self, track: &EncodedTrack<Avc>) -> Result<(), CollectError> {
         if self.avcc.is_some() {
             return Ok(());
         }
-        let Some(sps) = track.config.parameter_sets.first() else {
+        let Some(sps) = track.description.config.parameter_sets.first() else {
             return Err(CollectError::Malformed("no sequence parameter set"));
         };
-        let codec = track.config.codec_string();
+        let codec = track.description.config.codec_string();
         if codec != self.rung.codec || (sps.width, sps.height) != (self.rung.width, self.rung.height) {
             let found = format!("{codec} of {}x{}", sps.width, sps.height);
             return Err(CollectError::Codec { rung: self.rung.name, found });
         }
-        self.avcc = Some(track.avcc.clone());
+        self.avcc = Some(track.description.avcc.clone());
         self.timescale = track.timescale;
         Ok(())
     }

@@ -23,7 +23,7 @@ const CHUNK_SAMPLES: usize = 4096;
 /// The largest sample that is fed: a picture of 8192 x 4320 in the heaviest ProRes has some 40 MB.
 const SAMPLE_LEN_MAX: u32 = 64 << 20;
 /// Bytes in front of a frame in Matroska, about.
-const FRAME_HEAD_LEN: usize = 32;
+pub(super) const FRAME_HEAD_LEN: usize = 32;
 /// Segments in one run: more than a day of them. Bounds the memory of the times.
 const RUN_SEGMENTS_MAX: usize = 1 << 15;
 
@@ -255,7 +255,7 @@ impl Feed {
 }
 
 /// What comes in front of the samples.
-fn header(track: &Track) -> Result<(FeedFormat, Vec<u8>), FeedError> {
+pub(super) fn header(track: &Track) -> Result<(FeedFormat, Vec<u8>), FeedError> {
     if let SampleEntry::Matroska(entry) = track.media.sample_entry() {
         return Ok((FeedFormat::Matroska, feed_header(entry)));
     }
@@ -269,11 +269,11 @@ fn header(track: &Track) -> Result<(FeedFormat, Vec<u8>), FeedError> {
     Ok((FeedFormat::Mp4, init))
 }
 
-/// See [`Feed::chunks`].
+/// The chunks of a feed, in order.
 #[derive(Debug, Clone)]
 pub struct FeedChunks {
-    table: SampleTable,
-    rest: Range<u32>,
+    pub(super) table: SampleTable,
+    pub(super) rest: Range<u32>,
 }
 
 impl Iterator for FeedChunks {

@@ -6,7 +6,10 @@ use std::ops::Range;
 
 use super::collect::CollectError;
 use crate::{
-    codec::h264::AvcConfig,
+    codec::{
+        aac::{AudioConfig, Esds},
+        h264::AvcConfig,
+    },
     mp4::boxes::{BoxRef, Fields, FourCc, children},
     plan::SEGMENT_SAMPLES_MAX,
 };
@@ -19,24 +22,69 @@ const DATA_LEN_MAX: u64 = 256 << 20;
 const TRACKS_MAX: usize = 16;
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
 const VISUAL_FIELDS_LEN: usize = 78;
+/// The same of an audio sample entry. ISO/IEC 14496-12, 12.2.3.
+const AUDIO_FIELDS_LEN: usize = 28;
 /// The sample is none that decoding can begin at. ISO/IEC 14496-12, 8.8.3.1.
 const FLAG_NOT_SYNC: u32 = 0x0001_0000;
 
 /// What an encoder says of one track.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct EncodedTrack {
+pub(super) struct EncodedTrack<D> {
     id: u32,
     /// Ticks a second; not 0.
     pub(super) timescale: u32,
     /// Ticks that the edit list takes off each time.
     media_time: i64,
+    /// How its samples are decoded.
+    pub(super) description: D,
+}
+
+/// What is read of a sample entry.
+pub(super) trait Description: Sized {
+    /// What is wrong with a track that is another one.
+    const REFUSAL: &'static str;
+
+    /// `None` of another codec.
+    fn of_entry(entry: BoxRef<'_>) -> Option<Self>;
+}
+
+/// H.264.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Avc {
     /// Body of the `avcC` box.
     pub(super) avcc: Vec<u8>,
     /// What it says.
     pub(super) config: AvcConfig,
 }
 
-/// One picture that an encoder made.
+/// AAC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Aac {
+    /// What its `esds` box says.
+    pub(super) config: AudioConfig,
+}
+
+impl Description for Avc {
+    const REFUSAL: &'static str = "a track that is no H.264";
+
+    fn of_entry(entry: BoxRef<'_>) -> Option<Self> {
+        let boxes = entry.body.get(VISUAL_FIELDS_LEN..).filter(|_| entry.kind == FourCc(*b"avc1"))?;
+        let avcc = children(boxes).find(|child| child.kind == FourCc(*b"avcC"))?.body;
+        Some(Self { avcc: avcc.to_vec(), config: AvcConfig::parse(avcc)? })
+    }
+}
+
+impl Description for Aac {
+    const REFUSAL: &'static str = "a track that is no AAC";
+
+    fn of_entry(entry: BoxRef<'_>) -> Option<Self> {
+        let boxes = entry.body.get(AUDIO_FIELDS_LEN..).filter(|_| entry.kind == FourCc(*b"mp4a"))?;
+        let esds = Esds::parse(children(boxes).find(|child| child.kind == FourCc(*b"esds"))?.body)?;
+        Some(Self { config: AudioConfig::parse(esds.specific.filter(|_| esds.is_aac_family())?)? })
+    }
+}
+
+/// One picture, or packet of sound, that an encoder made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Coded {
     /// When it is shown, in ticks of its track.
@@ -47,7 +95,7 @@ pub(super) struct Coded {
     pub(super) is_sync: bool,
 }
 
-/// Pictures of one track that lie one behind the other, and their bytes.
+/// Pictures or packets of one track that lie one behind the other, and their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CodedRun<'a> {
     /// Which of the tracks.
@@ -59,12 +107,12 @@ pub(super) struct CodedRun<'a> {
 }
 
 /// Takes the bytes of one file.
-#[derive(Debug, Default)]
-pub(super) struct FragmentReader {
+#[derive(Debug)]
+pub(super) struct FragmentReader<D> {
     pending: Vec<u8>,
     /// Position of the first pending byte in the file.
     position: u64,
-    tracks: Vec<EncodedTrack>,
+    tracks: Vec<EncodedTrack<D>>,
     /// Of the fragment whose data comes next: the runs of pictures, and where in the file the bytes of each lie.
     runs: Vec<(usize, Vec<Coded>, Range<u64>)>,
 }
@@ -76,12 +124,18 @@ struct Whole {
     len: usize,
 }
 
-impl FragmentReader {
+impl<D> Default for FragmentReader<D> {
+    fn default() -> Self {
+        Self { pending: Vec::new(), position: 0, tracks: Vec::new(), runs: Vec::new() }
+    }
+}
+
+impl<D: Description> FragmentReader<D> {
     /// Takes more bytes and hands on every run of pictures that is whole.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
-        mut take: impl FnMut(&[EncodedTrack], CodedRun<'_>) -> Result<(), CollectError>,
+        mut take: impl FnMut(&[EncodedTrack<D>], CodedRun<'_>) -> Result<(), CollectError>,
     ) -> Result<(), CollectError> {
         self.pending.extend_from_slice(bytes);
         let mut done = 0;
@@ -150,17 +204,17 @@ fn next_box(bytes: &[u8]) -> Result<Option<Whole>, CollectError> {
 }
 
 /// The tracks of a `moov`, in its order.
-fn tracks(moov: &[u8]) -> Result<Vec<EncodedTrack>, CollectError> {
+fn tracks<D: Description>(moov: &[u8]) -> Result<Vec<EncodedTrack<D>>, CollectError> {
     let traks: Vec<BoxRef<'_>> =
         children(moov).filter(|child| &child.kind.0 == b"trak").take(TRACKS_MAX + 1).collect();
     if traks.is_empty() || TRACKS_MAX < traks.len() {
         return Err(CollectError::Malformed("no tracks, or too many"));
     }
-    let read = |trak: &BoxRef<'_>| track(*trak).ok_or(CollectError::Malformed("a track that is no H.264"));
+    let read = |trak: &BoxRef<'_>| track(*trak).ok_or(CollectError::Malformed(D::REFUSAL));
     traks.iter().map(read).collect()
 }
 
-fn track(trak: BoxRef<'_>) -> Option<EncodedTrack> {
+fn track<D: Description>(trak: BoxRef<'_>) -> Option<EncodedTrack<D>> {
     // ISO/IEC 14496-12, 8.3.2 and 8.4.2: version 1 has times of 64 bits.
     let after_times = |full: BoxRef<'_>| {
         let mut fields = Fields { rest: full.body };
@@ -175,10 +229,8 @@ fn track(trak: BoxRef<'_>) -> Option<EncodedTrack> {
         None => 0,
     };
     let stsd = trak.descend(&[b"mdia", b"minf", b"stbl", b"stsd"])?;
-    let entry = children(stsd.body.get(8..)?).next().filter(|entry| entry.kind == FourCc(*b"avc1"))?;
-    let boxes = entry.body.get(VISUAL_FIELDS_LEN..)?;
-    let avcc = children(boxes).find(|child| child.kind == FourCc(*b"avcC"))?.body;
-    Some(EncodedTrack { id, timescale, media_time, avcc: avcc.to_vec(), config: AvcConfig::parse(avcc)? })
+    let entry = children(stsd.body.get(8..)?).next()?;
+    Some(EncodedTrack { id, timescale, media_time, description: D::of_entry(entry)? })
 }
 
 /// The start of the only edit. ISO/IEC 14496-12, 8.6.6. None of ours waits before it.
@@ -201,7 +253,7 @@ fn media_time(list: &[u8]) -> Option<i64> {
 type Runs = Vec<(usize, Vec<Coded>, Range<u64>)>;
 
 /// The runs of pictures of a `moof` that begins at `start`.
-fn runs(moof: &[u8], start: u64, tracks: &[EncodedTrack]) -> Result<Runs, CollectError> {
+fn runs<D>(moof: &[u8], start: u64, tracks: &[EncodedTrack<D>]) -> Result<Runs, CollectError> {
     let mut all = Vec::new();
     let mut count = 0;
     for traf in children(moof).filter(|child| &child.kind.0 == b"traf") {
@@ -212,10 +264,10 @@ fn runs(moof: &[u8], start: u64, tracks: &[EncodedTrack]) -> Result<Runs, Collec
 }
 
 /// Adds the runs of one `traf`. ISO/IEC 14496-12, 8.8.7, 8.8.8 and 8.8.12. `count` is that of all pictures of the fragment.
-fn traf_runs(
+fn traf_runs<D>(
     traf: BoxRef<'_>,
     start: u64,
-    tracks: &[EncodedTrack],
+    tracks: &[EncodedTrack<D>],
     count: &mut u64,
     all: &mut Runs,
 ) -> Option<()> {

@@ -1,9 +1,10 @@
-//! Encoded renditions of the video: which there are, what an encoder is given, and what becomes of its answer.
+//! Encoded renditions: which there are, what an encoder is given, and what becomes of its answer. `audio/` is about sound, all else about the video.
 //!
 //! Pure: knows no process and no command line. Begin with [`ladder`], which says what is wanted. [`Feed`] makes the bytes an encoder
 //! reads, exactly the samples of some segments; [`Collector`] takes the bytes it writes and makes segments of them that last as
 //! planned; [`init_of_rung`] makes their init segment.
 
+mod audio;
 mod collect;
 mod feed;
 mod fragments;
@@ -14,6 +15,10 @@ mod pictures;
 mod rate;
 mod rung;
 
+pub use audio::{
+    AudioCollector, AudioFeed, ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, EncodedAudio, encoded_audio_init,
+    encoded_audio_segments, silent_segment,
+};
 pub use collect::{CollectError, Collector, ENCODED_LEN_MAX, Encoded, SegmentError};
 pub use feed::{Feed, FeedChunk, FeedChunks, FeedError, FeedFormat};
 pub use init::{InitError, init_of_rung};

@@ -1,0 +1,169 @@
+//! From what an encoder of sound writes to segments of whole frames.
+
+use super::{LEAD_SAMPLES, cuts, segment};
+use crate::{
+    encode::{
+        collect::CollectError,
+        fragments::{Aac, CodedRun, EncodedTrack, FragmentReader},
+    },
+    index::Index,
+    plan::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE},
+    silence::silent_stereo,
+};
+
+/// Audio object type of AAC-LC. ISO/IEC 14496-3, table 1.17.
+const AAC_LC: u32 = 2;
+/// The largest packet: 6144 bits for each of two channels. ISO/IEC 14496-3, 4.5.3.
+const PACKET_LEN_MAX: u32 = 6144 * 2 / 8;
+
+/// One segment of encoded sound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncodedAudio {
+    /// Its number in the encoded plan of its track.
+    pub number: u32,
+    /// The whole segment, `moof` and `mdat`.
+    pub bytes: Vec<u8>,
+}
+
+/// Takes what an encoder writes for one [`AudioFeed`](super::AudioFeed).
+#[derive(Debug)]
+pub struct AudioCollector {
+    reader: FragmentReader<Aac>,
+    pending: Pending,
+    failure: Option<CollectError>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    /// The cuts from the segment under way on.
+    cuts: std::collections::VecDeque<u64>,
+    number: u32,
+    /// The frame that comes next; that before 0 is the priming of the encoder.
+    next: i64,
+    packets: Vec<Vec<u8>>,
+}
+
+impl AudioCollector {
+    /// For an encoder that reads the feed of these segments of an audio track, counted from 0 in the order of the source.
+    ///
+    /// `None` where the plan does not list them.
+    pub fn new(index: &Index, audio: usize, numbers: std::ops::Range<u32>) -> Option<Self> {
+        let cuts = cuts(index, audio)?.get(numbers.start as usize..=numbers.end as usize)?;
+        let first = i64::try_from(*cuts.first()?).ok()?;
+        let next = if numbers.start == 0 { first - 1 } else { first };
+        let pending = Pending {
+            cuts: cuts.iter().copied().collect(),
+            number: numbers.start,
+            next,
+            packets: Vec::new(),
+        };
+        Some(Self { reader: FragmentReader::default(), pending, failure: None })
+    }
+
+    /// Takes more bytes, cut anywhere. The segments that they complete, in order.
+    ///
+    /// After an error every further call gives the same error.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<EncodedAudio>, CollectError> {
+        let mut made = Vec::new();
+        self.guarded(|this| {
+            let Self { reader, pending, .. } = this;
+            reader.push(bytes, |tracks, coded| pending.take(tracks, coded, &mut made))
+        })?;
+        Ok(made)
+    }
+
+    /// Ends the output of the encoder: what is left. Where its sound ended before the plan does, the rest is silent.
+    ///
+    /// Errors: [`CollectError::CutShort`] where nothing came at all. A second call gives nothing more.
+    pub fn finish(&mut self) -> Result<Vec<EncodedAudio>, CollectError> {
+        let mut made = Vec::new();
+        self.guarded(|this| {
+            this.reader.finish()?;
+            while let Some(end) = this.pending.end() {
+                while this.pending.next < end {
+                    this.pending.push(&silent_stereo(), &mut made);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(made)
+    }
+
+    fn guarded(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), CollectError>,
+    ) -> Result<(), CollectError> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let outcome = work(self);
+        self.failure = outcome.as_ref().err().cloned();
+        outcome
+    }
+}
+
+impl Pending {
+    fn take(
+        &mut self,
+        tracks: &[EncodedTrack<Aac>],
+        coded: CodedRun<'_>,
+        made: &mut Vec<EncodedAudio>,
+    ) -> Result<(), CollectError> {
+        let [track] = tracks else { return Err(CollectError::Malformed("several tracks of sound")) };
+        let config = track.description.config;
+        let is_ordered = config.object_type == AAC_LC
+            && config.channels == Some(super::ENCODED_AUDIO_CHANNELS)
+            && (config.sample_rate, track.timescale) == (ENCODED_AUDIO_RATE, ENCODED_AUDIO_RATE);
+        if !is_ordered {
+            return Err(CollectError::Malformed("other sound than AAC-LC, 48 kHz, stereo"));
+        }
+        let mut bytes = coded.bytes;
+        for packet in coded.pictures {
+            if PACKET_LEN_MAX < packet.size {
+                return Err(CollectError::TooLarge { what: "a packet of sound", bytes: packet.size.into() });
+            }
+            let (own, rest) = bytes
+                .split_at_checked(packet.size as usize)
+                .ok_or(CollectError::Malformed("samples outside their data"))?;
+            bytes = rest;
+            let frame =
+                frame_at(packet.shown).ok_or(CollectError::Malformed("sound off the grid of its frames"))?;
+            if self.end().is_none() || frame < self.next {
+                continue; // around what was ordered
+            }
+            if frame != self.next {
+                return Err(CollectError::Malformed("sound with a gap"));
+            }
+            self.push(own, made);
+        }
+        Ok(())
+    }
+
+    /// The first frame behind the segment under way; `None` when all are made.
+    fn end(&self) -> Option<i64> {
+        self.cuts.get(1).and_then(|end| i64::try_from(*end).ok())
+    }
+
+    /// Adds the next packet, and makes the segment that is whole with it.
+    fn push(&mut self, packet: &[u8], made: &mut Vec<EncodedAudio>) {
+        self.packets.push(packet.to_vec());
+        self.next += 1;
+        if self.end() == Some(self.next) {
+            let first = self.next - i64::try_from(self.packets.len()).unwrap_or(i64::MAX);
+            made.push(EncodedAudio {
+                number: self.number,
+                bytes: segment(self.number, first, &self.packets),
+            });
+            self.packets.clear();
+            self.cuts.pop_front();
+            self.number += 1;
+        }
+    }
+}
+
+/// Which frame of the grid begins at this position of the feed.
+fn frame_at(position: i64) -> Option<i64> {
+    let from_zero = position.checked_sub(i64::try_from(LEAD_SAMPLES).ok()?)?;
+    let frame = i64::from(ENCODED_AUDIO_FRAME);
+    (from_zero.rem_euclid(frame) == 0).then(|| from_zero.div_euclid(frame))
+}

@@ -1,0 +1,66 @@
+//! Encoded sound: AAC-LC on one grid of frames, whatever the source has.
+//!
+//! Frame `n` of the grid decodes to the samples `n * 1024..(n + 1) * 1024` at 48 kHz on the common timeline. A segment is a range of frames
+//! ([`encoded_audio`](crate::plan::SegmentPlan::encoded_audio)), and comes out the same to the ear whether its track was encoded whole or the segment
+//! alone. Pipeline, 9.
+//!
+//! [`AudioFeed`] makes the bytes an encoder reads, [`AudioCollector`] takes those it writes and makes segments, [`encoded_audio_init`] their init segment.
+
+mod collect;
+mod feed;
+mod init;
+
+pub use collect::{AudioCollector, EncodedAudio};
+pub use feed::AudioFeed;
+pub use init::{ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, encoded_audio_init};
+
+use crate::{
+    index::Index,
+    mp4::write::{Entry, FLAGS_SYNC, write_head},
+    plan::ENCODED_AUDIO_FRAME,
+    silence::silent_stereo,
+};
+
+/// Where the common timeline begins in a feed, in samples at 48 kHz: what was fed before 0 must not fall below 0.
+pub(super) const LEAD_SAMPLES: u64 = 10 * crate::plan::ENCODED_AUDIO_RATE as u64;
+/// Seconds of that.
+pub(super) const LEAD_S: i64 = 10;
+
+/// The cuts of an audio track, counted from 0 in the order of the source; `None` where it has no encoded rendition.
+fn cuts(index: &Index, audio: usize) -> Option<&[u64]> {
+    index.plan.encoded_audio.get(audio).map(Vec::as_slice).filter(|cuts| 2 <= cuts.len())
+}
+
+/// How many segments the encoded rendition of an audio track has; 0 where it has none.
+pub fn encoded_audio_segments(index: &Index, audio: usize) -> u32 {
+    cuts(index, audio).map_or(0, |cuts| u32::try_from(cuts.len() - 1).unwrap_or(u32::MAX))
+}
+
+/// A segment of these packets, which begins with frame `first`: that before 0 is the priming of the encoder.
+fn segment(number: u32, first: i64, packets: &[Vec<u8>]) -> Vec<u8> {
+    let entries: Vec<_> = packets
+        .iter()
+        .map(|packet| Entry {
+            duration: ENCODED_AUDIO_FRAME,
+            size: u32::try_from(packet.len()).expect("the reader caps a fragment far below 4 GiB"),
+            flags: FLAGS_SYNC,
+            composition_offset: 0,
+        })
+        .collect();
+    // The edit list takes the priming off again: it is one frame.
+    let begun = u64::try_from(first + 1).unwrap_or(0) * u64::from(ENCODED_AUDIO_FRAME);
+    let bytes = packets.concat();
+    let mut segment = write_head(number, begun, &entries, bytes.len() as u64);
+    segment.extend_from_slice(&bytes);
+    segment
+}
+
+/// Segment `number` of an audio track that has no sound there. `None` where the plan lists none.
+pub fn silent_segment(index: &Index, audio: usize, number: u32) -> Option<Vec<u8>> {
+    let cuts = cuts(index, audio)?;
+    let &[from, to] = cuts.get(number as usize..number as usize + 2)? else { return None };
+    let priming = u64::from(number == 0);
+    let count = usize::try_from((to - from) + priming).ok()?;
+    let first = i64::try_from(from).ok()? - i64::from(number == 0);
+    Some(segment(number, first, &vec![silent_stereo(); count]))
+}
