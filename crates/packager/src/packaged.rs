@@ -6,10 +6,13 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::{Resolution, SourceId};
-use kinora_formats::encode::{Rung, RungName, ladder};
+use kinora_formats::encode::{
+    Rung, RungName, encoded_audio_init, encoded_audio_segments, encoded_audio_times, ladder,
+};
 use kinora_formats::hls::{CopyRates, MediaPlaylist};
 use kinora_formats::index::{Index, IndexId, Track};
 use kinora_formats::mp4::write::init_segment;
+use kinora_formats::plan::{ENCODED_AUDIO_RATE, Segment as PlannedSegment};
 
 use crate::{Error, Rendition};
 
@@ -27,6 +30,8 @@ pub struct Packaged {
     encoded: OnceLock<Bytes>,
     /// One for each audio track.
     audio: Vec<Texts>,
+    /// The playlist of the encoded sound of each audio track.
+    encoded_audio: Vec<OnceLock<Bytes>>,
 }
 
 #[derive(Debug, Default)]
@@ -46,6 +51,7 @@ impl Packaged {
             video: Texts::default(),
             encoded: OnceLock::new(),
             audio: index.audio_tracks().map(|_| Texts::default()).collect(),
+            encoded_audio: index.audio_tracks().map(|_| OnceLock::new()).collect(),
             index,
         })
     }
@@ -74,6 +80,11 @@ impl Packaged {
             }
         };
         track.ok_or(Error::NotInPlan)
+    }
+
+    /// How many segments the encoded sound of an audio track has.
+    pub(crate) fn encoded_audio_count(&self, audio: u8) -> u32 {
+        encoded_audio_segments(&self.index, audio.into())
     }
 
     /// The object in which the samples lie.
@@ -116,6 +127,9 @@ impl Packaged {
     /// Errors: [`Error::NotInPlan`] for a rendition the source does not have.
     pub fn playlist(&self, rendition: Rendition) -> Result<Bytes, Error> {
         let track = self.track(rendition)?;
+        if let Rendition::Aac(audio) = rendition {
+            return self.encoded_audio_playlist(audio);
+        }
         let (text, segments) = match rendition {
             Rendition::Rung(_) => (&self.encoded, self.index.plan.encoded_video.as_slice()),
             _ => (&self.texts(rendition)?.playlist, self.index.segments(track)),
@@ -123,18 +137,27 @@ impl Packaged {
         if segments.is_empty() {
             return Err(Error::NotInPlan);
         }
-        let text = text.get_or_init(|| {
-            let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "init.mp4" };
-            let text = playlist.render(|text, number| {
-                let _ = write!(text, "{number}.m4s");
-            });
-            Bytes::from(text)
-        });
-        Ok(text.clone())
+        Ok(text.get_or_init(|| playlist(track.timescale, segments)).clone())
     }
 
-    /// What a decoder must know before the first segment of a copied rendition.
+    fn encoded_audio_playlist(&self, audio: u8) -> Result<Bytes, Error> {
+        let text = self.encoded_audio.get(usize::from(audio)).ok_or(Error::NotInPlan)?;
+        let segments = encoded_audio_times(&self.index, audio.into());
+        if segments.is_empty() {
+            return Err(Error::NotInPlan);
+        }
+        Ok(text.get_or_init(|| playlist(ENCODED_AUDIO_RATE, &segments)).clone())
+    }
+
+    /// What a decoder must know before the first segment of a copied rendition, or of encoded sound.
     pub fn init(&self, rendition: Rendition) -> Result<Bytes, Error> {
+        if let Rendition::Aac(audio) = rendition {
+            let init = encoded_audio_init(&self.index, audio.into());
+            return init
+                .filter(|_| self.encoded_audio_count(audio) > 0)
+                .map(Bytes::from)
+                .ok_or(Error::NotInPlan);
+        }
         let track = self.track(rendition)?;
         let texts = self.texts(rendition)?;
         if let Some(bytes) = texts.init.get() {
@@ -151,4 +174,12 @@ impl Packaged {
             Rendition::Rung(_) | Rendition::Aac(_) => Err(Error::NotInPlan),
         }
     }
+}
+
+/// The text of a playlist, with addresses relative to it.
+fn playlist(timescale: u32, segments: &[PlannedSegment]) -> Bytes {
+    let playlist = MediaPlaylist { timescale, segments, init_uri: "init.mp4" };
+    Bytes::from(playlist.render(|text, number| {
+        let _ = write!(text, "{number}.m4s");
+    }))
 }

@@ -112,6 +112,27 @@ impl Packager {
         Ok(Segment { content: Content::Whole(bytes) })
     }
 
+    /// Segment `number` of the encoded sound of an audio track, counted from 0: kept, or made now.
+    ///
+    /// Errors: as for a rung.
+    pub async fn encoded_audio_segment(
+        &self,
+        packaged: &Arc<Packaged>,
+        audio: u8,
+        number: u32,
+        asker: Asker,
+    ) -> Result<Segment, Error> {
+        if number >= packaged.encoded_audio_count(audio) {
+            return Err(Error::NotInPlan);
+        }
+        let key = Key { index: packaged.id(), rendition: Rendition::Aac(audio), number };
+        let line = self.audio_line(packaged, audio).await?;
+        let segment = self.kept_or_made(packaged, &line, key, asker).await?;
+        self.note_watched(&line);
+        self.make_ahead(packaged, &line, number);
+        Ok(segment)
+    }
+
     /// What a decoder must know before the first segment of a rung that the media offers.
     ///
     /// Errors: as for a segment.

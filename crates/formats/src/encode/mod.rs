@@ -17,7 +17,7 @@ mod rung;
 
 pub use audio::{
     AudioCollector, AudioFeed, ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, EncodedAudio, encoded_audio_init,
-    encoded_audio_segments, silent_segment,
+    encoded_audio_segments, encoded_audio_times, silent_segment,
 };
 pub use collect::{CollectError, Collector, ENCODED_LEN_MAX, Encoded, SegmentError};
 pub use feed::{Feed, FeedChunk, FeedChunks, FeedError, FeedFormat};

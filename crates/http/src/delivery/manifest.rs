@@ -89,6 +89,10 @@ pub(super) async fn child(
                     let asker = Asker { playback, address };
                     app.packager.encoded_segment(&packaged, &rung, number, asker).await?
                 }
+                Rendition::Aac(audio) => {
+                    let asker = Asker { playback, address };
+                    app.packager.encoded_audio_segment(&packaged, audio, number, asker).await?
+                }
                 _ => app.packager.segment(&packaged, rendition, number).await?,
             };
             let content = Content {

@@ -26,6 +26,7 @@ pub struct FillProgress {
 
 /// A rung that is filled.
 struct Filled {
+    rung: Rung,
     line: Arc<RungLine>,
     missing: BTreeSet<u32>,
 }
@@ -50,7 +51,11 @@ impl Packager {
             }
             line.begin(&self.store, self.clock.now()).await?;
             let kept = self.kept(line.id).await?;
-            filled.push(Filled { line, missing: (0..count).filter(|n| !kept.contains(n)).collect() });
+            filled.push(Filled {
+                rung: rung.clone(),
+                line,
+                missing: (0..count).filter(|n| !kept.contains(n)).collect(),
+            });
         }
         let of = u64::from(count) * filled.len() as u64;
         let mut tell = |filled: &[Filled]| {
@@ -61,7 +66,7 @@ impl Packager {
         while let Some((numbers, of_run)) = next(&filled) {
             let order = Order {
                 numbers: numbers.clone(),
-                rungs: of_run.iter().map(|place| filled[*place].line.rung.clone()).collect(),
+                rungs: of_run.iter().map(|place| filled[*place].rung.clone()).collect(),
                 priority: Priority::Background,
                 begun: Box::new(|| {}),
             };
@@ -88,7 +93,7 @@ impl Packager {
     }
 
     async fn keep_filled(&self, filled: &mut [Filled], made: Made) -> Result<(), Error> {
-        let Some(rung) = filled.iter_mut().find(|filled| filled.line.rung.name == made.rung) else {
+        let Some(rung) = filled.iter_mut().find(|filled| filled.rung.name == made.rung) else {
             return Ok(());
         };
         if let (true, Ok(bytes)) = (rung.missing.remove(&made.number), made.outcome) {

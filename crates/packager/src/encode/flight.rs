@@ -67,8 +67,7 @@ impl Packager {
         if line.is_broken() || self.engine.load().waiting > 0 {
             return;
         }
-        let count = u32::try_from(packaged.index().plan.encoded_video.len()).unwrap_or(u32::MAX);
-        let start = line.state().ahead(n, count);
+        let start = line.state().ahead(n, line.work.count(packaged));
         if let Some(start) = start {
             self.start(packaged, line, start, None);
         }

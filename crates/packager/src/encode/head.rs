@@ -6,11 +6,13 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use kinora_blob::{ObjectKey, PutOutcome};
 use kinora_engine::Priority;
+use kinora_formats::encode::{EncodedAudio, SegmentError};
 
+use super::audio::AudioRun;
 use super::cold::Place;
 use super::line::{RunId, Start};
 use super::run::{Made, Run};
-use super::{RungLine, order};
+use super::{RungLine, Work, order};
 use crate::{Error, Packaged, Packager};
 
 impl Packager {
@@ -44,27 +46,48 @@ impl Packager {
         line.begin(&self.store, self.clock.now()).await?;
         let priority = if start.is_urgent { Priority::Viewer } else { Priority::Prefetch };
         let (of_line, id) = (Arc::clone(line), start.id);
-        let order = order::Order {
-            numbers: start.numbers.clone(),
-            rungs: vec![line.rung.clone()],
-            priority,
-            begun: Box::new(move || of_line.state().running(id)),
-        };
-        let mut run = Run::begin(self, packaged, order)?;
-        while let Some(Made { number, outcome, .. }) = run.next().await? {
-            let made = match outcome {
-                Ok(bytes) => Ok(self.keep(line, number, bytes).await?),
-                Err(error) => {
-                    tracing::warn!(rendition.id = %line.id, segment = number, error = %error, "a segment could not be made");
-                    self.note_failed(packaged, line, number, true).await;
-                    Err(Error::NoFrame)
+        let begun = Box::new(move || of_line.state().running(id));
+        let numbers = start.numbers.clone();
+        match &line.work {
+            Work::Rung(rung) => {
+                let rungs = vec![rung.clone()];
+                let mut run = Run::begin(self, packaged, order::Order { numbers, rungs, priority, begun })?;
+                while let Some(Made { number, outcome, .. }) = run.next().await? {
+                    if !self.reached(packaged, line, start.id, number, outcome).await? {
+                        return Ok(());
+                    }
                 }
-            };
-            if !line.state().reached(start.id, number, &made.map_err(Arc::new)) {
-                return Ok(());
+            }
+            Work::Aac(audio) => {
+                let mut run = AudioRun::begin(self, packaged, *audio, numbers, priority, begun)?;
+                while let Some(EncodedAudio { number, bytes }) = run.next().await? {
+                    if !self.reached(packaged, line, start.id, number, Ok(bytes.into())).await? {
+                        return Ok(());
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// Keeps what a run came to and hands it on. Answers whether the run is to go on.
+    async fn reached(
+        &self,
+        packaged: &Arc<Packaged>,
+        line: &Arc<RungLine>,
+        run: RunId,
+        number: u32,
+        outcome: Result<Bytes, SegmentError>,
+    ) -> Result<bool, Error> {
+        let made = match outcome {
+            Ok(bytes) => Ok(self.keep(line, number, bytes).await?),
+            Err(error) => {
+                tracing::warn!(rendition.id = %line.id, segment = number, error = %error, "a segment could not be made");
+                self.note_failed(packaged, line, number, true).await;
+                Err(Error::NoFrame)
+            }
+        };
+        Ok(line.state().reached(run, number, &made.map_err(Arc::new)))
     }
 
     /// Keeps a segment that was just made. Another one may have been faster: its bytes are everybody's.
@@ -80,7 +103,7 @@ impl Packager {
     }
 
     async fn note_failed(&self, packaged: &Packaged, line: &RungLine, n: u32, is_final: bool) {
-        let is_broken = line.state().failed(n, packaged.encoded_count(), is_final);
+        let is_broken = line.state().failed(n, line.work.count(packaged), is_final);
         if is_broken {
             self.mark_broken(line).await;
         }

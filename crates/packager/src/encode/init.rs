@@ -7,9 +7,9 @@ use kinora_blob::{ObjectKey, PutOutcome};
 use kinora_engine::Priority;
 use kinora_formats::encode::{Rung, init_of_rung};
 
-use super::RungLine;
 use super::order::Order;
 use super::run::Run;
+use super::{RungLine, Work};
 use crate::{Error, Packaged, Packager};
 
 /// Of a segment so much is encoded to learn what an init segment says: the encoder tells with the first picture. Up to half a second
@@ -28,13 +28,14 @@ impl Packager {
         packaged: &Arc<Packaged>,
         line: &Arc<RungLine>,
     ) -> Result<Bytes, Error> {
+        let Work::Rung(rung) = &line.work else { return Err(Error::NotInPlan) };
         let learn = async {
             if let Some(bytes) = self.blob.get(ObjectKey::Init(line.id)).await? {
                 return Ok(bytes);
             }
             line.begin(&self.store, self.clock.now()).await?;
-            let avcc = self.taste(packaged, &line.rung).await?;
-            self.keep_init(packaged, &line.rung, line, &avcc).await
+            let avcc = self.taste(packaged, rung).await?;
+            self.keep_init(packaged, rung, line, &avcc).await
         };
         let init = self.encoders.inits.try_get_with(line.id, learn).await;
         init.map_err(|error: Arc<Error>| Error::Shared(error))

@@ -6,6 +6,7 @@
 //! | `flight.rs` | a request, from the store or through a run |
 //! | `head.rs` | a run as a task: what it makes is kept, then handed to those who wait |
 //! | `run.rs` | one call of the engine: feed in, segments out |
+//! | `audio.rs` | the same of sound, and whole tracks of it |
 //! | `order.rs` | what the engine is told and allowed |
 //! | `init.rs` | init segments of rungs |
 //! | `cold.rs` | how many segments are made at once for one viewer or one playback ID |
@@ -14,6 +15,7 @@
 //!
 //! Begin with `flight.rs`.
 
+mod audio;
 mod cold;
 mod fill;
 mod first;
@@ -70,12 +72,38 @@ pub(crate) struct Encoders {
 pub(crate) struct RungLine {
     id: RenditionId,
     source: SourceId,
-    rung: Rung,
+    work: Work,
     state: Mutex<Line>,
     /// Its row was seen or written.
     has_row: OnceCell<()>,
     /// So much of it failed that no more is tried.
     is_broken: AtomicBool,
+}
+
+/// What a line makes.
+#[derive(Debug, Clone)]
+pub(crate) enum Work {
+    /// The pictures.
+    Rung(Rung),
+    /// The sound of an audio track, counted from 0 in the order of the source.
+    Aac(u8),
+}
+
+impl Work {
+    fn rendition(&self) -> Rendition {
+        match self {
+            Self::Rung(rung) => Rendition::Rung(rung.name),
+            Self::Aac(audio) => Rendition::Aac(*audio),
+        }
+    }
+
+    /// How many segments there are.
+    fn count(&self, packaged: &Packaged) -> u32 {
+        match self {
+            Self::Rung(_) => packaged.encoded_count(),
+            Self::Aac(audio) => packaged.encoded_audio_count(*audio),
+        }
+    }
 }
 
 impl Encoders {
@@ -98,9 +126,9 @@ impl RungLine {
     /// Sees to it that the rendition has a row, before its first object. [`Error::Gone`] when no media names the source any more.
     async fn begin(&self, store: &Store, now: kinora_domain::Timestamp) -> Result<(), Error> {
         let begin = async || {
-            let (id, source, name) = (self.id, self.source, self.rung.name);
+            let (id, source, name) = (self.id, self.source, self.work.rendition().to_string());
             let begun = store
-                .write(async move |tx| tx.begin_rendition(id, source, name.as_str(), now).await)
+                .write(async move |tx| tx.begin_rendition(id, source, &name, now).await)
                 .await
                 .map_err(Error::from)?;
             if begun { Ok(()) } else { Err(Error::Gone) }
@@ -116,7 +144,16 @@ impl RungLine {
 impl Packager {
     /// The line of a rung of this source. What is kept of it is looked up the first time.
     pub(crate) async fn line(&self, packaged: &Packaged, rung: &Rung) -> Result<Arc<RungLine>, Error> {
-        let id = Rendition::Rung(rung.name).id(packaged.source).ok_or(Error::NotInPlan)?;
+        self.line_of(packaged, Work::Rung(rung.clone())).await
+    }
+
+    /// The same of the sound of an audio track.
+    pub(crate) async fn audio_line(&self, packaged: &Packaged, audio: u8) -> Result<Arc<RungLine>, Error> {
+        self.line_of(packaged, Work::Aac(audio)).await
+    }
+
+    async fn line_of(&self, packaged: &Packaged, work: Work) -> Result<Arc<RungLine>, Error> {
+        let id = work.rendition().id(packaged.source).ok_or(Error::NotInPlan)?;
         let look_up = async {
             let row = self.store.rendition(id).await?;
             let is_broken = row.as_ref().is_some_and(|row| row.broken_at.is_some());
@@ -124,7 +161,7 @@ impl Packager {
             Ok(Arc::new(RungLine {
                 id,
                 source: packaged.source,
-                rung: rung.clone(),
+                work,
                 state: Mutex::new(Line::new(made)),
                 has_row: OnceCell::new_with(row.map(|_| ())),
                 is_broken: AtomicBool::new(is_broken),

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
-use kinora_blob::ObjectReader;
 use kinora_engine::{Encoding, EngineError};
-use kinora_formats::encode::{Collector, Feed, FeedChunk, Rung, RungName, SegmentError};
+use kinora_formats::encode::{
+    Collector, Feed, FeedChunk, FeedChunks, FeedError, Rung, RungName, SegmentError,
+};
 
 use super::order::{self, Order};
 use crate::{Error, Packaged, Packager};
@@ -57,7 +58,8 @@ impl Run {
         let keep_us = keep_us(&feed);
         let spec = order::spec(&feed, video, &order.rungs, order.priority, keep_us, seconds);
         let collector = Collector::new(&feed, &order.rungs);
-        let input = read(packager.clone(), Arc::clone(packaged), feed, order.begun);
+        let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun: order.begun };
+        let input = read(packager, packaged, fed, move |chunk, bytes| feed.wrap(chunk, bytes));
         Ok(Self {
             packager: packager.clone(),
             packaged: Arc::clone(packaged),
@@ -131,21 +133,34 @@ impl Run {
     }
 }
 
-/// The bytes of a feed, each read when the engine has room for it.
-fn read(
-    packager: Packager,
-    packaged: Arc<Packaged>,
-    feed: Feed,
-    begun: Box<dyn FnOnce() + Send>,
+/// What is fed to a run.
+pub(super) struct Fed {
+    pub(super) header: Bytes,
+    pub(super) chunks: FeedChunks,
+    /// Called when its process begins to read.
+    pub(super) begun: Box<dyn FnOnce() + Send>,
+}
+
+/// The bytes of a feed, each read when the engine has room for it. `wrap` makes them of those of a chunk.
+pub(super) fn read(
+    packager: &Packager,
+    packaged: &Packaged,
+    fed: Fed,
+    wrap: impl Fn(&FeedChunk, &[u8]) -> Result<Vec<u8>, FeedError> + Clone + Send + 'static,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
+    let (blob, key) = (packager.blob.clone(), packaged.samples_key());
     let open = async move {
+        let Fed { header, chunks, begun } = fed;
         begun();
-        let reader = packager.blob.reader(packaged.samples_key()).await.map_err(io::Error::other)?;
+        let reader = blob.reader(key).await.map_err(io::Error::other)?;
         let reader = reader.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-        let header = Bytes::from(feed.header());
-        let chunks = stream::iter(feed.chunks()).then(move |chunk| {
-            let (feed, reader) = (feed.clone(), reader.clone());
-            async move { wrap(&feed, &reader, chunk).await }
+        let chunks = stream::iter(chunks).then(move |chunk| {
+            let (wrap, reader) = (wrap.clone(), reader.clone());
+            async move {
+                let ranges: Vec<_> = chunk.ranges.iter().map(|range| range.offset..range.end()).collect();
+                let pieces = reader.read_many(&ranges).await.map_err(io::Error::other)?;
+                wrap(&chunk, &pieces.concat()).map(Bytes::from).map_err(io::Error::other)
+            }
         });
         Ok::<_, io::Error>(stream::iter([Ok(header)]).chain(chunks))
     };
@@ -155,14 +170,7 @@ fn read(
     })
 }
 
-async fn wrap(feed: &Feed, reader: &ObjectReader, chunk: FeedChunk) -> io::Result<Bytes> {
-    let ranges: Vec<_> = chunk.ranges.iter().map(|range| range.offset..range.end()).collect();
-    let pieces = reader.read_many(&ranges).await.map_err(io::Error::other)?;
-    let wrapped = feed.wrap(&chunk, &pieces.concat()).map_err(io::Error::other)?;
-    Ok(Bytes::from(wrapped))
-}
-
-fn of_engine(error: EngineError) -> Error {
+pub(super) fn of_engine(error: EngineError) -> Error {
     match error {
         EngineError::Busy => Error::Busy,
         // The source could not be read: its store says why.

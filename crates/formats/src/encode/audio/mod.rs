@@ -17,12 +17,12 @@ pub use init::{ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, encoded_audio_init};
 use crate::{
     index::Index,
     mp4::write::{Entry, FLAGS_SYNC, write_head},
-    plan::ENCODED_AUDIO_FRAME,
+    plan::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment},
     silence::silent_stereo,
 };
 
 /// Where the common timeline begins in a feed, in samples at 48 kHz: what was fed before 0 must not fall below 0.
-pub(super) const LEAD_SAMPLES: u64 = 10 * crate::plan::ENCODED_AUDIO_RATE as u64;
+pub(super) const LEAD_SAMPLES: u64 = 10 * ENCODED_AUDIO_RATE as u64;
 /// Seconds of that.
 pub(super) const LEAD_S: i64 = 10;
 
@@ -34,6 +34,15 @@ fn cuts(index: &Index, audio: usize) -> Option<&[u64]> {
 /// How many segments the encoded rendition of an audio track has; 0 where it has none.
 pub fn encoded_audio_segments(index: &Index, audio: usize) -> u32 {
     cuts(index, audio).map_or(0, |cuts| u32::try_from(cuts.len() - 1).unwrap_or(u32::MAX))
+}
+
+/// When the segments of the encoded rendition of an audio track begin and end, in ticks of [`ENCODED_AUDIO_RATE`]; none where it has none.
+///
+/// They name no samples of the source.
+pub fn encoded_audio_times(index: &Index, audio: usize) -> Vec<Segment> {
+    let at = |frame: u64| i64::try_from(frame.saturating_mul(ENCODED_AUDIO_FRAME.into())).unwrap_or(i64::MAX);
+    let times = |ends: &[u64]| Segment { samples: 0..0, start: at(ends[0]), end: at(ends[1]) };
+    cuts(index, audio).unwrap_or_default().windows(2).map(times).collect()
 }
 
 /// A segment of these packets, which begins with frame `first`: that before 0 is the priming of the encoder.
