@@ -51,32 +51,30 @@ pub(crate) fn read_mp4_from_stdin() -> Vec<OsString> {
 }
 
 /// The command line so far for reading one `container` from standard input, decoding on `threads` threads.
+pub(crate) fn read_from_stdin(container: FeedContainer, threads: u8) -> Vec<OsString> {
+    read("pipe:0", container.demuxer(), threads, &[])
+}
+
+/// The command line so far for reading `from`, which is `pipe:0` or `file:` and a path we chose, with more `options` of
+/// the demuxer.
 ///
 /// The demuxer is forced and the only one allowed, so a playlist or a script is never taken for one; the only protocol
-/// allowed is the pipe, so nothing inside the input can name a file or an address; data references to other files are
-/// off (`-enable_drefs` exists for the mov demuxer alone).
-pub(crate) fn read_from_stdin(container: FeedContainer, threads: u8) -> Vec<OsString> {
+/// allowed is that of `from`, so nothing inside the input can name an address, nor a file where there is none; data references
+/// to other files are off (`-enable_drefs` exists for the mov demuxer alone).
+pub(crate) fn read(from: &str, demuxer: &str, threads: u8, options: &[&'static str]) -> Vec<OsString> {
     let mut arguments = quiet();
     let decoders = format!("{VIDEO_DECODERS},{AUDIO_DECODERS}");
+    let (threads, pixels) = (threads.to_string(), FRAME_PIXELS_MAX.to_string());
+    let protocol = from.split_once(':').map_or(from, |(protocol, _)| protocol);
+    push(&mut arguments, ["-filter_threads", "1", "-threads", &threads, "-max_pixels", &pixels]);
     push(
         &mut arguments,
-        [
-            "-filter_threads",
-            "1",
-            "-threads",
-            &threads.to_string(),
-            "-max_pixels",
-            &FRAME_PIXELS_MAX.to_string(),
-        ],
+        ["-protocol_whitelist", protocol, "-format_whitelist", demuxer, "-codec_whitelist", &decoders],
     );
-    let demuxer = container.demuxer();
-    push(
-        &mut arguments,
-        ["-protocol_whitelist", "pipe", "-format_whitelist", demuxer, "-codec_whitelist", &decoders],
-    );
-    if container == FeedContainer::Mp4 {
+    if demuxer == FeedContainer::Mp4.demuxer() {
         push(&mut arguments, ["-enable_drefs", "0"]);
     }
-    push(&mut arguments, ["-f", demuxer, "-i", "pipe:0"]);
+    push(&mut arguments, options.iter().copied());
+    push(&mut arguments, ["-f", demuxer, "-i", from]);
     arguments
 }

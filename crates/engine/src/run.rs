@@ -125,6 +125,10 @@ impl Ended {
         if status.signal() == Some(Signal::XCPU.as_raw()) || status.code() == Some(EXIT_BY_SIGNAL) {
             return Err(EngineError::CpuExhausted(limits.cpu));
         }
+        // setrlimit(2): a file that grows over its limit.
+        if status.signal() == Some(Signal::XFSZ.as_raw()) {
+            return Err(EngineError::OutputTooLarge { max_bytes: limits.file_max });
+        }
         if OUT_OF_MEMORY.iter().any(|words| last_words.contains(words)) {
             return Err(EngineError::MemoryExhausted { max_bytes: limits.memory_bytes });
         }

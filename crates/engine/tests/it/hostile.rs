@@ -10,7 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use kinora_engine::{Engine, EngineError, PictureFormat, PictureSpec};
+use futures_util::stream;
+use kinora_engine::{
+    AudioEncode, AudioSpan, EncodeLimits, Engine, EngineError, FeedContainer, PictureFormat, PictureSpec,
+    Priority, Remux, RemuxInput, RemuxOutput,
+};
 use tempfile::TempDir;
 
 use crate::fixture::{Pixels, engine, ffmpeg, video};
@@ -102,6 +106,7 @@ async fn check_refused(engine: &Engine, canary: &Canary, attack: &[u8], what: &s
         Ok(report) => assert_eq!(report.frames, 0, "{what}"),
         Err(error) => errors.push(error),
     }
+    errors.extend(check_streams(engine, canary, attack, what).await);
     drop(guard);
     for error in &errors {
         assert!(matches!(error, EngineError::Failed { .. } | EngineError::NoPicture), "{what}: {error:?}");
@@ -110,6 +115,50 @@ async fn check_refused(engine: &Engine, canary: &Canary, attack: &[u8], what: &s
     }
     assert!(!log.text().is_empty(), "the failures are logged");
     assert!(!log.text().contains(WORDS), "{what}: {}", log.text());
+}
+
+/// The same for the operations that give their output as it comes.
+async fn check_streams(engine: &Engine, canary: &Canary, attack: &[u8], what: &str) -> Vec<EngineError> {
+    let file = canary.folder.path().join("attack");
+    fs::write(&file, attack).unwrap();
+    let feed = || stream::iter([Ok(Bytes::copy_from_slice(attack))]);
+    let remux = Remux {
+        input: RemuxInput::Mov,
+        output: RemuxOutput::Mp4,
+        scratch: canary.folder.path().to_owned(),
+        priority: Priority::Viewer,
+        limits: EncodeLimits {
+            deadline: Duration::from_secs(60),
+            cpu: Duration::from_secs(10),
+            memory_bytes: 256 << 20,
+            output_max: 1 << 20,
+        },
+    };
+    let audio = AudioEncode {
+        container: FeedContainer::Matroska,
+        span: AudioSpan::Whole { start: 0, fragment: Duration::from_secs(1) },
+        priority: Priority::Viewer,
+        limits: remux.limits,
+    };
+    let runs = [
+        engine.remux_file(remux.clone(), &file),
+        engine.remux(Remux { input: RemuxInput::MpegTs, ..remux }, feed()),
+        engine.encode_audio(audio, feed()),
+    ];
+    let mut errors = Vec::new();
+    for mut run in runs {
+        let mut output = Vec::new();
+        while let Some(chunk) = run.chunk().await {
+            match chunk {
+                Ok(bytes) => output.extend_from_slice(&bytes),
+                Err(error) => errors.push(error),
+            }
+        }
+        // An index whose samples are elsewhere gives an empty output at most.
+        assert!(!output.windows(WORDS.len()).any(|words| words == WORDS.as_bytes()), "{what}");
+        assert!(output.len() < 1500, "{what} gave {} bytes", output.len());
+    }
+    errors
 }
 
 #[tokio::test]

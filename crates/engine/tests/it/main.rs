@@ -11,3 +11,4 @@ mod fixture;
 mod fragments;
 mod hostile;
 mod pictures;
+mod remux;

@@ -1,0 +1,239 @@
+//! Foreign containers made into ones our own readers know, without touching what is inside.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, stream};
+use tempfile::NamedTempFile;
+use tokio::io::AsyncReadExt;
+use tokio::sync::mpsc;
+use tracing::Instrument;
+
+use crate::encode::EncodeLimits;
+use crate::encoding::{CHUNKS_AHEAD, Encoding, Said};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::input::read;
+use crate::job::{Files, Job, Limits, push};
+use crate::priority::Priority;
+use crate::run::Pace;
+
+/// Bytes read at once of a finished file.
+const READ_BYTES: usize = 256 << 10;
+
+/// How a source is read: presentation times are made where there are none (AVI), and tracks are searched for in its first
+/// 32 MB or 30 s, for those of transport streams begin anywhere.
+const SEARCH: [&str; 6] = ["-fflags", "+genpts", "-probesize", "33554432", "-analyzeduration", "30000000"];
+
+/// What a source is wrapped in. The demuxer is forced: a file that is something else fails.
+///
+/// Nearly all can be read from a stream. What cannot needs [`Engine::remux_file`]: MP4 of more than a few megabytes whose
+/// `moov` is at the end, which as a stream gives an empty output without an error; AVI whose tracks are not interleaved, of which one would be kept
+/// in memory; MXF that wraps whole clips, which is read with its index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RemuxInput {
+    /// MPEG transport stream.
+    MpegTs,
+    /// MPEG program stream, VOB.
+    MpegPs,
+    /// AVI, OpenDML too.
+    Avi,
+    /// Flash video.
+    Flv,
+    /// ASF, WMV, WMA.
+    Asf,
+    /// MXF.
+    Mxf,
+    /// Ogg of any codec.
+    Ogg,
+    /// RIFF WAVE, RF64.
+    Wav,
+    /// MPEG audio, with or without ID3.
+    Mp3,
+    /// Native FLAC.
+    Flac,
+    /// AAC in ADTS.
+    Aac,
+    /// Matroska, WebM.
+    Matroska,
+    /// MP4, QuickTime, 3GP.
+    Mov,
+}
+
+impl RemuxInput {
+    /// The name of its demuxer.
+    fn demuxer(self) -> &'static str {
+        match self {
+            Self::MpegTs => "mpegts",
+            Self::MpegPs => "mpeg",
+            Self::Avi => "avi",
+            Self::Flv => "flv",
+            Self::Asf => "asf",
+            Self::Mxf => "mxf",
+            Self::Ogg => "ogg",
+            Self::Wav => "wav",
+            Self::Mp3 => "mp3",
+            Self::Flac => "flac",
+            Self::Aac => "aac",
+            Self::Matroska => "matroska",
+            Self::Mov => "mov",
+        }
+    }
+}
+
+/// What comes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RemuxOutput {
+    /// Fragmented MP4, while the source is read. Times keep the source's resolution. Holds H.264, HEVC, AV1, VP9, MPEG-1, -2
+    /// and -4 video, AAC, MP1 to MP3, AC-3, E-AC-3, Opus, Vorbis, FLAC, ALAC; for others, as PCM, it fails at once.
+    Mp4,
+    /// The same for a source whose sound is all AAC in ADTS, as in transport streams; with other sound it fails at once, as does
+    /// [`Mp4`](Self::Mp4) with ADTS.
+    Mp4FromAdts,
+    /// Matroska, after the whole source was read. Times are whole milliseconds. Holds everything, a mixture of AAC and other sound, too.
+    Matroska,
+}
+
+/// One remux.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remux {
+    /// What the source is wrapped in.
+    pub input: RemuxInput,
+    /// What comes out.
+    pub output: RemuxOutput,
+    /// A folder with room for the whole output: Matroska is finished there before it is read. Nothing stays in it.
+    pub scratch: PathBuf,
+    /// Who waits for it.
+    pub priority: Priority,
+    /// What it may use. Copying takes about a second of processor time for 200 MB.
+    pub limits: EncodeLimits,
+}
+
+impl Engine {
+    /// Copies the first video track (no cover pictures) and all audio tracks of the source that `input` streams into another container.
+    ///
+    /// Nothing is decoded. Missing presentation times are made from the order of decoding. Times begin at zero or a little later, the same for
+    /// all tracks. MP4 comes without edit list: `tfdt` plus composition offset is the time. A source without such
+    /// tracks may give an output without samples, and no error.
+    ///
+    /// Errors, as the last item: [`Failed`](EngineError::Failed) when the source cannot be read as what it is said to be, or the
+    /// output does not hold its codecs; [`Busy`](EngineError::Busy), [`Input`](EngineError::Input), and those of every run.
+    pub fn remux(
+        &self,
+        spec: Remux,
+        input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+    ) -> Encoding {
+        self.start_remux(spec, "pipe:0", None, input)
+    }
+
+    /// As [`remux`](Self::remux), from the file at `path`, which is absolute: for sources that cannot be read from front to back. The
+    /// process can read this file and no other.
+    pub fn remux_file(&self, spec: Remux, path: &Path) -> Encoding {
+        let Some(text) = path.to_str().filter(|_| path.is_absolute()) else {
+            return Encoding::refused(EngineError::Impossible("the path of the source"));
+        };
+        self.start_remux(spec, &format!("file:{text}"), Some(path.to_owned()), stream::empty())
+    }
+
+    fn start_remux(
+        &self,
+        spec: Remux,
+        from: &str,
+        file: Option<PathBuf>,
+        input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+    ) -> Encoding {
+        let mut job = Job {
+            kind: "remux",
+            arguments: copy(&spec, from),
+            input: Bytes::new(),
+            files: Files { read: file, write: None },
+            limits: spec.limits.of_job(),
+            priority: spec.priority,
+        };
+        match spec.output {
+            RemuxOutput::Mp4 | RemuxOutput::Mp4FromAdts => {
+                push(&mut job.arguments, fragments(spec.output));
+                self.runner().start(job, input, Pace::Progress)
+            }
+            RemuxOutput::Matroska => match NamedTempFile::new_in(&spec.scratch) {
+                Ok(scratch) => self.through_a_file(job, scratch, input),
+                Err(error) => Encoding::refused(EngineError::Spawn(error)),
+            },
+        }
+    }
+
+    /// Lets `job` write Matroska into `scratch`, and then gives out what it wrote.
+    fn through_a_file(
+        &self,
+        mut job: Job,
+        scratch: NamedTempFile,
+        input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+    ) -> Encoding {
+        let path = scratch.path().to_string_lossy().into_owned();
+        // What it says about its progress keeps it alive while it reads a file, when nothing else moves.
+        push(&mut job.arguments, ["-progress", "pipe:1", "-stats_period", "1", "-f", "matroska"]);
+        push(&mut job.arguments, [&*format!("file:{path}")]);
+        job.files.write = Some(path.into());
+        job.limits = Limits { file_max: job.limits.output_max, ..job.limits };
+        let mut run = self.runner().start(job, input, Pace::Progress);
+        let (say, said) = mpsc::channel(CHUNKS_AHEAD);
+        let give_out = async move {
+            let end = async {
+                while let Some(progress) = run.chunk().await {
+                    progress?;
+                }
+                read_out(&scratch, &say).await.map_err(EngineError::Spawn)
+            };
+            let end = end.await;
+            // A caller that has left wants to know nothing.
+            let _ = say.send(end.map(|()| None)).await;
+        };
+        Encoding::new(said, tokio::spawn(give_out.in_current_span()).abort_handle())
+    }
+}
+
+/// Says all that is in `file`.
+async fn read_out(file: &NamedTempFile, say: &mpsc::Sender<Said>) -> io::Result<()> {
+    let mut file = tokio::fs::File::from_std(file.reopen()?);
+    loop {
+        let mut bytes = BytesMut::with_capacity(READ_BYTES);
+        if file.read_buf(&mut bytes).await? == 0 {
+            return Ok(());
+        }
+        if say.send(Ok(Some(bytes.freeze()))).await.is_err() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+    }
+}
+
+/// The command line up to the output: copies what we want of the source at `from`.
+fn copy(spec: &Remux, from: &str) -> Vec<OsString> {
+    let mut arguments = read(from, spec.input.demuxer(), 1, &SEARCH);
+    // `V` is video without cover pictures.
+    push(&mut arguments, ["-map", "0:V:0?", "-map", "0:a?", "-dn", "-sn", "-c", "copy"]);
+    // Titles and the like are no business of a player; languages, which belong to tracks, are.
+    push(&mut arguments, ["-map_metadata:g", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-y"]);
+    arguments
+}
+
+fn fragments(output: RemuxOutput) -> impl Iterator<Item = &'static str> {
+    const FRAGMENTS: [&str; 11] = [
+        "-use_editlist",
+        "0",
+        "-frag_duration",
+        "2000000",
+        "-movflags",
+        "+frag_keyframe+delay_moov+default_base_moof+frag_discont+skip_trailer",
+        // FLAC, among others, is called experimental there.
+        "-strict",
+        "experimental",
+        "-f",
+        "mp4",
+        "pipe:1",
+    ];
+    let from_adts: &[&str] =
+        if output == RemuxOutput::Mp4FromAdts { &["-bsf:a", "aac_adtstoasc"] } else { &[] };
+    from_adts.iter().copied().chain(FRAGMENTS)
+}
