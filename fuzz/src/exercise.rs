@@ -5,7 +5,7 @@ use kinora_formats::{
     hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris},
     index::{Index, Track},
     mp4::write::{init_segment, segment_head, segment_len_max},
-    plan::Segment,
+    plan::{FEED_SAMPLES_MAX, Segment},
 };
 use sha2::{Digest, Sha256};
 
@@ -55,18 +55,54 @@ fn package(index: &Index) -> Result<(), String> {
         index.audio_tracks().map(|(track, _)| format!("a{}", track.source_track)).collect();
     let uris = MultivariantUris { video: "v", audio: &audio };
     let _ = MultivariantPlaylist::of(index, uris).render();
-    let is_copied = |track: &&Track| track.media.not_copied().is_none();
-    for track in index.tracks.iter().filter(is_copied) {
+    for track in &index.tracks {
+        if track.media.sample_entry().iso().is_some() {
+            init_segment(index, track).map_err(|error| error.to_string())?;
+        }
+        if track.media.not_copied().is_some() {
+            continue;
+        }
         let segments = index.segments(track);
         let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "i" };
         let _ = playlist.render(|_, _| {});
-        init_segment(index, track).map_err(|error| error.to_string())?;
         follow_one_another(track, segments)?;
         for (number, segment) in (0..).zip(segments).take(PACKAGED_MAX) {
             let head = segment_head(index, track, number).map_err(|error| format!("{error}: {error:?}"))?;
             if head.total_len > segment_len_max(track, segment) {
                 return Err(format!("segment {number} is longer than its bound"));
             }
+        }
+    }
+    encode(index)
+}
+
+/// What encoders are given: segments of pictures, each with samples that suffice, and cuts of sound on one grid.
+fn encode(index: &Index) -> Result<(), String> {
+    if let Some((track, video)) = index.video() {
+        let segments = &index.plan.encoded_video;
+        if video.not_copied.is_some() && segments.is_empty() {
+            return Err("video that is neither copied nor encoded".into());
+        }
+        if !segments.is_empty() {
+            follow_one_another(track, segments)?;
+        }
+        let has_keys = track.samples.iter().any(|sample| sample.is_sync);
+        for segment in segments {
+            let mut fed = track.samples.range(segment.samples.clone());
+            let first = fed.next().ok_or_else(|| format!("{segment:?} shows nothing"))?;
+            if segment.samples.end > track.samples.len() || (has_keys && !first.is_sync) {
+                return Err(format!("{segment:?} cannot be decoded"));
+            }
+            if segment.samples.end - segment.samples.start > FEED_SAMPLES_MAX {
+                return Err(format!("{segment:?} is too much"));
+            }
+        }
+    }
+    for (cuts, (track, audio)) in index.plan.encoded_audio.iter().zip(index.audio_tracks()) {
+        let rises = cuts.windows(2).all(|pair| pair[0] < pair[1]);
+        let is_whole = cuts.first() == Some(&0) && 1 < cuts.len();
+        if !rises || !is_whole && (audio.not_copied.is_some() || !cuts.is_empty()) {
+            return Err(format!("the sound of track {} is cut at {cuts:?}", track.source_track));
         }
     }
     Ok(())

@@ -27,7 +27,8 @@ pub struct Scanner {
 pub enum Scanned {
     /// Its samples can be told from one another and read where they lie.
     Index(Index),
-    /// Media in a container that is not read here, or a damaged or packed Matroska: it must be brought into another container first.
+    /// Media in a container that is not read here, a damaged or packed Matroska, or an MP4 whose times or edits are not followed here: it must
+    /// be brought into another container first.
     Foreign {
         /// What the bytes are packed in.
         container: Container,
@@ -35,6 +36,8 @@ pub enum Scanned {
         len: u64,
         /// SHA-256 of the source.
         sha256: [u8; 32],
+        /// What our own reader does not follow of it, for where nobody else does either: a sentence. `None` without a reader.
+        refusal: Option<String>,
     },
 }
 
@@ -45,7 +48,7 @@ enum State {
     Boxes(Box<Walk>),
     Matroska(Container, Box<Reader>),
     /// Passes by.
-    Foreign(Container),
+    Foreign(Container, Option<String>),
 }
 
 impl State {
@@ -63,7 +66,7 @@ impl State {
             Family::Media(container @ (Container::Matroska | Container::WebM)) => {
                 State::Matroska(container, Box::new(Reader::new()))
             }
-            Family::Media(container) => State::Foreign(container),
+            Family::Media(container) => State::Foreign(container, None),
         };
         state.push(head)?;
         Ok(state)
@@ -72,27 +75,35 @@ impl State {
     /// Takes the next bytes, once the first have come.
     fn push(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
         match self {
-            State::Head(_) | State::Foreign(_) => {}
-            State::Boxes(walk) => walk.push(bytes)?,
+            State::Head(_) | State::Foreign(..) => {}
+            State::Boxes(walk) => match walk.push(bytes) {
+                Err(ReadError::NeedsRemux(refusal)) => {
+                    *self = State::Foreign(walk.container(), Some(refusal));
+                }
+                result => result?,
+            },
             State::Matroska(container, reader) => {
                 if !reader.push(bytes)? {
-                    *self = State::Foreign(*container);
+                    *self = State::Foreign(*container, None);
                 }
             }
         }
         Ok(())
     }
 
-    /// What is packed in what, once the last byte has come; no [`Playable`] of what is foreign.
-    fn finish(self, len: u64) -> Result<(Container, Option<Playable>), ReadError> {
+    /// What is packed in what, once the last byte has come; of what is foreign, why our reader refused it.
+    fn finish(self, len: u64) -> Result<(Container, Result<Playable, Option<String>>), ReadError> {
         match self {
             State::Head(head) => State::of(&head, Some(len))?.finish(len),
-            State::Foreign(container) => Ok((container, None)),
+            State::Foreign(container, refusal) => Ok((container, Err(refusal))),
             State::Boxes(walk) => {
                 let container = walk.container();
-                Ok((container, Some(walk.finish()?.within(len)?)))
+                match walk.finish().and_then(|movie| movie.within(len)) {
+                    Err(ReadError::NeedsRemux(refusal)) => Ok((container, Err(Some(refusal)))),
+                    playable => Ok((container, Ok(playable?))),
+                }
             }
-            State::Matroska(container, reader) => Ok((container, reader.finish(len)?)),
+            State::Matroska(container, reader) => Ok((container, reader.finish(len)?.ok_or(None))),
         }
     }
 }
@@ -153,8 +164,9 @@ impl Scanner {
     pub fn finish(self) -> Result<Scanned, ReadError> {
         let (container, playable) = self.state?.finish(self.len)?;
         let (len, sha256) = (self.len, self.hash.finalize().into());
-        let Some(Playable { tracks, plan, is_truncated }) = playable else {
-            return Ok(Scanned::Foreign { container, len, sha256 });
+        let Playable { tracks, plan, is_truncated } = match playable {
+            Ok(playable) => playable,
+            Err(refusal) => return Ok(Scanned::Foreign { container, len, sha256, refusal }),
         };
         Ok(Scanned::Index(Index {
             source_len: len,
@@ -175,6 +187,7 @@ impl Scanned {
     pub fn into_index(self) -> Result<Index, ReadError> {
         match self {
             Scanned::Index(index) => Ok(index),
+            Scanned::Foreign { refusal: Some(refusal), .. } => Err(ReadError::NeedsRemux(refusal)),
             Scanned::Foreign { container, .. } => Err(ReadError::Unsupported(format!(
                 "the source is a file of the kind {}; only MP4, QuickTime, Matroska and WebM files are supported so far",
                 container.name()

@@ -85,7 +85,7 @@ fn copied(
     head[16..18].copy_from_slice(&(fields.channels as u16).to_be_bytes());
     head[18..20].copy_from_slice(&16u16.to_be_bytes());
     let bytes = rebuilt(kind, &head, [BoxRef { kind: FourCc(config_kind), body: config }])?;
-    audio_track(&BoxRef { kind: FourCc(*kind), body: &bytes[8..] })
+    audio_track(&BoxRef { kind: FourCc(*kind), body: &bytes[8..] }, fields.rate)
 }
 
 /// What an `Audio` element says.

@@ -49,7 +49,7 @@ pub(super) fn track(entry: &Entry<'_>) -> Result<VideoTrack, ReadError> {
     match boxes_of(entry.codec_id).filter(|_| !entry.private.is_empty()) {
         Some((kind, config)) => {
             let bytes = sample_entry(kind, config, entry.private, &shape)?;
-            video_track(&BoxRef { kind: FourCc(*kind), body: &bytes[8..] }, shape.matrix())
+            video_track(&BoxRef { kind: FourCc(*kind), body: &bytes[8..] }, shape.matrix(), (0, 0))
         }
         None => Ok(VideoTrack {
             sample_entry: SampleEntry::Matroska(entry.element.whole.to_vec()),

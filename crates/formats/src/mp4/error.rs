@@ -14,9 +14,13 @@ pub enum ReadError {
     /// The file ends before anything playable.
     #[error("the file ends too early: {0}")]
     Truncated(String),
-    /// Media that we do not play yet. Holds the whole sentence.
+    /// Media that we do not play. Holds the whole sentence.
     #[error("{0}")]
     Unsupported(String),
+    /// What our reader does not follow, but the demuxer of a media engine may: whoever has one copies the packets into a file of its making
+    /// and reads that. Holds the whole sentence, for where that ends the same way.
+    #[error("{0}")]
+    NeedsRemux(String),
 }
 
 /// The stable code a client sees for a [`ReadError`].
@@ -36,7 +40,7 @@ impl ReadError {
         match self {
             ReadError::NotMedia(_) | ReadError::Damaged(_) => ReadFailureCode::NotMedia,
             ReadError::Truncated(_) => ReadFailureCode::Truncated,
-            ReadError::Unsupported(_) => ReadFailureCode::CodecUnsupported,
+            ReadError::Unsupported(_) | ReadError::NeedsRemux(_) => ReadFailureCode::CodecUnsupported,
         }
     }
 
@@ -50,5 +54,9 @@ impl ReadError {
 
     pub(super) fn unsupported(sentence: impl Into<String>) -> Self {
         ReadError::Unsupported(sentence.into())
+    }
+
+    pub(super) fn needs_remux(sentence: impl Into<String>) -> Self {
+        ReadError::NeedsRemux(sentence.into())
     }
 }

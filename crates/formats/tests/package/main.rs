@@ -9,6 +9,7 @@ mod iframes;
 mod inits;
 mod manifests;
 mod many;
+mod not_copied;
 mod offers;
 mod source;
 #[allow(dead_code, reason = "the tests of reading use more of it")]

@@ -2,7 +2,7 @@
 
 use kinora_formats::{
     hls::{MultivariantPlaylist, MultivariantUris},
-    index::{AudioTrack, VideoTrack},
+    index::{AudioTrack, NotCopied, NotCopiedReason, VideoTrack},
     mp4::ReadFailureCode,
 };
 
@@ -31,8 +31,9 @@ fn check_refused(file: &[u8], code: ReadFailureCode, sentence: &str) {
 }
 
 #[track_caller]
-fn unsupported(file: &[u8], sentence: &str) {
-    check_refused(file, ReadFailureCode::CodecUnsupported, sentence);
+fn check_not_copied(file: &[u8], reason: NotCopiedReason, detail: &str) {
+    let index = read(file).unwrap();
+    assert_eq!(index.tracks[0].media.not_copied(), Some(&NotCopied::new(reason, detail)));
 }
 
 /// The file with the body of a box of the first sample entry changed.
@@ -76,6 +77,7 @@ fn hev1_becomes_hvc1_where_the_entry_has_all_parameter_sets() {
     let hvc1 = video(&replaced(&file, b"hev1\0\0\0\0\0\0\0\x01", b"hvc1\0\0\0\0\0\0\0\x01"));
     assert_eq!(hvc1, hev1, "all else is the same");
 
+    let between = "HEVC with parameter sets between the frames only (hev1)";
     for (kind, name) in [(32u8, "video"), (33, "sequence"), (34, "picture")] {
         // The array of this kind becomes one of an unknown kind.
         let lacking = with_config(&file, "hev1", "hvcC", &|hvcc| {
@@ -86,14 +88,16 @@ fn hev1_becomes_hvc1_where_the_entry_has_all_parameter_sets() {
             hvcc[at] = 0x3f;
             hvcc
         });
-        let sentence = "the video is HEVC with parameter sets between the frames only (hev1); they must be in the sample entry";
-        assert_eq!(read(&lacking).unwrap_err().to_string(), sentence, "without {name} parameter sets");
+        check_not_copied(&lacking, NotCopiedReason::Codec, between);
+        assert_eq!(
+            &video(&lacking).sample_entry.iso().unwrap()[4..8],
+            b"hev1",
+            "without {name} parameter sets"
+        );
     }
     let empty = with_config(&file, "hev1", "hvcC", &|hvcc| [&hvcc[..22], &[0]].concat());
-    unsupported(
-        &empty,
-        "the video is HEVC with parameter sets between the frames only (hev1); they must be in the sample entry",
-    );
+    check_not_copied(&empty, NotCopiedReason::Codec, between);
+    assert_eq!((video(&empty).width, video(&empty).height), (96, 54), "as the entry says");
 }
 
 #[test]
@@ -110,10 +114,8 @@ fn metadata_of_high_dynamic_range_stays_and_dolby_vision_goes() {
         [&before[..], &["mdcv", "clli", "colr"].map(String::from)].concat()
     );
     assert_eq!(richer.transfer, Some(18));
-    unsupported(
-        &with_boxes(&file, "hvc1", &dolby(0)),
-        "the video is Dolby Vision without a picture for other players",
-    );
+    let alone = "Dolby Vision without a picture for other players";
+    check_not_copied(&with_boxes(&file, "hvc1", &dolby(0)), NotCopiedReason::Codec, alone);
 }
 
 #[test]
@@ -154,7 +156,7 @@ fn broken_configurations_of_video_are_damage() {
 }
 
 #[test]
-fn other_profiles_are_refused() {
+fn other_profiles_are_not_copied() {
     let hevc = |at: usize, value: u8| {
         with_config(&fixture("hevc.mp4"), "hvc1", "hvcC", &|hvcc| {
             let mut hvcc = hvcc.to_vec();
@@ -163,14 +165,14 @@ fn other_profiles_are_refused() {
             hvcc
         })
     };
-    let only = "only progressive 4:2:0 HEVC of 8 or 10 bits is supported so far";
-    unsupported(&hevc(1, 4), &format!("the video is HEVC of profile 4; {only}"));
-    unsupported(&hevc(6, 0x40), &format!("the video is interlaced HEVC; {only}"));
+    check_not_copied(&hevc(1, 4), NotCopiedReason::Codec, "HEVC of profile 4");
+    check_not_copied(&hevc(6, 0x40), NotCopiedReason::Interlaced, "interlaced HEVC");
+    assert!(video(&hevc(6, 0x40)).is_interlaced);
     assert_eq!(video(&hevc(2, 0x28)).codec, "hvc1.4.14.L30.90", "compatible with Main 10 by its own account");
 
     let high =
         with_config(&fixture("av1_hlg.mp4"), "av01", "av1C", &|av1c| [&[0x81, 0x20], &av1c[2..]].concat());
-    unsupported(&high, "the video is AV1 of the High profile; only the Main profile is supported so far");
+    check_not_copied(&high, NotCopiedReason::PixelFormat, "AV1 High profile");
 }
 
 #[test]
@@ -203,11 +205,11 @@ fn broken_configurations_of_opus_are_refused() {
         )
     };
     assert_eq!(audio(&surround(6, 1, 4, 2)).channels, 6);
-    let unknown = "the audio has an unknown channel layout";
-    unsupported(&surround(4, 2, 4, 0), unknown);
-    unsupported(&surround(4, 255, 4, 0), unknown);
-    unsupported(&surround(2, 1, 2, 0), unknown);
-    unsupported(&surround(9, 1, 9, 0), "the audio has 9 channels; at most 8 are supported");
+    let unknown = "Opus of an unknown channel layout";
+    check_not_copied(&surround(4, 2, 4, 0), NotCopiedReason::Codec, unknown);
+    check_not_copied(&surround(4, 255, 4, 0), NotCopiedReason::Codec, unknown);
+    check_not_copied(&surround(2, 1, 2, 0), NotCopiedReason::Codec, unknown);
+    check_not_copied(&surround(9, 1, 9, 0), NotCopiedReason::Codec, "Opus of 9 channels");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod hostile;
 mod independent;
 mod long;
 mod matroska;
+mod not_copied;
 mod odd;
 mod refused;
 mod surgery;

@@ -165,7 +165,7 @@ fn equal_descriptions_are_one_and_others_are_refused() {
     };
     assert_eq!(read(&twice(&|_| {})).unwrap().tracks, expected.tracks);
     let error = read(&twice(&|second| second[90] ^= 1)).unwrap_err();
-    assert_eq!(error.to_string(), "the video changes its codec or format; only one is supported so far");
+    assert_eq!(error.to_string(), "the video changes its codec or format, which is not supported");
 }
 
 /// The video of the clip with another size in its header, and boxes added to its sample entry.

@@ -125,7 +125,7 @@ fn a_second_track_of_one_id_is_left_out() {
 fn a_track_that_cannot_be_played_is_left_out_where_another_can() {
     let audio = last_trak(&fixture("moov_at_end.mp4"));
     let sizes = replaced_at(&audio, b"stsz", 8, &[0xff; 4]);
-    let codec = replaced_at(&audio, b"mp4a", 0, b"ac-3");
+    let codec = replaced_at(&audio, b"mp4a", 0, b"ac-4");
     let timescale = replaced_at(&audio, b"mdhd", 12, &[0; 4]);
     // The edit ends before it begins: nothing of the track is presented.
     let edit = replaced_at(&audio, b"elst", 12, &[0x7f, 0xff, 0xff, 0xff]);
@@ -161,12 +161,13 @@ fn the_first_enabled_video_that_can_be_copied_is_played() {
     check(&[(1, false, b"avc1"), (2, false, b"avc1")], 1);
     check(&[(1, true, b"apch"), (2, true, b"avc1")], 2);
     check(&[(1, false, b"avc1"), (2, true, b"apch"), (3, true, b"avc1")], 3);
-    check(&[(1, false, b"avc1"), (2, true, b"apch")], 1);
-    let error = read(&movie(&[(1, false, b"CFHD"), (2, true, b"apch"), (3, true, b"AVdn")])).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the video codec is ProRes (apch); only H.264, HEVC and AV1 are supported so far"
-    );
+    // One to encode is played where none of the enabled ones can be copied, and what nobody decodes is passed over.
+    check(&[(1, false, b"avc1"), (2, true, b"apch")], 2);
+    check(&[(1, false, b"apch"), (2, false, b"avc1")], 2);
+    check(&[(1, true, b"vvc1"), (2, true, b"apch"), (3, true, b"AVdn")], 2);
+    check(&[(1, false, b"avc1"), (2, true, b"vvc1")], 1);
+    let error = read(&movie(&[(1, true, b"vvc1"), (2, true, b"XxXx")])).unwrap_err();
+    assert_eq!(error.to_string(), "the video codec is VVC (vvc1), which cannot be decoded");
 }
 
 #[test]

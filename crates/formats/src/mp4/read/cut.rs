@@ -103,7 +103,8 @@ fn clean_cut(track: &Track, present: u32, limit: Option<Instant>) -> Option<(u32
     let mut inside = present.min(samples.first_at_or_after_pts(limit).unwrap_or(u32::MAX));
     loop {
         // Pictures of two GOPs never mix, so a GOP can be looked at alone.
-        let start = samples.sync_at_or_before(inside.min(samples.len().checked_sub(1)?))?;
+        let last = samples.len().checked_sub(1)?;
+        let start = samples.sync_at_or_before(inside.min(last)).unwrap_or(0);
         let mut gop = vec![samples.get(start)?];
         gop.extend(samples.range(start + 1..samples.len()).take_while(|sample| !sample.is_sync));
         let next = shown_first(samples, start + gop.len() as u32)

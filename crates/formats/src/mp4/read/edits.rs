@@ -49,7 +49,7 @@ impl EditList {
     /// Reads the edit list of a track. Without one, or with an empty one, the media is presented as it is.
     ///
     /// Edits without a length present nothing and are left out, as are empty ones behind the last piece.
-    /// Errors: `Unsupported` for other speeds than the normal one.
+    /// Errors: `NeedsRemux` for other speeds than the normal one.
     pub(crate) fn parse(trak: &BoxRef<'_>, movie_timescale: u32) -> Result<Self, ReadError> {
         let Some(elst) = trak.descend(&[b"edts", b"elst"]) else { return Ok(EditList::default()) };
         let damaged = || ReadError::damaged("its edit list has fewer entries than it says");
@@ -106,11 +106,11 @@ fn out_of_range() -> ReadError {
 fn check_speed(rate: u32) -> Result<(), ReadError> {
     match rate {
         RATE_NORMAL => Ok(()),
-        RATE_HELD => Err(ReadError::unsupported(
-            "the edit list of a track holds a moment still; only normal speed is supported so far",
+        RATE_HELD => Err(ReadError::needs_remux(
+            "the edit list of a track holds a moment still; only normal speed is supported",
         )),
-        _ => Err(ReadError::unsupported(
-            "the edit list of a track changes its speed; only normal speed is supported so far",
+        _ => Err(ReadError::needs_remux(
+            "the edit list of a track changes its speed; only normal speed is supported",
         )),
     }
 }
@@ -189,12 +189,12 @@ mod tests {
         }
         check(
             &[1, 10, 0, 0],
-            "the edit list of a track holds a moment still; only normal speed is supported so far",
+            "the edit list of a track holds a moment still; only normal speed is supported",
         );
         for rate in [0x0000_8000, 0x0002_0000, 0xffff_0000] {
             check(
                 &[1, 10, 0, rate],
-                "the edit list of a track changes its speed; only normal speed is supported so far",
+                "the edit list of a track changes its speed; only normal speed is supported",
             );
         }
         check(&[1, 10, -2i32 as u32, RATE_NORMAL], "the file is damaged: an edit begins at -2");

@@ -112,6 +112,16 @@ pub(crate) fn rebuilt<'a>(
     Ok(bytes)
 }
 
+/// The whole entry as the source has it, with our data reference: for a decoder, which knows what writers do.
+///
+/// Errors: `Damaged` beyond [`ENTRY_LEN_MAX`].
+pub(super) fn verbatim(entry: &BoxRef<'_>) -> Result<Vec<u8>, ReadError> {
+    if entry.body.len() + 8 > ENTRY_LEN_MAX {
+        return Err(ReadError::damaged(format!("a sample entry of more than {ENTRY_LEN_MAX} bytes")));
+    }
+    rebuilt(&entry.kind.0, entry.body, [])
+}
+
 fn box_size(body_len: usize) -> [u8; 4] {
     u32::try_from(body_len + 8).expect("a sample entry is capped far below 4 GiB").to_be_bytes()
 }

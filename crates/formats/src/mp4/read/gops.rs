@@ -1,4 +1,4 @@
-//! The samples of a video track, GOP by GOP: repaired where that is harmless, refused where cutting would show broken pictures.
+//! The samples of a video track, GOP by GOP: repaired where that is harmless, marked where a copy would show broken pictures.
 
 use std::collections::VecDeque;
 
@@ -9,8 +9,8 @@ use super::{
     tables::RawSample,
 };
 use crate::{
-    index::{Sample, SampleTableBuilder},
-    plan::{GOP_MAX_S, SEGMENT_SAMPLES_MAX},
+    index::{NotCopied, NotCopiedReason, Sample, SampleTableBuilder},
+    plan::SEGMENT_SAMPLES_MAX,
 };
 
 /// No last picture is meant to stand for an hour: what says so is damage, or a number that was meant to be negative.
@@ -36,7 +36,6 @@ impl VideoSamples {
         let gops = Gops {
             timescale,
             open_gops,
-            gop_ticks_max: GOP_MAX_S * i64::from(timescale),
             gop: Vec::new(),
             gop_start: None,
             recent: VecDeque::new(),
@@ -47,27 +46,26 @@ impl VideoSamples {
             first_pts: 0,
             natural_end: 0,
             end_offset: 0,
+            not_copied: None,
         };
         VideoSamples { order: InOrder::default(), gops }
     }
 
     /// Takes the next sample in decode order.
     ///
-    /// Errors: `Unsupported` for open GOPs unless they are kept, GOPs of more than 20 s, a beginning that is no keyframe, and times
-    /// that run back.
+    /// Errors: `NeedsRemux` for times that run back, `Unsupported` for more samples in a GOP than are kept at once.
     pub(super) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
         self.order.push(row)?.map_or(Ok(()), |picture| self.gops.push(picture))
     }
 
-    /// Ends the track. The samples, and the composition shift. Errors: as [`VideoSamples::push`].
-    pub(super) fn finish(mut self) -> Result<(TrackSamples, i64), ReadError> {
+    /// Ends the track. Errors: as [`VideoSamples::push`].
+    pub(super) fn finish(mut self) -> Result<Pictures, ReadError> {
         let mut gops = self.gops;
         let longest = i64::from(gops.timescale) * LAST_PICTURE_S_MAX;
         if let Some(picture) = self.order.take_last(u32::try_from(longest).unwrap_or(u32::MAX)) {
             gops.push(picture)?;
         }
         gops.close()?;
-        gops.check_length(gops.natural_end)?;
         let samples = TrackSamples {
             table: gops.builder.finish(),
             first_pts: gops.first_pts,
@@ -75,8 +73,18 @@ impl VideoSamples {
             end_offset: gops.end_offset,
             meter: Some(gops.meter),
         };
-        Ok((samples, gops.composition_shift))
+        Ok(Pictures { samples, composition_shift: gops.composition_shift, not_copied: gops.not_copied })
     }
+}
+
+/// What comes of a video track.
+#[derive(Debug)]
+pub(super) struct Pictures {
+    pub(super) samples: TrackSamples,
+    /// See [`crate::index::VideoTrack::composition_shift`].
+    pub(super) composition_shift: i64,
+    /// Why a copy would show broken pictures.
+    pub(super) not_copied: Option<NotCopied>,
 }
 
 /// What becomes of GOPs with pictures that follow the keyframe and are shown before it.
@@ -84,15 +92,14 @@ impl VideoSamples {
 pub(super) enum OpenGops {
     /// They are cut like others: a decoder of this codec that begins at the keyframe leaves out what it lacks the references of.
     Kept,
-    /// They are refused: a decoder would show broken pictures.
-    Refused,
+    /// They are not copied: a decoder would show broken pictures. Pipeline, 3.1.
+    NotCopied,
 }
 
 #[derive(Debug)]
 struct Gops {
     timescale: u32,
     open_gops: OpenGops,
-    gop_ticks_max: i64,
     /// The current GOP, in decode order.
     gop: Vec<Sample>,
     /// Presentation time of the last sync sample.
@@ -107,6 +114,7 @@ struct Gops {
     first_pts: i64,
     natural_end: i64,
     end_offset: u64,
+    not_copied: Option<NotCopied>,
 }
 
 impl Gops {
@@ -114,8 +122,8 @@ impl Gops {
         if picture.is_sync && !self.gop.is_empty() {
             self.close()?;
         }
-        if self.gop.is_empty() && !picture.is_sync {
-            return Err(ReadError::unsupported("the video does not begin with a keyframe"));
+        if self.gop_start.is_none() && self.gop.is_empty() && !picture.is_sync {
+            self.note(NotCopiedReason::LongGop, || "does not begin with a keyframe".into());
         }
         if self.gop.len() >= SEGMENT_SAMPLES_MAX as usize {
             return Err(ReadError::unsupported(format!(
@@ -133,19 +141,15 @@ impl Gops {
         presented.sort_by_key(|&n| gop[n].pts);
         let Some(&first) = presented.first() else { return Ok(()) };
         // A picture behind the keyframe that is shown before it may need the GOP before.
-        if gop[first].pts < gop[0].pts && self.open_gops == OpenGops::Refused {
-            return Err(ReadError::unsupported(
-                "the video has open GOPs; only closed GOPs are supported so far",
-            ));
+        if gop[first].pts < gop[0].pts && self.open_gops == OpenGops::NotCopied {
+            self.note(NotCopiedReason::OpenGop, || "open GOP".into());
         }
         self.separate(&mut gop, &presented)?;
-        let start = gop[first].pts;
-        self.check_length(start)?;
         if self.gop_start.is_none() {
             // What leads the first keyframe of all has nothing to refer to: decoders leave it out.
-            self.first_pts = gop[0].pts;
+            self.first_pts = gop[if gop[0].is_sync { 0 } else { first }].pts;
         }
-        self.gop_start = Some(start);
+        self.gop_start = Some(gop[first].pts);
 
         let longest = i64::from(self.timescale) / COMPOSITION_SHIFT_PARTS;
         for (n, &shown) in presented.iter().enumerate() {
@@ -180,7 +184,7 @@ impl Gops {
         if let Some(last) = last
             && gop[presented[0]].pts < last - self.interval
         {
-            return Err(ReadError::unsupported(format!(
+            return Err(ReadError::needs_remux(format!(
                 "the video jumps back in time at a keyframe, {} s after its beginning",
                 (last - self.first_pts) / i64::from(self.timescale)
             )));
@@ -194,17 +198,9 @@ impl Gops {
         Ok(())
     }
 
-    /// Refuses a GOP that lasted too long when the next one begins, or the track ends, at `end`.
-    fn check_length(&self, end: i64) -> Result<(), ReadError> {
-        let Some(start) = self.gop_start.filter(|start| end - start > self.gop_ticks_max) else {
-            return Ok(());
-        };
-        let seconds = |ticks: i64| ticks as u64 / u64::from(self.timescale);
-        Err(ReadError::unsupported(format!(
-            "the video has {} s without a keyframe, from second {} on; at most {GOP_MAX_S} s are supported so far",
-            seconds(end - start),
-            seconds(start - self.first_pts)
-        )))
+    /// Notes why the track is not copied; the first reason stays.
+    fn note(&mut self, reason: NotCopiedReason, detail: impl FnOnce() -> String) {
+        self.not_copied.get_or_insert_with(|| NotCopied::new(reason, detail()));
     }
 }
 
@@ -229,20 +225,21 @@ mod tests {
         mut rows: impl Iterator<Item = RawSample>,
         timescale: u32,
         open_gops: OpenGops,
-    ) -> Result<(TrackSamples, i64), ReadError> {
+    ) -> Result<Pictures, ReadError> {
         let mut samples = VideoSamples::new(timescale, open_gops);
         rows.try_for_each(|row| samples.push(row))?;
         samples.finish()
     }
 
     fn read(rows: Vec<RawSample>) -> Result<(Vec<i64>, i64), String> {
-        read_with(OpenGops::Refused, rows)
+        read_with(OpenGops::NotCopied, rows)
     }
 
     fn read_with(open_gops: OpenGops, rows: Vec<RawSample>) -> Result<(Vec<i64>, i64), String> {
-        let (samples, shift) =
-            video_samples(rows.into_iter(), 1000, open_gops).map_err(|error| error.to_string())?;
-        Ok((samples.table.iter().map(|sample| sample.pts).collect(), shift))
+        let pictures = video_samples(rows.into_iter(), 1000, open_gops).map_err(|error| error.to_string())?;
+        assert_eq!(pictures.not_copied, None);
+        let times = pictures.samples.table.iter().map(|sample| sample.pts).collect();
+        Ok((times, pictures.composition_shift))
     }
 
     #[test]
@@ -264,25 +261,29 @@ mod tests {
     }
 
     #[test]
-    fn only_gops_that_stand_alone_are_taken() {
-        let open = "the video has open GOPs; only closed GOPs are supported so far";
-        assert_eq!(read(rows(&[(true, 100), (false, 0), (true, 200), (false, 0)])), Err(open.into()));
-        assert_eq!(
-            read(rows(&[(false, 0), (true, 0)])),
-            Err("the video does not begin with a keyframe".into())
-        );
-        let mut late = rows(&[(true, 0), (false, 0), (true, 0)]);
-        late[2].dts = 20_000;
-        assert!(read(late.clone()).is_ok());
-        late[2].dts = 21_001;
-        let long =
-            "the video has 21 s without a keyframe, from second 0 on; at most 20 s are supported so far";
-        assert_eq!(read(late), Err(long.into()));
-        let mut last = rows(&[(true, 0), (true, 0)]);
-        last[1].delta = 22_000;
-        let long =
-            "the video has 22 s without a keyframe, from second 0 on; at most 20 s are supported so far";
-        assert_eq!(read(last), Err(long.into()));
+    fn the_composition_shift_is_half_a_second_at_most() {
+        // I P B B, the P shown behind a pause of 10 s: without a limit the shift would be as long.
+        let paused = [(true, 0), (false, 10_000), (false, 0), (false, 0)];
+        assert_eq!(read(rows(&paused)).map(|read| read.1), Ok(500));
+        // A tick for each picture that is decoded before its turn counts more: where a second is a tick, half of one is none.
+        let pictures = video_samples(rows(&paused).into_iter(), 1, OpenGops::NotCopied).unwrap();
+        assert_eq!(pictures.composition_shift, 1);
+    }
+
+    #[test]
+    fn gops_that_do_not_stand_alone_are_not_copied() {
+        let check = |input: &[(bool, i32)], reason: NotCopiedReason, detail: &str, first_pts: i64| {
+            let rows = rows(input);
+            let pictures = video_samples(rows.into_iter(), 1000, OpenGops::NotCopied).unwrap();
+            assert_eq!(pictures.not_copied, Some(NotCopied::new(reason, detail)));
+            assert_eq!(pictures.samples.table.len() as usize, input.len());
+            assert_eq!(pictures.samples.first_pts, first_pts);
+        };
+        let open = [(true, 100), (false, 0), (true, 200), (false, 0)];
+        check(&open, NotCopiedReason::OpenGop, "open GOP", 100);
+        let inside = [(false, 0), (true, 0)];
+        check(&inside, NotCopiedReason::LongGop, "does not begin with a keyframe", 0);
+        check(&[(false, 100), (false, -100)], NotCopiedReason::LongGop, "does not begin with a keyframe", 0);
     }
 
     #[test]
@@ -330,7 +331,7 @@ mod tests {
     fn a_gop_of_too_many_pictures_is_refused_before_it_is_kept() {
         let row = |n| RawSample { dts: n, delta: 1, composition: 0, offset: 0, size: 1, is_sync: n == 0 };
         let endless = (0..).map(row);
-        let error = video_samples(endless, 10_000_000, OpenGops::Refused).unwrap_err();
+        let error = video_samples(endless, 10_000_000, OpenGops::NotCopied).unwrap_err();
         assert_eq!(error.to_string(), "the video has more than 65536 frames between two keyframes");
     }
 }

@@ -44,7 +44,7 @@ pub(super) struct TrackHead<'a> {
 /// The tracks that are played, as far as their heads tell.
 #[derive(Debug)]
 pub(super) struct Chosen<'a> {
-    /// Enabled ones first; the first that can be copied is played.
+    /// Enabled ones first; of those the first that can be copied is played, or else the first.
     pub(super) video: Vec<TrackHead<'a>>,
     /// In the order of the source.
     pub(super) audio: Vec<TrackHead<'a>>,
@@ -136,6 +136,10 @@ impl<'a> TrackHead<'a> {
         if !(1..=super::timeline::TIMESCALE_MAX).contains(&timescale) {
             return Err(ReadError::damaged(format!("a track with {timescale} ticks a second")));
         }
+        let handler = handler(&trak).ok_or_else(damaged)?;
+        let is_sound = &handler.0 == b"soun";
+        let first_entry = super::entry::sample_entry(&stbl, 1).ok().filter(|_| is_sound);
+        let unit = first_entry.as_ref().and_then(super::audio::unit);
         Ok(TrackHead {
             trak,
             minf,
@@ -146,8 +150,8 @@ impl<'a> TrackHead<'a> {
             timescale,
             language: language(&mdia, language_code, container),
             label: label(&trak, is_enabled),
-            handler: handler(&trak).ok_or_else(damaged)?,
-            tables: Tables::parse(&stbl)?,
+            handler,
+            tables: Tables::parse(&stbl, unit)?,
         })
     }
 

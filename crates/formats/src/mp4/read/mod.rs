@@ -3,7 +3,7 @@
 //! Knows no bytes but those of the `moov`, and of each `moof`. [`super::Scanner`] brings them, and the length of the file when it is
 //! known.
 //!
-//! The way of a track: [`head`], [`label`] (which ones) → [`video`], [`audio`] (may it be copied) → [`tables`] (its samples) →
+//! The way of a track: [`head`], [`label`] (which ones) → [`video`], [`audio`] (what is it, may it be copied) → [`tables`] (its samples) →
 //! [`gops`], [`samples`] (repaired and packed in an [`open`] track, those of [`fragments`] too; [`measure`]d on the way) →
 //! [`timeline`] (placed) → [`cut`] (when the file is too short).
 
@@ -80,12 +80,12 @@ pub(crate) struct Movie {
 impl Header {
     /// Reads the body of a `moov` box.
     ///
-    /// Errors: `Unsupported` for codecs, edits and GOPs that are not copied yet, `Damaged` for tables that contradict themselves or claim
-    /// more than they hold, `NotMedia` when there is nothing to play.
+    /// Errors: `Unsupported` for codecs that nobody decodes, `NeedsRemux` for edits, times and headers that are not followed here, `Damaged`
+    /// for tables that contradict themselves or claim more than they hold, `NotMedia` when there is nothing to play.
     pub(super) fn parse(body: &[u8], container: Container) -> Result<Self, ReadError> {
         let moov = BoxRef { kind: FourCc(*b"moov"), body };
         if moov.child(b"cmov").is_some() {
-            return Err(ReadError::unsupported("its movie header is compressed, which is not supported"));
+            return Err(ReadError::needs_remux("its movie header is compressed, which is not supported"));
         }
         if moov.child(b"rmra").is_some() {
             return Err(ReadError::not_media("the movie only names other movies"));
@@ -104,7 +104,7 @@ impl Header {
             let (track, before) = open_track(media, &head, movie_timescale)?;
             Ok((track, used_description(&head, described), before))
         };
-        let video = video.into_iter().next().map(open).transpose()?;
+        let video = played(video).map(open).transpose()?;
         let audio = those_that_can(audio, open)?;
         let tracks: Vec<_> = video.into_iter().chain(audio).collect();
         match &mvex {
@@ -182,6 +182,15 @@ fn refused_plan(error: PlanError) -> ReadError {
     }
 }
 
+/// Which of these video tracks is played: of the enabled ones, if there are any, the first that can be copied, or else the first.
+fn played(mut tracks: Vec<(TrackMedia, TrackHead<'_>)>) -> Option<(TrackMedia, TrackHead<'_>)> {
+    if tracks.iter().any(|(_, head)| head.label.is_enabled) {
+        tracks.retain(|(_, head)| head.label.is_enabled);
+    }
+    let copied = tracks.iter().position(|(media, _)| media.not_copied().is_none());
+    tracks.into_iter().nth(copied.unwrap_or(0))
+}
+
 /// What comes of those that can be read, in order. Errors: that of the first, where none can.
 fn those_that_can<T, R>(
     all: Vec<T>,
@@ -216,12 +225,12 @@ fn movie_timescale(moov: &BoxRef<'_>) -> Result<u32, ReadError> {
 }
 
 fn video_media(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Result<TrackMedia, ReadError> {
-    let video = video_track(&used_entry(head, described, "video")?, head.matrix)?;
+    let video = video_track(&used_entry(head, described, "video")?, head.matrix, head.size)?;
     Ok(TrackMedia::Video(shape::shaped(video, head.size)?))
 }
 
 fn audio_media(head: &TrackHead<'_>, described: Option<&Descriptions>) -> Result<TrackMedia, ReadError> {
-    Ok(TrackMedia::Audio(audio_track(&used_entry(head, described, "audio")?)?))
+    Ok(TrackMedia::Audio(audio_track(&used_entry(head, described, "audio")?, head.timescale)?))
 }
 
 /// The one sample entry that the samples of a track use.
@@ -244,7 +253,7 @@ fn used_description(head: &TrackHead<'_>, described: Option<&Descriptions>) -> O
 }
 
 fn changes_format(kind: &str) -> ReadError {
-    ReadError::unsupported(format!("the {kind} changes its codec or format; only one is supported so far"))
+    ReadError::needs_remux(format!("the {kind} changes its codec or format, which is not supported"))
 }
 
 /// The track with the samples of its tables, and where they end.

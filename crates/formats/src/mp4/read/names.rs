@@ -1,52 +1,123 @@
-//! Names people know codecs by, for sentences about what is not supported.
+//! Names people know codecs by, for sentences about what is not copied, or not supported.
 
 use super::super::boxes::FourCc;
 
+/// Codecs by the kinds of their sample entries. A media engine decodes them, but for those of [`NOT_DECODED`].
+///
+/// Kinds of sample entries: mp4ra.org, QuickTime File Format.
+const CODECS: [(&str, &[&[u8; 4]]); 61] = [
+    ("H.264", &[b"avc1", b"avc2", b"avc3", b"avc4"]),
+    (
+        "AVC-Intra",
+        &[
+            b"ai12", b"ai13", b"ai15", b"ai16", b"ai1p", b"ai1q", b"ai52", b"ai53", b"ai55", b"ai56",
+            b"ai5p", b"ai5q", b"aivx",
+        ],
+    ),
+    ("HEVC", &[b"hvc1", b"hev1", b"hvc2", b"hev2"]),
+    ("VVC", &[b"vvc1", b"vvi1"]),
+    ("Dolby Vision", &[b"dvh1", b"dvhe", b"dvav", b"dva1", b"dav1"]),
+    ("AV1", &[b"av01"]),
+    ("VP8", &[b"vp08"]),
+    ("VP9", &[b"vp09"]),
+    ("VC-1", &[b"vc-1", b"VC-1"]),
+    ("MPEG-4 Visual", &[b"mp4v", b"xvid", b"XVID", b"DIVX", b"DX50", b"3IV2"]),
+    ("MPEG-1 video", &[b"mp1v", b"m1v ", b"mpeg"]),
+    ("MPEG-2 video", &[b"mp2v", b"m2v1"]),
+    ("HDV", &[b"hdv1", b"hdv2", b"hdv3", b"hdv4", b"hdv5", b"hdv6", b"hdv7", b"hdv8", b"hdv9", b"hdva"]),
+    (
+        "XDCAM",
+        &[
+            b"xdv1", b"xdv2", b"xdv3", b"xdv4", b"xdv5", b"xdv6", b"xdv7", b"xdv8", b"xdv9", b"xdva",
+            b"xdvb", b"xdvc", b"xdvd", b"xdve", b"xdvf", b"xd51", b"xd54", b"xd55", b"xd59", b"xd5a",
+            b"xd5b", b"xd5c", b"xd5d", b"xd5e", b"xd5f", b"xdhd", b"xdh2",
+        ],
+    ),
+    ("IMX", &[b"mx3n", b"mx3p", b"mx4n", b"mx4p", b"mx5n", b"mx5p"]),
+    ("H.263", &[b"s263", b"h263", b"H263"]),
+    ("Motion JPEG", &[b"jpeg", b"mjpa", b"mjpb", b"mjpg"]),
+    ("JPEG 2000", &[b"mjp2"]),
+    ("PNG", &[b"png ", b"MPNG"]),
+    ("ProRes 422 HQ", &[b"apch"]),
+    ("ProRes 422", &[b"apcn"]),
+    ("ProRes 422 LT", &[b"apcs"]),
+    ("ProRes 422 Proxy", &[b"apco"]),
+    ("ProRes 4444", &[b"ap4h"]),
+    ("ProRes 4444 XQ", &[b"ap4x"]),
+    ("DNxHD", &[b"AVdn"]),
+    ("DNxHR", &[b"AVdh"]),
+    ("CineForm", &[b"CFHD"]),
+    ("Apple Intermediate Codec", &[b"icod"]),
+    ("Hap", &[b"Hap1", b"Hap5", b"HapY", b"HapA", b"HapM"]),
+    ("DV", &[b"dvc ", b"dvcp", b"dvpp", b"dv5n", b"dv5p", b"dv1n", b"dv1p"]),
+    ("DVCPRO HD", &[b"dvhp", b"dvhq", b"dvh2", b"dvh3", b"dvh4", b"dvh5", b"dvh6"]),
+    ("Sorenson Video", &[b"SVQ1", b"SVQ3"]),
+    ("Cinepak", &[b"cvid"]),
+    ("Animation", &[b"rle "]),
+    ("Graphics", &[b"smc "]),
+    ("Apple Video", &[b"rpza"]),
+    ("Indeo", &[b"IV32", b"IV41", b"IV50"]),
+    ("FFV1", &[b"FFV1"]),
+    (
+        "uncompressed video",
+        &[b"v210", b"2vuy", b"2Vuy", b"yuv2", b"yuvs", b"v308", b"v408", b"v410", b"r210", b"b64a", b"b48r"],
+    ),
+    ("Opus", &[b"Opus"]),
+    ("FLAC", &[b"fLaC"]),
+    ("AC-3", &[b"ac-3", b"sac3"]),
+    ("E-AC-3", &[b"ec-3"]),
+    ("AC-4", &[b"ac-4"]),
+    ("ALAC", &[b"alac"]),
+    ("MPEG-4 audio", &[b"mp4a"]),
+    ("MP3", &[b".mp3", b"mp3 ", b"ms\0\x55"]),
+    ("MP2", &[b".mp2"]),
+    ("Apple Positional Audio", &[b"apac"]),
+    ("QCELP", &[b"Qclp", b"Qclq", b"sqcp"]),
+    ("QDesign Music", &[b"QDMC", b"QDM2"]),
+    ("AMR", &[b"samr", b"sawb"]),
+    ("DTS", &[b"dtsc", b"dtse", b"dtsh", b"dtsl"]),
+    ("DTS:X", &[b"dtsx"]),
+    ("MPEG-H audio", &[b"mha1", b"mha2", b"mhm1", b"mhm2"]),
+    ("PCM", PCM),
+    ("G.711", &[b"ulaw", b"alaw"]),
+    ("IMA ADPCM", &[b"ima4"]),
+    ("MACE", &[b"MAC3", b"MAC6"]),
+    ("GSM", &[b"agsm"]),
+];
+/// Sample entries of PCM. `raw ` is uncompressed video, too.
+const PCM: &[&[u8; 4]] =
+    &[b"sowt", b"twos", b"lpcm", b"ipcm", b"fpcm", b"raw ", b"in24", b"in32", b"fl32", b"fl64", b"NONE"];
+/// Names of codecs that ffmpeg 5.1 has no decoder for.
+const NOT_DECODED: [&str; 5] = ["VVC", "AC-4", "Apple Positional Audio", "DTS:X", "MPEG-H audio"];
+
+/// Whether a sample entry of sound says PCM, or what is packed like it.
+pub(super) fn is_pcm(kind: FourCc) -> bool {
+    PCM.contains(&&kind.0) || matches!(&kind.0, b"ulaw" | b"alaw")
+}
+
+/// What people call the codec of a sample entry, for instance `ProRes 422`.
+fn people_name(kind: FourCc) -> Option<&'static str> {
+    CODECS.iter().find(|(_, kinds)| kinds.contains(&&kind.0)).map(|(name, _)| *name)
+}
+
+/// The name of a codec that a media engine decodes.
+pub(super) fn decoded_codec(kind: FourCc) -> Option<&'static str> {
+    people_name(kind).filter(|name| !NOT_DECODED.contains(name))
+}
+
 /// The codec of a sample entry, for instance `HEVC (hvc1)`.
 pub(super) fn codec_name(kind: FourCc) -> String {
-    let name = match &kind.0 {
-        b"avc1" | b"avc2" | b"avc3" | b"avc4" => "H.264",
-        b"hvc1" | b"hev1" | b"hvc2" | b"hev2" => "HEVC",
-        b"vvc1" | b"vvi1" => "VVC",
-        b"dvh1" | b"dvhe" | b"dvav" | b"dva1" | b"dav1" => "Dolby Vision",
-        b"av01" => "AV1",
-        b"vp08" => "VP8",
-        b"vp09" => "VP9",
-        b"mp4v" | b"xvid" | b"XVID" | b"DIVX" | b"DX50" => "MPEG-4 Visual",
-        b"mp1v" | b"m1v " => "MPEG-1 video",
-        b"mp2v" | b"m2v1" | b"hdv1" | b"hdv2" | b"hdv3" | b"xdvc" => "MPEG-2 video",
-        b"s263" | b"h263" | b"H263" => "H.263",
-        b"jpeg" | b"mjpa" | b"mjpb" | b"mjpg" => "Motion JPEG",
-        b"png " => "PNG",
-        b"apch" | b"apcn" | b"apcs" | b"apco" | b"ap4h" | b"ap4x" => "ProRes",
-        b"AVdn" | b"AVdh" => "DNxHD",
-        b"CFHD" => "CineForm",
-        b"SVQ1" | b"SVQ3" => "Sorenson Video",
-        b"Opus" => "Opus",
-        b"fLaC" => "FLAC",
-        b"ac-3" => "AC-3",
-        b"ec-3" => "E-AC-3",
-        b"ac-4" => "AC-4",
-        b"alac" => "ALAC",
-        b".mp3" | b"mp3 " | b"ms\0\x55" => "MP3",
-        b"apac" => "Apple Positional Audio",
-        b"Qclp" => "QCELP",
-        b"QDMC" | b"QDM2" => "QDesign Music",
-        b"samr" | b"sawb" => "AMR",
-        b"dtsc" | b"dtse" | b"dtsh" | b"dtsl" | b"dtsx" => "DTS",
-        b"mha1" | b"mha2" | b"mhm1" | b"mhm2" => "MPEG-H audio",
-        b"sowt" | b"twos" | b"lpcm" | b"ipcm" | b"fpcm" | b"raw " | b"in24" | b"in32" | b"fl32" | b"fl64"
-        | b"NONE" => "PCM",
-        b"ulaw" | b"alaw" => "G.711",
-        b"ima4" => "IMA ADPCM",
-        _ => "unknown",
-    };
-    format!("{name} ({kind})")
+    format!("{} ({kind})", people_name(kind).unwrap_or("unknown"))
 }
 
 /// Whether the sample entry hides an encrypted codec.
 pub(super) fn is_encrypted(kind: FourCc) -> bool {
     matches!(&kind.0, b"encv" | b"enca" | b"drmi" | b"drms")
+}
+
+/// The name of a codec behind an `esds` box that a media engine decodes.
+pub(super) fn decoded_object_type(indication: u8) -> Option<&'static str> {
+    Some(object_type_indication_name(indication)).filter(|name| *name != "unknown")
 }
 
 /// The codec behind an `esds` box, for instance `MP3 (mp4a.6B)`: kind of the sample entry and `objectTypeIndication`.
@@ -76,6 +147,9 @@ fn object_type_indication_name(indication: u8) -> &'static str {
         _ => "unknown",
     }
 }
+
+/// MPEG-4 audio object types that ffmpeg 5.1 has no decoder for: AAC SSR, and xHE-AAC.
+pub(super) const OBJECT_TYPES_NOT_DECODED: [u32; 2] = [3, 42];
 
 /// The name of an MPEG-4 audio object type. ISO/IEC 14496-3, table 1.17.
 pub(super) fn audio_object_type_name(object_type: u32) -> &'static str {

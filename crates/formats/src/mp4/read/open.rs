@@ -53,7 +53,7 @@ impl OpenTrack {
             samples: match media {
                 TrackMedia::Video(video) => {
                     let open_gops =
-                        if video.has_leading_pictures() { OpenGops::Kept } else { OpenGops::Refused };
+                        if video.has_leading_pictures() { OpenGops::Kept } else { OpenGops::NotCopied };
                     Samples::Video(Box::new((video, VideoSamples::new(clocks.own, open_gops))))
                 }
                 TrackMedia::Audio(audio) => {
@@ -88,9 +88,10 @@ impl OpenTrack {
         let (media, samples) = match self.samples {
             Samples::Video(video) => {
                 let (mut video, pictures) = *video;
-                let (samples, composition_shift) = pictures.finish()?;
-                video.composition_shift = composition_shift;
-                (TrackMedia::Video(video), samples)
+                let pictures = pictures.finish()?;
+                video.composition_shift = pictures.composition_shift;
+                video.not_copied = video.not_copied.take().or(pictures.not_copied);
+                (TrackMedia::Video(video), pictures.samples)
             }
             Samples::Audio(audio) => {
                 let (mut audio, packets) = *audio;

@@ -39,7 +39,7 @@ impl Clocks {
 
 /// The samples that the edit list presents, and where they lie.
 ///
-/// One piece leaves the samples as they are. Errors: `Unsupported` for video cut between keyframes, for pauses between pieces,
+/// One piece leaves the samples as they are. Errors: `NeedsRemux` for video cut between keyframes, for pauses between pieces,
 /// and for too many cuts.
 pub(super) fn presented(
     samples: TrackSamples,
@@ -80,8 +80,8 @@ fn joined(list: &EditList, clocks: Clocks, slack: i64) -> Result<Vec<Piece>, Rea
         if let Some(run) = pieces.last_mut() {
             let run_end = run.at.saturating_add(run.duration);
             if clocks.own(piece.at.saturating_sub(run_end)) > slack {
-                return Err(ReadError::unsupported(
-                    "a track pauses between two edits; only edits without a pause are supported so far",
+                return Err(ReadError::needs_remux(
+                    "a track pauses between two edits; only edits without a pause are supported",
                 ));
             }
             // Measured from the first of the run, so that roundings do not add up.
@@ -93,7 +93,7 @@ fn joined(list: &EditList, clocks: Clocks, slack: i64) -> Result<Vec<Piece>, Rea
             }
         }
         if pieces.len() == PIECES_MAX {
-            return Err(ReadError::unsupported(format!(
+            return Err(ReadError::needs_remux(format!(
                 "a track is cut more than {PIECES_MAX} times, which is not supported"
             )));
         }
@@ -233,8 +233,8 @@ impl Joiner<'_> {
     }
 
     fn between_keyframes(&self, at: i64) -> ReadError {
-        ReadError::unsupported(format!(
-            "the video is cut between keyframes, {} s after its beginning; only cuts at keyframes are supported so far",
+        ReadError::needs_remux(format!(
+            "the video is cut between keyframes, {} s after its beginning; only cuts at keyframes are supported",
             at / i64::from(self.clocks.own)
         ))
     }

@@ -41,10 +41,13 @@ pub(super) fn shaped(mut video: VideoTrack, size: (u32, u32)) -> Result<VideoTra
     let pasp =
         asked.map(|(horizontal, vertical)| [horizontal.to_be_bytes(), vertical.to_be_bytes()].concat());
     let pasp = pasp.as_deref().map(|body| BoxRef { kind: FourCc(*b"pasp"), body });
-    let kept = children(boxes).filter(|child| &child.kind.0 != b"clap").chain(pasp);
-    let kind = entry[4..8].try_into().expect("four bytes");
-    let entry = rebuilt(&kind, head, kept)?;
-    video.sample_entry = SampleEntry::Iso(entry);
+    // Of what is not copied the entry is for a decoder, which is told the shape of what it makes.
+    if video.not_copied.is_none() {
+        let kept = children(boxes).filter(|child| &child.kind.0 != b"clap").chain(pasp);
+        let kind = entry[4..8].try_into().expect("four bytes");
+        let entry = rebuilt(&kind, head, kept)?;
+        video.sample_entry = SampleEntry::Iso(entry);
+    }
     video.pixel_aspect = asked.unwrap_or(video.pixel_aspect);
     Ok(video)
 }

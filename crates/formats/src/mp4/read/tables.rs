@@ -2,9 +2,12 @@
 //!
 //! Nothing is allocated here: a table is a slice of the `moov`, and an entry count is believed only as far as the box has bytes for it.
 
-use super::super::{
-    boxes::{BoxRef, Fields},
-    error::ReadError,
+use super::{
+    super::{
+        boxes::{BoxRef, Fields},
+        error::ReadError,
+    },
+    audio::Unit,
 };
 
 /// Samples one track may have: 12 h of video at 120 frames a second. Audio needs fewer: 12 h at 96 kHz are 4.05 million AAC packets.
@@ -36,6 +39,8 @@ pub(crate) struct Tables<'a> {
     syncs: Option<&'a [[u8; 4]]>,
     chunk_runs: &'a [[u8; 12]],
     chunks: Chunks<'a>,
+    /// Set where the rows are single samples of sound: they are taken in packets of some.
+    unit: Option<Unit>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -57,18 +62,16 @@ enum Chunks<'a> {
 
 impl<'a> Tables<'a> {
     /// Finds the tables in an `stbl` box. Checks each count against the bytes that are there and against [`TRACK_SAMPLES_MAX`].
-    pub(crate) fn parse(stbl: &BoxRef<'a>) -> Result<Self, ReadError> {
+    ///
+    /// `unit` is how samples of sound of one size are packed, if the track is sound. Where each lasts one tick they are the rows of the
+    /// tables, 172 million in an hour: as many as make sense together are one packet then.
+    pub(crate) fn parse(stbl: &BoxRef<'a>, unit: Option<Unit>) -> Result<Self, ReadError> {
         let (count, sizes) = sizes(stbl)?;
-        if count > TRACK_SAMPLES_MAX {
-            return Err(ReadError::unsupported(format!(
-                "a track has {count} samples; at most {TRACK_SAMPLES_MAX} are supported"
-            )));
-        }
         let chunks = match stbl.child(b"co64") {
             Some(co64) => Chunks::Wide(entries(&co64)?),
             None => Chunks::Narrow(table(stbl, b"stco")?.unwrap_or(&[])),
         };
-        Ok(Tables {
+        let mut tables = Tables {
             count,
             sizes,
             deltas: table(stbl, b"stts")?.unwrap_or(&[]),
@@ -76,12 +79,36 @@ impl<'a> Tables<'a> {
             syncs: table(stbl, b"stss")?,
             chunk_runs: table(stbl, b"stsc")?.unwrap_or(&[]),
             chunks,
-        })
+            unit: None,
+        };
+        let lasts_one_tick = matches!(tables.deltas, [row] if word(row, 4) == 1);
+        tables.unit = match sizes {
+            Sizes::Same(size) if lasts_one_tick => {
+                unit.map(|unit| if unit.bytes == 0 { Unit { samples: 1, bytes: size } } else { unit })
+            }
+            _ => None,
+        };
+        let count = tables.count();
+        if count > TRACK_SAMPLES_MAX {
+            return Err(ReadError::unsupported(format!(
+                "a track has {count} samples; at most {TRACK_SAMPLES_MAX} are supported"
+            )));
+        }
+        Ok(tables)
     }
 
-    /// Number of samples.
+    /// Number of samples, or of packets where those are many samples: then it may be a few too many.
     pub(crate) fn count(&self) -> u32 {
-        self.count
+        let Some(unit) = self.unit else { return self.count };
+        let chunks = self.chunks.len() as u64;
+        let first = |run: &[u8; 12]| u64::from(word(run, 0)).saturating_sub(1).min(chunks);
+        let ends = self.chunk_runs.iter().skip(1).map(first).chain([chunks]);
+        let packets = self.chunk_runs.iter().zip(ends).map(|(run, end)| {
+            let each = u64::from(word(run, 4).min(self.count).div_ceil(unit.packet_samples()));
+            end.saturating_sub(first(run)).saturating_mul(each)
+        });
+        let packets = packets.fold(0u64, u64::saturating_add);
+        u32::try_from(packets).unwrap_or(u32::MAX).min(self.count)
     }
 
     /// The sample descriptions (from 1) that chunks use, in the order of their use; some come more than once.
@@ -284,10 +311,19 @@ impl Iterator for RawSamples<'_> {
             self.next = count;
             return Some(Err(ReadError::damaged(format!("its chunks hold {index} of {count} samples"))));
         }
-        self.in_chunk -= 1;
-
-        let size = self.tables.sizes.get(index);
-        let delta = self.delta.next(&mut self.deltas).unwrap_or(self.delta.value);
+        let (size, delta) = match self.tables.unit {
+            None => {
+                self.in_chunk -= 1;
+                let delta = self.delta.next(&mut self.deltas).unwrap_or(self.delta.value);
+                (self.tables.sizes.get(index), delta)
+            }
+            Some(unit) => {
+                let samples = unit.packet_samples().min(self.in_chunk).min(self.tables.count - index);
+                self.in_chunk -= samples;
+                self.next = index + samples;
+                ((samples / unit.samples.max(1)).saturating_mul(unit.bytes), samples)
+            }
+        };
         let sample = RawSample {
             dts: self.dts,
             delta,

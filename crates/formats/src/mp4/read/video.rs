@@ -1,6 +1,7 @@
-//! Which video can be copied, and what its sample entry says of it.
+//! What the sample entry of a video track says of it, and whether it can be copied.
 //!
-//! What is true of all codecs stands here; [`avc`], [`hevc`] and [`av1`] know what may be copied of each.
+//! What is true of all codecs stands here; [`avc`], [`hevc`] and [`av1`] know what may be copied of each. What may not is kept with the
+//! reason, for a decoder.
 
 mod av1;
 mod avc;
@@ -11,16 +12,18 @@ use super::{
         boxes::{BoxRef, Fields, FourCc, children},
         error::ReadError,
     },
-    entry::rebuilt,
-    names::{codec_name, is_encrypted, mpeg4_codec_name},
+    entry::{rebuilt, verbatim},
+    names::{codec_name, decoded_codec, decoded_object_type, is_encrypted, mpeg4_codec_name},
 };
 use crate::{
     codec::{aac::Esds, colour::Colour},
-    index::{SampleEntry, VideoTrack},
+    index::{NotCopied, NotCopiedReason, SampleEntry, VideoTrack},
 };
 
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
 const FIELDS_LEN: usize = 78;
+/// Where width and height lie among them. ISO/IEC 14496-12, 12.1.3.
+const SIZE_AT: usize = 24;
 
 /// A visual sample entry: its fields and its child boxes.
 #[derive(Clone, Copy)]
@@ -29,11 +32,13 @@ struct Entry<'a> {
     boxes: &'a [u8],
 }
 
-/// What the configuration of a codec says of a track that can be copied.
+/// What the configuration of a codec says of a track.
 struct Stream {
     /// Kind of the sample entry we write.
-    kind: &'static [u8; 4],
+    kind: [u8; 4],
     codec: String,
+    not_copied: Option<NotCopied>,
+    is_interlaced: bool,
     width: u32,
     height: u32,
     pixel_aspect: Option<(u32, u32)>,
@@ -42,30 +47,42 @@ struct Stream {
     left_out: &'static [&'static [u8; 4]],
 }
 
-/// Reads the sample entry of a video track. The composition shift and the frame rate are left for those who see the samples.
+/// Reads the sample entry of a video track; `size` is that of the `tkhd` box, 16.16. The composition shift and the frame rate are left for
+/// those who see the samples.
 ///
-/// Errors: `Unsupported` for everything but progressive 4:2:0 pictures of H.264 (8 bits, up to High 5.1), HEVC (Main, Main 10) and
-/// AV1 (Main), with what a decoder must know in the entry.
-pub(crate) fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9]) -> Result<VideoTrack, ReadError> {
-    let kind = entry.kind;
+/// Copied is what is progressive 4:2:0 of H.264 (8 bits, up to High 5.1), HEVC (Main, Main 10) and AV1 (Main), with what a decoder must
+/// know in the entry. Errors: `Unsupported` for codecs that nobody decodes, and for encrypted ones.
+pub(crate) fn video_track(
+    entry: &BoxRef<'_>,
+    matrix: [i32; 9],
+    size: (u32, u32),
+) -> Result<VideoTrack, ReadError> {
+    let (kind, whole) = (entry.kind, entry);
     let entry = Entry::parse(entry)?;
     let stream = match &kind.0 {
-        b"avc1" => avc::stream(entry)?,
-        b"hvc1" | b"hev1" => hevc::stream(kind, entry)?,
-        b"av01" => av1::stream(entry)?,
-        _ => return Err(refused(kind, entry)),
+        b"avc1" => Some(avc::stream(entry)?),
+        b"hvc1" | b"hev1" => Some(hevc::stream(kind, entry)?),
+        b"av01" => Some(av1::stream(entry)?),
+        _ => None,
+    };
+    let (stream, sample_entry) = match stream {
+        Some(stream) => {
+            let kept = children(entry.boxes).filter(|child| !stream.left_out.contains(&&child.kind.0));
+            let bytes = rebuilt(&stream.kind, entry.fields, kept)?;
+            (stream, bytes)
+        }
+        None => (other(kind, entry, size)?, verbatim(whole)?),
     };
     let pasp = entry.find(b"pasp").and_then(|pasp| {
         let mut fields = Fields::new(pasp.body);
         Some((fields.u32()?, fields.u32()?))
     });
-    let kept = children(entry.boxes).filter(|child| !stream.left_out.contains(&&child.kind.0));
     // The container's description counts: a writer that corrects one leaves the bitstream as it is. ISO/IEC 14496-12, 12.1.5.
     let transfer = [entry.colour(), stream.colour].into_iter().flatten().find_map(Colour::known_transfer);
     Ok(VideoTrack {
-        sample_entry: SampleEntry::Iso(rebuilt(stream.kind, entry.fields, kept)?),
-        not_copied: None,
-        is_interlaced: false,
+        sample_entry: SampleEntry::Iso(sample_entry),
+        not_copied: stream.not_copied,
+        is_interlaced: stream.is_interlaced,
         codec: stream.codec,
         width: stream.width,
         height: stream.height,
@@ -75,6 +92,41 @@ pub(crate) fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9]) -> Result<VideoT
         transfer,
         frame_rate: None,
         composition_shift: 0,
+    })
+}
+
+/// A codec that players do not know, but decoders do: what the fields of its entry say.
+fn other(kind: FourCc, entry: Entry<'_>, size: (u32, u32)) -> Result<Stream, ReadError> {
+    let esds = entry.esds().filter(|_| &kind.0 == b"mp4v");
+    let (name, codec) = match &esds {
+        Some(esds) => {
+            let indication = esds.object_type_indication;
+            (decoded_object_type(indication), format!("{kind}.{indication:02X}"))
+        }
+        None if &kind.0 == b"raw " => (Some("uncompressed video"), kind.to_string()),
+        None => (decoded_codec(kind), kind.to_string()),
+    };
+    let Some(name) = name else {
+        let named =
+            esds.map_or_else(|| codec_name(kind), |esds| mpeg4_codec_name(kind, esds.object_type_indication));
+        return Err(ReadError::unsupported(format!("the video codec is {named}, which cannot be decoded")));
+    };
+    let is_size = |&(width, height): &(u32, u32)| width > 0 && height > 0;
+    let (width, height) = entry
+        .size()
+        .filter(is_size)
+        .or(Some((size.0 >> 16, size.1 >> 16)).filter(is_size))
+        .ok_or_else(|| ReadError::damaged("its pictures have no size"))?;
+    Ok(Stream {
+        kind: kind.0,
+        codec,
+        not_copied: Some(NotCopied::new(NotCopiedReason::Codec, name)),
+        is_interlaced: entry.has_fields(),
+        width,
+        height,
+        pixel_aspect: None,
+        colour: None,
+        left_out: &[],
     })
 }
 
@@ -95,6 +147,17 @@ impl<'a> Entry<'a> {
         children(self.boxes).find(|child| &child.kind.0 == kind)
     }
 
+    /// Width and height as its fields say them.
+    fn size(self) -> Option<(u32, u32)> {
+        let mut fields = Fields::new(self.fields.get(SIZE_AT..)?);
+        Some((u32::from(fields.u16()?), u32::from(fields.u16()?)))
+    }
+
+    /// Whether it says that two fields make one picture. QuickTime File Format, field handling.
+    fn has_fields(self) -> bool {
+        self.find(b"fiel").is_some_and(|fiel| fiel.body.first() == Some(&2))
+    }
+
     /// What its `esds` box says.
     fn esds(self) -> Option<Esds<'a>> {
         self.find(b"esds").and_then(|esds| Esds::parse(esds.body))
@@ -104,21 +167,6 @@ impl<'a> Entry<'a> {
     fn colour(self) -> Option<Colour> {
         // There may be a profile beside the description.
         children(self.boxes).filter(|child| &child.kind.0 == b"colr").find_map(|colr| colour(&colr))
-    }
-}
-
-fn refused(kind: FourCc, entry: Entry<'_>) -> ReadError {
-    let named = match entry.esds().filter(|_| &kind.0 == b"mp4v") {
-        Some(esds) => mpeg4_codec_name(kind, esds.object_type_indication),
-        None => codec_name(kind),
-    };
-    match &kind.0 {
-        b"avc3" => ReadError::unsupported(
-            "the video is H.264 with parameter sets between the frames (avc3); only avc1 is supported so far",
-        ),
-        _ => ReadError::unsupported(format!(
-            "the video codec is {named}; only H.264, HEVC and AV1 are supported so far"
-        )),
     }
 }
 

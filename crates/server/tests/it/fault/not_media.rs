@@ -139,7 +139,7 @@ async fn media_that_we_cannot_play_say_what_they_hold() {
             "alac",
             fixture::alac(),
             "codec_unsupported",
-            "the audio codec is ALAC (alac); only AAC-LC and Opus are supported so far",
+            "the source holds ALAC, which is not supported so far",
         ),
         case(
             "vp9",
@@ -151,7 +151,7 @@ async fn media_that_we_cannot_play_say_what_they_hold() {
             "open groups",
             fixture::open_gop(),
             "codec_unsupported",
-            "the video has open GOPs; only closed GOPs are supported so far",
+            "the source holds open GOP, which is not supported so far",
         ),
     ])
     .await;

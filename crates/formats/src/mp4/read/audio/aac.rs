@@ -1,4 +1,4 @@
-//! AAC that can be copied.
+//! What is read of AAC, and what of it can be copied.
 
 use super::{
     super::{
@@ -7,9 +7,9 @@ use super::{
             error::ReadError,
         },
         entry::rebuilt,
-        names::{audio_object_type_name, mpeg4_codec_name},
+        names::{OBJECT_TYPES_NOT_DECODED, audio_object_type_name, decoded_object_type, mpeg4_codec_name},
     },
-    CHANNELS_MAX, FIELDS_LEN, plain_fields, unsupported,
+    CHANNELS_MAX, FIELDS_LEN, not_copied, not_decoded, plain_fields,
 };
 use crate::{
     codec::aac::{AudioConfig, Esds, Extension},
@@ -23,22 +23,39 @@ const AAC_LC: u32 = 2;
 /// AAC's own highest rate. ISO/IEC 14496-3, table 1.18.
 const SAMPLE_RATE_MAX: u32 = 96_000;
 
-/// Reads an `mp4a` sample entry. Errors: `Unsupported` for everything but AAC-LC of up to 8 channels.
-pub(super) fn track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
+/// Reads an `mp4a` sample entry: AAC, or another codec that MPEG-4 has a number for. Copied is AAC-LC of up to 8 channels.
+pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, ReadError> {
     let (head, esds_box) =
         split(entry).ok_or_else(|| ReadError::damaged("its audio sample entry is cut short"))?;
     let esds = Esds::parse(esds_box.body)
         .ok_or_else(|| ReadError::damaged("its AAC configuration cannot be read"))?;
     if !esds.is_aac_family() {
-        return unsupported(mpeg4_codec_name(entry.kind, esds.object_type_indication));
+        let indication = esds.object_type_indication;
+        return match decoded_object_type(indication) {
+            Some(name) => not_copied(entry, timescale, esds.codec_string(None), name),
+            None => not_decoded(&mpeg4_codec_name(entry.kind, indication)),
+        };
     }
     let config = esds
         .specific
         .and_then(AudioConfig::parse)
         .ok_or_else(|| ReadError::damaged("its AAC configuration cannot be read"))?;
     let codec = esds.codec_string(Some(config.object_type));
-    let channels = check_config(&config, &codec)?;
-
+    let channels = match copied_channels(&config) {
+        Ok(channels) => channels,
+        Err(found) if OBJECT_TYPES_NOT_DECODED.contains(&config.object_type) => {
+            return not_decoded(&format!("{found} ({codec})"));
+        }
+        Err(found) => {
+            // The times of packets may have to be reckoned: they are of the core, which its rate tells.
+            let track = not_copied(entry, timescale, codec, &found)?;
+            let (sample_rate, packet_samples) = (config.sample_rate, config.packet_samples);
+            return Ok(AudioTrack { sample_rate, packet_samples, ..track });
+        }
+    };
+    if config.sample_rate > SAMPLE_RATE_MAX {
+        return Err(ReadError::damaged(format!("an AAC sample rate of {} Hz", config.sample_rate)));
+    }
     Ok(AudioTrack {
         sample_entry: SampleEntry::Iso(rebuilt(
             b"mp4a",
@@ -53,25 +70,20 @@ pub(super) fn track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
     })
 }
 
-/// The number of channels of a configuration that can be copied.
-fn check_config(config: &AudioConfig, codec: &str) -> Result<u32, ReadError> {
+/// The number of channels of a configuration that can be copied, or what it is instead.
+fn copied_channels(config: &AudioConfig) -> Result<u32, String> {
     match config.extension {
-        Some(Extension::Sbr) => return unsupported("HE-AAC (mp4a.40.5)".into()),
-        Some(Extension::Ps) => return unsupported("HE-AAC v2 (mp4a.40.29)".into()),
+        Some(Extension::Sbr) => return Err("HE-AAC".into()),
+        Some(Extension::Ps) => return Err("HE-AAC v2".into()),
         None => {}
     }
     if config.object_type != AAC_LC {
-        return unsupported(format!("{} ({codec})", audio_object_type_name(config.object_type)));
-    }
-    if config.sample_rate > SAMPLE_RATE_MAX {
-        return Err(ReadError::damaged(format!("an AAC sample rate of {} Hz", config.sample_rate)));
+        return Err(audio_object_type_name(config.object_type).into());
     }
     match config.channels {
         Some(channels @ 1..=CHANNELS_MAX) => Ok(channels),
-        Some(channels) => Err(ReadError::unsupported(format!(
-            "the audio has {channels} channels; at most {CHANNELS_MAX} are supported"
-        ))),
-        None => Err(ReadError::unsupported("the audio has an unknown channel layout")),
+        Some(channels) => Err(format!("AAC-LC of {channels} channels")),
+        None => Err("AAC-LC of an unknown channel layout".into()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Opus that can be copied.
+//! What is read of Opus, and what of it can be copied.
 
 use super::{
     super::{
@@ -8,7 +8,7 @@ use super::{
         },
         entry::rebuilt,
     },
-    CHANNELS_MAX, FIELDS_LEN, plain_fields,
+    CHANNELS_MAX, FIELDS_LEN, not_copied, plain_fields,
 };
 use crate::{
     codec::opus::{CODEC, OpusConfig, PACKET_SAMPLES_USUAL, SAMPLE_RATE},
@@ -20,8 +20,8 @@ const MAPPING_FAMILIES: [u8; 2] = [0, 1];
 
 /// Reads an `Opus` sample entry. The length of the packets is left for those who see them.
 ///
-/// Errors: `Unsupported` for more than 8 channels and layouts without a meaning.
-pub(super) fn track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
+/// More than 8 channels and layouts without a meaning are not copied.
+pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, ReadError> {
     let damaged = || ReadError::damaged("its Opus configuration cannot be read");
     let (head, boxes) = entry
         .body
@@ -31,14 +31,12 @@ pub(super) fn track(entry: &BoxRef<'_>) -> Result<AudioTrack, ReadError> {
     let config = OpusConfig::parse(dops.body).ok_or_else(damaged)?;
     let channels = u32::from(config.channels);
     if channels > CHANNELS_MAX {
-        return Err(ReadError::unsupported(format!(
-            "the audio has {channels} channels; at most {CHANNELS_MAX} are supported"
-        )));
+        return not_copied(entry, timescale, CODEC.to_owned(), &format!("Opus of {channels} channels"));
     }
     // One or two channels are one stream: so every packet can be told from silence of our own.
     let is_usual = channels > 2 || (config.streams, u32::from(config.coupled)) == (1, channels - 1);
     if !MAPPING_FAMILIES.contains(&config.mapping_family) || !is_usual {
-        return Err(ReadError::unsupported("the audio has an unknown channel layout"));
+        return not_copied(entry, timescale, CODEC.to_owned(), "Opus of an unknown channel layout");
     }
     Ok(AudioTrack {
         sample_entry: SampleEntry::Iso(rebuilt(b"Opus", &plain_fields(head, channels, SAMPLE_RATE), [dops])?),

@@ -106,8 +106,8 @@ impl FragmentedMovie {
 
     /// Reads the body of a `moof` box that lies at `place` in the source.
     ///
-    /// Errors: `Damaged` for boxes that claim more than they hold or point nowhere, `Unsupported` for times that run back and for what
-    /// is refused of any movie.
+    /// Errors: `Damaged` for boxes that claim more than they hold or point nowhere, `NeedsRemux` for times that run back, and what is
+    /// refused of any movie.
     pub(in super::super) fn push(&mut self, body: &[u8], place: Range<u64>) -> Result<(), ReadError> {
         let mut before = place.start;
         for traf in children(body).filter(|child| &child.kind.0 == b"traf") {
@@ -173,7 +173,7 @@ impl FragmentedTrack {
             None => self.next_dts,
         };
         if let Some(last) = self.last_dts.filter(|last| dts < *last) {
-            return Err(ReadError::unsupported(format!(
+            return Err(ReadError::needs_remux(format!(
                 "a fragment of the {} begins {:.3} s before the last sample of the one before it",
                 self.track.kind(),
                 (last - dts) as f64 / f64::from(self.track.timescale)

@@ -116,7 +116,7 @@ fn the_first_piece_may_begin_anywhere_and_the_others_at_keyframes() {
     assert_eq!(inside.samples[4..6], [(12, 400), (13, 650)], "while the keyframe is shown");
     assert_eq!(
         present(video(4), true, &[(200, 40), (1500, 40)]),
-        Err("the video is cut between keyframes, 0 s after its beginning; only cuts at keyframes are supported so far"
+        Err("the video is cut between keyframes, 0 s after its beginning; only cuts at keyframes are supported"
             .into())
     );
 }
@@ -147,7 +147,7 @@ fn pauses_and_endless_cutting_are_refused() {
     let error = presented(video(4), &pause, CLOCKS, true).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "a track pauses between two edits; only edits without a pause are supported so far"
+        "a track pauses between two edits; only edits without a pause are supported"
     );
     let endless: Vec<_> = (0..2000).map(|n| (200 + n % 2 * 800, 10)).collect();
     let sentence = "a track is cut more than 1000 times, which is not supported";

@@ -8,7 +8,9 @@ fn stbl(children: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn parse(bytes: &[u8]) -> Result<Vec<RawSample>, ReadError> {
-    Tables::parse(&BoxRef { kind: crate::mp4::boxes::FourCc(*b"stbl"), body: bytes })?.samples().collect()
+    Tables::parse(&BoxRef { kind: crate::mp4::boxes::FourCc(*b"stbl"), body: bytes }, None)?
+        .samples()
+        .collect()
 }
 
 fn usual() -> [Vec<u8>; 6] {
@@ -140,7 +142,7 @@ fn descriptions_in_use_are_listed() {
         tables[4] = full_box(b"stsc", 0, &words(runs));
         let bytes = stbl(&tables);
         let stbl = BoxRef { kind: crate::mp4::boxes::FourCc(*b"stbl"), body: &bytes };
-        Tables::parse(&stbl).unwrap().descriptions().collect::<Vec<_>>()
+        Tables::parse(&stbl, None).unwrap().descriptions().collect::<Vec<_>>()
     };
     assert_eq!(descriptions(&[1, 1, 2, 2]), [2]);
     assert_eq!(descriptions(&[2, 1, 2, 1, 2, 1, 2]), [1, 2]);
