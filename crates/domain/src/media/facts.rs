@@ -18,6 +18,8 @@ pub struct MediaFacts {
     pub source_resolution: Option<Resolution>,
     /// The shape of the displayed picture; `None` for audio only.
     pub aspect_ratio: Option<AspectRatio>,
+    /// The pictures that are encoded when they are watched, largest first. Found when the source was read.
+    pub rungs: Vec<Resolution>,
     /// Bytes at the end of the source are missing and the playable prefix was kept.
     pub is_truncated: bool,
     /// The picture was tried after all and no decoder could read it: its copy is not offered any more.

@@ -1,10 +1,7 @@
 //! How a media plays, for its owner: which renditions players are offered, and why a track of the source is not among them.
 
-use super::{Media, MediaState, Track, TrackKind};
+use super::{Media, MediaFacts, MediaState, Track, TrackKind};
 use crate::{Resolution, TrackId};
-
-/// The largest rung beside a copy: what is larger is offered as the copy alone. Pipeline, 8.
-const BESIDE_COPY_MAX: Resolution = Resolution::P1080;
 
 /// Why players do not get a track as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +128,7 @@ impl Media {
         let mut sounds = 0;
         for track in &facts.tracks {
             match track.kind {
-                TrackKind::Video { .. } => self.report_picture(track, facts.source_resolution, &mut report),
+                TrackKind::Video { .. } => self.report_picture(track, facts, &mut report),
                 TrackKind::Audio { .. } => {
                     report_sound(track, sounds, &mut report);
                     sounds += 1;
@@ -141,8 +138,8 @@ impl Media {
         Some(report)
     }
 
-    fn report_picture(&self, track: &Track, source: Option<Resolution>, report: &mut PlaybackReport) {
-        let source = source.unwrap_or(Resolution::P240);
+    fn report_picture(&self, track: &Track, facts: &MediaFacts, report: &mut PlaybackReport) {
+        let source = facts.source_resolution.unwrap_or(Resolution::P240);
         let why = self.picture_not_copied(track, source, report.does_not_decode);
         let offer = |name: &str, resolution, is_encoded| OfferedRendition {
             name: name.to_owned(),
@@ -155,8 +152,7 @@ impl Media {
         }
         // What does not decode cannot be encoded either.
         if !report.does_not_decode {
-            let rungs = rungs(source, self.settings.max_resolution, why.is_none());
-            report.renditions.extend(rungs.map(|rung| offer(rung.as_str(), rung, true)));
+            report.renditions.extend(facts.rungs.iter().map(|rung| offer(rung.as_str(), *rung, true)));
         }
         report.not_copied.extend(why.map(|why| WithheldTrack { track: track.id, is_picture: true, why }));
     }
@@ -187,15 +183,6 @@ fn report_sound(track: &Track, number: usize, report: &mut PlaybackReport) {
     report.not_copied.extend(why.map(|why| WithheldTrack { track: track.id, is_picture: false, why }));
 }
 
-/// The names of the encoded pictures of a source, the largest first: nothing is enlarged or larger than the cap, and beside a copy
-/// only what is smaller than it (pipeline, 8).
-fn rungs(source: Resolution, cap: Resolution, has_copy: bool) -> impl Iterator<Item = Resolution> {
-    let is_rung = move |rung: &Resolution| {
-        if has_copy { *rung < source && *rung <= BESIDE_COPY_MAX } else { *rung <= source && *rung <= cap }
-    };
-    Resolution::ALL.into_iter().rev().filter(is_rung)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,20 +193,5 @@ mod tests {
             assert_eq!(NotCopiedReason::from_text(reason.as_str()), Some(reason));
         }
         assert_eq!(NotCopiedReason::from_text("OpenGop"), None);
-    }
-
-    #[test]
-    fn nothing_is_enlarged_or_above_the_cap_and_the_copy_is_not_made_twice() {
-        use Resolution::{P240, P360, P480, P720, P1080, P1440, P2160, P4320};
-        let check = |source, cap, has_copy, expected: &[Resolution]| {
-            assert_eq!(rungs(source, cap, has_copy).collect::<Vec<_>>(), expected, "{source:?} {cap:?}");
-        };
-        check(P1080, P1080, true, &[P720, P480, P360, P240]);
-        check(P1080, P1080, false, &[P1080, P720, P480, P360, P240]);
-        check(P1080, P480, false, &[P480, P360, P240]);
-        check(P2160, P2160, true, &[P1080, P720, P480, P360, P240]);
-        check(P4320, P2160, false, &[P2160, P1440, P1080, P720, P480, P360, P240]);
-        check(P240, P1080, true, &[]);
-        check(P240, P1080, false, &[P240]);
     }
 }

@@ -34,6 +34,7 @@ fn facts(resolution: Option<Resolution>) -> MediaFacts {
         tracks: Vec::new(),
         source_resolution: resolution,
         aspect_ratio: None,
+        rungs: Vec::new(),
         is_truncated: false,
         does_not_decode: false,
     }

@@ -4,6 +4,7 @@ use kinora_domain::{
     AspectRatio, FrameRate, MediaDuration, MediaFacts, NotCopied, NotCopiedReason, Random, Resolution,
     Timestamp, Track, TrackId, TrackKind,
 };
+use kinora_formats::encode::{Rung, ladder};
 use kinora_formats::hls::audio_names;
 use kinora_formats::index::{self, Index, TrackMedia};
 
@@ -12,8 +13,8 @@ const UNDETERMINED: &str = "und";
 /// What a track is called of which nothing is known.
 const UNDETERMINED_NAME: &str = "Undetermined";
 
-/// The facts of a source; tracks get new ids.
-pub(super) fn of_index(index: &Index, now: Timestamp, random: &dyn Random) -> MediaFacts {
+/// The facts of a source of which nothing larger than `max` is shown; tracks get new ids.
+pub(super) fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Random) -> MediaFacts {
     let source = index.facts();
     let track = |kind, not_copied| Track { id: TrackId::new(now, random), kind, not_copied };
     let why = |media: &TrackMedia| media.not_copied().map(not_copied);
@@ -40,6 +41,7 @@ pub(super) fn of_index(index: &Index, now: Timestamp, random: &dyn Random) -> Me
         tracks: video.into_iter().chain(audio).collect(),
         source_resolution: picture.map(|(width, height)| Resolution::of_picture(width, height)),
         aspect_ratio: picture.and_then(|(width, height)| AspectRatio::of_picture(width, height)),
+        rungs: rungs(index, max),
         is_truncated: source.is_truncated,
         does_not_decode: false,
     }
@@ -61,4 +63,13 @@ fn not_copied(why: &index::NotCopied) -> NotCopied {
         Found::TooLarge => NotCopiedReason::TooLarge,
     };
     NotCopied { reason, detail: why.detail.clone() }
+}
+
+/// What manifests list beside the copy.
+fn rungs(index: &Index, max: Resolution) -> Vec<Resolution> {
+    if index.plan.encoded_video.is_empty() {
+        return Vec::new();
+    }
+    let name = |rung: Rung| Resolution::ALL.into_iter().find(|name| name.lines() == rung.name.lines());
+    ladder(index, max.lines()).into_iter().filter_map(name).collect()
 }

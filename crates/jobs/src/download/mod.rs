@@ -112,7 +112,12 @@ async fn make_ready(
     arrived: Arrived,
 ) -> Result<(), JobError> {
     let source = arrived.source();
-    let facts = facts::of_index(arrived.index(), context.clock.now(), &*context.random);
+    let facts = facts::of_index(
+        arrived.index(),
+        media.settings.max_resolution,
+        context.clock.now(),
+        &*context.random,
+    );
     if let Some(failure) = media.objection(&facts) {
         // Nothing has been named yet: the bytes go with `arrived`.
         let step = || fail(context, job, media.id, failure.clone());

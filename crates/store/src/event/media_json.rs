@@ -67,6 +67,8 @@ struct MediaFactsJson {
     source_resolution: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     aspect_ratio: Option<[u32; 2]>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rungs: Vec<String>,
     is_truncated: bool,
     #[serde(default)]
     does_not_decode: bool,
@@ -231,6 +233,7 @@ impl From<&MediaFacts> for MediaFactsJson {
             tracks: facts.tracks.iter().map(TrackJson::from).collect(),
             source_resolution: facts.source_resolution.map(|resolution| resolution.as_str().to_owned()),
             aspect_ratio: facts.aspect_ratio.map(|ratio| [ratio.width, ratio.height]),
+            rungs: facts.rungs.iter().map(|rung| rung.as_str().to_owned()).collect(),
             is_truncated: facts.is_truncated,
             does_not_decode: facts.does_not_decode,
         }
@@ -248,6 +251,11 @@ impl TryFrom<MediaFactsJson> for MediaFacts {
             tracks: json.tracks.into_iter().map(Track::try_from).collect::<Result<_, _>>()?,
             source_resolution: resolution.transpose()?,
             aspect_ratio: json.aspect_ratio.map(|[width, height]| AspectRatio { width, height }),
+            rungs: json
+                .rungs
+                .iter()
+                .map(|text| word(text, Resolution::from_text))
+                .collect::<Result<_, _>>()?,
             is_truncated: json.is_truncated,
             does_not_decode: json.does_not_decode,
         })

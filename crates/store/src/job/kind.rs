@@ -26,6 +26,15 @@ pub enum JobKind {
         /// Which source.
         source: SourceId,
     },
+    /// Makes what is missing of the renditions of a media that was watched.
+    Fill {
+        /// Which media.
+        media: MediaId,
+        /// Which source.
+        source: SourceId,
+    },
+    /// Looks which renditions were watched, has these filled, and lets go of those that were not.
+    TendRenditions,
     /// Removes what nobody needs any more.
     Sweep,
 }
@@ -35,6 +44,8 @@ pub enum JobKind {
 pub enum JobQueue {
     /// Bringing in sources.
     Download,
+    /// Encoding ahead of those who watch: each takes the processor for as long as the media lasts.
+    Fill,
     /// All else.
     Upkeep,
 }
@@ -57,6 +68,8 @@ impl JobKind {
             Self::Download { .. } => "download",
             Self::DeleteObjects { .. } => "delete_objects",
             Self::ProbeDecode { .. } => "probe_decode",
+            Self::Fill { .. } => "fill",
+            Self::TendRenditions => "tend_renditions",
             Self::Sweep => "sweep",
         }
     }
@@ -65,7 +78,10 @@ impl JobKind {
     pub fn queue(&self) -> JobQueue {
         match self {
             Self::Download { .. } => JobQueue::Download,
-            Self::DeleteObjects { .. } | Self::ProbeDecode { .. } | Self::Sweep => JobQueue::Upkeep,
+            Self::Fill { .. } => JobQueue::Fill,
+            Self::DeleteObjects { .. } | Self::ProbeDecode { .. } | Self::TendRenditions | Self::Sweep => {
+                JobQueue::Upkeep
+            }
         }
     }
 
@@ -73,10 +89,10 @@ impl JobKind {
         let payload = match self {
             Self::Download { media } => Payload { media: Some(media.to_string()), source: None },
             Self::DeleteObjects { source } => Payload { media: None, source: Some(source.to_string()) },
-            Self::ProbeDecode { media, source } => {
+            Self::ProbeDecode { media, source } | Self::Fill { media, source } => {
                 Payload { media: Some(media.to_string()), source: Some(source.to_string()) }
             }
-            Self::Sweep => Payload::default(),
+            Self::TendRenditions | Self::Sweep => Payload::default(),
         };
         serde_json::to_string(&payload).expect("texts are always JSON")
     }
@@ -90,6 +106,8 @@ impl JobKind {
             "probe_decode" => {
                 Ok(Self::ProbeDecode { media: id(payload.media)?, source: id(payload.source)? })
             }
+            "fill" => Ok(Self::Fill { media: id(payload.media)?, source: id(payload.source)? }),
+            "tend_renditions" => Ok(Self::TendRenditions),
             "sweep" => Ok(Self::Sweep),
             _ => Err(Error::internal(format!("this version knows no job of kind {name}"))),
         }
@@ -101,6 +119,7 @@ impl JobQueue {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Download => "download",
+            Self::Fill => "fill",
             Self::Upkeep => "upkeep",
         }
     }
@@ -159,6 +178,12 @@ mod tests {
             "probe_decode",
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
         );
+        check(
+            JobKind::Fill { media: media_id, source: source_id },
+            "fill",
+            r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
+        );
+        check(JobKind::TendRenditions, "tend_renditions", "{}");
         check(JobKind::Sweep, "sweep", "{}");
     }
 

@@ -29,7 +29,7 @@ pub(super) fn changing(media: &Media) -> Vec<Value> {
     values
 }
 
-/// From state to container.
+/// From state to rungs.
 fn state(state: &MediaState) -> Vec<Value> {
     let (at, failure, facts) = match state {
         MediaState::Created => (None, None, None),
@@ -56,7 +56,21 @@ fn state(state: &MediaState) -> Vec<Value> {
         facts.map(|facts| i64::from(facts.is_truncated)),
         facts.map(|facts| i64::from(facts.does_not_decode)),
         facts.and_then(|facts| facts.container.as_deref()),
+        facts.map(|facts| rungs_text(&facts.rungs)),
     ]
+}
+
+/// The names in one text, `720p 480p`: nobody looks for one.
+fn rungs_text(rungs: &[Resolution]) -> String {
+    rungs.iter().map(|rung| rung.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Of media made before there were any: none.
+fn read_rungs(row: &Row) -> Result<Vec<Resolution>, Error> {
+    let text = row.text_or_none("rungs")?.unwrap_or_default();
+    text.split_ascii_whitespace()
+        .map(|name| Resolution::from_text(name).ok_or_else(|| Row::bad("rungs")))
+        .collect()
 }
 
 /// From kind to not_copied_detail.
@@ -138,6 +152,7 @@ fn read_state(row: &Row) -> Result<MediaState, Error> {
                     (Some(width), Some(height)) => Some(AspectRatio { width, height }),
                     _ => None,
                 },
+                rungs: read_rungs(row)?,
                 is_truncated: row.flag("is_truncated")?,
                 does_not_decode: row.flag("does_not_decode")?,
             },

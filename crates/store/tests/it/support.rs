@@ -144,6 +144,7 @@ impl World {
             ],
             source_resolution: Some(Resolution::P480),
             aspect_ratio: Some(AspectRatio { width: 16, height: 9 }),
+            rungs: vec![Resolution::P360, Resolution::P240],
             is_truncated: true,
             does_not_decode: true,
         }
