@@ -69,6 +69,21 @@ pub(crate) fn internal_failure() -> Failure {
     Failure::new(FailureCode::Internal, "the server could not process this media; create it again")
 }
 
+/// An error with its causes, for the log.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        // Some errors tell their cause by themselves.
+        if !text.ends_with(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

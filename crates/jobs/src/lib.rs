@@ -9,6 +9,7 @@ mod delete_objects;
 mod deliver_event;
 mod download;
 mod error;
+mod fill;
 mod lease;
 mod ownership;
 mod patience;
@@ -16,6 +17,7 @@ mod probe_decode;
 mod room;
 mod runner;
 mod sweep;
+mod tend;
 
 use std::sync::Arc;
 
@@ -27,6 +29,7 @@ use kinora_store::{Store, WorkerId};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+pub use fill::FillsAsked;
 pub use ownership::{ForeignObjects, OwnershipError, check as check_ownership};
 pub use room::Room;
 
@@ -58,6 +61,10 @@ pub struct Context {
     pub transfers: Arc<Semaphore>,
     /// Who waits for room on the disk.
     pub room: Room,
+    /// What encoded renditions may take; `None`: whatever the disk has.
+    pub cache_bytes: Option<u64>,
+    /// Which fills were asked for lately.
+    pub fills_asked: FillsAsked,
     /// Names this process in leases.
     pub worker: WorkerId,
     /// Header names that repeat the value of `Service-Signature` (contract decision 2).
@@ -70,6 +77,7 @@ pub struct Context {
 pub async fn run(context: Context, stop: CancellationToken) {
     tokio::join!(
         runner::run(context.clone(), runner::DOWNLOADS, stop.clone()),
+        runner::run(context.clone(), runner::FILLS, stop.clone()),
         runner::run(context.clone(), runner::UPKEEP, stop.clone()),
         deliver_event::run(context, stop)
     );

@@ -9,9 +9,9 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::JobError;
+use crate::error::{JobError, chain};
 use crate::lease::{RENEW_EVERY, lease_until};
-use crate::{Context, delete_objects, download, probe_decode, sweep};
+use crate::{Context, delete_objects, download, fill, probe_decode, sweep, tend};
 
 /// A queue and how many of its jobs run at once.
 #[derive(Clone, Copy)]
@@ -22,6 +22,8 @@ pub(crate) struct Lane {
 
 /// Most downloads wait for their source, some for minutes; [`TRANSFERS_MAX`](crate::TRANSFERS_MAX) bounds those that hold memory.
 pub(crate) const DOWNLOADS: Lane = Lane { queue: JobQueue::Download, concurrent_max: 1024 };
+/// Few: each decodes once for all rungs, and the engine lets everything else go first.
+pub(crate) const FILLS: Lane = Lane { queue: JobQueue::Fill, concurrent_max: 2 };
 /// All else is short.
 pub(crate) const UPKEEP: Lane = Lane { queue: JobQueue::Upkeep, concurrent_max: 4 };
 /// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
@@ -135,6 +137,8 @@ async fn settle(context: Context, job: ClaimedJob) {
         JobKind::Download { media } => download::run(&context, &job, *media).await,
         JobKind::DeleteObjects { source } => delete_objects::run(&context, &job, *source).await,
         JobKind::ProbeDecode { media, source } => probe_decode::run(&context, &job, *media, *source).await,
+        JobKind::Fill { media, source } => fill::run(&context, &job, *media, *source).await,
+        JobKind::TendRenditions => tend::run(&context, &job).await,
         JobKind::Sweep => sweep::run(&context, &job).await,
     };
     match &result {
@@ -165,7 +169,7 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
         return wait(context, job, now.plus_micros(delay), &cause).await;
     }
     tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, job.attempt = job.attempt, error = cause, "job failed");
-    if job.attempt < ATTEMPTS_MAX || matches!(job.kind, JobKind::DeleteObjects { .. } | JobKind::Sweep) {
+    if job.attempt < ATTEMPTS_MAX || never_gives_up(&job.kind) {
         let delay = (RETRY_FIRST_US << job.attempt.saturating_sub(1).min(20)).min(RETRY_MAX_US);
         return give_back(context, job, now.plus_micros(delay), &cause).await;
     }
@@ -186,6 +190,11 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
     }
 }
 
+/// Nobody would ask for it again.
+fn never_gives_up(kind: &JobKind) -> bool {
+    matches!(kind, JobKind::DeleteObjects { .. } | JobKind::TendRenditions | JobKind::Sweep)
+}
+
 async fn give_back(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &str) {
     let (job, note) = (job.clone(), note.to_owned());
     if let Err(error) = context.store.write(async move |tx| tx.retry_job(&job, run_at, &note).await).await {
@@ -204,20 +213,6 @@ async fn wait(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &str
 /// How long a job of this age waits for a part that is away. An outage of any length costs it no attempt, so nothing is lost.
 fn away_wait_us(age_us: i64) -> i64 {
     (age_us / AWAY_WAITS_PER_AGE).clamp(AWAY_WAIT_MIN_US, AWAY_WAIT_MAX_US)
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        // Some errors tell their cause by themselves.
-        if !text.ends_with(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

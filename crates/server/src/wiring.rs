@@ -8,7 +8,7 @@ use kinora_domain::{Clock, Random};
 use kinora_engine::Engine;
 use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Poster};
 use kinora_http::{Addresses, App, AppOptions, ServeOptions};
-use kinora_jobs::{Context, ForeignObjects, OwnershipError, Room, TRANSFERS_MAX};
+use kinora_jobs::{Context, FillsAsked, ForeignObjects, OwnershipError, Room, TRANSFERS_MAX};
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -93,7 +93,9 @@ impl Server {
             if !blob.is_shared() {
                 blob.sweep_temporary(now).await?;
             }
-            store.write(async move |tx| tx.enqueue_once(NewJob::soon(JobKind::Sweep, now)).await).await?;
+            for kind in [JobKind::Sweep, JobKind::TendRenditions] {
+                store.write(async move |tx| tx.enqueue_once(NewJob::soon(kind, now)).await).await?;
+            }
         }
 
         let network = Network::new(Guard::new(settings.allow_private.clone()));
@@ -111,6 +113,8 @@ impl Server {
             demo_url: settings.demo_url().into(),
             transfers: Arc::new(Semaphore::new(TRANSFERS_MAX)),
             room: room.clone(),
+            cache_bytes: settings.cache_bytes,
+            fills_asked: FillsAsked::default(),
             worker: WorkerId::new(&*random),
             signature_aliases: header_names(&settings.signature_headers)?,
         };

@@ -11,8 +11,8 @@ pub use settings::{Input, MediaQuality, MediaSettings};
 pub use state::{MediaState, WrongState};
 
 use crate::{
-    AccessPolicy, AccessRestrictions, Event, EventKind, Failure, FailureCode, InputId, MediaId,
-    PlaybackHandle, PlaybackId, Random, SourceId, Timestamp, WorkspaceId,
+    AccessPolicy, AccessRestrictions, Event, EventKind, Failure, InputId, MediaId, PlaybackHandle,
+    PlaybackId, Random, SourceId, Timestamp, WorkspaceId,
 };
 
 /// One video or audio that a client owns.
@@ -84,24 +84,6 @@ impl Media {
             }
             _ => Err(self.wrong_state("start the download of")),
         }
-    }
-
-    /// Why this media cannot have a copy rendition of a source like that, if it cannot.
-    ///
-    /// A source above `maxResolution` would have to be encoded smaller (contract decision 32); there is no encoder yet.
-    pub fn objection(&self, facts: &MediaFacts) -> Option<Failure> {
-        let found = facts.source_resolution?;
-        let allowed = self.settings.max_resolution;
-        (found > allowed).then(|| {
-            Failure::new(
-                FailureCode::ResolutionAboveMax,
-                format!(
-                    "the source is {} and maxResolution is {}; create the media with a higher maxResolution",
-                    found.as_str(),
-                    allowed.as_str()
-                ),
-            )
-        })
     }
 
     /// Ends the processing well. Only the attempt that is under way can end it.

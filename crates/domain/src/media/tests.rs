@@ -1,5 +1,5 @@
 use super::*;
-use crate::Resolution;
+use crate::{FailureCode, Resolution};
 
 struct Zeros;
 
@@ -72,16 +72,6 @@ fn an_attempt_that_was_left_behind_cannot_finish() {
     let media = created().start_download(source(2), at(2)).unwrap().start_download(source(3), at(3)).unwrap();
     assert!(media.clone().finish(source(2), facts(None), at(4)).is_err());
     assert!(media.finish(source(3), facts(None), at(4)).is_ok());
-}
-
-#[test]
-fn a_source_above_the_cap_is_objected_to() {
-    let media = created();
-    assert_eq!(media.objection(&facts(None)), None);
-    assert_eq!(media.objection(&facts(Some(Resolution::P1080))), None);
-    let failure = media.objection(&facts(Some(Resolution::P1440))).unwrap();
-    assert_eq!(failure.code, FailureCode::ResolutionAboveMax);
-    assert!(failure.message.contains("the source is 1440p and maxResolution is 1080p"));
 }
 
 #[test]

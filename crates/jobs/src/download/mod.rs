@@ -1,6 +1,7 @@
 //! Brings in a source: from its address into the store, its index built from the passing bytes, and at the last byte one commit.
 
 mod facts;
+mod first;
 mod scan;
 mod sink;
 
@@ -12,6 +13,7 @@ use kinora_store::{ClaimedJob, JobKind, NewJob};
 use crate::Context;
 use crate::error::{JobError, internal_failure};
 use crate::patience::{PATIENCE, Waiter, keep_trying};
+use first::Missing;
 use sink::{Arrived, SourceSink};
 
 /// Fetches a media and makes it ready, or failed with its reason.
@@ -23,13 +25,17 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> 
     let Some(media) = begin(context, job, media, source).await? else {
         return Ok(()); // deleted, or settled by an earlier run
     };
-    match bring_in(context, job, &media, source).await {
+    let id = media.id;
+    let ended = match bring_in(context, job, &media, source).await {
         Ok(arrived) => make_ready(context, job, media, arrived).await,
+        Err(error) => Err(error),
+    };
+    match ended {
         Err(JobError::Fatal(failure)) => {
-            let step = || fail(context, job, media.id, failure.clone());
+            let step = || fail(context, job, id, failure.clone());
             keep_trying(Waiter::Job(job.id), PATIENCE, step).await
         }
-        Err(error) => Err(error),
+        ended => ended,
     }
 }
 
@@ -104,28 +110,26 @@ async fn read_demo(context: &Context, sink: &mut SourceSink<'_>) -> Result<(), J
     Ok(())
 }
 
-/// The one commit between the last byte and `Ready`: row, event and job.
+/// The one commit between the last byte and `Ready`: row, event and job. What does not play as a copy begins to be made before it.
 async fn make_ready(
     context: &Context,
     job: &ClaimedJob,
     media: Media,
     arrived: Arrived,
 ) -> Result<(), JobError> {
-    let source = arrived.source();
-    let facts = facts::of_index(
-        arrived.index(),
-        media.settings.max_resolution,
-        context.clock.now(),
-        &*context.random,
-    );
-    if let Some(failure) = media.objection(&facts) {
-        // Nothing has been named yet: the bytes go with `arrived`.
-        let step = || fail(context, job, media.id, failure.clone());
-        return keep_trying(Waiter::Job(job.id), PATIENCE, step).await;
-    }
+    let (source, max, now) = (arrived.source(), media.settings.max_resolution, context.clock.now());
+    let facts = facts::of_index(arrived.index(), max, now, &*context.random);
+    let missing = Missing::of(arrived.index(), max);
     arrived.keep(context).await?;
-    let name = || name_source(context, job, media.id, source, facts.clone());
-    match keep_trying(Waiter::Job(job.id), PATIENCE, name).await {
+    let ended = async {
+        if !missing.is_nothing() {
+            let begin = || first::make(context, source, max, missing);
+            keep_trying(Waiter::Job(job.id), PATIENCE, begin).await?;
+        }
+        let name = || name_source(context, job, media.id, source, facts.clone(), missing);
+        keep_trying(Waiter::Job(job.id), PATIENCE, name).await
+    };
+    match ended.await {
         // The media was deleted, or another worker has it: nothing will ever name what was just kept.
         Err(JobError::LeaseLost) => {
             leave_behind(context, source).await?;
@@ -142,6 +146,7 @@ async fn name_source(
     media: MediaId,
     source: SourceId,
     facts: MediaFacts,
+    missing: Missing,
 ) -> Result<(), JobError> {
     let (job, now) = (job.clone(), context.clock.now());
     context
@@ -153,7 +158,10 @@ async fn name_source(
             let (media, event) = media.finish(source, facts.clone(), now)?;
             tx.save_media(&media).await?;
             tx.push_event(&event).await?;
-            tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, now)).await?;
+            // What was encoded has been decoded already.
+            if !missing.picture {
+                tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, now)).await?;
+            }
             Ok::<_, JobError>(())
         })
         .await

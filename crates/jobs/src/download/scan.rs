@@ -52,17 +52,5 @@ async fn scan(mut waiting: mpsc::Receiver<Bytes>) -> Result<Result<Index, ReadEr
             Err(error) => return Ok(Err(error)),
         };
     }
-    spawn_blocking(move || scanner.finish().and_then(Scanned::into_index).and_then(copied)).await
-}
-
-/// The index of a source that plays without being encoded. Errors: `Unsupported` for any other.
-fn copied(index: Index) -> Result<Index, ReadError> {
-    let not_copied = index.tracks.iter().find_map(|track| track.media.not_copied());
-    match not_copied {
-        Some(reason) => Err(ReadError::Unsupported(format!(
-            "the source holds {}, which is not supported so far",
-            reason.detail
-        ))),
-        None => Ok(index),
-    }
+    spawn_blocking(move || scanner.finish().and_then(Scanned::into_index)).await
 }

@@ -1,4 +1,4 @@
-//! The first segment of the lowest rung, made before a media is ready that has nothing to copy.
+//! The first segment of the lowest rung and of the sound, made before a media is ready that has nothing to copy.
 
 use std::sync::Arc;
 
@@ -14,6 +14,18 @@ impl Packager {
     pub async fn first_segments(&self, packaged: &Arc<Packaged>, rungs: &[Rung]) -> Result<(), Error> {
         let lowest = rungs.iter().min_by_key(|rung| rung.name).ok_or(Error::NotInPlan)?;
         let line = self.line(packaged, lowest).await?;
+        if self.blob.reader(line.key(0)).await?.is_none() {
+            let _: Bytes = self.make(packaged, &line, 0, None).await?;
+        }
+        Ok(())
+    }
+
+    /// The same of the encoded sound of an audio track, counted from 0.
+    pub async fn first_audio_segment(&self, packaged: &Arc<Packaged>, audio: u8) -> Result<(), Error> {
+        if packaged.encoded_audio_count(audio) == 0 {
+            return Err(Error::NotInPlan);
+        }
+        let line = self.audio_line(packaged, audio).await?;
         if self.blob.reader(line.key(0)).await?.is_none() {
             let _: Bytes = self.make(packaged, &line, 0, None).await?;
         }

@@ -47,6 +47,9 @@ pub(crate) struct Given {
     /// Path of ffmpeg [default: the one in PATH]
     #[arg(long, global = true, env = "KINORA_FFMPEG", value_name = "FILE")]
     pub(super) ffmpeg: Option<PathBuf>,
+    /// Bytes that encoded renditions may take; what was not watched for the longest is let go [default: whatever the disk has]
+    #[arg(long, global = true, env = "KINORA_CACHE_BYTES", value_name = "BYTES")]
+    pub(super) cache_bytes: Option<u64>,
     /// What is logged [default: info]
     #[arg(long, global = true, env = "KINORA_LOG", value_name = "FILTER")]
     pub(super) log: Option<String>,

@@ -58,6 +58,8 @@ pub struct Settings {
     pub signature_headers: Vec<String>,
     /// Path of ffmpeg; `None`: the one in `PATH`.
     pub ffmpeg: Option<PathBuf>,
+    /// What encoded renditions may take; `None`: whatever the disk has.
+    pub cache_bytes: Option<u64>,
     /// What is logged.
     pub log: String,
     /// How it is logged.
@@ -135,6 +137,7 @@ impl Settings {
             allow_private: given.allow_private.or(from_file.allow_private).unwrap_or_default(),
             signature_headers: given.signature_header.or(from_file.signature_header).unwrap_or_default(),
             ffmpeg: given.ffmpeg.or(from_file.ffmpeg),
+            cache_bytes: given.cache_bytes.or(from_file.cache_bytes),
             log: given.log.or(from_file.log).unwrap_or_else(|| "info".to_owned()),
             log_format: given.log_format.or(from_file.log_format).unwrap_or(LogFormat::Text),
             secret_key: given.secret_key.or(from_file.secret_key),
@@ -157,6 +160,7 @@ impl Settings {
             "allow-private": self.allow_private.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "signature-header": self.signature_headers,
             "ffmpeg": self.ffmpeg,
+            "cache-bytes": self.cache_bytes,
             "log": self.log,
             "log-format": self.log_format,
             "secret-key": match (&self.secret_key, &self.database_url) {

@@ -44,7 +44,7 @@ pub enum JobKind {
 pub enum JobQueue {
     /// Bringing in sources.
     Download,
-    /// Encoding ahead of those who watch: each takes the processor for as long as the media lasts.
+    /// Encoding ahead of those who watch, which takes as long as the media lasts, and looking what to encode.
     Fill,
     /// All else.
     Upkeep,
@@ -78,10 +78,8 @@ impl JobKind {
     pub fn queue(&self) -> JobQueue {
         match self {
             Self::Download { .. } => JobQueue::Download,
-            Self::Fill { .. } => JobQueue::Fill,
-            Self::DeleteObjects { .. } | Self::ProbeDecode { .. } | Self::TendRenditions | Self::Sweep => {
-                JobQueue::Upkeep
-            }
+            Self::Fill { .. } | Self::TendRenditions => JobQueue::Fill,
+            Self::DeleteObjects { .. } | Self::ProbeDecode { .. } | Self::Sweep => JobQueue::Upkeep,
         }
     }
 

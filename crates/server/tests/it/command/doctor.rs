@@ -78,6 +78,7 @@ async fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
         "allow-private": ["10.0.0.0/8", "fd00::/8"],
         "signature-header": [],
         "ffmpeg": null,
+        "cache-bytes": null,
         "log": "info",
         "log-format": "json",
         "secret-key": "(hidden)",

@@ -142,12 +142,6 @@ async fn media_that_we_cannot_play_say_what_they_hold() {
             "the source holds ALAC, which is not supported so far",
         ),
         case(
-            "vp9",
-            fixture::vp9_webm(),
-            "codec_unsupported",
-            "the source holds VP9, which is not supported so far",
-        ),
-        case(
             "open groups",
             fixture::open_gop(),
             "codec_unsupported",
@@ -158,32 +152,12 @@ async fn media_that_we_cannot_play_say_what_they_hold() {
 }
 
 #[tokio::test]
-async fn a_source_above_the_largest_resolution_wanted_fails() {
-    let above = |bytes, fields, sentence| Case {
-        what: "large",
-        bytes,
-        fields,
-        code: "resolution_above_max",
-        sentence,
-    };
-    check(vec![
-        above(
-            fixture::quad_hd(),
-            json!({}),
-            "the source is 1440p and maxResolution is 1080p; create the media with a higher maxResolution",
-        ),
-        above(
-            fixture::ultra_hd(),
-            json!({}),
-            "the source is 2160p and maxResolution is 1080p; create the media with a higher maxResolution",
-        ),
-        above(
-            fixture::ultra_hd(),
-            json!({"maxResolution": "1440p"}),
-            "the source is 2160p and maxResolution is 1440p; create the media with a higher maxResolution",
-        ),
-    ])
-    .await;
+async fn pictures_that_would_be_encoded_and_do_not_decode_fail() {
+    let mut file = fixture::quad_hd().to_vec();
+    let samples = file.windows(4).position(|bytes| bytes == b"mdat").expect("there are samples") + 4;
+    file[samples..].fill(0);
+    let sentence = "the pictures of the source cannot be decoded";
+    check(vec![case("overwritten", file.into(), "codec_unsupported", sentence)]).await;
 }
 
 #[tokio::test]

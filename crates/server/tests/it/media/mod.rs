@@ -6,6 +6,7 @@
 mod boxes;
 mod browser;
 mod bytes;
+mod first;
 mod fixtures;
 mod probe;
 mod rungs;

@@ -1,0 +1,143 @@
+//! What must be there before a media is ready that does not play as a copy: the beginning of its smallest renditions.
+
+use kinora_domain::{Failure, FailureCode, Resolution, SourceId};
+use kinora_engine::EngineError;
+use kinora_formats::index::{Index, NotCopied};
+use kinora_packager::Error;
+
+use crate::Context;
+use crate::error::{JobError, chain};
+
+/// How often a beginning is tried that the engine could not make, for a reason that another try may not meet.
+const TRIES_MAX: u32 = 2;
+
+/// What of a source does not play as a copy, and so is made first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Missing {
+    /// The picture.
+    pub picture: bool,
+    /// The sound that plays when nobody chose.
+    pub sound: bool,
+}
+
+impl Missing {
+    /// Of a source of which nothing larger than `max` is shown.
+    pub(super) fn of(index: &Index, max: Resolution) -> Self {
+        let is_copied = |why: &Option<NotCopied>| why.is_none();
+        let picture = index.video().is_some_and(|(_, video)| {
+            let (width, height) = video.display_size();
+            !is_copied(&video.not_copied) || Resolution::of_picture(width, height) > max
+        });
+        let sound = index.audio().is_some_and(|(_, audio)| !is_copied(&audio.not_copied));
+        Self { picture, sound }
+    }
+
+    /// The copy plays as a whole, so the media is ready as it is.
+    pub(super) fn is_nothing(self) -> bool {
+        !self.picture && !self.sound
+    }
+}
+
+/// Makes the beginnings that are missing. The objects of the source must be there. May run twice.
+///
+/// Errors: `Fatal` when nothing decodes, `Away` while the engine or a store is, `LeaseLost` when the media was deleted.
+pub(super) async fn make(
+    context: &Context,
+    source: SourceId,
+    max: Resolution,
+    missing: Missing,
+) -> Result<(), JobError> {
+    let packaged =
+        context.packager.packaged(source).await.map_err(|error| explain(error, What::Pictures, None))?;
+    let index = packaged.index();
+    if missing.picture {
+        let why = index.video().and_then(|(_, video)| video.not_copied.as_ref());
+        let rungs = packaged.rungs(max);
+        let begin = || context.packager.first_segments(&packaged, &rungs);
+        try_twice(begin).await.map_err(|error| explain(error, What::Pictures, why))?;
+    }
+    if missing.sound
+        && let Some((track, audio)) = index.audio()
+    {
+        let number = index.audio_tracks().position(|(other, _)| other.source_track == track.source_track);
+        let number = u8::try_from(number.unwrap_or(0)).unwrap_or(u8::MAX);
+        let begin = || context.packager.first_audio_segment(&packaged, number);
+        try_twice(begin).await.map_err(|error| explain(error, What::Sound, audio.not_copied.as_ref()))?;
+    }
+    Ok(())
+}
+
+async fn try_twice<Begin: Future<Output = Result<(), Error>>>(
+    begin: impl Fn() -> Begin,
+) -> Result<(), Error> {
+    let mut tries = 1;
+    loop {
+        match begin().await {
+            Err(error) if matches!(error.root(), Error::Unmade(_)) && tries < TRIES_MAX => tries += 1,
+            ended => return ended,
+        }
+    }
+}
+
+/// What was to be made, as a sentence begins.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Pictures,
+    Sound,
+}
+
+fn explain(error: Error, what: What, why: Option<&NotCopied>) -> JobError {
+    match error.root() {
+        // The media was deleted meanwhile.
+        Error::Gone => JobError::LeaseLost,
+        Error::Busy | Error::Unavailable(_) | Error::Store(_) | Error::Engine(_) => {
+            JobError::Away(Box::new(error))
+        }
+        Error::Unmade(cause) if is_machines_fault(&**cause) => JobError::Away(Box::new(error)),
+        Error::NoFrame | Error::NoPicture | Error::NotInPlan | Error::Unmade(_) => {
+            let found = why.map(|why| format!(" ({})", why.detail)).unwrap_or_default();
+            tracing::warn!(error = %chain(&error), "the beginning of a media could not be made");
+            let what = match what {
+                What::Pictures => "the pictures",
+                What::Sound => "the sound",
+            };
+            let sentence = format!("{what} of the source cannot be decoded{found}");
+            JobError::Fatal(Failure::new(FailureCode::CodecUnsupported, sentence))
+        }
+        _ => error.into(),
+    }
+}
+
+/// Whether the engine is missing or could not be started, so that the source is not to blame.
+fn is_machines_fault(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    use EngineError::{MissingEncoder, MissingFilter, NotFound, NotUsable, Spawn, TooOld};
+
+    matches!(
+        cause.downcast_ref::<EngineError>(),
+        Some(NotFound(_) | NotUsable(_) | TooOld(_) | MissingEncoder(_) | MissingFilter(_) | Spawn(_))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use kinora_formats::index::NotCopiedReason;
+
+    use super::*;
+
+    #[test]
+    fn the_source_is_blamed_for_what_it_did_and_nothing_else() {
+        let unmade = |error: EngineError| Error::Unmade(Box::new(error));
+        for error in [Error::Busy, unmade(EngineError::NotFound("ffmpeg".into()))] {
+            assert!(matches!(explain(error, What::Pictures, None), JobError::Away(_)));
+        }
+        assert!(matches!(explain(Error::Gone, What::Sound, None), JobError::LeaseLost));
+        let why = NotCopied::new(NotCopiedReason::Codec, "ProRes");
+        for error in [Error::NoFrame, unmade(EngineError::Failed { exit: None })] {
+            let JobError::Fatal(failure) = explain(error, What::Pictures, Some(&why)) else {
+                panic!("it is final")
+            };
+            assert_eq!(failure.code, FailureCode::CodecUnsupported);
+            assert_eq!(failure.message, "the pictures of the source cannot be decoded (ProRes)");
+        }
+    }
+}

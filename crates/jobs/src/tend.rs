@@ -1,0 +1,155 @@
+//! Encoded renditions over time: those that are watched are filled, those that are not are let go.
+//!
+//! All of them are a cache: what is let go is made again when somebody watches.
+
+use std::collections::BTreeSet;
+
+use kinora_domain::{SourceId, Timestamp};
+use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, RenditionPlace, RenditionRow, Tx};
+
+use crate::Context;
+use crate::error::JobError;
+
+/// How often it is looked which renditions are watched.
+const TEND_EVERY_S: i64 = 60;
+/// Who watched within this time watches now: the counters of a rendition are written down now and then.
+const WATCHED_LATELY_US: i64 = 5 * 60 * Timestamp::SECOND;
+/// A media that nobody watched for so long falls back to its copy. Pipeline, 8.
+const UNWATCHED_MAX_US: i64 = 30 * 24 * 60 * 60 * Timestamp::SECOND;
+/// Room that renditions leave on the disk: they are the first that can be missed.
+const DISK_LEFT_BYTES: u64 = 4 << 30;
+/// Rows a page.
+const ROWS: u32 = 500;
+
+/// Asks for fills of what was watched lately, and for the next time. May run twice.
+pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobError> {
+    let now = context.clock.now();
+    for source in watched_lately(context, now).await? {
+        ask_for_fill(context, source, now).await?;
+    }
+    let job = job.clone();
+    context
+        .store
+        .write(async move |tx| {
+            tx.complete_job(&job).await?;
+            // Once: several processes that start together may each have asked for one.
+            let run_at = now.plus_seconds(TEND_EVERY_S);
+            tx.enqueue_once(NewJob { kind: JobKind::TendRenditions, run_at, priority: Priority::Low })
+                .await?;
+            Ok::<_, JobError>(())
+        })
+        .await
+}
+
+async fn watched_lately(context: &Context, now: Timestamp) -> Result<BTreeSet<SourceId>, JobError> {
+    let mut sources = BTreeSet::new();
+    let mut place = RenditionPlace::watched_since(now.plus_micros(-WATCHED_LATELY_US));
+    loop {
+        let page = context.store.renditions_by_watch(place, ROWS).await?;
+        let Some(last) = page.last() else { return Ok(sources) };
+        place = last.place();
+        sources.extend(page.iter().filter(|row| row.broken_at.is_none()).map(|row| row.source));
+    }
+}
+
+async fn ask_for_fill(context: &Context, source: SourceId, now: Timestamp) -> Result<(), JobError> {
+    if !context.fills_asked.is_due(source, now) {
+        return Ok(());
+    }
+    let Some(media) = context.store.media_of_source(source).await? else { return Ok(()) };
+    let kind = JobKind::Fill { media: media.id, source };
+    let ask =
+        async move |tx: &mut Tx| tx.enqueue_once(NewJob { kind, run_at: now, priority: Priority::Low }).await;
+    context.store.write(ask).await?;
+    Ok(())
+}
+
+/// Lets renditions go: those that nobody watched for a month, then the longest unwatched until the rest fits. May run twice.
+pub(crate) async fn let_go(context: &Context, now: Timestamp) -> Result<(), JobError> {
+    let mut excess = excess(context).await?;
+    let mut place = RenditionPlace::START;
+    loop {
+        let page = context.store.renditions_by_watch(place, ROWS).await?;
+        let Some(last) = page.last() else { return Ok(()) };
+        place = last.place();
+        for row in page {
+            // Those behind it were used later still.
+            match verdict(&row, now, excess) {
+                Verdict::Keep if row.watched_at.is_some() && excess == 0 => return Ok(()),
+                Verdict::Keep => {}
+                Verdict::LetGo => {
+                    context.packager.evict(row.id).await?;
+                    tracing::info!(source.id = %row.source, rendition = row.name, bytes = row.bytes, "let a rendition go");
+                    excess = excess.saturating_sub(row.bytes);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Keep,
+    LetGo,
+}
+
+/// What becomes of one rendition, when all together take `excess` bytes too much.
+fn verdict(row: &RenditionRow, now: Timestamp, excess: u64) -> Verdict {
+    let unused_us = now.micros_since(row.watched_at.unwrap_or(row.created_at));
+    let is_empty = row.segments == 0;
+    let is_too_much = excess > 0 && unused_us > WATCHED_LATELY_US;
+    if !is_empty && (unused_us > UNWATCHED_MAX_US || is_too_much) { Verdict::LetGo } else { Verdict::Keep }
+}
+
+/// How many bytes the renditions take too much: over what is allowed, or of the room that is to be left on the disk.
+async fn excess(context: &Context) -> Result<u64, JobError> {
+    let lacking = match context.blob.free_space().await? {
+        Some(free) => DISK_LEFT_BYTES.saturating_sub(free),
+        None => 0,
+    };
+    let Some(allowed) = context.cache_bytes else { return Ok(lacking) };
+    let (mut bytes, mut place) = (0_u64, RenditionPlace::START);
+    loop {
+        let page = context.store.renditions_by_watch(place, ROWS).await?;
+        let Some(last) = page.last() else { return Ok(bytes.saturating_sub(allowed).max(lacking)) };
+        place = last.place();
+        bytes = page.iter().fold(bytes, |sum, row| sum.saturating_add(row.bytes));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 24 * 60 * 60 * Timestamp::SECOND;
+
+    fn row(watched_at: Option<i64>, segments: u64) -> RenditionRow {
+        let id = "019a492c-41f3-8001-8203-040506070809";
+        RenditionRow {
+            id: id.parse().unwrap(),
+            source: id.parse().unwrap(),
+            name: "720p".into(),
+            bytes: 100,
+            segments,
+            watched_at: watched_at.map(Timestamp::from_micros),
+            broken_at: None,
+            created_at: Timestamp::from_micros(DAY),
+        }
+    }
+
+    #[test]
+    fn what_nobody_watches_goes_and_what_somebody_watches_stays() {
+        let check = |watched_at: Option<i64>, segments, day: i64, excess, expected| {
+            let now = Timestamp::from_micros(day * DAY);
+            let row = row(watched_at, segments);
+            assert_eq!(verdict(&row, now, excess), expected, "{watched_at:?} {day} {excess}");
+        };
+        check(Some(2 * DAY), 9, 32, 0, Verdict::Keep);
+        check(Some(2 * DAY), 9, 33, 0, Verdict::LetGo);
+        check(Some(2 * DAY), 0, 33, 0, Verdict::Keep); // nothing is kept of it
+        check(None, 9, 31, 0, Verdict::Keep); // counts from when it was made
+        check(None, 9, 32, 0, Verdict::LetGo);
+        check(Some(2 * DAY), 9, 3, 1, Verdict::LetGo);
+        check(Some(3 * DAY - 1), 9, 3, u64::MAX, Verdict::Keep); // is watched now
+    }
+}

@@ -1,0 +1,56 @@
+//! Media that do not play as a copy: ready once the first segment of their smallest rendition exists.
+
+use bytes::Bytes;
+use kinora_testkit::fixture;
+use serde_json::{Value, json};
+
+use crate::support::{TestApp, text};
+
+/// The names of the renditions that a report lists with this method.
+fn reported<'a>(report: &'a Value, method: &str) -> Vec<&'a str> {
+    let renditions = report["renditions"].as_array().expect("a list").iter();
+    renditions
+        .filter(|rendition| rendition["method"] == method)
+        .map(|rendition| text(&rendition["name"]))
+        .collect()
+}
+
+/// Why nothing of this kind is copied: its reason and what was found.
+fn why(report: &Value) -> Vec<(&str, &str, &str)> {
+    let list = report["notCopied"].as_array().map(Vec::as_slice).unwrap_or_default().iter();
+    list.map(|track| (text(&track["type"]), text(&track["reason"]), text(&track["detail"]))).collect()
+}
+
+/// The media, ready with its first segment, its report telling what its manifest lists.
+async fn check(name: &str, file: Bytes, fields: Value, expected: (&[(&str, &str, &str)], &[&str], &[&str])) {
+    let app = TestApp::start().await;
+    let media = app.ready_with(name, file, fields).await;
+    let report = &media["playbackReport"];
+    assert_eq!((why(report).as_slice(), &*reported(report, "encoded")), (expected.0, expected.1), "{name}");
+    assert_eq!(reported(report, "copied"), expected.2, "{name}");
+    app.event("video.media.ready").await;
+
+    let made = app.objects().await.into_iter().filter(|path| path.starts_with("segment/")).count();
+    assert!(made >= 1, "{name}: nothing was made before it was ready");
+
+    let manifest = app.fetch(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]))).await.text();
+    let is_picture = |name: &str| name.ends_with('p') || name == "video";
+    let listed = [expected.1, expected.2].concat();
+    for rendition in listed.iter().filter(|name| is_picture(name)) {
+        assert!(manifest.contains(&format!("/{rendition}/playlist.m3u8")), "{name}: {rendition}\n{manifest}");
+    }
+    assert_eq!(manifest.contains("/video/playlist.m3u8"), expected.2.contains(&"video"), "{name}");
+}
+
+#[tokio::test]
+async fn a_source_above_the_largest_resolution_wanted_is_encoded() {
+    let above = ("video", "above_max_resolution", "above maxResolution");
+    let rungs = ["480p", "360p", "240p"];
+    check("/large.mp4", fixture::quad_hd(), json!({"maxResolution": "480p"}), (&[above], &rungs, &[])).await;
+}
+
+#[tokio::test]
+async fn a_codec_that_not_all_players_know_is_encoded_and_its_sound_copied() {
+    let why = ("video", "codec", "VP9");
+    check("/a.webm", fixture::vp9_webm(), json!({}), (&[why], &["240p"], &["audio"])).await;
+}
