@@ -172,7 +172,7 @@ impl Running {
         let router = kinora_http::router(app.clone());
         let work = async {
             if let Some(context) = jobs {
-                kinora_jobs::run(context, stop.clone()).await;
+                Box::pin(kinora_jobs::run(context, stop.clone())).await;
             }
         };
         let watch_lock = async {
