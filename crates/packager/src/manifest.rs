@@ -65,7 +65,7 @@ impl Packaged {
             copies_video: self.is_video_copied(max),
             rungs: &rungs,
             encodes_audio: true,
-            iframes: None,
+            iframes: self.iframe_rate(),
             choice: wanted.choice(),
             is_busy,
         };
@@ -104,11 +104,11 @@ impl Wanted {
 fn uri(base: &str, address: Address) -> String {
     let counted = |number: usize| u8::try_from(number).expect("an index has far fewer tracks");
     let rendition = match address {
-        Address::Video | Address::IFrames => Rendition::Video,
+        Address::Video => Rendition::Video,
+        Address::IFrames => Rendition::IFrames,
         Address::Rung(name) => Rendition::Rung(name),
         Address::Audio(number) => Rendition::Audio(counted(number)),
         Address::EncodedAudio(number) => Rendition::Aac(counted(number)),
     };
-    let file = if address == Address::IFrames { "iframes" } else { "playlist" };
-    format!("{base}{rendition}/{file}.m3u8")
+    format!("{base}{rendition}/playlist.m3u8")
 }

@@ -9,9 +9,9 @@ use kinora_domain::{Resolution, SourceId};
 use kinora_formats::encode::{
     Rung, RungName, encoded_audio_init, encoded_audio_segments, encoded_audio_times, ladder,
 };
-use kinora_formats::hls::{CopyRates, MediaPlaylist};
+use kinora_formats::hls::{CopyRates, MediaPlaylist, Rate};
 use kinora_formats::index::{Index, IndexId, Track};
-use kinora_formats::mp4::write::init_segment;
+use kinora_formats::mp4::write::{iframes, init_segment};
 use kinora_formats::plan::{ENCODED_AUDIO_RATE, Segment as PlannedSegment};
 
 use crate::{Error, Rendition};
@@ -26,6 +26,9 @@ pub struct Packaged {
     /// Rates are bounds over every sample: they are looked for once.
     rates: OnceLock<CopyRates>,
     video: Texts,
+    /// Those keyframes of the copied video that are listed.
+    iframes: OnceLock<Vec<PlannedSegment>>,
+    iframe_playlist: OnceLock<Bytes>,
     /// The playlist of every rung: only their addresses differ.
     encoded: OnceLock<Bytes>,
     /// One for each audio track.
@@ -49,6 +52,8 @@ impl Packaged {
             stored_len: bytes.len(),
             rates: OnceLock::new(),
             video: Texts::default(),
+            iframes: OnceLock::new(),
+            iframe_playlist: OnceLock::new(),
             encoded: OnceLock::new(),
             audio: index.audio_tracks().map(|_| Texts::default()).collect(),
             encoded_audio: index.audio_tracks().map(|_| OnceLock::new()).collect(),
@@ -74,7 +79,9 @@ impl Packaged {
     /// The track that a rendition is made from.
     pub(crate) fn track(&self, rendition: Rendition) -> Result<&Track, Error> {
         let track = match rendition {
-            Rendition::Video | Rendition::Rung(_) => self.index.video().map(|(track, _)| track),
+            Rendition::Video | Rendition::IFrames | Rendition::Rung(_) => {
+                self.index.video().map(|(track, _)| track)
+            }
             Rendition::Audio(number) | Rendition::Aac(number) => {
                 self.index.audio_tracks().nth(number.into()).map(|(track, _)| track)
             }
@@ -118,8 +125,25 @@ impl Packaged {
         })
     }
 
+    /// Whether players are offered this audio track encoded: what is no AAC, or not copied.
+    pub fn is_sound_encoded(&self, number: u8) -> bool {
+        let track = self.index.audio_tracks().nth(number.into());
+        track.is_some_and(|(_, audio)| audio.not_copied.is_some() || !audio.codec.starts_with("mp4a."))
+    }
+
     pub(crate) fn rates(&self) -> CopyRates {
         *self.rates.get_or_init(|| CopyRates::of(&self.index))
+    }
+
+    /// The keyframes of the copied video that are listed; none without a copy.
+    pub(crate) fn iframes(&self) -> &[PlannedSegment] {
+        self.iframes.get_or_init(|| iframes(&self.index))
+    }
+
+    /// Rates of these keyframes alone; `None` without them.
+    pub(crate) fn iframe_rate(&self) -> Option<Rate> {
+        let (track, _) = self.index.video().filter(|_| !self.iframes().is_empty())?;
+        Some(Rate::of(track, self.iframes()))
     }
 
     /// The segments of a rendition, with addresses relative to the playlist: `init.mp4`, `0.m4s`.
@@ -132,12 +156,14 @@ impl Packaged {
         }
         let (text, segments) = match rendition {
             Rendition::Rung(_) => (&self.encoded, self.index.plan.encoded_video.as_slice()),
+            Rendition::IFrames => (&self.iframe_playlist, self.iframes()),
             _ => (&self.texts(rendition)?.playlist, self.index.segments(track)),
         };
         if segments.is_empty() {
             return Err(Error::NotInPlan);
         }
-        Ok(text.get_or_init(|| playlist(track.timescale, segments)).clone())
+        let is_iframes = rendition == Rendition::IFrames;
+        Ok(text.get_or_init(|| playlist(track.timescale, segments, is_iframes)).clone())
     }
 
     fn encoded_audio_playlist(&self, audio: u8) -> Result<Bytes, Error> {
@@ -146,7 +172,7 @@ impl Packaged {
         if segments.is_empty() {
             return Err(Error::NotInPlan);
         }
-        Ok(text.get_or_init(|| playlist(ENCODED_AUDIO_RATE, &segments)).clone())
+        Ok(text.get_or_init(|| playlist(ENCODED_AUDIO_RATE, &segments, false)).clone())
     }
 
     /// What a decoder must know before the first segment of a copied rendition, or of encoded sound.
@@ -169,7 +195,8 @@ impl Packaged {
 
     fn texts(&self, rendition: Rendition) -> Result<&Texts, Error> {
         match rendition {
-            Rendition::Video => Ok(&self.video),
+            // A keyframe by itself is decoded like any other.
+            Rendition::Video | Rendition::IFrames => Ok(&self.video),
             Rendition::Audio(number) => self.audio.get(usize::from(number)).ok_or(Error::NotInPlan),
             Rendition::Rung(_) | Rendition::Aac(_) => Err(Error::NotInPlan),
         }
@@ -177,9 +204,10 @@ impl Packaged {
 }
 
 /// The text of a playlist, with addresses relative to it.
-fn playlist(timescale: u32, segments: &[PlannedSegment]) -> Bytes {
+fn playlist(timescale: u32, segments: &[PlannedSegment], is_iframes: bool) -> Bytes {
     let playlist = MediaPlaylist { timescale, segments, init_uri: "init.mp4" };
-    Bytes::from(playlist.render(|text, number| {
+    let uri = |text: &mut String, number: u32| {
         let _ = write!(text, "{number}.m4s");
-    }))
+    };
+    Bytes::from(if is_iframes { playlist.render_iframes(uri) } else { playlist.render(uri) })
 }

@@ -15,6 +15,8 @@ const RECIPE: &str = "1";
 pub enum Rendition {
     /// The source's video as it is.
     Video,
+    /// The keyframes of `Video` one by one, for players that show pictures while somebody winds.
+    IFrames,
     /// One of the source's audio tracks as it is, counted from 0 in the order of the source.
     Audio(u8),
     /// The source's video, encoded.
@@ -28,6 +30,8 @@ impl Rendition {
     pub fn from_text(text: &str) -> Option<Self> {
         let rendition = if text == "video" {
             Self::Video
+        } else if text == "iframes" {
+            Self::IFrames
         } else if let Some(number) = text.strip_prefix("audio") {
             Self::Audio(counted(number)?)
         } else if let Some(number) = text.strip_prefix("aac") {
@@ -60,11 +64,12 @@ fn counted(number: &str) -> Option<u8> {
     }
 }
 
-/// What stands for it in addresses: `video`, `audio`, `audio-2`, `720p`, `aac`, `aac-2` and so on.
+/// What stands for it in addresses: `video`, `iframes`, `audio`, `audio-2`, `720p`, `aac`, `aac-2` and so on.
 impl fmt::Display for Rendition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, number) = match self {
             Self::Video => return f.write_str("video"),
+            Self::IFrames => return f.write_str("iframes"),
             Self::Rung(name) => return name.fmt(f),
             Self::Audio(number) => ("audio", number),
             Self::Aac(number) => ("aac", number),
@@ -84,6 +89,7 @@ mod tests {
     fn every_rendition_has_one_name() {
         let names = [
             ("video", Rendition::Video),
+            ("iframes", Rendition::IFrames),
             ("audio", Rendition::Audio(0)),
             ("audio-2", Rendition::Audio(1)),
             ("720p", Rendition::Rung(RungName::P720)),

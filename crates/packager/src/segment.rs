@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use kinora_blob::ObjectReader;
 use kinora_formats::encode::Rung;
-use kinora_formats::mp4::write::{ByteRange, SegmentHead, segment_head};
+use kinora_formats::mp4::write::{ByteRange, SegmentHead, iframe_head, segment_head};
 
 use crate::encode::RungLine;
 use crate::{Asker, Error, Packaged, Packager, Rendition};
@@ -148,7 +148,11 @@ fn head(packaged: &Packaged, rendition: Rendition, number: u32) -> Result<Segmen
     if rendition.id(packaged.source).is_some() {
         return Err(Error::NotInPlan); // encoded ones have no head in front of the source
     }
-    segment_head(packaged.index(), packaged.track(rendition)?, number).map_err(|error| match error {
+    let head = match rendition {
+        Rendition::IFrames => iframe_head(packaged.index(), packaged.iframes(), number),
+        _ => segment_head(packaged.index(), packaged.track(rendition)?, number),
+    };
+    head.map_err(|error| match error {
         NoSuchSegment { .. } => Error::NotInPlan,
         other => Error::Damaged(Box::new(other)),
     })

@@ -116,9 +116,10 @@ fn body(segment: Segment, range: std::ops::Range<u64>) -> Body {
 /// Whether a manifest of this media may list it.
 fn is_offered(packaged: &Packaged, rendition: Rendition, granted: &Granted) -> bool {
     match rendition {
-        Rendition::Video => packaged.is_video_copied(granted.max_resolution),
+        Rendition::Video | Rendition::IFrames => packaged.is_video_copied(granted.max_resolution),
         Rendition::Rung(_) => !granted.is_video_withdrawn,
-        Rendition::Audio(_) | Rendition::Aac(_) => true,
+        Rendition::Aac(number) => packaged.is_sound_encoded(number),
+        Rendition::Audio(_) => true,
     }
 }
 

@@ -21,7 +21,14 @@ async fn wide() -> (TestApp, Value, String) {
     (app, media, manifest)
 }
 
+/// The manifest, without the keyframes it lists.
 async fn listed(app: &TestApp, manifest: &str) -> MasterPlaylist {
+    let mut listed = all(app, manifest).await;
+    listed.variants.retain(|variant| !variant.is_i_frame);
+    listed
+}
+
+async fn all(app: &TestApp, manifest: &str) -> MasterPlaylist {
     let answer = app.fetch(manifest).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     m3u8_rs::parse_master_playlist_res(&answer.body).expect("m3u8-rs reads it")
@@ -63,6 +70,23 @@ async fn a_rung_plays_whole_on_the_timeline_of_the_copy() {
         (times, timescale)
     };
     assert_eq!(times(&of_rung).await, times(&of_copy).await, "each picture at its own instant");
+}
+
+#[tokio::test]
+async fn the_keyframes_of_the_copy_are_listed_one_by_one_and_each_decodes() {
+    let (app, _, manifest) = wide().await;
+    let keyframes = all(&app, &manifest).await.variants.into_iter().find(|variant| variant.is_i_frame);
+    let keyframes = keyframes.expect("they are listed");
+    assert!(keyframes.uri.ends_with("/iframes/playlist.m3u8"), "{}", keyframes.uri);
+    let played = Rendition::fetch(&app, &format!("/{}", keyframes.uri)).await;
+    // One every two seconds.
+    assert_eq!((played.samples(), played.extinf), (6, vec![2.0; 6]));
+    let url = app.url(&format!("/{}", keyframes.uri));
+    let found = decoded(OsStr::new(&url), "v:0").await.expect("they are pictures");
+    assert_eq!((found.frames, found.shape), (6, (480, 270)));
+
+    let rungs_alone = all(&app, &format!("{manifest}?resolution=240p")).await;
+    assert!(!rungs_alone.variants.iter().any(|variant| variant.is_i_frame), "they are the copy's");
 }
 
 #[tokio::test]

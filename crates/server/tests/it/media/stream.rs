@@ -37,11 +37,13 @@ impl Stream {
         let answer = app.fetch(&format!("/{playback}.m3u8")).await;
         let manifest: MasterPlaylist =
             m3u8_rs::parse_master_playlist_res(&answer.body).expect("m3u8-rs reads it");
-        let is_copy = |variant: &&VariantStream| variant.uri.contains("/video/");
-        let variant = manifest.variants.iter().find(is_copy).or(manifest.variants.first());
+        let is_copy = |variant: &&VariantStream| !variant.is_i_frame && variant.uri.contains("/video/");
+        // The last one has what is copied of the sound beside it.
+        let variant = manifest.variants.iter().rfind(is_copy).or(manifest.variants.first());
         let variant = variant.unwrap_or_else(|| panic!("a variant: {manifest:?}"));
         let is_video = variant.resolution.is_some();
-        let alternative = manifest.alternatives.first();
+        let group = variant.audio.as_deref();
+        let alternative = manifest.alternatives.iter().find(|one| Some(one.group_id.as_str()) == group);
         let audio = match alternative {
             Some(alternative) => Some(alternative.uri.clone().expect("the audio has a playlist of its own")),
             None => (!is_video).then(|| variant.uri.clone()),
