@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "everything here is a test")]
 
+mod audio;
 mod damaged;
 mod encoded;
 mod errors;

@@ -1,0 +1,117 @@
+//! Sound that is encoded: made in any order, by viewers and beside them, it is the sound of the source.
+
+use std::fs;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use kinora_domain::PlaybackId;
+use kinora_packager::{Asker, Error, FillProgress, Packaged, Packager, Rendition};
+use kinora_testkit::{SeededRandom, fixture};
+
+use crate::world::World;
+
+const RATE: usize = 48_000;
+const AUDIO: u8 = 0;
+
+async fn segment(packager: &Packager, packaged: &Arc<Packaged>, number: u32) -> Result<Bytes, Error> {
+    let asker = Asker { playback: PlaybackId::new(&SeededRandom::default()), address: None };
+    let segment = packager.encoded_audio_segment(packaged, AUDIO, number, asker).await?;
+    let len = segment.total_len();
+    Ok(segment.stream(0..len).map(|part| part.unwrap()).collect::<Vec<_>>().await.concat().into())
+}
+
+/// The left channel of a file at 48 kHz, from 0 of its timeline on.
+#[allow(clippy::disallowed_methods, reason = "an independent decoder of what was made")]
+fn decoded(file: &[u8]) -> Vec<f64> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sound.mp4");
+    fs::write(&path, file).unwrap();
+    let arguments = "-map 0:a:0 -af aresample=48000:async=1:first_pts=0 -ac 2 -f s16le pipe:1";
+    let decoder = std::process::Command::new("ffmpeg")
+        .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-i"])
+        .arg(&path)
+        .args(arguments.split(' '))
+        .output()
+        .unwrap();
+    assert!(decoder.status.success(), "{}", String::from_utf8_lossy(&decoder.stderr));
+    let left = decoder.stdout.chunks_exact(4);
+    left.map(|frame| f64::from(i16::from_le_bytes([frame[0], frame[1]]))).collect()
+}
+
+/// By how many samples `late` comes after `early` around `at`, from the best match within 20 ms.
+fn lag(early: &[f64], late: &[f64], at: usize) -> i64 {
+    const REACH: i64 = RATE as i64 / 50;
+    let window = at..at + RATE / 4;
+    let likeness = |lag: i64| -> f64 {
+        let pairs = window.clone().map(|n| (early[n], late[n.saturating_add_signed(lag as isize)]));
+        pairs.map(|(a, b)| a * b).sum()
+    };
+    (-REACH..=REACH).max_by(|a, b| likeness(*a).total_cmp(&likeness(*b))).unwrap()
+}
+
+/// How much louder the source is than what differs from it, in dB.
+fn snr(source: &[f64], found: &[f64], range: Range<usize>) -> f64 {
+    let signal: f64 = source[range.clone()].iter().map(|value| value * value).sum();
+    let noise: f64 = range.map(|n| (source[n] - found[n]).powi(2)).sum();
+    10.0 * (signal / noise.max(1.0)).log10()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn segments_made_in_any_order_join_to_the_sound_of_the_source_without_a_click() {
+    let world = World::new().await;
+    let source = world.source();
+    world.media_of(source).await;
+    let packaged = world.store_as(source, fixture::sweep()).await;
+    let cuts = packaged.index().plan.encoded_audio[usize::from(AUDIO)].clone();
+    let count = u32::try_from(cuts.len() - 1).unwrap();
+    assert!(count >= 4, "{cuts:?}");
+
+    // A viewer takes one in the middle, then all are made, then the first is asked for.
+    let of_viewer = segment(&world.packager, &packaged, 2).await.unwrap();
+    let mut told = Vec::new();
+    world.packager.fill_audio(&packaged, AUDIO, |progress| told.push(progress)).await.unwrap();
+    assert_eq!(told.last(), Some(&FillProgress { done: count.into(), of: count.into() }));
+
+    let mut file = packaged.init(Rendition::Aac(AUDIO)).unwrap().to_vec();
+    for number in 0..count {
+        let bytes = segment(&world.packager, &packaged, number).await.unwrap();
+        assert!(number != 2 || bytes == of_viewer);
+        file.extend_from_slice(&bytes);
+    }
+    let (wanted, found) = (decoded(&fixture::sweep()), decoded(&file));
+    let frames = usize::try_from(*cuts.last().unwrap()).unwrap();
+    assert_eq!(found.len(), frames * 1024, "all frames, and the priming hidden");
+    assert!(
+        wanted.len() <= found.len() && found.len() < wanted.len() + 1024,
+        "{} {}",
+        wanted.len(),
+        found.len()
+    );
+    for at in [RATE / 2, 6 * RATE, wanted.len() - RATE] {
+        assert_eq!(lag(&wanted, &found, at), 0, "at sample {at}");
+    }
+    for cut in &cuts[1..cuts.len() - 1] {
+        let cut = usize::try_from(*cut).unwrap() * 1024;
+        let at_cut = snr(&wanted, &found, cut - RATE / 50..cut + RATE / 50);
+        assert!(at_cut >= 22.0, "{at_cut} dB at sample {cut}");
+    }
+    assert!(
+        snr(&wanted, &found, 0..RATE / 8).is_nan()
+            || found[..RATE / 8].iter().all(|value| value.abs() < 40.0),
+        "silent until it begins"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_plan_does_not_list_is_not_made() {
+    let world = World::new().await;
+    let source = world.source();
+    world.media_of(source).await;
+    let packaged = world.store_as(source, fixture::two_seconds()).await;
+    let count = u32::try_from(packaged.index().plan.encoded_audio[0].len() - 1).unwrap();
+    assert!(matches!(segment(&world.packager, &packaged, count).await, Err(Error::NotInPlan)));
+    assert!(matches!(packaged.init(Rendition::Aac(1)), Err(Error::NotInPlan)));
+    assert!(matches!(packaged.playlist(Rendition::Aac(1)), Err(Error::NotInPlan)));
+}
