@@ -28,9 +28,9 @@ fn decoded(file: &[u8]) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sound.mp4");
     fs::write(&path, file).unwrap();
-    let arguments = "-map 0:a:0 -af aresample=48000:async=1:first_pts=0 -ac 2 -f s16le pipe:1";
+    let arguments = "-map 0:a:0 -af aresample=48000,aresample=48000:async=1:min_hard_comp=0.01:first_pts=0 -ac 2 -f s16le pipe:1";
     let decoder = std::process::Command::new("ffmpeg")
-        .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-i"])
+        .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-copyts", "-i"])
         .arg(&path)
         .args(arguments.split(' '))
         .output()
