@@ -133,25 +133,6 @@ async fn media_that_end_too_early_fail_as_truncated() {
 }
 
 #[tokio::test]
-async fn media_that_we_cannot_play_say_what_they_hold() {
-    check(vec![
-        case(
-            "alac",
-            fixture::alac(),
-            "codec_unsupported",
-            "the source holds ALAC, which is not supported so far",
-        ),
-        case(
-            "open groups",
-            fixture::open_gop(),
-            "codec_unsupported",
-            "the source holds open GOP, which is not supported so far",
-        ),
-    ])
-    .await;
-}
-
-#[tokio::test]
 async fn pictures_that_would_be_encoded_and_do_not_decode_fail() {
     let mut file = fixture::quad_hd().to_vec();
     let samples = file.windows(4).position(|bytes| bytes == b"mdat").expect("there are samples") + 4;

@@ -21,13 +21,24 @@ fn why(report: &Value) -> Vec<(&str, &str, &str)> {
     list.map(|track| (text(&track["type"]), text(&track["reason"]), text(&track["detail"]))).collect()
 }
 
+/// What a report must tell: why tracks are not copied, what is encoded, what is copied.
+struct Expected<'a> {
+    why: (&'a str, &'a str, &'a str),
+    encoded: &'a [&'a str],
+    copied: &'a [&'a str],
+}
+
 /// The media, ready with its first segment, its report telling what its manifest lists.
-async fn check(name: &str, file: Bytes, fields: Value, expected: (&[(&str, &str, &str)], &[&str], &[&str])) {
+async fn check(name: &str, file: Bytes, fields: Value, expected: Expected<'_>) {
     let app = TestApp::start().await;
     let media = app.ready_with(name, file, fields).await;
     let report = &media["playbackReport"];
-    assert_eq!((why(report).as_slice(), &*reported(report, "encoded")), (expected.0, expected.1), "{name}");
-    assert_eq!(reported(report, "copied"), expected.2, "{name}");
+    assert_eq!(
+        (why(report).as_slice(), &*reported(report, "encoded")),
+        ([expected.why].as_slice(), expected.encoded),
+        "{name}"
+    );
+    assert_eq!(reported(report, "copied"), expected.copied, "{name}");
     app.event("video.media.ready").await;
 
     let made = app.objects().await.into_iter().filter(|path| path.starts_with("segment/")).count();
@@ -35,22 +46,48 @@ async fn check(name: &str, file: Bytes, fields: Value, expected: (&[(&str, &str,
 
     let manifest = app.fetch(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]))).await.text();
     let is_picture = |name: &str| name.ends_with('p') || name == "video";
-    let listed = [expected.1, expected.2].concat();
+    let listed = [expected.encoded, expected.copied].concat();
     for rendition in listed.iter().filter(|name| is_picture(name)) {
         assert!(manifest.contains(&format!("/{rendition}/playlist.m3u8")), "{name}: {rendition}\n{manifest}");
     }
-    assert_eq!(manifest.contains("/video/playlist.m3u8"), expected.2.contains(&"video"), "{name}");
+    assert_eq!(manifest.contains("/video/playlist.m3u8"), expected.copied.contains(&"video"), "{name}");
 }
 
 #[tokio::test]
 async fn a_source_above_the_largest_resolution_wanted_is_encoded() {
     let above = ("video", "above_max_resolution", "above maxResolution");
     let rungs = ["480p", "360p", "240p"];
-    check("/large.mp4", fixture::quad_hd(), json!({"maxResolution": "480p"}), (&[above], &rungs, &[])).await;
+    check(
+        "/large.mp4",
+        fixture::quad_hd(),
+        json!({"maxResolution": "480p"}),
+        Expected { why: above, encoded: &rungs, copied: &[] },
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_codec_that_not_all_players_know_is_encoded_and_its_sound_copied() {
     let why = ("video", "codec", "VP9");
-    check("/a.webm", fixture::vp9_webm(), json!({}), (&[why], &["240p"], &["audio"])).await;
+    check(
+        "/a.webm",
+        fixture::vp9_webm(),
+        json!({}),
+        Expected { why, encoded: &["240p"], copied: &["audio"] },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn sound_that_no_browser_plays_is_encoded_beside_the_copied_picture() {
+    let why = ("audio", "codec", "ALAC");
+    check("/a.mp4", fixture::alac(), json!({}), Expected { why, encoded: &["aac"], copied: &["video"] })
+        .await;
+}
+
+#[tokio::test]
+async fn pictures_that_need_those_before_a_keyframe_are_encoded() {
+    let why = ("video", "open_gop", "open GOP");
+    let expected = Expected { why, encoded: &["240p"], copied: &["audio"] };
+    check("/a.mp4", fixture::open_gop(), json!({}), expected).await;
 }
