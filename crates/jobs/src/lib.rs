@@ -8,6 +8,7 @@
 mod delete_objects;
 mod deliver_event;
 mod download;
+mod encode_audio;
 mod error;
 mod fill;
 mod lease;

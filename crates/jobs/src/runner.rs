@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{JobError, chain};
 use crate::lease::{RENEW_EVERY, lease_until};
-use crate::{Context, delete_objects, download, fill, probe_decode, sweep, tend};
+use crate::{Context, delete_objects, download, encode_audio, fill, probe_decode, sweep, tend};
 
 /// A queue and how many of its jobs run at once.
 #[derive(Clone, Copy)]
@@ -137,6 +137,7 @@ async fn settle(context: Context, job: ClaimedJob) {
         JobKind::Download { media } => download::run(&context, &job, *media).await,
         JobKind::DeleteObjects { source } => delete_objects::run(&context, &job, *source).await,
         JobKind::ProbeDecode { media, source } => probe_decode::run(&context, &job, *media, *source).await,
+        JobKind::EncodeAudio { media, source } => encode_audio::run(&context, &job, *media, *source).await,
         JobKind::Fill { media, source } => fill::run(&context, &job, *media, *source).await,
         JobKind::TendRenditions => tend::run(&context, &job).await,
         JobKind::Sweep => sweep::run(&context, &job).await,

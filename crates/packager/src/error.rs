@@ -53,7 +53,7 @@ impl Error {
     }
 
     /// Whether a run of the encoder met it by itself, so that another run may end otherwise.
-    pub(crate) fn is_of_run(&self) -> bool {
+    pub fn is_of_run(&self) -> bool {
         matches!(self.root(), Self::Unmade(_))
     }
 }

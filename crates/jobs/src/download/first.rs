@@ -18,6 +18,8 @@ pub(super) struct Missing {
     pub picture: bool,
     /// The sound that plays when nobody chose.
     pub sound: bool,
+    /// Some sound has an encoded rendition, which is made beside the listeners.
+    pub encodes_sound: bool,
 }
 
 impl Missing {
@@ -29,7 +31,11 @@ impl Missing {
             !is_copied(&video.not_copied) || Resolution::of_picture(width, height) > max
         });
         let sound = index.audio().is_some_and(|(_, audio)| !is_copied(&audio.not_copied));
-        Self { picture, sound }
+        // As the manifest lists them: whatever is not AAC.
+        let encodes_sound = index
+            .audio_tracks()
+            .any(|(_, audio)| !is_copied(&audio.not_copied) || !audio.codec.starts_with("mp4a."));
+        Self { picture, sound, encodes_sound }
     }
 
     /// The copy plays as a whole, so the media is ready as it is.

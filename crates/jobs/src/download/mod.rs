@@ -162,6 +162,9 @@ async fn name_source(
             if !missing.picture {
                 tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, now)).await?;
             }
+            if missing.encodes_sound {
+                tx.enqueue(NewJob::soon(JobKind::EncodeAudio { media: id, source }, now)).await?;
+            }
             Ok::<_, JobError>(())
         })
         .await

@@ -26,6 +26,13 @@ pub enum JobKind {
         /// Which source.
         source: SourceId,
     },
+    /// Encodes the sound of a media as a whole, beside those who listen already.
+    EncodeAudio {
+        /// Which media.
+        media: MediaId,
+        /// Which source.
+        source: SourceId,
+    },
     /// Makes what is missing of the renditions of a media that was watched.
     Fill {
         /// Which media.
@@ -68,6 +75,7 @@ impl JobKind {
             Self::Download { .. } => "download",
             Self::DeleteObjects { .. } => "delete_objects",
             Self::ProbeDecode { .. } => "probe_decode",
+            Self::EncodeAudio { .. } => "encode_audio",
             Self::Fill { .. } => "fill",
             Self::TendRenditions => "tend_renditions",
             Self::Sweep => "sweep",
@@ -78,7 +86,7 @@ impl JobKind {
     pub fn queue(&self) -> JobQueue {
         match self {
             Self::Download { .. } => JobQueue::Download,
-            Self::Fill { .. } | Self::TendRenditions => JobQueue::Fill,
+            Self::EncodeAudio { .. } | Self::Fill { .. } | Self::TendRenditions => JobQueue::Fill,
             Self::DeleteObjects { .. } | Self::ProbeDecode { .. } | Self::Sweep => JobQueue::Upkeep,
         }
     }
@@ -87,7 +95,9 @@ impl JobKind {
         let payload = match self {
             Self::Download { media } => Payload { media: Some(media.to_string()), source: None },
             Self::DeleteObjects { source } => Payload { media: None, source: Some(source.to_string()) },
-            Self::ProbeDecode { media, source } | Self::Fill { media, source } => {
+            Self::ProbeDecode { media, source }
+            | Self::EncodeAudio { media, source }
+            | Self::Fill { media, source } => {
                 Payload { media: Some(media.to_string()), source: Some(source.to_string()) }
             }
             Self::TendRenditions | Self::Sweep => Payload::default(),
@@ -103,6 +113,9 @@ impl JobKind {
             "delete_objects" => Ok(Self::DeleteObjects { source: id(payload.source)? }),
             "probe_decode" => {
                 Ok(Self::ProbeDecode { media: id(payload.media)?, source: id(payload.source)? })
+            }
+            "encode_audio" => {
+                Ok(Self::EncodeAudio { media: id(payload.media)?, source: id(payload.source)? })
             }
             "fill" => Ok(Self::Fill { media: id(payload.media)?, source: id(payload.source)? }),
             "tend_renditions" => Ok(Self::TendRenditions),
@@ -174,6 +187,11 @@ mod tests {
         check(
             JobKind::ProbeDecode { media: media_id, source: source_id },
             "probe_decode",
+            r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
+        );
+        check(
+            JobKind::EncodeAudio { media: media_id, source: source_id },
+            "encode_audio",
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
         );
         check(
