@@ -84,15 +84,24 @@ class Viewer:
         """The body of a 200; waits and asks again after a 503, and raises for anything else."""
         until = time.monotonic() + GIVES_UP_AFTER_S
         while True:
-            self._connection.request("GET", urllib.parse.urlsplit(url).path)
-            answer = self._connection.getresponse()
-            body = answer.read()
+            answer, body = self._ask(urllib.parse.urlsplit(url).path)
             if answer.status == 200:
                 return body
             if answer.status != 503 or time.monotonic() > until:
                 raise RuntimeError(f"{url} answered {answer.status}: {body[:300]!r}")
             self.refusals += 1
             time.sleep(float(answer.headers.get("Retry-After", "1")))
+
+    def _ask(self, path: str) -> tuple[http.client.HTTPResponse, bytes]:
+        try:
+            self._connection.request("GET", path)
+            answer = self._connection.getresponse()
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            # Servers close connections that were not used for a while.
+            self._connection.close()
+            self._connection.request("GET", path)
+            answer = self._connection.getresponse()
+        return answer, answer.read()
 
     def manifest(self, url: str) -> Manifest:
         """The renditions in the order of the text."""

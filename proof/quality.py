@@ -43,6 +43,7 @@ class Source:
     """Codec of the sound: one that is encoded for players, and one that is copied."""
     seconds: int = 12
     crf: int = 20
+    judges_bytes: bool = True
 
     def make(self, target: pathlib.Path) -> None:
         noise = lavfi(f"anoisesrc=d={self.seconds}:c=pink:a=0.3:r=48000:seed=7")
@@ -202,7 +203,7 @@ def sound(viewer: Viewer, manifest: Manifest, clip: pathlib.Path, folder: pathli
         raise RuntimeError(f"the segments of {rendition.name} are {gap_ticks(segments)} ticks apart")
     path = folder / "audio.mp4"
     path.write_bytes(init + b"".join(segments))
-    ours, theirs = decoded.sound(path, keeps_times=True), decoded.sound(clip)
+    ours, theirs = (decoded.sound(sounding, keeps_times=True) for sounding in (path, clip))
     return rate_peak(viewer.playlist(rendition), segments), offsets_ms(ours, theirs, decoded.SOUND_RATE)
 
 
@@ -239,12 +240,9 @@ def packet_bytes(path: pathlib.Path) -> int:
 
 
 def moved_ms(encoded: pathlib.Path, source: pathlib.Path) -> float:
-    """How far a picture lies from where it lay in the source, at most, both counted from the first one."""
-    both = []
-    for path in (encoded, source):
-        times = sorted(float(packet["pts_time"]) for packet in packets(path))
-        both.append([time - times[0] for time in times])
-    return max((abs(ours - theirs) * 1000 for ours, theirs in zip(*both)), default=0.0)
+    """How far a picture lies from where it lies in the source, at most. The first is left out: it begins with its segment."""
+    ours, theirs = (sorted(float(packet["pts_time"]) for packet in packets(path))[1:] for path in (encoded, source))
+    return max((abs(our - their) * 1000 for our, their in zip(ours, theirs)), default=0.0)
 
 
 def table(rows: Sequence[Row]) -> str:
