@@ -23,6 +23,8 @@ from verdict import CLASSES, Found
 
 SETTLED_WITHIN_S = 180
 SOUND_OFF_MAX_S = 0.05
+AAC_FRAME_S = 1024 / 44100
+"""Sound that is encoded ends with a whole frame, and with the last packet of the source, whose true length not every container tells."""
 PROBLEM_LEN_MAX = 300
 DOCUMENT = pathlib.Path(__file__).parent.parent / "docs" / "sources.md"
 
@@ -129,7 +131,7 @@ def judge(row: Row) -> None:
     is_short = row.frames[0] != row.frames[1] if kind.counts_frames else row.frames[1] == 0
     if is_short and not row.problems:
         row.problems.append(f"{row.frames[1]} of {row.frames[0]} frames")
-    if abs(row.sound_s[0] - row.sound_s[1]) > SOUND_OFF_MAX_S:
+    if abs(row.sound_s[0] - row.sound_s[1]) > SOUND_OFF_MAX_S + AAC_FRAME_S:
         row.problems.append(f"{row.sound_s[1]:.2f} s of sound, not {row.sound_s[0]:.2f} s")
 
 
@@ -160,7 +162,7 @@ its ordinary settings, plays what came of it, and writes this page. It ends with
 - **First frame.** After ready: manifest, the playlist it lists first, its initialisation segment and its first segment, until ffmpeg has decoded
   one frame of them (one packet of sound where there is no picture). Some 100 ms of it are the start of ffmpeg. Nothing was asked of the media before.
 - **Frames.** ffmpeg decodes the source, and by HTTP what a player plays that stays with the first rendition; the counts must be equal.
-- **Sound.** Decoded likewise; the lengths must be within {sound_ms:.0f} ms.
+- **Sound.** Decoded likewise; the lengths must be within {sound_ms:.0f} ms and a frame of AAC.
 - **Renditions.** In the order of the manifest: `video` and `audio` are the bytes of the source, the others are encoded while they are watched.
 """
 

@@ -14,7 +14,7 @@ KINDS = (
         "gop-24s.mp4",
         made(both(size="320x180", seconds=24), X264, "-g 9999 -keyint_min 9999", AAC),
         "C",
-        "GOP",
+        "without a keyframe",
     ),
     Kind("H.264, 10-bit", "h264-10bit.mp4", made(both(), X264, "-pix_fmt yuv420p10le", AAC), "C", "10-bit"),
     Kind("H.264, 4:2:2", "h264-422.mp4", made(both(), X264, "-pix_fmt yuv422p", AAC), "C", "4:2:2"),
