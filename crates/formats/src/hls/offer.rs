@@ -110,7 +110,7 @@ impl MultivariantPlaylist {
         }
         match offer.choice.order {
             Some(order) => sort(&mut candidates, order),
-            None => begin_with_the_best(&mut candidates, is_slow_to_begin(index)),
+            None => begin_with_the_best(&mut candidates),
         }
 
         let lists_copy = candidates.iter().any(|candidate| candidate.rung.is_none());
@@ -193,12 +193,6 @@ impl Choice {
     }
 }
 
-/// Whether the copy begins with a longer segment than the rungs do: GOPs are long. Pipeline, 4.
-fn is_slow_to_begin(index: &Index) -> bool {
-    let first = |segments: &[crate::plan::Segment]| segments.first().map(crate::plan::Segment::duration);
-    first(&index.plan.encoded_video).is_some_and(|encoded| first(&index.plan.video) > Some(encoded))
-}
-
 /// Copies, and of the rungs the cheapest that serves most viewers.
 fn keep_one_rung(candidates: &mut Vec<Candidate>) {
     let names = || candidates.iter().filter_map(|candidate| candidate.rung).map(|(name, _)| name);
@@ -214,10 +208,9 @@ fn sort(candidates: &mut [Candidate], order: Order) {
 }
 
 /// Copies, then rungs from the largest on; but in front of all the one that players should begin with. Pipeline, 8.
-fn begin_with_the_best(candidates: &mut [Candidate], is_copy_slow: bool) {
-    let is_good_copy = |candidate: &Candidate| {
-        candidate.rung.is_none() && !is_copy_slow && candidate.variant.rate.peak < FIRST_COPY_PEAK_MAX
-    };
+fn begin_with_the_best(candidates: &mut [Candidate]) {
+    let is_good_copy =
+        |candidate: &Candidate| candidate.rung.is_none() && candidate.variant.rate.peak < FIRST_COPY_PEAK_MAX;
     let (from, to) = FIRST_RUNG_BITRATES;
     // As far as it is from these rates; of equal ones the cheapest.
     let distance = |bitrate: u32| (from.saturating_sub(bitrate).max(bitrate.saturating_sub(to)), bitrate);

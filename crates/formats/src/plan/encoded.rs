@@ -11,20 +11,17 @@ use super::{
 };
 use crate::index::{Sample, Track};
 
-/// Up to this length of every segment of the copy, the encoded renditions are cut as the copy is. Pipeline, 4.
-const SHARED_SEGMENT_MAX_S: i64 = 10;
 /// The most samples that are decoded for one segment: ten minutes of 60 pictures a second. Decision 0036.
 pub const FEED_SAMPLES_MAX: u32 = 36_000;
 /// The most bytes that are read for one segment: 4 s of uncompressed pictures of 4K take 3 GB. Decision 0036.
 pub const FEED_BYTES_MAX: u64 = 4 << 30;
 
-/// Cuts every encoded rendition of a video track; `copy` are the segments of its copy, none where it has no copy.
+/// Cuts every encoded rendition of a video track: as its copy is, whose segments `copy` are, or by its own rules where it has none.
 ///
-/// `track.timescale` is not 0. Each segment presents at least one picture.
+/// With other cuts than the copy's, however near, a player that changes to the copy gets pictures that it cannot show before the next
+/// keyframe in place of those it had. Decision 0044. `track.timescale` is not 0. Each segment presents at least one picture.
 pub(super) fn segments(track: &Track, copy: &[Segment]) -> Result<Vec<Segment>, PlanError> {
-    let longest = SHARED_SEGMENT_MAX_S * i64::from(track.timescale);
-    let is_shared = copy.iter().all(|segment| segment.end.saturating_sub(segment.start) <= longest);
-    if !copy.is_empty() && is_shared { along(track, copy) } else { feeds(track, &own_starts(track)?) }
+    if copy.is_empty() { feeds(track, &own_starts(track)?) } else { along(track, copy) }
 }
 
 /// Segments that begin where those of the copy begin.
