@@ -164,15 +164,22 @@ const refusals = [
   { status: 401, message: "unauthorized", title: "This is private", button: true },
   { status: 403, message: "forbidden", title: "Not allowed here", button: true },
   { status: 404, message: "Media/PlaybackId not Found", title: "Not found", button: true },
+  {
+    status: 404,
+    message: "Media/PlaybackId not Found",
+    description: "this media failed and cannot be played",
+    title: "This cannot be played",
+    button: false,
+  },
   { status: 400, message: "Bad Request", title: "This cannot be played", button: true },
   { status: 422, message: "payload validation failed", title: "This cannot be played", button: true },
   { status: 429, message: "too many requests", title: "The server is busy", button: false },
   { status: 503, message: "unavailable", title: "The server is busy", button: false },
 ];
-for (const { status, message, title, button } of refusals) {
-  test(`a manifest that answers ${status} (${message}) ends in “${title}”`, async () => {
-    const name = `refused-${status}-${message.length}`;
-    site.answers.set(`/media/${name}/master.m3u8`, refusal(status, message));
+for (const { status, message, description, title, button } of refusals) {
+  test(`a manifest that answers ${status} (${description ?? message}) ends in “${title}”`, async () => {
+    const name = `refused-${status}-${(description ?? message).length}`;
+    site.answers.set(`/media/${name}/master.m3u8`, refusal(status, message, description));
     await open(name, async (page) => {
       await page.getByRole("heading", { name: title }).waitFor();
       assert.equal(await page.getByRole("button", { name: "Try again" }).count(), button ? 1 : 0);
@@ -289,8 +296,8 @@ async function addSubtitles(name) {
   );
 }
 
-function refusal(status, message) {
-  return { status, body: { success: false, error: { code: status, message, description: "why, in a sentence" } } };
+function refusal(status, message, description = "why, in a sentence") {
+  return { status, body: { success: false, error: { code: status, message, description } } };
 }
 
 /** Compares with `golden/{name}`; `UPDATE_GOLDEN=1` writes it anew. */

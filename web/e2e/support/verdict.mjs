@@ -6,6 +6,12 @@ const STALL_MAX_MS = 1_000;
 const END_S = 0.1;
 /** Part of the frames that may be decoded twice or not at all where a rung changes. */
 const FRAMES_OFF_MAX = 0.03;
+/**
+ * hls.js takes the first composition time for the begin of a segment and reads no edit list. So after a change of rung it may
+ * load the segment again that ends within the composition shift of what is loaded, once, and reports that this gained nothing.
+ * Whoever watches sees nothing of it.
+ */
+const LOADED_AGAIN = "passing, bufferAppendNoProgress";
 
 /**
  * Sentences, none if it played: to its end at `seconds`, in one piece, without an error, a longer stall or a jump, in all of
@@ -14,7 +20,9 @@ const FRAMES_OFF_MAX = 0.03;
 export function faults(seen, { seconds, sizes, frames }) {
   const found = [];
   const { ended, position, duration, buffered, rangesMax } = seen;
-  for (const error of [...seen.errors, ...seen.pageErrors]) found.push(`error: ${error}`);
+  const errors = seen.errors.filter((error) => error !== LOADED_AGAIN);
+  if (seen.errors.length - errors.length > seen.chosen.length) errors.push(LOADED_AGAIN);
+  for (const error of [...errors, ...seen.pageErrors]) found.push(`error: ${error}`);
   if (seen.mediaError !== null) found.push(`error of the element: ${seen.mediaError}`);
   if (seen.firstFrameMs === null) found.push("no first frame");
   if (!ended) found.push(`did not end: it is at ${position} of ${duration} s`);

@@ -6,8 +6,6 @@
 
 /** Seconds that are loaded ahead: little, so that a clip of seconds still has something to load after a switch. */
 const AHEAD_S = 3;
-/** Seconds that shaka-player keeps of what is loaded ahead when a rung is chosen; hls.js decides by itself. */
-const KEPT_AHEAD_S = 3;
 /** Larger pictures stall from decoding them in software. */
 const PIXELS_MAX = 640 * 360;
 
@@ -57,17 +55,23 @@ function shaka(video, start) {
   };
   player.addEventListener("error", ({ detail }) => note(detail));
   player.configure({
-    abr: start === "own" ? {} : { enabled: false, defaultBandwidthEstimate: start === "smallest" ? 1 : 1e9 },
+    abr: { enabled: start === "own" },
     // By default it moves each segment to where the playlist has it, which hides wrong times of segments.
     manifest: { hls: { ignoreManifestTimestampsInSegmentsMode: true } },
     restrictions: start === "own" ? {} : { maxPixels: PIXELS_MAX },
     streaming: { bufferingGoal: AHEAD_S },
   });
+  // It chooses once more, among rungs of one size. (It goes by bandwidth, and a copy may need less than a small rung.)
+  player.addEventListener("manifestparsed", () => {
+    if (start === "own") return;
+    const { width, height } = variants().at(start === "smallest" ? 0 : -1);
+    player.configure({ abr: { restrictions: { minPixels: width * height, maxPixels: width * height } } });
+  });
   // Each is one of pictures together with one of sound.
   const variants = () => {
-    const all = player.getVariantTracks();
+    const all = player.getVariantTracks().filter(({ width, height }) => width * height <= PIXELS_MAX);
     const { audioId } = all.find(({ active }) => active) ?? {};
-    return all.filter((track) => track.audioId === audioId).sort((a, b) => a.bandwidth - b.bandwidth);
+    return all.filter((track) => track.audioId === audioId).sort((a, b) => a.width * a.height - b.width * b.height);
   };
   return {
     errors,
@@ -82,7 +86,7 @@ function shaka(video, start) {
     },
     choose(id) {
       const track = variants().find((track) => track.id === id);
-      player.selectVariantTrack(track, true, KEPT_AHEAD_S);
+      player.selectVariantTrack(track);
     },
   };
 }

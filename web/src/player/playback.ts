@@ -94,6 +94,8 @@ function playByHlsJs(
     capLevelToPlayerSize: true,
     ...(audioTracks.choice === undefined ? {} : { audioPreference: audioTracks.choice }),
   });
+  // The server lists first what it has at hand. Above 5 Mb/s hls.js would begin with another, which may have to be encoded.
+  hls.on(Hls.Events.MANIFEST_PARSED, (_, { firstLevel }) => (hls.startLevel = firstLevel));
   audioTracks.follow(hls);
   qualities.follow(hls);
   const loadAhead = () => {

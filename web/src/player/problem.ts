@@ -54,6 +54,18 @@ const PREPARING: Problem = {
   retry: "by-itself",
 };
 
+const FAILED: Problem = {
+  title: "This cannot be played",
+  text: "It could not be made ready. Its owner can see why.",
+  retry: "never",
+};
+
+const NOT_FOUND: Problem = {
+  title: "Not found",
+  text: "It was deleted, or the address is not complete.",
+  retry: "on-request",
+};
+
 const BUSY: Problem = {
   title: "The server is busy",
   text: "The player tries again by itself and goes on as soon as it can.",
@@ -107,11 +119,8 @@ export async function diagnose(manifest: string): Promise<Problem | null> {
       };
     case 404:
     case 410:
-      return {
-        title: "Not found",
-        text: "It was deleted, or the address is not complete.",
-        retry: "on-request",
-      };
+      // A media that failed answers as a deleted one does; the description alone tells.
+      return /failed/i.test(description) ? FAILED : NOT_FOUND;
   }
   return {
     title: "This cannot be played",
