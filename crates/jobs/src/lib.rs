@@ -20,10 +20,12 @@ mod runner;
 mod sweep;
 mod tend;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use kinora_blob::Blob;
 use kinora_domain::{Clock, Random};
+use kinora_engine::Engine;
 use kinora_fetch::{Fetcher, Poster};
 use kinora_packager::Packager;
 use kinora_store::{Store, WorkerId};
@@ -50,6 +52,10 @@ pub struct Context {
     pub poster: Poster,
     /// Packages and decodes.
     pub packager: Packager,
+    /// Copies sources into containers that are read here.
+    pub engine: Engine,
+    /// A folder for files that are needed while a job works, with room for the largest source.
+    pub scratch: Arc<Path>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// Draws randomness.

@@ -1,5 +1,7 @@
 //! A running server, put together from its parts.
 
+use std::env;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -22,6 +24,8 @@ use crate::settings::Settings;
 
 /// How often it is written down which access tokens were used, and which renditions were made and watched.
 const USES_EVERY: Duration = Duration::from_secs(10);
+/// The folder for files that are needed while a job works, below the data folder.
+const SCRATCH: &str = "scratch";
 
 /// What a server is made of; tests bring their own parts.
 pub struct ServerOptions {
@@ -69,6 +73,9 @@ pub enum StartError {
     /// The objects are another database's, which would sweep ours, as we would its.
     #[error(transparent)]
     Objects(#[from] ForeignObjects),
+    /// The folder for files that are needed while a job works cannot be made.
+    #[error("the folder {} cannot be made and emptied", .0.display())]
+    Scratch(PathBuf, #[source] std::io::Error),
 }
 
 impl Server {
@@ -99,7 +106,7 @@ impl Server {
         }
 
         let network = Network::new(Guard::new(settings.allow_private.clone()));
-        let packager = Packager::new(store.clone(), blob.clone(), engine, clock.clone());
+        let packager = Packager::new(store.clone(), blob.clone(), engine.clone(), clock.clone());
         let room = Room::default();
         let context = Context {
             store: store.clone(),
@@ -107,6 +114,8 @@ impl Server {
             fetcher: Fetcher::new(&network, fetch_limits)?,
             poster: Poster::new(&network, PostLimits::default())?,
             packager: packager.clone(),
+            engine,
+            scratch: scratch(&settings).await?.into(),
             clock: clock.clone(),
             random: random.clone(),
             images_url: settings.images_url.as_str().into(),
@@ -202,6 +211,25 @@ async fn write_uses(app: &App, stop: CancellationToken) {
             tracing::warn!(error = %error, "what was used could not be written");
         }
     }
+}
+
+/// Where jobs put files for a while: in the data folder, which nobody else serves, and elsewhere where the system has such files. What
+/// an earlier process left there is removed.
+async fn scratch(settings: &Settings) -> Result<PathBuf, StartError> {
+    if !settings.has_folder() {
+        return Ok(env::temp_dir());
+    }
+    let folder = settings.data_dir.join(SCRATCH);
+    let make = async |folder: &Path| {
+        match tokio::fs::remove_dir_all(folder).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        tokio::fs::create_dir_all(folder).await?;
+        // The engine is told of files by paths that do not depend on where it runs.
+        tokio::fs::canonicalize(folder).await
+    };
+    make(&folder).await.map_err(|error| StartError::Scratch(folder, error))
 }
 
 fn header_names(names: &[String]) -> Result<Arc<[HeaderName]>, StartError> {

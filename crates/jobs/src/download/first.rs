@@ -115,7 +115,7 @@ fn explain(error: Error, what: What, why: Option<&NotCopied>) -> JobError {
 }
 
 /// Whether the engine is missing or could not be started, so that the source is not to blame.
-fn is_machines_fault(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+pub(super) fn is_machines_fault(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     use EngineError::{MissingEncoder, MissingFilter, NotFound, NotUsable, Spawn, TooOld};
 
     matches!(

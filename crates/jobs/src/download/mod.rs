@@ -2,6 +2,7 @@
 
 mod facts;
 mod first;
+mod remux;
 mod scan;
 mod sink;
 
@@ -118,10 +119,10 @@ async fn make_ready(
     arrived: Arrived,
 ) -> Result<(), JobError> {
     let (source, max, now) = (arrived.source(), media.settings.max_resolution, context.clock.now());
-    let facts = facts::of_index(arrived.index(), max, now, &*context.random);
-    let missing = Missing::of(arrived.index(), max);
-    arrived.keep(context).await?;
     let ended = async {
+        let index = arrived.keep(context, job).await?;
+        let facts = facts::of_index(&index, max, now, &*context.random);
+        let missing = Missing::of(&index, max);
         if !missing.is_nothing() {
             let begin = || first::make(context, source, max, missing);
             keep_trying(Waiter::Job(job.id), PATIENCE, begin).await?;

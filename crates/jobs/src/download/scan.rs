@@ -1,7 +1,6 @@
-//! Reads the index out of the passing bytes, beside the task that writes them.
+//! Reads what a source is out of its passing bytes, beside the task that writes them.
 
 use bytes::Bytes;
-use kinora_formats::index::Index;
 use kinora_formats::mp4::ReadError;
 use kinora_formats::{Scanned, Scanner};
 use tokio::sync::mpsc;
@@ -14,7 +13,7 @@ const WAITING_MAX: usize = 64;
 /// brings nothing for long.
 pub(super) struct Scan {
     chunks: mpsc::Sender<Bytes>,
-    result: JoinHandle<Result<Result<Index, ReadError>, JoinError>>,
+    result: JoinHandle<Result<Result<Scanned, ReadError>, JoinError>>,
 }
 
 /// The scanner has seen enough to know that this is hopeless; [`Scan::finish`] says why.
@@ -31,14 +30,14 @@ impl Scan {
     }
 
     /// What the bytes were. After [`Hopeless`]: why.
-    pub(super) async fn finish(self) -> Result<Result<Index, ReadError>, JoinError> {
+    pub(super) async fn finish(self) -> Result<Result<Scanned, ReadError>, JoinError> {
         drop(self.chunks);
         self.result.await?
     }
 }
 
 /// Scans what comes until nothing more can, or the scanner gives up.
-async fn scan(mut waiting: mpsc::Receiver<Bytes>) -> Result<Result<Index, ReadError>, JoinError> {
+async fn scan(mut waiting: mpsc::Receiver<Bytes>) -> Result<Result<Scanned, ReadError>, JoinError> {
     let mut scanner = Scanner::new(None);
     let mut chunks = Vec::new();
     while waiting.recv_many(&mut chunks, WAITING_MAX).await > 0 {
@@ -52,5 +51,5 @@ async fn scan(mut waiting: mpsc::Receiver<Bytes>) -> Result<Result<Index, ReadEr
             Err(error) => return Ok(Err(error)),
         };
     }
-    spawn_blocking(move || scanner.finish().and_then(Scanned::into_index)).await
+    spawn_blocking(move || scanner.finish()).await
 }

@@ -4,11 +4,13 @@ use bytes::Bytes;
 use kinora_blob::{ObjectKey, ObjectWriter};
 use kinora_domain::{Failure, FailureCode, MediaId, SourceId};
 use kinora_fetch::Sink;
+use kinora_formats::Scanned;
 use kinora_formats::index::Index;
 use kinora_formats::mp4::{ReadError, ReadFailureCode};
-use kinora_store::{JobKind, NewJob};
+use kinora_store::{ClaimedJob, JobKind, NewJob};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::remux::{self, Foreign};
 use super::scan::Scan;
 use crate::Context;
 use crate::error::JobError;
@@ -44,11 +46,11 @@ pub(super) enum SinkError {
     Ours(JobError),
 }
 
-/// A source that is whole and understood, and has no name yet. Dropped, it leaves nothing.
+/// A source that is whole and known for what it is, and has no name yet. Dropped, it leaves nothing.
 pub(super) struct Arrived {
     source: SourceId,
     writer: ObjectWriter,
-    index: Index,
+    scanned: Scanned,
 }
 
 impl<'a> SourceSink<'a> {
@@ -74,8 +76,8 @@ impl<'a> SourceSink<'a> {
 
     /// All bytes are there: what are they?
     pub(super) async fn arrive(mut self) -> Result<Arrived, JobError> {
-        let index = self.scanned().await?;
-        Ok(Arrived { source: self.source, writer: self.writer, index })
+        let scanned = self.scanned().await?;
+        Ok(Arrived { source: self.source, writer: self.writer, scanned })
     }
 
     /// Why a download was ended.
@@ -89,9 +91,9 @@ impl<'a> SourceSink<'a> {
         }
     }
 
-    async fn scanned(&mut self) -> Result<Index, JobError> {
+    async fn scanned(&mut self) -> Result<Scanned, JobError> {
         match self.scan.take().unwrap_or_else(Scan::begin).finish().await {
-            Ok(Ok(index)) => Ok(index),
+            Ok(Ok(scanned)) => Ok(scanned),
             Ok(Err(error)) => Err(JobError::Fatal(failure_of(&error))),
             Err(panic) => Err(JobError::Retry(Box::new(panic))),
         }
@@ -99,11 +101,7 @@ impl<'a> SourceSink<'a> {
 
     /// A source that did not fit before is not read in vain again and again. The first attempt believes no announcement.
     async fn check_room(&self, len: u64) -> Result<(), JobError> {
-        let missing = len.saturating_sub(self.writer.written());
-        match self.context.blob.free_space().await? {
-            Some(free) if free < missing.saturating_add(RESERVED_BYTES) => Err(JobError::Full),
-            _ => Ok(()),
-        }
+        check_room(self.context, len.saturating_sub(self.writer.written())).await
     }
 
     /// The source begins again, perhaps as another one: nothing of it may lie under the id of the first attempt.
@@ -171,22 +169,39 @@ impl Arrived {
         self.source
     }
 
-    pub(super) fn index(&self) -> &Index {
-        &self.index
-    }
-
-    /// Gives source and index their names. Both outlive a power cut afterwards.
-    pub(super) async fn keep(self, context: &Context) -> Result<(), JobError> {
-        let index = Bytes::from(self.index.to_bytes());
-        let (source, index) =
-            tokio::join!(self.writer.finish(), context.blob.put_once(ObjectKey::Index(self.source), index));
-        source?;
-        index?;
-        Ok(())
+    /// Gives the source its name, and an index: its own, or that of a copy which can be read. All of them outlive a power cut afterwards.
+    pub(super) async fn keep(self, context: &Context, job: &ClaimedJob) -> Result<Index, JobError> {
+        let put = async |index: &Index| {
+            let bytes = Bytes::from(index.to_bytes());
+            context.blob.put_once(ObjectKey::Index(self.source), bytes).await
+        };
+        match self.scanned {
+            Scanned::Index(index) => {
+                let (source, put) = tokio::join!(self.writer.finish(), put(&index));
+                source?;
+                put?;
+                Ok(index)
+            }
+            Scanned::Foreign { container, len, sha256, refusal } => {
+                self.writer.finish().await?;
+                let foreign = Foreign { source: self.source, container, len, sha256, refusal };
+                let index = remux::normalise(context, job, &foreign).await?;
+                put(&index).await?;
+                Ok(index)
+            }
+        }
     }
 }
 
-fn failure_of(error: &ReadError) -> Failure {
+/// Whether `len` more bytes fit the store, and leave room for the database.
+pub(super) async fn check_room(context: &Context, len: u64) -> Result<(), JobError> {
+    match context.blob.free_space().await? {
+        Some(free) if free < len.saturating_add(RESERVED_BYTES) => Err(JobError::Full),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn failure_of(error: &ReadError) -> Failure {
     let code = match error.code() {
         ReadFailureCode::NotMedia => FailureCode::NotMedia,
         ReadFailureCode::Truncated => FailureCode::Truncated,

@@ -113,6 +113,26 @@ async fn scripts_that_name_other_sources_are_read_by_nobody() {
 }
 
 #[tokio::test]
+async fn what_only_looks_like_media_fails_and_leaves_no_copy() {
+    use fixture::packed::{mp3_of_noise, transport_stream_of_noise};
+    check(vec![
+        case(
+            "packets of nothing",
+            transport_stream_of_noise(),
+            "not_media",
+            "the source looks like a file of the kind mpegts, but nothing in it can be played",
+        ),
+        case(
+            "a tag without sound",
+            mp3_of_noise(),
+            "not_media",
+            "the source looks like a file of the kind mp3, but nothing in it can be played",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
 async fn media_that_end_too_early_fail_as_truncated() {
     use fixture::damaged::{truncated_before_the_first_frame, truncated_without_moov};
     check(vec![

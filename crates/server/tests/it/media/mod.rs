@@ -8,6 +8,7 @@ mod browser;
 mod bytes;
 mod first;
 mod fixtures;
+mod foreign;
 mod probe;
 mod rungs;
 mod several_audio;

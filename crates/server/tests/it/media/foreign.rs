@@ -1,0 +1,138 @@
+//! Containers that are not read where they lie: the media plays all the same, and says what its source was.
+
+use std::ffi::OsStr;
+
+use bytes::Bytes;
+use kinora_testkit::{Source, fixture};
+use serde_json::Value;
+
+use super::probe::{decoded, packets};
+use crate::support::{TestApp, text};
+
+/// A file, and what a player finds of it.
+struct Case {
+    container: &'static str,
+    file: Bytes,
+    /// Renditions that hold the packets of the source, and those that are encoded.
+    copied: &'static [&'static str],
+    encoded: &'static [&'static str],
+    /// Frames that a decoder gets.
+    frames: Option<u64>,
+    seconds: f64,
+}
+
+/// Each is ready with its facts, and plays to its end.
+async fn check(cases: Vec<Case>) {
+    let app = TestApp::options().without_webhook().start().await;
+    let mut media = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        let url = app.serve(&format!("/{number}"), Source::of(case.file.clone()));
+        media.push(text(&app.create(&url).await["id"]).to_owned());
+    }
+    for (case, id) in cases.iter().zip(&media) {
+        let name = case.container;
+        let ready = app.wait_settled(id).await;
+        assert_eq!(ready["status"], "Ready", "{name}: {ready}");
+        check_facts(&app, case, &ready).await;
+        check_played(&app, case, &ready).await;
+    }
+}
+
+/// What the API says.
+async fn check_facts(app: &TestApp, case: &Case, media: &Value) {
+    let name = case.container;
+    let duration = format!("00:00:{:02.0}", case.seconds);
+    assert_eq!(media["duration"], duration, "{name}");
+    assert_eq!(media["isAudioOnly"], case.frames.is_none(), "{name}");
+    let tracks = media["tracks"].as_array().expect("a list");
+    let types: Vec<_> = tracks.iter().map(|track| text(&track["type"])).collect();
+    let wanted: &[&str] = if case.frames.is_some() { &["video", "audio"] } else { &["audio"] };
+    assert_eq!(types, wanted, "{name}");
+    let renditions = media["playbackReport"]["renditions"].as_array().expect("a list");
+    let of = |method: &str| {
+        let of_method = renditions.iter().filter(|rendition| rendition["method"] == method);
+        of_method.map(|rendition| text(&rendition["name"])).collect::<Vec<_>>()
+    };
+    assert_eq!((&*of("copied"), &*of("encoded")), (case.copied, case.encoded), "{name}");
+    let info = app.call("GET", &format!("/v1/on-demand/{}/input-info", text(&media["id"]))).send().await;
+    assert_eq!(info.data()["file"]["containerFormat"], name, "{}", info.text());
+}
+
+/// What a player gets.
+async fn check_played(app: &TestApp, case: &Case, media: &Value) {
+    let name = case.container;
+    let manifest = app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])));
+    let manifest = OsStr::new(&manifest);
+    let pictures = decoded(manifest, "v:0").await;
+    assert_eq!(pictures.map(|pictures| pictures.frames), case.frames, "{name}");
+    assert!(decoded(manifest, "a:0").await.is_some_and(|sound| sound.frames > 0), "{name}");
+    if case.frames.is_some() {
+        let (packets, timescale) = packets(manifest, "v:0").await;
+        let mut times: Vec<_> = packets.iter().map(|packet| packet.pts).collect();
+        times.sort_unstable();
+        let frame = timescale / 25;
+        // The clocks of some containers count milliseconds.
+        let slack = timescale / 500;
+        // A copy begins with the first moment of decoding: the first picture stands until the second.
+        for pair in times[1..].windows(2) {
+            let apart = pair[1] - pair[0];
+            assert!((apart - frame).abs() <= slack, "{name}: {apart} of {timescale} between two frames");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_players_know_is_copied_whatever_it_was_packed_in() {
+    use fixture::packed::{adts, flv, transport_stream, transport_stream_that_begins_anew};
+    let both = |container, file, frames, seconds| Case {
+        container,
+        file,
+        copied: &["video", "audio"],
+        encoded: &[],
+        frames: Some(frames),
+        seconds,
+    };
+    check(vec![
+        both("mpegts", transport_stream(), 50, 2.0),
+        both("mpegts", transport_stream_that_begins_anew(), 100, 4.0),
+        both("flv", flv(), 50, 2.0),
+        Case { container: "aac", file: adts(), copied: &["audio"], encoded: &[], frames: None, seconds: 2.0 },
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn what_players_do_not_know_is_encoded_whatever_it_was_packed_in() {
+    use fixture::packed::{avi, broadcast, mxf, ogg, program_stream, wmv};
+    let case = |container, file| Case {
+        container,
+        file,
+        copied: &[],
+        encoded: &["240p", "aac"],
+        frames: Some(50),
+        seconds: 2.0,
+    };
+    check(vec![
+        case("mpegts", broadcast()),
+        case("mpegps", program_stream()),
+        case("avi", avi()),
+        case("asf", wmv()),
+        case("mxf", mxf()),
+        case("ogg", ogg()),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn sound_alone_plays_whatever_it_was_packed_in() {
+    use fixture::packed::{flac, mp3, wav};
+    let case = |container, file| Case {
+        container,
+        file,
+        copied: &[],
+        encoded: &["aac"],
+        frames: None,
+        seconds: 2.0,
+    };
+    check(vec![case("wav", wav()), case("mp3", mp3()), case("flac", flac())]).await;
+}
