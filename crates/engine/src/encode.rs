@@ -24,6 +24,9 @@ pub const ENCODE_RUNGS_MAX: usize = 6;
 /// Forced keyframes one run may have: over half an hour of segments of 4 s, on a command line of some kilobytes.
 pub const ENCODE_KEY_FRAMES_MAX: usize = 512;
 
+/// Frames of which one is kept, at most: of 4000 a second some 60 are left.
+pub const FRAME_STEP_MAX: u32 = 64;
+
 /// Largest side of an encoded picture in pixels.
 const SIDE_MAX: u32 = 8192;
 
@@ -83,9 +86,9 @@ pub struct VideoEncode {
     pub deinterlace: bool,
     /// Needs [`Engine::can_tone_map`].
     pub tone_map: Option<ToneMap>,
-    /// Keeps every second frame: the first at or after the begin of `keep_us`, the third, and so on, and from each of
-    /// `key_frames_us` on anew. So what a segment holds does not depend on where the run began.
-    pub halve_frame_rate: bool,
+    /// Of so many frames one is kept, 1 to [`FRAME_STEP_MAX`]: the first at or after the begin of `keep_us`, the one a step
+    /// later, and so on, and from each of `key_frames_us` on anew. So what a segment holds does not depend on where the run began.
+    pub frame_step: u32,
     /// Times on the feed's timeline in microseconds, ascending, [`ENCODE_KEY_FRAMES_MAX`] at most: the first frame at or after each
     /// is an IDR picture in every rung. The first frame of all always is one. Times are rounded on their way, so pass
     /// the wanted frame's time less half a frame.
@@ -174,6 +177,8 @@ impl VideoEncode {
             "the keyframes"
         } else if self.keep_us.is_empty() {
             "the range to keep"
+        } else if !(1..=FRAME_STEP_MAX).contains(&self.frame_step) {
+            "the step between frames"
         } else if !(1..=THREADS_MAX).contains(&self.threads) {
             "the number of threads"
         } else {

@@ -34,7 +34,9 @@ pub use admission::Load;
 pub use confine::report::{Confinement, Guard};
 pub use decode::{DECODE_INPUT_MAX, DecodeReport};
 pub use demo::{DEMO_OUTPUT_MAX, DEMO_SECONDS_MAX};
-pub use encode::{ENCODE_KEY_FRAMES_MAX, ENCODE_RUNGS_MAX, EncodeLimits, ToneMap, VideoEncode, VideoRung};
+pub use encode::{
+    ENCODE_KEY_FRAMES_MAX, ENCODE_RUNGS_MAX, EncodeLimits, FRAME_STEP_MAX, ToneMap, VideoEncode, VideoRung,
+};
 pub use encode_audio::{AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE, AudioEncode, AudioSpan};
 pub use encoding::Encoding;
 pub use engine::{Engine, Settings};

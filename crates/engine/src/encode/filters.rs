@@ -29,8 +29,8 @@ pub(super) fn graph(spec: &VideoEncode) -> String {
     }
     let [start, end] = [spec.keep_us.start, spec.keep_us.end].map(|time| seconds(time.min(TIME_MAX_US)));
     steps.push(format!("trim=start={start}:end={end}"));
-    if spec.halve_frame_rate {
-        steps.push(every_second_frame(spec));
+    if spec.frame_step > 1 {
+        steps.push(one_of_some_frames(spec));
     }
     if let Some(from) = spec.tone_map {
         steps.push(tone_map(spec, from));
@@ -47,15 +47,16 @@ pub(super) fn graph(spec: &VideoEncode) -> String {
     graph
 }
 
-/// Keeps the first frame, the third, and so on, from each keyframe on anew.
+/// Keeps the first frame, the one a step later, and so on, from each keyframe on anew.
 ///
 /// Register 2 is how many keyframe times have passed, 1 what it was at the frame before, 0 counts the frames since.
-fn every_second_frame(spec: &VideoEncode) -> String {
+fn one_of_some_frames(spec: &VideoEncode) -> String {
     let times: Vec<_> = later_key_frames(spec).map(|time| format!("gte(t,{})", seconds(time))).collect();
     // Sums of sums: ffmpeg refuses an expression that is more than a hundred deep, as a sum of so many terms is.
     let passed: String = times.chunks(SUM_TERMS).map(|terms| format!("+({})", terms.join("+"))).collect();
     format!(
-        "select='st(2,0{passed});st(0,if(eq(n,0)+not(eq(ld(2),ld(1))),0,ld(0)+1));st(1,ld(2));not(mod(ld(0),2))'"
+        "select='st(2,0{passed});st(0,if(eq(n,0)+not(eq(ld(2),ld(1))),0,ld(0)+1));st(1,ld(2));not(mod(ld(0),{}))'",
+        spec.frame_step
     )
 }
 

@@ -20,7 +20,7 @@ fn spec() -> VideoEncode {
         rungs: vec![rung()],
         deinterlace: false,
         tone_map: None,
-        halve_frame_rate: false,
+        frame_step: 1,
         key_frames_us: Vec::new(),
         keep_us: 1_000_000..u64::MAX,
         threads: 2,
@@ -61,7 +61,7 @@ fn the_whole_command_line_is_constant_but_for_numbers() {
         rungs: vec![rung(), VideoRung { width: 320, height: 180, bframes: 0, ..rung() }],
         deinterlace: true,
         tone_map: Some(ToneMap::Hlg),
-        halve_frame_rate: true,
+        frame_step: 2,
         key_frames_us: vec![0, 1_000_000, 2_500_000, 4_000_001, 9_000_000],
         keep_us: 1_000_000..9_000_000,
         ..spec()

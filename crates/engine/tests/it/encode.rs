@@ -57,7 +57,7 @@ fn spec(container: FeedContainer) -> VideoEncode {
         rungs: vec![rung(160, 90)],
         deinterlace: false,
         tone_map: None,
-        halve_frame_rate: false,
+        frame_step: 1,
         key_frames_us: Vec::new(),
         keep_us: 0..u64::MAX,
         threads: 2,
@@ -150,7 +150,7 @@ async fn a_halved_frame_rate_does_not_depend_on_where_the_run_began() {
     let (engine, feed) = (engine().await, ordinary());
     let run = async |keep_us| {
         let key_frames_us = vec![2_083_333, 3_083_333];
-        let spec = VideoEncode { halve_frame_rate: true, key_frames_us, keep_us, ..spec(FeedContainer::Mp4) };
+        let spec = VideoEncode { frame_step: 2, key_frames_us, keep_us, ..spec(FeedContainer::Mp4) };
         times(&encode(&engine, spec, &feed).await, 1)
     };
     // Frames begin at 2.1 s (33) and 3.1 s (63): each begins a segment of 30 frames. 33 before that are an odd number.
@@ -169,7 +169,7 @@ async fn five_hundred_keyframes_are_not_too_many() {
     );
     let key_frames_us: Vec<_> = (0..512).map(|n| 1_010_000 + n * 20_000).collect();
     let wanted = VideoEncode { rungs: vec![rung(64, 36)], key_frames_us, ..spec(FeedContainer::Mp4) };
-    let halved = VideoEncode { halve_frame_rate: true, ..wanted.clone() };
+    let halved = VideoEncode { frame_step: 2, ..wanted.clone() };
     let engine = engine().await;
     assert_eq!(keyframes(&encode(&engine, wanted, &feed).await, 1).len(), 513);
     encode(&engine, halved, &feed).await;

@@ -19,6 +19,11 @@ const BITRATES: [(RungName, u32); 7] = [
     (RungName::P1440, 9_000_000),
     (RungName::P2160, 16_000_000),
 ];
+/// A rung has at most this part of the bitrate of a copy that every player decodes: players take what announces most for what looks best, and
+/// what a rung announces is up to twice its bitrate. Decision 0044.
+const COPY_PARTS: u64 = 2;
+/// No rung has less.
+const BITRATE_MIN: u32 = 64_000;
 /// Tenths of the bitrate with which the decoder's buffer fills. Pipeline, 8.
 const MAXRATE_TENTHS: u32 = 12;
 /// The quality where the rate allows it. Pipeline, 5.1.
@@ -77,7 +82,24 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
     let names = RungName::ALL.into_iter().rev().filter(|name| name.lines() <= lines_max);
     let names =
         names.filter(|name| own.is_none_or(|own| if is_copied_for_all { *name < own } else { *name <= own }));
-    names.map(|name| rung(index, track, video, name, size.shown(name), tone_map)).collect()
+    let names: Vec<_> = names.collect();
+    let copy = if is_copied_for_all { track.bitrate_average } else { 0 };
+    let bitrate = |name| names.first().map_or(0, |largest| bitrate_below(copy, name, *largest));
+    names
+        .iter()
+        .map(|name| rung(index, track, video, (*name, bitrate(*name)), size.shown(*name), tone_map))
+        .collect()
+}
+
+/// The bitrate of a rung where `largest` is the largest, and the copy has `copy` bits a second; 0 where there is none or it is unknown.
+fn bitrate_below(copy: u64, name: RungName, largest: RungName) -> u32 {
+    let of = |name| BITRATES.iter().find(|row| row.0 == name).expect("every name is in the table").1;
+    let (usual, of_largest) = (of(name), of(largest));
+    if copy == 0 {
+        return usual;
+    }
+    let share = u128::from(copy / COPY_PARTS) * u128::from(usual) / u128::from(of_largest);
+    u32::try_from(share).map_or(usual, |share| usual.min(share.max(BITRATE_MIN)))
 }
 
 /// The name of displayed pictures of this size; `None` where they are larger than every name. Contract, decision 32.
@@ -89,11 +111,10 @@ fn rung(
     index: &Index,
     track: &Track,
     video: &VideoTrack,
-    name: RungName,
+    (name, bitrate): (RungName, u32),
     (width, height): (u32, u32),
     tone_map: Option<ToneMap>,
 ) -> Rung {
-    let bitrate = BITRATES.iter().find(|row| row.0 == name).expect("every name is in the table").1;
     let maxrate = bitrate / 10 * MAXRATE_TENTHS;
     let frame_step = video.frame_rate.map_or(1, frame_step);
     let frame_rate = video.frame_rate.map(|rate| divided(rate, frame_step));

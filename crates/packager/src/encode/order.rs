@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use kinora_engine::{
-    self as engine, AUDIO_BITRATE_BPS, EncodeLimits, FeedContainer, Priority, VideoEncode, VideoRung,
+    self as engine, AUDIO_BITRATE_BPS, EncodeLimits, FRAME_STEP_MAX, FeedContainer, Priority, VideoEncode,
+    VideoRung,
 };
 use kinora_formats::encode::{Feed, FeedFormat, Rung, ToneMap};
 use kinora_formats::index::VideoTrack;
@@ -70,7 +71,7 @@ pub(super) fn spec(
             ToneMap::Pq => engine::ToneMap::Pq,
             ToneMap::Hlg => engine::ToneMap::Hlg,
         }),
-        halve_frame_rate: first.is_some_and(|rung| rung.frame_step > 1),
+        frame_step: first.map_or(1, |rung| rung.frame_step.min(FRAME_STEP_MAX)),
         key_frames_us: feed.keyframes_us().into_iter().map(positive).collect(),
         keep_us: positive(keep_us.start)..positive(keep_us.end),
         threads: if priority == Priority::Background { THREADS_BACKGROUND } else { THREADS },

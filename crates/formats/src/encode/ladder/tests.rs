@@ -194,3 +194,20 @@ fn sound_alone_has_no_rungs() {
     index.tracks.clear();
     check(&index, 1080, &[]);
 }
+
+#[test]
+fn no_rung_announces_more_than_a_copy_that_every_player_decodes() {
+    let bitrates = |copy: u64, codec: &str| -> Vec<u32> {
+        let mut index = source((1920, 1080), |video| video.codec = codec.to_owned());
+        index.tracks[0].bitrate_average = copy;
+        ladder(&index, 1080).iter().map(|rung| rung.bitrate).collect()
+    };
+    let usual = [2_800_000, 1_400_000, 800_000, 400_000];
+    assert_eq!(bitrates(0, "avc1.640028"), usual, "unknown");
+    assert_eq!(bitrates(12_000_000, "avc1.640028"), usual);
+    // The recording of a screen.
+    assert_eq!(bitrates(1_000_000, "avc1.640028"), [500_000, 250_000, 142_857, 71_428]);
+    assert_eq!(bitrates(100_000, "avc1.640028"), [64_000; 4]);
+    // Only some players decode the copy, so a rung of its size is what the others get.
+    assert_eq!(bitrates(1_000_000, "hvc1.1.6.L93.B0")[1..], usual);
+}
