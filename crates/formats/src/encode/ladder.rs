@@ -20,7 +20,7 @@ const BITRATES: [(RungName, u32); 7] = [
     (RungName::P2160, 16_000_000),
 ];
 /// A rung has at most this part of the bitrate of a copy that every player decodes: players take what announces most for what looks best, and
-/// what a rung announces is up to twice its bitrate. Decision 0044.
+/// what a rung announces is up to twice its bitrate. Decision 0045.
 const COPY_PARTS: u64 = 2;
 /// No rung has less.
 const BITRATE_MIN: u32 = 64_000;
