@@ -6,7 +6,8 @@
 use std::io;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
 use kinora_blob::{ObjectKey, ObjectWriter};
 use kinora_domain::{Failure, FailureCode, SourceId};
 use kinora_engine::{EncodeLimits, Encoding, EngineError, Priority, Remux, RemuxInput, RemuxOutput};
@@ -14,10 +15,12 @@ use kinora_formats::Scanned;
 use kinora_formats::index::{Container, Index, Normalised};
 use kinora_formats::mp4::ReadError;
 use kinora_store::ClaimedJob;
+use tempfile::NamedTempFile;
+use tokio::io::AsyncWriteExt as _;
 
 use super::first::is_machines_fault;
 use super::scan::Scan;
-use super::sink::{check_room, failure_of};
+use super::sink::{RESERVED_BYTES, check_room, failure_of};
 use crate::Context;
 use crate::error::JobError;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
@@ -89,27 +92,84 @@ enum Unread {
 async fn copy(context: &Context, foreign: &Foreign) -> Result<Copied, JobError> {
     let mut last = Unread::Engine;
     for output in outputs(foreign.container) {
-        match try_copy(context, foreign, *output).await? {
+        match from_stream(context, foreign, *output).await? {
             Ok(copied) => return Ok(copied),
             // What our reader says of a copy tells more than that the next one could not be made.
             Err(Unread::Engine) => {}
             Err(unread) => last = unread,
         }
     }
+    if may_need_a_file(foreign.container) {
+        let file = fetch(context, foreign).await?;
+        for output in outputs(foreign.container) {
+            check_room(context, room(foreign, *output)).await?;
+            let run = context.engine.remux_file(spec(context, foreign, *output), file.path());
+            match read(context, foreign, run).await? {
+                Ok(copied) => return Ok(copied),
+                Err(Unread::Engine) => {}
+                Err(unread) => last = unread,
+            }
+        }
+    }
     Err(JobError::Fatal(failure(foreign, last)))
 }
 
-async fn try_copy(
+async fn from_stream(
     context: &Context,
     foreign: &Foreign,
     output: RemuxOutput,
 ) -> Result<Result<Copied, Unread>, JobError> {
-    let copies = if output == RemuxOutput::Matroska { 2 } else { 1 };
-    check_room(context, foreign.len.saturating_mul(copies)).await?;
-    let reader = context.blob.reader(ObjectKey::Source(foreign.source)).await?.ok_or(JobError::LeaseLost)?;
-    let bytes = reader.stream(0..reader.len())?.map(|bytes| bytes.map_err(io::Error::other));
+    check_room(context, room(foreign, output)).await?;
+    let bytes = stored(context, foreign).await?.map(|bytes| bytes.map_err(io::Error::other));
     let run = context.engine.remux(spec(context, foreign, output), bytes);
     read(context, foreign, run).await
+}
+
+/// The bytes of the source.
+async fn stored(
+    context: &Context,
+    foreign: &Foreign,
+) -> Result<impl Stream<Item = kinora_blob::Result<Bytes>> + Send + Unpin + use<>, JobError> {
+    let reader = context.blob.reader(ObjectKey::Source(foreign.source)).await?.ok_or(JobError::LeaseLost)?;
+    Ok(reader.stream(0..reader.len())?)
+}
+
+/// The source as a file, for as long as the answer lives.
+///
+/// Errors: `Full` where it does not fit.
+async fn fetch(context: &Context, foreign: &Foreign) -> Result<NamedTempFile, JobError> {
+    let volume = rustix::fs::statvfs(&*context.scratch).map_err(of_disk)?;
+    if volume.f_bavail.saturating_mul(volume.f_frsize) < foreign.len.saturating_add(RESERVED_BYTES) {
+        return Err(JobError::Full);
+    }
+    let file = NamedTempFile::new_in(&context.scratch).map_err(of_disk)?;
+    let mut to = tokio::fs::File::from_std(file.reopen().map_err(of_disk)?);
+    let mut bytes = stored(context, foreign).await?;
+    while let Some(bytes) = bytes.next().await {
+        to.write_all(&bytes?).await.map_err(of_disk)?;
+    }
+    to.flush().await.map_err(of_disk)?;
+    Ok(file)
+}
+
+fn of_disk(error: impl Into<io::Error>) -> JobError {
+    let error = error.into();
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => JobError::Full,
+        _ => JobError::Retry(Box::new(error)),
+    }
+}
+
+/// Bytes that a copy needs beside the source. Matroska is finished in a file before it is read.
+fn room(foreign: &Foreign, output: RemuxOutput) -> u64 {
+    let copies = if output == RemuxOutput::Matroska { 2 } else { 1 };
+    foreign.len.saturating_mul(copies)
+}
+
+/// Whether files of the kind may be written so that only somebody who jumps in them can read them: what leads to the samples lies behind
+/// them, or the tracks one behind the other.
+fn may_need_a_file(container: Container) -> bool {
+    matches!(container, Container::Mp4 | Container::Mov | Container::Avi | Container::Mxf)
 }
 
 /// Writes what comes out of a run, and reads it at the same time.

@@ -16,7 +16,7 @@ use crate::Context;
 use crate::error::JobError;
 
 /// Room that downloads leave on the disk, so that the database can go on writing: deletes and revocations above all.
-const RESERVED_BYTES: u64 = 64 << 20;
+pub(super) const RESERVED_BYTES: u64 = 64 << 20;
 /// How much is written between two looks at the room.
 const ROOM_EVERY_BYTES: u64 = 16 << 20;
 
