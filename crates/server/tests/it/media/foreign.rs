@@ -83,7 +83,9 @@ async fn check_played(app: &TestApp, case: &Case, media: &Value) {
 
 #[tokio::test]
 async fn what_players_know_is_copied_whatever_it_was_packed_in() {
-    use fixture::packed::{adts, flv, transport_stream, transport_stream_that_begins_anew};
+    use fixture::packed::{
+        adts, fast_with_moov_far_behind, flv, transport_stream, transport_stream_that_begins_anew,
+    };
     let both = |container, file, frames, seconds| Case {
         container,
         file,
@@ -96,6 +98,7 @@ async fn what_players_know_is_copied_whatever_it_was_packed_in() {
         both("mpegts", transport_stream(), 50, 2.0),
         both("mpegts", transport_stream_that_begins_anew(), 100, 4.0),
         both("flv", flv(), 50, 2.0),
+        both("mp4", fast_with_moov_far_behind(), 50, 2.0),
         Case { container: "aac", file: adts(), copied: &["audio"], encoded: &[], frames: None, seconds: 2.0 },
     ])
     .await;
