@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::read_mp4_from_stdin;
+use crate::input::{FeedContainer, read_from_stdin};
 use crate::job::{Files, Job, Limits, push};
 use crate::picture;
 use crate::priority::Priority;
@@ -33,7 +33,7 @@ impl Engine {
     /// samples that went in. Errors: [`Failed`](EngineError::Failed) when it cannot be read at all, and those of every run.
     pub async fn probe_decode(&self, input: Bytes) -> Result<DecodeReport, EngineError> {
         let limits = Limits { output_max: LIST_MAX, ..picture::limits(&input)? };
-        let mut arguments = read_mp4_from_stdin();
+        let mut arguments = read_from_stdin(FeedContainer::of(&input), 1);
         push(&mut arguments, ["-map", "0:v:0", "-an", "-sn", "-dn", "-fps_mode", "passthrough"]);
         // The smallest picture that shows a frame was there: what is listed is its time, not its content.
         push(&mut arguments, ["-vf", "scale=16:16,settb=1/1000000", "-enc_time_base", "1:1000000"]);

@@ -13,7 +13,15 @@ pub enum FeedContainer {
     Matroska,
 }
 
+/// What every Matroska begins with. RFC 8794, 11.2.1.
+const EBML_MAGIC: [u8; 4] = [0x1a, 0x45, 0xdf, 0xa3];
+
 impl FeedContainer {
+    /// Of an input that was made for a run: one of the two.
+    pub(crate) fn of(input: &[u8]) -> Self {
+        if input.starts_with(&EBML_MAGIC) { Self::Matroska } else { Self::Mp4 }
+    }
+
     /// The name of its demuxer.
     pub(crate) fn demuxer(self) -> &'static str {
         match self {

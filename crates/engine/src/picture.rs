@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::input::read_mp4_from_stdin;
+use crate::input::{FeedContainer, read_from_stdin};
 use crate::job::{Files, Job, Limits, push};
 use crate::priority::Priority;
 
@@ -55,7 +55,7 @@ pub enum PictureFormat {
 impl Engine {
     /// One frame of `input` as a picture.
     ///
-    /// `input` is an MP4 that can be read from front to back (`moov` first, or fragments) with one video track, beginning
+    /// `input` is an MP4 that can be read from front to back (`moov` first, or fragments), or a Matroska, with one video track, beginning
     /// with a sync sample: a single keyframe or a GOP. `at` is a time since its first shown frame: the picture is the last
     /// frame that begins at or before it, to the millisecond. `None` takes the first frame; so does an input that
     /// holds only one.
@@ -106,7 +106,7 @@ pub(crate) fn limits(input: &Bytes) -> Result<Limits, EngineError> {
 }
 
 fn job(input: Bytes, at: Option<Duration>, spec: PictureSpec, limits: Limits) -> Job {
-    let mut arguments = read_mp4_from_stdin();
+    let mut arguments = read_from_stdin(FeedContainer::of(&input), 1);
     push(&mut arguments, ["-map", "0:v:0", "-an", "-sn", "-dn", "-map_metadata", "-1"]);
     push(&mut arguments, ["-vf", &filters(at, spec), "-frames:v", "1", "-fps_mode", "passthrough"]);
     push(&mut arguments, ["-flags:v", "+bitexact", "-fflags", "+bitexact", "-c:v", spec.format.encoder()]);

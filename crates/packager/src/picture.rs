@@ -8,7 +8,8 @@ use bytes::Bytes;
 use kinora_blob::{ObjectKey, PictureHash, Prefix};
 use kinora_domain::SourceId;
 use kinora_engine::{PictureFormat, PictureSpec};
-use kinora_formats::index::{Index, Track};
+use kinora_formats::index::{Index, SampleEntry, Track};
+use kinora_formats::matroska::write_feed;
 use kinora_formats::plan::{Segment as PlannedSegment, SegmentPlan, presented_at};
 use moka::future::Cache;
 use sha2::{Digest as _, Sha256};
@@ -149,8 +150,11 @@ impl Packager {
         }
     }
 
-    /// A small MP4 of just the samples that are needed.
+    /// A small file of just the samples that are needed: an MP4, or a Matroska where the source says only there what they are.
     async fn input(&self, packaged: &Packaged, track: &Track, moment: &Moment) -> Result<Bytes, Error> {
+        if let SampleEntry::Matroska(entry) = track.media.sample_entry() {
+            return self.matroska(packaged, track, entry, moment).await;
+        }
         let index = excerpt(packaged.index(), track, moment);
         let [track] = index.tracks.as_slice() else { return Err(Error::NoPicture) };
         let damaged = |error| Error::Damaged(Box::new(error));
@@ -163,6 +167,31 @@ impl Packager {
         input.extend_from_slice(&head.bytes);
         pieces.iter().for_each(|piece| input.extend_from_slice(piece));
         Ok(Bytes::from(input))
+    }
+}
+
+impl Packager {
+    async fn matroska(
+        &self,
+        packaged: &Packaged,
+        track: &Track,
+        entry: &[u8],
+        moment: &Moment,
+    ) -> Result<Bytes, Error> {
+        let samples: Vec<_> = track.samples.range(moment.samples.clone()).collect();
+        let ranges: Vec<_> =
+            samples.iter().map(|sample| sample.offset..sample.offset + u64::from(sample.size)).collect();
+        let reader = self.blob.reader(packaged.samples_key()).await?.ok_or(Error::Gone)?;
+        let pieces = reader.read_many(&ranges).await?;
+        let first = samples.iter().map(|sample| sample.pts).min().unwrap_or(0);
+        let time_us = |pts: i64| {
+            let micros =
+                i128::from(pts.saturating_sub(first)) * 1_000_000 / i128::from(track.timescale.max(1));
+            u64::try_from(micros).unwrap_or(0)
+        };
+        let frames = samples.iter().zip(&pieces);
+        let frames = frames.map(|(sample, piece)| (time_us(sample.pts), sample.is_sync, &piece[..]));
+        Ok(Bytes::from(write_feed(entry, frames)))
     }
 }
 
