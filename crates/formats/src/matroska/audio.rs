@@ -66,7 +66,7 @@ fn not_copied(entry: &Entry<'_>, fields: &Fields) -> Sound {
     let track = AudioTrack {
         sample_entry: SampleEntry::Matroska(entry.element.whole.to_vec()),
         codec: entry.codec_id.to_owned(),
-        not_copied: Some(NotCopied::new(NotCopiedReason::Codec, codec_name(entry.codec_id))),
+        not_copied: Some(NotCopied::new(NotCopiedReason::Codec, codec_name(entry.codec_id, entry.private))),
         sample_rate: fields.rate,
         channels: fields.channels,
         packet_samples: if let Packets::Same(samples) = packets { samples } else { 0 },

@@ -1,8 +1,51 @@
 //! Names people know codecs by, for what is said of tracks that are not copied.
 
+use crate::mp4::{boxes::FourCc, read::decoded_codec};
+
+/// What the codec of a track is called. `private` is its `CodecPrivate`, which names the codecs of other systems.
+pub(super) fn codec_name(codec_id: &str, private: &[u8]) -> String {
+    let foreign = match codec_id {
+        // BITMAPINFOHEADER: `biCompression` behind 16 bytes.
+        "V_MS/VFW/FOURCC" => four_cc_name(private.get(16..20)),
+        // A sample entry: its kind behind its length.
+        "V_QUICKTIME" | "A_QUICKTIME" => four_cc_name(private.get(4..8)),
+        // WAVEFORMATEX: `wFormatTag` is first.
+        "A_MS/ACM" => private.first_chunk().map(|tag| format_tag_name(u16::from_le_bytes(*tag))),
+        _ => None,
+    };
+    foreign.unwrap_or_else(|| codec_id_name(codec_id))
+}
+
+/// A name people know, else the code itself where it can be read.
+fn four_cc_name(code: Option<&[u8]>) -> Option<String> {
+    let code = <[u8; 4]>::try_from(code?).ok()?;
+    let known = decoded_codec(FourCc(code)).map(str::to_owned);
+    known.or_else(|| {
+        code.iter()
+            .all(u8::is_ascii_alphanumeric)
+            .then(|| code.iter().map(|byte| char::from(*byte)).collect())
+    })
+}
+
+/// Registered in RFC 2361, the later ones in the headers of Windows.
+fn format_tag_name(tag: u16) -> String {
+    let name = match tag {
+        0x0001 | 0x0003 => "PCM",
+        0x0002 | 0x0011 => "ADPCM",
+        0x0006 | 0x0007 => "G.711",
+        0x0050 => "MPEG audio layer II",
+        0x0055 => "MP3",
+        0x0160 | 0x0161 => "Windows Media Audio",
+        0x0162 => "Windows Media Audio Professional",
+        0x0163 => "Windows Media Audio Lossless",
+        _ => return format!("a codec of Windows ({tag:#06x})"),
+    };
+    name.to_owned()
+}
+
 /// What a `CodecID` is called, for instance `VP9`; the id itself where we know no name. RFC 9559's registry of codecs; codec mappings of
 /// draft-ietf-cellar-codec.
-pub(super) fn codec_name(codec_id: &str) -> String {
+fn codec_id_name(codec_id: &str) -> String {
     let known = [
         ("V_VP8", "VP8"),
         ("V_VP9", "VP9"),
@@ -66,7 +109,24 @@ mod tests {
             ("V_VP10", "V_VP10"),
             ("", ""),
         ] {
-            assert_eq!(codec_name(id), expected);
+            assert_eq!(codec_name(id, &[]), expected);
+        }
+    }
+
+    #[test]
+    fn codecs_of_other_systems_are_named_by_what_they_call_them() {
+        let bitmap = |code: &[u8]| [&[0; 16], code].concat();
+        for (id, private, expected) in [
+            ("V_MS/VFW/FOURCC", bitmap(b"WMV2"), "WMV2"),
+            ("V_MS/VFW/FOURCC", bitmap(b"DX50"), "MPEG-4 Visual"),
+            ("V_MS/VFW/FOURCC", bitmap(b"\x01\0\0\0"), "a codec of Video for Windows"),
+            ("V_MS/VFW/FOURCC", bitmap(b"WMV"), "a codec of Video for Windows"),
+            ("V_QUICKTIME", b"\0\0\0\x64AVdn".to_vec(), "DNxHD"),
+            ("A_MS/ACM", vec![0x61, 1], "Windows Media Audio"),
+            ("A_MS/ACM", vec![0x99, 0x09], "a codec of Windows (0x0999)"),
+            ("A_MS/ACM", vec![0x61], "a codec of Windows"),
+        ] {
+            assert_eq!(codec_name(id, &private), expected);
         }
     }
 }

@@ -54,7 +54,10 @@ pub(super) fn track(entry: &Entry<'_>) -> Result<VideoTrack, ReadError> {
         None => Ok(VideoTrack {
             sample_entry: SampleEntry::Matroska(entry.element.whole.to_vec()),
             codec: entry.codec_id.to_owned(),
-            not_copied: Some(NotCopied::new(NotCopiedReason::Codec, codec_name(entry.codec_id))),
+            not_copied: Some(NotCopied::new(
+                NotCopiedReason::Codec,
+                codec_name(entry.codec_id, entry.private),
+            )),
             is_interlaced: shape.is_interlaced,
             width: shape.width,
             height: shape.height,

@@ -153,7 +153,7 @@ fn pictures_of_known_codecs_that_are_not_copied_are_decoded_from_a_feed() {
     };
     check("-c:v libx264 -pix_fmt yuv422p", PixelFormat, "H.264 High 4:2:2");
     check("-c:v libx264 -pix_fmt yuv444p", PixelFormat, "H.264 High 4:4:4 Predictive");
-    check("-c:v libx264 -pix_fmt yuv420p10le", PixelFormat, "H.264 High 10");
+    check("-c:v libx264 -pix_fmt yuv420p10le", PixelFormat, "H.264 High 10 (10-bit)");
     let fields = check(
         "-c:v libx264 -pix_fmt yuv420p -flags +ilme+ildct -x264opts tff=1",
         Interlaced,

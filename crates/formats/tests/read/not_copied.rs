@@ -102,7 +102,7 @@ fn kinds_of_aac_are_named() {
 fn video_that_players_do_not_decode_is_kept_with_the_reason() {
     use NotCopiedReason::{Codec, Interlaced, LongGop, OpenGop, PixelFormat};
     check(&fixture("hevc_422.mp4"), "hvc1.4.10.L30.9D.8", PixelFormat, "HEVC 4:2:2");
-    check(&fixture("ten_bit.mp4"), "avc1.6e000a", PixelFormat, "H.264 High 10");
+    check(&fixture("ten_bit.mp4"), "avc1.6e000a", PixelFormat, "H.264 High 10 (10-bit)");
     check(&fixture("open_gop.mp4"), "avc1.64000a", OpenGop, "open GOP");
     let long =
         check(&fixture("long_gop.mp4"), "avc1.64000a", LongGop, "25 s without a keyframe, from second 0 on");

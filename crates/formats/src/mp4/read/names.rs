@@ -101,7 +101,7 @@ fn people_name(kind: FourCc) -> Option<&'static str> {
 }
 
 /// The name of a codec that a media engine decodes.
-pub(super) fn decoded_codec(kind: FourCc) -> Option<&'static str> {
+pub(crate) fn decoded_codec(kind: FourCc) -> Option<&'static str> {
     people_name(kind).filter(|name| !NOT_DECODED.contains(name))
 }
 
@@ -175,7 +175,7 @@ pub(super) fn avc_profile_name(profile: u8) -> String {
         77 => "Main",
         88 => "Extended",
         100 => "High",
-        110 => "High 10",
+        110 => "High 10 (10-bit)",
         122 => "High 4:2:2",
         244 => "High 4:4:4 Predictive",
         44 => "CAVLC 4:4:4 Intra",
