@@ -71,17 +71,23 @@ fn aac_that_nobody_decodes_is_refused() {
 }
 
 #[test]
-fn movies_that_are_not_followed_may_be_by_another_demuxer() {
+fn what_an_edit_list_cuts_out_is_not_shown_by_repacking() {
     let file = fixture("moov_at_end.mp4");
     let edited = |list: &[u32]| changed(&file, &["moov", "trak", "edts", "elst"], &|_| words(list));
-    needs_remux(
+    unsupported(
         &edited(&[0, 2, 1000, 2048, 0x0001_0000, 1000, 30_000, 0x0001_0000]),
         "the video is cut between keyframes, 1 s after its beginning; only cuts at keyframes are supported",
     );
-    needs_remux(
+    unsupported(
         &edited(&[0, 3, 1000, 2048, 0x0001_0000, 500, u32::MAX, 0x0001_0000, 1000, 32_768, 0x0001_0000]),
         "a track pauses between two edits; only edits without a pause are supported",
     );
+}
+
+#[test]
+fn movies_that_are_not_followed_may_be_by_another_demuxer() {
+    let file = fixture("moov_at_end.mp4");
+    let edited = |list: &[u32]| changed(&file, &["moov", "trak", "edts", "elst"], &|_| words(list));
     needs_remux(
         &edited(&[0, 2, 1000, 2048, 0x0001_0000, 500, 17_408, 0]),
         "the edit list of a track holds a moment still; only normal speed is supported",

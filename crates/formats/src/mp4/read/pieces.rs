@@ -80,7 +80,7 @@ fn joined(list: &EditList, clocks: Clocks, slack: i64) -> Result<Vec<Piece>, Rea
         if let Some(run) = pieces.last_mut() {
             let run_end = run.at.saturating_add(run.duration);
             if clocks.own(piece.at.saturating_sub(run_end)) > slack {
-                return Err(ReadError::needs_remux(
+                return Err(ReadError::unsupported(
                     "a track pauses between two edits; only edits without a pause are supported",
                 ));
             }
@@ -93,7 +93,7 @@ fn joined(list: &EditList, clocks: Clocks, slack: i64) -> Result<Vec<Piece>, Rea
             }
         }
         if pieces.len() == PIECES_MAX {
-            return Err(ReadError::needs_remux(format!(
+            return Err(ReadError::unsupported(format!(
                 "a track is cut more than {PIECES_MAX} times, which is not supported"
             )));
         }
@@ -232,8 +232,9 @@ impl Joiner<'_> {
             && behind.take_while(|sample| !sample.is_sync).any(|sample| sample.pts < media_end)
     }
 
+    /// Final: whoever repacks the samples would show again what was cut out.
     fn between_keyframes(&self, at: i64) -> ReadError {
-        ReadError::needs_remux(format!(
+        ReadError::unsupported(format!(
             "the video is cut between keyframes, {} s after its beginning; only cuts at keyframes are supported",
             at / i64::from(self.clocks.own)
         ))
