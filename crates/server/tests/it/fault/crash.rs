@@ -10,7 +10,7 @@ use super::life::{Life, Order, say};
 use crate::support::Faults;
 
 /// Lives at once: they wait more than they work.
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 4;
 /// The writes of a life are about twice as many; far fewer would mean that they are not counted.
 const WRITES_MIN: usize = 25;
 
