@@ -10,6 +10,7 @@ Exit status 0 when all was as it must be, 1 when not.
 import argparse
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 
@@ -26,6 +27,7 @@ def main() -> int:
     parser.add_argument("what", choices=["sources", "quality"])
     parser.add_argument("names", nargs="*", metavar="NAME")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the server that was started ends with us
     machine.require_programs("ffmpeg", "ffprobe")
 
     kept = pathlib.Path(os.environ["PROOF_TARGET"]) / "bench"
