@@ -58,11 +58,15 @@ function mediaOf(name) {
   return media.get(name);
 }
 
+/** shaka-player begins with the largest that announces less than the 1 Mb/s it supposes. Of these the largest announces more. */
+const BEGIN_SMALL = new Set(["VP9 with Opus in WebM", "open GOP", "a GOP of 11 s", "ProRes with PCM in QuickTime"]);
+
 // Each plays in real time, and two cores have time for some beside each other, unless they encode.
 describe("sources", { concurrency: IS_COLD ? 1 : 4 }, () => {
   for (const name of Object.keys(IS_COLD ? { ...clips, ...further } : clips)) {
     test(`${name}: plays in hls.js`, () => check(name, "hls.js", "largest"));
-    test(`${name}: plays in shaka-player`, () => check(name, "shaka", "smallest"));
+    const start = BEGIN_SMALL.has(name) ? "smallest" : "largest";
+    test(`${name}: plays in shaka-player`, () => check(name, "shaka", start));
   }
 
   for (const name of Object.keys(refused)) {
