@@ -7,11 +7,11 @@ const END_S = 0.1;
 /** Part of the frames that may be decoded twice or not at all where a rung changes. */
 const FRAMES_OFF_MAX = 0.03;
 /**
- * hls.js takes the first composition time for the begin of a segment and reads no edit list. So after a change of rung it may
- * load the segment again that ends within the composition shift of what is loaded, once, and reports that this gained nothing.
- * Whoever watches sees nothing of it.
+ * What hls.js reports of its own doing where a rung changes, each at most once a change, and whoever watches sees nothing of.
+ * It takes the first composition time for the begin of a segment and reads no edit list, so it may load the segment again
+ * that ends within the composition shift of what is loaded, which gains nothing; and it gives up a load that the change overtakes.
  */
-const LOADED_AGAIN = "passing, bufferAppendNoProgress";
+const OF_A_CHANGE = ["passing, bufferAppendNoProgress", "passing, aborted"];
 
 /**
  * Sentences, none if it played: to its end at `seconds`, in one piece, without an error, a longer stall or a jump, in all of
@@ -20,8 +20,10 @@ const LOADED_AGAIN = "passing, bufferAppendNoProgress";
 export function faults(seen, { seconds, sizes, frames }) {
   const found = [];
   const { ended, position, duration, buffered, rangesMax } = seen;
-  const errors = seen.errors.filter((error) => error !== LOADED_AGAIN);
-  if (seen.errors.length - errors.length > seen.chosen.length) errors.push(LOADED_AGAIN);
+  const errors = seen.errors.filter((error) => !OF_A_CHANGE.includes(error));
+  for (const own of OF_A_CHANGE) {
+    if (seen.errors.filter((error) => error === own).length > seen.chosen.length) errors.push(own);
+  }
   for (const error of [...errors, ...seen.pageErrors]) found.push(`error: ${error}`);
   if (seen.mediaError !== null) found.push(`error of the element: ${seen.mediaError}`);
   if (seen.firstFrameMs === null) found.push("no first frame");
