@@ -4,8 +4,10 @@
     make soak [MEDIA=200] [SECONDS=120] [KILL_EVERY=5]
 
 Two processes of each role share one PostgreSQL and one S3 store. A client creates media by URL through either API process, reads
-each at once through the other, and plays it through both delivery processes once it is ready. At the end every media must be
-ready, with one ready event that was delivered at least once, and no request may have failed for good.
+each at once through the other, and plays it through both delivery processes once it is ready. Of some of them a viewer seeks in a
+rung, whose segments are encoded meanwhile. At the end every media must be ready, with one ready event that was delivered at least
+once, no request may have failed for good, and every encoded segment that a viewer was given must still be the same through every
+process.
 
 Exit status 0 when all of that held.
 """
@@ -24,10 +26,13 @@ import time
 from client import Client, ClientError
 from fleet import Fleet
 from outside import Outside
+from viewers import Viewers, playlists
 
 # After the last kill: a lease of 30 s runs out, the download begins again, events go out.
 SETTLES_WITHIN_S = 120
 PAGE = 50
+# One media of so many is watched in a rung: that costs a hundred times what a copy does.
+WATCHED_OF = 4
 
 
 class Findings:
@@ -78,6 +83,7 @@ def soak(asked: argparse.Namespace, fleet: Fleet, outside: Outside, findings: Fi
     fleet.command("webhook", "create", "--workspace", "Development", "--url", f"{outside.base}/webhook")
     api, delivery = Client(fleet.of("api"), token), Client(fleet.of("delivery"))
     ready: dict[str, dict] = {}
+    viewers = Viewers(delivery)
 
     def live(number: int) -> None:
         """The life of one media as its owner sees it."""
@@ -85,6 +91,8 @@ def soak(asked: argparse.Namespace, fleet: Fleet, outside: Outside, findings: Fi
             media = create(api, f"{outside.base}/source/{number}.mp4")
             ready[media] = wait_ready(api, media, asked.seconds + SETTLES_WITHIN_S)
             play(delivery, ready[media])
+            if number % WATCHED_OF == 0:
+                viewers.seek(ready[media], random.Random(asked.seed + number))
         except (ClientError, TimeoutError, ValueError) as error:
             findings.add(f"media {number}: {error}")
 
@@ -101,6 +109,8 @@ def soak(asked: argparse.Namespace, fleet: Fleet, outside: Outside, findings: Fi
         killing.join()
         concurrent.futures.wait(lives)
 
+    for text in viewers.look_again():
+        findings.add(text)
     listed = list_all(api)
     for media in listed:
         if media["status"] != "Ready":
@@ -109,7 +119,7 @@ def soak(asked: argparse.Namespace, fleet: Fleet, outside: Outside, findings: Fi
     print(
         f"{len(ready)} of {asked.media} ready ({len(listed)} rows: a create whose answer was lost is made again), "
         f"{sum(node.kills for node in fleet.nodes)} kills, {api.retries + delivery.retries} requests tried again, "
-        f"{outside.deliveries()} deliveries, {time.monotonic() - began:.0f} s",
+        f"{outside.deliveries()} deliveries, {viewers.count()} encoded segments, {time.monotonic() - began:.0f} s",
         flush=True,
     )
 
@@ -151,8 +161,7 @@ def play(delivery: Client, media: dict) -> None:
     playback = media["playbackIds"][0]["id"]
     for _ in range(2):
         manifest = delivery.bytes("GET", f"/{playback}.m3u8").decode()
-        playlist = next(line for line in manifest.splitlines() if line and not line.startswith("#"))
-        playlist = "/" + playlist.partition("://")[2].partition("/")[2] if "://" in playlist else "/" + playlist.lstrip("/")
+        playlist = next(playlists(manifest))
         segments = [line for line in delivery.bytes("GET", playlist).decode().splitlines() if line.endswith(".m4s")]
         if not delivery.bytes("GET", f"{playlist.rpartition('/')[0]}/{segments[0]}"):
             raise ValueError(f"{playlist} has an empty segment")
@@ -182,7 +191,7 @@ def wait_events(media: list[str], outside: Outside, findings: Findings) -> None:
 
 def make_clip(folder: pathlib.Path) -> pathlib.Path:
     clip = folder / "clip.mp4"
-    command = "ffmpeg -hide_banner -loglevel error -nostdin -f lavfi -i testsrc2=s=320x180:r=30:d=6 -f lavfi -i sine=d=6"
+    command = "ffmpeg -hide_banner -loglevel error -nostdin -f lavfi -i testsrc2=s=640x360:r=30:d=12 -f lavfi -i sine=d=12"
     command += " -c:v libx264 -preset ultrafast -g 60 -pix_fmt yuv420p -c:a aac -movflags +faststart"
     subprocess.run([*command.split(), clip], check=True)
     return clip

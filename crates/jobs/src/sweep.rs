@@ -1,8 +1,8 @@
 //! Removes what no row names, and rows that have served.
 
-use kinora_blob::{ObjectKey, ObjectKind, Prefix};
+use kinora_blob::{Entry, ObjectKey, ObjectKind, Prefix};
 use kinora_domain::{RenditionId, SourceId, Timestamp};
-use kinora_store::{ClaimedJob, JobKind, NewJob, Priority};
+use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, RenditionRow, Tx};
 
 use crate::Context;
 use crate::delete_objects;
@@ -14,6 +14,8 @@ use crate::tend;
 pub(crate) const SWEEP_EVERY_S: i64 = 60 * 60;
 /// Objects younger than that may belong to an attempt whose commit is still to come; longer than any attempt (24 h) plus its lease.
 const YOUNGEST_SWEPT_US: i64 = 25 * 60 * 60 * Timestamp::SECOND;
+/// How long it takes at most until it is written down that a segment was made; it is done every 10 s.
+const COUNTED_WITHIN_US: i64 = 60 * Timestamp::SECOND;
 /// Objects a page.
 const PAGE: usize = 1000;
 /// Rows a page.
@@ -82,35 +84,73 @@ async fn sweep_rendition_rows(context: &Context) -> Result<(), JobError> {
     }
 }
 
-/// Objects of renditions without a row. Those of one rendition come one after another, so each is looked up once.
+/// Objects of renditions without a row are removed, and what is kept of the others is counted: who was killed had not written down
+/// what it made. Those of one rendition come one after another, so each is looked up once.
 async fn sweep_rendition_objects(
     context: &Context,
     kind: ObjectKind,
     now: Timestamp,
 ) -> Result<(), JobError> {
-    let mut after = None;
-    let mut looked_up: Option<(RenditionId, bool)> = None;
+    let (mut after, mut current) = (None, None::<Counted>);
     loop {
         let page = context.blob.list(Prefix::Kind(kind), after, PAGE).await?;
         for entry in &page {
-            let Some(rendition) = rendition_of(entry.key) else { continue };
-            if now.micros_since(entry.modified) < YOUNGEST_SWEPT_US {
-                continue;
-            }
-            let has_row = match looked_up {
-                Some((id, has_row)) if id == rendition => has_row,
-                _ => context.store.rendition(rendition).await?.is_some(),
+            let Some(id) = rendition_of(entry.key) else { continue };
+            let counted = match current.take() {
+                Some(counted) if counted.id == id => current.insert(counted),
+                before => {
+                    put_right(context, before, now).await?;
+                    current.insert(Counted::new(id, context.store.rendition(id).await?))
+                }
             };
-            looked_up = Some((rendition, has_row));
-            if !has_row {
+            counted.add(entry);
+            if counted.row.is_none() && now.micros_since(entry.modified) >= YOUNGEST_SWEPT_US {
                 context.blob.delete(entry.key).await?;
             }
         }
         after = page.last().map(|entry| entry.key);
         if page.len() < PAGE {
-            return Ok(());
+            return put_right(context, current, now).await;
         }
     }
+}
+
+/// What is kept of a rendition, as far as it was listed.
+struct Counted {
+    id: RenditionId,
+    row: Option<RenditionRow>,
+    bytes: u64,
+    segments: u64,
+    youngest: Option<Timestamp>,
+}
+
+impl Counted {
+    fn new(id: RenditionId, row: Option<RenditionRow>) -> Self {
+        Self { id, row, bytes: 0, segments: 0, youngest: None }
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        if let ObjectKey::Segment(..) = entry.key {
+            self.bytes = self.bytes.saturating_add(entry.len);
+            self.segments = self.segments.saturating_add(1);
+            self.youngest = self.youngest.max(Some(entry.modified));
+        }
+    }
+
+    /// Whether the row is wrong about it. Not while something is being made, of which some may be counted already.
+    fn is_wrong(&self, now: Timestamp) -> bool {
+        let is_at_rest = self.youngest.is_some_and(|made| now.micros_since(made) > COUNTED_WITHIN_US);
+        let differs = |row: &RenditionRow| (row.bytes, row.segments) != (self.bytes, self.segments);
+        is_at_rest && self.row.as_ref().is_some_and(differs)
+    }
+}
+
+async fn put_right(context: &Context, counted: Option<Counted>, now: Timestamp) -> Result<(), JobError> {
+    if let Some(Counted { id, bytes, segments, .. }) = counted.filter(|counted| counted.is_wrong(now)) {
+        let set = async move |tx: &mut Tx| tx.set_rendition_counted(id, bytes, segments).await;
+        context.store.write(set).await?;
+    }
+    Ok(())
 }
 
 fn source_of(key: ObjectKey) -> Option<SourceId> {

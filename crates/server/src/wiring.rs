@@ -129,7 +129,7 @@ impl Server {
         };
         let app = App::new(AppOptions {
             store: store.clone(),
-            packager,
+            packager: packager.clone(),
             clock,
             random,
             addresses: Addresses {
@@ -144,7 +144,8 @@ impl Server {
         });
         let (stop, is_lost) = (CancellationToken::new(), CancellationToken::new());
         let jobs = roles.worker.then_some(context);
-        let parts = Running { app, jobs, store, lock, stop: stop.clone(), is_lost: is_lost.clone() };
+        let parts =
+            Running { app, jobs, packager, store, lock, stop: stop.clone(), is_lost: is_lost.clone() };
         let running = tokio::spawn(parts.run(listener));
         Ok(Self { stop, is_lost, running })
     }
@@ -169,6 +170,7 @@ struct Running {
     app: App,
     /// What jobs work with, in a process that runs any.
     jobs: Option<Context>,
+    packager: Packager,
     store: Store,
     lock: ServeLock,
     stop: CancellationToken,
@@ -177,7 +179,7 @@ struct Running {
 
 impl Running {
     async fn run(self, listener: TcpListener) {
-        let Self { app, jobs, store, lock, stop, is_lost } = self;
+        let Self { app, jobs, packager, store, lock, stop, is_lost } = self;
         let router = kinora_http::router(app.clone());
         let work = async {
             if let Some(context) = jobs {
@@ -196,6 +198,8 @@ impl Running {
             write_uses(&app, stop.clone()),
             watch_lock,
         );
+        // Nobody waits any more for what it makes.
+        packager.stop().await;
         if let Err(error) = app.write_uses().await {
             tracing::warn!(error = %error, "what was used could not be written");
         }

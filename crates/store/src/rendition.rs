@@ -27,6 +27,7 @@ statements! {
     NOTE = "UPDATE rendition SET bytes = bytes + $2, segments = segments + $3,
         watched_at = CASE WHEN watched_at < $4 THEN $4 ELSE watched_at END WHERE id = $1";
     RESET = "UPDATE rendition SET bytes = 0, segments = 0 WHERE id = $1";
+    COUNTED = "UPDATE rendition SET bytes = $2, segments = $3 WHERE id = $1";
     SET_BROKEN = "UPDATE rendition SET broken_at = $2 WHERE id = $1 AND broken_at IS NULL";
     DELETE = "DELETE FROM rendition WHERE id = $1";
 }
@@ -140,7 +141,6 @@ impl Tx {
 
     /// Adds what was made and watched since the last time. A rendition without a row stays without one.
     pub async fn note_renditions(&mut self, uses: &[RenditionUse]) -> Result<(), Error> {
-        let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         for RenditionUse { id, bytes, segments, watched_at } in uses {
             let watched_at = watched_at.map_or(0, Timestamp::as_micros);
             self.session.execute(NOTE, values![*id, count(*bytes), count(*segments), watched_at]).await?;
@@ -153,6 +153,16 @@ impl Tx {
         self.session.execute(RESET, values![id]).await.map(drop)
     }
 
+    /// Puts right what a process that was killed did not count: this is what is there. What another one makes meanwhile, it adds.
+    pub async fn set_rendition_counted(
+        &mut self,
+        id: RenditionId,
+        bytes: u64,
+        segments: u64,
+    ) -> Result<(), Error> {
+        self.session.execute(COUNTED, values![id, count(bytes), count(segments)]).await.map(drop)
+    }
+
     /// Nothing of a rendition can be made; the first time this is told counts.
     pub async fn set_rendition_broken(&mut self, id: RenditionId, now: Timestamp) -> Result<(), Error> {
         self.session.execute(SET_BROKEN, values![id, now]).await.map(drop)
@@ -162,6 +172,11 @@ impl Tx {
     pub async fn delete_rendition(&mut self, id: RenditionId) -> Result<(), Error> {
         self.session.execute(DELETE, values![id]).await.map(drop)
     }
+}
+
+/// A number as the database has it.
+fn count(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn read(row: &Row) -> Result<RenditionRow, Error> {

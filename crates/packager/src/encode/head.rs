@@ -25,12 +25,12 @@ impl Packager {
         place: Option<Place>,
     ) {
         let (packager, packaged, line) = (self.clone(), Arc::clone(packaged), Arc::clone(line));
-        tokio::spawn(async move {
+        self.encoders.running.spawn(async move {
             let _place = place;
             let ending = Ending { line: &line, id: start.id };
-            let stop = start.stop.clone();
             let head = Box::pin(packager.head(&packaged, &line, &start));
-            let Some(end) = stop.run_until_cancelled(head).await else {
+            let wanted = start.stop.run_until_cancelled(head);
+            let Some(Some(end)) = packager.encoders.stop.run_until_cancelled(wanted).await else {
                 return;
             };
             // A run that ends well has come to all its segments.

@@ -39,6 +39,8 @@ use kinora_formats::encode::{Rung, RungName};
 use kinora_store::Store;
 use moka::future::Cache;
 use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::{Error, Packaged, Packager, Rendition};
 use line::Line;
@@ -66,6 +68,10 @@ pub(crate) struct Encoders {
     broken: Cache<SourceId, Arc<BTreeSet<RungName>>>,
     cold: cold::Cold,
     notes: notes::Notes,
+    /// The tasks of runs.
+    running: TaskTracker,
+    /// Cancelled when no run may go on.
+    stop: CancellationToken,
 }
 
 /// One rendition at work.
@@ -114,6 +120,8 @@ impl Encoders {
             broken: Cache::builder().max_capacity(LINES_MAX).time_to_live(BROKEN_KNOWN_FOR).build(),
             cold: cold::Cold::default(),
             notes: notes::Notes::default(),
+            running: TaskTracker::new(),
+            stop: CancellationToken::new(),
         }
     }
 }
@@ -207,6 +215,14 @@ impl Packager {
             // The cache is only memory: that it is emptied a moment later does no harm.
             tokio::spawn(async move { lines.invalidate(&*id).await });
         }
+    }
+
+    /// Ends all runs that were begun because somebody asked, kills their processes, and begins no other. Returns when nothing of
+    /// them writes any more; whoever still waits is told [`Error::Busy`]. A fill ends when its future is dropped.
+    pub async fn stop(&self) {
+        self.encoders.stop.cancel();
+        self.encoders.running.close();
+        self.encoders.running.wait().await;
     }
 
     /// Writes down what was made and watched since the last call. May run at any time; what is lost makes a counter smaller.

@@ -1,6 +1,7 @@
 //! Segments that are encoded when somebody asks: each once, whoever asks and however often.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -41,6 +42,17 @@ impl Scene {
 
     async fn segment(&self, number: u32) -> Result<Bytes, Error> {
         self.segment_of(&self.world.packager, number).await
+    }
+
+    /// Waits until processes of the engine run, or none does.
+    async fn until_running(&self, wanted: bool) {
+        let mut looks = tokio::time::interval(Duration::from_millis(1));
+        let reached = async {
+            while (self.world.engine.load().running > 0) != wanted {
+                looks.tick().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), reached).await.expect("processes begin and end");
     }
 
     /// How often a segment was written, or tried to be: the largest number of all.
@@ -126,6 +138,35 @@ async fn a_fill_makes_what_is_missing_and_nothing_else() {
     assert_eq!((row.segments, row.bytes), (0, 0));
     assert_eq!(scene.world.packager.fill(&scene.packaged, &rungs, |_| ()).await.ok(), Some(()));
     assert_eq!(scene.most_writes(), 2, "it was made anew");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_packager_that_is_stopped_ends_its_runs_and_begins_no_other() {
+    let scene = Arc::new(Scene::new().await);
+    let viewers: Vec<_> = (0..scene.count)
+        .map(|number| {
+            let scene = Arc::clone(&scene);
+            tokio::spawn(async move { scene.segment(number).await })
+        })
+        .collect();
+    scene.until_running(true).await;
+    scene.world.packager.stop().await;
+    let answers: Vec<_> = join_all(viewers).await.into_iter().map(|answer| answer.unwrap()).collect();
+    let made = scene.world.writes_below("segment");
+    let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
+    assert!(refused.iter().all(|error| matches!(error.root(), Error::Busy)), "{refused:?}");
+    assert!(!refused.is_empty(), "more was asked for than can be made at once");
+    scene.until_running(false).await;
+
+    let missing = (0..scene.count).zip(&answers).find(|(_, answer)| answer.is_err()).unwrap().0;
+    let error = scene.segment(missing).await.unwrap_err();
+    assert!(matches!(error.root(), Error::Busy), "{error:?}");
+    assert_eq!(scene.world.engine.load().running, 0);
+    assert_eq!(scene.world.writes_below("segment"), made, "nothing came later");
+    // What is kept is served for as long as somebody asks.
+    for (number, _) in (0..).zip(&answers).filter(|(_, answer)| answer.is_ok()) {
+        scene.segment(number).await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -16,6 +16,7 @@ pub(crate) struct World {
     pub(crate) packager: Packager,
     pub(crate) store: Store,
     pub(crate) blob: Blob,
+    pub(crate) engine: Engine,
     /// Writes of each object so far.
     writes: Arc<Mutex<BTreeMap<String, u64>>>,
     random: SeededRandom,
@@ -44,13 +45,15 @@ impl World {
             faults: None,
         };
         let store = Store::open(options).await.unwrap();
-        let packager = packager(&store, &blob).await;
-        Self { packager, store, blob, writes, random: SeededRandom::default(), _folder: folder }
+        let engine = Engine::find(Settings::default()).await.expect("tests need ffmpeg");
+        let packager = packager(&store, &blob, engine.clone());
+        Self { packager, store, blob, engine, writes, random: SeededRandom::default(), _folder: folder }
     }
 
     /// Another process over the same rows and objects.
     pub(crate) async fn another_packager(&self) -> Packager {
-        packager(&self.store, &self.blob).await
+        let engine = Engine::find(Settings::default()).await.expect("tests need ffmpeg");
+        packager(&self.store, &self.blob, engine)
     }
 
     /// The id of a source that has no objects yet.
@@ -110,7 +113,6 @@ impl World {
     }
 }
 
-async fn packager(store: &Store, blob: &Blob) -> Packager {
-    let engine = Engine::find(Settings::default()).await.expect("tests need ffmpeg");
+fn packager(store: &Store, blob: &Blob, engine: Engine) -> Packager {
     Packager::new(store.clone(), blob.clone(), engine, Arc::new(MovableClock::default()))
 }

@@ -80,6 +80,10 @@ async fn counters_add_up_and_the_last_watch_only_moves_forward(world: World) {
     let row = store.rendition(id).await.unwrap().unwrap();
     assert_eq!((row.bytes, row.segments, row.watched_at), (1001, 3, Some(late)));
     assert_eq!(store.renditions_of(source).await.unwrap().len(), 1, "a note makes no row");
+
+    write(&store, async move |tx| tx.set_rendition_counted(id, u64::MAX, 4).await).await.unwrap();
+    let row = store.rendition(id).await.unwrap().unwrap();
+    assert_eq!((row.bytes, row.segments, row.watched_at), (i64::MAX as u64, 4, Some(late)));
 }
 
 async fn renditions_are_walked_from_those_that_nobody_watched(world: World) {

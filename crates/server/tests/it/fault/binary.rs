@@ -1,10 +1,15 @@
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
+use kinora_blob::Blob;
+use kinora_domain::Clock;
+use kinora_server::SystemClock;
+use kinora_store::{Opener, Store};
 use kinora_testkit::WebhookReceiver;
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
-use crate::support::{Ground, Program, Request, Running, Token, reserve, text, until};
+use crate::support::{Child, Ground, Program, Request, Running, Token, reserve, stop_and_list, text, until};
 
 /// The real binary on a folder of its own, with a token and a webhook that it made itself.
 pub(super) struct Binary {
@@ -65,6 +70,27 @@ impl Binary {
         self.ground.objects().await
     }
 
+    /// The store of objects, as another process would open it.
+    pub(super) async fn blob(&self) -> Blob {
+        self.ground.blob().await
+    }
+
+    /// The database, as a command beside the server has it.
+    pub(super) async fn store(&self) -> Store {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Store::open(self.ground.store_options(Opener::Command, &clock)).await.expect("the database opens")
+    }
+
+    /// The address of a path of the server.
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// `GET` as players do.
+    pub(super) fn get(&self, target: &str) -> Request {
+        Request::new(self.address, "GET", target)
+    }
+
     /// Makes a media, and answers its id.
     pub(super) async fn create(&self, url: &str) -> String {
         let body = json!({"inputs": [{"type": "video", "url": url}]});
@@ -86,9 +112,21 @@ impl Serving {
         assert_eq!(self.0.kill().await.code, None, "a signal ended it");
     }
 
+    /// SIGKILL. Answers what it had started and what was running then.
+    pub(super) async fn kill_with_children(self) -> Vec<Child> {
+        let children = stop_and_list(self.0.id()).await;
+        self.kill().await;
+        children
+    }
+
     /// SIGTERM.
     pub(super) async fn end(self) {
         self.0.stop().await.ok();
+    }
+
+    /// What runs of all it has started.
+    pub(super) fn children(&self) -> Vec<Child> {
+        Child::all_of(self.0.id())
     }
 
     /// The most memory it has had so far.

@@ -1,5 +1,6 @@
 //! Waiting until a server has nothing left to do, and what must lie in its folder then.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use kinora_blob::ObjectKey;
@@ -13,6 +14,8 @@ use crate::support::{TestApp, until};
 
 /// Only the next sweep is further away than that: waits and leases of other jobs are shorter.
 const LONGEST_WAIT_S: i64 = 20 * 60;
+/// Longer than between two sweeps.
+const SWEPT_EVERY: Duration = Duration::from_secs(61 * 60);
 /// Longer than objects without a media are left alone.
 const SWEPT_AFTER: Duration = Duration::from_secs(26 * 60 * 60);
 
@@ -49,6 +52,47 @@ async fn is_drained(app: &TestApp, clock: &TestClock) -> bool {
         return false;
     };
     download.is_none() && delivery.is_none() && upkeep.is_none_or(|due| far < due)
+}
+
+/// Waits until no fill is left but the next look at what is watched.
+pub(super) async fn drain_fills(app: &TestApp, clock: &TestClock) {
+    let fills = Fills::new(clock);
+    until("no fill is left", async || fills.over(app).await).await;
+}
+
+/// Jobs that encode ahead.
+pub(super) struct Fills<'a> {
+    clock: &'a TestClock,
+    /// When the clock was moved on last.
+    moved: Mutex<Instant>,
+}
+
+impl<'a> Fills<'a> {
+    pub(super) fn new(clock: &'a TestClock) -> Self {
+        Self { clock, moved: Mutex::new(Instant::now()) }
+    }
+
+    /// Whether none is left but the next look at what is watched. Moves the clock on as [`drain`] does.
+    pub(super) async fn over(&self, app: &TestApp) -> Option<()> {
+        let far = self.clock.now().plus_micros(i64::try_from(LEASE.as_micros()).expect("a short time"));
+        let due = app.store.next_job_due(JobQueue::Fill).await.ok()?;
+        if due.is_none_or(|due| far < due) {
+            return Some(());
+        }
+        let mut moved = self.moved.lock().unwrap();
+        if app.ground.is_shared() && moved.elapsed() > 2 * PUT_BACK_AFTER {
+            *moved = Instant::now();
+            self.clock.advance(LEASE);
+        }
+        None
+    }
+}
+
+/// Waits for the sweep that comes next, and until it is over.
+pub(super) async fn sweep_soon(app: &TestApp, clock: &TestClock) {
+    drain(app, clock).await;
+    clock.advance(SWEPT_EVERY);
+    drain(app, clock).await;
 }
 
 /// Makes every object older than the sweep spares, and waits until it has been.

@@ -96,7 +96,7 @@ impl Life {
     }
 
     /// Tries until it works. A server that has died is started again.
-    async fn insist<T>(&mut self, what: &str, step: impl AsyncFn(&TestApp) -> Option<T>) -> T {
+    pub(super) async fn insist<T>(&mut self, what: &str, step: impl AsyncFn(&TestApp) -> Option<T>) -> T {
         loop {
             self.revive().await;
             let (app, plan) = (&self.app, &self.plan);
@@ -114,7 +114,7 @@ impl Life {
     }
 
     /// Everything is done that can be, and what nobody needs is gone. A crash on the way is part of it.
-    async fn settle(&mut self) {
+    pub(super) async fn settle(&mut self) {
         loop {
             self.revive().await;
             let died = until_or_never(&self.plan, !self.has_restarted);
@@ -141,7 +141,7 @@ impl Life {
     }
 
     /// The ids of all media there are, in the order of their creation.
-    async fn accepted(&self) -> Vec<String> {
+    pub(super) async fn accepted(&self) -> Vec<String> {
         let list = self.app.call("GET", "/v1/on-demand?limit=50&orderBy=asc").send().await.data();
         let media = list.as_array().expect("a list");
         media.iter().map(|media| text(&media["id"]).to_owned()).collect()
@@ -149,7 +149,7 @@ impl Life {
 }
 
 /// All that is told of a media that goes well.
-const EVENTS: [&str; 3] = ["video.media.created", "video.media.ready", "video.media.deleted"];
+pub(super) const EVENTS: [&str; 3] = ["video.media.created", "video.media.ready", "video.media.deleted"];
 
 /// Waits for the crash, for ever if there is none.
 async fn until_or_never(plan: &CrashPlan, may_come: bool) {
@@ -163,7 +163,7 @@ async fn until_or_never(plan: &CrashPlan, may_come: bool) {
 }
 
 /// What the server answers; `None` when it does not, or that something of its own is in the way.
-async fn answered(
+pub(super) async fn answered(
     app: &TestApp,
     method: &str,
     target: &str,

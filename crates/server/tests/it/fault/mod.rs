@@ -8,14 +8,18 @@ mod clock;
 mod crash;
 mod disk_full;
 pub(crate) mod drain;
+mod encoded_life;
+mod encodes;
 pub(crate) mod events;
 mod failing;
 mod fetching;
+mod fills;
 mod hostile;
 mod kill;
 mod life;
 mod not_media;
 pub(crate) mod stop;
 mod twice;
+mod watched;
 
 pub(crate) use clock::TestClock;

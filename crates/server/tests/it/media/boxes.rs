@@ -2,22 +2,22 @@
 
 /// What a player learns of a media segment before its samples.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fragment {
+pub(crate) struct Fragment {
     /// `tfdt`: when its first sample is decoded, in ticks.
-    pub(super) decode_time: u64,
+    pub(crate) decode_time: u64,
     /// Length of each sample in ticks.
-    pub(super) durations: Vec<u32>,
+    pub(crate) durations: Vec<u32>,
 }
 
 impl Fragment {
     /// Where the next one must begin.
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.decode_time + self.durations.iter().map(|ticks| u64::from(*ticks)).sum::<u64>()
     }
 }
 
 /// Reads a segment of one fragment. Panics unless its samples fill its `mdat`, and that the rest of the segment.
-pub(super) fn fragment(segment: &[u8]) -> Fragment {
+pub(crate) fn fragment(segment: &[u8]) -> Fragment {
     let boxes: Vec<_> = Boxes(segment).collect();
     let [(b"moof", moof), (b"mdat", mdat)] = boxes.as_slice() else {
         panic!("one moof and one mdat, not {:?}", boxes.iter().map(|(kind, _)| kind).collect::<Vec<_>>());

@@ -3,13 +3,13 @@
 //!
 //! Begin with [`fixtures`]: what must come out of each file.
 
-mod boxes;
+pub(crate) mod boxes;
 mod browser;
 mod bytes;
 mod first;
 mod fixtures;
 mod foreign;
-mod probe;
+pub(crate) mod probe;
 mod rungs;
 mod several_audio;
 mod stream;

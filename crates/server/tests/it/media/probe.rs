@@ -8,15 +8,15 @@ use crate::support::Program;
 
 /// What ffprobe says of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stream {
+pub(crate) struct Stream {
     /// Frames that came out of the decoder.
-    pub(super) frames: u64,
+    pub(crate) frames: u64,
     /// As RFC 6381 would name profile and level.
-    pub(super) codec: String,
+    pub(crate) codec: String,
     /// Width and height, channels and rate of samples.
-    pub(super) shape: (u64, u64),
+    pub(crate) shape: (u64, u64),
     /// Degrees that a player turns the picture, counter-clockwise.
-    pub(super) rotation: i64,
+    pub(crate) rotation: i64,
 }
 
 /// Time and length of a packet, in ticks of the stream.
@@ -34,7 +34,7 @@ async fn ffprobe(input: &OsStr, options: &[&str]) -> Value {
 }
 
 /// Decodes a whole stream, `v:0` the first one with pictures, `a:0` with sound; `None` where there is none.
-pub(super) async fn decoded(input: &OsStr, kind: &str) -> Option<Stream> {
+pub(crate) async fn decoded(input: &OsStr, kind: &str) -> Option<Stream> {
     let entries = "stream=codec_name,profile,level,width,height,channels,sample_rate,nb_read_frames:stream_side_data=rotation";
     let found = ffprobe(input, &["-count_frames", "-select_streams", kind, "-show_entries", entries]).await;
     let stream = found["streams"].as_array()?.first()?;

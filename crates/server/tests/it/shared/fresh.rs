@@ -72,22 +72,6 @@ async fn every_address_of_a_media_is_the_same_through_every_process() {
 }
 
 #[tokio::test]
-async fn two_processes_that_race_for_one_segment_serve_the_same_bytes() {
-    let (one, other) = two().await;
-    let media = one.ready("/wide.mp4", fixture::wide()).await;
-    let playback = text(&media["playbackIds"][0]["id"]);
-    let manifest = one.fetch(&format!("/{playback}.m3u8")).await.text();
-    let playlist = manifest.lines().find(|line| line.ends_with("240p/playlist.m3u8")).expect("a rung");
-    let folder = playlist.strip_suffix("playlist.m3u8").expect("it ends so");
-    for file in ["init.mp4", "0.m4s", "2.m4s"] {
-        let address = format!("/{folder}{file}");
-        let (from_one, from_other) = tokio::join!(one.fetch(&address), other.fetch(&address));
-        assert_eq!((from_one.status, from_other.status), (200, 200), "{address}");
-        assert!(from_one.body == from_other.body, "{address}");
-    }
-}
-
-#[tokio::test]
 async fn a_token_works_everywhere_from_the_moment_it_was_made() {
     let (one, other) = two().await;
     for _ in 0..TIMES / 4 {

@@ -5,6 +5,7 @@
 mod away;
 mod fresh;
 mod lock;
+mod race;
 mod roles;
 mod secrets;
 mod storage;

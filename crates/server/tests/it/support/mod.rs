@@ -2,6 +2,7 @@
 
 mod app;
 mod beside;
+mod children;
 mod client;
 mod golden;
 mod ground;
@@ -12,6 +13,7 @@ mod program;
 mod wait;
 
 pub(crate) use app::{HOOK, Hook, TestApp, Token, text};
+pub(crate) use children::{Child, stop_and_list};
 pub(crate) use client::{Answer, Request};
 pub(crate) use golden::Golden;
 pub(crate) use ground::{Ground, Pair};

@@ -17,6 +17,7 @@ pub(crate) struct Options {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) has_webhook: bool,
     pub(super) roles: Roles,
+    pub(super) cache_bytes: Option<u64>,
     pub(super) faults: Faults,
 }
 
@@ -36,6 +37,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             has_webhook: true,
             roles: Roles::ALL,
+            cache_bytes: None,
             faults: Faults::default(),
         }
     }
@@ -70,6 +72,11 @@ impl Options {
     /// What the process does; everything unless told otherwise.
     pub(crate) fn roles(self, roles: Roles) -> Self {
         Self { roles, ..self }
+    }
+
+    /// What encoded renditions may take; as much as there is unless told otherwise.
+    pub(crate) fn cache_bytes(self, bytes: u64) -> Self {
+        Self { cache_bytes: Some(bytes), ..self }
     }
 
     /// Goes wrong as these say, until it is restarted. The writes that set the test up are not counted.

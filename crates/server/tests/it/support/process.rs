@@ -119,6 +119,7 @@ async fn server_options(
     let mut settings = Settings::for_folder(ground.data_dir(), address);
     settings.signature_headers = options.signature_headers;
     settings.roles = options.roles;
+    settings.cache_bytes = options.cache_bytes;
     if options.allow_loopback {
         settings.allow_private = vec!["127.0.0.0/8".parse().expect("a network")];
     }

@@ -1,0 +1,209 @@
+//! Encoded renditions over time: what is watched is filled, what is not is let go, and jobs that do it may run twice.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use kinora_blob::Prefix;
+use kinora_domain::{Clock as _, MediaId, RenditionId, SourceId};
+use kinora_packager::Rendition;
+use kinora_store::{JobKind, NewJob};
+use kinora_testkit::fixture;
+use serde_json::Value;
+
+use super::clock::TestClock;
+use super::drain::{drain, drain_fills, sweep_soon};
+use super::life::LEASE;
+use super::watched::kept;
+use crate::media::boxes::fragment;
+use crate::media::probe::decoded;
+use crate::support::{TestApp, text, until};
+
+/// Longer than between two looks at what is watched.
+const NEXT_LOOK: Duration = Duration::from_secs(61);
+/// Longer than somebody counts as watching.
+const NOT_WATCHED: Duration = Duration::from_secs(6 * 60);
+
+async fn app() -> (TestApp, TestClock) {
+    let clock = TestClock::standing();
+    (TestApp::options().without_webhook().clock(clock.clone()).start().await, clock)
+}
+
+/// A ready media: its ids, and the folder of the addresses of its renditions.
+struct Played {
+    media: MediaId,
+    source: SourceId,
+    folder: String,
+}
+
+impl Played {
+    async fn new(app: &TestApp, path: &str, file: bytes::Bytes) -> Self {
+        let ready = app.ready(path, file).await;
+        let media: MediaId = text(&ready["id"]).parse().expect("an id from the API");
+        let row = app.store.media_by_id(media).await.unwrap().expect("it is there");
+        let folder = Self::folder(app, &ready).await;
+        Self { media, source: row.source().expect("it is ready"), folder }
+    }
+
+    async fn folder(app: &TestApp, media: &Value) -> String {
+        let manifest = app.fetch(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]))).await.text();
+        let playlist = manifest.lines().find(|line| line.ends_with("/240p/playlist.m3u8")).expect("a rung");
+        format!("/{}", playlist.strip_suffix("240p/playlist.m3u8").expect("it ends so"))
+    }
+
+    fn id(&self, rendition: &str) -> RenditionId {
+        Rendition::from_text(rendition)
+            .and_then(|rendition| rendition.id(self.source))
+            .expect("it is encoded")
+    }
+
+    /// Somebody watches its beginning.
+    async fn watch(&self, app: &TestApp, rendition: &str) {
+        let answer = app.fetch(&format!("{}{rendition}/0.m4s", self.folder)).await;
+        assert_eq!(answer.status, 200, "{rendition}: {answer:?}");
+    }
+
+    /// How many segments the playlist lists.
+    async fn count(&self, app: &TestApp, rendition: &str) -> usize {
+        let playlist = app.fetch(&format!("{}{rendition}/playlist.m3u8", self.folder)).await.text();
+        playlist.lines().filter(|line| line.ends_with(".m4s")).count()
+    }
+
+    /// How many segments are kept, and their bytes.
+    async fn kept(&self, app: &TestApp, rendition: &str) -> (usize, u64) {
+        let prefix = Prefix::SegmentsOf(self.id(rendition));
+        let kept = app.ground.blob().await.list(prefix, None, 1000).await.unwrap();
+        (kept.len(), kept.iter().map(|entry| entry.len).sum())
+    }
+
+    /// Waits until all segments are kept.
+    async fn filled(&self, app: &TestApp, rendition: &str) {
+        let count = self.count(app, rendition).await;
+        until("it is filled", async || (self.kept(app, rendition).await.0 == count).then_some(())).await;
+    }
+}
+
+/// Starts the server anew: what was watched is written down then.
+async fn written_down(app: &mut TestApp) {
+    app.stop().await;
+    app.restart().await;
+}
+
+#[tokio::test]
+async fn of_a_media_that_is_watched_everything_is_made_and_of_others_nothing() {
+    let (mut app, clock) = app().await;
+    let watched = Played::new(&app, "/a.mkv", fixture::not_copied()).await;
+    let other = Played::new(&app, "/b.mp4", fixture::wide()).await;
+    watched.watch(&app, "240p").await;
+    assert_eq!(watched.kept(&app, "360p").await.0, 0, "nobody asked for it");
+    written_down(&mut app).await;
+    clock.advance(NEXT_LOOK);
+    for rendition in ["360p", "240p", "aac"] {
+        watched.filled(&app, rendition).await;
+    }
+    drain_fills(&app, &clock).await;
+    assert_eq!(other.kept(&app, "240p").await.0, 0);
+    assert_eq!(app.store.renditions_of(other.source).await.unwrap(), []);
+    for bytes in
+        kept(&app.ground.blob().await).await.into_iter().filter(|(path, _)| path.starts_with("segment/"))
+    {
+        assert!(!fragment(&bytes.1).durations.is_empty(), "{}", bytes.0);
+    }
+}
+
+#[tokio::test]
+async fn fills_that_run_twice_make_everything_once() {
+    let (mut app, clock) = app().await;
+    let one = Played::new(&app, "/a.mkv", fixture::not_copied_small()).await;
+    let gone = Played::new(&app, "/b.mkv", fixture::not_copied_small()).await;
+    assert_eq!(app.delete(&gone.media.to_string()).await.status, 200);
+    drain(&app, &clock).await;
+    drain_fills(&app, &clock).await;
+    let run = async |app: &TestApp| {
+        let Played { media, source, .. } = one;
+        let kinds = [
+            JobKind::Fill { media, source },
+            JobKind::EncodeAudio { media, source },
+            JobKind::TendRenditions,
+            JobKind::Fill { media: gone.media, source: gone.source },
+            JobKind::Fill { media, source: gone.source },
+            JobKind::EncodeAudio { media: gone.media, source: gone.source },
+            JobKind::EncodeAudio { media, source: gone.source },
+        ];
+        // Twice at once, and all of it again.
+        for kind in kinds.into_iter().flat_map(|kind| [kind; 2]) {
+            let now = clock.now();
+            app.store.write(async move |tx| tx.enqueue(NewJob::soon(kind, now)).await).await.unwrap();
+        }
+        drain_fills(app, &clock).await;
+    };
+    run(&app).await;
+    written_down(&mut app).await;
+    drain_fills(&app, &clock).await;
+    let seen = async |app: &TestApp| {
+        let rows = app.store.renditions_of(one.source).await.unwrap();
+        let gone = app.store.renditions_of(gone.source).await.unwrap();
+        (kept(&app.ground.blob().await).await, app.objects().await, rows, gone)
+    };
+    let before = seen(&app).await;
+    let counted: BTreeMap<_, _> = before.2.iter().map(|row| (row.name.as_str(), row.segments)).collect();
+    assert_eq!(counted, BTreeMap::from([("240p", 2), ("aac", 2)]), "each is counted once");
+    assert_eq!(before.3, []);
+    run(&app).await;
+    written_down(&mut app).await;
+    assert!(seen(&app).await == before, "what is long done changes nothing");
+}
+
+#[tokio::test]
+async fn of_what_takes_too_much_the_longest_unwatched_is_let_go_and_made_again_when_somebody_asks() {
+    let (mut app, clock) = app().await;
+    let one = Played::new(&app, "/a.mkv", fixture::not_copied_small()).await;
+    let other = Played::new(&app, "/b.mkv", fixture::not_copied_small()).await;
+    let all = [(&one, "240p"), (&one, "aac"), (&other, "240p"), (&other, "aac")];
+    for (played, rendition) in all {
+        played.watch(&app, rendition).await;
+        played.filled(&app, rendition).await;
+        clock.advance(NEXT_LOOK);
+    }
+    let init = app.fetch(&format!("{}240p/init.mp4", one.folder)).await.body;
+    let mut sizes = Vec::new();
+    for (played, rendition) in all {
+        sizes.push(played.kept(&app, rendition).await);
+    }
+    let bytes: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
+    app.stop().await;
+    app.options = app.options.clone().cache_bytes(bytes - 1);
+    clock.advance(NOT_WATCHED);
+    app.restart().await;
+    sweep_soon(&app, &clock).await;
+    for ((played, rendition), before) in all.into_iter().zip(&sizes).skip(1) {
+        assert_eq!(played.kept(&app, rendition).await, *before, "{rendition} was watched later");
+    }
+    assert_eq!(one.kept(&app, "240p").await, (0, 0));
+    let row = app.store.rendition(one.id("240p")).await.unwrap().expect("it may come back");
+    assert_eq!((row.segments, row.bytes), (0, 0));
+
+    let url = app.url(&format!("{}240p/playlist.m3u8", one.folder));
+    let played = decoded(OsStr::new(&url), "v:0").await.expect("it plays");
+    assert_eq!((played.frames, played.shape), (100, (160, 90)));
+    assert_eq!(app.fetch(&format!("{}240p/init.mp4", one.folder)).await.body, init);
+    one.filled(&app, "240p").await;
+}
+
+#[tokio::test]
+async fn what_a_killed_server_had_not_written_down_is_counted_by_the_next_sweep() {
+    let (mut app, clock) = app().await;
+    let one = Played::new(&app, "/a.mkv", fixture::not_copied_small()).await;
+    one.watch(&app, "240p").await;
+    one.filled(&app, "240p").await;
+    app.kill().await;
+    let id = one.id("240p");
+    // However long it lived: this is what it leaves when it could write nothing down.
+    app.store.write(async move |tx| tx.set_rendition_counted(id, 0, 0).await).await.unwrap();
+    app.restart().await;
+    clock.advance(LEASE);
+    sweep_soon(&app, &clock).await;
+    let (count, bytes) = one.kept(&app, "240p").await;
+    let row = app.store.rendition(id).await.unwrap().expect("it was begun");
+    assert_eq!((row.segments, row.bytes), (count as u64, bytes));
+}

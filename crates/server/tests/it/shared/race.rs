@@ -1,0 +1,122 @@
+//! Two nodes that make the same segment at the same time: the first to keep it makes everybody's.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use kinora_blob::{FaultAction, ObjectKey, WriteKind};
+use kinora_domain::{MediaId, RenditionId};
+use kinora_packager::Rendition;
+use kinora_testkit::fixture;
+use serde_json::Value;
+
+use crate::support::{Faults, TestApp, text};
+
+/// Longer than an encode takes on a busy machine; shorter than a viewer waits, so that the answer tells.
+const MEETS_WITHIN: Duration = Duration::from_secs(6);
+
+/// A point at which so many writers wait for each other, each just before its write.
+#[derive(Default)]
+struct Meeting {
+    come: Mutex<usize>,
+    all: Condvar,
+}
+
+impl Meeting {
+    /// Answers whether as many came.
+    fn wait_for(&self, wanted: usize) -> bool {
+        let mut come = self.come.lock().unwrap();
+        *come += 1;
+        self.all.notify_all();
+        let waited = self.all.wait_timeout_while(come, MEETS_WITHIN, |come| *come < wanted).unwrap();
+        !waited.1.timed_out()
+    }
+}
+
+/// Calls `meet` before the first write of segment 0 of any rendition.
+fn before_the_segment(meet: impl Fn(ObjectKey) + Send + Sync + 'static) -> Faults {
+    let objects = kinora_blob::Faults::new(move |write| {
+        if let (WriteKind::Put, ObjectKey::Segment(_, 0)) = (write.kind, write.key) {
+            meet(write.key);
+        }
+        FaultAction::Proceed
+    });
+    Faults::new(None, Some(Arc::new(objects)))
+}
+
+/// Where the first segment of the rung of [`fixture::wide`] is served, and of which rendition it is.
+async fn first_segment(app: &TestApp, media: &Value) -> (String, RenditionId) {
+    let manifest = app.fetch(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]))).await.text();
+    let playlist = manifest.lines().find(|line| line.ends_with("240p/playlist.m3u8")).expect("a rung");
+    let id: MediaId = text(&media["id"]).parse().expect("an id from the API");
+    let row = app.store.media_by_id(id).await.unwrap().expect("it is there");
+    let rung = Rendition::from_text("240p").and_then(|rung| rung.id(row.source()?));
+    (format!("/{}", playlist.replace("playlist.m3u8", "0.m4s")), rung.expect("it is encoded"))
+}
+
+#[tokio::test]
+async fn two_nodes_that_encode_the_same_segment_at_once_keep_one_and_both_serve_it() {
+    let meeting = Arc::new(Meeting::default());
+    let (met, meetings) = channel();
+    let faults = || {
+        let (meeting, met) = (Arc::clone(&meeting), met.clone());
+        before_the_segment(move |_| {
+            let _ = met.send(meeting.wait_for(2));
+        })
+    };
+    let mut one = TestApp::options().without_webhook().faults(faults()).start().await;
+    let mut other = TestApp::beside(&one, TestApp::options().faults(faults())).await;
+    let media = one.ready("/wide.mp4", fixture::wide()).await;
+    let (address, rung) = first_segment(&one, &media).await;
+    let (from_one, from_other) = tokio::join!(one.fetch(&address), other.fetch(&address));
+    assert_eq!((from_one.status, from_other.status), (200, 200));
+    assert_eq!(meetings.try_iter().collect::<Vec<_>>(), [true, true], "both had made it before one kept it");
+    assert!(from_one.body == from_other.body);
+
+    let blob = one.ground.blob().await;
+    let kept = blob.get(ObjectKey::Segment(rung, 0)).await.unwrap().expect("it is kept");
+    assert!(kept == from_one.body);
+    // What was made ahead has an end, too.
+    one.stop().await;
+    other.stop().await;
+    let segments = one.objects().await.into_iter().filter(|path| path.starts_with("segment/")).count();
+    let row = one.store.rendition(rung).await.unwrap().expect("it has a row");
+    assert_eq!(row.segments, segments as u64, "each was kept by one of them, and counted once");
+}
+
+/// The bytes of a node whose encoder is another one.
+const OF_ANOTHER: &[u8] = b"what another encoder made";
+
+/// Before the write: that it is about to happen, and when it may.
+fn held() -> (Faults, Receiver<ObjectKey>, Sender<()>) {
+    let (tell, told) = channel();
+    let (release, released) = channel::<()>();
+    let released = Mutex::new(released);
+    let faults = before_the_segment(move |key| {
+        let _ = tell.send(key);
+        let _ = released.lock().unwrap().recv_timeout(MEETS_WITHIN);
+    });
+    (faults, told, release)
+}
+
+#[tokio::test]
+async fn a_node_that_comes_second_serves_what_the_first_one_kept_and_changes_nothing() {
+    let (faults, told, release) = held();
+    let one = TestApp::options().without_webhook().faults(faults).start().await;
+    let media = one.ready("/wide.mp4", fixture::wide()).await;
+    let (address, rung) = first_segment(&one, &media).await;
+    let blob = one.ground.blob().await;
+    let first = async {
+        let key = tokio::task::spawn_blocking(move || told.recv_timeout(MEETS_WITHIN));
+        let key = key.await.unwrap().expect("it makes the segment");
+        assert_eq!(key, ObjectKey::Segment(rung, 0));
+        blob.put_once(key, Bytes::from_static(OF_ANOTHER)).await.unwrap();
+        let _ = release.send(());
+    };
+    let (answer, ()) = tokio::join!(one.fetch(&address), first);
+    assert_eq!((answer.status, &answer.body[..]), (200, OF_ANOTHER));
+    let kept = blob.get(ObjectKey::Segment(rung, 0)).await.unwrap().expect("it is kept");
+    assert_eq!(&kept[..], OF_ANOTHER);
+    assert_eq!(one.fetch(&address).await.body, answer.body);
+}

@@ -1,0 +1,86 @@
+//! What a process has started, as Linux tells of it (proc(5)).
+
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::until;
+
+/// A process that another one has started. Its number may be another's later; with the time of its start it is not mistaken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Child {
+    id: i32,
+    /// Ticks of the machine's clock.
+    started: u64,
+}
+
+/// What `/proc/{id}/stat` says.
+struct Stat {
+    state: char,
+    parent: i32,
+    started: u64,
+}
+
+impl Stat {
+    /// `None` when there is no such process or thread.
+    fn read(path: &str) -> Option<Self> {
+        let line = fs::read_to_string(path).ok()?;
+        // The name of the program stands in brackets and may hold anything.
+        let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
+        Some(Self {
+            state: fields.first()?.chars().next()?,
+            parent: fields.get(1)?.parse().ok()?,
+            // The 22nd of all, of which two stand before these.
+            started: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    /// Whether it is more than a number that its parent has not asked about yet.
+    fn is_alive(&self) -> bool {
+        !matches!(self.state, 'Z' | 'X')
+    }
+}
+
+impl Child {
+    /// What runs of all that a process has started.
+    pub(crate) fn all_of(parent: u32) -> Vec<Self> {
+        let ids = fs::read_dir("/proc").expect("Linux has it");
+        let ids = ids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+        let child = |id: i32| {
+            let stat = Stat::read(&format!("/proc/{id}/stat"))?;
+            let is_child = u32::try_from(stat.parent) == Ok(parent) && stat.is_alive();
+            is_child.then_some(Self { id, started: stat.started })
+        };
+        ids.filter_map(child).collect()
+    }
+
+    /// Whether it still runs.
+    pub(crate) fn is_alive(self) -> bool {
+        let stat = Stat::read(&format!("/proc/{}/stat", self.id));
+        stat.is_some_and(|stat| stat.started == self.started && stat.is_alive())
+    }
+
+    /// Has it wait, for ever if nobody ends it.
+    pub(crate) fn suspend(self) {
+        send(self.id, Signal::STOP);
+    }
+}
+
+/// Has a process wait, so that it starts nothing more, and answers what it has started by then. It can still be killed.
+pub(crate) async fn stop_and_list(id: u32) -> Vec<Child> {
+    let leader = i32::try_from(id).expect("Linux has smaller ones");
+    send(leader, Signal::STOP);
+    until("all its threads stand still", async || {
+        let threads = fs::read_dir(format!("/proc/{id}/task")).expect("it is there");
+        let mut threads = threads.filter_map(|thread| Stat::read(thread.ok()?.path().join("stat").to_str()?));
+        threads.all(|thread| thread.state == 'T').then_some(())
+    })
+    .await;
+    Child::all_of(id)
+}
+
+fn send(id: i32, signal: Signal) {
+    let id = Pid::from_raw(id).expect("no process has the number 0");
+    // One that has ended meanwhile is as good.
+    let _ = kill_process(id, signal);
+}
