@@ -82,7 +82,7 @@ pub struct VideoEncode {
     pub container: FeedContainer,
     /// 1 to [`ENCODE_RUNGS_MAX`], each a track of the output, in this order.
     pub rungs: Vec<VideoRung>,
-    /// Makes one frame of each two fields. For sources that are interlaced.
+    /// Makes one frame of each two fields, and leaves frames alone that the decoder says are whole. For sources that may be interlaced.
     pub deinterlace: bool,
     /// Needs [`Engine::can_tone_map`].
     pub tone_map: Option<ToneMap>,

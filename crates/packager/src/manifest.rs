@@ -1,9 +1,8 @@
 //! What a player is offered: the copy, the rungs, or the sound alone.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use kinora_domain::Resolution;
-use kinora_formats::encode::RungName;
 use kinora_formats::hls::{self, Address, Choice, MultivariantPlaylist, Offer};
 
 use crate::{Error, Packaged, Packager, Rendition};
@@ -40,7 +39,7 @@ impl Packager {
         max: Resolution,
         wanted: Wanted,
     ) -> Result<Option<String>, Error> {
-        let broken = self.broken_rungs(packaged.source).await?;
+        let broken = self.broken(packaged.source).await?;
         let load = self.engine.load();
         // As many wait as can run: a new viewer of a cold rung would wait for two segments in front.
         let is_busy = load.places <= load.waiting;
@@ -55,30 +54,38 @@ impl Packaged {
         base: &str,
         max: Resolution,
         wanted: Wanted,
-        broken: &BTreeSet<RungName>,
+        broken: &HashSet<Rendition>,
         is_busy: bool,
     ) -> Option<String> {
         let mut rungs = self.rungs(max);
-        rungs.retain(|rung| !broken.contains(&rung.name));
+        rungs.retain(|rung| !broken.contains(&Rendition::Rung(rung.name)));
+        let broken_audio = broken_audio(broken);
         let offer = Offer {
             rates: self.rates(),
             copies_video: self.is_video_copied(max),
             rungs: &rungs,
             encodes_audio: true,
+            broken_audio: &broken_audio,
             iframes: self.iframe_rate(),
             choice: wanted.choice(),
             is_busy,
         };
         let playlist = MultivariantPlaylist::offered(self.index(), &offer, &|address| uri(base, address));
         if playlist.variants.is_empty() && wanted == Wanted::default() {
-            return self.audio_only(base);
+            return self.audio_only(base, broken);
         }
         (!playlist.variants.is_empty()).then(|| playlist.render())
     }
 
     /// The sound alone, for a video that turned out not to decode; `None` when there is none.
-    pub fn audio_only(&self, base: &str) -> Option<String> {
-        let offer = Offer { rates: self.rates(), encodes_audio: true, ..Offer::default() };
+    pub fn audio_only(&self, base: &str, broken: &HashSet<Rendition>) -> Option<String> {
+        let broken_audio = broken_audio(broken);
+        let offer = Offer {
+            rates: self.rates(),
+            encodes_audio: true,
+            broken_audio: &broken_audio,
+            ..Offer::default()
+        };
         let playlist =
             MultivariantPlaylist::offered_audio(self.index(), &offer, &|address| uri(base, address));
         (!playlist.variants.is_empty()).then(|| playlist.render())
@@ -98,6 +105,15 @@ impl Wanted {
             }),
         }
     }
+}
+
+/// The audio tracks whose encoded rendition is among these.
+fn broken_audio(broken: &HashSet<Rendition>) -> Vec<usize> {
+    let number = |rendition: &Rendition| match rendition {
+        Rendition::Aac(number) => Some(usize::from(*number)),
+        _ => None,
+    };
+    broken.iter().filter_map(number).collect()
 }
 
 /// Where the playlist of a rendition is.

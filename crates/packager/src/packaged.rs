@@ -9,7 +9,7 @@ use kinora_domain::{Resolution, SourceId};
 use kinora_formats::encode::{
     Rung, RungName, encoded_audio_init, encoded_audio_segments, encoded_audio_times, ladder,
 };
-use kinora_formats::hls::{CopyRates, MediaPlaylist, Rate};
+use kinora_formats::hls::{CopyRates, MediaPlaylist, Rate, sound_offers};
 use kinora_formats::index::{Index, IndexId, Track};
 use kinora_formats::mp4::write::{iframes, init_segment};
 use kinora_formats::plan::{ENCODED_AUDIO_RATE, Segment as PlannedSegment};
@@ -125,10 +125,9 @@ impl Packaged {
         })
     }
 
-    /// Whether players are offered this audio track encoded: what is no AAC, or not copied.
+    /// Whether players are offered this audio track encoded: whatever does not play everywhere.
     pub fn is_sound_encoded(&self, number: u8) -> bool {
-        let track = self.index.audio_tracks().nth(number.into());
-        track.is_some_and(|(_, audio)| audio.not_copied.is_some() || !audio.codec.starts_with("mp4a."))
+        sound_offers(&self.index, false).get(usize::from(number)).is_some_and(|sound| sound.is_encoded)
     }
 
     pub(crate) fn rates(&self) -> CopyRates {

@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 4] = [
+const MIGRATIONS: [Migration; 5] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -36,6 +36,11 @@ const MIGRATIONS: [Migration; 4] = [
         version: 4,
         sqlite: include_str!("../migrations/sqlite/0004_playback_report.sql"),
         postgres: include_str!("../migrations/postgres/0004_playback_report.sql"),
+    },
+    Migration {
+        version: 5,
+        sqlite: include_str!("../migrations/sqlite/0005_encoded_sound.sql"),
+        postgres: include_str!("../migrations/postgres/0005_encoded_sound.sql"),
     },
 ];
 /// The newest schema.

@@ -24,6 +24,9 @@ pub struct MediaFacts {
     pub is_truncated: bool,
     /// The picture was tried after all and no decoder could read it: its copy is not offered any more.
     pub does_not_decode: bool,
+    /// Names of encoded renditions that were tried and cannot be made: they are not offered any more. Known of a media that was read,
+    /// not part of it: saving changes nothing.
+    pub broken: Vec<String>,
 }
 
 impl MediaFacts {
@@ -50,6 +53,8 @@ pub struct Track {
     pub kind: TrackKind,
     /// Why players do not get it as it is; `None` where they do, within the media's `maxResolution`.
     pub not_copied: Option<NotCopied>,
+    /// Sound of which an encoded rendition is offered. Where it is copied, too, the copy stands beside the copied picture alone.
+    pub is_encoded: bool,
 }
 
 /// What a track carries.

@@ -85,6 +85,8 @@ pub struct PlaybackReport {
     pub is_truncated: bool,
     /// The copy of the picture was tried and withdrawn.
     pub does_not_decode: bool,
+    /// Names of encoded renditions that were tried and withdrawn.
+    pub broken: Vec<String>,
     /// Pictures first, the copy before the encoded ones and the largest of these first; then the sound in the order of the source.
     pub renditions: Vec<OfferedRendition>,
     /// The tracks that players do not get as they are.
@@ -122,6 +124,7 @@ impl Media {
         let mut report = PlaybackReport {
             is_truncated: facts.is_truncated,
             does_not_decode: facts.does_not_decode,
+            broken: facts.broken.clone(),
             renditions: Vec::new(),
             not_copied: Vec::new(),
         };
@@ -135,6 +138,8 @@ impl Media {
                 }
             }
         }
+        let PlaybackReport { broken, renditions, .. } = &mut report;
+        renditions.retain(|rendition| !rendition.is_encoded || !broken.contains(&rendition.name));
         Some(report)
     }
 
@@ -175,17 +180,100 @@ impl Media {
 }
 
 fn report_sound(track: &Track, number: usize, report: &mut PlaybackReport) {
-    let is_encoded = track.not_copied.is_some();
-    let name = if is_encoded { "aac" } else { "audio" };
-    let name = if number == 0 { name.to_owned() } else { format!("{name}-{}", number + 1) };
-    report.renditions.push(OfferedRendition { name, track: track.id, resolution: None, is_encoded });
-    let why = track.not_copied.clone();
+    let mut offer = |name: &str, is_encoded| {
+        let name = if number == 0 { name.to_owned() } else { format!("{name}-{}", number + 1) };
+        report.renditions.push(OfferedRendition { name, track: track.id, resolution: None, is_encoded });
+    };
+    // A copy that stands beside the copied picture goes with it.
+    let goes_along = || NotCopied {
+        reason: NotCopiedReason::Codec,
+        detail: "its copy stands beside that of the picture alone".to_owned(),
+    };
+    let is_gone = report.does_not_decode && track.is_encoded;
+    let why = track.not_copied.clone().or_else(|| is_gone.then(goes_along));
+    if why.is_none() {
+        offer("audio", false);
+    }
+    if track.is_encoded {
+        offer("aac", true);
+    }
     report.not_copied.extend(why.map(|why| WithheldTrack { track: track.id, is_picture: false, why }));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use crate::media::tests::{facts, finished};
+    use crate::{Random, Timestamp, TrackKind};
+
+    struct Zeros;
+
+    impl Random for Zeros {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(0);
+        }
+    }
+
+    fn track(kind: TrackKind, why: Option<&str>, is_encoded: bool) -> Track {
+        let not_copied =
+            why.map(|detail| NotCopied { reason: NotCopiedReason::Codec, detail: detail.to_owned() });
+        Track { id: TrackId::new(Timestamp::from_micros(0), &Zeros), kind, not_copied, is_encoded }
+    }
+
+    fn picture() -> Track {
+        track(TrackKind::Video { width: 854, height: 480, frame_rate: None }, None, false)
+    }
+
+    fn sound(why: Option<&str>, is_encoded: bool) -> Track {
+        let kind = TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() };
+        track(kind, why, is_encoded)
+    }
+
+    /// The renditions of such a media, encoded ones with a star; and why tracks are not copied.
+    fn reported(change: impl FnOnce(&mut MediaFacts)) -> (Vec<String>, Vec<String>) {
+        let mut facts = facts(Some(Resolution::P480));
+        facts.rungs = vec![Resolution::P360, Resolution::P240];
+        change(&mut facts);
+        let report = finished(facts).playback_report().expect("it is ready");
+        let name = |rendition: &OfferedRendition| {
+            format!("{}{}", rendition.name, if rendition.is_encoded { "*" } else { "" })
+        };
+        let why = report.not_copied.iter().map(|withheld| withheld.why.detail.clone());
+        (report.renditions.iter().map(name).collect(), why.collect())
+    }
+
+    #[test]
+    fn sound_is_reported_as_it_is_listed() {
+        let check = |sounds: &[Track], expected: &[&str], why: &[&str]| {
+            let (renditions, reasons) = reported(|facts| facts.tracks = sounds.to_vec());
+            assert_eq!(renditions, expected);
+            assert_eq!(reasons, why);
+        };
+        check(&[sound(None, false)], &["audio"], &[]);
+        check(&[sound(Some("AC-3"), true)], &["aac*"], &["AC-3"]);
+        check(&[sound(None, true)], &["audio", "aac*"], &[]);
+        check(&[sound(Some("PCM"), false)], &[], &["PCM"]);
+        check(&[sound(None, false), sound(None, true)], &["audio", "audio-2", "aac-2*"], &[]);
+    }
+
+    #[test]
+    fn what_was_tried_and_failed_is_not_reported_as_offered() {
+        let tracks = vec![picture(), sound(None, true)];
+        let whole = reported(|facts| facts.tracks = tracks.clone());
+        assert_eq!(whole.0, ["video", "360p*", "240p*", "audio", "aac*"]);
+        let broken = reported(|facts| {
+            facts.tracks = tracks.clone();
+            facts.broken = vec!["240p".into(), "aac".into()];
+        });
+        assert_eq!(broken.0, ["video", "360p*", "audio"]);
+        let withdrawn = reported(|facts| {
+            facts.tracks = tracks;
+            facts.does_not_decode = true;
+        });
+        assert_eq!(withdrawn.0, ["aac*"]);
+        assert_eq!(withdrawn.1.len(), 2);
+    }
 
     #[test]
     fn every_reason_is_read_back_from_its_code() {

@@ -27,7 +27,7 @@ fn created() -> Media {
     Media::create(new, at(1), &Zeros).0
 }
 
-fn facts(resolution: Option<Resolution>) -> MediaFacts {
+pub(super) fn facts(resolution: Option<Resolution>) -> MediaFacts {
     MediaFacts {
         container: Some("mp4".into()),
         duration: MediaDuration::from_micros(1),
@@ -37,7 +37,13 @@ fn facts(resolution: Option<Resolution>) -> MediaFacts {
         rungs: Vec::new(),
         is_truncated: false,
         does_not_decode: false,
+        broken: Vec::new(),
     }
+}
+
+/// A ready media with these facts.
+pub(super) fn finished(facts: MediaFacts) -> Media {
+    created().start_download(source(2), at(2)).unwrap().finish(source(2), facts, at(3)).unwrap().0
 }
 
 #[test]

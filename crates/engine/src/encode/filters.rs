@@ -24,8 +24,9 @@ pub(super) fn output(index: usize) -> String {
 pub(super) fn graph(spec: &VideoEncode) -> String {
     let mut steps = Vec::new();
     if spec.deinterlace {
-        // Before frames are dropped: it looks at the one before and the one after.
-        steps.push(format!("{DEINTERLACING}=mode=send_frame"));
+        // Before frames are dropped: it looks at the one before and the one after. Of a source whose pictures are partly whole ones, as
+        // of films made for television, these are left as they are.
+        steps.push(format!("{DEINTERLACING}=mode=send_frame:deint=interlaced"));
     }
     let [start, end] = [spec.keep_us.start, spec.keep_us.end].map(|time| seconds(time.min(TIME_MAX_US)));
     steps.push(format!("trim=start={start}:end={end}"));

@@ -68,7 +68,7 @@ fn the_whole_command_line_is_constant_but_for_numbers() {
     };
     let line = line(&all);
     let expected_graph = "-f matroska -i pipe:0 -copyts -filter_complex_threads 1 -filter_complex \
-        [0:v:0]bwdif=mode=send_frame,trim=start=1.000000:end=9.000000,\
+        [0:v:0]bwdif=mode=send_frame:deint=interlaced,trim=start=1.000000:end=9.000000,\
         select='st(2,0+(gte(t,2.500000)+gte(t,4.000001)));st(0,if(eq(n,0)+not(eq(ld(2),ld(1))),0,ld(0)+1));st(1,ld(2));\
         not(mod(ld(0),2))',scale=640:360:flags=bicubic,setsar=1,\
         setparams=range=tv:color_primaries=bt2020:color_trc=arib-std-b67:colorspace=bt2020nc,\

@@ -219,6 +219,29 @@ async fn fields_become_frames_at_the_times_of_their_frames() {
     assert_eq!(expected.len(), 25);
 }
 
+/// What decoders say of each picture decides: a codec of fields may have whole pictures in between, or only such.
+#[tokio::test]
+async fn frames_that_are_whole_stay_as_they_are() {
+    let engine = engine().await;
+    let is_changed = async |rate: u32, graph: &str, options: &str| {
+        let feed = feed(
+            FeedContainer::Mp4,
+            &format!(
+                "-f lavfi -i testsrc2=s=160x96:r={rate}:d=1 -vf {graph}setpts=PTS+1/TB -c:v mpeg2video -q:v 2 {options}"
+            ),
+        );
+        let encoded = async |deinterlace| {
+            let spec = VideoEncode { deinterlace, ..spec(FeedContainer::Mp4) };
+            encode(&engine, spec, &feed).await
+        };
+        let (with, without) = (encoded(true).await, encoded(false).await);
+        assert_eq!(times(&with, 1), times(&without, 1));
+        with != without
+    };
+    assert!(!is_changed(25, "", "").await, "whole frames");
+    assert!(is_changed(50, "tinterlace=interleave_top,", "-flags +ildct+ilme").await, "fields");
+}
+
 /// A time of the feed in ticks of the output.
 fn rescaled(time: i64, feed: &[u8]) -> i64 {
     let timescale: i64 =

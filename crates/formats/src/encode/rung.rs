@@ -111,7 +111,7 @@ pub struct Rung {
     pub codec: String,
     /// Set where the source has high dynamic range.
     pub tone_map: Option<ToneMap>,
-    /// Two fields of the source make one picture.
+    /// Two fields of the source may make one picture.
     pub deinterlace: bool,
 }
 

@@ -1,14 +1,18 @@
-//! Audio renditions in groups: one that plays everywhere, and one with the copies of Opus for players of newer codecs.
+//! Audio renditions in groups: one that plays everywhere, and one with the copies of what some players know better.
 
 use std::fmt::Write as _;
 
-use super::{Address, AudioName, Offer, Rate, audio_names, rate::is_aac};
-use crate::index::{AudioTrack, Index};
+use super::{
+    Address, AudioName, Offer, Rate, audio_names,
+    rate::is_aac,
+    sounds::{plays_beside_the_copy, plays_everywhere, sound_offers},
+};
+use crate::index::{AudioTrack, Index, Track};
 
 /// The group that every variant may refer to: AAC, as long as somebody encodes.
 pub(super) const AUDIO_GROUP: &str = "audio";
 /// The same renditions, with Opus as it is.
-pub(super) const OPUS_GROUP: &str = "opus";
+pub(super) const COPIES_GROUP: &str = "copies";
 /// RFC 8216, 4.3.4.1: audio for people who cannot see the pictures.
 const DESCRIBES_VIDEO: &str = "public.accessibility.describes-video";
 /// Shown in a player's menu where the source names no language.
@@ -51,16 +55,16 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The group that plays everywhere: copies of AAC, encodes of the rest. Without an encoder whatever is copied.
+    /// The group that plays everywhere: copies of what does, encodes of the rest. Without an encoder whatever is copied.
     pub(super) fn everywhere(index: &Index, offer: &Offer<'_>, uri: &dyn Fn(Address) -> String) -> Self {
-        Self::of(index, offer, AUDIO_GROUP, uri, is_aac)
+        Self::of(index, offer, AUDIO_GROUP, uri, plays_everywhere)
     }
 
-    /// The group with every copy; `None` where it would be the same.
+    /// The group beside the copied video, with every copy that its players know; `None` where it would be the same.
     pub(super) fn copies(index: &Index, offer: &Offer<'_>, uri: &dyn Fn(Address) -> String) -> Option<Self> {
-        let is_other = |audio: &AudioTrack| audio.not_copied.is_none() && !is_aac(audio);
-        let has_other = offer.encodes_audio && index.audio_tracks().any(|(_, audio)| is_other(audio));
-        has_other.then(|| Self::of(index, offer, OPUS_GROUP, uri, |_| true))
+        let offers = sound_offers(index, true);
+        let has_other = offer.encodes_audio && offers.iter().any(|sound| sound.is_copied && sound.is_encoded);
+        has_other.then(|| Self::of(index, offer, COPIES_GROUP, uri, plays_beside_the_copy))
     }
 
     fn of(
@@ -68,7 +72,7 @@ impl Group {
         offer: &Offer<'_>,
         group: &'static str,
         uri: &dyn Fn(Address) -> String,
-        is_wanted: fn(&AudioTrack) -> bool,
+        is_wanted: fn(&Index, &Track, &AudioTrack) -> bool,
     ) -> Self {
         let default = index.audio().map(|(track, _)| track.source_track);
         let names = audio_names(index, UNKNOWN_NAME);
@@ -79,9 +83,12 @@ impl Group {
         {
             let is_copied = audio.not_copied.is_none();
             let is_encoded = offer.encodes_audio
-                && !(is_copied && is_wanted(audio))
+                && !(is_copied && is_wanted(index, track, audio))
                 // Nothing is cut of a track that is too long to be encoded.
                 && index.plan.encoded_audio.get(number).is_some_and(|cuts| 1 < cuts.len());
+            if is_encoded && offer.broken_audio.contains(&number) {
+                continue;
+            }
             let (address, codec, channels) = match (is_encoded, is_copied) {
                 (true, _) => (Address::EncodedAudio(number), ENCODED_CODEC, ENCODED_CHANNELS),
                 (false, true) => (Address::Audio(number), audio.codec.as_str(), audio.channels),

@@ -146,7 +146,8 @@ impl Variant {
         if let Some(group) = self.audio {
             let _ = write!(text, ",AUDIO=\"{group}\"");
         }
-        let _ = writeln!(text, "\n{}", self.uri);
+        // RFC 8216, 4.3.4.2: said of one, it must be said of all. Players that are not told look for captions in segments.
+        let _ = writeln!(text, ",CLOSED-CAPTIONS=NONE\n{}", self.uri);
     }
 }
 

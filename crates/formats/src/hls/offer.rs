@@ -2,7 +2,7 @@
 
 use super::{
     AudioGroup, CopyRates, IFrameVariant, MultivariantPlaylist, Rate, Variant, VideoRange,
-    audio_groups::{AUDIO_GROUP, Group, OPUS_GROUP},
+    audio_groups::{AUDIO_GROUP, COPIES_GROUP, Group},
 };
 use crate::{
     encode::{Rung, RungName, name_of_picture, rate_of_rung},
@@ -25,8 +25,10 @@ pub struct Offer<'a> {
     pub copies_video: bool,
     /// Encoded renditions of the video, largest first: [`ladder`](crate::encode::ladder()).
     pub rungs: &'a [Rung],
-    /// Somebody encodes audio: what is not AAC is listed as AAC.
+    /// Somebody encodes audio: what does not play everywhere is listed as AAC.
     pub encodes_audio: bool,
+    /// Audio tracks, counted from 0 in the order of the index, of which the encoded rendition cannot be made.
+    pub broken_audio: &'a [usize],
     /// Rates of the keyframes of the copy, where they have a playlist.
     pub iframes: Option<Rate>,
     /// What a viewer asked for.
@@ -89,18 +91,13 @@ impl MultivariantPlaylist {
         let Some((_, video)) = index.video() else { return Self::offered_audio(index, offer, uri) };
         let everywhere = Group::everywhere(index, offer, uri);
         let is_copied = offer.copies_video && video.not_copied.is_none() && !index.plan.video.is_empty();
-        // Who plays these codecs plays Opus.
-        let copies = if is_copied && !video.codec.starts_with("avc1.") {
-            Group::copies(index, offer, uri)
-        } else {
-            None
-        };
+        let copies = if is_copied { Group::copies(index, offer, uri) } else { None };
 
         let mut candidates = Vec::new();
         if is_copied {
             let copy = |group: &Group, name| copy(video, offer, group, name, uri(Address::Video));
             candidates.push(copy(&everywhere, AUDIO_GROUP));
-            candidates.extend(copies.as_ref().map(|group| copy(group, OPUS_GROUP)));
+            candidates.extend(copies.as_ref().map(|group| copy(group, COPIES_GROUP)));
         }
         let rung = |rung: &Rung| encoded(index, rung, &everywhere, uri(Address::Rung(rung.name)));
         candidates.extend(offer.rungs.iter().map(rung));
@@ -114,8 +111,8 @@ impl MultivariantPlaylist {
         }
 
         let lists_copy = candidates.iter().any(|candidate| candidate.rung.is_none());
-        let lists_opus = candidates.iter().any(|candidate| candidate.variant.audio == Some(OPUS_GROUP));
-        let copies = copies.filter(|_| lists_opus).map_or_else(Vec::new, |group| group.renditions);
+        let lists_copies = candidates.iter().any(|candidate| candidate.variant.audio == Some(COPIES_GROUP));
+        let copies = copies.filter(|_| lists_copies).map_or_else(Vec::new, |group| group.renditions);
         let iframes = offer.iframes.filter(|_| lists_copy).map(|rate| IFrameVariant {
             uri: uri(Address::IFrames),
             rate,

@@ -124,7 +124,7 @@ pub struct VideoTrack {
     pub codec: String,
     /// Why players do not get it as it is; `None` where they do.
     pub not_copied: Option<NotCopied>,
-    /// Two fields make one picture.
+    /// Two fields may make one picture: the source says so, or each of its pictures does.
     pub is_interlaced: bool,
     /// Width in pixels, after the codec's own cropping.
     pub width: u32,

@@ -101,7 +101,7 @@ impl BlockHead {
 }
 
 /// Bytes of 255 and a last one below, added up. RFC 9559, 10.3.2.
-fn xiph_size(rest: &mut &[u8]) -> Option<usize> {
+pub(super) fn xiph_size(rest: &mut &[u8]) -> Option<usize> {
     let mut size = 0usize;
     loop {
         let (&byte, after) = rest.split_first()?;

@@ -19,6 +19,17 @@ const TEMPORAL_DELIMITER: [u8; 2] = [0x12, 0];
 /// Nanoseconds beyond which times are damage: 146 years. Keeps the arithmetic in range.
 const TIME_NS_MAX: i128 = i64::MAX as i128 / 2;
 
+/// What a block says of its frames.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said {
+    /// A decoder can begin here.
+    pub(super) is_key: bool,
+    /// Units that they last together.
+    pub(super) duration: Option<u64>,
+    /// Nanoseconds at the end of the last one that are not heard.
+    pub(super) discarded_ns: u64,
+}
+
 /// One frame, and how it begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
@@ -50,6 +61,10 @@ pub(super) struct Rows {
     number: u64,
     codec: RowCodec,
     builder: SampleTableBuilder,
+    /// PCM samples a second; 0 of pictures.
+    rate: u32,
+    /// What its packets tell of those behind them.
+    before: u32,
     pub(super) count: u32,
     /// Earliest and latest time, in units.
     pub(super) times: Option<(i64, i64)>,
@@ -80,7 +95,10 @@ pub(super) struct Row {
 
 impl Collector {
     pub(super) fn new(chosen: &Chosen) -> Self {
-        let tracks = chosen.tracks().map(|track| Rows::new(track.number, track.row_codec)).collect();
+        let tracks = chosen
+            .tracks()
+            .map(|track| Rows::new(track.number, track.row_codec, track.sample_rate()))
+            .collect();
         Collector { tracks, audio_count: 0 }
     }
 
@@ -89,13 +107,12 @@ impl Collector {
         self.tracks.iter().any(|track| track.number == number)
     }
 
-    /// Takes the frames of a block: at which time, whether a decoder can begin, how long it says to last.
+    /// Takes the frames of a block: at which time, and what it says of them.
     pub(super) fn push(
         &mut self,
         head: &BlockHead,
         time: i64,
-        is_key: bool,
-        duration: Option<u64>,
+        said: Said,
         frames: &[Frame],
     ) -> Result<(), Unreadable> {
         let Some(track) = self.tracks.iter_mut().find(|track| track.number == head.track) else {
@@ -106,7 +123,8 @@ impl Collector {
         if count > 1 && !is_audio {
             return Err(Unreadable::Foreign); // nobody would know their times
         }
-        let each = duration.and_then(|duration| u32::try_from(duration / count.max(1)).ok()).unwrap_or(0);
+        let each =
+            said.duration.and_then(|duration| u32::try_from(duration / count.max(1)).ok()).unwrap_or(0);
         for (number, frame) in frames.iter().enumerate() {
             if frame.size == 0 {
                 continue;
@@ -117,7 +135,8 @@ impl Collector {
                 ))
                 .into());
             }
-            track.push(head, time, Place { number, is_key, each }, *frame);
+            let discarded_ns = if number + 1 == frames.len() { said.discarded_ns } else { 0 };
+            track.push(head, time, Place { number, is_key: said.is_key, each, discarded_ns }, *frame);
         }
         if is_audio {
             self.audio_count += count;
@@ -144,11 +163,12 @@ struct Place {
     number: usize,
     is_key: bool,
     each: u32,
+    discarded_ns: u64,
 }
 
 impl Rows {
-    fn new(number: u64, codec: RowCodec) -> Self {
-        Rows { number, codec, builder: SampleTableBuilder::default(), count: 0, times: None }
+    fn new(number: u64, codec: RowCodec, rate: u32) -> Self {
+        Rows { number, codec, rate, builder: SampleTableBuilder::default(), before: 0, count: 0, times: None }
     }
 
     fn push(&mut self, block: &BlockHead, time: i64, place: Place, mut frame: Frame) {
@@ -164,8 +184,8 @@ impl Rows {
             }
             RowCodec::Av1 | RowCodec::OtherVideo => is_special = block.is_invisible(),
             RowCodec::Audio(packets) => {
-                if let Some(samples) = packets.samples(&frame.head, frame.size) {
-                    duration = samples;
+                if let Some(samples) = packets.samples(&frame.head, frame.size, &mut self.before) {
+                    duration = self.heard(samples, place.discarded_ns);
                 }
             }
         }
@@ -180,6 +200,13 @@ impl Rows {
             size: frame.size,
             is_sync: place.is_key,
         });
+    }
+
+    /// What is heard of so many samples where the end is discarded. Padding that leaves nothing is damage.
+    fn heard(&self, samples: u32, discarded_ns: u64) -> u32 {
+        let discarded = (u128::from(discarded_ns) * u128::from(self.rate) + 500_000_000) / 1_000_000_000;
+        let discarded = u32::try_from(discarded).ok().filter(|discarded| *discarded < samples);
+        samples - discarded.unwrap_or(0)
     }
 
     /// The packed rows. Errors: `Damaged` when times leave the range of times.

@@ -30,6 +30,7 @@ pub(super) mod id {
     pub(crate) const BLOCK_GROUP: u32 = 0xa0;
     pub(crate) const BLOCK: u32 = 0xa1;
     pub(crate) const BLOCK_DURATION: u32 = 0x9b;
+    pub(crate) const DISCARD_PADDING: u32 = 0x75a2;
     pub(crate) const REFERENCE_BLOCK: u32 = 0xfb;
 
     pub(crate) const TRACK_ENTRY: u32 = 0xae;

@@ -17,6 +17,7 @@ mod names;
 mod packets;
 mod times;
 mod video;
+mod vorbis;
 mod walk;
 
 use self::{movie::Unreadable, walk::Walk};

@@ -171,6 +171,14 @@ impl ChosenTrack {
         })
     }
 
+    /// PCM samples a second; 0 of pictures.
+    pub(super) fn sample_rate(&self) -> u32 {
+        match &self.media {
+            TrackMedia::Audio(audio) => audio.sample_rate,
+            TrackMedia::Video(_) => 0,
+        }
+    }
+
     /// The track with its frames on the clock that was meant.
     fn open(self, rows: &RowTable, units: Units) -> Result<OpenTrack, ReadError> {
         let head = OpenHead { id: self.source_track, language: self.language, label: self.label };

@@ -1,5 +1,6 @@
 //! How long packets of sound last, by their codec. What a container writes of it is rounded; this is exact.
 
+use super::vorbis::VorbisBlocks;
 use crate::codec::opus;
 
 /// How the packets of a track say what they decode to.
@@ -9,6 +10,10 @@ pub(super) enum Packets {
     Same(u32),
     /// Each says it.
     Opus,
+    /// Each says it, of 48 kHz.
+    Dts,
+    /// Each says it, with the one before.
+    Vorbis(VorbisBlocks),
     /// So many bytes are a PCM sample of all channels.
     Pcm(u32),
     /// Only a decoder knows.
@@ -16,11 +21,14 @@ pub(super) enum Packets {
 }
 
 impl Packets {
-    /// The PCM samples of a packet, from its first bytes and its size; `None` where it does not say.
-    pub(super) fn samples(self, head: &[u8], size: u32) -> Option<u32> {
+    /// The PCM samples of a packet, from its first bytes and its size; `None` where it does not say. `before` is kept for the next packet of
+    /// the same track; 0 in front of the first.
+    pub(super) fn samples(self, head: &[u8], size: u32, before: &mut u32) -> Option<u32> {
         match self {
             Packets::Same(samples) => Some(samples),
             Packets::Opus => opus::packet_samples(head.get(..2.min(size as usize))?),
+            Packets::Dts => dts(head),
+            Packets::Vorbis(blocks) => blocks.samples(*head.first().filter(|_| size > 0)?, before),
             Packets::Pcm(bytes) => size.checked_div(bytes).filter(|&samples| samples > 0),
             Packets::Unknown => None,
         }
@@ -36,10 +44,27 @@ impl Packets {
             // ETSI TS 102 366, 4.1: six blocks of 256. The blocks of E-AC-3 are mostly six, too.
             id if id == "A_EAC3" || id.starts_with("A_AC3") => Packets::Same(1536),
             "A_FLAC" => flac(private),
+            "A_VORBIS" => VorbisBlocks::of_headers(private).map_or(Packets::Unknown, Packets::Vorbis),
+            // A multiple of that of the core for extensions, which a player may lack: then the times tell.
+            id if id.starts_with("A_DTS") => Packets::Dts,
+            "A_TRUEHD" | "A_MLP" => true_hd(rate),
             id if id.starts_with("A_PCM/") && frame_bytes > 0 => Packets::Pcm(frame_bytes),
             _ => Packets::Unknown,
         }
     }
+}
+
+/// The head of a frame of the core: so many blocks of 32 samples. ETSI TS 102 114, 5.3.1.
+fn dts(head: &[u8]) -> Option<u32> {
+    let &[a, b] = head.strip_prefix(&[0x7f, 0xfe, 0x80, 0x01])?.first_chunk()?;
+    let blocks = u32::from(a & 1) << 6 | u32::from(b >> 2);
+    Some(32 * (blocks + 1)).filter(|_| blocks >= 5)
+}
+
+/// A unit is 40 samples at 44.1 and 48 kHz, and as long at their multiples. Meridian Lossless Packing, 3.
+fn true_hd(rate: u32) -> Packets {
+    let base = [48_000, 44_100].into_iter().find(|base| rate > 0 && rate.is_multiple_of(*base));
+    base.map_or(Packets::Unknown, |base| Packets::Same(40 * (rate / base)))
 }
 
 /// `STREAMINFO` behind the magic and the header of its block: all blocks have one size where the least is the largest. RFC 9639, 8.2.
@@ -73,9 +98,21 @@ mod tests {
         assert_eq!(flac([0x08, 0, 0x10, 0]), Packets::Unknown);
         assert_eq!(Packets::of_codec("A_FLAC", b"fLaC", 48_000, 0), Packets::Unknown);
 
-        assert_eq!(Packets::Pcm(4).samples(&[], 4096), Some(1024));
-        assert_eq!(Packets::Pcm(4).samples(&[], 3), None);
-        assert_eq!(Packets::Opus.samples(&[0xfc, 0xff], 1), Some(960));
-        assert_eq!(Packets::Opus.samples(&[], 0), None);
+        assert_eq!(of("A_DTS", 48_000), Packets::Dts);
+        assert_eq!(of("A_TRUEHD", 48_000), Packets::Same(40));
+        assert_eq!(of("A_TRUEHD", 192_000), Packets::Same(160));
+        assert_eq!(of("A_MLP", 88_200), Packets::Same(80));
+        assert_eq!(of("A_MLP", 12_345), Packets::Unknown);
+
+        let samples = |packets: Packets, head: &[u8], size| packets.samples(head, size, &mut 0);
+        assert_eq!(samples(Packets::Pcm(4), &[], 4096), Some(1024));
+        assert_eq!(samples(Packets::Pcm(4), &[], 3), None);
+        assert_eq!(samples(Packets::Opus, &[0xfc, 0xff], 1), Some(960));
+        assert_eq!(samples(Packets::Opus, &[], 0), None);
+        // 16 blocks of 32.
+        assert_eq!(samples(Packets::Dts, &[0x7f, 0xfe, 0x80, 1, 0xfc, 0x3c, 0, 0], 9), Some(512));
+        assert_eq!(samples(Packets::Dts, &[0x7f, 0xfe, 0x80, 1, 0xfd, 0xfc], 9), Some(4096));
+        assert_eq!(samples(Packets::Dts, &[0x7f, 0xfe, 0x80, 1, 0xfc], 9), None);
+        assert_eq!(samples(Packets::Dts, &[0x64, 0x58, 0x20, 0x25, 0, 0], 9), None);
     }
 }

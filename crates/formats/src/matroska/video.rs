@@ -10,7 +10,7 @@ use crate::{
     mp4::{
         ReadError,
         boxes::{BoxRef, FourCc},
-        read::{rebuilt, reduced, rotation, video_track},
+        read::{may_have_fields, rebuilt, reduced, rotation, video_track},
     },
 };
 
@@ -46,6 +46,7 @@ pub(super) fn track(entry: &Entry<'_>) -> Result<VideoTrack, ReadError> {
     let shape = entry.element.child(id::VIDEO).and_then(|video| Shape::parse(&video));
     let shape =
         shape.ok_or_else(|| ReadError::Damaged("a video track lacks the size of its pictures".into()))?;
+    let name = || codec_name(entry.codec_id, entry.private);
     match boxes_of(entry.codec_id).filter(|_| !entry.private.is_empty()) {
         Some((kind, config)) => {
             let bytes = sample_entry(kind, config, entry.private, &shape)?;
@@ -54,11 +55,8 @@ pub(super) fn track(entry: &Entry<'_>) -> Result<VideoTrack, ReadError> {
         None => Ok(VideoTrack {
             sample_entry: SampleEntry::Matroska(entry.element.whole.to_vec()),
             codec: entry.codec_id.to_owned(),
-            not_copied: Some(NotCopied::new(
-                NotCopiedReason::Codec,
-                codec_name(entry.codec_id, entry.private),
-            )),
-            is_interlaced: shape.is_interlaced,
+            is_interlaced: shape.is_interlaced || may_have_fields(&name()),
+            not_copied: Some(NotCopied::new(NotCopiedReason::Codec, name())),
             width: shape.width,
             height: shape.height,
             pixel_aspect: shape.pixel_aspect.unwrap_or((1, 1)),

@@ -5,7 +5,7 @@
 
 use super::{
     block::{BlockHead, HEAD_LEN_MAX, Lacing},
-    collect::{Collector, FRAME_HEAD_LEN, Frame},
+    collect::{Collector, FRAME_HEAD_LEN, Frame, Said},
     ebml::{self, Element, Front, ID_LEN_MAX, SIZE_LEN_MAX, id},
     movie::{Chosen, Unreadable},
 };
@@ -76,6 +76,8 @@ struct Pending {
     frames: Vec<Frame>,
     /// Units that it lasts.
     duration: Option<u64>,
+    /// Nanoseconds at its end that are not heard.
+    discarded_ns: u64,
     /// It refers to another block.
     has_reference: bool,
 }
@@ -184,7 +186,10 @@ impl Walk {
             (Some(id::SEGMENT), id::TRACKS) if self.chosen.is_none() => {
                 Some(checked_len(size, TRACKS_LEN_MAX, "list of tracks")?)
             }
-            (Some(id::CLUSTER), id::TIMESTAMP) | (Some(id::BLOCK_GROUP), id::BLOCK_DURATION) if size <= 8 => {
+            (Some(id::CLUSTER), id::TIMESTAMP)
+            | (Some(id::BLOCK_GROUP), id::BLOCK_DURATION | id::DISCARD_PADDING)
+                if size <= 8 =>
+            {
                 Some(size)
             }
             (Some(id::CLUSTER), id::SIMPLE_BLOCK) | (Some(id::BLOCK_GROUP), id::BLOCK) => {
@@ -253,6 +258,7 @@ impl Walk {
                 let time = element.as_uint().and_then(|time| i64::try_from(time).ok());
                 self.cluster_time = time.filter(|&time| time <= TIME_MAX);
             }
+            id::DISCARD_PADDING => self.pending.discarded_ns = discarded_ns(&element),
             id::BLOCK_DURATION => self.pending.duration = element.as_uint(),
             _ => match self.block(start, &body, wanted + behind) {
                 // A block of several frames is needed as a whole.
@@ -350,7 +356,8 @@ impl Walk {
         let time = self.cluster_time.and_then(|time| time.checked_add(head.time.into()));
         // A cluster says its time first. RFC 9559, 5.1.3.1.
         let Some(time) = time else { return Err(Unreadable::Foreign) };
-        self.collector.push(&head, time, is_key, pending.duration, &pending.frames)?;
+        let said = Said { is_key, duration: pending.duration, discarded_ns: pending.discarded_ns };
+        self.collector.push(&head, time, said, &pending.frames)?;
         self.pending.frames = pending.frames; // its memory is used again
         self.pending.frames.clear();
         Ok(())
@@ -378,6 +385,12 @@ impl Place {
     fn header() -> Self {
         Place::Header([0; ID_LEN_MAX + SIZE_LEN_MAX], 0)
     }
+}
+
+/// A `DiscardPadding`, which is signed: below nothing it is at the front, where no writer puts it. RFC 9559, 5.1.3.5.7.
+fn discarded_ns(element: &Element<'_>) -> u64 {
+    let is_negative = element.body.first().is_some_and(|byte| byte & 0x80 != 0);
+    element.as_uint().filter(|_| !is_negative).unwrap_or(0)
 }
 
 /// Whether an element lies in a segment, and nowhere deeper.

@@ -1,7 +1,9 @@
 //! Multivariant playlists of copies beside encoded renditions, as whole texts, and read by another's parser.
 
 use kinora_formats::encode::ladder;
-use kinora_formats::hls::{Address, Choice, CopyRates, MultivariantPlaylist, Offer, Order, Rate};
+use kinora_formats::hls::{
+    Address, Choice, CopyRates, MultivariantPlaylist, Offer, Order, Rate, SoundOffer, sound_offers,
+};
 use kinora_formats::index::{Index, NotCopied, NotCopiedReason, SampleEntry, TrackMedia, VideoTrack};
 
 use crate::assert_golden;
@@ -83,6 +85,60 @@ fn opus_beside_h264_is_listed_as_aac_alone() {
         text.contains("URI=\"aac-0/index.m3u8\"") && !text.contains("opus") && !text.contains("audio-0"),
         "{text}"
     );
+}
+
+/// The clip with AAC of so many channels.
+fn with_channels(channels: u32) -> Source {
+    let mut source = clip();
+    let TrackMedia::Audio(audio) = &mut source.index.tracks[1].media else {
+        unreachable!("the second one is")
+    };
+    audio.channels = channels;
+    source.index.plan.encoded_audio = vec![vec![0, 94, 516]];
+    source
+}
+
+#[test]
+fn sound_of_many_channels_is_stereo_for_all() {
+    let source = with_channels(6);
+    let text = offered(&source.index, |_| {});
+    assert!(text.contains("CHANNELS=\"2\",URI=\"aac-0/index.m3u8\"") && !text.contains("audio-0"), "{text}");
+    assert_eq!(variants(&text), ["video", "480p", "360p", "240p"]);
+    let encoded = SoundOffer { is_copied: false, is_encoded: true };
+    assert_eq!(sound_offers(&source.index, true), [encoded]);
+    let stereo = with_channels(2);
+    assert_eq!(sound_offers(&stereo.index, false), [SoundOffer { is_copied: true, is_encoded: false }]);
+}
+
+#[test]
+fn sound_of_many_channels_is_copied_where_stereo_of_its_language_stands_beside_it() {
+    let check = |language: &str, expected: &[(bool, bool)]| {
+        let mut source = with_channels(6);
+        let mut partner = source.audio().clone();
+        let TrackMedia::Audio(audio) = &mut partner.media else { unreachable!("it is audio") };
+        audio.channels = 2;
+        language.clone_into(&mut partner.language);
+        partner.source_track += 1;
+        source.index.tracks.push(partner);
+        source.index.plan.encoded_audio = vec![vec![0, 94, 516]; 2];
+        let offers = sound_offers(&source.index, false);
+        let found: Vec<_> = offers.iter().map(|sound| (sound.is_copied, sound.is_encoded)).collect();
+        assert_eq!(found, expected, "{language}");
+    };
+    let language = clip().audio().language.clone();
+    check(&language, &[(true, false), (true, false)]);
+    check("fra", &[(false, true), (true, false)]);
+}
+
+#[test]
+fn sound_that_cannot_be_encoded_is_not_listed() {
+    let source = with_opus(clip());
+    let text = offered(&source.index, |offer| offer.broken_audio = &[0]);
+    assert!(!text.contains("AUDIO"), "{text}");
+    assert_eq!(variants(&text), ["video", "480p", "360p", "240p"]);
+    let newer = changed(with_opus(clip()), |video| video.codec = "hvc1.1.6.L93.B0".to_owned());
+    let text = offered(&newer.index, |offer| offer.broken_audio = &[0]);
+    assert!(text.contains("URI=\"audio-0/index.m3u8\"") && !text.contains("aac-0"), "{text}");
 }
 
 #[test]

@@ -152,6 +152,38 @@ fn frames_share_blocks_in_every_way() {
     }
 }
 
+/// What is written is rounded to milliseconds; what the packets say is not.
+#[test]
+fn packets_of_vorbis_follow_one_another_without_gaps() {
+    let index = read(&fixture("vp8_vorbis.webm")).unwrap();
+    let (track, _) = index.audio().unwrap();
+    let packets: Vec<_> = track.samples.iter().collect();
+    for pair in packets.windows(2) {
+        assert_eq!(pair[0].pts + i64::from(pair[0].duration), pair[1].pts);
+        assert!([128, 576, 1024].contains(&pair[0].duration), "blocks of 256 and 2048: {pair:?}");
+    }
+    let written: f64 = 3.0;
+    assert!((track.end as f64 / f64::from(track.timescale) - written).abs() < 0.03, "{}", track.end);
+}
+
+#[test]
+fn what_is_discarded_at_the_end_is_no_part_of_the_sound() {
+    let packet = [0xf8u8, 7, 7];
+    let ends = |padding: &[u8]| {
+        let last = group(2000, &packet, padding);
+        let blocks = (0..100).map(|n| block(n * 20, 0x80, &packet)).chain([last]).collect::<Vec<_>>();
+        read(&file(&opus(), &blocks)).unwrap().tracks[0].end
+    };
+    let whole = ends(&[]);
+    // 10 ms; none; in front, which is not done; more than there is.
+    assert_eq!(ends(&[0x75, 0xa2, 0x84, 0, 0x98, 0x96, 0x80]), whole - 480);
+    for padding in
+        [&[0x75, 0xa2, 0x80][..], &[0x75, 0xa2, 0x84, 0xff, 0, 0, 0], &[0x75, 0xa2, 0x84, 0x7f, 0, 0, 0]]
+    {
+        assert_eq!(ends(padding), whole, "{padding:x?}");
+    }
+}
+
 #[test]
 fn a_group_without_a_reference_is_a_keyframe_and_its_duration_that_of_the_last_picture() {
     let back = [0xfb, 0x81, 0xd8];

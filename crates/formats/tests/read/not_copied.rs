@@ -152,17 +152,29 @@ fn video_that_players_do_not_decode_is_kept_with_the_reason() {
 }
 
 #[test]
-fn fields_of_a_picture_are_told_by_the_entry() {
+fn fields_of_a_picture_are_told_by_the_entry_or_by_each_picture() {
     let file = fixture("video_only.mp4");
-    let with = |fiel: &[u8]| {
+    let with = |codec: &str, fiel: &[u8]| {
         let boxes = boxed("fiel", fiel);
-        let prores = replaced(&file, b"avc1\0\0\0\0\0\0\0\x01", b"apcn\0\0\0\0\0\0\0\x01");
-        changed(&prores, &table("stsd"), &|stsd| {
-            [&stsd[..8], &boxed("apcn", &[&stsd[16..], &boxes].concat())].concat()
+        let fields = [codec.as_bytes(), b"\0\0\0\0\0\0\0\x01"].concat();
+        let other = replaced(&file, b"avc1\0\0\0\0\0\0\0\x01", &fields);
+        changed(&other, &table("stsd"), &|stsd| {
+            [&stsd[..8], &boxed(codec, &[&stsd[16..], &boxes].concat())].concat()
         })
     };
-    for (fiel, is_interlaced) in [(&[1, 0][..], false), (&[2, 9], true), (&[2, 14], true), (&[], false)] {
-        assert_eq!(read(&with(fiel)).unwrap().video().unwrap().1.is_interlaced, is_interlaced, "{fiel:?}");
+    let check = |codec: &str, fiel: &[u8], is_interlaced: bool| {
+        let index = read(&with(codec, fiel)).unwrap();
+        assert_eq!(index.video().unwrap().1.is_interlaced, is_interlaced, "{codec} {fiel:?}");
+    };
+    check("v210", &[1, 0], false);
+    check("v210", &[2, 9], true);
+    check("v210", &[2, 14], true);
+    check("v210", &[], false);
+    for codec in ["apcn", "mp2v", "AVdn", "dvcp", "xdvb"] {
+        check(codec, &[1, 0], true);
+    }
+    for codec in ["vp09", "rle ", "cvid"] {
+        check(codec, &[], false);
     }
 }
 

@@ -13,6 +13,9 @@ pub struct PlaybackReportView {
     /// `does_not_decode` when the copy was tried and withdrawn (decision 0017).
     #[serde(skip_serializing_if = "Option::is_none")]
     copy: Option<&'static str>,
+    /// Names of encoded renditions that turned out not to be makeable.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    broken: Vec<String>,
     renditions: Vec<RenditionView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_copied: Vec<NotCopiedView>,
@@ -30,6 +33,7 @@ impl From<&PlaybackReport> for PlaybackReportView {
         Self {
             source: report.is_truncated.then_some("truncated"),
             copy: report.does_not_decode.then_some("does_not_decode"),
+            broken: report.broken.clone(),
             renditions: report.renditions.iter().map(RenditionView::from).collect(),
             not_copied: report.not_copied.iter().map(NotCopiedView::from).collect(),
         }

@@ -5,8 +5,8 @@ use kinora_domain::{
     Timestamp, Track, TrackId, TrackKind,
 };
 use kinora_formats::encode::{Rung, ladder};
-use kinora_formats::hls::audio_names;
-use kinora_formats::index::{self, Index, TrackMedia};
+use kinora_formats::hls::{audio_names, sound_offers};
+use kinora_formats::index::{self, AudioTrack, Index, TrackMedia};
 
 /// ISO 639-2 for "not determined"; BCP 47 knows it too.
 const UNDETERMINED: &str = "und";
@@ -16,23 +16,30 @@ const UNDETERMINED_NAME: &str = "Undetermined";
 /// The facts of a source of which nothing larger than `max` is shown; tracks get new ids.
 pub(super) fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Random) -> MediaFacts {
     let source = index.facts();
-    let track = |kind, not_copied| Track { id: TrackId::new(now, random), kind, not_copied };
+    let track =
+        |kind, not_copied, is_encoded| Track { id: TrackId::new(now, random), kind, not_copied, is_encoded };
     let why = |media: &TrackMedia| media.not_copied().map(not_copied);
     let video = source.video.as_ref().map(|video| {
         let frame_rate = video
             .frame_rate
             .map(|(numerator, denominator)| FrameRate { numerator, denominator: denominator.max(1) });
         let kind = TrackKind::Video { width: video.display_width, height: video.display_height, frame_rate };
-        track(kind, index.video().and_then(|(track, _)| why(&track.media)))
+        track(kind, index.video().and_then(|(track, _)| why(&track.media)), false)
     });
     // The names that players show: no two tracks of a media have the same (contract 2.6).
     let names = audio_names(index, UNDETERMINED_NAME).into_iter();
-    let audio = names.zip(index.audio_tracks()).map(|(audio, (of, _))| {
+    let copies_video = source
+        .video
+        .as_ref()
+        .is_some_and(|video| Resolution::of_picture(video.display_width, video.display_height) <= max);
+    let offers = sound_offers(index, copies_video);
+    let audio = names.zip(index.audio_tracks()).zip(offers).map(|((audio, (of, found)), offer)| {
         let kind = TrackKind::Audio {
             language_code: audio.language.unwrap_or_else(|| UNDETERMINED.to_owned()),
             language_name: audio.name,
         };
-        track(kind, why(&of.media))
+        let is_withheld = !offer.is_copied && offer.is_encoded;
+        track(kind, why(&of.media).or_else(|| is_withheld.then(|| not_everywhere(found))), offer.is_encoded)
     });
     let picture = source.video.as_ref().map(|video| (video.display_width, video.display_height));
     MediaFacts {
@@ -44,7 +51,20 @@ pub(super) fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &
         rungs: rungs(index, max),
         is_truncated: source.is_truncated,
         does_not_decode: false,
+        broken: Vec::new(),
     }
+}
+
+/// Why sound is encoded that could be copied: only some players would play it.
+fn not_everywhere(audio: &AudioTrack) -> NotCopied {
+    let detail = match audio.channels {
+        0..=2 => audio.codec.clone(),
+        channels => format!(
+            "{} of {channels} channels",
+            if audio.codec.starts_with("mp4a.") { "AAC" } else { &*audio.codec }
+        ),
+    };
+    NotCopied { reason: NotCopiedReason::Codec, detail }
 }
 
 /// The reason of an index as the owner's report has it.

@@ -2,7 +2,8 @@
 
 use kinora_domain::{Failure, FailureCode, Resolution, SourceId};
 use kinora_engine::EngineError;
-use kinora_formats::index::{Index, NotCopied};
+use kinora_formats::hls::sound_offers;
+use kinora_formats::index::{AudioTrack, Index, NotCopied, Track};
 use kinora_packager::Error;
 
 use crate::Context;
@@ -30,12 +31,12 @@ impl Missing {
             let (width, height) = video.display_size();
             !is_copied(&video.not_copied) || Resolution::of_picture(width, height) > max
         });
-        let sound = index.audio().is_some_and(|(_, audio)| !is_copied(&audio.not_copied));
-        // As the manifest lists them: whatever is not AAC.
-        let encodes_sound = index
-            .audio_tracks()
-            .any(|(_, audio)| !is_copied(&audio.not_copied) || !audio.codec.starts_with("mp4a."));
-        Self { picture, sound, encodes_sound }
+        let offers = sound_offers(index, !picture);
+        let chosen = index.audio().map(|(track, _)| track.source_track);
+        let is_chosen = |(track, _): &(&Track, &AudioTrack)| Some(track.source_track) == chosen;
+        let chosen = index.audio_tracks().position(|track| is_chosen(&track));
+        let sound = chosen.is_some_and(|number| !offers[number].is_copied);
+        Self { picture, sound, encodes_sound: offers.iter().any(|sound| sound.is_encoded) }
     }
 
     /// The copy plays as a whole, so the media is ready as it is.

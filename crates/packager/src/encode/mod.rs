@@ -27,7 +27,7 @@ mod notes;
 mod order;
 mod run;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -35,7 +35,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use kinora_blob::{ObjectKey, Prefix};
 use kinora_domain::{RenditionId, SourceId};
-use kinora_formats::encode::{Rung, RungName};
+use kinora_formats::encode::Rung;
 use kinora_store::Store;
 use moka::future::Cache;
 use tokio::sync::OnceCell;
@@ -64,8 +64,8 @@ const PAGE: usize = 1000;
 pub(crate) struct Encoders {
     lines: Cache<RenditionId, Arc<RungLine>>,
     inits: Cache<RenditionId, Bytes>,
-    /// The rungs of a source that cannot be made.
-    broken: Cache<SourceId, Arc<BTreeSet<RungName>>>,
+    /// The encoded renditions of a source that cannot be made.
+    broken: Cache<SourceId, Arc<HashSet<Rendition>>>,
     cold: cold::Cold,
     notes: notes::Notes,
     /// The tasks of runs.
@@ -179,12 +179,12 @@ impl Packager {
         line.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
-    /// The rungs of a source that cannot be made, as far as it is known.
-    pub async fn broken_rungs(&self, source: SourceId) -> Result<Arc<BTreeSet<RungName>>, Error> {
+    /// The encoded renditions of a source that cannot be made, as far as it is known.
+    pub async fn broken(&self, source: SourceId) -> Result<Arc<HashSet<Rendition>>, Error> {
         let look_up = async {
             let rows = self.store.renditions_of(source).await?;
             let broken = rows.iter().filter(|row| row.broken_at.is_some());
-            Ok(Arc::new(broken.filter_map(|row| row.name.parse().ok()).collect()))
+            Ok(Arc::new(broken.filter_map(|row| Rendition::from_text(&row.name)).collect()))
         };
         let broken = self.encoders.broken.try_get_with(source, look_up).await;
         broken.map_err(|error: Arc<Error>| Error::Shared(error))

@@ -81,6 +81,8 @@ struct TrackJson {
     kind: TrackKindJson,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     not_copied: Option<NotCopiedJson>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_encoded: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -258,6 +260,7 @@ impl TryFrom<MediaFactsJson> for MediaFacts {
                 .collect::<Result<_, _>>()?,
             is_truncated: json.is_truncated,
             does_not_decode: json.does_not_decode,
+            broken: Vec::new(),
         })
     }
 }
@@ -279,7 +282,7 @@ impl From<&Track> for TrackJson {
             .not_copied
             .as_ref()
             .map(|why| NotCopiedJson { reason: why.reason.as_str().to_owned(), detail: why.detail.clone() });
-        Self { id: track.id.to_string(), kind, not_copied }
+        Self { id: track.id.to_string(), kind, not_copied, is_encoded: track.is_encoded }
     }
 }
 
@@ -301,7 +304,7 @@ impl TryFrom<TrackJson> for Track {
             let reason = word(&why.reason, NotCopiedReason::from_text)?;
             Ok::<_, Error>(NotCopied { reason, detail: why.detail })
         });
-        Ok(Self { id: id(&json.id)?, kind, not_copied: not_copied.transpose()? })
+        Ok(Self { id: id(&json.id)?, kind, not_copied: not_copied.transpose()?, is_encoded: json.is_encoded })
     }
 }
 

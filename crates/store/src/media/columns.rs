@@ -73,11 +73,15 @@ fn read_rungs(row: &Row) -> Result<Vec<Resolution>, Error> {
         .collect()
 }
 
-/// From kind to not_copied_detail.
+/// From kind to is_encoded.
 pub(super) fn track(track: &Track) -> Vec<Value> {
     let mut values = track_kind(&track.kind);
     let why = track.not_copied.as_ref();
-    values.extend(values![why.map(|why| why.reason.as_str()), why.map(|why| why.detail.as_str())]);
+    values.extend(values![
+        why.map(|why| why.reason.as_str()),
+        why.map(|why| why.detail.as_str()),
+        i64::from(track.is_encoded)
+    ]);
     values
 }
 
@@ -155,6 +159,7 @@ fn read_state(row: &Row) -> Result<MediaState, Error> {
                 rungs: read_rungs(row)?,
                 is_truncated: row.flag("is_truncated")?,
                 does_not_decode: row.flag("does_not_decode")?,
+                broken: Vec::new(),
             },
         },
         "Failed" => MediaState::Failed {
@@ -204,5 +209,10 @@ pub(super) fn read_track(row: &Row) -> Result<Track, Error> {
         Some(reason) => Some(NotCopied { reason, detail: row.text("not_copied_detail")? }),
         None => None,
     };
-    Ok(Track { id: row.id("id")?, kind, not_copied })
+    Ok(Track { id: row.id("id")?, kind, not_copied, is_encoded: row.flag("is_encoded")? })
+}
+
+/// The name of a rendition that cannot be made.
+pub(super) fn read_broken(row: &Row) -> Result<String, Error> {
+    row.text("name")
 }

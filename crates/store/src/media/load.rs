@@ -15,6 +15,7 @@ pub(super) struct Selection {
     inputs: Statement,
     playback: Statement,
     tracks: Statement,
+    broken: Statement,
 }
 
 /// Declares selections by the statement that gives the ids of their media.
@@ -39,15 +40,20 @@ macro_rules! selections {
                 )),
                 tracks: Statement::new(concat!(
                     "SELECT media_id, id, kind, width, height, frame_rate_numerator, frame_rate_denominator,
-                     language_code, language_name, not_copied_reason, not_copied_detail
+                     language_code, language_name, not_copied_reason, not_copied_detail, is_encoded
                      FROM track WHERE media_id IN (", $ids, ") ORDER BY media_id, position"
+                )),
+                broken: Statement::new(concat!(
+                    "SELECT media.id AS media_id, rendition.name
+                     FROM media JOIN rendition ON rendition.source_id = media.source_id
+                     WHERE rendition.broken_at IS NOT NULL AND media.id IN (", $ids, ") ORDER BY media.id, rendition.name"
                 )),
             };
         )*
 
         #[cfg(test)]
         pub(crate) const STATEMENTS: &[&[Statement]] =
-            &[$(&[$name.media, $name.inputs, $name.playback, $name.tracks]),*];
+            &[$(&[$name.media, $name.inputs, $name.playback, $name.tracks, $name.broken]),*];
     };
 }
 
@@ -83,15 +89,17 @@ pub(super) async fn many(
     let mut inputs = by_media(session.all(selection.inputs, values.clone()).await?, columns::read_input)?;
     let mut playback =
         by_media(session.all(selection.playback, values.clone()).await?, columns::read_playback)?;
-    let mut tracks = HashMap::new();
+    let (mut tracks, mut broken) = (HashMap::new(), HashMap::new());
     if list.iter().any(|media| matches!(media.state, MediaState::Ready { .. })) {
-        tracks = by_media(session.all(selection.tracks, values).await?, columns::read_track)?;
+        tracks = by_media(session.all(selection.tracks, values.clone()).await?, columns::read_track)?;
+        broken = by_media(session.all(selection.broken, values).await?, columns::read_broken)?;
     }
     for media in &mut list {
         media.inputs = inputs.remove(&media.id).unwrap_or_default();
         media.playback = playback.remove(&media.id).unwrap_or_default();
         if let MediaState::Ready { facts, .. } = &mut media.state {
             facts.tracks = tracks.remove(&media.id).unwrap_or_default();
+            facts.broken = broken.remove(&media.id).unwrap_or_default();
         }
     }
     Ok(list)

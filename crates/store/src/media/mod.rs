@@ -64,13 +64,14 @@ statements! {
     PLAYBACK_CLEAR = "DELETE FROM playback_id WHERE media_id = $1 AND media_version <> $2";
     TRACK_SAVE = "INSERT INTO track
         (id, media_id, media_version, position, kind, width, height, frame_rate_numerator, frame_rate_denominator,
-         language_code, language_name, not_copied_reason, not_copied_detail)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+         language_code, language_name, not_copied_reason, not_copied_detail, is_encoded)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
         ON CONFLICT (id) DO UPDATE SET media_version = excluded.media_version, position = excluded.position,
         kind = excluded.kind, width = excluded.width, height = excluded.height,
         frame_rate_numerator = excluded.frame_rate_numerator, frame_rate_denominator = excluded.frame_rate_denominator,
         language_code = excluded.language_code, language_name = excluded.language_name,
-        not_copied_reason = excluded.not_copied_reason, not_copied_detail = excluded.not_copied_detail";
+        not_copied_reason = excluded.not_copied_reason, not_copied_detail = excluded.not_copied_detail,
+        is_encoded = excluded.is_encoded";
     TRACK_CLEAR = "DELETE FROM track WHERE media_id = $1 AND media_version <> $2";
 }
 

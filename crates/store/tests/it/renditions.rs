@@ -1,6 +1,6 @@
 //! Rows of encoded renditions.
 
-use kinora_domain::{RenditionId, SourceId};
+use kinora_domain::{MediaState, RenditionId, SourceId};
 use kinora_store::{RenditionPlace, RenditionRow, RenditionUse, Store};
 
 use crate::support::{World, insert, workspace, write};
@@ -10,6 +10,7 @@ suite!(
     counters_add_up_and_the_last_watch_only_moves_forward,
     renditions_are_walked_from_those_that_nobody_watched,
     a_rendition_is_reset_broken_once_and_forgotten,
+    a_ready_media_knows_which_of_its_renditions_are_broken,
 );
 
 /// A media that is being fetched, and its source.
@@ -124,4 +125,30 @@ async fn a_rendition_is_reset_broken_once_and_forgotten(world: World) {
     assert_eq!((row.bytes, row.segments, row.watched_at, row.broken_at), (0, 0, Some(at), broken_at));
     write(&store, async move |tx| tx.delete_rendition(id).await).await.unwrap();
     assert_eq!(store.rendition(id).await.unwrap(), None);
+}
+
+async fn a_ready_media_knows_which_of_its_renditions_are_broken(world: World) {
+    let store = world.open().await;
+    let (media, created) = world.media(workspace(&store).await);
+    insert(&store, &media, &created).await;
+    let source = world.source();
+    let fetching = media.start_download(source, world.now()).unwrap();
+    write(&store, async move |tx| tx.save_media(&fetching).await).await.unwrap();
+    let fetching = store.media_of_source(source).await.unwrap().unwrap();
+    let (ready, _) = fetching.finish(source, world.facts(), world.now()).unwrap();
+    write(&store, async move |tx| tx.save_media(&ready).await).await.unwrap();
+
+    let broken = async || match store.media_of_source(source).await.unwrap().unwrap().state {
+        MediaState::Ready { facts, .. } => facts.broken,
+        other => panic!("not ready: {other:?}"),
+    };
+    let (rung, _) = begin(&world, &store, source, "360p").await;
+    let (sound, _) = begin(&world, &store, source, "aac").await;
+    begin(&world, &store, source, "240p").await;
+    assert_eq!(broken().await, [""; 0]);
+    let now = world.now();
+    for id in [rung, sound] {
+        write(&store, async move |tx| tx.set_rendition_broken(id, now).await).await.unwrap();
+    }
+    assert_eq!(broken().await, ["360p", "aac"]);
 }

@@ -128,18 +128,23 @@ impl World {
     }
 
     pub(crate) fn facts(&self) -> MediaFacts {
-        let track =
-            |kind, not_copied| Track { id: TrackId::new(self.now(), self.random.as_ref()), kind, not_copied };
+        let track = |kind, not_copied, is_encoded| Track {
+            id: TrackId::new(self.now(), self.random.as_ref()),
+            kind,
+            not_copied,
+            is_encoded,
+        };
         let why = NotCopied { reason: NotCopiedReason::OpenGop, detail: "open GOP".into() };
         let frame_rate = Some(FrameRate { numerator: 30_000, denominator: 1001 });
         MediaFacts {
             container: Some("mov".into()),
             duration: MediaDuration::from_micros(30_033_333),
             tracks: vec![
-                track(TrackKind::Video { width: 854, height: 480, frame_rate }, Some(why)),
+                track(TrackKind::Video { width: 854, height: 480, frame_rate }, Some(why), false),
                 track(
                     TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() },
                     None,
+                    true,
                 ),
             ],
             source_resolution: Some(Resolution::P480),
@@ -147,6 +152,7 @@ impl World {
             rungs: vec![Resolution::P360, Resolution::P240],
             is_truncated: true,
             does_not_decode: true,
+            broken: Vec::new(),
         }
     }
 

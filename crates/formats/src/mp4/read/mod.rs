@@ -43,7 +43,12 @@ pub(crate) use self::{
     tables::{RawSample, TRACK_SAMPLES_MAX},
     video::{reduced, rotation, video_track},
 };
-pub(crate) use self::{edits::EditList, names::decoded_codec, open::OpenTrack, pieces::Clocks};
+pub(crate) use self::{
+    edits::EditList,
+    names::{decoded_codec, may_have_fields},
+    open::OpenTrack,
+    pieces::Clocks,
+};
 use self::{
     fragments::{Before, Descriptions},
     head::{Chosen, TrackHead, within_limits},

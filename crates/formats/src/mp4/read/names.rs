@@ -90,6 +90,36 @@ const PCM: &[&[u8; 4]] =
 /// Names of codecs that ffmpeg 5.1 has no decoder for.
 const NOT_DECODED: [&str; 5] = ["VVC", "AC-4", "Apple Positional Audio", "DTS:X", "MPEG-H audio"];
 
+/// Codecs whose pictures may be two fields, which each says for itself; by their names, or by codes of other systems that have none here. A
+/// decoder reads it, so one that is whole stays as it is.
+const MAY_HAVE_FIELDS: [&str; 20] = [
+    "H.264",
+    "AVC-Intra",
+    "VC-1",
+    "WVC1",
+    "WMVA",
+    "WMV3",
+    "MPEG-2 video",
+    "MPG2",
+    "HDV",
+    "XDCAM",
+    "IMX",
+    "MPEG-4 Visual",
+    "DV",
+    "DVCPRO HD",
+    "dvsd",
+    "DNxHD",
+    "DNxHR",
+    "Motion JPEG",
+    "CineForm",
+    "FFV1",
+];
+
+/// Whether pictures of the codec with this name may be two fields each, whatever its container says.
+pub(crate) fn may_have_fields(name: &str) -> bool {
+    name.starts_with("ProRes") || MAY_HAVE_FIELDS.contains(&name)
+}
+
 /// Whether a sample entry of sound says PCM, or what is packed like it.
 pub(super) fn is_pcm(kind: FourCc) -> bool {
     PCM.contains(&&kind.0) || matches!(&kind.0, b"ulaw" | b"alaw")

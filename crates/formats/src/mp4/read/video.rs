@@ -13,7 +13,9 @@ use super::{
         error::ReadError,
     },
     entry::{rebuilt, verbatim},
-    names::{codec_name, decoded_codec, decoded_object_type, is_encrypted, mpeg4_codec_name},
+    names::{
+        codec_name, decoded_codec, decoded_object_type, is_encrypted, may_have_fields, mpeg4_codec_name,
+    },
 };
 use crate::{
     codec::{aac::Esds, colour::Colour},
@@ -121,7 +123,7 @@ fn other(kind: FourCc, entry: Entry<'_>, size: (u32, u32)) -> Result<Stream, Rea
         kind: kind.0,
         codec,
         not_copied: Some(NotCopied::new(NotCopiedReason::Codec, name)),
-        is_interlaced: entry.has_fields(),
+        is_interlaced: entry.has_fields() || may_have_fields(name),
         width,
         height,
         pixel_aspect: None,

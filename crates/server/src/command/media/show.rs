@@ -69,7 +69,11 @@ fn report_for_people(report: &PlaybackReport) -> String {
         let name = rendition.name.clone();
         vec![name, kind(rendition.resolution.is_some()), made.to_owned(), String::new()]
     });
-    let mut rows: Vec<_> = withheld.chain(offered).collect();
+    let broken = report.broken.iter().map(|name| {
+        let kind = kind(!name.starts_with('a'));
+        vec![name.clone(), kind, "not offered".to_owned(), "it could not be made".to_owned()]
+    });
+    let mut rows: Vec<_> = withheld.chain(offered).chain(broken).collect();
     rows.sort_by_key(|row| row[1] != "video");
     table(&["RENDITION", "TYPE", "MADE", "WHY"], &rows)
 }
@@ -140,6 +144,7 @@ mod tests {
         let report = PlaybackReport {
             is_truncated: false,
             does_not_decode: false,
+            broken: vec!["480p".into()],
             renditions: vec![
                 offered("360p", Some(Resolution::P360), true),
                 offered("240p", Some(Resolution::P240), true),
@@ -156,6 +161,7 @@ RENDITION  TYPE   MADE                   WHY
 source     video  not copied             open GOP
 360p       video  encoded while watched
 240p       video  encoded while watched
+480p       video  not offered            it could not be made
 audio      audio  copied";
         assert_eq!(report_for_people(&report), expected);
     }

@@ -256,11 +256,6 @@ async fn opus_that_begins_late_is_silent_until_then() {
 }
 
 #[tokio::test]
-async fn six_channels_are_passed_through() {
-    check("5.1", fixture::five_one(), Expected { sound: (6, 48_000), ..PLAIN }).await;
-}
-
-#[tokio::test]
 async fn a_turned_clip_is_announced_as_it_is_shown() {
     let turned = Expected { shown: Some((90, 160)), rotation: -90, aspect_ratio: Some("9:16"), ..PLAIN };
     check("rotated", fixture::rotated(), turned).await;

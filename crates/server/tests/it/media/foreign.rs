@@ -7,7 +7,7 @@ use kinora_testkit::{Source, fixture};
 use serde_json::Value;
 
 use super::probe::{decoded, packets};
-use crate::support::{TestApp, text};
+use crate::support::{Program, TestApp, text};
 
 /// A file, and what a player finds of it.
 struct Case {
@@ -124,6 +124,39 @@ async fn what_players_do_not_know_is_encoded_whatever_it_was_packed_in() {
         case("ogg", ogg()),
     ])
     .await;
+}
+
+/// Two fields of different times make a comb of whatever moves, unless a filter makes one picture of them.
+#[tokio::test]
+async fn fields_of_broadcast_become_pictures() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/fields.ts", fixture::packed::broadcast_of_fields()).await;
+    let manifest = app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])));
+    assert_eq!(decoded(OsStr::new(&manifest), "v:0").await.map(|pictures| pictures.frames), Some(50));
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("fields.ts");
+    std::fs::write(&source, fixture::packed::broadcast_of_fields()).unwrap();
+    let (before, after) = (combed(source.as_os_str()).await, combed(OsStr::new(&manifest)).await);
+    assert!(before > 30, "{before} pictures of the source are combed");
+    assert!(after < 5, "{after} pictures are combed still");
+}
+
+/// How many pictures ffmpeg takes for two fields each, by what they show.
+async fn combed(input: &OsStr) -> u32 {
+    let options = ["-map", "0:v:0", "-vf", "idet", "-f", "null", "-"];
+    let run = Program::new("ffmpeg")
+        .args(["-hide_banner", "-nostdin", "-i"])
+        .args([input])
+        .args(options)
+        .run()
+        .await;
+    let line = run.stderr.lines().find(|line| line.contains("Multi frame detection")).expect("it sums up");
+    let words: Vec<_> = line.split_whitespace().collect();
+    let after = |name: &str| {
+        let place = words.iter().position(|word| *word == name).expect("it is counted");
+        words[place + 1].parse::<u32>().expect("a number")
+    };
+    after("TFF:") + after("BFF:")
 }
 
 #[tokio::test]

@@ -12,4 +12,5 @@ mod foreign;
 pub(crate) mod probe;
 mod rungs;
 mod several_audio;
+mod sound;
 mod stream;

@@ -54,6 +54,16 @@ pub(crate) async fn decoded(input: &OsStr, kind: &str) -> Option<Stream> {
     })
 }
 
+/// Seconds of sound that come out of the decoder of a whole stream.
+pub(super) async fn heard(input: &OsStr) -> f64 {
+    let entries = "frame=nb_samples:stream=sample_rate";
+    let found = ffprobe(input, &["-select_streams", "a:0", "-show_entries", entries]).await;
+    let rate = found["streams"][0]["sample_rate"].as_str().and_then(|rate| rate.parse::<f64>().ok());
+    let samples =
+        found["frames"].as_array().expect("a list").iter().filter_map(|frame| frame["nb_samples"].as_u64());
+    samples.sum::<u64>() as f64 / rate.expect("a rate")
+}
+
 /// The name of codec, profile and level (RFC 6381, 3.3; ISO/IEC 14496-15, Annex E; ISO/IEC 14496-3, 1.5.1.1).
 fn rfc6381(stream: &Value) -> String {
     match (stream["codec_name"].as_str(), stream["profile"].as_str()) {

@@ -60,7 +60,8 @@ fn a_ready_media_is_written_so_and_read_back() {
         optimize_audio: true,
     });
     media.playback.clear();
-    let track = |kind| Track { id: TrackId::new(Then.now(), &Sevens), kind, not_copied: None };
+    let track =
+        |kind| Track { id: TrackId::new(Then.now(), &Sevens), kind, not_copied: None, is_encoded: false };
     let picture = |frame_rate| track(TrackKind::Video { width: 854, height: 480, frame_rate });
     let sound = TrackKind::Audio { language_code: "und".into(), language_name: "Undetermined".into() };
     media.state = MediaState::Ready {
@@ -74,6 +75,7 @@ fn a_ready_media_is_written_so_and_read_back() {
                 picture(None),
                 Track {
                     not_copied: Some(NotCopied { reason: NotCopiedReason::Codec, detail: "AC-3".into() }),
+                    is_encoded: true,
                     ..track(sound)
                 },
             ],
@@ -82,11 +84,12 @@ fn a_ready_media_is_written_so_and_read_back() {
             rungs: vec![Resolution::P360, Resolution::P240],
             is_truncated: false,
             does_not_decode: false,
+            broken: Vec::new(),
         },
     };
     check(
         EventKind::MediaReady(Box::new(media)),
-        r#"{"v":1,"media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","title":"T","creator_id":"C","metadata":{"k":"v"},"max_resolution":"2160p","quality":"pro","source_access":true,"optimize_audio":true,"inputs":[{"id":"019a492c-41f3-7707-8707-070707070707","url":"https://example.com/a.mp4"}],"playback":[],"state":{"ready":{"ready_at":1762164228595604,"source":"019a492c-41f3-7707-8707-070707070707","facts":{"container":"mov","duration_us":30000000,"tracks":[{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480,"frame_rate":[24,1]}},{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480}},{"id":"019a492c-41f3-7707-8707-070707070707","audio":{"language_code":"und","language_name":"Undetermined"},"not_copied":{"reason":"codec","detail":"AC-3"}}],"source_resolution":"480p","aspect_ratio":[16,9],"rungs":["360p","240p"],"is_truncated":false,"does_not_decode":false}}},"created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
+        r#"{"v":1,"media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","title":"T","creator_id":"C","metadata":{"k":"v"},"max_resolution":"2160p","quality":"pro","source_access":true,"optimize_audio":true,"inputs":[{"id":"019a492c-41f3-7707-8707-070707070707","url":"https://example.com/a.mp4"}],"playback":[],"state":{"ready":{"ready_at":1762164228595604,"source":"019a492c-41f3-7707-8707-070707070707","facts":{"container":"mov","duration_us":30000000,"tracks":[{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480,"frame_rate":[24,1]}},{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480}},{"id":"019a492c-41f3-7707-8707-070707070707","audio":{"language_code":"und","language_name":"Undetermined"},"not_copied":{"reason":"codec","detail":"AC-3"},"is_encoded":true}],"source_resolution":"480p","aspect_ratio":[16,9],"rungs":["360p","240p"],"is_truncated":false,"does_not_decode":false}}},"created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
     );
 }
 
