@@ -9,7 +9,7 @@ use kinora_testkit::{Source, fixture};
 use serde_json::Value;
 
 use super::probe::heard;
-use crate::support::{TestApp, text};
+use crate::support::{TestApp, text, until};
 
 /// A frame of AAC at the lowest rate is 128 ms; sound of a source may end inside one, and encoders begin with one.
 const SLACK_FRAMES: f64 = 2.0;
@@ -115,8 +115,13 @@ async fn a_rendition_that_cannot_be_made_is_neither_listed_nor_reported() {
         })
         .await
         .unwrap();
-    let told = app.get(id).await.data();
-    assert_eq!(told["playbackReport"]["broken"], serde_json::json!(["240p"]));
+    let broken = serde_json::json!(["240p"]);
+    // Another process wrote it down.
+    let told = until("the report tells it", async || {
+        let told = app.get(id).await.data();
+        (told["playbackReport"]["broken"] == broken).then_some(told)
+    })
+    .await;
     assert_eq!(reported(&told), names(["video".to_owned(), "audio".to_owned()]));
     assert_eq!(listed(&app, &manifest).await.0, reported(&told));
 }
