@@ -35,9 +35,8 @@ pub(super) async fn multivariant(
     let packaged = app.packager.packaged(granted.source).await?;
     let base = format!("{playback}/{}/", packaged.id());
     let text = if granted.is_video_withdrawn {
-        packaged
-            .audio_only(&base, &*app.packager.broken(granted.source).await?)
-            .ok_or_else(ApiError::playback_failed)?
+        let broken = app.packager.broken(granted.source).await?;
+        packaged.audio_only(&base, &broken).ok_or_else(ApiError::playback_failed)?
     } else {
         let text = app.packager.multivariant(&packaged, &base, granted.max_resolution, wanted).await?;
         text.ok_or_else(|| {

@@ -3,7 +3,7 @@
 use kinora_domain::{Failure, FailureCode, Resolution, SourceId};
 use kinora_engine::EngineError;
 use kinora_formats::hls::sound_offers;
-use kinora_formats::index::{AudioTrack, Index, NotCopied, Track};
+use kinora_formats::index::{Index, NotCopied};
 use kinora_packager::Error;
 
 use crate::Context;
@@ -32,9 +32,9 @@ impl Missing {
             !is_copied(&video.not_copied) || Resolution::of_picture(width, height) > max
         });
         let offers = sound_offers(index, !picture);
-        let chosen = index.audio().map(|(track, _)| track.source_track);
-        let is_chosen = |(track, _): &(&Track, &AudioTrack)| Some(track.source_track) == chosen;
-        let chosen = index.audio_tracks().position(|track| is_chosen(&track));
+        let chosen = index.audio().and_then(|(track, _)| {
+            index.audio_tracks().position(|(other, _)| other.source_track == track.source_track)
+        });
         let sound = chosen.is_some_and(|number| !offers[number].is_copied);
         Self { picture, sound, encodes_sound: offers.iter().any(|sound| sound.is_encoded) }
     }
