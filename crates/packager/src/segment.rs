@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
-use kinora_blob::ObjectReader;
+use kinora_blob::{ObjectKey, ObjectReader};
 use kinora_formats::encode::Rung;
+use kinora_formats::index::IndexId;
 use kinora_formats::mp4::write::{ByteRange, SegmentHead, iframe_head, segment_head};
 
 use crate::encode::RungLine;
@@ -20,12 +21,13 @@ const WINDOW_BYTES: u64 = 256 << 10;
 /// Larger segments are not kept in memory.
 const CACHED_BYTES_MAX: u64 = 256 << 10;
 
-/// Names a segment in memory; the index id makes it unique.
+/// Names a segment in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
-    index: kinora_formats::index::IndexId,
-    rendition: Rendition,
-    number: u32,
+pub(crate) enum Key {
+    /// Of a copy. The index makes it unique, so sources of equal bytes share it.
+    Copied { index: IndexId, rendition: Rendition, number: u32 },
+    /// Of an encoded rendition. Each source has its own: what two encodes give need not be equal.
+    Kept(ObjectKey),
 }
 
 /// One segment, ready to be sent in whole or in part.
@@ -49,7 +51,7 @@ impl Packager {
         rendition: Rendition,
         number: u32,
     ) -> Result<Segment, Error> {
-        let key = Key { index: packaged.id(), rendition, number };
+        let key = Key::Copied { index: packaged.id(), rendition, number };
         if let Some(bytes) = self.segments.get(&key).await {
             return Ok(Segment { content: Content::Whole(bytes) });
         }
@@ -81,9 +83,8 @@ impl Packager {
         if number >= packaged.encoded_count() {
             return Err(Error::NotInPlan);
         }
-        let key = Key { index: packaged.id(), rendition: Rendition::Rung(rung.name), number };
         let line = self.line(packaged, rung).await?;
-        let segment = self.kept_or_made(packaged, &line, key, asker).await?;
+        let segment = self.kept_or_made(packaged, &line, number, asker).await?;
         self.note_watched(&line);
         self.make_ahead(packaged, &line, number);
         Ok(segment)
@@ -93,18 +94,20 @@ impl Packager {
         &self,
         packaged: &Arc<Packaged>,
         line: &Arc<RungLine>,
-        key: Key,
+        number: u32,
         asker: Asker,
     ) -> Result<Segment, Error> {
+        let object = line.key(number);
+        let key = Key::Kept(object);
         if let Some(bytes) = self.segments.get(&key).await {
             return Ok(Segment { content: Content::Whole(bytes) });
         }
-        let bytes = match self.blob.reader(line.key(key.number)).await? {
+        let bytes = match self.blob.reader(object).await? {
             Some(reader) if reader.len() > CACHED_BYTES_MAX => {
                 return Ok(Segment { content: Content::Object(reader) });
             }
             Some(reader) => reader.read_at(0..reader.len()).await?,
-            None => self.make(packaged, line, key.number, Some(asker)).await?,
+            None => self.make(packaged, line, number, Some(asker)).await?,
         };
         if bytes.len() as u64 <= CACHED_BYTES_MAX {
             self.segments.insert(key, bytes.clone()).await;
@@ -125,9 +128,8 @@ impl Packager {
         if number >= packaged.encoded_audio_count(audio) {
             return Err(Error::NotInPlan);
         }
-        let key = Key { index: packaged.id(), rendition: Rendition::Aac(audio), number };
         let line = self.audio_line(packaged, audio).await?;
-        let segment = self.kept_or_made(packaged, &line, key, asker).await?;
+        let segment = self.kept_or_made(packaged, &line, number, asker).await?;
         self.note_watched(&line);
         self.make_ahead(packaged, &line, number);
         Ok(segment)

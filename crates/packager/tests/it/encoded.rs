@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
+use kinora_blob::ObjectKey;
 use kinora_domain::{PlaybackId, Resolution, SourceId};
 use kinora_formats::encode::Rung;
 use kinora_packager::{Asker, Error, FillProgress, Packaged, Packager, Rendition};
@@ -99,6 +100,23 @@ async fn two_processes_that_race_serve_the_same_bytes() {
         [&scene.world.packager, &other].map(|packager| packager.encoded_init(&scene.packaged, &scene.rung));
     let inits = join_all(inits).await;
     assert_eq!(inits[0].as_ref().unwrap(), inits[1].as_ref().unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sources_of_equal_bytes_have_renditions_of_their_own() {
+    let scene = Scene::new().await;
+    let twin = scene.world.source();
+    scene.world.media_of(twin).await;
+    let packaged = scene.world.store_as(twin, fixture::wide()).await;
+    assert_eq!(packaged.id(), scene.packaged.id());
+
+    scene.segment(1).await.unwrap();
+    scene.world.packager.encoded_segment(&packaged, &scene.rung, 1, asker()).await.unwrap();
+    for source in [scene.source, twin] {
+        let id = Rendition::Rung(scene.rung.name).id(source).unwrap();
+        let kept = scene.world.blob.reader(ObjectKey::Segment(id, 1)).await.unwrap();
+        assert!(kept.is_some(), "each keeps what its viewers were given");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
