@@ -8,7 +8,7 @@ use bytes::Bytes;
 use kinora_blob::{ObjectKey, PictureHash, Prefix};
 use kinora_domain::SourceId;
 use kinora_engine::{PictureFormat, PictureSpec};
-use kinora_formats::index::{Index, SampleEntry, Track};
+use kinora_formats::index::{Index, SampleEntry, Stretch, Track};
 use kinora_formats::matroska::write_feed;
 use kinora_formats::plan::{Segment as PlannedSegment, SegmentPlan, presented_at};
 use moka::future::Cache;
@@ -139,7 +139,7 @@ impl Packager {
     /// Decodes the first GOP and tells how many frames came out. `None` without video.
     pub async fn decode_first_gop(&self, packaged: &Arc<Packaged>) -> Result<Option<u64>, Error> {
         let Ok(track) = packaged.track(Rendition::Video) else { return Ok(None) };
-        let moment = Moment { samples: gop(track, 0), in_gop: None };
+        let moment = Moment { samples: gop(track, 0, track.samples.len()), in_gop: None };
         let input = self.input(packaged, track, &moment).await?;
         match self.engine.probe_decode(input).await {
             Ok(report) => Ok(Some(report.frames)),
@@ -212,23 +212,28 @@ impl Moment {
             None => i128::from(track.end) / 2,
         };
         let at = i64::try_from(at).unwrap_or(i64::MAX).min(track.end.saturating_sub(1));
-        // `first_at_or_after_pts` counts in the times of the source.
-        let shown = track.samples.first_at_or_after_pts(at.saturating_sub(track.shift));
-        let near = shown.unwrap_or_else(|| track.samples.len().saturating_sub(1));
+        // An edit list tells in the times of the source what is shown of which samples.
+        let pts = at.saturating_sub(track.shift);
+        let stretch = track.stretch_at(pts);
+        let near = first_at_or_after(track, &stretch, pts).unwrap_or_else(|| stretch.samples.end.saturating_sub(1));
         let mut sync = track.samples.sync_at_or_before(near)?;
         let starts_at = |sync| track.samples.get(sync).map(|sample| presented_at(track, &sample));
         // The sample at or after a moment may open a GOP that begins after it.
-        while sync > 0 && at < starts_at(sync)? {
+        while stretch.samples.start < sync && at < starts_at(sync)? {
             sync = track.samples.sync_at_or_before(sync - 1)?;
         }
-        let samples = match time_ms {
-            Some(_) => gop(track, sync),
-            None => sync..sync + 1,
+        // Any keyframe near the middle will do, but none that an edit list hides.
+        let is_shown = |sync| {
+            let sample = track.samples.get(sync)?;
+            Some(stretch.shown.contains(&sample.pts) && 0 <= presented_at(track, &sample))
         };
+        if time_ms.is_none() && is_shown(sync)? {
+            return Some(Self { samples: sync..sync + 1, in_gop: None });
+        }
         // Times are counted from the keyframe: what leads it is not decoded without the group in front.
         let ticks = at.saturating_sub(starts_at(sync)?).max(0);
         let micros = u64::try_from(i128::from(ticks) * 1_000_000 / timescale).ok()?;
-        Some(Self { samples, in_gop: time_ms.map(|_| Duration::from_micros(micros)) })
+        Some(Self { samples: gop(track, sync, stretch.samples.end), in_gop: Some(Duration::from_micros(micros)) })
     }
 
     /// Names everything that shapes the picture.
@@ -243,13 +248,22 @@ impl Moment {
     }
 }
 
+/// The first sample of a stretch in decode order that is shown at a time of the source or later.
+fn first_at_or_after(track: &Track, stretch: &Stretch, pts: i64) -> Option<u32> {
+    if track.joints.is_empty() {
+        return track.samples.first_at_or_after_pts(pts);
+    }
+    let mut samples = stretch.samples.clone().zip(track.samples.range(stretch.samples.clone()));
+    samples.find(|(_, sample)| pts <= sample.pts).map(|(number, _)| number)
+}
+
 /// From a sync sample to the next, and on to the last of the pictures that lead that one: they are shown before it, and refer to
-/// both.
-fn gop(track: &Track, sync: u32) -> std::ops::Range<u32> {
-    let rest = track.samples.range(sync + 1..track.samples.len());
+/// both. None from `stretch_end` on.
+fn gop(track: &Track, sync: u32, stretch_end: u32) -> std::ops::Range<u32> {
+    let rest = track.samples.range(sync + 1..stretch_end);
     let len = rest.take_while(|sample| !sample.is_sync).count();
     let end = sync + 1 + u32::try_from(len).unwrap_or(0);
-    let mut behind = track.samples.range(end..track.samples.len());
+    let mut behind = track.samples.range(end..stretch_end);
     let Some(next) = behind.next() else { return sync..end };
     let leading = behind.take_while(|sample| !sample.is_sync && sample.pts < next.pts).count();
     let leading = u32::try_from(leading).unwrap_or(0);

@@ -74,6 +74,12 @@ pub enum FeedError {
         /// The numbers asked for.
         numbers: Range<u32>,
     },
+    /// An edit list jumps between the segments: each side needs a decoder of its own.
+    #[error("the segments {numbers:?} lie on both sides of an edit")]
+    AcrossJoint {
+        /// The numbers asked for.
+        numbers: Range<u32>,
+    },
     /// The index says not how the samples are decoded.
     #[error("the sample entry of the index is damaged")]
     SampleEntry,
@@ -96,7 +102,8 @@ pub enum FeedError {
 }
 
 impl Feed {
-    /// The feed of the segments with these numbers of the encoded plan. Looks at every sample of them once.
+    /// The feed of the segments with these numbers of the encoded plan, one of its [runs](Index::encoded_runs). Looks at every sample of
+    /// them once.
     ///
     /// Errors: all but [`FeedError::Bytes`].
     pub fn begin(index: &Index, numbers: Range<u32>) -> Result<Self, FeedError> {
@@ -105,6 +112,9 @@ impl Feed {
         let segments = index.plan.encoded_video.get(numbers.start as usize..numbers.end as usize);
         let segments = segments.filter(|segments| segments.len() <= RUN_SEGMENTS_MAX).ok_or_else(none)?;
         let (first, last) = segments.first().zip(segments.last()).ok_or_else(none)?;
+        if 1 < index.encoded_runs(numbers.clone()).len() {
+            return Err(FeedError::AcrossJoint { numbers });
+        }
         // Segments that begin inside a GOP share samples with the one before.
         let from = segments.iter().map(|segment| segment.samples.start).min().unwrap_or(0);
         let to = segments.iter().map(|segment| segment.samples.end).max().unwrap_or(0);

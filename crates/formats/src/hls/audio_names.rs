@@ -75,6 +75,7 @@ mod tests {
                 packet_samples: 1024,
             }),
             samples: [].into_iter().collect::<SampleTable>(),
+            joints: Vec::new(),
             shift: 0,
             end: 0,
             bitrate_average: 0,

@@ -8,12 +8,14 @@ mod bytes;
 mod column;
 mod container;
 mod facts;
+mod joint;
 mod not_copied;
 mod samples;
 mod stored;
 
 pub use container::Container;
 pub use facts::{AudioFacts, SourceFacts, VideoFacts};
+pub use joint::{JOINTS_MAX, Joint, Stretch};
 pub use not_copied::{NOT_COPIED_DETAIL_LEN_MAX, NotCopied, NotCopiedReason};
 pub use samples::{SampleTable, SampleTableBuilder, Samples};
 pub use stored::{IndexError, IndexId};
@@ -66,6 +68,8 @@ pub struct Track {
     pub media: TrackMedia,
     /// The samples in decode order.
     pub samples: SampleTable,
+    /// Where an edit list jumps between keyframes, rising in both fields; empty for nearly all tracks, and for all that are copied.
+    pub joints: Vec<Joint>,
     /// Added to a sample's time in the source to get its time on the common timeline, in ticks.
     ///
     /// On the common timeline 0 is the earliest instant any chosen track presents after its edit list, so the shift is
@@ -166,7 +170,7 @@ pub struct AudioTrack {
 /// One coded frame or packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// Decode time in the source, in ticks, before [`Track::shift`].
+    /// Decode time in the source, in ticks, before [`Track::shift`]. Rises from sample to sample, but for a [`Joint`].
     pub dts: i64,
     /// Presentation time in the source, in ticks, before [`Track::shift`].
     pub pts: i64,

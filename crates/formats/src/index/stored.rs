@@ -12,19 +12,21 @@ use std::{fmt, ops::Range};
 use sha2::{Digest, Sha256};
 
 use super::{
-    AUDIO_TRACKS_MAX, AudioTrack, Container, Index, NOT_COPIED_DETAIL_LEN_MAX, Normalised, NotCopied,
-    NotCopiedReason, SampleEntry, SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
+    AUDIO_TRACKS_MAX, AudioTrack, Container, Index, JOINTS_MAX, Joint, NOT_COPIED_DETAIL_LEN_MAX, Normalised,
+    NotCopied, NotCopiedReason, SampleEntry, SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
     bytes::{Reader, Writer},
 };
 use crate::plan::{Segment, SegmentPlan, plan_beside_copies};
 
 const MAGIC: &[u8; 8] = b"KINORAIX";
 /// Raised with every change of the body.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// The first version: at most one audio track, and no labels. Still read, for it is stored beside media that are ready.
 const VERSION_ONE_AUDIO: u32 = 1;
 /// The last version whose tracks were all copied, and whose samples all lay in the source.
 const VERSION_COPIES_ONLY: u32 = 2;
+/// The last version whose edit lists jumped at keyframes only.
+const VERSION_NO_JOINTS: u32 = 3;
 const CHECKSUM_LEN: usize = 8;
 /// One video track and the audio tracks.
 const TRACKS_MAX: usize = 1 + AUDIO_TRACKS_MAX;
@@ -187,6 +189,7 @@ fn write_track(track: &Track, writer: &mut Writer) {
         }
     }
     track.samples.write(writer);
+    write_joints(&track.joints, writer);
     writer.signed(track.shift);
     writer.signed(track.end);
     writer.varint(track.bitrate_average);
@@ -194,22 +197,59 @@ fn write_track(track: &Track, writer: &mut Writer) {
 }
 
 fn read_track(reader: &mut Reader<'_>, version: u32, samples_len: u64) -> Option<Track> {
+    let source_track = reader.u32()?;
+    let timescale = reader.u32().filter(|&timescale| timescale > 0)?;
+    let language = read_text(reader)?;
+    let label = if version == VERSION_ONE_AUDIO { TrackLabel::default() } else { read_label(reader)? };
+    let media = match reader.u8()? {
+        VIDEO => TrackMedia::Video(read_video(reader, version)?),
+        AUDIO => TrackMedia::Audio(read_audio(reader, version)?),
+        _ => return None,
+    };
+    let samples = SampleTable::read(reader, samples_len)?;
+    let joints = if version > VERSION_NO_JOINTS { read_joints(reader, samples.len())? } else { Vec::new() };
     Some(Track {
-        source_track: reader.u32()?,
-        timescale: reader.u32().filter(|&timescale| timescale > 0)?,
-        language: read_text(reader)?,
-        label: if version == VERSION_ONE_AUDIO { TrackLabel::default() } else { read_label(reader)? },
-        media: match reader.u8()? {
-            VIDEO => TrackMedia::Video(read_video(reader, version)?),
-            AUDIO => TrackMedia::Audio(read_audio(reader, version)?),
-            _ => return None,
-        },
-        samples: SampleTable::read(reader, samples_len)?,
+        source_track,
+        timescale,
+        language,
+        label,
+        media,
+        samples,
+        joints,
         shift: reader.signed()?,
         end: reader.signed()?,
         bitrate_average: reader.varint()?,
         bitrate_peak: reader.varint()?,
     })
+}
+
+/// Each is written as its distance from the one before.
+fn write_joints(joints: &[Joint], writer: &mut Writer) {
+    writer.varint(joints.len() as u64);
+    let mut before = Joint { sample: 0, pts: 0 };
+    for &joint in joints {
+        writer.varint(joint.sample.wrapping_sub(before.sample).into());
+        writer.signed(joint.pts.wrapping_sub(before.pts));
+        before = joint;
+    }
+}
+
+fn read_joints(reader: &mut Reader<'_>, samples: u32) -> Option<Vec<Joint>> {
+    let count = reader.varint().filter(|&count| count <= JOINTS_MAX as u64)?;
+    let mut joints: Vec<Joint> = Vec::new();
+    for _ in 0..count {
+        let before = joints.last().copied().unwrap_or(Joint { sample: 0, pts: 0 });
+        let distance = reader.u32().filter(|&distance| 0 < distance)?;
+        let joint = Joint {
+            sample: before.sample.checked_add(distance).filter(|&sample| sample < samples)?,
+            pts: before.pts.wrapping_add(reader.signed()?),
+        };
+        if !joints.is_empty() && joint.pts <= before.pts {
+            return None;
+        }
+        joints.push(joint);
+    }
+    Some(joints)
 }
 
 /// Bits, then the title: an empty one stands for none.

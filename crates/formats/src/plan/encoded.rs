@@ -1,9 +1,10 @@
 //! Cuts of encoded video, and what a decoder must be given to make the pictures of each segment.
 //!
 //! An encoded segment may begin at any picture: its decoder begins at the keyframe before it. So keyframes are only preferred here, for
-//! they cost least. Pictures belong to segments by the time at which they are shown, whatever the order they are decoded in.
+//! they cost least. Pictures belong to segments by the time at which they are shown, whatever the order they are decoded in. Where an edit
+//! list jumps a segment ends: each is made of one stretch of the source.
 
-use std::ops::Range;
+use std::{collections::VecDeque, ops::Range};
 
 use super::{
     ENTRIES_A_SECOND_MAX, ENTRIES_EXACT_MAX, PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S,
@@ -46,33 +47,36 @@ struct Picture {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     number: u32,
-    /// Bytes of all samples before it.
+    /// Bytes of all samples of its stretch before it.
     bytes: u64,
 }
 
 /// The pictures that are shown before the end of the track, in decode order.
 ///
 /// A picture shown before the keyframe it follows may need the GOP before that. What has no keyframe to begin at is left out; where no
-/// sample at all says that it is one, the first one is.
+/// sample at all says that it is one, the first one of each stretch is.
 fn pictures(track: &Track) -> impl Iterator<Item = Picture> + '_ {
     let has_keys = track.samples.iter().any(|sample| sample.is_sync);
-    let mut place = Place { number: 0, bytes: 0 };
-    let mut before: Option<Place> = None;
-    let mut key: Option<(Place, i64)> = None;
-    let picture = move |sample: Sample| {
-        let at = presented_at(track, &sample);
-        let own = place;
-        place = Place { number: own.number + 1, bytes: own.bytes.saturating_add(u64::from(sample.size)) };
-        let is_key = sample.is_sync || (!has_keys && own.number == 0);
-        if is_key {
-            before = key.map(|(place, _)| place);
-            key = Some((own, at));
-        }
-        let (key, key_at) = key?;
-        let from = if at < key_at { before? } else { key };
-        (at < track.end).then_some(Picture { at, is_key, from, behind: place })
-    };
-    track.samples.iter().filter_map(picture)
+    track.stretches().flat_map(move |stretch| {
+        let mut place = Place { number: stretch.samples.start, bytes: 0 };
+        let mut before: Option<Place> = None;
+        let mut key: Option<(Place, i64)> = None;
+        let picture = move |sample: Sample| {
+            let at = presented_at(track, &sample);
+            let own = place;
+            place = Place { number: own.number + 1, bytes: own.bytes.saturating_add(u64::from(sample.size)) };
+            let is_key = sample.is_sync || (!has_keys && own.number == stretch.samples.start);
+            if is_key {
+                before = key.map(|(place, _)| place);
+                key = Some((own, at));
+            }
+            let (key, key_at) = key?;
+            let from = if at < key_at { before? } else { key };
+            let is_shown = at < track.end && stretch.shown.contains(&sample.pts);
+            is_shown.then_some(Picture { at, is_key, from, behind: place })
+        };
+        track.samples.range(stretch.samples.clone()).filter_map(picture)
+    })
 }
 
 /// The instants at which these pictures are shown, in order; each GOP is sorted by itself.
@@ -91,20 +95,24 @@ fn in_order_shown(track: &Track, mut take: impl FnMut(i64)) {
     gop.into_iter().for_each(take);
 }
 
-/// Where segments begin that follow no copy: the first at 0.
+/// Where segments begin that follow no copy: the first at 0, others wherever an edit list jumps.
 fn own_starts(track: &Track) -> Result<Vec<i64>, PlanError> {
     let first = pictures(track).map(|picture| picture.at).min();
     let first = first.filter(|_| 0 < track.end).ok_or(PlanError::Empty { track: "video" })?;
+    let joints = track.joints.iter().map(|joint| joint.pts.saturating_add(track.shift));
     let mut starts = Starts {
         second: i64::from(track.timescale),
         first,
         keys: keys(track, first),
+        joints: joints.filter(|at| (1..track.end).contains(at)).collect(),
+        end: track.end,
         starts: vec![0],
+        stretch: 0,
         before: None,
     };
     starts.take_keys();
     in_order_shown(track, |at| starts.take(at));
-    Ok(starts.finish(track.end))
+    Ok(starts.finish())
 }
 
 /// When keyframes are shown, in order, but for the first picture. None where every picture is one: then none is preferred.
@@ -134,7 +142,13 @@ struct Starts {
     /// When the first picture of all is shown.
     first: i64,
     keys: Vec<i64>,
+    /// Where edits jump, from here on.
+    joints: VecDeque<i64>,
+    /// Where the track ends.
+    end: i64,
     starts: Vec<i64>,
+    /// Where the stretch begins whose segments are chosen.
+    stretch: i64,
     /// The last picture that could be the next start and lies before the target.
     before: Option<i64>,
 }
@@ -144,6 +158,11 @@ impl Starts {
     ///
     /// Becomes a start: the picture nearest the target, where no keyframe lies near enough.
     fn take(&mut self, at: i64) {
+        while let Some(joint) = self.joints.pop_front_if(|joint| *joint <= at) {
+            self.join_tail(joint);
+            self.stretch = joint;
+            self.push(joint);
+        }
         loop {
             let earliest = self.last().saturating_add(SEGMENT_MIN_S * self.second);
             if at <= self.first || at < earliest {
@@ -178,7 +197,8 @@ impl Starts {
     fn near_key(&self) -> Option<i64> {
         let (last, target) = (self.last(), self.target());
         let wanted = last.saturating_add(target);
-        let near = last.saturating_add(target / 2)..=wanted.saturating_add(target);
+        let stretch_end = self.joints.front().copied().unwrap_or(self.end);
+        let near = last.saturating_add(target / 2)..=wanted.saturating_add(target).min(stretch_end - 1);
         let behind = self.keys.partition_point(|key| *key < wanted);
         let around = self.keys[behind.saturating_sub(1)..].iter().take(2).copied();
         around.filter(|key| near.contains(key)).min_by_key(|key| key.abs_diff(wanted))
@@ -193,15 +213,20 @@ impl Starts {
         self.second * if is_first { SEGMENT_FIRST_TARGET_S } else { SEGMENT_TARGET_S }
     }
 
-    /// Joins a short last segment to the one before it, unless that one would grow too long.
-    fn finish(mut self, end: i64) -> Vec<i64> {
+    fn finish(mut self) -> Vec<i64> {
+        self.join_tail(self.end);
+        self.starts
+    }
+
+    /// Joins a short last segment of a stretch to the one before it, unless that one would grow too long.
+    fn join_tail(&mut self, end: i64) {
         if let [.., before, last] = self.starts.as_slice()
+            && self.stretch < *last
             && end - last < SEGMENT_MIN_S * self.second
             && end - before <= super::SEGMENT_MAX_S * self.second
         {
             self.starts.pop();
         }
-        self.starts
     }
 }
 

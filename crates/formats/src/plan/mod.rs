@@ -31,7 +31,7 @@ pub struct SegmentPlan {
     /// Segments of every encoded rendition of the video track, in its ticks; empty without one.
     ///
     /// They begin where those of `video` do, so that players change between renditions at equal instants. Without a copy a segment begins
-    /// at any picture. Its samples are those that a decoder must be given to make the pictures shown in
+    /// at any picture, and one wherever an edit list jumps. Its samples are those that a decoder must be given to make the pictures shown in
     /// it, from a sync sample on: those of neighbours overlap. What is shown at 0 may be a picture that begins before 0.
     pub encoded_video: Vec<Segment>,
     /// For each audio track, in the order of the tracks, where its encoded rendition is cut: numbers of frames of

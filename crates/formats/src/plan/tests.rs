@@ -24,6 +24,7 @@ fn track(media: TrackMedia, samples: impl IntoIterator<Item = Sample>, timescale
         label: crate::index::TrackLabel::default(),
         media,
         samples: builder.finish(),
+        joints: Vec::new(),
         shift: 0,
         end,
         bitrate_average: 0,

@@ -18,8 +18,11 @@ fn exercise(bytes: &[u8]) {
                     .iter()
                     .all(|sample| sample.offset + u64::from(sample.size) <= bytes.len() as u64)
             );
-            let times: Vec<_> = track.samples.iter().map(|sample| sample.dts).collect();
-            assert!(times.is_sorted_by(|a, b| a < b));
+            for stretch in track.stretches() {
+                let times: Vec<_> =
+                    track.samples.range(stretch.samples).map(|sample| sample.dts).collect();
+                assert!(times.is_sorted_by(|a, b| a < b));
+            }
         }
         assert_eq!(Index::from_bytes(&index.to_bytes()).unwrap(), index);
         index.facts();

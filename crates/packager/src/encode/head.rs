@@ -45,21 +45,25 @@ impl Packager {
     async fn head(&self, packaged: &Arc<Packaged>, line: &Arc<RungLine>, start: &Start) -> Result<(), Error> {
         line.begin(&self.store, self.clock.now()).await?;
         let priority = if start.is_urgent { Priority::Viewer } else { Priority::Prefetch };
-        let (of_line, id) = (Arc::clone(line), start.id);
-        let begun = Box::new(move || of_line.state().running(id));
+        let begun = || {
+            let (of_line, id) = (Arc::clone(line), start.id);
+            Box::new(move || of_line.state().running(id))
+        };
         let numbers = start.numbers.clone();
         match &line.work {
             Work::Rung(rung) => {
-                let rungs = vec![rung.clone()];
-                let mut run = Run::begin(self, packaged, order::Order { numbers, rungs, priority, begun })?;
-                while let Some(Made { number, outcome, .. }) = run.next().await? {
-                    if !self.reached(packaged, line, start.id, number, outcome).await? {
-                        return Ok(());
+                for numbers in packaged.index().encoded_runs(numbers) {
+                    let (rungs, begun) = (vec![rung.clone()], begun());
+                    let mut run = Run::begin(self, packaged, order::Order { numbers, rungs, priority, begun })?;
+                    while let Some(Made { number, outcome, .. }) = run.next().await? {
+                        if !self.reached(packaged, line, start.id, number, outcome).await? {
+                            return Ok(());
+                        }
                     }
                 }
             }
             Work::Aac(audio) => {
-                let mut run = AudioRun::begin(self, packaged, *audio, numbers, priority, begun)?;
+                let mut run = AudioRun::begin(self, packaged, *audio, numbers, priority, begun())?;
                 while let Some(EncodedAudio { number, bytes }) = run.next().await? {
                     if !self.reached(packaged, line, start.id, number, Ok(bytes.into())).await? {
                         return Ok(());

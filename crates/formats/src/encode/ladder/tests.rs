@@ -29,6 +29,7 @@ fn source((width, height): (u32, u32), change: impl FnOnce(&mut VideoTrack)) -> 
         label: TrackLabel::default(),
         media: TrackMedia::Video(video),
         samples: samples.into_iter().collect(),
+        joints: Vec::new(),
         shift: 0,
         end: 512,
         bitrate_average: 0,

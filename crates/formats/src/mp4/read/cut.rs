@@ -1,7 +1,7 @@
 //! Sources that end too early: what is playable of them. Pipeline, 3.3.
 
 use super::super::error::ReadError;
-use crate::index::{Sample, SampleTable, Track, TrackMedia, default_audio};
+use crate::index::{Joint, Sample, SampleTable, Track, TrackMedia, default_audio};
 
 /// A shorter prefix is a failure, not a media. Pipeline, 3.3.
 const PREFIX_S_MIN: i64 = 1;
@@ -26,8 +26,8 @@ pub(super) fn playable_prefix(mut tracks: Vec<Track>, len: u64) -> Result<Vec<Tr
     let cut = match video.map(|n| &mut tracks[n]) {
         Some(track) => {
             let (count, cut) = clean_cut(track, present(track, len), audio_limit).ok_or_else(too_short)?;
-            keep(track, count);
             track.end = track.end.min(cut.ticks);
+            keep(track, count);
             Some(cut)
         }
         None => audio_limit,
@@ -149,7 +149,12 @@ fn clean_cuts(gop: &[Sample], next: i64) -> Vec<(usize, i64)> {
     cuts
 }
 
+/// Keeps so many samples, and none behind a joint that is not reached any more.
 fn keep(track: &mut Track, count: u32) {
+    let is_reached = |joint: &Joint| joint.sample < count && joint.pts + track.shift < track.end;
+    let reached = track.joints.iter().take_while(|joint| is_reached(joint)).count();
+    let count = track.joints.get(reached).map_or(count, |joint| count.min(joint.sample));
+    track.joints.truncate(reached);
     if count < track.samples.len() {
         track.samples = track.samples.range(0..count).collect::<SampleTable>();
     }

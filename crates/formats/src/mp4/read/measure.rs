@@ -64,10 +64,15 @@ impl Meter {
 
     /// Takes the next sample in decode order.
     pub(super) fn push(&mut self, sample: &Sample) {
-        let size = u64::from(sample.size);
         self.count += 1;
         self.pts_min = self.pts_min.min(sample.pts);
         self.pts_max = self.pts_max.max(sample.pts);
+        self.push_unseen(sample);
+    }
+
+    /// Takes the next sample in decode order, which is not shown: it makes no frame rate.
+    fn push_unseen(&mut self, sample: &Sample) {
+        let size = u64::from(sample.size);
         self.bytes += size;
         self.ticks += u64::from(sample.duration);
         if self.window.len() == WINDOW_LEN_MAX
@@ -114,7 +119,19 @@ impl Meter {
 /// Measures a track of which only a part was kept.
 pub(super) fn measure(track: &mut Track) {
     let mut meter = Meter::new(track.timescale);
-    track.samples.iter().for_each(|sample| meter.push(&sample));
+    for stretch in track.stretches() {
+        // Decode times begin anew.
+        meter.window.clear();
+        meter.window_bytes = 0;
+        // What lies before 0 counts, as it does where nothing jumps.
+        for sample in track.samples.range(stretch.samples) {
+            if stretch.shown.contains(&sample.pts) {
+                meter.push(&sample);
+            } else {
+                meter.push_unseen(&sample);
+            }
+        }
+    }
     meter.apply(track);
 }
 

@@ -8,6 +8,7 @@
 //! [`timeline`] (placed) → [`cut`] (when the file is too short).
 
 mod audio;
+mod between;
 mod cut;
 mod edits;
 mod entry;

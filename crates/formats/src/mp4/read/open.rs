@@ -5,7 +5,7 @@ use super::{
     edits::EditList,
     gops::{OpenGops, VideoSamples},
     measure::measure,
-    pieces::{self, Clocks},
+    pieces::{self, Clocks, Presented},
     samples::{AudioSamples, set_packet_samples},
     tables::RawSample,
     timeline::Span,
@@ -85,7 +85,7 @@ impl OpenTrack {
     /// The track with its samples, what the timeline needs of it, and the first byte behind its samples.
     pub(crate) fn finish(self) -> Result<(Track, Span, u64), ReadError> {
         let is_video = matches!(self.samples, Samples::Video(_));
-        let (media, samples) = match self.samples {
+        let (mut media, samples) = match self.samples {
             Samples::Video(video) => {
                 let (mut video, pictures) = *video;
                 let pictures = pictures.finish()?;
@@ -103,8 +103,12 @@ impl OpenTrack {
         let clocks = Clocks { movie: self.movie_timescale, own: self.timescale };
         // Before the edits, which take time to follow; and after them, since they may repeat samples.
         samples.check_length(self.timescale)?;
-        let (samples, edit) = pieces::presented(samples, &self.edits, clocks, is_video)?;
+        let Presented { samples, edit, joints, not_copied } =
+            pieces::presented(samples, &self.edits, clocks, is_video)?;
         samples.check_length(self.timescale)?;
+        if let TrackMedia::Video(video) = &mut media {
+            video.not_copied = video.not_copied.take().or(not_copied);
+        }
         let span = Span::new(self.timescale, edit, &samples);
         let mut track = Track {
             source_track: self.id,
@@ -113,6 +117,7 @@ impl OpenTrack {
             label: self.label,
             media,
             samples: samples.table,
+            joints,
             shift: 0,
             end: 0,
             bitrate_average: 0,

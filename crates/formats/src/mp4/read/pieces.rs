@@ -1,18 +1,20 @@
 //! Edit lists of several pieces: the samples of each, one behind the other, as if the file held them so. Decision 0032.
 //!
-//! Pieces that follow one another in the media are one. What is left are cuts: a part taken out, moved or repeated. Video is
-//! cut at keyframes only, where a copy shows exactly what the edits say. Sound is cut on its packets, each at its true time.
+//! Pieces that follow one another in the media are one. What is left are cuts: a part taken out, moved or repeated. Where video is
+//! cut at keyframes only, a copy shows exactly what the edits say; elsewhere [`between`](super::between) takes over. Sound is cut on
+//! its packets, each at its true time.
 
 use super::{
     super::error::ReadError,
+    between::Stretches,
     edits::{Edit, EditList, Piece},
     samples::TrackSamples,
     tables::TRACK_SAMPLES_MAX,
 };
-use crate::index::{Sample, SampleTableBuilder};
+use crate::index::{JOINTS_MAX, Joint, NotCopied, NotCopiedReason, Sample, SampleTableBuilder};
 
 /// Pieces of one track that do not follow one another. Each costs a search in its samples.
-const PIECES_MAX: usize = 1000;
+const PIECES_MAX: usize = JOINTS_MAX;
 /// Packets in front of the first that sounds, for the decoder to settle in.
 const LEAD_PACKETS: u32 = 3;
 
@@ -25,51 +27,65 @@ pub(crate) struct Clocks {
 
 impl Clocks {
     /// Ticks of the movie in ticks of the track, to the nearest. Saturates.
-    fn own(&self, movie: u64) -> i64 {
+    pub(super) fn own(&self, movie: u64) -> i64 {
         let unit = i128::from(self.movie);
         let ticks = (2 * i128::from(movie) * i128::from(self.own) + unit) / (2 * unit);
         i64::try_from(ticks).unwrap_or(i64::MAX)
     }
 
     /// What a tick of the movie takes, rounded up: writers cannot say times more exactly.
-    fn tick(&self) -> i64 {
+    pub(super) fn tick(&self) -> i64 {
         i64::from(self.own.div_ceil(self.movie))
     }
 }
 
+/// What an edit list presents.
+#[derive(Debug)]
+pub(super) struct Presented {
+    pub(super) samples: TrackSamples,
+    /// Where they lie.
+    pub(super) edit: Edit,
+    /// Where they jump between keyframes.
+    pub(super) joints: Vec<Joint>,
+    /// Why a copy would show what was cut out.
+    pub(super) not_copied: Option<NotCopied>,
+}
+
 /// The samples that the edit list presents, and where they lie.
 ///
-/// One piece leaves the samples as they are. Errors: `NeedsRemux` for video cut between keyframes, for pauses between pieces,
-/// and for too many cuts.
+/// One piece leaves the samples as they are, unless it begins inside a group of pictures. Errors: `Unsupported` for pauses between
+/// pieces, and for too many cuts.
 pub(super) fn presented(
     samples: TrackSamples,
     list: &EditList,
     clocks: Clocks,
     is_video: bool,
-) -> Result<(TrackSamples, Edit), ReadError> {
+) -> Result<Presented, ReadError> {
     let pieces = joined(list, clocks, if is_video { samples.ticks_of_one() / 2 } else { 0 })?;
-    match pieces.as_slice() {
-        [] => Ok((samples, Edit { empty: list.empty, ..Edit::default() })),
-        [Piece { media_time, duration, .. }] => {
-            let duration = (*duration > 0).then_some(*duration);
-            Ok((samples, Edit { empty: list.empty, media_time: *media_time, duration }))
-        }
-        _ if samples.table.is_empty() => Ok((samples, Edit::default())),
-        [.., last] => {
-            let duration = (last.duration > 0).then(|| last.at.saturating_add(last.duration));
-            let edit = Edit { empty: list.empty, media_time: 0, duration };
-            let mut joiner = Joiner { source: &samples, clocks, joined: Joined::default() };
-            for (n, piece) in pieces.iter().enumerate() {
-                let place = Place { is_first: n == 0, is_last: n + 1 == pieces.len() };
-                if is_video {
-                    joiner.video(piece, place)?;
-                } else {
-                    joiner.audio(piece, place)?;
-                }
-            }
-            Ok((joiner.joined.finish()?, edit))
-        }
+    let copied = |samples, edit| Presented { samples, edit, joints: Vec::new(), not_copied: None };
+    let Some(last) = pieces.last() else {
+        return Ok(copied(samples, Edit { empty: list.empty, ..Edit::default() }));
+    };
+    let is_cut = pieces.len() > 1;
+    if samples.table.is_empty() && is_cut {
+        return Ok(copied(samples, Edit::default()));
     }
+    let duration = (last.duration > 0).then(|| last.at.saturating_add(last.duration));
+    let edit = Edit { empty: list.empty, media_time: 0, duration };
+    let begins_inside = |media_time: i64| {
+        samples.hides_pictures(samples.key_before(media_time.saturating_add(1)), media_time)
+    };
+    if !is_cut && !(is_video && begins_inside(last.media_time)) {
+        return Ok(copied(samples, Edit { media_time: last.media_time, ..edit }));
+    }
+    if is_cut && let Some(samples) = Joiner::new(&samples, clocks).all(&pieces, is_video)? {
+        return Ok(copied(samples, edit));
+    }
+    let mut stretches = Stretches::new(&samples, clocks);
+    pieces.iter().try_for_each(|piece| stretches.push(piece))?;
+    let (samples, joints) = stretches.finish()?;
+    let not_copied = NotCopied::new(NotCopiedReason::Edits, "edits between keyframes");
+    Ok(Presented { samples, edit, joints, not_copied: Some(not_copied) })
 }
 
 /// The pieces with those made one that follow one another, within a tick of the movie and `slack` ticks of the track.
@@ -108,6 +124,29 @@ struct Place {
     is_last: bool,
 }
 
+/// When a piece is presented, and what is added to the times of the source for that.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    pub(super) shift: i64,
+}
+
+impl Times {
+    pub(super) fn of(piece: &Piece, source: &TrackSamples, clocks: Clocks) -> Result<Self, ReadError> {
+        let start = clocks.own(piece.at);
+        let end = match piece.duration {
+            0 => start.saturating_add(source.natural_end.saturating_sub(piece.media_time).max(0)),
+            duration => clocks.own(piece.at.saturating_add(duration)),
+        };
+        // Half the range: the sums of whoever uses them stay in it.
+        if end > i64::MAX / 2 || piece.media_time > i64::MAX / 2 {
+            return Err(ReadError::damaged("its edit list leaves the range of times"));
+        }
+        Ok(Times { start, end, shift: start - piece.media_time })
+    }
+}
+
 /// Takes pieces out of the samples of the source.
 struct Joiner<'a> {
     source: &'a TrackSamples,
@@ -115,32 +154,37 @@ struct Joiner<'a> {
     joined: Joined,
 }
 
-impl Joiner<'_> {
-    /// From when to when a piece is presented, and what is added to its times for that.
-    fn times(&self, piece: &Piece) -> Result<(i64, i64, i64), ReadError> {
-        let start = self.clocks.own(piece.at);
-        let end = match piece.duration {
-            0 => start.saturating_add(self.source.natural_end.saturating_sub(piece.media_time).max(0)),
-            duration => self.clocks.own(piece.at.saturating_add(duration)),
-        };
-        // Half the range: the sums below stay in it.
-        if end > i64::MAX / 2 || piece.media_time > i64::MAX / 2 {
-            return Err(ReadError::damaged("its edit list leaves the range of times"));
-        }
-        Ok((start, end, start - piece.media_time))
+impl<'a> Joiner<'a> {
+    fn new(source: &'a TrackSamples, clocks: Clocks) -> Self {
+        Joiner { source, clocks, joined: Joined::default() }
     }
 
-    /// A piece of video: from the keyframe that is shown first to the last picture that is shown.
-    fn video(&mut self, piece: &Piece, place: Place) -> Result<(), ReadError> {
-        let (start, end, shift) = self.times(piece)?;
-        let media_end = piece.media_time + (end - start);
-        let key = self.key_at(piece.media_time);
-        let stop = self.stop_at(media_end);
-        if !place.is_first && self.hides_pictures(key, piece.media_time) {
-            return Err(self.between_keyframes(start));
+    /// The samples of all pieces. `None` where a copy of them would show what was cut out.
+    fn all(mut self, pieces: &[Piece], is_video: bool) -> Result<Option<TrackSamples>, ReadError> {
+        for (n, piece) in pieces.iter().enumerate() {
+            let place = Place { is_first: n == 0, is_last: n + 1 == pieces.len() };
+            if !is_video {
+                self.audio(piece, place)?;
+            } else if !self.video(piece, place)? {
+                return Ok(None);
+            }
         }
-        if self.leaves_out_leading(stop, media_end) {
-            return Err(self.between_keyframes(end));
+        self.joined.finish().map(Some)
+    }
+
+    /// A piece of video: from the keyframe that is shown first to the last picture that is shown. Whether no other one is seen.
+    fn video(&mut self, piece: &Piece, place: Place) -> Result<bool, ReadError> {
+        let Times { start, end, shift } = Times::of(piece, self.source, self.clocks)?;
+        let media_end = piece.media_time + (end - start);
+        let key = self.source.key_before(piece.media_time.saturating_add(self.clocks.tick()).saturating_add(1));
+        let stop = self.stop_at(media_end);
+        let hides = if place.is_first {
+            self.source.hides_pictures(key, piece.media_time)
+        } else {
+            self.leads_in(key, piece.media_time)
+        };
+        if hides || self.leaves_out_leading(stop, media_end) {
+            return Ok(false);
         }
         let last_key = self.source.table.sync_at_or_before(stop.saturating_sub(1)).unwrap_or(0).max(key);
         let mut tail: Vec<Sample> = Vec::new();
@@ -157,14 +201,15 @@ impl Joiner<'_> {
             }
         }
         if !place.is_last && !hide_behind(&mut tail, end) {
-            return Err(self.between_keyframes(end));
+            return Ok(false);
         }
-        tail.into_iter().try_for_each(|sample| self.joined.push(sample))
+        tail.into_iter().try_for_each(|sample| self.joined.push(sample))?;
+        Ok(true)
     }
 
     /// A piece of sound: the packets that begin in it, each where it sounds, none under the one before.
     fn audio(&mut self, piece: &Piece, place: Place) -> Result<(), ReadError> {
-        let (start, end, shift) = self.times(piece)?;
+        let Times { start, end, shift } = Times::of(piece, self.source, self.clocks)?;
         let half = |packet: &Sample| i64::from(packet.duration / 2);
         // Under what is there already nothing sounds, so the way over it is a search.
         let free = self.joined.end().map_or(i64::MIN, |end| end.saturating_sub(shift));
@@ -189,20 +234,6 @@ impl Joiner<'_> {
         Ok(())
     }
 
-    /// The keyframe of the group of pictures that is shown at a time of the media.
-    fn key_at(&self, media_time: i64) -> u32 {
-        let behind = media_time.saturating_add(self.clocks.tick()).saturating_add(1);
-        let before = match self.source.table.first_at_or_after_pts(behind) {
-            Some(number) => match self.source.table.get(number) {
-                // Closed groups follow one another, so a keyframe behind ends the group in front.
-                Some(sample) if sample.is_sync => number.saturating_sub(1),
-                _ => number,
-            },
-            None => self.source.table.len().saturating_sub(1),
-        };
-        self.source.table.sync_at_or_before(before).unwrap_or(0)
-    }
-
     /// The number behind the last sample that is shown before a time of the media.
     fn stop_at(&self, media_end: i64) -> u32 {
         let Some(number) = self.source.table.first_at_or_after_pts(media_end) else {
@@ -219,8 +250,8 @@ impl Joiner<'_> {
             .map_or(number, |(last, _)| last + 1)
     }
 
-    /// Whether pictures of the group lie between its keyframe and what is shown first.
-    fn hides_pictures(&self, key: u32, media_time: i64) -> bool {
+    /// Whether other pictures than the keyframe of a group are shown at a time of the media, or before.
+    fn leads_in(&self, key: u32, media_time: i64) -> bool {
         let others = self.source.table.range(key.saturating_add(1)..self.source.table.len());
         others.take_while(|sample| !sample.is_sync).any(|sample| sample.pts <= media_time)
     }
@@ -230,14 +261,6 @@ impl Joiner<'_> {
         let mut behind = self.source.table.range(stop..self.source.table.len());
         behind.next().is_some_and(|keyframe| keyframe.is_sync)
             && behind.take_while(|sample| !sample.is_sync).any(|sample| sample.pts < media_end)
-    }
-
-    /// Final: whoever repacks the samples would show again what was cut out.
-    fn between_keyframes(&self, at: i64) -> ReadError {
-        ReadError::unsupported(format!(
-            "the video is cut between keyframes, {} s after its beginning; only cuts at keyframes are supported",
-            at / i64::from(self.clocks.own)
-        ))
     }
 }
 
@@ -251,6 +274,12 @@ fn hide_behind(group: &mut [Sample], end: i64) -> bool {
         group[n].pts = tick;
     }
     hidden.is_empty() || shown_last.is_some_and(|shown| shown < first_tick)
+}
+
+pub(super) fn repeats_too_much() -> ReadError {
+    ReadError::unsupported(format!(
+        "the edits of a track repeat its samples; at most {TRACK_SAMPLES_MAX} are supported"
+    ))
 }
 
 /// Samples one behind the other, with strictly rising decode times.
@@ -276,9 +305,7 @@ impl Joined {
     fn count_one(&mut self) -> Result<(), ReadError> {
         self.count += 1;
         if self.count > TRACK_SAMPLES_MAX {
-            return Err(ReadError::unsupported(format!(
-                "the edits of a track repeat its samples; at most {TRACK_SAMPLES_MAX} are supported"
-            )));
+            return Err(repeats_too_much());
         }
         Ok(())
     }

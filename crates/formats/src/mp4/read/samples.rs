@@ -29,6 +29,30 @@ impl TrackSamples {
         self.natural_end.saturating_sub(self.first_pts) / i64::from(self.table.len().max(1)) + 1
     }
 
+    /// The keyframe of the group that holds the picture in front of the first one shown at `behind` or later; 0 where none is marked.
+    pub(super) fn key_before(&self, behind: i64) -> u32 {
+        let before = match self.table.first_at_or_after_pts(behind) {
+            Some(number) => match self.table.get(number) {
+                // A keyframe behind ends the group in front: whatever leads it is found in that.
+                Some(sample) if sample.is_sync => number.saturating_sub(1),
+                _ => number,
+            },
+            None => self.table.len().saturating_sub(1),
+        };
+        self.table.sync_at_or_before(before).unwrap_or(0)
+    }
+
+    /// Whether a video that is shown from `media_time` on, and decoded from the keyframe `key` on, needs pictures that are over by then.
+    ///
+    /// Pictures that lead the keyframe are not among them: a decoder that begins there leaves them out.
+    pub(super) fn hides_pictures(&self, key: u32, media_time: i64) -> bool {
+        let Some(keyframe) = self.table.get(key) else { return false };
+        let others = self.table.range(key.saturating_add(1)..self.table.len());
+        others
+            .take_while(|sample| !sample.is_sync)
+            .any(|sample| keyframe.pts < sample.pts && sample.pts <= media_time)
+    }
+
     /// Refuses a track whose samples span more than 48 hours.
     pub(super) fn check_length(&self, timescale: u32) -> Result<(), ReadError> {
         let ticks = self.natural_end.saturating_sub(self.first_pts);

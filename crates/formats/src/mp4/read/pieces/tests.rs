@@ -37,24 +37,31 @@ fn track(samples: Vec<Sample>) -> TrackSamples {
 
 /// What is presented of pieces of (media time, duration): numbers and times in order of decoding, and the edit that is left.
 #[derive(Debug, PartialEq)]
-struct Presented {
+struct Copied {
     samples: Vec<(u64, i64)>,
     edit: (i64, Option<u64>),
 }
 
-fn present(samples: TrackSamples, is_video: bool, pieces: &[(i64, u64)]) -> Result<Presented, String> {
+fn list_of(pieces: &[(i64, u64)]) -> EditList {
     let mut list = EditList::default();
     let mut at = 0;
     for &(media_time, duration) in pieces {
         list.pieces.push(Piece { at, media_time, duration });
         at += duration;
     }
-    let (samples, edit) = presented(samples, &list, CLOCKS, is_video).map_err(|error| error.to_string())?;
+    list
+}
+
+fn present(samples: TrackSamples, is_video: bool, pieces: &[(i64, u64)]) -> Result<Copied, String> {
+    let presented =
+        presented(samples, &list_of(pieces), CLOCKS, is_video).map_err(|error| error.to_string())?;
+    let Presented { samples, edit, joints, not_copied } = presented;
+    assert_eq!((joints, not_copied), (Vec::new(), None));
     let all: Vec<_> = samples.table.iter().collect();
     assert!(all.is_sorted_by(|a, b| a.dts < b.dts), "{all:?}");
     assert!(all.windows(2).all(|pair| pair[0].dts + i64::from(pair[0].duration) == pair[1].dts), "{all:?}");
     assert_eq!(samples.end_offset, all.iter().map(|sample| sample.offset + 1).max().unwrap());
-    Ok(Presented {
+    Ok(Copied {
         samples: all.iter().map(|sample| (sample.offset, sample.pts)).collect(),
         edit: (edit.media_time, edit.duration),
     })
@@ -73,7 +80,7 @@ fn pieces_that_follow_one_another_are_one() {
     }
     // A tick too much each time adds up to a cut.
     let drifting: Vec<_> = (0..12).map(|n| (200 + n * 110, 10)).collect();
-    assert!(present(video(4), true, &drifting).is_err());
+    assert_ne!(stretches(video(4), &drifting).joints, []);
 }
 
 #[test]
@@ -81,7 +88,7 @@ fn a_part_taken_out_between_keyframes_is_left_out_exactly() {
     // The second group is gone.
     let cut = present(video(3), true, &[(200, 40), (1000, 40)]).unwrap();
     let expected = vec![(0, 0), (1, 300), (2, 100), (3, 200), (8, 400), (9, 700), (10, 500), (11, 600)];
-    assert_eq!(cut, Presented { samples: expected, edit: (0, Some(80)) });
+    assert_eq!(cut, Copied { samples: expected, edit: (0, Some(80)) });
 }
 
 #[test]
@@ -107,18 +114,107 @@ fn a_piece_that_ends_inside_a_group_keeps_what_is_needed_out_of_sight() {
 }
 
 #[test]
-fn the_first_piece_may_begin_anywhere_and_the_others_at_keyframes() {
-    let cut = present(video(4), true, &[(300, 30), (1400, 40)]).unwrap();
-    assert_eq!(cut.samples[..4], [(0, -100), (1, 200), (2, 0), (3, 100)]);
+fn pieces_may_begin_a_tick_before_a_keyframe_or_while_it_is_shown() {
     let near = present(video(4), true, &[(200, 40), (1390, 40)]).unwrap();
     assert_eq!(near.samples[4..6], [(12, 400), (13, 710)], "a tick of the movie early");
     let inside = present(video(4), true, &[(200, 40), (1450, 35)]).unwrap();
     assert_eq!(inside.samples[4..6], [(12, 400), (13, 650)], "while the keyframe is shown");
-    assert_eq!(
-        present(video(4), true, &[(200, 40), (1500, 40)]),
-        Err("the video is cut between keyframes, 0 s after its beginning; only cuts at keyframes are supported"
-            .into())
-    );
+    let first = present(video(4), true, &[(250, 35), (1400, 40)]).unwrap();
+    assert_eq!(first.samples[..2], [(0, -50), (1, 250)], "while the first keyframe is shown");
+    let alone = present(video(4), true, &[(250, 35)]).unwrap();
+    assert_eq!((alone.samples.len(), alone.edit), (16, (250, Some(35))), "the samples stay as they are");
+}
+
+/// What is presented where a copy would show what was cut out: the samples as above, which of them are shown, and the joints.
+#[derive(Debug, PartialEq)]
+struct Between {
+    samples: Vec<(u64, i64)>,
+    shown: Vec<(u64, i64)>,
+    joints: Vec<(u32, i64)>,
+    edit: (i64, Option<u64>),
+    ends: (i64, i64),
+}
+
+fn stretches(samples: TrackSamples, pieces: &[(i64, u64)]) -> Between {
+    let Presented { samples, edit, joints, not_copied } =
+        presented(samples, &list_of(pieces), CLOCKS, true).unwrap();
+    assert_eq!(not_copied, Some(NotCopied::new(NotCopiedReason::Edits, "edits between keyframes")));
+    let end = edit.duration.map_or(i64::MAX, |duration| CLOCKS.own(duration));
+    let starts = joints.iter().map(|joint| (joint.sample, joint.pts));
+    let starts: Vec<_> = [(0, 0)].into_iter().chain(starts).chain([(samples.table.len(), end)]).collect();
+    let mut shown = Vec::new();
+    for (begins, ends) in starts.iter().zip(&starts[1..]) {
+        let all: Vec<_> = samples.table.range(begins.0..ends.0).collect();
+        assert!(all[0].is_sync, "{all:?}");
+        assert!(all.is_sorted_by(|a, b| a.dts < b.dts), "{all:?}");
+        let seen = all.iter().filter(|sample| (begins.1..ends.1).contains(&sample.pts));
+        shown.extend(seen.map(|sample| (sample.offset, sample.pts)));
+    }
+    shown.sort_by_key(|(_, pts)| *pts);
+    assert_eq!(samples.end_offset, samples.table.iter().map(|sample| sample.offset + 1).max().unwrap());
+    Between {
+        samples: samples.table.iter().map(|sample| (sample.offset, sample.pts)).collect(),
+        shown,
+        joints: joints.iter().map(|joint| (joint.sample, joint.pts)).collect(),
+        edit: (edit.media_time, edit.duration),
+        ends: (samples.first_pts, samples.natural_end),
+    }
+}
+
+#[test]
+fn a_piece_that_begins_inside_a_group_is_decoded_from_its_keyframe_on() {
+    // Of 16 pictures the sixth and the seventh in the order shown, then the third to the fifth.
+    let cut = stretches(video(4), &[(700, 20), (400, 30)]);
+    assert_eq!(cut.samples[..4], [(4, -100), (5, 200), (6, 0), (7, 100)]);
+    assert_eq!(cut.samples[4..], [(0, 0), (1, 300), (2, 100), (3, 200), (4, 400)]);
+    assert_eq!(cut.shown, [(6, 0), (7, 100), (3, 200), (1, 300), (4, 400)]);
+    assert_eq!((cut.joints, cut.edit, cut.ends), (vec![(4, 200)], (0, Some(50)), (0, 500)));
+}
+
+#[test]
+fn one_edit_that_begins_inside_a_group_shows_nothing_from_before_it() {
+    let cut = stretches(video(3), &[(400, 0)]);
+    assert_eq!(cut.samples.len(), 12);
+    assert_eq!(cut.shown[..3], [(3, 0), (1, 100), (4, 200)]);
+    assert_eq!((cut.shown.len(), cut.joints, cut.edit, cut.ends), (10, vec![], (0, None), (0, 1000)));
+    // It ends inside a group too: two pictures are decoded for the one between them, and not shown.
+    let cut = stretches(video(3), &[(400, 30)]);
+    assert_eq!(cut.samples, [(0, -200), (1, 100), (2, -100), (3, 0), (4, 200)]);
+    assert_eq!((cut.shown, cut.ends), (vec![(3, 0), (1, 100), (4, 200)], (0, 300)));
+    let cut = stretches(video(3), &[(400, 40)]);
+    assert_eq!(cut.samples[4..], [(4, 200), (5, 500), (6, 300)]);
+    assert_eq!((cut.shown.len(), cut.ends), (4, (0, 400)));
+}
+
+#[test]
+fn the_picture_on_display_when_a_piece_begins_begins_with_it() {
+    // While the second picture is shown; a tick of the movie before the third; the third and a tick of the movie.
+    for (begins, shown) in [(350, [(2, 0), (3, 50)]), (395, [(3, 0), (1, 105)]), (405, [(3, 0), (1, 95)])] {
+        assert_eq!(stretches(video(3), &[(begins, 0)]).shown[..2], shown, "{begins}");
+    }
+    // Behind the last picture of all, that one stays.
+    let behind = stretches(video(2), &[(400, 20), (2000, 20)]);
+    assert_eq!((behind.shown[2], behind.ends), ((5, 200), (0, 300)));
+}
+
+#[test]
+fn a_picture_that_a_rounding_would_show_for_a_moment_is_not_shown() {
+    // The movie counts in 10 ticks: the picture at 600 comes 5 before the end.
+    let cut = stretches(video(3), &[(405, 20)]);
+    assert_eq!((cut.shown, cut.ends), (vec![(3, 0), (1, 95)], (0, 195)));
+}
+
+#[test]
+fn pieces_that_show_nothing_are_left_out() {
+    // Its length is less than half a tick of the track.
+    let coarse = Clocks { movie: 100_000, own: 1000 };
+    let mut list = list_of(&[(400, 20_000), (900, 10), (700, 20_000)]);
+    list.pieces[2].at = 20_000;
+    let cut = presented(video(3), &list, coarse, true).unwrap();
+    assert_eq!(cut.joints.iter().map(|joint| joint.pts).collect::<Vec<_>>(), [200]);
+    // Before the first picture there is none.
+    let cut = stretches(video(3), &[(0, 10), (400, 20)]);
+    assert_eq!((cut.joints, cut.ends), (vec![], (100, 300)));
 }
 
 #[test]
@@ -144,7 +240,7 @@ fn pauses_and_endless_cutting_are_refused() {
             Piece { at: 60, media_time: 800, duration: 40 },
         ],
     };
-    let error = presented(video(4), &pause, CLOCKS, true).unwrap_err();
+    let error = presented(video(4), &pause, CLOCKS, true).map(|_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "a track pauses between two edits; only edits without a pause are supported"
@@ -176,7 +272,7 @@ fn packets_under_a_long_one_are_not_walked_for_each_piece() {
     let mut pieces = vec![(0, 240_000_000)];
     pieces.extend((0..PIECES_MAX as i64 - 1).map(|n| (behind + n % 2 * 1000, 1)));
     let cut = present(samples, false, &pieces).unwrap();
-    assert_eq!(cut, Presented { samples: vec![(0, 0)], edit: (0, Some(240_000_999)) });
+    assert_eq!(cut, Copied { samples: vec![(0, 0)], edit: (0, Some(240_000_999)) });
 }
 
 #[test]
@@ -185,7 +281,7 @@ fn packets_that_are_passed_over_count() {
     // In every other piece the long packet sounds on; in the others it begins anew, and the short ones lie under it.
     let few = present(samples(), false, &[(0, 60_000_000); 20]).unwrap();
     let expected = (0..10).map(|n| (0, n * 1_200_000_000)).collect();
-    assert_eq!(few, Presented { samples: expected, edit: (0, Some(1_200_000_000)) });
+    assert_eq!(few, Copied { samples: expected, edit: (0, Some(1_200_000_000)) });
     let sentence = "the edits of a track repeat its samples; at most 5184000 are supported";
     assert_eq!(present(samples(), false, &[(0, 60_000_000); 120]), Err(sentence.into()));
 }

@@ -1,0 +1,114 @@
+//! Where an edit list jumps, and what lies between two jumps.
+//!
+//! A list that cuts between keyframes needs pictures that it does not show. They stay among the samples, at their natural times, which
+//! overlap with those of what is shown around the jump: so times mean something inside a stretch only.
+
+use std::ops::Range;
+
+use super::{Index, Track};
+
+/// Most joints of one track; a stored index with more is damaged.
+pub const JOINTS_MAX: usize = 1000;
+
+/// Where an edit list jumps to another place of the media.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Joint {
+    /// The first sample behind it, in decode order: what is behind it is decoded from there on.
+    pub sample: u32,
+    /// From when on what is behind it is shown, in ticks of the source, before [`Track::shift`].
+    pub pts: i64,
+}
+
+/// The samples between two joints, and what of them is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// Its samples, in decode order. Their times rise as those of any track.
+    pub samples: Range<u32>,
+    /// The samples with a presentation time in this range are shown, the others only decoded. In ticks of the source; without an
+    /// end where no joint is.
+    pub shown: Range<i64>,
+}
+
+impl Track {
+    /// All samples, between their joints: one stretch where no edit list jumps.
+    pub fn stretches(&self) -> impl Iterator<Item = Stretch> + '_ {
+        let begins = |joint: Option<&Joint>| joint.copied().unwrap_or(Joint { sample: 0, pts: i64::MIN });
+        let ends = |joint: Option<&Joint>| {
+            joint.copied().unwrap_or(Joint { sample: self.samples.len(), pts: i64::MAX })
+        };
+        (0..=self.joints.len()).map(move |number| {
+            let from = begins(number.checked_sub(1).and_then(|before| self.joints.get(before)));
+            let to = ends(self.joints.get(number));
+            Stretch { samples: from.sample..to.sample, shown: from.pts..to.pts }
+        })
+    }
+
+    /// The stretch that is shown at a time of the source, in ticks before [`Track::shift`].
+    pub fn stretch_at(&self, pts: i64) -> Stretch {
+        let all = Stretch { samples: 0..self.samples.len(), shown: i64::MIN..i64::MAX };
+        self.stretches().find(|stretch| pts < stretch.shown.end).unwrap_or(all)
+    }
+}
+
+impl Index {
+    /// Segments of the encoded plan as runs that one decoder can make: split wherever the video jumps. All of these numbers, in order.
+    pub fn encoded_runs(&self, numbers: Range<u32>) -> Vec<Range<u32>> {
+        let joints = self.video().map_or(&[][..], |(track, _)| &track.joints);
+        let stretch = |number: u32| {
+            let segment = self.plan.encoded_video.get(number as usize);
+            segment.map(|segment| joints.partition_point(|joint| joint.sample <= segment.samples.start))
+        };
+        let mut runs: Vec<Range<u32>> = Vec::new();
+        for number in numbers {
+            match runs.last_mut() {
+                Some(run) if stretch(run.start) == stretch(number) => run.end = number + 1,
+                _ => runs.push(number..number + 1),
+            }
+        }
+        runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::{AudioTrack, Sample, SampleEntry, TrackLabel, TrackMedia};
+
+    #[test]
+    fn stretches_cover_all_samples_and_all_times() {
+        let sample = |n: i64| Sample { dts: n, pts: n, duration: 1, offset: 0, size: 1, is_sync: true };
+        let audio = AudioTrack {
+            sample_entry: SampleEntry::Iso(Vec::new()),
+            codec: String::new(),
+            not_copied: None,
+            sample_rate: 1,
+            channels: 1,
+            packet_samples: 1,
+        };
+        let mut track = Track {
+            source_track: 1,
+            timescale: 1,
+            language: String::new(),
+            label: TrackLabel::default(),
+            media: TrackMedia::Audio(audio),
+            samples: (0..10).map(sample).collect(),
+            joints: Vec::new(),
+            shift: 0,
+            end: 10,
+            bitrate_average: 0,
+            bitrate_peak: 0,
+        };
+        let whole = Stretch { samples: 0..10, shown: i64::MIN..i64::MAX };
+        assert_eq!(track.stretches().collect::<Vec<_>>(), [whole.clone()]);
+        assert_eq!(track.stretch_at(i64::MAX), whole);
+
+        track.joints = vec![Joint { sample: 4, pts: 3 }, Joint { sample: 8, pts: 5 }];
+        let stretch = |samples, shown| Stretch { samples, shown };
+        let expected =
+            [stretch(0..4, i64::MIN..3), stretch(4..8, 3..5), stretch(8..10, 5..i64::MAX)];
+        assert_eq!(track.stretches().collect::<Vec<_>>(), expected);
+        for (pts, place) in [(-7, 0), (2, 0), (3, 1), (4, 1), (5, 2), (99, 2)] {
+            assert_eq!(track.stretch_at(pts), expected[place], "{pts}");
+        }
+    }
+}
