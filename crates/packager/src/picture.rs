@@ -215,7 +215,8 @@ impl Moment {
         // An edit list tells in the times of the source what is shown of which samples.
         let pts = at.saturating_sub(track.shift);
         let stretch = track.stretch_at(pts);
-        let near = first_at_or_after(track, &stretch, pts).unwrap_or_else(|| stretch.samples.end.saturating_sub(1));
+        let near =
+            first_at_or_after(track, &stretch, pts).unwrap_or_else(|| stretch.samples.end.saturating_sub(1));
         let mut sync = track.samples.sync_at_or_before(near)?;
         let starts_at = |sync| track.samples.get(sync).map(|sample| presented_at(track, &sample));
         // The sample at or after a moment may open a GOP that begins after it.
@@ -233,7 +234,10 @@ impl Moment {
         // Times are counted from the keyframe: what leads it is not decoded without the group in front.
         let ticks = at.saturating_sub(starts_at(sync)?).max(0);
         let micros = u64::try_from(i128::from(ticks) * 1_000_000 / timescale).ok()?;
-        Some(Self { samples: gop(track, sync, stretch.samples.end), in_gop: Some(Duration::from_micros(micros)) })
+        Some(Self {
+            samples: gop(track, sync, stretch.samples.end),
+            in_gop: Some(Duration::from_micros(micros)),
+        })
     }
 
     /// Names everything that shapes the picture.

@@ -104,8 +104,7 @@ mod tests {
 
         track.joints = vec![Joint { sample: 4, pts: 3 }, Joint { sample: 8, pts: 5 }];
         let stretch = |samples, shown| Stretch { samples, shown };
-        let expected =
-            [stretch(0..4, i64::MIN..3), stretch(4..8, 3..5), stretch(8..10, 5..i64::MAX)];
+        let expected = [stretch(0..4, i64::MIN..3), stretch(4..8, 3..5), stretch(8..10, 5..i64::MAX)];
         assert_eq!(track.stretches().collect::<Vec<_>>(), expected);
         for (pts, place) in [(-7, 0), (2, 0), (3, 1), (4, 1), (5, 2), (99, 2)] {
             assert_eq!(track.stretch_at(pts), expected[place], "{pts}");

@@ -6,11 +6,15 @@
 #[allow(dead_code, reason = "the tests of packaging use more of it")]
 #[path = "../package/boxes.rs"]
 mod boxes;
+mod edits;
 mod encoder;
 mod hostile;
 mod ladder;
 mod noise;
 mod seams;
+#[allow(dead_code, reason = "the tests of reading use more of it")]
+#[path = "../read/surgery.rs"]
+mod surgery;
 
 use kinora_formats::{Scanner, index::Index};
 

@@ -324,7 +324,6 @@ fn fixture(name: &str) -> Source {
 fn segments_of_real_files_follow_one_another_and_hold_all_their_samples() {
     for name in [
         "audio_only.m4a",
-        "begins_inside.mp4",
         "cmaf.mp4",
         "dash.mp4",
         "every_frame.mp4",

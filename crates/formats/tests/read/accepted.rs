@@ -87,6 +87,15 @@ fn an_index_of_the_second_version_is_read_still() {
     }
 }
 
+/// The third version knew no edit lists that jump between keyframes.
+#[test]
+fn an_index_of_the_third_version_is_read_still() {
+    for (name, source) in [("faststart", "faststart.mp4"), ("vp8_vorbis", "vp8_vorbis.webm")] {
+        let index = Index::from_bytes(&fixture(&format!("{name}.index3"))).unwrap();
+        assert_eq!(index, read(&fixture(source)).unwrap(), "{name}");
+    }
+}
+
 #[test]
 fn place_of_the_moov_and_width_of_numbers_change_no_sample() {
     let file = fixture("moov_at_end.mp4");

@@ -104,33 +104,62 @@ fn billions_of_samples_are_refused_before_they_are_counted_out() {
     assert_eq!(read(&file).unwrap().tracks[0].samples.len(), 45);
 }
 
+/// A fragment of a group of keyframes at this time.
+fn at(time: u64) -> Vec<u8> {
+    let time = [0x0100_0000, (time >> 32) as u32, time as u32];
+    fragment(&[TFHD, ("tfdt", &time), ("trun", &trun(GOP))])
+}
+
+/// Fragments of a group of keyframes at these times: only those of the fragments matter.
+fn at_times(times: &[u64]) -> Vec<u8> {
+    [init(), times.iter().map(|time| at(*time)).collect::<Vec<_>>().concat()].concat()
+}
+
+const GOP_TICKS: u64 = (GOP * PICTURE) as u64;
+
 #[test]
 fn times_that_run_back_or_away_are_refused() {
-    let at = |time: u64| {
-        let time = [0x0100_0000, (time >> 32) as u32, time as u32];
-        fragment(&[TFHD, ("tfdt", &time), ("trun", &trun(GOP))])
-    };
-    let movie = |times: [u64; 3]| [init(), times.map(at).concat()].concat();
-    let gop = u64::from(GOP * PICTURE);
-    // All samples are keyframes here, so that only the times of the fragments matter.
-    assert!(read(&movie([0, gop, 2 * gop])).is_ok());
-    assert!(read(&movie([0, gop - 1024, 2 * gop])).is_ok(), "a picture early");
-    assert!(read(&movie([u64::MAX - 3 * gop, u64::MAX - 2 * gop, u64::MAX - gop])).is_ok());
+    let gop = GOP_TICKS;
+    assert!(read(&at_times(&[0, gop, 2 * gop])).is_ok());
+    assert!(read(&at_times(&[0, gop - 1024, 2 * gop])).is_ok(), "a picture early");
+    assert!(read(&at_times(&[u64::MAX - 3 * gop, u64::MAX - 2 * gop, u64::MAX - gop])).is_ok());
 
     let early = |seconds: &str| {
         format!("a fragment of the video begins {seconds} s before the last sample of the one before it")
     };
-    unsupported(&movie([0, gop - 1025, 2 * gop]), &early("0.000"));
-    unsupported(&movie([0, gop, 0]), &early("1.933"));
-    unsupported(&movie([0, 0, 0]), &early("0.933"));
+    unsupported(&at_times(&[0, gop - 1025, 2 * gop]), &early("0.000"));
+    unsupported(&at_times(&[0, gop, 1]), &early("1.933"));
     let far = "the times of its fragments lie too far apart";
-    unsupported(&movie([0, gop, u64::MAX]), far);
-    unsupported(&movie([1 << 60, gop, 0]), far);
+    unsupported(&at_times(&[0, gop, u64::MAX]), far);
+    unsupported(&at_times(&[0, gop, 0, u64::MAX]), far);
     let pause: (&str, &[u32]) = ("tfhd", &[0x1_0008, 1, 15_360_000]);
     assert!(read(&[init(), at(0), fragment(&[pause]), at(gop)].concat()).is_ok());
     let long = read(&[init(), at(0), fragment(&[pause]), fragment(&[TFHD, ("trun", &trun(GOP))])].concat());
     let reason = NotCopied::new(NotCopiedReason::LongGop, "1001 s without a keyframe, from second 0 on");
     assert_eq!(long.unwrap().tracks[0].media.not_copied(), Some(&reason));
+}
+
+#[test]
+fn fragments_that_all_begin_at_once_follow_one_another() {
+    let gop = GOP_TICKS;
+    let dts = |times: &[u64]| -> Vec<i64> {
+        let samples = read(&at_times(times)).unwrap().tracks[0].samples.clone();
+        let first = samples.get(0).unwrap().dts;
+        samples.iter().map(|sample| sample.dts - first).collect()
+    };
+    let steady = |groups: u32| (0..groups * GOP).map(|n| i64::from(n * PICTURE)).collect::<Vec<_>>();
+    assert_eq!(dts(&[0, gop, 2 * gop, 3 * gop]), steady(4));
+    assert_eq!(dts(&[0, 0, 0, 0]), steady(4));
+    assert_eq!(dts(&[7 << 40, 7 << 40, 7 << 40]), steady(3), "at the time of a live stream");
+    assert_eq!(dts(&[0, 0, 2 * gop, 3 * gop]), steady(4), "the second alone");
+    // Written by several recordings, one behind the other.
+    assert_eq!(dts(&[0, gop, 0, gop, 2 * gop]), steady(5));
+    assert_eq!(dts(&[9 * gop, 10 * gop, 4 * gop, 5 * gop, 4 * gop, 4 * gop, 4 * gop]), steady(7));
+    assert_eq!(dts(&[1 << 60, gop, 0]), steady(3));
+    // What such a recording lost stays lost.
+    let mut lost = steady(4);
+    lost[45..].iter_mut().for_each(|at| *at += 3 * gop as i64);
+    assert_eq!(dts(&[0, gop, 0, 4 * gop]), lost);
 }
 
 #[test]

@@ -82,3 +82,61 @@ fn fragments_hold_the_samples_they_were_made_of() {
         assert_eq!(Index::from_bytes(&index.to_bytes()).unwrap(), index);
     }
 }
+
+#[test]
+fn fragments_that_all_begin_at_0_are_played_as_if_they_told_their_times() {
+    let zeroed = |name: &str| {
+        let mut bytes = fixture(name);
+        let mut at = 0;
+        while let Some(found) = bytes[at..].windows(4).position(|window| window == b"tfdt") {
+            let body = at + found + 4;
+            let len = if bytes[body] == 1 { 8 } else { 4 };
+            bytes[body + 4..body + 4 + len].fill(0);
+            at = body;
+        }
+        bytes
+    };
+    for name in ["fragmented.mp4", "every_frame.mp4", "dash.mp4", "cmaf.mp4", "separate_moof.mp4"] {
+        let (told, untold) = (read(&fixture(name)).unwrap(), read(&zeroed(name)).unwrap());
+        assert_eq!(told.tracks.len(), untold.tracks.len(), "{name}");
+        for (told, untold) in told.tracks.iter().zip(&untold.tracks) {
+            assert_eq!(essence(&fixture(name), told), essence(&zeroed(name), untold), "{name}");
+            assert_eq!(times(told), times(untold), "{name}");
+        }
+        assert_eq!(told.plan.video.len(), untold.plan.video.len(), "{name}");
+    }
+}
+
+/// A recording that begins again in the middle: what is said of sound and picture together holds behind that too.
+#[test]
+fn tracks_begin_again_together() {
+    let bytes = fixture("fragmented.mp4");
+    let once = read(&bytes).unwrap();
+    let first = bytes.windows(4).position(|window| window == b"moof").unwrap() - 4;
+    let last = bytes.windows(4).rposition(|window| window == b"mfra").map_or(bytes.len(), |at| at - 4);
+    let twice = read(&[&bytes[..last], &bytes[first..last]].concat()).unwrap();
+    let ends = once.tracks.iter().map(|track| {
+        let last = track.samples.iter().last().unwrap();
+        (last.dts + i64::from(last.duration), i64::from(track.timescale))
+    });
+    let (end, unit) = ends.max_by(|one, other| (one.0 * other.1).cmp(&(other.0 * one.1))).unwrap();
+    let begins = |track: &Track| (track.samples.get(0).unwrap().dts, i64::from(track.timescale));
+    let (begin, begin_unit) = once
+        .tracks
+        .iter()
+        .map(begins)
+        .min_by(|one, other| (one.0 * other.1).cmp(&(other.0 * one.1)))
+        .unwrap();
+    for (once, twice) in once.tracks.iter().zip(&twice.tracks) {
+        let (count, timescale) = (once.samples.len(), i64::from(once.timescale));
+        assert_eq!(twice.samples.len(), 2 * count);
+        let (expected, rest) = {
+            let ticks = (end * begin_unit - begin * unit) * timescale;
+            (ticks.div_euclid(unit * begin_unit), ticks.rem_euclid(unit * begin_unit))
+        };
+        for (first, again) in once.samples.iter().zip(twice.samples.iter().skip(count as usize)) {
+            assert_eq!(again.dts - first.dts, expected + i64::from(rest != 0));
+            assert_eq!(again.pts - first.pts, again.dts - first.dts);
+        }
+    }
+}

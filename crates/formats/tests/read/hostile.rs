@@ -19,8 +19,7 @@ fn exercise(bytes: &[u8]) {
                     .all(|sample| sample.offset + u64::from(sample.size) <= bytes.len() as u64)
             );
             for stretch in track.stretches() {
-                let times: Vec<_> =
-                    track.samples.range(stretch.samples).map(|sample| sample.dts).collect();
+                let times: Vec<_> = track.samples.range(stretch.samples).map(|sample| sample.dts).collect();
                 assert!(times.is_sorted_by(|a, b| a < b));
             }
         }
@@ -146,6 +145,6 @@ fn bytes_of_another_version_say_so() {
     bytes[8] = 9;
     assert_eq!(
         Index::from_bytes(&bytes).unwrap_err().to_string(),
-        "the sample index has version 9, expected 3"
+        "the sample index has version 9, expected 4"
     );
 }

@@ -14,7 +14,6 @@ fn another_parser_finds_the_same_samples() {
         "rotated.mp4",
         "variable_rate.mp4",
         "surround.m4a",
-        "begins_inside.mp4",
         "hevc_open_gop.mp4",
         "hev1_hdr10.mp4",
         "av1_hlg.mp4",

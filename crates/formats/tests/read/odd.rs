@@ -2,7 +2,7 @@
 
 use kinora_formats::{
     hls::MediaPlaylist,
-    index::{Index, Sample, TrackMedia},
+    index::{Index, NotCopied, NotCopiedReason, Sample, TrackMedia},
 };
 
 use crate::{
@@ -145,6 +145,28 @@ fn several_edits_at_keyframes_are_one_stream() {
     assert_eq!(shown(&index), expected);
     assert_eq!((index.tracks[0].end, index.facts().video.unwrap().frame_rate), (30_720, Some((15, 1))));
     assert_eq!(Index::from_bytes(&index.to_bytes()).unwrap(), index);
+}
+
+#[test]
+fn edits_between_keyframes_are_not_copied() {
+    let reason = |entries: &[(u32, u32, u32)]| {
+        let index = read(&edited(entries)).unwrap();
+        let not_copied = index.tracks[0].media.not_copied().cloned();
+        assert_eq!(index.plan.video.is_empty(), not_copied.is_some());
+        assert_eq!(index.tracks[1].media.not_copied(), None, "the sound is");
+        not_copied
+    };
+    let edits = Some(NotCopied::new(NotCopiedReason::Edits, "edits between keyframes"));
+    assert_eq!(reason(&[(1000, DELAY, NORMAL), (1000, DELAY + 20_480, NORMAL)]), edits);
+    assert_eq!(reason(&[(1000, DELAY + PICTURE, NORMAL), (1000, DELAY + 30_720, NORMAL)]), edits);
+    assert_eq!(reason(&[(2000, DELAY + PICTURE, NORMAL)]), edits, "a trim at the beginning");
+    assert_eq!(reason(&[(1800, DELAY, NORMAL)]), edits, "a trim between two B-frames");
+    for begins in [0, DELAY, DELAY + PICTURE - 1, DELAY + 15_360, DELAY + 15_360 + PICTURE - 1] {
+        assert_eq!(reason(&[(3000, begins, NORMAL)]), None, "{begins}: at a keyframe, or while one is shown");
+    }
+    for ends in [1000, 1266, 2400] {
+        assert_eq!(reason(&[(ends, DELAY, NORMAL)]), None, "{ends}: in front of no B-frame");
+    }
 }
 
 #[test]

@@ -65,7 +65,8 @@ impl Packager {
         tell(&filled);
         while let Some((missing, of_run)) = next(&filled) {
             // What lies behind an edit that jumps comes in the next round.
-            let numbers = packaged.index().encoded_runs(missing.clone()).into_iter().next().unwrap_or(missing);
+            let numbers =
+                packaged.index().encoded_runs(missing.clone()).into_iter().next().unwrap_or(missing);
             let order = Order {
                 numbers: numbers.clone(),
                 rungs: of_run.iter().map(|place| filled[*place].rung.clone()).collect(),

@@ -54,7 +54,8 @@ impl Packager {
             Work::Rung(rung) => {
                 for numbers in packaged.index().encoded_runs(numbers) {
                     let (rungs, begun) = (vec![rung.clone()], begun());
-                    let mut run = Run::begin(self, packaged, order::Order { numbers, rungs, priority, begun })?;
+                    let mut run =
+                        Run::begin(self, packaged, order::Order { numbers, rungs, priority, begun })?;
                     while let Some(Made { number, outcome, .. }) = run.next().await? {
                         if !self.reached(packaged, line, start.id, number, outcome).await? {
                             return Ok(());

@@ -71,7 +71,7 @@ impl Meter {
     }
 
     /// Takes the next sample in decode order, which is not shown: it makes no frame rate.
-    fn push_unseen(&mut self, sample: &Sample) {
+    pub(super) fn push_unseen(&mut self, sample: &Sample) {
         let size = u64::from(sample.size);
         self.bytes += size;
         self.ticks += u64::from(sample.duration);
@@ -89,6 +89,12 @@ impl Meter {
             self.window_bytes -= bytes;
         }
         self.window_bytes_max = self.window_bytes_max.max(self.window_bytes);
+    }
+
+    /// From here on decode times begin anew.
+    pub(super) fn jump(&mut self) {
+        self.window.clear();
+        self.window_bytes = 0;
     }
 
     /// Fills in what only all samples say: bitrates, and the frame rate of video.
@@ -120,9 +126,7 @@ impl Meter {
 pub(super) fn measure(track: &mut Track) {
     let mut meter = Meter::new(track.timescale);
     for stretch in track.stretches() {
-        // Decode times begin anew.
-        meter.window.clear();
-        meter.window_bytes = 0;
+        meter.jump();
         // What lies before 0 counts, as it does where nothing jumps.
         for sample in track.samples.range(stretch.samples) {
             if stretch.shown.contains(&sample.pts) {

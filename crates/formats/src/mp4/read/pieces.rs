@@ -53,7 +53,7 @@ pub(super) struct Presented {
 
 /// The samples that the edit list presents, and where they lie.
 ///
-/// One piece leaves the samples as they are, unless it begins inside a group of pictures. Errors: `Unsupported` for pauses between
+/// One piece leaves the samples as they are, unless it begins inside a group of pictures or ends between B-frames. Errors: `Unsupported` for pauses between
 /// pieces, and for too many cuts.
 pub(super) fn presented(
     samples: TrackSamples,
@@ -72,10 +72,7 @@ pub(super) fn presented(
     }
     let duration = (last.duration > 0).then(|| last.at.saturating_add(last.duration));
     let edit = Edit { empty: list.empty, media_time: 0, duration };
-    let begins_inside = |media_time: i64| {
-        samples.hides_pictures(samples.key_before(media_time.saturating_add(1)), media_time)
-    };
-    if !is_cut && !(is_video && begins_inside(last.media_time)) {
+    if !is_cut && !(is_video && hides_pictures(&samples, last, clocks)) {
         return Ok(copied(samples, Edit { media_time: last.media_time, ..edit }));
     }
     if is_cut && let Some(samples) = Joiner::new(&samples, clocks).all(&pieces, is_video)? {
@@ -86,6 +83,20 @@ pub(super) fn presented(
     let (samples, joints) = stretches.finish()?;
     let not_copied = NotCopied::new(NotCopiedReason::Edits, "edits between keyframes");
     Ok(Presented { samples, edit, joints, not_copied: Some(not_copied) })
+}
+
+/// Whether a video of one piece needs pictures that the piece does not show.
+fn hides_pictures(samples: &TrackSamples, piece: &Piece, clocks: Clocks) -> bool {
+    let begin = piece.media_time;
+    if samples.hides_pictures(samples.key_before(begin.saturating_add(1)), begin) {
+        return true;
+    }
+    // What the timeline takes for the rounding of a writer is no trim. Nor is the length of all samples one, where a writer forgot that
+    // they are shown later than they are decoded.
+    let length = clocks.own(piece.duration).saturating_add(clocks.tick().max(samples.ticks_of_one()));
+    let end = begin.saturating_add(clocks.own(piece.duration));
+    let is_trim = begin.saturating_add(length) < samples.natural_end && length < samples.decode_ticks();
+    piece.duration > 0 && is_trim && samples.hides_behind(end)
 }
 
 /// The pieces with those made one that follow one another, within a tick of the movie and `slack` ticks of the track.
@@ -176,7 +187,8 @@ impl<'a> Joiner<'a> {
     fn video(&mut self, piece: &Piece, place: Place) -> Result<bool, ReadError> {
         let Times { start, end, shift } = Times::of(piece, self.source, self.clocks)?;
         let media_end = piece.media_time + (end - start);
-        let key = self.source.key_before(piece.media_time.saturating_add(self.clocks.tick()).saturating_add(1));
+        let key =
+            self.source.key_before(piece.media_time.saturating_add(self.clocks.tick()).saturating_add(1));
         let stop = self.stop_at(media_end);
         let hides = if place.is_first {
             self.source.hides_pictures(key, piece.media_time)
@@ -200,7 +212,9 @@ impl<'a> Joiner<'a> {
                 tail.push(sample);
             }
         }
-        if !place.is_last && !hide_behind(&mut tail, end) {
+        // Behind the last piece nothing covers them: they would stay on the screen.
+        let hides_any = tail.iter().any(|sample| end <= sample.pts);
+        if hides_any && (place.is_last || !hide_behind(&mut tail, end)) {
             return Ok(false);
         }
         tail.into_iter().try_for_each(|sample| self.joined.push(sample))?;

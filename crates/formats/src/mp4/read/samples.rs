@@ -29,6 +29,13 @@ impl TrackSamples {
         self.natural_end.saturating_sub(self.first_pts) / i64::from(self.table.len().max(1)) + 1
     }
 
+    /// From the first decode time to the end of the last sample.
+    pub(super) fn decode_ticks(&self) -> i64 {
+        let last = self.table.get(self.table.len().saturating_sub(1));
+        let ends = self.table.get(0).zip(last);
+        ends.map_or(0, |(first, last)| last.dts.saturating_sub(first.dts) + i64::from(last.duration))
+    }
+
     /// The keyframe of the group that holds the picture in front of the first one shown at `behind` or later; 0 where none is marked.
     pub(super) fn key_before(&self, behind: i64) -> u32 {
         let before = match self.table.first_at_or_after_pts(behind) {
@@ -51,6 +58,19 @@ impl TrackSamples {
         others
             .take_while(|sample| !sample.is_sync)
             .any(|sample| keyframe.pts < sample.pts && sample.pts <= media_time)
+    }
+
+    /// Whether a video that is shown until `end` needs a picture for it that is not shown before then: it ends between B-frames.
+    pub(super) fn hides_behind(&self, end: i64) -> bool {
+        let Some(first) = self.table.first_at_or_after_pts(end) else { return false };
+        // Those in front of it follow it in its group, or lead the keyframe behind.
+        let mut keyframes = 0;
+        let behind = self.table.range(first + 1..self.table.len()).take_while(|sample| {
+            keyframes += u32::from(sample.is_sync);
+            keyframes < 2
+        });
+        let is_keyframe = self.table.get(first).is_some_and(|sample| sample.is_sync);
+        behind.map(|sample| sample.pts).any(|pts| pts < end) && !is_keyframe
     }
 
     /// Refuses a track whose samples span more than 48 hours.

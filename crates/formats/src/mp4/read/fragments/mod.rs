@@ -3,8 +3,9 @@
 //! Each `moof` is read once, as it passes, and its samples go straight into the packed tables. Knows no file: who calls says where a
 //! `moof` lies, and whether the file ends as it should.
 //!
-//! Times: a `tfdt` is believed, and without one a fragment follows the one before it. Where fragments leave a gap the sample in front
-//! of it lasts until the next one. Times that run back are refused. Jitter of sound is taken out behind here. Decision 0030.
+//! Times: a `tfdt` is believed, and without one a fragment follows the one before it; so it does where every `tfdt` says the same. Times that
+//! fall back to where they began begin again behind all that came, for all tracks alike; others that run back are refused. Where fragments
+//! leave a gap the sample in front of it lasts until the next one. Jitter of sound is taken out behind here. Decisions 0030 and 0049.
 
 mod boxes;
 mod clock;
@@ -13,7 +14,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use self::{
     boxes::{Defaults, Run, TrackFragment},
-    clock::Clock,
+    clock::{Clock, Fraction},
 };
 use super::{
     super::{
@@ -48,6 +49,10 @@ struct FragmentedTrack {
     next_dts: i64,
     /// When the last one was decoded.
     last_dts: Option<i64>,
+    /// The decode time that the first fragment named since times began.
+    origin: Option<u64>,
+    /// All fragments since then named that one.
+    stands_still: bool,
 }
 
 /// The samples a track has in the tables of the `moov`, which lie in front of those in fragments.
@@ -95,6 +100,9 @@ impl FragmentedMovie {
             count: before.count,
             next_dts: before.end_dts,
             last_dts: before.last_dts,
+            // The samples of the `moov` begin at 0.
+            origin: before.last_dts.map(|_| 0),
+            stands_still: true,
         });
         FragmentedMovie {
             movie_timescale,
@@ -109,6 +117,7 @@ impl FragmentedMovie {
     /// Errors: `Damaged` for boxes that claim more than they hold or point nowhere, `NeedsRemux` for times that run back, and what is
     /// refused of any movie.
     pub(in super::super) fn push(&mut self, body: &[u8], place: Range<u64>) -> Result<(), ReadError> {
+        self.begin_again_where_times_do(body)?;
         let mut before = place.start;
         for traf in children(body).filter(|child| &child.kind.0 == b"traf") {
             let fragment = TrackFragment::parse(traf)?;
@@ -134,6 +143,39 @@ impl FragmentedMovie {
                 }
                 track.push(&run, defaults, data.start)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Where the times of a chosen track fall back to their beginning, those of all tracks go on from the end of the last one.
+    fn begin_again_where_times_do(&mut self, body: &[u8]) -> Result<(), ReadError> {
+        let mut begin: Option<Fraction> = None;
+        let mut is_again = false;
+        for traf in children(body).filter(|child| &child.kind.0 == b"traf") {
+            let fragment = TrackFragment::parse(traf)?;
+            let track = self.tracks.iter().find(|track| track.track.id == fragment.track);
+            let Some((track, time)) = track.zip(fragment.decode_time) else { continue };
+            let written = self.clock.written(time, track.track.timescale);
+            begin = Some(begin.map_or(written, |begin| begin.min(written)));
+            is_again |= track.begins_again(time, &self.clock);
+        }
+        let Some(mut begin) = begin.filter(|_| is_again) else { return Ok(()) };
+        let mut end: Option<Fraction> = None;
+        for track in &mut self.tracks {
+            let timescale = track.track.timescale;
+            // Tracks with fragments of their own come to theirs later.
+            if let Some(origin) = track.origin {
+                begin = begin.min(self.clock.written(origin, timescale));
+            }
+            if track.last_dts.is_some() {
+                let own = Fraction::new(track.next_dts.into(), timescale);
+                end = Some(end.map_or(own, |end| end.max(own)));
+            }
+            track.origin = None;
+            track.stands_still = true;
+        }
+        if let Some(end) = end {
+            self.clock.begin_again(begin, end);
         }
         Ok(())
     }
@@ -169,8 +211,11 @@ impl FragmentedTrack {
             return Err(super::changes_format(self.track.kind()));
         }
         let dts = match fragment.decode_time {
-            Some(time) => clock.ticks(time, self.track.timescale)?,
-            None => self.next_dts,
+            Some(time) if !self.stays(time) => {
+                self.stands_still &= *self.origin.get_or_insert(time) == time;
+                clock.ticks(time, self.track.timescale)?
+            }
+            _ => self.next_dts,
         };
         if let Some(last) = self.last_dts.filter(|last| dts < *last) {
             return Err(ReadError::needs_remux(format!(
@@ -181,6 +226,17 @@ impl FragmentedTrack {
         }
         self.next_dts = if fragment.is_empty { clock::later(dts, defaults.duration)? } else { dts };
         Ok(())
+    }
+
+    /// Whether a fragment names the time that all before it named: then it tells nothing.
+    fn stays(&self, time: u64) -> bool {
+        self.stands_still && self.origin == Some(time) && self.last_dts.is_some()
+    }
+
+    /// Whether a fragment names a time no later than the first one did, although samples have come since.
+    fn begins_again(&self, time: u64, clock: &Clock) -> bool {
+        let is_early = self.origin.is_some_and(|origin| time <= origin) && !self.stays(time);
+        is_early && self.last_dts.is_some_and(|last| clock.is_before(time, self.track.timescale, last))
     }
 
     /// Takes the samples of a run that begins at `offset`.

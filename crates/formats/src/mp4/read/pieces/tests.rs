@@ -107,10 +107,18 @@ fn a_piece_that_ends_inside_a_group_keeps_what_is_needed_out_of_sight() {
     let cut = present(video(3), true, &[(200, 20), (1000, 40)]).unwrap();
     let expected = vec![(0, 0), (1, 199), (2, 100), (8, 200), (9, 500), (10, 300), (11, 400)];
     assert_eq!(cut.samples, expected);
-    // At the end of the track the edit hides it.
-    let cut = present(video(3), true, &[(1000, 40), (200, 20)]).unwrap();
+    // At the end of the track nothing would cover it.
+    let cut = stretches(video(3), &[(1000, 40), (200, 20)]);
     assert_eq!(cut.samples[4..], [(0, 400), (1, 700), (2, 500)]);
-    assert_eq!(cut.edit, (0, Some(60)));
+    assert_eq!(cut.shown[4..], [(0, 400), (2, 500)]);
+    assert_eq!((cut.joints, cut.edit, cut.ends), (vec![(4, 400)], (0, Some(60)), (0, 600)));
+    // Of one edit likewise, but where it ends in front of a keyframe or behind the last B-frame.
+    let cut = stretches(video(3), &[(200, 60)]);
+    assert_eq!(cut.samples[4..], [(4, 400), (5, 700), (6, 500)]);
+    assert_eq!((cut.shown.len(), cut.ends), (6, (0, 600)));
+    for whole in [10, 40, 50, 80] {
+        assert_eq!(present(video(3), true, &[(200, whole)]).unwrap().samples.len(), 12, "{whole}");
+    }
 }
 
 #[test]
