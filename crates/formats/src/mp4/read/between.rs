@@ -6,7 +6,6 @@
 use super::{
     super::error::ReadError,
     edits::Piece,
-    measure::Meter,
     pieces::{Clocks, Times, repeats_too_much},
     samples::TrackSamples,
     tables::TRACK_SAMPLES_MAX,
@@ -20,7 +19,6 @@ pub(super) struct Stretches<'a> {
     builder: SampleTableBuilder,
     len: u32,
     joints: Vec<Joint>,
-    meter: Meter,
     first_pts: Option<i64>,
     natural_end: i64,
     end_offset: u64,
@@ -44,7 +42,6 @@ impl<'a> Stretches<'a> {
             builder: SampleTableBuilder::default(),
             len: 0,
             joints: Vec::new(),
-            meter: Meter::new(clocks.own),
             first_pts: None,
             natural_end: 0,
             end_offset: 0,
@@ -59,7 +56,6 @@ impl<'a> Stretches<'a> {
         let Some(taken) = self.taken(piece, times, late) else { return Ok(()) };
         if self.len > 0 {
             self.joints.push(Joint { sample: self.len, pts: times.start });
-            self.meter.jump();
         }
         for mut sample in self.source.table.range(taken.key..taken.stop) {
             let natural = sample.pts;
@@ -75,9 +71,6 @@ impl<'a> Stretches<'a> {
                 self.first_pts = Some(self.first_pts.map_or(sample.pts, |first| first.min(sample.pts)));
                 let end = (sample.pts + i64::from(sample.duration)).min(times.end);
                 self.natural_end = self.natural_end.max(end);
-                self.meter.push(&sample);
-            } else {
-                self.meter.push_unseen(&sample);
             }
             self.add(sample)?;
         }
@@ -93,7 +86,7 @@ impl<'a> Stretches<'a> {
             first_pts,
             natural_end: self.natural_end,
             end_offset: self.end_offset,
-            meter: Some(self.meter),
+            meter: None,
         };
         Ok((samples, self.joints))
     }

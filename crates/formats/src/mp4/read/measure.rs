@@ -71,7 +71,7 @@ impl Meter {
     }
 
     /// Takes the next sample in decode order, which is not shown: it makes no frame rate.
-    pub(super) fn push_unseen(&mut self, sample: &Sample) {
+    fn push_unseen(&mut self, sample: &Sample) {
         let size = u64::from(sample.size);
         self.bytes += size;
         self.ticks += u64::from(sample.duration);
@@ -92,7 +92,7 @@ impl Meter {
     }
 
     /// From here on decode times begin anew.
-    pub(super) fn jump(&mut self) {
+    fn jump(&mut self) {
         self.window.clear();
         self.window_bytes = 0;
     }

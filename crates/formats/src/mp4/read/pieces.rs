@@ -80,7 +80,9 @@ pub(super) fn presented(
     }
     let mut stretches = Stretches::new(&samples, clocks);
     pieces.iter().try_for_each(|piece| stretches.push(piece))?;
-    let (samples, joints) = stretches.finish()?;
+    let (presented, joints) = stretches.finish()?;
+    // Pictures that are on display when a piece begins are shown for less than their time, and make no higher rate.
+    let samples = TrackSamples { meter: samples.meter, ..presented };
     let not_copied = NotCopied::new(NotCopiedReason::Edits, "edits between keyframes");
     Ok(Presented { samples, edit, joints, not_copied: Some(not_copied) })
 }
