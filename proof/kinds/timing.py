@@ -58,6 +58,7 @@ KINDS = (
     Kind("Matroska that begins at 5 s", "starts-at-5.mkv", made(both(), X264, AAC, "-output_ts_offset 5"), "A"),
     Kind("MP4 with two edits that cut at keyframes", "edits-at-keyframes.mp4", edited(1.0, 0.0), "A"),
     Kind("MP4 with two edits that cut between keyframes", "edits.mp4", edited(2.5, 0.5), "C", "edit"),
+    Kind("MP4 with one edit that begins between keyframes", "trimmed.mp4", edited(0.5), "C", "edit"),
     Kind("MP4 whose fragments all begin at 0", "broken-fragments.mp4", broken_fragments, "A", as_in="fragments.mp4"),
     Kind(
         "cut off, index in front",

@@ -67,6 +67,21 @@ async fn pictures_that_lead_a_keyframe_are_found_too() {
     }
 }
 
+/// The edit begins while the 13th frame is shown, half a second into its group.
+#[tokio::test]
+async fn a_picture_that_an_edit_list_hides_is_none_of_the_media() {
+    let world = World::new().await;
+    let packaged = world.store(fixture::edit_list()).await;
+    let whole = frames(&fixture::two_seconds());
+    for (time_ms, n) in [(0, 12), (100, 15), (400, 22), (600, 27), (9000, 49)] {
+        let picture = world.packager.picture(&packaged, png_at(time_ms)).await.unwrap();
+        assert_eq!(closest(&frames(&picture)[0], &whole), Some(n), "at {time_ms} ms");
+    }
+    let any = PictureRequest { time_ms: None, ..png_at(0) };
+    let picture = world.packager.picture(&packaged, any).await.unwrap();
+    assert_eq!(closest(&frames(&picture)[0], &whole), Some(25), "the keyframe near the middle");
+}
+
 #[tokio::test]
 async fn pictures_are_made_of_codecs_that_are_copied_and_of_others() {
     let world = World::new().await;

@@ -278,16 +278,3 @@ async fn sound_that_begins_late_is_silent_until_then() {
     let late = Expected { packets: Some(22 + 95), longer: Some((21, 22_944 - 21 * 1024)), ..PLAIN };
     check("late audio", fixture::late_audio(), late).await;
 }
-
-/// The edit begins in the middle of the 13th frame, half a second into its group. What it hides is needed to decode the rest,
-/// and is over before anybody sees it.
-#[tokio::test]
-async fn what_an_edit_list_hides_is_not_shown() {
-    let edited = Expected {
-        packets: Some(73),
-        seconds: 1.5,
-        shown_at: |n| if n < 13 { f64::from(n) / 102_400.0 } else { 0.02 + f64::from(n - 13) / 25.0 },
-        ..PLAIN
-    };
-    check("edit list", fixture::edit_list(), edited).await;
-}

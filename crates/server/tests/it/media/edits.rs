@@ -1,0 +1,61 @@
+//! Times that a file tells in an odd way: an edit list that begins between keyframes, and fragments that all begin at once.
+
+use std::ffi::OsStr;
+
+use kinora_testkit::fixture;
+use serde_json::{Value, json};
+
+use super::probe::{decoded, packets};
+use crate::support::{TestApp, text};
+
+/// What its owner reads of a source, and when its pictures are shown, in seconds.
+async fn played(file: bytes::Bytes) -> (Value, Vec<f64>) {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/source.mp4", file).await;
+    let manifest = app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])));
+    let manifest = OsStr::new(&manifest);
+    let pictures = decoded(manifest, "v:0").await.expect("it has pictures");
+    let (packets, timescale) = packets(manifest, "v:0").await;
+    let mut times: Vec<_> = packets.iter().map(|packet| packet.pts as f64 / timescale as f64).collect();
+    times.sort_unstable_by(f64::total_cmp);
+    assert_eq!(pictures.frames, times.len() as u64);
+    assert!(decoded(manifest, "a:0").await.is_some_and(|sound| sound.frames > 0));
+    (media["playbackReport"].clone(), times)
+}
+
+fn renditions(report: &Value) -> Vec<(&str, &str)> {
+    let renditions = report["renditions"].as_array().expect("a list");
+    renditions.iter().map(|rendition| (text(&rendition["name"]), text(&rendition["method"]))).collect()
+}
+
+fn assert_near(found: &[f64], expected: impl ExactSizeIterator<Item = f64>) {
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found - expected).abs() < 0.001, "{found} s, not {expected}");
+    }
+}
+
+/// The edit begins in the middle of the 13th frame, half a second into its group. What it hides is needed to decode the rest.
+#[tokio::test]
+async fn what_an_edit_list_hides_is_not_shown() {
+    let (report, times) = played(fixture::edit_list()).await;
+    assert_eq!(renditions(&report), [("audio", "copied"), ("240p", "encoded")]);
+    let reasons = report["notCopied"].as_array().expect("a list");
+    assert_eq!((reasons.len(), &reasons[0]["detail"]), (1, &json!("edits between keyframes")));
+    assert_near(&times, (0..38).map(|n| if n == 0 { 0.0 } else { f64::from(n) / 25.0 - 0.02 }));
+}
+
+#[tokio::test]
+async fn fragments_that_all_begin_at_0_play_one_behind_the_other() {
+    let mut file = fixture::fragmented().to_vec();
+    let places: Vec<_> = (0..file.len() - 4).filter(|at| &file[*at..*at + 4] == b"tfdt").collect();
+    assert!(places.len() > 2, "two fragments of two tracks");
+    for at in places {
+        // ISO/IEC 14496-12, 8.8.12: of 64 bits in version 1.
+        let len = if file[at + 4] == 1 { 8 } else { 4 };
+        file[at + 8..at + 8 + len].fill(0);
+    }
+    let (report, times) = played(file.into()).await;
+    assert_eq!(renditions(&report), [("video", "copied"), ("audio", "copied")]);
+    assert_near(&times, (0..50).map(|n| f64::from(n) / 25.0));
+}
