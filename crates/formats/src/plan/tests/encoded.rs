@@ -1,6 +1,7 @@
 //! Cuts of what is encoded: of hand-made tracks, and properties over many.
 
 use super::*;
+use crate::index::Joint;
 
 /// Marks a track that players do not get as it is.
 fn not_copied(mut track: Track) -> Track {
@@ -70,6 +71,18 @@ fn keyframes_near_the_target_are_cut_at_and_other_pictures_elsewhere() {
     );
     check("a short tail", video(&[0], 4900), &[(0, 0..20), (2000, 0..49)]);
     check("the shortest", video(&[0], 100), &[(0, 0..1)]);
+}
+
+#[test]
+fn segments_end_where_an_edit_list_jumps() {
+    // 2.6 s of which the last picture is not shown, then 5 s of which the first second is not.
+    let pictures = |from: i64, count: i64| (0..count).map(move |n| sample(from + n * 100, 100, n == 0));
+    let mut jumping = track(video_media(), pictures(0, 26).chain(pictures(1500, 50)), TIMESCALE);
+    jumping.joints = vec![Joint { sample: 26, pts: 2500 }];
+    check("a short tail in front", jumping.clone(), &[(0, 0..25), (2500, 26..56), (4500, 26..76)]);
+    // Where nothing of the second part is reached, it makes no segment.
+    jumping.end = 2500;
+    check("ends at the jump", jumping, &[(0, 0..25)]);
 }
 
 #[test]
