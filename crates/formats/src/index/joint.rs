@@ -99,7 +99,7 @@ mod tests {
             bitrate_peak: 0,
         };
         let whole = Stretch { samples: 0..10, shown: i64::MIN..i64::MAX };
-        assert_eq!(track.stretches().collect::<Vec<_>>(), [whole.clone()]);
+        assert_eq!(track.stretches().collect::<Vec<_>>(), std::slice::from_ref(&whole));
         assert_eq!(track.stretch_at(i64::MAX), whole);
 
         track.joints = vec![Joint { sample: 4, pts: 3 }, Joint { sample: 8, pts: 5 }];

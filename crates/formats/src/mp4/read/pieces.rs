@@ -72,7 +72,8 @@ pub(super) fn presented(
     }
     let duration = (last.duration > 0).then(|| last.at.saturating_add(last.duration));
     let edit = Edit { empty: list.empty, media_time: 0, duration };
-    if !is_cut && !(is_video && hides_pictures(&samples, last, clocks)) {
+    let is_copied = !is_cut && (!is_video || !hides_pictures(&samples, last, clocks));
+    if is_copied {
         return Ok(copied(samples, Edit { media_time: last.media_time, ..edit }));
     }
     if is_cut && let Some(samples) = Joiner::new(&samples, clocks).all(&pieces, is_video)? {
