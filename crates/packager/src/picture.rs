@@ -7,18 +7,19 @@ use std::time::Duration;
 use bytes::Bytes;
 use kinora_blob::{ObjectKey, PictureHash, Prefix};
 use kinora_domain::SourceId;
-use kinora_engine::{PictureFormat, PictureSpec};
-use kinora_formats::index::{Index, SampleEntry, Stretch, Track};
+use kinora_engine::{EngineError, PictureFormat, PictureSpec};
+use kinora_formats::index::{Index, SampleEntry, Track};
 use kinora_formats::matroska::write_feed;
 use kinora_formats::plan::{Segment as PlannedSegment, SegmentPlan, presented_at};
 use moka::future::Cache;
-use sha2::{Digest as _, Sha256};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::{Error, Packaged, Packager, Rendition};
+use crate::{Error, Packaged, Packager};
 use kinora_formats::mp4::write::{init_segment, segment_head};
+use moment::Moment;
 
-/// Times are told apart to a tenth of a second, so that a slider does not fill the store.
-const TIME_STEP_MS: u64 = 100;
+mod moment;
+
 /// Pictures that have just been made and are still in memory; each has some 10 to 500 KiB.
 const JUST_MADE_BYTES: u64 = 16 << 20;
 
@@ -27,6 +28,10 @@ const JUST_MADE_BYTES: u64 = 16 << 20;
 const KEPT_MAX: usize = 1000;
 /// Pictures of one source that are made or waited for at once; the engine's queue has room for others.
 const AT_ONCE_MAX: usize = 4;
+/// Memory for the samples of all pictures that are being made, in KiB: two of the largest at once, or many usual ones.
+const MEMORY_KIB: u32 = 192 << 10;
+/// How long a picture waits for memory before whoever asks is told to come back.
+const MEMORY_WAIT_MAX: Duration = Duration::from_secs(8);
 
 /// Which picture of a media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,6 +65,7 @@ impl PictureRequest {
 pub(crate) struct Flights {
     made: Cache<(SourceId, PictureHash), Bytes>,
     under_way: Arc<Mutex<HashMap<SourceId, usize>>>,
+    memory: Arc<Semaphore>,
 }
 
 impl Flights {
@@ -68,7 +74,8 @@ impl Flights {
             .max_capacity(JUST_MADE_BYTES)
             .weigher(|_, picture: &Bytes| u32::try_from(picture.len()).unwrap_or(u32::MAX))
             .build();
-        Self { made: cache, under_way: Arc::default() }
+        let memory = Arc::new(Semaphore::new(MEMORY_KIB as usize));
+        Self { made: cache, under_way: Arc::default(), memory }
     }
 }
 
@@ -87,6 +94,15 @@ impl Flights {
         }
         *held += 1;
         Ok(Place { under_way: self.under_way.clone(), source })
+    }
+
+    /// Waits until the samples of a moment may be read. [`Error::Busy`] where that takes too long.
+    async fn memory_for(&self, track: &Track, moment: &Moment) -> Result<SemaphorePermit<'_>, Error> {
+        // Twice: as they are read, and as they are packed for the decoder.
+        let kib = (moment.len(track) >> 10).saturating_mul(2).saturating_add(1);
+        let kib = u32::try_from(kib).unwrap_or(u32::MAX).min(MEMORY_KIB);
+        let free = tokio::time::timeout(MEMORY_WAIT_MAX, self.memory.acquire_many(kib)).await;
+        free.ok().and_then(Result::ok).ok_or(Error::Busy)
     }
 }
 
@@ -112,8 +128,8 @@ impl Packager {
     /// Errors: [`Error::NoPicture`] without video or for a frame that does not decode, [`Error::Busy`] when too many are asked
     /// for at once.
     pub async fn picture(&self, packaged: &Arc<Packaged>, request: PictureRequest) -> Result<Bytes, Error> {
-        let track = packaged.track(Rendition::Video).map_err(|_| Error::NoPicture)?;
-        let moment = Moment::of(track, request.time_ms).ok_or(Error::NoPicture)?;
+        let (track, video) = packaged.index().video().ok_or(Error::NoPicture)?;
+        let moment = Moment::of(track, video, request.time_ms).ok_or(Error::NoPicture)?;
         let request = request.within(packaged);
         let hash = moment.hash(request);
         let flight = async {
@@ -122,9 +138,15 @@ impl Packager {
                 return Ok(picture);
             }
             let _place = self.pictures.enter(packaged.source)?;
-            let input = self.input(packaged, track, &moment).await?;
             let spec = PictureSpec { width: request.width, height: request.height, format: request.format };
-            let picture = self.engine.picture(input, moment.in_gop, spec).await?;
+            let picture = match self.decode(packaged, track, &moment, spec).await? {
+                Ok(picture) => picture,
+                // The frame takes more than a picture may use. Its keyframe shows the same scene, and is not kept for it.
+                Err(error) if is_limit(&error) => {
+                    return Ok(self.decode(packaged, track, &moment.keyframe(), spec).await??);
+                }
+                Err(error) => return Err(error.into()),
+            };
             let kept = self.blob.list(Prefix::PicturesOf(packaged.source), None, KEPT_MAX).await?;
             if kept.len() >= KEPT_MAX {
                 return Ok(picture);
@@ -136,17 +158,42 @@ impl Packager {
         made.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
-    /// Decodes the first GOP and tells how many frames came out. `None` without video.
+    /// Lets the engine make a picture. What the engine says is the inner result.
+    async fn decode(
+        &self,
+        packaged: &Packaged,
+        track: &Track,
+        moment: &Moment,
+        spec: PictureSpec,
+    ) -> Result<Result<Bytes, EngineError>, Error> {
+        if !moment.is_affordable(track) {
+            return Err(Error::NoPicture);
+        }
+        let _memory = self.pictures.memory_for(track, moment).await?;
+        let input = self.input(packaged, track, moment).await?;
+        Ok(self.engine.picture(input, moment.in_gop, spec).await)
+    }
+
+    /// Decodes the first pictures, as many as are cheap of the first GOP, and tells how many frames came out.
+    ///
+    /// `None` where that says nothing about the media: without video, and where a limit of ours ended the try or the decoder crashed.
     pub async fn decode_first_gop(&self, packaged: &Arc<Packaged>) -> Result<Option<u64>, Error> {
-        let Ok(track) = packaged.track(Rendition::Video) else { return Ok(None) };
-        let moment = Moment { samples: gop(track, 0, track.samples.len()), in_gop: None };
+        let Some((track, video)) = packaged.index().video() else { return Ok(None) };
+        let moment = Moment::first_few(track, video);
+        if !moment.is_affordable(track) {
+            return Ok(None);
+        }
+        let _memory = self.pictures.memory_for(track, &moment).await?;
         let input = self.input(packaged, track, &moment).await?;
         match self.engine.probe_decode(input).await {
             Ok(report) => Ok(Some(report.frames)),
-            Err(error) => match Error::from(error) {
-                Error::NoPicture => Ok(Some(0)),
-                other => Err(other),
-            },
+            Err(EngineError::NoPicture | EngineError::Failed { exit: Some(_) }) => Ok(Some(0)),
+            // The kernel ends what it has no memory for, too.
+            Err(error) if is_limit(&error) || matches!(error, EngineError::Failed { exit: None }) => {
+                tracing::warn!(source.id = %packaged.source, error = %error, "a source could not be probed");
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -195,83 +242,16 @@ impl Packager {
     }
 }
 
-/// Which samples are decoded for a picture, and which of the frames is meant.
-struct Moment {
-    samples: std::ops::Range<u32>,
-    /// Time since the first frame of the samples; `None`: the first frame.
-    in_gop: Option<Duration>,
-}
-
-impl Moment {
-    /// The moment at `time_ms`, or the sync sample at or before the middle. Past the end: the last frame.
-    fn of(track: &Track, time_ms: Option<u64>) -> Option<Self> {
-        let timescale = i128::from(track.timescale.max(1));
-        let at = match time_ms {
-            // The whole tenth: 12.34 s and 12.3 s are the same picture.
-            Some(time_ms) => i128::from(time_ms / TIME_STEP_MS * TIME_STEP_MS) * timescale / 1000,
-            None => i128::from(track.end) / 2,
-        };
-        let at = i64::try_from(at).unwrap_or(i64::MAX).min(track.end.saturating_sub(1));
-        // An edit list tells in the times of the source what is shown of which samples.
-        let pts = at.saturating_sub(track.shift);
-        let stretch = track.stretch_at(pts);
-        let near =
-            first_at_or_after(track, &stretch, pts).unwrap_or_else(|| stretch.samples.end.saturating_sub(1));
-        let mut sync = track.samples.sync_at_or_before(near)?;
-        let starts_at = |sync| track.samples.get(sync).map(|sample| presented_at(track, &sample));
-        // The sample at or after a moment may open a GOP that begins after it.
-        while stretch.samples.start < sync && at < starts_at(sync)? {
-            sync = track.samples.sync_at_or_before(sync - 1)?;
-        }
-        // Any keyframe near the middle will do, but none that an edit list hides.
-        let is_shown = |sync| {
-            let sample = track.samples.get(sync)?;
-            Some(stretch.shown.contains(&sample.pts) && 0 <= presented_at(track, &sample))
-        };
-        if time_ms.is_none() && is_shown(sync)? {
-            return Some(Self { samples: sync..sync + 1, in_gop: None });
-        }
-        // Times are counted from the keyframe: what leads it is not decoded without the group in front.
-        let ticks = at.saturating_sub(starts_at(sync)?).max(0);
-        let micros = u64::try_from(i128::from(ticks) * 1_000_000 / timescale).ok()?;
-        Some(Self {
-            samples: gop(track, sync, stretch.samples.end),
-            in_gop: Some(Duration::from_micros(micros)),
-        })
-    }
-
-    /// Names everything that shapes the picture.
-    fn hash(&self, request: PictureRequest) -> PictureHash {
-        let text = format!(
-            "{}-{} {:?} {:?} {:?} {:?}",
-            self.samples.start, self.samples.end, self.in_gop, request.width, request.height, request.format
-        );
-        let mut hash = [0; 16];
-        hash.copy_from_slice(&Sha256::digest(text.as_bytes())[..16]);
-        PictureHash(hash)
-    }
-}
-
-/// The first sample of a stretch in decode order that is shown at a time of the source or later.
-fn first_at_or_after(track: &Track, stretch: &Stretch, pts: i64) -> Option<u32> {
-    if track.joints.is_empty() {
-        return track.samples.first_at_or_after_pts(pts);
-    }
-    let mut samples = stretch.samples.clone().zip(track.samples.range(stretch.samples.clone()));
-    samples.find(|(_, sample)| pts <= sample.pts).map(|(number, _)| number)
-}
-
-/// From a sync sample to the next, and on to the last of the pictures that lead that one: they are shown before it, and refer to
-/// both. None from `stretch_end` on.
-fn gop(track: &Track, sync: u32, stretch_end: u32) -> std::ops::Range<u32> {
-    let rest = track.samples.range(sync + 1..stretch_end);
-    let len = rest.take_while(|sample| !sample.is_sync).count();
-    let end = sync + 1 + u32::try_from(len).unwrap_or(0);
-    let mut behind = track.samples.range(end..stretch_end);
-    let Some(next) = behind.next() else { return sync..end };
-    let leading = behind.take_while(|sample| !sample.is_sync && sample.pts < next.pts).count();
-    let leading = u32::try_from(leading).unwrap_or(0);
-    sync..end + if leading > 0 { 1 + leading } else { 0 }
+/// Whether a run was ended for what it used, whatever it would have given.
+fn is_limit(error: &EngineError) -> bool {
+    matches!(
+        error,
+        EngineError::InputTooLarge { .. }
+            | EngineError::OutputTooLarge { .. }
+            | EngineError::CpuExhausted(_)
+            | EngineError::MemoryExhausted { .. }
+            | EngineError::TimedOut(_)
+    )
 }
 
 /// The same source with one segment of one track.

@@ -1,9 +1,11 @@
 //! Pictures: the very frame of a moment, made once.
 
 use std::process::Command;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use kinora_packager::{PictureFormat, PictureRequest};
+use kinora_formats::index::Sample;
+use kinora_packager::{Error, Packaged, PictureFormat, PictureRequest};
 use kinora_testkit::fixture;
 
 use crate::world::World;
@@ -137,4 +139,56 @@ async fn a_group_of_pictures_that_was_overwritten_does_not_decode() {
     damaged[samples..].fill(0);
     let packaged = world.store(Bytes::from(damaged)).await;
     assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), Some(0));
+}
+
+/// A clip of pictures whose samples are each so many bytes longer by data that a decoder of H.264 skips.
+async fn padded(world: &World, padding: usize) -> Arc<Packaged> {
+    let file = fixture::video_only();
+    let mut index = world.store(file.clone()).await.index().clone();
+    let mut filler = u32::try_from(padding - 4).unwrap().to_be_bytes().to_vec();
+    // ISO/IEC 14496-10, 7.3.2.7: filler data.
+    filler.push(12);
+    filler.resize(padding - 1, 0xff);
+    filler.push(0x80);
+    let mut longer = Vec::new();
+    let samples = index.tracks[0].samples.iter().map(|mut sample| {
+        let start = usize::try_from(sample.offset).unwrap();
+        sample.offset = longer.len() as u64;
+        longer.extend_from_slice(&file[start..start + sample.size as usize]);
+        longer.extend_from_slice(&filler);
+        sample.size += u32::try_from(padding).unwrap();
+        sample
+    });
+    index.tracks[0].samples = samples.collect();
+    index.source_len = longer.len() as u64;
+    world.store_index(world.source(), Bytes::from(longer), &index).await
+}
+
+#[tokio::test]
+async fn a_group_of_pictures_that_is_too_large_for_memory_is_tried_in_part_and_shown_in_part() {
+    let world = World::new().await;
+    let shown = frames(&fixture::video_only());
+    // 25 pictures with 3 MiB each.
+    let packaged = padded(&world, 3 << 20).await;
+    assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), Some(5));
+    // What is near the keyframe is decoded, what is not is shown as that.
+    for (time_ms, n) in [(0, 0), (200, 5), (900, 0), (1200, 30), (1900, 25)] {
+        let picture = world.packager.picture(&packaged, png_at(time_ms)).await.unwrap();
+        assert_eq!(closest(&frames(&picture)[0], &shown), Some(n), "at {time_ms} ms");
+    }
+}
+
+#[tokio::test]
+async fn a_picture_that_is_too_large_is_not_read_and_says_nothing_about_the_media() {
+    let world = World::new().await;
+    let file = fixture::video_only();
+    let mut index = world.store(file.clone()).await.index().clone();
+    let samples = index.tracks[0].samples.iter().map(|sample| Sample { size: 49 << 20, ..sample });
+    index.tracks[0].samples = samples.collect();
+    index.source_len = 1 << 40;
+    // The bytes are not there: a try to read them would be another error.
+    let packaged = world.store_index(world.source(), file, &index).await;
+    assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), None);
+    let error = world.packager.picture(&packaged, png_at(0)).await.unwrap_err();
+    assert!(matches!(error.root(), Error::NoPicture), "{error:?}");
 }

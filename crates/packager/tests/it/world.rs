@@ -6,6 +6,7 @@ use kinora_blob::{Blob, FaultAction, Faults, ObjectKey, WriteKind};
 use kinora_domain::{AccessPolicy, Clock as _, Media, MediaSettings, NewMedia, SourceId};
 use kinora_engine::{Engine, Settings};
 use kinora_formats::Scanner;
+use kinora_formats::index::Index;
 use kinora_packager::{Packaged, Packager};
 use kinora_store::{DatabasePlace, Error, Opener, Store, StoreOptions, Tx};
 use kinora_testkit::{MovableClock, SeededRandom};
@@ -70,9 +71,14 @@ impl World {
     pub(crate) async fn store_as(&self, source: SourceId, file: Bytes) -> Arc<Packaged> {
         let mut scanner = Scanner::new(None);
         scanner.push(&file).unwrap();
-        let index = scanner.finish().unwrap().into_index().unwrap().to_bytes();
+        let index = scanner.finish().unwrap().into_index().unwrap();
+        self.store_index(source, file, &index).await
+    }
+
+    /// Stores a file and an index of it.
+    pub(crate) async fn store_index(&self, source: SourceId, file: Bytes, index: &Index) -> Arc<Packaged> {
         self.blob.put_once(ObjectKey::Source(source), file).await.unwrap();
-        self.blob.put_once(ObjectKey::Index(source), Bytes::from(index)).await.unwrap();
+        self.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes())).await.unwrap();
         self.packager.packaged(source).await.unwrap()
     }
 
