@@ -90,10 +90,13 @@ fn an_index_of_the_second_version_is_read_still() {
 /// The third version knew no edit lists that jump between keyframes.
 #[test]
 fn an_index_of_the_third_version_is_read_still() {
-    for (name, source) in [("faststart", "faststart.mp4"), ("vp8_vorbis", "vp8_vorbis.webm")] {
-        let index = Index::from_bytes(&fixture(&format!("{name}.index3"))).unwrap();
-        assert_eq!(index, read(&fixture(source)).unwrap(), "{name}");
-    }
+    let index = |name: &str| Index::from_bytes(&fixture(name)).unwrap();
+    assert_eq!(index("faststart.index3"), read(&fixture("faststart.mp4")).unwrap());
+    // The sound of this one was given other times then; its pictures were not.
+    let (stored, read) = (index("vp8_vorbis.index3"), read(&fixture("vp8_vorbis.webm")).unwrap());
+    assert_eq!(stored.tracks[0], read.tracks[0]);
+    assert_eq!(stored.plan.encoded_video, read.plan.encoded_video);
+    assert_eq!(Index::from_bytes(&stored.to_bytes()), Ok(stored));
 }
 
 #[test]
