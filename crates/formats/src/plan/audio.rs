@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_SAMPLES_MAX, SEGMENT_TARGET_S, Segment,
-    presented_at,
+    cuts_beside, presented_at,
 };
 use crate::codec::opus;
 use crate::index::{AudioTrack, Sample, Track};
@@ -25,7 +25,7 @@ fn lead_packets(audio: &AudioTrack) -> u32 {
 
 /// The instants at which audio is cut, in audio ticks.
 ///
-/// The cuts of the video, then its end, then every target length; without video the grid of the target lengths.
+/// The cuts of the video, and some within its very long segments, then its end, then every target length; without video the grid of the target lengths.
 pub(super) struct Cuts {
     /// Those that follow the video, rising; the last is its end.
     along: Vec<i64>,
@@ -41,7 +41,8 @@ impl Cuts {
         let second = i64::from(track.timescale);
         let along = match video {
             Some((timescale, segments)) => {
-                segments.iter().map(|segment| rescaled_up(segment.end, timescale, track.timescale)).collect()
+                let cuts = cuts_beside(timescale, segments).into_iter();
+                cuts.map(|cut| rescaled_up(cut, timescale, track.timescale)).collect()
             }
             None => vec![SEGMENT_FIRST_TARGET_S * second, 2 * SEGMENT_FIRST_TARGET_S * second],
         };

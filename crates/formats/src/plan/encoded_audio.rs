@@ -1,11 +1,9 @@
 //! Cuts of encoded audio: on the grid of its frames, at the first frame that starts at or after each cut of the encoded video.
 
 use super::{
-    ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_TARGET_S, Segment,
+    AUDIO_SEGMENTS_MAX, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S,
+    SEGMENT_TARGET_S, Segment, cuts_beside,
 };
-
-/// The most segments: three days of 4 s. A track that says it lasts longer is damaged. Decision 0036.
-const SEGMENTS_MAX: usize = 1 << 16;
 
 /// An instant in ticks of some clock.
 #[derive(Debug, Clone, Copy)]
@@ -30,12 +28,13 @@ impl Instant {
 
 /// The numbers of the frames at which a track that ends at `end` is cut, from 0 to the first one behind it.
 ///
-/// Cuts follow the segments of the video, given with its timescale, then come every target length; without video on a grid of the target
+/// Cuts follow the segments of the video, given with its timescale and cut once more where they are very long, then come every target length; without video on a grid of the target
 /// lengths. `None` for a track that is too long to be cut.
 pub(super) fn cuts(video: Option<(u32, &[Segment])>, end: Instant) -> Option<Vec<u64>> {
     let along: Vec<Instant> = match video {
         Some((timescale, segments)) => {
-            segments.iter().map(|segment| Instant { ticks: segment.end, timescale }).collect()
+            let cuts = cuts_beside(timescale, segments).into_iter();
+            cuts.map(|ticks| Instant { ticks, timescale }).collect()
         }
         None => {
             let zero = Instant { ticks: 0, timescale: ENCODED_AUDIO_RATE };
@@ -50,7 +49,7 @@ pub(super) fn cuts(video: Option<(u32, &[Segment])>, end: Instant) -> Option<Vec
         if cuts.last().is_some_and(|last| *last < frame) {
             cuts.push(frame);
         }
-        if SEGMENTS_MAX < cuts.len() {
+        if AUDIO_SEGMENTS_MAX < cuts.len() {
             return None;
         }
     }

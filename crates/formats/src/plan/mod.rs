@@ -154,6 +154,8 @@ pub const GOP_MAX_S: i64 = 20;
 /// 20 s of 600 pictures a second are 12,000; more is damage or an attack on our memory.
 pub const SEGMENT_SAMPLES_MAX: u32 = 1 << 16;
 
+/// The most segments of a track of sound: three days of 4 s. One that says it lasts longer is damaged. Decision 0036.
+const AUDIO_SEGMENTS_MAX: usize = 1 << 16;
 /// Entries that are all kept: 36 h of GOPs of 2 s. Bounds the memory of recordings in which every picture is a sync sample.
 const ENTRIES_EXACT_MAX: usize = 1 << 16;
 /// Entries that are kept of each second beyond those: cuts are at least a second apart.
@@ -164,7 +166,7 @@ const ENTRIES_A_SECOND_MAX: i64 = 4;
 /// At most one video track is looked at, the first. The ranges of a copied track cover all samples that are needed to present
 /// `0..track.end`, in decode order. Each video segment begins at a sync sample: nothing before it is shown after it, and nothing after
 /// it before it, but for pictures that lead it where the codec has such: those belong to its segment. Every audio track is cut beside
-/// the encoded video, or on a grid of its own without one.
+/// the encoded video, or on a grid of its own without one and where its segments are very long.
 ///
 /// A track that cannot be copied is marked in `tracks`, with the reason. Same tracks, same plan. Errors: for tracks that cannot be encoded
 /// either, the first of them.
@@ -191,6 +193,32 @@ pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> 
     tracks.retain(|track| is_video(track) || is_cut.next().unwrap_or(false));
     cut.into_iter().flatten().for_each(|cut| plan.push(cut));
     Ok(plan)
+}
+
+/// Where sound is cut beside these segments of the video, in its ticks: where they end, and on the way through those that last longer than
+/// a GOP may. Those are rare pictures, and nobody waits for half an hour of sound that is cut along them. Decision 0057.
+fn cuts_beside(timescale: u32, segments: &[Segment]) -> Vec<i64> {
+    let second = i64::from(timescale);
+    let mut cuts = Vec::with_capacity(segments.len());
+    for segment in segments {
+        let len = segment.end.saturating_sub(segment.start);
+        if 0 < second && GOP_MAX_S * second < len {
+            let firsts = if segment.start == 0 {
+                vec![SEGMENT_FIRST_TARGET_S, 2 * SEGMENT_FIRST_TARGET_S]
+            } else {
+                vec![]
+            };
+            let grid = (1..).map(|n| n * SEGMENT_TARGET_S);
+            let within = firsts.iter().copied().chain(grid.skip_while(|at| firsts.contains(at)));
+            let room = AUDIO_SEGMENTS_MAX.saturating_sub(cuts.len());
+            let within = within
+                .map(|at| at.saturating_mul(second))
+                .take_while(|at| *at <= len - SEGMENT_MIN_S * second);
+            cuts.extend(within.take(room).map(|at| segment.start + at));
+        }
+        cuts.push(segment.end);
+    }
+    cuts
 }
 
 /// The plan of an index from before there were encoded renditions: those are cut as the copies are.

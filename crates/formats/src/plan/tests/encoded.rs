@@ -188,6 +188,32 @@ fn encoded_sound_is_cut_at_the_first_frame_at_or_after_each_cut() {
 }
 
 #[test]
+fn sound_beside_rare_pictures_has_cuts_of_its_own() {
+    // A picture each half hour, and half an hour of sound in packets of a second.
+    let half_hour = 1800 * 1000;
+    let pictures = [0, half_hour].map(|at| sample(at, 1_800_000, true));
+    let stills = track(video_media(), pictures, TIMESCALE);
+    let packets = (0..3600).map(|n| sample(n * 1000, 1000, true));
+    let sound = track(audio_media(), packets, TIMESCALE);
+    let encoded = plan(&mut [stills.clone(), not_copied(sound.clone())]).unwrap();
+    assert_eq!(encoded.encoded_video.len(), 2);
+    let seconds = |frame: &u64| *frame as f64 * 1024.0 / 48_000.0;
+    let cuts: Vec<f64> = encoded.encoded_audio[0].iter().map(seconds).collect();
+    let lengths: Vec<f64> = cuts.windows(2).map(|ends| ends[1] - ends[0]).collect();
+    assert!(cuts[1] < 2.1 && lengths.iter().all(|length| *length < 5.1), "{lengths:?}");
+    assert!(cuts.contains(&seconds(&84_375)), "where the second picture begins");
+    // So it is where the sound is copied.
+    let copied = plan(&mut [stills, sound]).unwrap();
+    let starts: Vec<i64> = copied.audio[0].iter().map(|segment| segment.start / 1000).collect();
+    assert_eq!(starts[..5], [0, 2, 4, 8, 12]);
+    assert!(copied.audio[0].iter().all(|segment| segment.duration() <= 5000), "{starts:?}");
+    // Whatever a file says, it ends.
+    let endless = track(video_media(), [sample(0, u32::MAX, true)], 1);
+    let beside = plan(&mut [endless, audio(300)]).unwrap();
+    assert_eq!(beside.encoded_audio, [vec![0, 94, 188, 300]]);
+}
+
+#[test]
 fn sound_of_many_days_is_not_encoded() {
     let days = |days: i64| {
         let packets = [0, days * 86_400_000].map(|at| sample(at, 1000, true));
