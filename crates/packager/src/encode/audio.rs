@@ -21,6 +21,8 @@ const FRAGMENT: Duration = Duration::from_secs(4);
 pub(super) struct AudioRun {
     /// `None` where nothing sounds.
     encoder: Option<(Encoding, AudioCollector)>,
+    /// The frame without which the encoder was cut short.
+    heard_until: u64,
     ready: VecDeque<EncodedAudio>,
 }
 
@@ -43,21 +45,26 @@ impl AudioRun {
                 Some(EncodedAudio { number, bytes })
             };
             let ready = numbers.map(silent).collect::<Option<_>>().ok_or(Error::NotInPlan)?;
-            return Ok(Self { encoder: None, ready });
+            return Ok(Self { encoder: None, heard_until: 0, ready });
         }
         let span = AudioSpan::Piece(feed.positions());
         Self::encode(packager, packaged, audio, numbers, feed, span, priority, begun)
     }
 
-    /// Begins a run from segment `first` to the end of the track.
+    /// Begins a run from segment `first` to the end of the track, or to a long pause in it.
     fn begin_rest(
         packager: &Packager,
         packaged: &Arc<Packaged>,
         audio: u8,
         first: u32,
     ) -> Result<Self, Error> {
+        let alone = first..first + 1;
+        let piece = AudioFeed::of_segments(packaged.index(), audio.into(), alone.clone()).map_err(unmade)?;
+        if piece.is_silent() {
+            return Self::begin(packager, packaged, audio, alone, Priority::Background, Box::new(|| {}));
+        }
         let feed = AudioFeed::of_rest(packaged.index(), audio.into(), first).map_err(unmade)?;
-        let numbers = first..packaged.encoded_audio_count(audio);
+        let numbers = feed.numbers();
         // Two frames of lead, as a piece has: what follows is the same to the ear as if it had begun at 0.
         let start = feed.positions().start - if first == 0 { 0 } else { LEAD_SAMPLES };
         let span = AudioSpan::Whole { start, fragment: FRAGMENT };
@@ -77,6 +84,8 @@ impl AudioRun {
     ) -> Result<Self, Error> {
         let collector =
             AudioCollector::new(packaged.index(), audio.into(), numbers).ok_or(Error::NotInPlan)?;
+        // An encoder of a piece fills up what does not sound.
+        let heard_until = if matches!(span, AudioSpan::Whole { .. }) { feed.heard_until() } else { 0 };
         let positions = feed.positions();
         let seconds = (positions.end - positions.start).div_ceil(u64::from(ENCODED_AUDIO_RATE));
         let limits = order::limits_of_sound(seconds);
@@ -84,7 +93,7 @@ impl AudioRun {
         let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun };
         let input = read(packager, packaged, fed, move |chunk, bytes| feed.wrap(chunk, bytes));
         let encoder = Some((packager.engine.encode_audio(spec, input), collector));
-        Ok(Self { encoder, ready: VecDeque::new() })
+        Ok(Self { encoder, heard_until, ready: VecDeque::new() })
     }
 
     /// The next segment. `None` when all have come.
@@ -98,7 +107,7 @@ impl AudioRun {
                 Some(Ok(chunk)) => collector.push(&chunk),
                 Some(Err(error)) => return Err(of_engine(error)),
                 None => {
-                    let made = collector.finish();
+                    let made = collector.finish(self.heard_until);
                     self.encoder = None;
                     made
                 }
@@ -133,9 +142,21 @@ impl Packager {
         let mut kept = self.kept(line.id).await?;
         let mut tell = |done: usize| progress(FillProgress { done: done as u64, of: count.into() });
         tell(kept.len());
-        while let Some(first) = (0..count).find(|n| !kept.contains(n)) {
-            let mut run = AudioRun::begin_rest(self, packaged, audio, first)?;
-            while let Some(EncodedAudio { number, bytes }) = run.next().await? {
+        let (mut is_alone, mut from) = (false, 0);
+        while let Some(first) = (from..count).find(|n| !kept.contains(n)) {
+            from = first;
+            let mut run = if is_alone {
+                let alone = first..first + 1;
+                AudioRun::begin(self, packaged, audio, alone, Priority::Background, Box::new(|| {}))?
+            } else {
+                AudioRun::begin_rest(self, packaged, audio, first)?
+            };
+            let ended = loop {
+                let (number, bytes) = match run.next().await {
+                    Ok(Some(EncodedAudio { number, bytes })) => (number, bytes),
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(error),
+                };
                 if kept.insert(number) {
                     self.keep(&line, number, bytes.into()).await?;
                     line.state().kept(number);
@@ -143,9 +164,20 @@ impl Packager {
                 }
                 // What viewers had made meanwhile is not made again where that is most of it.
                 if (number..count).all(|n| kept.contains(&n)) {
-                    break;
+                    break Ok(());
                 }
-            }
+            };
+            is_alone = match ended {
+                // It came to nothing, or ended before its sound did. What it stopped at is made alone, and it goes on behind that.
+                Err(error) if error.is_of_run() && !is_alone => {
+                    tracing::warn!(rendition.id = %line.id, error = %error, "a run of sound was cut short");
+                    true
+                }
+                ended => {
+                    ended?;
+                    false
+                }
+            };
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use kinora_domain::PlaybackId;
+use kinora_formats::encode::silent_segment;
 use kinora_packager::{Asker, Error, FillProgress, Packaged, Packager, Rendition};
 use kinora_testkit::{SeededRandom, fixture};
 
@@ -102,6 +103,55 @@ async fn segments_made_in_any_order_join_to_the_sound_of_the_source_without_a_cl
             || found[..RATE / 8].iter().all(|value| value.abs() < 40.0),
         "silent until it begins"
     );
+}
+
+/// Four seconds of a tone in AC-3, of which the latter half comes a quarter of an hour late.
+#[allow(clippy::disallowed_methods, reason = "a source that no fixture is")]
+fn paused() -> Bytes {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("paused.mkv");
+    // Packet 62 is the first after 2 s. Times are milliseconds there.
+    let arguments =
+        "-f lavfi -i sine=d=4:r=48000 -c:a ac3 -bsf:a setts=ts=TS+if(gte(N\\,62)\\,900000\\,0) -f matroska";
+    let made = std::process::Command::new("ffmpeg")
+        .args(["-hide_banner", "-loglevel", "error", "-nostdin"])
+        .args(arguments.split(' '))
+        .arg(&path)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    fs::read(path).unwrap().into()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_sounds_after_a_long_pause_is_not_kept_as_silence() {
+    let world = World::new().await;
+    let source = world.source();
+    world.media_of(source).await;
+    let packaged = world.store_as(source, paused()).await;
+    let index = packaged.index();
+    let count = u32::try_from(index.plan.encoded_audio[0].len() - 1).unwrap();
+    assert!(count > 200, "{count}");
+    let mut told = None;
+    world.packager.fill_audio(&packaged, AUDIO, |progress| told = Some(progress)).await.unwrap();
+    assert_eq!(told, Some(FillProgress { done: count.into(), of: count.into() }));
+    let mut heard = Vec::new();
+    for number in 0..count {
+        let bytes = segment(&world.packager, &packaged, number).await.unwrap();
+        if Some(&bytes[..]) != silent_segment(index, AUDIO.into(), number).as_deref() {
+            heard.push(number);
+        }
+    }
+    let seconds = |n: &u32| index.plan.encoded_audio[0][*n as usize] * 1024 / 48_000;
+    assert!(heard[0] == 0 && heard.len() <= 4, "{heard:?}");
+    assert!(heard.iter().any(|n| (898..=902).contains(&seconds(n))), "{heard:?}");
+    // One after another they sound as the source does, behind the pause.
+    let init = packaged.init(Rendition::Aac(AUDIO)).unwrap();
+    let last = segment(&world.packager, &packaged, count - 1).await.unwrap();
+    let begins = usize::try_from(index.plan.encoded_audio[0][count as usize - 1]).unwrap() * 1024;
+    let tone = decoded(&[&init[..], &last[..]].concat());
+    let loud = tone[begins..].iter().filter(|value| value.abs() > 1000.0).count();
+    assert!(loud > RATE, "{loud} loud samples");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -16,6 +16,9 @@ const AAC_LC: u32 = 2;
 /// The largest packet: 6144 bits for each of two channels. ISO/IEC 14496-3, 4.5.3.
 const PACKET_LEN_MAX: u32 = 6144 * 2 / 8;
 
+/// Frames at the end of a feed of which none need come: the last packets of a file are often damaged. Half a second.
+const UNHEARD_FRAMES_MAX: u64 = 24;
+
 /// One segment of encoded sound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedAudio {
@@ -72,13 +75,19 @@ impl AudioCollector {
         Ok(made)
     }
 
-    /// Ends the output of the encoder: what is left. Where its sound ended before the plan does, the rest is silent.
+    /// Ends the output of the encoder: what is left. Where its sound ended before the plan does, the rest is silent; `heard_until` is the
+    /// frame that must have come, of a feed whose silence the encoder does not fill up itself ([`AudioFeed::heard_until`](super::AudioFeed)).
     ///
-    /// Errors: [`CollectError::CutShort`] where nothing came at all. A second call gives nothing more.
-    pub fn finish(&mut self) -> Result<Vec<EncodedAudio>, CollectError> {
+    /// Errors: [`CollectError::CutShort`] where nothing came at all, or less than was to be heard. A second call gives nothing more.
+    pub fn finish(&mut self, heard_until: u64) -> Result<Vec<EncodedAudio>, CollectError> {
         let mut made = Vec::new();
         self.guarded(|this| {
             this.reader.finish()?;
+            let heard_until =
+                i64::try_from(heard_until.saturating_sub(UNHEARD_FRAMES_MAX)).unwrap_or(i64::MAX);
+            if this.pending.end().is_some() && this.pending.next < heard_until {
+                return Err(CollectError::CutShort);
+            }
             while let Some(end) = this.pending.end() {
                 while this.pending.next < end {
                     this.pending.push(&silent_stereo(), &mut made);

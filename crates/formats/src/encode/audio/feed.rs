@@ -2,10 +2,10 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::{LEAD_S, LEAD_SAMPLES, cuts};
+use super::{LEAD_S, LEAD_SAMPLES, cuts, encoded_audio_segments};
 use crate::{
     encode::feed::{FRAME_HEAD_LEN, FeedChunk, FeedChunks, FeedError, FeedFormat, header},
-    index::{Index, SampleTable},
+    index::{Index, Sample, SampleTable, Track},
     matroska::feed_frame,
     mp4::write::{Entry, FLAGS_SYNC, write_head},
     plan::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE},
@@ -16,6 +16,13 @@ use crate::{
 const BEFORE_MS: i64 = 400;
 /// Packets until this long after the last frame are fed: two frames of lead, and what a resampler looks ahead.
 const AFTER_MS: i64 = 150;
+
+/// A pause that is longer ends a feed. An encoder makes the silence of a whole pause at once, some half a MB a second of it. Decision 0057.
+const PAUSE_MAX_S: i64 = 30;
+/// No packet sounds longer: one of FLAC has 65,535 samples, at 8 kHz or more. What a container says beyond that is the pause behind it.
+const PACKET_MAX_S: i64 = 10;
+/// Frames on both sides of a cut that have something of it: the lead of a piece.
+const LEAD_FRAMES: u64 = 2;
 
 /// The packets of an audio track around some frames, as a file for an encoder.
 ///
@@ -29,6 +36,7 @@ pub struct AudioFeed {
     shift: i64,
     header: Arc<[u8]>,
     format: FeedFormat,
+    numbers: Range<u32>,
     frames: Range<u64>,
     is_silent: bool,
 }
@@ -39,63 +47,45 @@ impl AudioFeed {
     /// Errors: all but [`FeedError::Bytes`].
     pub fn of_segments(index: &Index, audio: usize, numbers: Range<u32>) -> Result<Self, FeedError> {
         let none = || FeedError::NoSuchSegments { numbers: numbers.clone() };
-        let ends = cuts(index, audio).and_then(|cuts| {
-            let (from, to) = (cuts.get(numbers.start as usize)?, cuts.get(numbers.end as usize)?);
-            (from < to).then_some(*from..*to)
-        });
-        Self::begin(index, audio, ends.ok_or_else(none)?, false).ok_or_else(none)?
+        let frames = frames(index, audio, &numbers).ok_or_else(none)?;
+        let around = Around::new(index, audio).ok_or_else(none)?;
+        let packets = around.packets(&frames);
+        around.feed(numbers, frames, packets)
     }
 
-    /// The feed of all segments from number `first` on, for an encoder that goes on to the end.
+    /// The feed of segment `first` and those that follow, for an encoder that goes on to the end of the track, or to a long pause in it:
+    /// [`numbers`](Self::numbers) says how far.
     ///
     /// Errors: as [`AudioFeed::of_segments`].
     pub fn of_rest(index: &Index, audio: usize, first: u32) -> Result<Self, FeedError> {
         let none = || FeedError::NoSuchSegments { numbers: first..first.saturating_add(1) };
-        let ends = cuts(index, audio).and_then(|cuts| {
-            let (from, to) = (cuts.get(first as usize)?, cuts.last()?);
-            (from < to).then_some(*from..*to)
-        });
-        Self::begin(index, audio, ends.ok_or_else(none)?, true).ok_or_else(none)?
+        let numbers = first..encoded_audio_segments(index, audio);
+        let rest = frames(index, audio, &numbers).ok_or_else(none)?;
+        let around = Around::new(index, audio).ok_or_else(none)?;
+        let packets = around.packets(&rest).start..around.track.samples.len();
+        let cuts = cuts(index, audio).unwrap_or_default();
+        let (packets, end) = around.until_pause(packets, first, cuts);
+        let numbers = first..end;
+        let frames = frames(index, audio, &numbers).ok_or_else(none)?;
+        around.feed(numbers, frames, packets)
     }
 
-    fn begin(
-        index: &Index,
-        audio: usize,
-        frames: Range<u64>,
-        is_to_end: bool,
-    ) -> Option<Result<Self, FeedError>> {
-        let (track, _) = index.audio_tracks().nth(audio).filter(|(track, _)| 0 < track.timescale)?;
-        let ticks = |frame: u64, more_ms: i64| {
-            let samples = i128::from(frame) * i128::from(ENCODED_AUDIO_FRAME) * i128::from(track.timescale);
-            let more = i128::from(more_ms) * i128::from(track.timescale) / 1000;
-            let ticks = samples / i128::from(ENCODED_AUDIO_RATE) + more - i128::from(track.shift);
-            i64::try_from(ticks).unwrap_or(i64::MAX)
-        };
-        let len = track.samples.len();
-        let at = |ticks: i64| track.samples.first_at_or_after_pts(ticks).unwrap_or(len);
-        // The packet that sounds at an instant begins before it.
-        let from = at(ticks(frames.start, -BEFORE_MS)).saturating_sub(1);
-        let to = if is_to_end { len } else { at(ticks(frames.end, AFTER_MS)) };
-        let shift = track.shift.saturating_add(LEAD_S * i64::from(track.timescale));
-        // What lies further before 0 is not heard and has no place.
-        let first = track.samples.first_at_or_after_pts(shift.saturating_neg()).unwrap_or(len);
-        let packets = from.max(first).min(to)..to;
-        let begins = track.samples.get(packets.start).filter(|_| !packets.is_empty());
-        let is_silent = begins.is_none_or(|packet| !is_to_end && ticks(frames.end, 0) <= packet.pts);
-        let built = header(track).map(|(format, header)| Self {
-            table: track.samples.clone(),
-            packets,
-            timescale: track.timescale,
-            shift,
-            header: header.into(),
-            format,
-            frames,
-            is_silent,
-        });
-        Some(built)
+    /// The segments it is the feed of.
+    pub fn numbers(&self) -> Range<u32> {
+        self.numbers.clone()
     }
 
-    /// Nothing sounds before the last frame: an encoder would have nothing to begin with.
+    /// The frame in which the last packet begins: an encoder that ends long before it was cut short.
+    pub fn heard_until(&self) -> u64 {
+        let last = self.packets.end.checked_sub(1).filter(|_| !self.packets.is_empty());
+        let Some(last) = last.and_then(|last| self.table.get(last)) else { return 0 };
+        let ticks = last.pts.saturating_add(self.shift) - LEAD_S * i64::from(self.timescale);
+        let samples = i128::from(ticks) * i128::from(ENCODED_AUDIO_RATE) / i128::from(self.timescale);
+        let frame = u64::try_from(samples / i128::from(ENCODED_AUDIO_FRAME)).unwrap_or(0);
+        frame.min(self.frames.end)
+    }
+
+    /// Nothing sounds in its segments: an encoder would have nothing to begin with.
     pub fn is_silent(&self) -> bool {
         self.is_silent
     }
@@ -177,5 +167,100 @@ impl AudioFeed {
             feed_frame(&mut fed, time_us, true, own);
         }
         Ok(fed)
+    }
+}
+
+/// The frames of some segments; `None` where the plan does not list them.
+fn frames(index: &Index, audio: usize, numbers: &Range<u32>) -> Option<Range<u64>> {
+    let cuts = cuts(index, audio)?;
+    let (from, to) = (cuts.get(numbers.start as usize)?, cuts.get(numbers.end as usize)?);
+    (from < to).then_some(*from..*to)
+}
+
+/// A track, and where the grid lies in it.
+struct Around<'a> {
+    track: &'a Track,
+}
+
+impl<'a> Around<'a> {
+    fn new(index: &'a Index, audio: usize) -> Option<Self> {
+        let (track, _) = index.audio_tracks().nth(audio).filter(|(track, _)| 0 < track.timescale)?;
+        Some(Self { track })
+    }
+
+    /// When a frame begins, and so long after it, in ticks of the source.
+    fn ticks(&self, frame: u64, more_ms: i64) -> i64 {
+        let timescale = i128::from(self.track.timescale);
+        let samples = i128::from(frame) * i128::from(ENCODED_AUDIO_FRAME) * timescale;
+        let more = i128::from(more_ms) * timescale / 1000;
+        let ticks = samples / i128::from(ENCODED_AUDIO_RATE) + more - i128::from(self.track.shift);
+        i64::try_from(ticks).unwrap_or(i64::MAX)
+    }
+
+    /// When a packet has sounded.
+    fn sounded(&self, packet: &Sample) -> i64 {
+        let longest = PACKET_MAX_S * i64::from(self.track.timescale);
+        packet.pts.saturating_add(i64::from(packet.duration).min(longest))
+    }
+
+    /// The packets that an encoder of these frames is given.
+    fn packets(&self, frames: &Range<u64>) -> Range<u32> {
+        let samples = &self.track.samples;
+        let at = |ticks: i64| samples.first_at_or_after_pts(ticks).unwrap_or(samples.len());
+        // The packet that sounds at an instant begins before it.
+        let from = at(self.ticks(frames.start, -BEFORE_MS)).saturating_sub(1);
+        let to = at(self.ticks(frames.end, AFTER_MS));
+        // What lies further before 0 is not heard and has no place.
+        let first = at(self.shift().saturating_neg());
+        from.max(first).min(to)..to
+    }
+
+    /// Added to a time of the source to get that of the feed.
+    fn shift(&self) -> i64 {
+        self.track.shift.saturating_add(LEAD_S * i64::from(self.track.timescale))
+    }
+
+    /// Of the packets from segment `first` on those before a long pause, and the first segment that has none of them. A segment with sound
+    /// on both sides of a pause is not divided.
+    fn until_pause(&self, packets: Range<u32>, first: u32, cuts: &[u64]) -> (Range<u32>, u32) {
+        let last = u32::try_from(cuts.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        let pause_max = PAUSE_MAX_S * i64::from(self.track.timescale);
+        let (mut from, mut before) = (packets.start, None::<Sample>);
+        for (number, packet) in packets.clone().zip(self.track.samples.range(packets.clone())) {
+            let pause =
+                before.replace(packet).filter(|before| pause_max < packet.pts.saturating_sub(before.pts));
+            let Some(sounded) = pause.map(|before| self.sounded(&before)) else { continue };
+            let is_over = |cut: &u64| sounded <= self.ticks(cut.saturating_sub(LEAD_FRAMES), 0);
+            let end = cuts.partition_point(|cut| !is_over(cut));
+            if end <= first as usize {
+                from = number; // it is over before
+            } else if cuts.get(end).is_some_and(|cut| self.ticks(*cut, 0) <= packet.pts) {
+                return (from..number, u32::try_from(end).unwrap_or(last));
+            }
+        }
+        (from..packets.end, last)
+    }
+
+    fn feed(
+        &self,
+        numbers: Range<u32>,
+        frames: Range<u64>,
+        packets: Range<u32>,
+    ) -> Result<AudioFeed, FeedError> {
+        let heard = self.ticks(frames.start.saturating_sub(LEAD_FRAMES), 0)..self.ticks(frames.end, 0);
+        let sounds = |packet: Sample| packet.pts < heard.end && heard.start < self.sounded(&packet);
+        let is_silent = !self.track.samples.range(packets.clone()).any(sounds);
+        let (format, header) = header(self.track)?;
+        Ok(AudioFeed {
+            table: self.track.samples.clone(),
+            packets,
+            timescale: self.track.timescale,
+            shift: self.shift(),
+            header: header.into(),
+            format,
+            numbers,
+            frames,
+            is_silent,
+        })
     }
 }
