@@ -2,13 +2,17 @@
 //! before it.
 
 use kinora_domain::{MediaId, MediaState, SourceId};
+use kinora_engine::{AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE};
 use kinora_packager::Error;
 use kinora_store::ClaimedJob;
 
 use crate::Context;
+use crate::cache::Cache;
 use crate::error::{JobError, chain};
 
 /// Makes what is missing of the encoded sound of a ready media, track by track.
+///
+/// Where the cache has no room for a track, its segments are made when they are asked for.
 ///
 /// May run twice, and goes on where an earlier run ended: what is kept is not made again. Its processes give way to all others. A track
 /// that cannot be encoded is left out: the first of them was heard before the media became ready.
@@ -21,7 +25,8 @@ pub(crate) async fn run(
     let is_current =
         |state: &MediaState| matches!(state, MediaState::Ready { source: current, .. } if *current == source);
     if context.store.media_by_id(media).await?.is_some_and(|media| is_current(&media.state)) {
-        match encode(context, source).await {
+        let cache = Cache::look(context, context.clock.now()).await?;
+        match encode(context, source, cache).await {
             Ok(()) => {}
             Err(error) => match error.root() {
                 Error::Gone => {} // the media was deleted meanwhile
@@ -35,10 +40,14 @@ pub(crate) async fn run(
     Ok(())
 }
 
-async fn encode(context: &Context, source: SourceId) -> Result<(), Error> {
+async fn encode(context: &Context, source: SourceId, mut cache: Cache) -> Result<(), Error> {
     let packaged = context.packager.packaged(source).await?;
-    let tracks = (0..).zip(packaged.index().audio_tracks()).map(|(number, _)| number);
-    for number in tracks.filter(|number| packaged.is_sound_encoded(*number)) {
+    let tracks = (0..).zip(&packaged.index().plan.encoded_audio);
+    for (number, cuts) in tracks.filter(|(number, _)| packaged.is_sound_encoded(*number)) {
+        if !cache.take(bytes(cuts), false) {
+            tracing::info!(source.id = %source, track = number, "sound is not encoded ahead: the cache is full");
+            continue;
+        }
         let told = |progress: kinora_packager::FillProgress| {
             tracing::debug!(source.id = %source, track = number, done = progress.done, of = progress.of, "sound is encoded");
         };
@@ -50,4 +59,10 @@ async fn encode(context: &Context, source: SourceId) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// What the sound between these cuts takes.
+fn bytes(cuts: &[u64]) -> u64 {
+    let samples = cuts.last().copied().unwrap_or(0).saturating_mul(AUDIO_FRAME_SAMPLES);
+    samples.div_ceil(u64::from(AUDIO_SAMPLE_RATE)).saturating_mul(u64::from(AUDIO_BITRATE_BPS / 8))
 }

@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kinora_domain::{MediaId, MediaState, Resolution, SourceId, Timestamp};
+use kinora_formats::index::Index;
 use kinora_packager::Error;
 use kinora_store::ClaimedJob;
 
 use crate::Context;
+use crate::cache::{Cache, WATCHED_LATELY_US};
 use crate::error::JobError;
 
 /// How long after it was asked for a fill is not asked for again. What could not be made then is not tried every minute.
 const AGAIN_AFTER_US: i64 = 15 * 60 * Timestamp::SECOND;
 
-/// Makes what is missing of the rungs of a ready media.
+/// Makes what is missing of the rungs of a ready media, as far as the cache has room for them.
 ///
 /// May run twice, and goes on where an earlier run ended: what is kept is not made again. Its processes give way to all others.
 pub(crate) async fn run(
@@ -23,7 +25,9 @@ pub(crate) async fn run(
     source: SourceId,
 ) -> Result<(), JobError> {
     if let Some(max) = max_resolution(context, media, source).await? {
-        match fill(context, source, max).await {
+        let now = context.clock.now();
+        let cache = Cache::look(context, now).await?;
+        match fill(context, source, max, cache, now).await {
             Ok(()) => {}
             Err(error) => match error.root() {
                 Error::Gone => {} // the media was deleted meanwhile
@@ -37,12 +41,58 @@ pub(crate) async fn run(
     Ok(())
 }
 
-async fn fill(context: &Context, source: SourceId, max: Resolution) -> Result<(), Error> {
+async fn fill(
+    context: &Context,
+    source: SourceId,
+    max: Resolution,
+    cache: Cache,
+    now: Timestamp,
+) -> Result<(), Error> {
     let packaged = context.packager.packaged(source).await?;
+    let rows = context.store.renditions_of(source).await?;
+    let seconds = seconds(packaged.index());
+    let rungs = packaged.rungs(max).into_iter().map(|rung| {
+        let row = rows.iter().find(|row| row.name == rung.name.to_string());
+        let is_watched = row
+            .and_then(|row| row.watched_at)
+            .is_some_and(|watched| now.micros_since(watched) <= WATCHED_LATELY_US);
+        let whole = u64::from(rung.maxrate / 8).saturating_mul(seconds);
+        Wanted { missing: whole.saturating_sub(row.map_or(0, |row| row.bytes)), is_watched, rung }
+    });
+    let rungs = that_fit(rungs.collect(), cache);
     let told = |progress: kinora_packager::FillProgress| {
         tracing::debug!(source.id = %source, done = progress.done, of = progress.of, "fill goes on");
     };
-    context.packager.fill(&packaged, &packaged.rungs(max), told).await
+    context.packager.fill(&packaged, &rungs, told).await
+}
+
+/// A rung that may be filled.
+struct Wanted<R> {
+    rung: R,
+    /// Bytes that are missing, at most.
+    missing: u64,
+    is_watched: bool,
+}
+
+/// Those that are watched first, then the others, as far as there is room for the whole of them; in the order they came.
+fn that_fit<R>(wanted: Vec<Wanted<R>>, mut cache: Cache) -> Vec<R> {
+    let mut is_filled = vec![false; wanted.len()];
+    for is_watched in [true, false] {
+        for (is_filled, wanted) in is_filled.iter_mut().zip(&wanted) {
+            if wanted.is_watched == is_watched {
+                *is_filled = cache.take(wanted.missing, is_watched);
+            }
+        }
+    }
+    let filled = wanted.into_iter().zip(is_filled).filter(|(_, is_filled)| *is_filled);
+    filled.map(|(wanted, _)| wanted.rung).collect()
+}
+
+/// How long the pictures last, rounded up.
+fn seconds(index: &Index) -> u64 {
+    let Some((video, _)) = index.video() else { return 0 };
+    let end = index.plan.encoded_video.last().map_or(0, |segment| segment.end);
+    u64::try_from(end).unwrap_or(0).div_ceil(u64::from(video.timescale.max(1)))
 }
 
 /// What the media may be shown in; `None` when it is gone, has another source by now, or has no picture that decodes.
@@ -79,6 +129,23 @@ impl FillsAsked {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_watched_is_filled_first_and_the_rest_where_there_is_room() {
+        let check = |allowed: Option<u64>, expected: &[&str]| {
+            let wanted = [("720p", 500, false), ("480p", 300, true), ("240p", 100, false)];
+            let wanted =
+                wanted.map(|(rung, missing, is_watched)| Wanted { rung, missing, is_watched }).into();
+            let filled = that_fit(wanted, Cache::new(0, 0, allowed, None));
+            assert_eq!(filled, expected, "{allowed:?}");
+        };
+        check(None, &["720p", "480p", "240p"]);
+        check(Some(900), &["720p", "480p", "240p"]);
+        check(Some(800), &["720p", "480p"]);
+        check(Some(400), &["480p", "240p"]);
+        check(Some(299), &["240p"]);
+        check(Some(99), &[]);
+    }
 
     #[test]
     fn a_fill_is_asked_for_once_in_a_while() {

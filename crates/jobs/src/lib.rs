@@ -5,6 +5,7 @@
 //!
 //! Begin with [`run`]; then one module for each kind of work.
 
+mod cache;
 mod delete_objects;
 mod deliver_event;
 mod download;
@@ -85,6 +86,8 @@ pub async fn run(context: Context, stop: CancellationToken) {
     tokio::join!(
         runner::run(context.clone(), runner::DOWNLOADS, stop.clone()),
         runner::run(context.clone(), runner::FILLS, stop.clone()),
+        runner::run(context.clone(), runner::SOUNDS, stop.clone()),
+        runner::run(context.clone(), runner::TENDS, stop.clone()),
         runner::run(context.clone(), runner::UPKEEP, stop.clone()),
         deliver_event::run(context, stop)
     );

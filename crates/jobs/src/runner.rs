@@ -24,6 +24,10 @@ pub(crate) struct Lane {
 pub(crate) const DOWNLOADS: Lane = Lane { queue: JobQueue::Download, concurrent_max: 1024 };
 /// Few: each decodes once for all rungs, and the engine lets everything else go first.
 pub(crate) const FILLS: Lane = Lane { queue: JobQueue::Fill, concurrent_max: 2 };
+/// As few; they begin when a media is ready, whatever is filled meanwhile.
+pub(crate) const SOUNDS: Lane = Lane { queue: JobQueue::Sound, concurrent_max: 2 };
+/// There is one in all.
+pub(crate) const TENDS: Lane = Lane { queue: JobQueue::Tend, concurrent_max: 1 };
 /// All else is short.
 pub(crate) const UPKEEP: Lane = Lane { queue: JobQueue::Upkeep, concurrent_max: 4 };
 /// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).

@@ -8,7 +8,6 @@ use crate::Context;
 use crate::delete_objects;
 use crate::error::JobError;
 use crate::ownership;
-use crate::tend;
 
 /// How often the whole store is looked through.
 pub(crate) const SWEEP_EVERY_S: i64 = 60 * 60;
@@ -32,7 +31,6 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
     for kind in [ObjectKind::Segment, ObjectKind::Init] {
         sweep_rendition_objects(context, kind, now).await?;
     }
-    tend::let_go(context, now).await?;
     context.blob.sweep_temporary(now).await?;
     context.store.prune(now).await?;
     let job = job.clone();

@@ -8,22 +8,20 @@ use kinora_domain::{SourceId, Timestamp};
 use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, RenditionPlace, RenditionRow, Tx};
 
 use crate::Context;
+use crate::cache::{Cache, WATCHED_LATELY_US};
 use crate::error::JobError;
 
 /// How often it is looked which renditions are watched.
 const TEND_EVERY_S: i64 = 60;
-/// Who watched within this time watches now: the counters of a rendition are written down now and then.
-const WATCHED_LATELY_US: i64 = 5 * 60 * Timestamp::SECOND;
 /// A media that nobody watched for so long falls back to its copy. Pipeline, 8.
 const UNWATCHED_MAX_US: i64 = 30 * 24 * 60 * 60 * Timestamp::SECOND;
-/// Room that renditions leave on the disk: they are the first that can be missed.
-const DISK_LEFT_BYTES: u64 = 4 << 30;
 /// Rows a page.
 const ROWS: u32 = 500;
 
-/// Asks for fills of what was watched lately, and for the next time. May run twice.
+/// Lets go of what is too much, asks for fills of what was watched lately, and for the next time. May run twice.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobError> {
     let now = context.clock.now();
+    let_go(context, now).await?;
     for source in watched_lately(context, now).await? {
         ask_for_fill(context, source, now).await?;
     }
@@ -65,8 +63,8 @@ async fn ask_for_fill(context: &Context, source: SourceId, now: Timestamp) -> Re
 }
 
 /// Lets renditions go: those that nobody watched for a month, then the longest unwatched until the rest fits. May run twice.
-pub(crate) async fn let_go(context: &Context, now: Timestamp) -> Result<(), JobError> {
-    let mut excess = excess(context).await?;
+async fn let_go(context: &Context, now: Timestamp) -> Result<(), JobError> {
+    let mut excess = Cache::look(context, now).await?.excess();
     let mut place = RenditionPlace::START;
     loop {
         let page = context.store.renditions_by_watch(place, ROWS).await?;
@@ -99,22 +97,6 @@ fn verdict(row: &RenditionRow, now: Timestamp, excess: u64) -> Verdict {
     let is_empty = row.segments == 0;
     let is_too_much = excess > 0 && unused_us > WATCHED_LATELY_US;
     if !is_empty && (unused_us > UNWATCHED_MAX_US || is_too_much) { Verdict::LetGo } else { Verdict::Keep }
-}
-
-/// How many bytes the renditions take too much: over what is allowed, or of the room that is to be left on the disk.
-async fn excess(context: &Context) -> Result<u64, JobError> {
-    let lacking = match context.blob.free_space().await? {
-        Some(free) => DISK_LEFT_BYTES.saturating_sub(free),
-        None => 0,
-    };
-    let Some(allowed) = context.cache_bytes else { return Ok(lacking) };
-    let (mut bytes, mut place) = (0_u64, RenditionPlace::START);
-    loop {
-        let page = context.store.renditions_by_watch(place, ROWS).await?;
-        let Some(last) = page.last() else { return Ok(bytes.saturating_sub(allowed).max(lacking)) };
-        place = last.place();
-        bytes = page.iter().fold(bytes, |sum, row| sum.saturating_add(row.bytes));
-    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ statements! {
         FROM rendition WHERE source_id = $1 ORDER BY name";
     BY_WATCH = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
         FROM rendition WHERE (watched_at, id) > ($1, $2) ORDER BY watched_at, id LIMIT $3";
+    BYTES = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM rendition WHERE watched_at >= $1";
     WITHOUT_MEDIA = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
         FROM rendition r WHERE id > $1 AND NOT EXISTS (SELECT 1 FROM media m WHERE m.source_id = r.source_id)
         ORDER BY id LIMIT $2";
@@ -107,6 +108,13 @@ impl Store {
     ) -> Result<Vec<RenditionRow>, Error> {
         let values = values![after.0, id_or_first(after.1), limit];
         self.reader().await?.all(BY_WATCH, values).await?.iter().map(read).collect()
+    }
+
+    /// What all renditions take, or those that were watched at this instant or later.
+    pub async fn rendition_bytes(&self, watched_since: Option<Timestamp>) -> Result<u64, Error> {
+        let since = watched_since.map_or(0, Timestamp::as_micros);
+        let row = self.reader().await?.first(BYTES, values![since]).await?;
+        row.map_or(Ok(0), |row| row.number("bytes"))
     }
 
     /// A page of the renditions behind `after` whose source no media names any more, by id.

@@ -30,6 +30,17 @@ impl Notes {
         std::mem::take(&mut *self.lock()).into_values().collect()
     }
 
+    /// What was taken could not be written down: it is there again.
+    pub(super) fn put_back(&self, uses: Vec<RenditionUse>) {
+        let mut notes = self.lock();
+        for RenditionUse { id, bytes, segments, watched_at } in uses {
+            let note = of(&mut notes, id);
+            note.bytes = note.bytes.saturating_add(bytes);
+            note.segments = note.segments.saturating_add(segments);
+            note.watched_at = note.watched_at.max(watched_at);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<RenditionId, RenditionUse>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -53,5 +64,9 @@ mod tests {
         let watched_at = Some(Timestamp::from_micros(7));
         assert_eq!(notes.take(), [RenditionUse { id, bytes: 40, segments: 2, watched_at }]);
         assert_eq!(notes.take(), []);
+        // What could not be written down is not lost, and adds to what came since.
+        notes.made(id, 2);
+        notes.put_back(vec![RenditionUse { id, bytes: 40, segments: 2, watched_at }]);
+        assert_eq!(notes.take(), [RenditionUse { id, bytes: 42, segments: 3, watched_at }]);
     }
 }

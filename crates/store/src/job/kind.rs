@@ -51,8 +51,12 @@ pub enum JobKind {
 pub enum JobQueue {
     /// Bringing in sources.
     Download,
-    /// Encoding ahead of those who watch, which takes as long as the media lasts, and looking what to encode.
+    /// Encoding the pictures ahead of those who watch, which takes as long as the media lasts.
     Fill,
+    /// Encoding the sound of what is new.
+    Sound,
+    /// Looking what is watched and what is not.
+    Tend,
     /// All else.
     Upkeep,
 }
@@ -86,7 +90,9 @@ impl JobKind {
     pub fn queue(&self) -> JobQueue {
         match self {
             Self::Download { .. } => JobQueue::Download,
-            Self::EncodeAudio { .. } | Self::Fill { .. } | Self::TendRenditions => JobQueue::Fill,
+            Self::Fill { .. } => JobQueue::Fill,
+            Self::EncodeAudio { .. } => JobQueue::Sound,
+            Self::TendRenditions => JobQueue::Tend,
             Self::DeleteObjects { .. } | Self::ProbeDecode { .. } | Self::Sweep => JobQueue::Upkeep,
         }
     }
@@ -131,6 +137,8 @@ impl JobQueue {
         match self {
             Self::Download => "download",
             Self::Fill => "fill",
+            Self::Sound => "sound",
+            Self::Tend => "tend",
             Self::Upkeep => "upkeep",
         }
     }
@@ -201,6 +209,23 @@ mod tests {
         );
         check(JobKind::TendRenditions, "tend_renditions", "{}");
         check(JobKind::Sweep, "sweep", "{}");
+    }
+
+    #[test]
+    fn what_takes_long_holds_up_neither_sound_nor_tending() {
+        let (media, source) = (
+            "01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11".parse().unwrap(),
+            "01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12".parse().unwrap(),
+        );
+        let queues = [
+            JobKind::Download { media },
+            JobKind::Fill { media, source },
+            JobKind::EncodeAudio { media, source },
+            JobKind::TendRenditions,
+            JobKind::Sweep,
+        ]
+        .map(|kind| kind.queue().as_str());
+        assert_eq!(queues, ["download", "fill", "sound", "tend", "upkeep"]);
     }
 
     #[test]

@@ -107,6 +107,8 @@ async fn renditions_are_walked_from_those_that_nobody_watched(world: World) {
     assert_eq!(seen.len(), 4);
     let since = RenditionPlace::watched_since(world.now().plus_seconds(11));
     assert_eq!(store.renditions_by_watch(since, 9).await.unwrap().len(), 2);
+    assert_eq!(store.rendition_bytes(None).await.unwrap(), 4);
+    assert_eq!(store.rendition_bytes(Some(world.now().plus_seconds(11))).await.unwrap(), 2);
 }
 
 async fn a_rendition_is_reset_broken_once_and_forgotten(world: World) {

@@ -75,8 +75,11 @@ impl<'a> Fills<'a> {
     /// Whether none is left but the next look at what is watched. Moves the clock on as [`drain`] does.
     pub(super) async fn over(&self, app: &TestApp) -> Option<()> {
         let far = self.clock.now().plus_micros(i64::try_from(LEASE.as_micros()).expect("a short time"));
-        let due = app.store.next_job_due(JobQueue::Fill).await.ok()?;
-        if due.is_none_or(|due| far < due) {
+        let mut due = Vec::new();
+        for queue in [JobQueue::Fill, JobQueue::Sound, JobQueue::Tend] {
+            due.extend(app.store.next_job_due(queue).await.ok()?);
+        }
+        if due.iter().all(|due| far < *due) {
             return Some(());
         }
         let mut moved = self.moved.lock().unwrap();
