@@ -58,6 +58,9 @@ pub enum EngineError {
         /// The limit.
         max_bytes: u64,
     },
+    /// There is no room left for the file that the process wrote. Nothing of it stays.
+    #[error("no room for the file that is made")]
+    NoRoom,
     /// What feeds the run failed; the process was killed.
     #[error("the input of the media engine ended early")]
     Input(#[source] io::Error),

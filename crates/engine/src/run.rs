@@ -132,9 +132,15 @@ impl Ended {
         if OUT_OF_MEMORY.iter().any(|words| last_words.contains(words)) {
             return Err(EngineError::MemoryExhausted { max_bytes: limits.memory_bytes });
         }
+        if OUT_OF_ROOM.iter().any(|words| last_words.contains(words)) {
+            return Err(EngineError::NoRoom);
+        }
         Err(EngineError::Failed { exit: status.code() })
     }
 }
+
+/// What is said where a file cannot grow: the C library's texts for ENOSPC and EDQUOT.
+const OUT_OF_ROOM: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 
 /// What ffmpeg exits with when a signal asked it to end (fftools, `exit_program`). Nobody sends it another one.
 const EXIT_BY_SIGNAL: i32 = 255;

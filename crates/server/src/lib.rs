@@ -11,6 +11,7 @@ mod command;
 mod health;
 mod logging;
 mod place;
+mod scratch;
 mod settings;
 mod system;
 mod wiring;

@@ -1,7 +1,7 @@
 //! A running server, put together from its parts.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -20,13 +20,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::assets::Embedded;
 use crate::health;
+use crate::scratch::Scratch;
 use crate::settings::Settings;
 
 /// How often it is written down which access tokens were used, and which renditions were made and watched.
 const USES_EVERY: Duration = Duration::from_secs(10);
-/// The folder for files that are needed while a job works, below the data folder.
-const SCRATCH: &str = "scratch";
-
 /// What a server is made of; tests bring their own parts.
 pub struct ServerOptions {
     /// What is in force.
@@ -108,6 +106,7 @@ impl Server {
         let network = Network::new(Guard::new(settings.allow_private.clone()));
         let packager = Packager::new(store.clone(), blob.clone(), engine.clone(), clock.clone());
         let room = Room::default();
+        let scratch = scratch(&settings).await?;
         let context = Context {
             store: store.clone(),
             blob: blob.clone(),
@@ -115,7 +114,7 @@ impl Server {
             poster: Poster::new(&network, PostLimits::default())?,
             packager: packager.clone(),
             engine,
-            scratch: scratch(&settings).await?.into(),
+            scratch: scratch.folder().into(),
             clock: clock.clone(),
             random: random.clone(),
             images_url: settings.images_url.as_str().into(),
@@ -144,8 +143,16 @@ impl Server {
         });
         let (stop, is_lost) = (CancellationToken::new(), CancellationToken::new());
         let jobs = roles.worker.then_some(context);
-        let parts =
-            Running { app, jobs, packager, store, lock, stop: stop.clone(), is_lost: is_lost.clone() };
+        let parts = Running {
+            app,
+            jobs,
+            packager,
+            store,
+            lock,
+            scratch,
+            stop: stop.clone(),
+            is_lost: is_lost.clone(),
+        };
         let running = tokio::spawn(parts.run(listener));
         Ok(Self { stop, is_lost, running })
     }
@@ -173,13 +180,15 @@ struct Running {
     packager: Packager,
     store: Store,
     lock: ServeLock,
+    /// Held as long as jobs run.
+    scratch: Scratch,
     stop: CancellationToken,
     is_lost: CancellationToken,
 }
 
 impl Running {
     async fn run(self, listener: TcpListener) {
-        let Self { app, jobs, packager, store, lock, stop, is_lost } = self;
+        let Self { app, jobs, packager, store, lock, scratch, stop, is_lost } = self;
         let router = kinora_http::router(app.clone());
         let work = async {
             if let Some(context) = jobs {
@@ -204,6 +213,7 @@ impl Running {
             tracing::warn!(error = %error, "what was used could not be written");
         }
         store.close().await;
+        drop(scratch);
         drop(lock); // last: another process may have the folder only now
     }
 }
@@ -217,23 +227,15 @@ async fn write_uses(app: &App, stop: CancellationToken) {
     }
 }
 
-/// Where jobs put files for a while: in the data folder, which nobody else serves, and elsewhere where the system has such files. What
-/// an earlier process left there is removed.
-async fn scratch(settings: &Settings) -> Result<PathBuf, StartError> {
-    if !settings.has_folder() {
-        return Ok(env::temp_dir());
-    }
-    let folder = settings.data_dir.join(SCRATCH);
-    let make = async |folder: &Path| {
-        match tokio::fs::remove_dir_all(folder).await {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        tokio::fs::create_dir_all(folder).await?;
-        // The engine is told of files by paths that do not depend on where it runs.
-        tokio::fs::canonicalize(folder).await
-    };
-    make(&folder).await.map_err(|error| StartError::Scratch(folder, error))
+/// Made and emptied on a thread of its own: what an earlier process left may be large.
+async fn scratch(settings: &Settings) -> Result<Scratch, StartError> {
+    let data = settings.has_folder().then(|| settings.data_dir.clone());
+    let made = tokio::task::spawn_blocking(move || match data {
+        Some(data) => Scratch::in_data(&data),
+        None => Scratch::beside_others(&env::temp_dir()),
+    });
+    let made = made.await.expect("it does not panic and nobody aborts it");
+    made.map_err(|(folder, error)| StartError::Scratch(folder, error))
 }
 
 fn header_names(names: &[String]) -> Result<Arc<[HeaderName]>, StartError> {

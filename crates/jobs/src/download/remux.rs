@@ -102,7 +102,7 @@ async fn copy(context: &Context, foreign: &Foreign) -> Result<Copied, JobError> 
     if may_need_a_file(foreign.container) {
         let file = fetch(context, foreign).await?;
         for output in outputs(foreign.container) {
-            check_room(context, room(foreign, *output)).await?;
+            check_rooms(context, foreign, *output).await?;
             let run = context.engine.remux_file(spec(context, foreign, *output), file.path());
             match read(context, foreign, run).await? {
                 Ok(copied) => return Ok(copied),
@@ -119,7 +119,7 @@ async fn from_stream(
     foreign: &Foreign,
     output: RemuxOutput,
 ) -> Result<Result<Copied, Unread>, JobError> {
-    check_room(context, room(foreign, output)).await?;
+    check_rooms(context, foreign, output).await?;
     let bytes = stored(context, foreign).await?.map(|bytes| bytes.map_err(io::Error::other));
     let run = context.engine.remux(spec(context, foreign, output), bytes);
     read(context, foreign, run).await
@@ -138,10 +138,7 @@ async fn stored(
 ///
 /// Errors: `Full` where it does not fit.
 async fn fetch(context: &Context, foreign: &Foreign) -> Result<NamedTempFile, JobError> {
-    let volume = rustix::fs::statvfs(&*context.scratch).map_err(of_disk)?;
-    if volume.f_bavail.saturating_mul(volume.f_frsize) < foreign.len.saturating_add(RESERVED_BYTES) {
-        return Err(JobError::Full);
-    }
+    check_scratch(context, foreign.len)?;
     let file = NamedTempFile::new_in(&context.scratch).map_err(of_disk)?;
     let mut to = tokio::fs::File::from_std(file.reopen().map_err(of_disk)?);
     let mut bytes = stored(context, foreign).await?;
@@ -152,12 +149,28 @@ async fn fetch(context: &Context, foreign: &Foreign) -> Result<NamedTempFile, Jo
     Ok(file)
 }
 
+/// Whether what a copy needs fits, in the store and among the files of jobs: where objects lie in a bucket only those are on a disk of
+/// ours.
+async fn check_rooms(context: &Context, foreign: &Foreign, output: RemuxOutput) -> Result<(), JobError> {
+    if output == RemuxOutput::Matroska {
+        check_scratch(context, foreign.len)?;
+    }
+    check_room(context, room(foreign, output)).await
+}
+
+fn check_scratch(context: &Context, len: u64) -> Result<(), JobError> {
+    let volume = rustix::fs::statvfs(&*context.scratch).map_err(of_disk)?;
+    let free = volume.f_bavail.saturating_mul(volume.f_frsize);
+    if free < len.saturating_add(RESERVED_BYTES) { Err(JobError::Full) } else { Ok(()) }
+}
+
 fn of_disk(error: impl Into<io::Error>) -> JobError {
     let error = error.into();
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => JobError::Full,
-        _ => JobError::Retry(Box::new(error)),
-    }
+    if is_full(&error) { JobError::Full } else { JobError::Retry(Box::new(error)) }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Bytes that a copy needs beside the source. Matroska is finished in a file before it is read.
@@ -247,6 +260,8 @@ fn spec(context: &Context, foreign: &Foreign, output: RemuxOutput) -> Remux {
 fn explain(error: EngineError) -> Result<Unread, JobError> {
     match error {
         EngineError::Busy => Err(JobError::Away(Box::new(error))),
+        EngineError::NoRoom => Err(JobError::Full),
+        EngineError::Spawn(error) if is_full(&error) => Err(JobError::Full),
         error if is_machines_fault(&error) => Err(JobError::Away(Box::new(error))),
         EngineError::Input(error) => match error.downcast::<kinora_blob::Error>() {
             // The media was deleted meanwhile.
@@ -273,5 +288,20 @@ fn failure(foreign: &Foreign, unread: Unread) -> Failure {
                 format!("the source looks like a file of the kind {name}, but nothing in it can be played");
             Failure::new(FailureCode::NotMedia, sentence)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_fault_of_the_source() {
+        let full = || EngineError::Spawn(io::ErrorKind::StorageFull.into());
+        for error in [EngineError::NoRoom, full()] {
+            assert!(matches!(explain(error), Err(JobError::Full)));
+        }
+        assert!(matches!(explain(EngineError::Busy), Err(JobError::Away(_))));
+        assert!(matches!(explain(EngineError::Failed { exit: Some(1) }), Ok(Unread::Engine)));
     }
 }

@@ -141,6 +141,8 @@ async fn each_way_of_going_wrong_is_told_from_the_others() {
     .await;
     let memory = "echo x264: malloc of size 9 failed >&2; exit 1";
     check(memory, limits(LONG), feed(), ("", "Err(MemoryExhausted { max_bytes: 67108864 })")).await;
+    let full = "echo av_interleaved_write_frame: No space left on device >&2; exit 1";
+    check(full, limits(LONG), feed(), ("", "Err(NoRoom)")).await;
 
     let program = Program::new("yes $0");
     let (output, end) = all(start(&program, limits(LONG), silence())).await;
