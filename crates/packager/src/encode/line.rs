@@ -23,6 +23,13 @@ const AHEAD: u32 = 2;
 /// Segments of a run that nobody waits for. Its process holds a place of the engine until it ends, so it is not left waiting for
 /// the player to come nearer: the next run begins when there is less than [`AHEAD`] left.
 pub(super) const RUN_LEN: u32 = 4;
+/// Of the segments that are decoded before the first one of a run, it makes half as many: far behind a keyframe, what leads there is
+/// decoded a few times in all and not once for each [`RUN_LEN`].
+const LEAD_OF_RUN: u32 = 2;
+/// Segments of the longest run: some two minutes that nobody may watch.
+const RUN_LEN_MAX: u32 = 32;
+/// A segment for which so many are decoded before it is waited for this part of them longer: decoding is that much faster than making.
+const LEAD_OF_WAIT: u32 = 4;
 /// Runs for one segment alone that fail before it is given up.
 const TRIES_MAX: u32 = 2;
 /// Segments that are given up in a row before the rendition is taken for broken.
@@ -70,6 +77,8 @@ struct Run {
 pub(super) struct Line {
     /// What is known to be kept; more may be.
     made: BTreeSet<u32>,
+    /// For each segment, how many lie between it and the keyframe at which a decoder begins; 0 where none is told.
+    leads: Vec<u32>,
     waiting: BTreeMap<u32, Vec<oneshot::Sender<Made>>>,
     runs: Vec<Run>,
     started: u64,
@@ -85,14 +94,20 @@ impl Line {
         Self { made, ..Self::default() }
     }
 
+    /// The same of segments that lie so many behind the keyframe at which a decoder begins.
+    pub(super) fn with_leads(self, leads: Vec<u32>) -> Self {
+        Self { leads, ..self }
+    }
+
     /// Somebody needs segment `n` now, and it is not kept.
     pub(super) fn want(&mut self, n: u32) -> Wanted {
         self.made.remove(&n);
         let (sender, made) = oneshot::channel();
         self.waiting.entry(n).or_default().push(sender);
         if let Some(place) = self.run_of(n) {
-            let run = &mut self.runs[place];
-            let is_near = run.is_running && n - run.rest.start <= JOIN_WITHIN;
+            let within = JOIN_WITHIN.max(self.lead(n) / LEAD_OF_WAIT);
+            let run = &self.runs[place];
+            let is_near = run.is_running && n - run.rest.start <= within;
             if is_near || (run.is_urgent && n == run.rest.start) {
                 return Wanted { made, start: None };
             }
@@ -107,8 +122,9 @@ impl Line {
             |line: &Self, m: u32| !line.made.contains(&m) && !line.is_given_up(m) && line.run_of(m).is_none();
         let first =
             (n.saturating_add(1)..count.min(n.saturating_add(1 + AHEAD))).find(|m| is_open(self, *m))?;
-        let end = (first..count.min(first.saturating_add(RUN_LEN))).find(|m| !is_open(self, *m));
-        let end = end.unwrap_or(count.min(first.saturating_add(RUN_LEN)));
+        let len = (self.lead(first) / LEAD_OF_RUN).clamp(RUN_LEN, RUN_LEN_MAX);
+        let most = count.min(first.saturating_add(len));
+        let end = (first..most).find(|m| !is_open(self, *m)).unwrap_or(most);
         Some(self.start(first..end, false))
     }
 
@@ -187,6 +203,10 @@ impl Line {
     pub(super) fn stop(&mut self) {
         self.runs.drain(..).for_each(|run| run.stop.cancel());
         self.waiting.clear();
+    }
+
+    fn lead(&self, n: u32) -> u32 {
+        self.leads.get(n as usize).copied().unwrap_or(0)
     }
 
     fn run_of(&self, n: u32) -> Option<usize> {

@@ -103,6 +103,19 @@ impl Work {
         }
     }
 
+    /// For each segment, how many lie between it and the keyframe at which its decoder begins. Sound begins anywhere.
+    fn leads(&self, packaged: &Packaged) -> Vec<u32> {
+        let Self::Rung(_) = self else { return Vec::new() };
+        let (mut lead, mut begins) = (0_u32, None);
+        let segments = packaged.index().plan.encoded_video.iter();
+        let leads = segments.map(|segment| {
+            lead = if begins == Some(segment.samples.start) { lead.saturating_add(1) } else { 0 };
+            begins = Some(segment.samples.start);
+            lead
+        });
+        leads.collect()
+    }
+
     /// How many segments there are.
     fn count(&self, packaged: &Packaged) -> u32 {
         match self {
@@ -169,8 +182,8 @@ impl Packager {
             Ok(Arc::new(RungLine {
                 id,
                 source: packaged.source,
+                state: Mutex::new(Line::new(made).with_leads(work.leads(packaged))),
                 work,
-                state: Mutex::new(Line::new(made)),
                 has_row: OnceCell::new_with(row.map(|_| ())),
                 is_broken: AtomicBool::new(is_broken),
             }))
@@ -225,13 +238,20 @@ impl Packager {
         self.encoders.running.wait().await;
     }
 
-    /// Writes down what was made and watched since the last call. May run at any time; what is lost makes a counter smaller.
+    /// Writes down what was made and watched since the last call. May run at any time; what could not be written is
+    /// written the next time.
     pub async fn write_rendition_uses(&self) -> Result<(), kinora_store::Error> {
         let uses = self.encoders.notes.take();
         if uses.is_empty() {
             return Ok(());
         }
-        self.store.write(async move |tx| tx.note_renditions(&uses).await).await
+        let noted = uses.clone();
+        let written = self.store.write(async move |tx| tx.note_renditions(&noted).await).await;
+        if written.is_err() {
+            // A commit of which nobody knows is counted twice at worst: the sweep counts anew.
+            self.encoders.notes.put_back(uses);
+        }
+        written
     }
 
     /// Removes what is kept of a rendition, so that it is made anew when somebody asks. May run twice, and beside anything.

@@ -40,6 +40,22 @@ fn the_second_who_asks_joins_the_first() {
 }
 
 #[test]
+fn far_behind_a_keyframe_runs_are_longer_and_waited_for_longer() {
+    let mut line = kept([]).with_leads((0..200).collect());
+    assert_eq!(line.ahead(0, 200).unwrap().numbers, 1..5, "a keyframe is near");
+    assert_eq!(line.ahead(40, 200).unwrap().numbers, 41..61);
+    let run = line.ahead(100, 200).unwrap();
+    assert_eq!(run.numbers, 101..133);
+    line.running(run.id);
+    assert_eq!(started(&line.want(126)), None, "another one would decode as much again");
+    assert!(line.reached(run.id, 101, &bytes()));
+    assert_eq!(line.ahead(190, 200).unwrap().numbers, 191..200);
+    // Where keyframes are near it is as everywhere.
+    let mut line = kept([]).with_leads(vec![0, 1, 2, 0, 1, 2, 0, 1, 2]);
+    assert_eq!(line.ahead(0, 9).unwrap().numbers, 1..5);
+}
+
+#[test]
 fn a_run_is_joined_for_what_it_makes_soon_and_cut_for_what_it_makes_later() {
     let (mut line, run) = ahead();
     assert_eq!(started(&line.want(1)), None);
