@@ -54,6 +54,14 @@ def joined_streams(second: list[str]):
 
 
 KINDS = (
+    *(
+        Kind(f"cut off, {what}", file, cut_off(both(), codecs), wanted, "truncated", counts_frames=False)
+        for what, file, codecs, wanted in (
+            ("transport stream", "cut-off.ts", [*X264, *AAC], "F A"),
+            ("FLV", "cut-off.flv", [*X264, *AAC], "F A"),
+            ("AVI, without its index", "cut-off.avi", ["-c:v", "mpeg4", "-q:v", "4", "-c:a", "libmp3lame"], "F C"),
+        )
+    ),
     Kind("MP4 that begins at 5 s", "starts-at-5.mp4", made(both(), X264, AAC, "-output_ts_offset 5"), "A"),
     Kind("Matroska that begins at 5 s", "starts-at-5.mkv", made(both(), X264, AAC, "-output_ts_offset 5"), "A"),
     Kind("MP4 with two edits that cut at keyframes", "edits-at-keyframes.mp4", edited(1.0, 0.0), "A"),
@@ -75,5 +83,6 @@ KINDS = (
         "size-changes.ts",
         joined_streams(both(size="320x180", seconds=3)),
         "F C",
+        "size",
     ),
 )

@@ -39,7 +39,15 @@ impl Engine {
         push(&mut arguments, ["-vf", "scale=16:16,settb=1/1000000", "-enc_time_base", "1:1000000"]);
         push(&mut arguments, ["-c:v", "rawvideo", "-f", "framecrc", "pipe:1"]);
         let priority = Priority::Prepare;
-        let job = Job { kind: "probe_decode", arguments, input, files: Files::default(), limits, priority };
+        let job = Job {
+            kind: "probe_decode",
+            arguments,
+            input,
+            files: Files::default(),
+            limits,
+            priority,
+            is_try: true,
+        };
         let list = self.run(job).await?;
         Ok(read_list(&String::from_utf8_lossy(&list)))
     }

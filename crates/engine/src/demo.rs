@@ -88,6 +88,7 @@ fn job(seconds: u32, file: &NamedTempFile) -> Job {
             file_max: DEMO_OUTPUT_MAX,
         },
         priority: Priority::Viewer,
+        is_try: false,
     }
 }
 

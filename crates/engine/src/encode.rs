@@ -96,6 +96,8 @@ pub struct VideoEncode {
     /// Frames that begin in this range of the feed's timeline are encoded; the others are decoded only, for those that
     /// refer to them. Both ends are rounded like `key_frames_us`. The run ends at the first frame past the range.
     pub keep_us: Range<u64>,
+    /// Takes of damaged pictures what a decoder makes of them, however many there are. Slower to give up, and what comes may look broken.
+    pub is_tolerant: bool,
     /// Threads of the decoder and of each encoder, 1 to 16. The same number gives the same bytes.
     pub threads: u8,
     /// Who waits for it.
@@ -144,7 +146,15 @@ impl Engine {
         let arguments = arguments::of(spec);
         let limits = spec.limits.of_job();
         let (input, files) = (Bytes::new(), Files::default());
-        Ok(Job { kind: "encode_video", arguments, input, files, limits, priority: spec.priority })
+        Ok(Job {
+            kind: "encode_video",
+            arguments,
+            input,
+            files,
+            limits,
+            priority: spec.priority,
+            is_try: false,
+        })
     }
 }
 

@@ -101,7 +101,15 @@ impl Engine {
         self.require_encoder("aac")?;
         let limits = spec.limits.of_job();
         let (input, files, arguments) = (Bytes::new(), Files::default(), arguments(spec));
-        Ok(Job { kind: "encode_audio", arguments, input, files, limits, priority: spec.priority })
+        Ok(Job {
+            kind: "encode_audio",
+            arguments,
+            input,
+            files,
+            limits,
+            priority: spec.priority,
+            is_try: false,
+        })
     }
 }
 

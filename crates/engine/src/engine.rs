@@ -124,6 +124,7 @@ async fn ask(runner: &Runner, question: &'static str) -> Result<String, EngineEr
         files: Files::default(),
         limits: ASKING,
         priority: Priority::Viewer,
+        is_try: false,
     };
     match runner.run(job).await {
         Ok(answer) => Ok(String::from_utf8_lossy(&answer).into_owned()),

@@ -63,6 +63,15 @@ pub(crate) fn read_from_stdin(container: FeedContainer, threads: u8) -> Vec<OsSt
     read("pipe:0", container.demuxer(), threads, &[])
 }
 
+/// The same of pictures that are damaged: decoders take what they can, and nothing ends because most is bad.
+pub(crate) fn read_damaged_from_stdin(container: FeedContainer, threads: u8) -> Vec<OsString> {
+    read("pipe:0", container.demuxer(), threads, &DAMAGED)
+}
+
+/// Decoders show what they would leave out, and never mind checksums and syntax; without the rate ffmpeg fails where two thirds are
+/// bad, after all was written.
+const DAMAGED: [&str; 6] = ["-err_detect", "ignore_err", "-flags", "+output_corrupt", "-max_error_rate", "1"];
+
 /// The command line so far for reading `from`, which is `pipe:0` or `file:` and a path we chose, with more `options` of
 /// the demuxer.
 ///

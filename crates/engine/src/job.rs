@@ -20,6 +20,8 @@ pub(crate) struct Job {
     pub files: Files,
     pub limits: Limits,
     pub priority: Priority,
+    /// One of several tries, or a question: that it fails is an answer, and no news for the log.
+    pub is_try: bool,
 }
 
 /// The files one run may touch beside the program's own libraries. Both must exist when the run starts.

@@ -112,7 +112,15 @@ fn job(input: Bytes, at: Option<Duration>, spec: PictureSpec, limits: Limits) ->
     push(&mut arguments, ["-flags:v", "+bitexact", "-fflags", "+bitexact", "-c:v", spec.format.encoder()]);
     push(&mut arguments, spec.format.quality().iter().copied());
     push(&mut arguments, ["-f", "image2pipe", "pipe:1"]);
-    Job { kind: "picture", arguments, input, files: Files::default(), limits, priority: Priority::Viewer }
+    Job {
+        kind: "picture",
+        arguments,
+        input,
+        files: Files::default(),
+        limits,
+        priority: Priority::Viewer,
+        is_try: false,
+    }
 }
 
 /// The filters: pick a frame, size it, give it the colours of its format. Turning comes before them by itself.

@@ -115,8 +115,7 @@ impl Engine {
     /// Copies the first video track (no cover pictures) and all audio tracks of the source that `input` streams into another container.
     ///
     /// Nothing is decoded. Missing presentation times are made from the order of decoding. Times begin at zero or a little later, the same for
-    /// all tracks. MP4 comes without edit list: `tfdt` plus composition offset is the time. A source without such
-    /// tracks may give an output without samples, and no error.
+    /// all tracks; in MP4 by the edit lists, too. A source without such tracks may give an output without samples, and no error.
     ///
     /// Errors, as the last item: [`Failed`](EngineError::Failed) when the source cannot be read as what it is said to be, or the
     /// output does not hold its codecs; [`Busy`](EngineError::Busy), [`Input`](EngineError::Input), and those of every run.
@@ -151,6 +150,7 @@ impl Engine {
             files: Files { read: file, write: None },
             limits: spec.limits.of_job(),
             priority: spec.priority,
+            is_try: true,
         };
         match spec.output {
             RemuxOutput::Mp4 | RemuxOutput::Mp4FromAdts => {
@@ -219,9 +219,11 @@ fn copy(spec: &Remux, from: &str) -> Vec<OsString> {
 }
 
 fn fragments(output: RemuxOutput) -> impl Iterator<Item = &'static str> {
+    // With edit lists: without them every track is said to begin at zero, its first packet lasting as long as it begins late. And from zero
+    // on: a `tfdt` has no sign (ffmpeg 5.1.9).
     const FRAGMENTS: [&str; 11] = [
-        "-use_editlist",
-        "0",
+        "-avoid_negative_ts",
+        "make_zero",
         "-frag_duration",
         "2000000",
         "-movflags",

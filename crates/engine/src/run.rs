@@ -81,7 +81,7 @@ impl Runner {
     ) -> Result<(), EngineError> {
         let permit = self.admission.enter(job.priority, job.limits.memory_bytes).await?;
         let mut child = Child::start(&self.cage, &job, permit).await.map_err(EngineError::Spawn)?;
-        let Job { kind, input, limits, .. } = job;
+        let Job { kind, input, limits, is_try, .. } = job;
         let stopwatch = child.stopwatch.clone();
         let meter = stdio::Meter { stopwatch: stopwatch.clone(), renews: pace == Pace::Progress };
         let ended = tokio::select! {
@@ -89,7 +89,7 @@ impl Runner {
             () = stopwatch.expired(limits.deadline) => Err(EngineError::TimedOut(limits.deadline)),
         };
         match ended {
-            Ok(ended) => ended.judge(kind, &limits),
+            Ok(ended) => ended.judge(kind, &limits, is_try),
             Err(error) => {
                 end(&mut child).await;
                 if let EngineError::TimedOut(deadline) = error {
@@ -109,18 +109,29 @@ struct Ended {
 
 impl Ended {
     /// What its end means: nothing else killed it but its own limits.
-    fn judge(self, kind: &'static str, limits: &Limits) -> Result<(), EngineError> {
+    fn judge(self, kind: &'static str, limits: &Limits, is_try: bool) -> Result<(), EngineError> {
         let Self { status, last_words } = self;
         if status.success() {
             return Ok(());
         }
-        tracing::warn!(
-            job.kind = kind,
-            engine.exit = status.code(),
-            engine.signal = status.signal(),
-            engine.stderr = last_words,
-            "the engine failed"
-        );
+        let (exit, signal) = (status.code(), status.signal());
+        if is_try {
+            tracing::debug!(
+                job.kind = kind,
+                engine.exit = exit,
+                engine.signal = signal,
+                engine.stderr = last_words,
+                "the engine failed"
+            );
+        } else {
+            tracing::warn!(
+                job.kind = kind,
+                engine.exit = exit,
+                engine.signal = signal,
+                engine.stderr = last_words,
+                "the engine failed"
+            );
+        }
         // What it does not end itself after this signal, the kernel kills, as it does where the machine has no memory left.
         if status.signal() == Some(Signal::XCPU.as_raw()) || status.code() == Some(EXIT_BY_SIGNAL) {
             return Err(EngineError::CpuExhausted(limits.cpu));

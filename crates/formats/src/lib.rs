@@ -8,6 +8,7 @@
 
 pub mod codec;
 pub mod encode;
+pub mod foreign;
 pub mod hls;
 pub mod index;
 pub mod matroska;

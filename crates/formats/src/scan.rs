@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::{
+    foreign::{ForeignFacts, Observer},
     index::{Container, Index},
     matroska::Reader,
     mp4::{ReadError, read::Playable, walk::Walk},
@@ -38,6 +39,8 @@ pub enum Scanned {
         sha256: [u8; 32],
         /// What our own reader does not follow of it, for where nobody else does either: a sentence. `None` without a reader.
         refusal: Option<String>,
+        /// What a copy in another container cannot say.
+        facts: ForeignFacts,
     },
 }
 
@@ -48,7 +51,22 @@ enum State {
     Boxes(Box<Walk>),
     Matroska(Container, Box<Reader>),
     /// Passes by.
-    Foreign(Container, Option<String>),
+    Foreign(Box<Passing>),
+}
+
+/// A source that is not read here.
+#[derive(Debug)]
+struct Passing {
+    container: Container,
+    refusal: Option<String>,
+    observer: Observer,
+}
+
+impl Passing {
+    /// What our reader refused, whose beginning has passed.
+    fn refused(container: Container, refusal: Option<String>) -> Box<Self> {
+        Box::new(Self { container, refusal, observer: Observer::Blind })
+    }
 }
 
 impl State {
@@ -66,7 +84,11 @@ impl State {
             Family::Media(container @ (Container::Matroska | Container::WebM)) => {
                 State::Matroska(container, Box::new(Reader::new()))
             }
-            Family::Media(container) => State::Foreign(container, None),
+            Family::Media(container) => State::Foreign(Box::new(Passing {
+                container,
+                refusal: None,
+                observer: Observer::new(container),
+            })),
         };
         state.push(head)?;
         Ok(state)
@@ -75,35 +97,41 @@ impl State {
     /// Takes the next bytes, once the first have come.
     fn push(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
         match self {
-            State::Head(_) | State::Foreign(..) => {}
+            State::Head(_) => {}
+            State::Foreign(passing) => passing.observer.push(bytes),
             State::Boxes(walk) => match walk.push(bytes) {
                 Err(ReadError::NeedsRemux(refusal)) => {
-                    *self = State::Foreign(walk.container(), Some(refusal));
+                    *self = State::Foreign(Passing::refused(walk.container(), Some(refusal)));
                 }
                 result => result?,
             },
             State::Matroska(container, reader) => {
                 if !reader.push(bytes)? {
-                    *self = State::Foreign(*container, None);
+                    *self = State::Foreign(Passing::refused(*container, None));
                 }
             }
         }
         Ok(())
     }
 
-    /// What is packed in what, once the last byte has come; of what is foreign, why our reader refused it.
-    fn finish(self, len: u64) -> Result<(Container, Result<Playable, Option<String>>), ReadError> {
+    /// What is packed in what, once the last byte has come.
+    fn finish(self, len: u64) -> Result<(Container, Result<Playable, Box<Passing>>), ReadError> {
         match self {
             State::Head(head) => State::of(&head, Some(len))?.finish(len),
-            State::Foreign(container, refusal) => Ok((container, Err(refusal))),
+            State::Foreign(passing) => Ok((passing.container, Err(passing))),
             State::Boxes(walk) => {
                 let container = walk.container();
                 match walk.finish().and_then(|movie| movie.within(len)) {
-                    Err(ReadError::NeedsRemux(refusal)) => Ok((container, Err(Some(refusal)))),
+                    Err(ReadError::NeedsRemux(refusal)) => {
+                        Ok((container, Err(Passing::refused(container, Some(refusal)))))
+                    }
                     playable => Ok((container, Ok(playable?))),
                 }
             }
-            State::Matroska(container, reader) => Ok((container, reader.finish(len)?.ok_or(None))),
+            State::Matroska(container, reader) => {
+                let playable = reader.finish(len)?;
+                Ok((container, playable.ok_or_else(|| Passing::refused(container, None))))
+            }
         }
     }
 }
@@ -166,7 +194,10 @@ impl Scanner {
         let (len, sha256) = (self.len, self.hash.finalize().into());
         let Playable { tracks, plan, is_truncated } = match playable {
             Ok(playable) => playable,
-            Err(refusal) => return Ok(Scanned::Foreign { container, len, sha256, refusal }),
+            Err(passing) => {
+                let Passing { refusal, observer, .. } = *passing;
+                return Ok(Scanned::Foreign { container, len, sha256, refusal, facts: observer.finish(len) });
+            }
         };
         Ok(Scanned::Index(Index {
             source_len: len,

@@ -165,6 +165,7 @@ fn measurement(arguments: Vec<OsString>, files: Files) -> Job {
         files,
         limits: MEASURING,
         priority: Priority::Viewer,
+        is_try: true,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::{VideoEncode, VideoRung, filters};
-use crate::input::read_from_stdin;
+use crate::input::{read_damaged_from_stdin, read_from_stdin};
 use crate::job::push;
 
 /// What makes the bytes the same each time: nothing of the source's metadata, no date, no version.
@@ -46,7 +46,11 @@ const FRAGMENTS: [&str; 8] = [
 
 /// The whole command line. `spec` has been checked.
 pub(super) fn of(spec: &VideoEncode) -> Vec<OsString> {
-    let mut arguments = read_from_stdin(spec.container, spec.threads);
+    let mut arguments = if spec.is_tolerant {
+        read_damaged_from_stdin(spec.container, spec.threads)
+    } else {
+        read_from_stdin(spec.container, spec.threads)
+    };
     push(&mut arguments, ["-copyts", "-filter_complex_threads", "1"]);
     push(&mut arguments, ["-filter_complex", &filters::graph(spec)]);
     for index in 0..spec.rungs.len() {

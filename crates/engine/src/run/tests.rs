@@ -84,6 +84,7 @@ fn job(arguments: &[&str], limits: Limits) -> Job {
         files: Files::default(),
         limits,
         priority: Priority::Viewer,
+        is_try: false,
     }
 }
 

@@ -112,6 +112,26 @@ async fn check(input: RemuxInput, arguments: &str, outputs: &[RemuxOutput]) {
     assert_eq!(left, 2, "the source and the output of this test");
 }
 
+#[tokio::test]
+async fn tracks_begin_as_far_apart_as_in_the_source() {
+    let engine = engine().await;
+    let begins_ms = |media: &[u8]| {
+        let said = ffprobe(media, "stream=start_time");
+        let times: Vec<f64> = said.split([',', '\n']).filter_map(|time| time.parse().ok()).collect();
+        ((times[1] - times[0]) * 1000.0).round()
+    };
+    let late = "-f lavfi -i testsrc2=s=160x90:r=25:d=1 -itsoffset 0.3 -f lavfi -i sine=f=440:r=48000:d=1";
+    for (input, container, output) in
+        [(MpegTs, "mpegts", Mp4FromAdts), (Flv, "flv", Mp4), (Flv, "flv", Matroska)]
+    {
+        let folder = source(&format!("{late} {H264} -c:a aac -f {container}"));
+        let copy = remux(&engine, &folder, input, output).await.unwrap();
+        let source = std::fs::read(folder.path().join("source")).unwrap();
+        let (wanted, found) = (begins_ms(&source), begins_ms(&copy));
+        assert!((wanted - found).abs() <= 2.0, "{container} to {output:?}: {found} ms, not {wanted}");
+    }
+}
+
 const H264: &str = "-c:v libx264 -preset ultrafast -bf 2 -g 25 -pix_fmt yuv420p";
 
 #[tokio::test]

@@ -90,6 +90,9 @@ impl Walk {
                 }
                 Place::Passing(left) => {
                     let taken = take(left, bytes.len());
+                    if let Some(Header::Fragmented(movie)) = &mut self.movie {
+                        movie.pass(self.at, &bytes[..taken]);
+                    }
                     if *left == Some(0) {
                         self.place = Place::Header(Vec::new());
                     }

@@ -57,21 +57,25 @@ pub(super) async fn make(
     let packaged =
         context.packager.packaged(source).await.map_err(|error| explain(error, What::Pictures, None))?;
     let index = packaged.index();
-    if missing.picture {
+    let pictures = async {
+        if !missing.picture {
+            return Ok(());
+        }
         let why = index.video().and_then(|(_, video)| video.not_copied.as_ref());
         let rungs = packaged.rungs(max);
         let begin = || context.packager.first_segments(&packaged, &rungs);
-        try_twice(begin).await.map_err(|error| explain(error, What::Pictures, why))?;
-    }
-    if missing.sound
-        && let Some((track, audio)) = index.audio()
-    {
+        try_twice(begin).await.map_err(|error| explain(error, What::Pictures, why))
+    };
+    let sound = async {
+        let Some((track, audio)) = index.audio().filter(|_| missing.sound) else { return Ok(()) };
         let number = index.audio_tracks().position(|(other, _)| other.source_track == track.source_track);
         let number = u8::try_from(number.unwrap_or(0)).unwrap_or(u8::MAX);
         let begin = || context.packager.first_audio_segment(&packaged, number);
-        try_twice(begin).await.map_err(|error| explain(error, What::Sound, audio.not_copied.as_ref()))?;
-    }
-    Ok(())
+        try_twice(begin).await.map_err(|error| explain(error, What::Sound, audio.not_copied.as_ref()))
+    };
+    // Beside each other, and what is said of the pictures goes before what is said of the sound.
+    let (pictures, sound) = tokio::join!(pictures, sound);
+    pictures.and(sound)
 }
 
 async fn try_twice<Begin: Future<Output = Result<(), Error>>>(

@@ -12,6 +12,7 @@ use kinora_blob::{ObjectKey, ObjectWriter};
 use kinora_domain::{Failure, FailureCode, SourceId};
 use kinora_engine::{EncodeLimits, Encoding, EngineError, Priority, Remux, RemuxInput, RemuxOutput};
 use kinora_formats::Scanned;
+use kinora_formats::foreign::ForeignFacts;
 use kinora_formats::index::{Container, Index, Normalised};
 use kinora_formats::mp4::ReadError;
 use kinora_store::ClaimedJob;
@@ -20,7 +21,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::first::is_machines_fault;
 use super::scan::Scan;
-use super::sink::{RESERVED_BYTES, check_room, failure_of};
+use super::sink::{RESERVED_BYTES, ROOM_EVERY_BYTES, check_room, failure_of};
 use crate::Context;
 use crate::error::JobError;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
@@ -49,6 +50,8 @@ pub(super) struct Foreign {
     pub(super) sha256: [u8; 32],
     /// What our reader did not follow of it, where we have one.
     pub(super) refusal: Option<String>,
+    /// What its copy cannot say.
+    pub(super) facts: ForeignFacts,
 }
 
 /// Makes the copy of a foreign source, and answers the index of it; container, length and hash in it are those of the source.
@@ -65,6 +68,7 @@ pub(super) async fn normalise(
         keep_trying(Waiter::Job(job.id), PATIENCE, || copy(context, foreign)).await?;
     writer.finish().await?;
     let normalised = Normalised { container: index.container, len: index.source_len };
+    let index = foreign.facts.apply(index);
     Ok(Index {
         container: foreign.container,
         source_len: foreign.len,
@@ -111,6 +115,7 @@ async fn copy(context: &Context, foreign: &Foreign) -> Result<Copied, JobError> 
             }
         }
     }
+    tracing::info!(source.id = %foreign.source, container = foreign.container.name(), "a source could not be repacked");
     Err(JobError::Fatal(failure(foreign, last)))
 }
 
@@ -149,15 +154,7 @@ async fn fetch(context: &Context, foreign: &Foreign) -> Result<NamedTempFile, Jo
     Ok(file)
 }
 
-/// Whether what a copy needs fits, in the store and among the files of jobs: where objects lie in a bucket only those are on a disk of
-/// ours.
-async fn check_rooms(context: &Context, foreign: &Foreign, output: RemuxOutput) -> Result<(), JobError> {
-    if output == RemuxOutput::Matroska {
-        check_scratch(context, foreign.len)?;
-    }
-    check_room(context, room(foreign, output)).await
-}
-
+/// Whether `len` more bytes fit the folder for files that do not stay.
 fn check_scratch(context: &Context, len: u64) -> Result<(), JobError> {
     let volume = rustix::fs::statvfs(&*context.scratch).map_err(of_disk)?;
     let free = volume.f_bavail.saturating_mul(volume.f_frsize);
@@ -173,10 +170,12 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// Bytes that a copy needs beside the source. Matroska is finished in a file before it is read.
-fn room(foreign: &Foreign, output: RemuxOutput) -> u64 {
+/// Whether what a copy needs fits, in the store and among the files of jobs: where objects lie in a bucket only those are on a disk of
+/// ours. Matroska is finished in a file before it is read.
+async fn check_rooms(context: &Context, foreign: &Foreign, output: RemuxOutput) -> Result<(), JobError> {
     let copies = if output == RemuxOutput::Matroska { 2 } else { 1 };
-    foreign.len.saturating_mul(copies)
+    check_room(context, foreign.len.saturating_mul(copies)).await?;
+    if output == RemuxOutput::Matroska { check_scratch(context, foreign.len) } else { Ok(()) }
 }
 
 /// Whether files of the kind may be written so that only somebody who jumps in them can read them: what leads to the samples lies behind
@@ -193,6 +192,7 @@ async fn read(
 ) -> Result<Result<Copied, Unread>, JobError> {
     let mut writer = context.blob.writer(ObjectKey::Normalised(foreign.source)).await?;
     let scan = Scan::begin();
+    let mut looked_at = 0;
     while let Some(bytes) = run.chunk().await {
         let bytes = match bytes {
             Ok(bytes) => bytes,
@@ -202,6 +202,11 @@ async fn read(
             break; // its end says why
         }
         writer.write(bytes).await?;
+        // Others write, too, and nobody knows how much longer it gets.
+        if writer.written().saturating_sub(looked_at) >= ROOM_EVERY_BYTES {
+            looked_at = writer.written();
+            check_room(context, 0).await?;
+        }
     }
     drop(run);
     if writer.written() == 0 {

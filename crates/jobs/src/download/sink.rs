@@ -18,7 +18,7 @@ use crate::error::JobError;
 /// Room that downloads leave on the disk, so that the database can go on writing: deletes and revocations above all.
 pub(super) const RESERVED_BYTES: u64 = 64 << 20;
 /// How much is written between two looks at the room.
-const ROOM_EVERY_BYTES: u64 = 16 << 20;
+pub(super) const ROOM_EVERY_BYTES: u64 = 16 << 20;
 
 /// Takes the bytes of one attempt.
 pub(super) struct SourceSink<'a> {
@@ -182,9 +182,9 @@ impl Arrived {
                 put?;
                 Ok(index)
             }
-            Scanned::Foreign { container, len, sha256, refusal } => {
+            Scanned::Foreign { container, len, sha256, refusal, facts } => {
                 self.writer.finish().await?;
-                let foreign = Foreign { source: self.source, container, len, sha256, refusal };
+                let foreign = Foreign { source: self.source, container, len, sha256, refusal, facts };
                 let index = remux::normalise(context, job, &foreign).await?;
                 put(&index).await?;
                 Ok(index)

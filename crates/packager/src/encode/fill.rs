@@ -71,6 +71,7 @@ impl Packager {
                 numbers: numbers.clone(),
                 rungs: of_run.iter().map(|place| filled[*place].rung.clone()).collect(),
                 priority: Priority::Background,
+                is_tolerant: false,
                 begun: Box::new(|| {}),
             };
             let mut run = Run::begin(self, packaged, order)?;

@@ -11,8 +11,9 @@ use kinora_formats::encode::{EncodedAudio, SegmentError};
 use super::audio::AudioRun;
 use super::cold::Place;
 use super::line::{RunId, Start};
+use super::order::Order;
 use super::run::{Made, Run};
-use super::{RungLine, Work, order};
+use super::{RungLine, Work};
 use crate::{Error, Packaged, Packager};
 
 impl Packager {
@@ -54,12 +55,9 @@ impl Packager {
             Work::Rung(rung) => {
                 for numbers in packaged.index().encoded_runs(numbers) {
                     let (rungs, begun) = (vec![rung.clone()], begun());
-                    let mut run =
-                        Run::begin(self, packaged, order::Order { numbers, rungs, priority, begun })?;
-                    while let Some(Made { number, outcome, .. }) = run.next().await? {
-                        if !self.reached(packaged, line, start.id, number, outcome).await? {
-                            return Ok(());
-                        }
+                    let order = Order { numbers, rungs, priority, is_tolerant: false, begun };
+                    if !self.pictures(packaged, line, start.id, order).await? {
+                        return Ok(());
                     }
                 }
             }
@@ -73,6 +71,45 @@ impl Packager {
             }
         }
         Ok(())
+    }
+
+    /// Makes the segments of `order`, and answers whether more are wanted behind them. One that an ordinary run cannot make is tried once more, alone, with a decoder that shows what is damaged.
+    async fn pictures(
+        &self,
+        packaged: &Arc<Packaged>,
+        line: &Arc<RungLine>,
+        id: RunId,
+        order: Order,
+    ) -> Result<bool, Error> {
+        let Order { mut numbers, rungs, priority, .. } = order;
+        let (mut begun, mut is_tolerant) = (order.begun, false);
+        while !numbers.is_empty() {
+            let of_run = if is_tolerant { numbers.start..numbers.start + 1 } else { numbers.clone() };
+            let end = of_run.end;
+            let order = Order { numbers: of_run, rungs: rungs.clone(), priority, is_tolerant, begun };
+            begun = Box::new(|| {});
+            let mut run = Run::begin(self, packaged, order)?;
+            let is_damaged = loop {
+                let (number, outcome) = match run.next().await {
+                    Ok(Some(Made { number, outcome, .. })) => (number, outcome),
+                    Ok(None) => break false,
+                    Err(error) if error.is_of_run() && !is_tolerant => break true,
+                    Err(error) => return Err(error),
+                };
+                if outcome.is_err() && !is_tolerant {
+                    break true;
+                }
+                if !self.reached(packaged, line, id, number, outcome).await? {
+                    return Ok(false);
+                }
+                numbers.start = number + 1;
+            };
+            if !is_damaged {
+                numbers.start = end;
+            }
+            is_tolerant = is_damaged;
+        }
+        Ok(true)
     }
 
     /// Keeps what a run came to and hands it on. Answers whether the run is to go on.

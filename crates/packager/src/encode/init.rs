@@ -49,6 +49,7 @@ impl Packager {
                 numbers: number..number + 1,
                 rungs: vec![rung.clone()],
                 priority: Priority::Viewer,
+                is_tolerant: true,
                 begun: Box::new(|| {}),
             };
             let taste = Run::begin_within(self, packaged, order, |feed| {

@@ -48,6 +48,8 @@ pub(super) struct Order {
     pub(super) rungs: Vec<Rung>,
     /// Who waits.
     pub(super) priority: Priority,
+    /// An ordinary run gave nothing: its pictures are damaged.
+    pub(super) is_tolerant: bool,
     /// Called when its process begins to read.
     pub(super) begun: Box<dyn FnOnce() + Send>,
 }
@@ -56,11 +58,12 @@ pub(super) struct Order {
 pub(super) fn spec(
     feed: &Feed,
     video: &VideoTrack,
-    rungs: &[Rung],
-    priority: Priority,
+    order: &Order,
     keep_us: Range<i64>,
     seconds: u64,
 ) -> VideoEncode {
+    let Order { rungs, priority, is_tolerant, .. } = order;
+    let (priority, is_tolerant) = (*priority, *is_tolerant);
     let first = rungs.first();
     let positive = |time: i64| u64::try_from(time).unwrap_or(0);
     VideoEncode {
@@ -74,6 +77,7 @@ pub(super) fn spec(
         frame_step: first.map_or(1, |rung| rung.frame_step.min(FRAME_STEP_MAX)),
         key_frames_us: feed.keyframes_us().into_iter().map(positive).collect(),
         keep_us: positive(keep_us.start)..positive(keep_us.end),
+        is_tolerant,
         threads: if priority == Priority::Background { THREADS_BACKGROUND } else { THREADS },
         priority,
         limits: limits(feed, video, rungs, seconds),

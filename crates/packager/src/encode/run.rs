@@ -56,7 +56,7 @@ impl Run {
         let ticks: u64 = of_plan.unwrap_or(&[]).iter().map(kinora_formats::plan::Segment::duration).sum();
         let seconds = ticks.div_ceil(u64::from(track.timescale.max(1)));
         let keep_us = keep_us(&feed);
-        let spec = order::spec(&feed, video, &order.rungs, order.priority, keep_us, seconds);
+        let spec = order::spec(&feed, video, &order, keep_us, seconds);
         let collector = Collector::new(&feed, &order.rungs);
         let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun: order.begun };
         let input = read(packager, packaged, fed, move |chunk, bytes| feed.wrap(chunk, bytes));

@@ -23,6 +23,7 @@ mod open;
 mod pieces;
 mod samples;
 mod shape;
+mod sizes;
 mod steady;
 mod tables;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{
     tables::RawSample,
     timeline::Span,
 };
-use crate::index::{AudioTrack, Track, TrackLabel, TrackMedia, VideoTrack};
+use crate::index::{AudioTrack, NotCopied, Track, TrackLabel, TrackMedia, VideoTrack};
 
 /// A chosen track, and what has come of its samples.
 #[derive(Debug)]
@@ -69,6 +69,21 @@ impl OpenTrack {
         match self.samples {
             Samples::Video(_) => "video",
             Samples::Audio(_) => "audio",
+        }
+    }
+
+    /// What is known of its pictures; `None` of sound.
+    pub(crate) fn video(&self) -> Option<&VideoTrack> {
+        match &self.samples {
+            Samples::Video(video) => Some(&video.0),
+            Samples::Audio(_) => None,
+        }
+    }
+
+    /// Notes why pictures are not copied; the first reason stays.
+    pub(crate) fn note_not_copied(&mut self, why: NotCopied) {
+        if let Samples::Video(video) = &mut self.samples {
+            video.0.not_copied.get_or_insert(why);
         }
     }
 

@@ -6,6 +6,7 @@
 pub(crate) mod boxes;
 mod browser;
 mod bytes;
+mod damaged;
 mod edits;
 mod first;
 mod fixtures;

@@ -24,6 +24,7 @@ use super::{
     Movie,
     head::TRACKS_MAX,
     open::OpenTrack,
+    sizes::Sizes,
     tables::{RawSample, TRACK_SAMPLES_MAX},
 };
 
@@ -53,6 +54,8 @@ struct FragmentedTrack {
     origin: Option<u64>,
     /// All fragments since then named that one.
     stands_still: bool,
+    /// Of pictures whose size may change in between.
+    sizes: Option<Sizes>,
 }
 
 /// The samples a track has in the tables of the `moov`, which lie in front of those in fragments.
@@ -95,6 +98,7 @@ impl FragmentedMovie {
         let skipped_s =
             tracks.iter().map(|(track, ..)| track.edits.media_time() / i64::from(track.timescale)).max();
         let tracks = tracks.into_iter().map(|(track, description, before)| FragmentedTrack {
+            sizes: track.video().and_then(Sizes::of),
             track,
             description,
             count: before.count,
@@ -180,6 +184,14 @@ impl FragmentedMovie {
         Ok(())
     }
 
+    /// Bytes of the source pass that are in no header; the first of them lies at `at`.
+    pub(in super::super) fn pass(&mut self, at: u64, bytes: &[u8]) {
+        self.tracks
+            .iter_mut()
+            .filter_map(|track| track.sizes.as_mut())
+            .for_each(|sizes| sizes.pass(at, bytes));
+    }
+
     /// The movie, once all its fragments have come; `is_cut_off` when the file ends inside a box.
     ///
     /// Errors: as [`FragmentedMovie::push`], `Truncated` or `NotMedia` when no sample has come.
@@ -190,7 +202,12 @@ impl FragmentedMovie {
                 false => ReadError::not_media(NO_FRAGMENT),
             });
         }
-        let tracks = self.tracks.into_iter().map(|track| track.track.finish());
+        let tracks = self.tracks.into_iter().map(|FragmentedTrack { mut track, sizes, .. }| {
+            if let Some(why) = sizes.and_then(|sizes| sizes.not_copied()) {
+                track.note_not_copied(why);
+            }
+            track.finish()
+        });
         let movie = Movie::of(tracks.collect::<Result<_, _>>()?, self.movie_timescale)?;
         Ok(Movie { is_cut_off, ..movie })
     }
@@ -250,6 +267,9 @@ impl FragmentedTrack {
         // How long the samples of the `moov` are presented says nothing about those in fragments.
         self.track.edits.go_to_the_end();
         for sample in run.samples(defaults) {
+            if let Some(sizes) = self.sizes.as_mut().filter(|_| sample.is_sync) {
+                sizes.expect(offset, sample.size);
+            }
             self.track.push(RawSample {
                 dts: self.next_dts,
                 delta: sample.duration,

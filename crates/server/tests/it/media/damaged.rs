@@ -1,0 +1,63 @@
+//! Sources that are broken in the middle or at the end: what is left plays, and the owner is told what can be told.
+
+use std::ffi::OsStr;
+
+use bytes::Bytes;
+use kinora_testkit::fixture;
+
+use super::probe::decoded;
+use super::stream::Stream;
+use crate::support::{TestApp, text};
+
+#[tokio::test]
+async fn a_picture_that_does_not_decode_leaves_the_one_before_standing() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", fixture::damaged::broken_pictures()).await;
+    let id = text(&media["playbackIds"][0]["id"]);
+    let played = Stream::fetch(&app, id).await.video.expect("it has pictures");
+    assert!((played.seconds() - 8.0).abs() < 0.001, "{} s", played.seconds());
+    // Whole seconds, and of the rest the keyframes; now and then a decoder takes noise for a picture.
+    let found = decoded(OsStr::new(&app.url(&format!("/{id}.m3u8"))), "v:0").await.expect("it has pictures");
+    assert!((104..130).contains(&found.frames), "{} pictures", found.frames);
+}
+
+#[tokio::test]
+async fn a_picture_that_changes_its_size_is_encoded_in_one() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.ts", fixture::packed::transport_stream_that_changes_size()).await;
+    let why = &media["playbackReport"]["notCopied"][0];
+    assert_eq!(why["reason"], "format_changes", "{media}");
+    assert_eq!(why["detail"], "the picture changes size");
+    let manifest = app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])));
+    let found = decoded(OsStr::new(&manifest), "v:0").await.expect("it has pictures");
+    assert_eq!((found.frames, found.shape), (100, (160, 90)));
+}
+
+#[tokio::test]
+async fn a_source_in_another_container_that_was_cut_off_says_so() {
+    use fixture::{damaged::sixty_percent, packed};
+
+    let app = TestApp::options().without_webhook().start().await;
+    let check = async |name: &str, file: Bytes| {
+        let whole = app.ready(&format!("/whole{name}"), file.clone()).await;
+        assert!(whole["playbackReport"]["source"].is_null(), "{name} is whole: {whole}");
+        let cut = app.ready(&format!("/cut{name}"), sixty_percent(file)).await;
+        assert_eq!(cut["playbackReport"]["source"], "truncated", "{name}: {cut}");
+    };
+    check(".ts", packed::transport_stream()).await;
+    check(".avi", packed::avi()).await;
+    check(".flv", packed::flv()).await;
+    check(".wmv", packed::wmv()).await;
+    check(".ogv", packed::ogg()).await;
+    check(".wav", packed::wav()).await;
+    check(".flac", packed::flac()).await;
+}
+
+#[tokio::test]
+async fn sound_of_mp3_ends_where_it_was_meant_to() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp3", fixture::packed::mp3()).await;
+    let played = Stream::fetch(&app, text(&media["playbackIds"][0]["id"])).await.audio.expect("it sounds");
+    let frame = 1024.0 / 48_000.0;
+    assert!((2.0..2.0 + frame).contains(&played.announced()), "{} s", played.announced());
+}
