@@ -97,7 +97,7 @@ async fn check(input: RemuxInput, arguments: &str, outputs: &[RemuxOutput]) {
         std::fs::write(folder.path().join("output"), result.unwrap()).unwrap();
         let found = content(&folder, "output");
         assert_eq!(found.len(), wanted.len(), "{arguments} to {output:?}");
-        // Which samples at both ends are only there to settle, neither says for MP3, nor MP4 without edit list for Opus.
+        // Which samples at both ends are only there to settle, neither says for MP3, nor MP4 that begins at zero for Opus.
         let loses_ends =
             arguments.ends_with("-f mp3") || (arguments.contains("libopus") && output != Matroska);
         if !loses_ends {
