@@ -28,14 +28,15 @@ const MEMORY_UNKNOWN_BYTES: u64 = 1 << 30;
 /// The part of the cores, and of the memory for children, that background runs may hold.
 const BACKGROUND_SHARE: u8 = 2;
 
-/// How busy the engine is. Background runs give way, so they are counted apart.
+/// How busy the engine is. Background runs give way, so they are counted apart; whoever only prepares something waits behind all
+/// viewers, and tells nothing about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Processes that may run at the same time.
     pub places: usize,
     /// Processes that run, without those of [`Priority::Background`].
     pub running: usize,
-    /// Jobs that wait for a place, without those of [`Priority::Background`].
+    /// Jobs of viewers that wait for a place: of [`Priority::Viewer`] and [`Priority::Prefetch`].
     pub waiting: usize,
     /// Background processes that run.
     pub background: usize,
@@ -107,6 +108,11 @@ impl Admission {
         Self(Arc::new(Mutex::new(Places { cores, memory_bytes, asked: 0, jobs: BTreeMap::new() })))
     }
 
+    /// Memory that no process may use more of, whatever it was asked for: all that the machine lets us use.
+    pub(crate) fn memory_max(&self) -> u64 {
+        self.lock().memory_bytes.saturating_mul(MEMORY_SHARE)
+    }
+
     /// Waits for a place for a process that may use `memory_bytes`: by priority, then in the order of asking.
     ///
     /// A process that wants more than there is for all runs alone. Errors: [`EngineError::Busy`] when too many of its
@@ -144,7 +150,7 @@ impl Admission {
         Load {
             places: places.cores,
             running: running(false).count(),
-            waiting: places.waiting().filter(|(priority, _)| !priority.is_background()).count(),
+            waiting: places.waiting().filter(|(priority, _)| *priority <= Priority::Prefetch).count(),
             background: running(true).count(),
         }
     }

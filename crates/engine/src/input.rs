@@ -48,7 +48,7 @@ const AUDIO_DECODERS: &str = "aac,aac_latm,ac3,eac3,dca,truehd,mlp,mp1,mp1float,
 
 /// Frames with more pixels are refused by the decoders: 8192x4320, the largest size of HEVC level 6.2's format list.
 /// Together with the number of reference frames a level allows, this keeps a decoder under the memory limits here.
-const FRAME_PIXELS_MAX: u32 = 8192 * 4320;
+pub const FRAME_PIXELS_MAX: u32 = 8192 * 4320;
 
 /// The command line so far for reading one MP4 from standard input on one thread.
 ///

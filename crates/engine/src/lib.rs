@@ -41,7 +41,7 @@ pub use encode_audio::{AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE
 pub use encoding::Encoding;
 pub use engine::{Engine, Settings};
 pub use error::EngineError;
-pub use input::FeedContainer;
+pub use input::{FRAME_PIXELS_MAX, FeedContainer};
 pub use picture::{PICTURE_INPUT_MAX, PICTURE_OUTPUT_MAX, PICTURE_SIDE_MAX, PictureFormat, PictureSpec};
 pub use priority::Priority;
 pub use remux::{Remux, RemuxInput, RemuxOutput};

@@ -74,11 +74,12 @@ impl Runner {
 
     async fn drive(
         &self,
-        job: Job,
+        mut job: Job,
         feed: impl Stream<Item = io::Result<Bytes>>,
         pace: Pace,
         say: &mpsc::Sender<Said>,
     ) -> Result<(), EngineError> {
+        job.limits.memory_bytes = job.limits.memory_bytes.min(self.admission.memory_max());
         let permit = self.admission.enter(job.priority, job.limits.memory_bytes).await?;
         let mut child = Child::start(&self.cage, &job, permit).await.map_err(EngineError::Spawn)?;
         let Job { kind, input, limits, is_try, .. } = job;

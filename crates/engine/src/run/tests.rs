@@ -347,3 +347,11 @@ async fn kill_9_of_the_server_takes_its_children_along() {
     program.until_running(0).await;
     assert!(Path::new(&program.runner.cage.program).exists());
 }
+
+#[tokio::test]
+async fn no_process_may_use_more_memory_than_the_machine_has() {
+    let program = Program::new("ulimit -d");
+    let said = program.run(Limits { memory_bytes: 1 << 50, ..limits(LONG) }).await.unwrap();
+    let kib: u64 = String::from_utf8_lossy(&said).trim().parse().unwrap();
+    assert!(kib << 10 <= crate::memory::available(Path::new("/")).unwrap(), "{kib} KiB");
+}

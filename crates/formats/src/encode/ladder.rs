@@ -36,6 +36,8 @@ const B_FRAMES_SHIFT_MIN: i64 = 2;
 const FRAME_RATE_MAX: u64 = 60;
 /// Hundredths by which a measured rate may exceed it.
 const FRAME_RATE_SLACK: u64 = 1;
+/// Larger pictures are not decoded, and so have no rungs: the largest size of the formats of HEVC's level 6.2.
+pub const DECODED_PIXELS_MAX: u64 = 8192 * 4320;
 /// What a rate is taken for where it is unknown, to find the level.
 const FRAME_RATE_UNKNOWN: (u32, u32) = (30, 1);
 /// The largest rung beside a copy that only some players decode: larger ones cost more than the few they serve. Pipeline, 8.
@@ -61,6 +63,9 @@ pub fn ladder_without_copy(index: &Index, max_p: u32) -> Vec<Rung> {
 
 fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
     let Some((track, video)) = index.video() else { return Vec::new() };
+    if DECODED_PIXELS_MAX < u64::from(video.width) * u64::from(video.height) {
+        return Vec::new();
+    }
     let size = Size::of(video);
     let copied = is_copy_offered && video.not_copied.is_none() && size.is_within(max_p);
     let is_copied_for_all = copied && video.codec.starts_with("avc1.");

@@ -22,6 +22,6 @@ pub use audio::{
 pub use collect::{CollectError, Collector, ENCODED_LEN_MAX, Encoded, SegmentError};
 pub use feed::{Feed, FeedChunk, FeedChunks, FeedError, FeedFormat};
 pub use init::{InitError, init_of_rung};
-pub use ladder::{ladder, ladder_without_copy, name_of_picture};
+pub use ladder::{DECODED_PIXELS_MAX, ladder, ladder_without_copy, name_of_picture};
 pub use rate::rate_of_rung;
 pub use rung::{NoSuchRung, Rung, RungName, ToneMap};

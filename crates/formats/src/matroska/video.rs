@@ -10,7 +10,7 @@ use crate::{
     mp4::{
         ReadError,
         boxes::{BoxRef, FourCc},
-        read::{may_have_fields, rebuilt, reduced, rotation, video_track},
+        read::{check_size, may_have_fields, rebuilt, reduced, rotation, video_track},
     },
 };
 
@@ -52,7 +52,7 @@ pub(super) fn track(entry: &Entry<'_>) -> Result<VideoTrack, ReadError> {
             let bytes = sample_entry(kind, config, entry.private, &shape)?;
             video_track(&BoxRef { kind: FourCc(*kind), body: &bytes[8..] }, shape.matrix(), (0, 0))
         }
-        None => Ok(VideoTrack {
+        None => check_size(shape.width, shape.height, false).map(|()| VideoTrack {
             sample_entry: SampleEntry::Matroska(entry.element.whole.to_vec()),
             codec: entry.codec_id.to_owned(),
             is_interlaced: shape.is_interlaced || may_have_fields(&name()),

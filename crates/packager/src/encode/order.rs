@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use kinora_engine::{
-    self as engine, AUDIO_BITRATE_BPS, EncodeLimits, FRAME_STEP_MAX, FeedContainer, Priority, VideoEncode,
-    VideoRung,
+    self as engine, AUDIO_BITRATE_BPS, EncodeLimits, FRAME_PIXELS_MAX, FRAME_STEP_MAX, FeedContainer,
+    Priority, VideoEncode, VideoRung,
 };
 use kinora_formats::encode::{Feed, FeedFormat, Rung, ToneMap};
 use kinora_formats::index::VideoTrack;
@@ -127,7 +127,8 @@ pub(super) fn limits_of_sound(seconds: u64) -> EncodeLimits {
 
 fn limits(feed: &Feed, video: &VideoTrack, rungs: &[Rung], seconds: u64) -> EncodeLimits {
     let pictures = feed.samples().len() as u64;
-    let source = u64::from(video.width) * u64::from(video.height);
+    // What a source says of itself may be anything; larger pictures are not decoded.
+    let source = (u64::from(video.width) * u64::from(video.height)).min(FRAME_PIXELS_MAX.into());
     let pixels = |rung: &Rung| u64::from(rung.width) * u64::from(rung.height);
     let encoded: u64 = rungs.iter().map(pixels).sum();
     let rate: u64 = rungs.iter().map(|rung| u64::from(rung.maxrate)).sum();
@@ -143,5 +144,24 @@ fn limits(feed: &Feed, video: &VideoTrack, rungs: &[Rung], seconds: u64) -> Enco
         output_max: OUTPUT_BASE
             + rate.saturating_mul(seconds.saturating_add(1)) / 4
             + pictures.saturating_mul(1024),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kinora_formats::Scanner;
+
+    use super::*;
+
+    #[test]
+    fn a_size_that_is_not_decoded_gives_a_run_no_more_than_the_largest_that_is() {
+        let mut scanner = Scanner::new(None);
+        scanner.push(&kinora_testkit::fixture::wide()).unwrap();
+        let index = scanner.finish().unwrap().into_index().unwrap();
+        let (_, video) = index.video().unwrap();
+        let feed = Feed::begin(&index, 0..1).unwrap();
+        let of = |width, height| limits(&feed, &VideoTrack { width, height, ..video.clone() }, &[], 4);
+        assert_eq!(of(65535, 65535), of(8192, 4320));
+        assert!(of(1920, 1080).memory_bytes < of(8192, 4320).memory_bytes);
     }
 }

@@ -59,6 +59,12 @@ fn check(index: &Index, max_p: u32, expected: &[&str]) {
 }
 
 #[test]
+fn pictures_that_are_too_large_to_decode_have_no_rungs() {
+    check(&source((8192, 4321), |_| {}), 1080, &[]);
+    check(&source((65535, 65535), not_copied), 1080, &[]);
+}
+
+#[test]
 fn rungs_lie_below_a_copy_that_every_player_decodes() {
     check(
         &source((1920, 1080), |_| {}),

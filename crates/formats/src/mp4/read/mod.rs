@@ -43,7 +43,7 @@ pub(crate) use self::{
     measure::named_rate,
     open::OpenHead,
     tables::{RawSample, TRACK_SAMPLES_MAX},
-    video::{reduced, rotation, video_track},
+    video::{check_size, reduced, rotation, video_track},
 };
 pub(crate) use self::{
     edits::EditList,

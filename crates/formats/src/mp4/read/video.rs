@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     codec::{aac::Esds, colour::Colour},
+    encode::DECODED_PIXELS_MAX,
     index::{NotCopied, NotCopiedReason, SampleEntry, VideoTrack},
 };
 
@@ -49,6 +50,16 @@ struct Stream {
     left_out: &'static [&'static [u8; 4]],
 }
 
+/// Refuses pictures that would have to be decoded and are larger than any decoder is let take. A copy is the business of players.
+pub(crate) fn check_size(width: u32, height: u32, is_copied: bool) -> Result<(), ReadError> {
+    if is_copied || u64::from(width) * u64::from(height) <= DECODED_PIXELS_MAX {
+        return Ok(());
+    }
+    Err(ReadError::Unsupported(format!(
+        "the pictures have {width}x{height} pixels, which is too large to decode"
+    )))
+}
+
 /// Reads the sample entry of a video track; `size` is that of the `tkhd` box, 16.16. The composition shift and the frame rate are left for
 /// those who see the samples.
 ///
@@ -75,6 +86,7 @@ pub(crate) fn video_track(
         }
         None => (other(kind, entry, size)?, verbatim(whole)?),
     };
+    check_size(stream.width, stream.height, stream.not_copied.is_none())?;
     let pasp = entry.find(b"pasp").and_then(|pasp| {
         let mut fields = Fields::new(pasp.body);
         Some((fields.u32()?, fields.u32()?))
@@ -234,6 +246,14 @@ mod tests {
         assert_eq!(read(b"nclc\0\x09\0\x10\0\x09"), Some(hdr));
         assert_eq!(read(b"prof\0\x09\0\x10\0\x09"), None);
         assert_eq!(read(b"nclx\0\x09\0\x10\0"), None);
+    }
+
+    #[test]
+    fn what_must_be_decoded_may_not_be_larger_than_decoders_take() {
+        assert_eq!(check_size(8192, 4320, false), Ok(()));
+        assert_eq!(check_size(65535, 65535, true), Ok(()));
+        let sentence = "the pictures have 65535x65535 pixels, which is too large to decode";
+        assert_eq!(check_size(65535, 65535, false), Err(ReadError::unsupported(sentence)));
     }
 
     #[test]
