@@ -107,6 +107,15 @@ impl Packaged {
         u32::try_from(self.index.plan.encoded_video.len()).unwrap_or(u32::MAX)
     }
 
+    /// Whether the playlist of an encoded rendition lists segment `number`.
+    pub fn is_listed(&self, rendition: Rendition, number: u32) -> bool {
+        match rendition {
+            Rendition::Rung(_) => number < self.encoded_count(),
+            Rendition::Aac(audio) => number < self.encoded_audio_count(audio),
+            Rendition::Video | Rendition::IFrames | Rendition::Audio(_) => false,
+        }
+    }
+
     /// The rungs that players are offered where nothing may be larger than `max`, largest first.
     pub fn rungs(&self, max: Resolution) -> Vec<Rung> {
         if self.index.plan.encoded_video.is_empty() { Vec::new() } else { ladder(&self.index, max.lines()) }

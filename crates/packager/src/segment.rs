@@ -102,12 +102,13 @@ impl Packager {
         if let Some(bytes) = self.segments.get(&key).await {
             return Ok(Segment { content: Content::Whole(bytes) });
         }
+        let looking = line.looking();
         let bytes = match self.blob.reader(object).await? {
             Some(reader) if reader.len() > CACHED_BYTES_MAX => {
                 return Ok(Segment { content: Content::Object(reader) });
             }
             Some(reader) => reader.read_at(0..reader.len()).await?,
-            None => self.make(packaged, line, number, Some(asker)).await?,
+            None => self.make(packaged, line, number, looking, Some(asker)).await?,
         };
         if bytes.len() as u64 <= CACHED_BYTES_MAX {
             self.segments.insert(key, bytes.clone()).await;
@@ -138,9 +139,14 @@ impl Packager {
     /// What a decoder must know before the first segment of a rung that the media offers.
     ///
     /// Errors: as for a segment.
-    pub async fn encoded_init(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Bytes, Error> {
+    pub async fn encoded_init(
+        &self,
+        packaged: &Arc<Packaged>,
+        rung: &Rung,
+        asker: Asker,
+    ) -> Result<Bytes, Error> {
         let line = self.line(packaged, rung).await?;
-        self.init_of_rung(packaged, &line).await
+        self.init_of_rung(packaged, &line, asker).await
     }
 }
 

@@ -11,7 +11,7 @@ use kinora_packager::{Asker, Packaged, Rendition, Segment, Wanted};
 use sha2::{Digest as _, Sha256};
 
 use super::access::{Granted, grant};
-use super::send::{Content, IMMUTABLE, SHORT};
+use super::send::{Content, IMMUTABLE, SHORT, known};
 use super::wanted;
 use crate::app::App;
 use crate::error::ApiError;
@@ -68,6 +68,7 @@ pub(super) async fn child(
         return Err(ApiError::no_such_path()); // of a source that was replaced, or never listed
     }
     let etag = |name: &str| format!("\"{}-{rendition}-{name}\"", packaged.id());
+    let asker = Asker { playback, address };
     let segment_type = if rendition.is_audio() { "audio/mp4" } else { "video/mp4" };
     match file {
         File::Playlist => {
@@ -77,31 +78,40 @@ pub(super) async fn child(
             let init = match rendition {
                 Rendition::Rung(name) => {
                     let rung = packaged.rung(name, granted.max_resolution)?;
-                    app.packager.encoded_init(&packaged, &rung).await?
+                    if let Some(known) = known(&request, &etag("init"), IMMUTABLE) {
+                        return Ok(known); // before it is learnt
+                    }
+                    app.packager.encoded_init(&packaged, &rung, asker).await?
                 }
                 _ => packaged.init(rendition)?,
             };
             Ok(send(&request, init, segment_type, etag("init"), IMMUTABLE))
         }
         File::Segment(number) => {
+            let etag = etag(&number.to_string());
+            // Before it is made: what is encoded has the same tag, whoever makes it and whenever.
+            let known_segment = || {
+                let is_listed = packaged.is_listed(rendition, number);
+                is_listed.then(|| known(&request, &etag, IMMUTABLE)).flatten()
+            };
             let segment = match rendition {
                 Rendition::Rung(name) => {
                     let rung = packaged.rung(name, granted.max_resolution)?;
-                    let asker = Asker { playback, address };
+                    if let Some(known) = known_segment() {
+                        return Ok(known);
+                    }
                     app.packager.encoded_segment(&packaged, &rung, number, asker).await?
                 }
                 Rendition::Aac(audio) => {
-                    let asker = Asker { playback, address };
+                    if let Some(known) = known_segment() {
+                        return Ok(known);
+                    }
                     app.packager.encoded_audio_segment(&packaged, audio, number, asker).await?
                 }
                 _ => app.packager.segment(&packaged, rendition, number).await?,
             };
-            let content = Content {
-                content_type: segment_type,
-                etag: etag(&number.to_string()),
-                caching: IMMUTABLE,
-                len: segment.total_len(),
-            };
+            let content =
+                Content { content_type: segment_type, etag, caching: IMMUTABLE, len: segment.total_len() };
             Ok(content.answer(&request, |range| body(segment, range)))
         }
     }

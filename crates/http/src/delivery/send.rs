@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::error::ApiError;
@@ -30,13 +30,10 @@ impl Content {
     ///
     /// `body` makes the bytes of the range it is given.
     pub(super) fn answer(self, request: &HeaderMap, body: impl FnOnce(Range<u64>) -> Body) -> Response {
-        let common = [
-            (header::ETAG, HeaderValue::from_str(&self.etag).expect("made of hex digits and words")),
-            (header::CACHE_CONTROL, HeaderValue::from_static(self.caching)),
-        ];
-        if self.is_known_to(request) {
-            return (StatusCode::NOT_MODIFIED, common).into_response();
+        if let Some(known) = known(request, &self.etag, self.caching) {
+            return known;
         }
+        let common = common(&self.etag, self.caching);
         let wanted =
             if self.is_range_wanted(request) { parse_range(request, self.len) } else { Wanted::Whole };
         let (status, range) = match wanted {
@@ -62,15 +59,6 @@ impl Content {
         response
     }
 
-    /// RFC 9110, 13.1.2: weak comparison, and `*` matches what exists.
-    fn is_known_to(&self, request: &HeaderMap) -> bool {
-        let values = request.get_all(header::IF_NONE_MATCH).iter();
-        values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|tag| {
-            let tag = tag.trim();
-            tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == self.etag
-        })
-    }
-
     /// RFC 9110, 13.1.5: a range is given only of the very bytes the client began with.
     fn is_range_wanted(&self, request: &HeaderMap) -> bool {
         match request.get(header::IF_RANGE) {
@@ -78,6 +66,28 @@ impl Content {
             Some(value) => value.as_bytes() == self.etag.as_bytes(),
         }
     }
+}
+
+/// The answer to a client that has what this tag names, so that nothing need be made for it; `None` to every other.
+pub(super) fn known(request: &HeaderMap, etag: &str, caching: &'static str) -> Option<Response> {
+    is_known(request, etag).then(|| (StatusCode::NOT_MODIFIED, common(etag, caching)).into_response())
+}
+
+/// What a 304 says, too. RFC 9110, 15.4.5.
+fn common(etag: &str, caching: &'static str) -> [(HeaderName, HeaderValue); 2] {
+    [
+        (header::ETAG, HeaderValue::from_str(etag).expect("made of hex digits and words")),
+        (header::CACHE_CONTROL, HeaderValue::from_static(caching)),
+    ]
+}
+
+/// RFC 9110, 13.1.2: weak comparison, and `*` matches what exists.
+fn is_known(request: &HeaderMap, etag: &str) -> bool {
+    let values = request.get_all(header::IF_NONE_MATCH).iter();
+    values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|tag| {
+        let tag = tag.trim();
+        tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag
+    })
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -151,15 +161,16 @@ mod tests {
     fn conditions_compare_the_tag() {
         let content =
             Content { content_type: "text/plain", etag: "\"a-1\"".into(), caching: IMMUTABLE, len: 10 };
-        let with = |name: header::HeaderName, value: &str| {
+        let with = |name: HeaderName, value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, HeaderValue::from_str(value).unwrap());
             headers
         };
-        assert!(content.is_known_to(&with(header::IF_NONE_MATCH, "\"x\", W/\"a-1\"")));
-        assert!(content.is_known_to(&with(header::IF_NONE_MATCH, "*")));
-        assert!(!content.is_known_to(&with(header::IF_NONE_MATCH, "\"a-2\"")));
-        assert!(!content.is_known_to(&HeaderMap::new()));
+        let is_known_to = |request: &HeaderMap| known(request, &content.etag, content.caching).is_some();
+        assert!(is_known_to(&with(header::IF_NONE_MATCH, "\"x\", W/\"a-1\"")));
+        assert!(is_known_to(&with(header::IF_NONE_MATCH, "*")));
+        assert!(!is_known_to(&with(header::IF_NONE_MATCH, "\"a-2\"")));
+        assert!(!is_known_to(&HeaderMap::new()));
         assert!(content.is_range_wanted(&HeaderMap::new()));
         assert!(content.is_range_wanted(&with(header::IF_RANGE, "\"a-1\"")));
         assert!(!content.is_range_wanted(&with(header::IF_RANGE, "W/\"a-1\"")));

@@ -14,8 +14,9 @@ impl Packager {
     pub async fn first_segments(&self, packaged: &Arc<Packaged>, rungs: &[Rung]) -> Result<(), Error> {
         let lowest = rungs.iter().min_by_key(|rung| rung.name).ok_or(Error::NotInPlan)?;
         let line = self.line(packaged, lowest).await?;
+        let looking = line.looking();
         if self.blob.reader(line.key(0)).await?.is_none() {
-            let _: Bytes = self.make(packaged, &line, 0, None).await?;
+            let _: Bytes = self.make(packaged, &line, 0, looking, None).await?;
         }
         Ok(())
     }
@@ -26,8 +27,9 @@ impl Packager {
             return Err(Error::NotInPlan);
         }
         let line = self.audio_line(packaged, audio).await?;
+        let looking = line.looking();
         if self.blob.reader(line.key(0)).await?.is_none() {
-            let _: Bytes = self.make(packaged, &line, 0, None).await?;
+            let _: Bytes = self.make(packaged, &line, 0, looking, None).await?;
         }
         Ok(())
     }

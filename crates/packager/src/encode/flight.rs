@@ -5,25 +5,41 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
+use tokio::sync::oneshot;
 
+use super::cold::Place;
+use super::line::{self, Looking, Made, Start};
 use super::{Asker, RungLine};
 use crate::{Error, Packaged, Packager};
 
-/// How long a request waits before it is told to come back, when it joins what is still being made. Players give up after 10 s,
-/// and count what they gave up on as an error.
+/// How long a request waits in all before it is told to come back. Players give up after 10 s, and count what they gave up on as
+/// an error.
 const WAIT_MAX: Duration = Duration::from_secs(8);
 /// Tries of one request: the run that was joined, one of its own, and that one again.
 const TRIES: u32 = 3;
 
 impl Packager {
-    /// Makes segment `n` of a rung, which is not kept, or waits for whoever is making it.
+    /// Makes segment `n` of a rung, which was not kept when somebody was `looking`, or waits for whoever is making it.
     ///
-    /// Errors: [`Error::Busy`] where too much is asked for at once, [`Error::NoFrame`] and [`Error::Unmade`] where nothing comes out.
+    /// Errors: [`Error::Busy`] where too much is asked for at once and where it takes too long, [`Error::NoFrame`] and
+    /// [`Error::Unmade`] where nothing comes out.
     pub(crate) async fn make(
         &self,
         packaged: &Arc<Packaged>,
         line: &Arc<RungLine>,
         n: u32,
+        looking: Looking,
+        asker: Option<Asker>,
+    ) -> Result<Bytes, Error> {
+        patiently(self.tries(packaged, line, n, looking, asker)).await
+    }
+
+    async fn tries(
+        &self,
+        packaged: &Arc<Packaged>,
+        line: &Arc<RungLine>,
+        n: u32,
+        mut looking: Looking,
         asker: Option<Asker>,
     ) -> Result<Bytes, Error> {
         let mut last = Error::Busy;
@@ -31,34 +47,50 @@ impl Packager {
             if line.is_broken() || line.state().is_given_up(n) {
                 return Err(Error::NoFrame);
             }
-            let wanted = line.state().want(n);
-            let leaving = Leaving { line, n };
-            if let Some(start) = wanted.start {
-                let place = match asker.map(|asker| self.encoders.cold.enter(asker)).transpose() {
-                    Ok(place) => place,
-                    Err(busy) => {
-                        line.state().ended(start.id, &Arc::new(Error::Busy));
-                        return Err(busy);
-                    }
-                };
-                self.start(packaged, line, start, place);
-            }
-            let made = tokio::time::timeout(WAIT_MAX, wanted.made).await;
-            drop(leaving);
-            match made {
-                Err(_) => return Err(Error::Busy),
-                Ok(Ok(Ok(bytes))) => return Ok(bytes),
-                Ok(Ok(Err(error))) if !error.root().is_of_run() => return Err(Error::Shared(error)),
-                Ok(Ok(Err(error))) => last = Error::Shared(error),
-                // The run was given up for another one.
-                Ok(Err(_)) => last = Error::Busy,
+            if let Some(wanted) = self.want(line, n, looking, asker)? {
+                let Wanted { made, start, place } = wanted;
+                let leaving = Leaving { line, n };
+                if let Some(start) = start {
+                    self.start(packaged, line, start, place);
+                }
+                let made = made.await;
+                drop(leaving);
+                match made {
+                    Ok(Ok(bytes)) => return Ok(bytes),
+                    Ok(Err(error)) if !error.root().is_of_run() => return Err(Error::Shared(error)),
+                    Ok(Err(error)) => last = Error::Shared(error),
+                    // The run was given up for another one.
+                    Err(_) => last = Error::Busy,
+                }
             }
             // Somebody else may have kept it meanwhile.
-            if let Some(bytes) = self.blob.get(ObjectKey::Segment(line.id, n)).await? {
+            looking = line.looking();
+            if let Some(bytes) = self.blob.get(line.key(n)).await? {
                 return Ok(bytes);
             }
         }
         Err(last)
+    }
+
+    /// Joins a run, or says which must be started. Whoever may start none changes nothing of those under way.
+    fn want(
+        &self,
+        line: &RungLine,
+        n: u32,
+        looking: Looking,
+        asker: Option<Asker>,
+    ) -> Result<Option<Wanted>, Error> {
+        if let Some(line::Wanted { made, .. }) = line.state().join(n) {
+            return Ok(Some(Wanted { made, start: None, place: None }));
+        }
+        let place = asker.map(|asker| self.encoders.cold.enter(asker)).transpose()?;
+        let wanted = line.state().want(n, looking);
+        // Whoever joined meanwhile needs no place.
+        Ok(wanted.map(|line::Wanted { made, start }| Wanted {
+            made,
+            place: place.filter(|_| start.is_some()),
+            start,
+        }))
     }
 
     /// Segment `n` was asked for: begins what will be asked for next, where that is not there.
@@ -78,7 +110,24 @@ impl Packager {
     }
 }
 
+/// What becomes of a request, and what whoever asks holds for it.
+struct Wanted {
+    made: oneshot::Receiver<Made>,
+    start: Option<Start>,
+    place: Option<Place>,
+}
+
+/// Waits for what somebody asks for as long as one request may, in all. [`Error::Busy`] behind that.
+pub(super) async fn patiently<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    tokio::time::timeout(WAIT_MAX, work).await.unwrap_or(Err(Error::Busy))
+}
+
 impl RungLine {
+    /// A moment before which somebody looks in the store for a segment.
+    pub(crate) fn looking(&self) -> Looking {
+        self.state().looking()
+    }
+
     /// Where segment `n` is kept.
     pub(crate) fn key(&self, n: u32) -> ObjectKey {
         ObjectKey::Segment(self.id, n)
@@ -94,5 +143,30 @@ struct Leaving<'a> {
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         self.line.state().left(self.n);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_waits_eight_seconds_in_all_however_often_it_tries() {
+        let begun = Instant::now();
+        let tries = async {
+            for _ in 0..TRIES {
+                sleep(Duration::from_secs(5)).await;
+            }
+            Ok(())
+        };
+        assert!(matches!(patiently(tries).await, Err(Error::Busy)));
+        assert_eq!(begun.elapsed(), WAIT_MAX);
+        let soon = async {
+            sleep(Duration::from_secs(5)).await;
+            Ok(())
+        };
+        assert!(patiently(soon).await.is_ok());
     }
 }

@@ -7,9 +7,10 @@ use kinora_blob::{ObjectKey, PutOutcome};
 use kinora_engine::Priority;
 use kinora_formats::encode::{Rung, init_of_rung};
 
+use super::flight::patiently;
 use super::order::Order;
 use super::run::Run;
-use super::{RungLine, Work};
+use super::{Asker, RungLine, Work};
 use crate::{Error, Packaged, Packager};
 
 /// Of a segment so much is encoded to learn what an init segment says: the encoder tells with the first picture. Up to half a second
@@ -23,22 +24,53 @@ struct OtherInit;
 
 impl Packager {
     /// The init segment of a rung, from the store or learnt now by encoding a few pictures.
+    ///
+    /// Learning takes a place among the segments that are made for `asker`, goes on when whoever asked leaves, and is tried again
+    /// only [some time](super::UNMADE_KNOWN_FOR) after it failed. Errors: as for a segment.
     pub(crate) async fn init_of_rung(
         &self,
         packaged: &Arc<Packaged>,
         line: &Arc<RungLine>,
+        asker: Asker,
+    ) -> Result<Bytes, Error> {
+        if let Some(init) = self.encoders.inits.get(&line.id).await {
+            return Ok(init);
+        }
+        let (packager, packaged, line) = (self.clone(), Arc::clone(packaged), Arc::clone(line));
+        let flight = async move {
+            let learn = packager.learn_init(&packaged, &line, asker);
+            let init = packager.encoders.inits.try_get_with(line.id, learn);
+            let init = packager.encoders.stop.run_until_cancelled(init).await;
+            init.unwrap_or_else(|| Err(Arc::new(Error::Busy))).map_err(Error::Shared)
+        };
+        // A panic is a bug, and was told where it happened.
+        let flight = self.encoders.running.spawn(flight);
+        patiently(async { flight.await.unwrap_or(Err(Error::Busy)) }).await
+    }
+
+    async fn learn_init(
+        &self,
+        packaged: &Arc<Packaged>,
+        line: &RungLine,
+        asker: Asker,
     ) -> Result<Bytes, Error> {
         let Work::Rung(rung) = &line.work else { return Err(Error::NotInPlan) };
-        let learn = async {
-            if let Some(bytes) = self.blob.get(ObjectKey::Init(line.id)).await? {
-                return Ok(bytes);
+        if let Some(bytes) = self.blob.get(ObjectKey::Init(line.id)).await? {
+            return Ok(bytes);
+        }
+        if line.is_broken() || self.encoders.unmade_inits.contains_key(&line.id) {
+            return Err(Error::NoFrame);
+        }
+        let _place = self.encoders.cold.enter(asker)?;
+        line.begin(&self.store, self.clock.now()).await?;
+        let avcc = match self.taste(packaged, rung).await {
+            Err(error) if error.is_of_run() || matches!(error.root(), Error::NoFrame) => {
+                self.encoders.unmade_inits.insert(line.id, ()).await;
+                return Err(error);
             }
-            line.begin(&self.store, self.clock.now()).await?;
-            let avcc = self.taste(packaged, rung).await?;
-            self.keep_init(packaged, rung, line, &avcc).await
+            tasted => tasted?,
         };
-        let init = self.encoders.inits.try_get_with(line.id, learn).await;
-        init.map_err(|error: Arc<Error>| Error::Shared(error))
+        self.keep_init(packaged, rung, line, &avcc).await
     }
 
     /// What the encoder says of itself, from a few pictures of the first segment; else of one in the middle.

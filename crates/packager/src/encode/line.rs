@@ -42,6 +42,10 @@ pub(super) type Made = Result<Bytes, Arc<Error>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RunId(u64);
 
+/// When somebody looked in the store.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Looking(u64);
+
 /// A run that is to be started.
 #[derive(Debug)]
 pub(super) struct Start {
@@ -75,8 +79,10 @@ struct Run {
 /// The state of one rendition.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// What is known to be kept; more may be.
-    made: BTreeSet<u32>,
+    /// What is known to be kept, and as the how manieth it was told; more may be.
+    made: BTreeMap<u32, u64>,
+    /// How often something was told to be kept.
+    told: u64,
     /// For each segment, how many lie between it and the keyframe at which a decoder begins; 0 where none is told.
     leads: Vec<u32>,
     waiting: BTreeMap<u32, Vec<oneshot::Sender<Made>>>,
@@ -91,7 +97,7 @@ pub(super) struct Line {
 impl Line {
     /// A line of which these segments are kept.
     pub(super) fn new(made: BTreeSet<u32>) -> Self {
-        Self { made, ..Self::default() }
+        Self { made: made.into_iter().map(|n| (n, 0)).collect(), ..Self::default() }
     }
 
     /// The same of segments that lie so many behind the keyframe at which a decoder begins.
@@ -99,27 +105,41 @@ impl Line {
         Self { leads, ..self }
     }
 
-    /// Somebody needs segment `n` now, and it is not kept.
-    pub(super) fn want(&mut self, n: u32) -> Wanted {
+    /// A moment before which somebody looks in the store; see [`want`](Self::want).
+    pub(super) fn looking(&self) -> Looking {
+        Looking(self.told)
+    }
+
+    /// Somebody needs segment `n` now, and did not find it in the store. `None` where it was kept since `looking`: it is there.
+    pub(super) fn want(&mut self, n: u32, looking: Looking) -> Option<Wanted> {
+        if self.made.get(&n).is_some_and(|told| looking.0 < *told) {
+            return None;
+        }
         self.made.remove(&n);
-        let (sender, made) = oneshot::channel();
-        self.waiting.entry(n).or_default().push(sender);
+        if let Some(wanted) = self.join(n) {
+            return Some(wanted);
+        }
         if let Some(place) = self.run_of(n) {
-            let within = JOIN_WITHIN.max(self.lead(n) / LEAD_OF_WAIT);
-            let run = &self.runs[place];
-            let is_near = run.is_running && n - run.rest.start <= within;
-            if is_near || (run.is_urgent && n == run.rest.start) {
-                return Wanted { made, start: None };
-            }
             self.cut(place, n);
         }
-        Wanted { made, start: Some(self.start(n..n + 1, true)) }
+        let made = self.wait(n);
+        Some(Wanted { made, start: Some(self.start(n..n + 1, true)) })
+    }
+
+    /// The same where no run may be started for it: waits for one that is soon there, changes none. `None` without such a one.
+    pub(super) fn join(&mut self, n: u32) -> Option<Wanted> {
+        let within = JOIN_WITHIN.max(self.lead(n) / LEAD_OF_WAIT);
+        let run = &self.runs[self.run_of(n)?];
+        let is_near = run.is_running && n - run.rest.start <= within;
+        let is_next = run.is_urgent && n == run.rest.start;
+        if is_near || is_next { Some(Wanted { made: self.wait(n), start: None }) } else { None }
     }
 
     /// Segment `n` was asked for: what is to be made before the player asks for it. `count` is the number of segments.
     pub(super) fn ahead(&mut self, n: u32, count: u32) -> Option<Start> {
-        let is_open =
-            |line: &Self, m: u32| !line.made.contains(&m) && !line.is_given_up(m) && line.run_of(m).is_none();
+        let is_open = |line: &Self, m: u32| {
+            !line.made.contains_key(&m) && !line.is_given_up(m) && line.run_of(m).is_none()
+        };
         let first =
             (n.saturating_add(1)..count.min(n.saturating_add(1 + AHEAD))).find(|m| is_open(self, *m))?;
         let len = (self.lead(first) / LEAD_OF_RUN).clamp(RUN_LEN, RUN_LEN_MAX);
@@ -140,7 +160,7 @@ impl Line {
     pub(super) fn reached(&mut self, id: RunId, n: u32, made: &Made) -> bool {
         if made.is_ok() {
             self.given_up.clear();
-            self.made.insert(n);
+            self.kept(n);
         }
         for waiting in self.waiting.remove(&n).unwrap_or_default() {
             // Whoever left needs no answer.
@@ -153,7 +173,8 @@ impl Line {
 
     /// Segment `n` is kept: somebody else made it.
     pub(super) fn kept(&mut self, n: u32) {
-        self.made.insert(n);
+        self.told += 1;
+        self.made.insert(n, self.told);
     }
 
     /// A run is over. Those who wait for what it did not make are told why.
@@ -207,6 +228,12 @@ impl Line {
 
     fn lead(&self, n: u32) -> u32 {
         self.leads.get(n as usize).copied().unwrap_or(0)
+    }
+
+    fn wait(&mut self, n: u32) -> oneshot::Receiver<Made> {
+        let (sender, made) = oneshot::channel();
+        self.waiting.entry(n).or_default().push(sender);
+        made
     }
 
     fn run_of(&self, n: u32) -> Option<usize> {

@@ -56,6 +56,8 @@ const LINE_IDLE: Duration = Duration::from_secs(10 * 60);
 const BROKEN_KNOWN_FOR: Duration = Duration::from_secs(60);
 /// Init segments in memory, less than a KiB each.
 const INITS_MAX: u64 = 10_000;
+/// How long an init segment that could not be learnt is not tried again.
+const UNMADE_KNOWN_FOR: Duration = Duration::from_secs(60);
 /// Objects a page of a list.
 const PAGE: usize = 1000;
 
@@ -64,6 +66,8 @@ const PAGE: usize = 1000;
 pub(crate) struct Encoders {
     lines: Cache<RenditionId, Arc<RungLine>>,
     inits: Cache<RenditionId, Bytes>,
+    /// Those that could not be learnt a moment ago.
+    unmade_inits: Cache<RenditionId, ()>,
     /// The encoded renditions of a source that cannot be made.
     broken: Cache<SourceId, Arc<HashSet<Rendition>>>,
     cold: cold::Cold,
@@ -130,6 +134,7 @@ impl Encoders {
         Self {
             lines: Cache::builder().max_capacity(LINES_MAX).time_to_idle(LINE_IDLE).build(),
             inits: Cache::builder().max_capacity(INITS_MAX).build(),
+            unmade_inits: Cache::builder().max_capacity(INITS_MAX).time_to_live(UNMADE_KNOWN_FOR).build(),
             broken: Cache::builder().max_capacity(LINES_MAX).time_to_live(BROKEN_KNOWN_FOR).build(),
             cold: cold::Cold::default(),
             notes: notes::Notes::default(),

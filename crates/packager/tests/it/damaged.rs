@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use kinora_domain::{PlaybackId, Resolution};
+use kinora_blob::ObjectKey;
+use kinora_domain::{PlaybackId, Resolution, SourceId};
 use kinora_packager::{Asker, Error, Packaged, Wanted};
 use kinora_testkit::{SeededRandom, fixture};
 
@@ -16,6 +17,15 @@ fn asker() -> Asker {
 
 /// The clip with the bytes of these samples of its video overwritten.
 async fn damaged(world: &World, samples: impl FnOnce(&Packaged) -> Range<u32>) -> Arc<Packaged> {
+    damaged_as(world, world.source(), samples).await
+}
+
+/// The same under this id.
+async fn damaged_as(
+    world: &World,
+    source: SourceId,
+    samples: impl FnOnce(&Packaged) -> Range<u32>,
+) -> Arc<Packaged> {
     let whole = world.store(fixture::wide()).await;
     let (track, _) = whole.index().video().expect("it has pictures");
     let mut file = fixture::wide().to_vec();
@@ -23,7 +33,6 @@ async fn damaged(world: &World, samples: impl FnOnce(&Packaged) -> Range<u32>) -
         let start = usize::try_from(sample.offset).unwrap();
         file[start..start + sample.size as usize].fill(0);
     }
-    let source = world.source();
     world.media_of(source).await;
     world.store_as(source, Bytes::from(file)).await
 }
@@ -77,4 +86,19 @@ async fn a_rung_of_which_nothing_can_be_made_leaves_the_manifest() {
     let other = world.another_packager().await;
     let left = other.multivariant(&packaged, "", Resolution::P1080, Wanted::default()).await.unwrap();
     assert!(left.is_some_and(|left| !left.contains("240p/playlist.m3u8")), "another process knows it, too");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_init_segment_that_cannot_be_learnt_costs_one_try() {
+    let world = World::new().await;
+    let (source, all) =
+        (world.source(), |packaged: &Packaged| 0..packaged.index().video().unwrap().0.samples.len());
+    let packaged = damaged_as(&world, source, all).await;
+    let rung = packaged.rungs(Resolution::P1080).remove(0);
+    let init = || world.packager.encoded_init(&packaged, &rung, asker());
+    assert!(init().await.is_err());
+    // The bytes are gone, so another try would be another error.
+    world.blob.delete(ObjectKey::Source(source)).await.unwrap();
+    let error = init().await.unwrap_err();
+    assert!(matches!(error.root(), Error::NoFrame), "{error:?}");
 }

@@ -11,6 +11,12 @@ fn started(wanted: &Wanted) -> Option<Range<u32>> {
     wanted.start.as_ref().map(|start| start.numbers.clone())
 }
 
+/// Somebody looks in the store, finds nothing, and asks.
+fn want(line: &mut Line, n: u32) -> Wanted {
+    let looking = line.looking();
+    line.want(n, looking).unwrap()
+}
+
 fn bytes() -> Made {
     Ok(Bytes::from_static(b"segment"))
 }
@@ -27,10 +33,10 @@ fn ahead() -> (Line, Start) {
 #[test]
 fn the_second_who_asks_joins_the_first() {
     let mut line = kept([]);
-    let mut first = line.want(3);
+    let mut first = want(&mut line, 3);
     assert_eq!(started(&first), Some(3..4));
     assert!(first.start.as_ref().unwrap().is_urgent);
-    let mut second = line.want(3);
+    let mut second = want(&mut line, 3);
     assert_eq!(started(&second), None);
     let id = first.start.unwrap().id;
     assert!(!line.reached(id, 3, &bytes()), "it was started for this one alone");
@@ -47,7 +53,7 @@ fn far_behind_a_keyframe_runs_are_longer_and_waited_for_longer() {
     let run = line.ahead(100, 200).unwrap();
     assert_eq!(run.numbers, 101..133);
     line.running(run.id);
-    assert_eq!(started(&line.want(126)), None, "another one would decode as much again");
+    assert_eq!(started(&want(&mut line, 126)), None, "another one would decode as much again");
     assert!(line.reached(run.id, 101, &bytes()));
     assert_eq!(line.ahead(190, 200).unwrap().numbers, 191..200);
     // Where keyframes are near it is as everywhere.
@@ -58,9 +64,9 @@ fn far_behind_a_keyframe_runs_are_longer_and_waited_for_longer() {
 #[test]
 fn a_run_is_joined_for_what_it_makes_soon_and_cut_for_what_it_makes_later() {
     let (mut line, run) = ahead();
-    assert_eq!(started(&line.want(1)), None);
-    assert_eq!(started(&line.want(3)), None, "two behind the next");
-    assert_eq!(started(&line.want(4)), Some(4..5), "too far");
+    assert_eq!(started(&want(&mut line, 1)), None);
+    assert_eq!(started(&want(&mut line, 3)), None, "two behind the next");
+    assert_eq!(started(&want(&mut line, 4)), Some(4..5), "too far");
     assert!(line.reached(run.id, 1, &bytes()) && line.reached(run.id, 2, &bytes()));
     assert!(!line.reached(run.id, 3, &bytes()), "the next one is made by the other");
 }
@@ -69,7 +75,7 @@ fn a_run_is_joined_for_what_it_makes_soon_and_cut_for_what_it_makes_later() {
 fn a_run_that_nobody_waits_for_and_that_has_no_place_gives_way() {
     let mut line = kept([0]);
     let run = line.ahead(0, 20).unwrap();
-    let wanted = line.want(1);
+    let wanted = want(&mut line, 1);
     assert_eq!(started(&wanted), Some(1..2));
     assert!(run.stop.is_cancelled(), "all of it is started anew behind the other");
     assert_eq!(line.ahead(1, 20).unwrap().numbers, 2..6);
@@ -95,20 +101,20 @@ fn what_comes_next_is_made_up_to_what_is_there_and_no_further_than_the_end() {
 #[test]
 fn a_run_goes_on_when_its_viewer_leaves_unless_it_waits_itself() {
     let mut line = kept([]);
-    let waiting = line.want(5).start.unwrap();
+    let waiting = want(&mut line, 5).start.unwrap();
     line.left(5);
     assert!(waiting.stop.is_cancelled());
-    assert_eq!(started(&line.want(5)), Some(5..6), "nothing is left of it");
+    assert_eq!(started(&want(&mut line, 5)), Some(5..6), "nothing is left of it");
 
     let mut line = kept([]);
-    let running = line.want(5).start.unwrap();
+    let running = want(&mut line, 5).start.unwrap();
     line.running(running.id);
     line.left(5);
     assert!(!running.stop.is_cancelled());
 
     let mut line = kept([]);
-    let shared = line.want(5);
-    let other = line.want(5);
+    let shared = want(&mut line, 5);
+    let other = want(&mut line, 5);
     drop(other.made);
     line.left(5);
     assert!(!shared.start.unwrap().stop.is_cancelled(), "somebody still waits");
@@ -117,12 +123,13 @@ fn a_run_goes_on_when_its_viewer_leaves_unless_it_waits_itself() {
 #[test]
 fn those_who_wait_for_a_run_that_fails_are_told() {
     let (mut line, run) = ahead();
-    let (mut soon, mut made) = (line.want(2), line.want(1));
+    let mut soon = want(&mut line, 2);
+    let mut made = want(&mut line, 1);
     line.reached(run.id, 1, &bytes());
     line.ended(run.id, &Arc::new(Error::Busy));
     assert!(made.made.try_recv().unwrap().is_ok());
     assert!(matches!(&soon.made.try_recv().unwrap(), Err(error) if matches!(**error, Error::Busy)));
-    assert_eq!(started(&line.want(2)), Some(2..3));
+    assert_eq!(started(&want(&mut line, 2)), Some(2..3));
 }
 
 #[test]
@@ -138,7 +145,7 @@ fn a_segment_is_given_up_after_two_runs_and_a_rendition_after_three_segments() {
     let mut line = kept([]);
     line.failed(1, 20, true);
     line.failed(2, 20, true);
-    let run = line.want(3).start.unwrap();
+    let run = want(&mut line, 3).start.unwrap();
     line.reached(run.id, 3, &bytes());
     assert!(!line.failed(4, 20, true), "one was made in between");
     assert!(kept([]).failed(0, 1, true), "it was all there is");
@@ -147,9 +154,32 @@ fn a_segment_is_given_up_after_two_runs_and_a_rendition_after_three_segments() {
 #[test]
 fn an_end_ends_everything() {
     let (mut line, run) = ahead();
-    let mut waiting = line.want(1);
+    let mut waiting = want(&mut line, 1);
     line.stop();
     assert!(run.stop.is_cancelled());
     assert!(waiting.made.try_recv().is_err());
-    assert_eq!(started(&line.want(1)), Some(1..2));
+    assert_eq!(started(&want(&mut line, 1)), Some(1..2));
+}
+
+#[test]
+fn a_segment_that_is_kept_after_somebody_looked_for_it_is_not_made_again() {
+    let (mut line, run) = ahead();
+    let looking = line.looking();
+    line.reached(run.id, 1, &bytes());
+    assert!(line.want(1, looking).is_none(), "it is there");
+    // Somebody who looks now and finds nothing is right: it was let go.
+    assert_eq!(started(&want(&mut line, 1)), Some(1..2));
+}
+
+#[test]
+fn whoever_may_start_no_run_waits_for_one_that_is_near_and_changes_none() {
+    let (mut line, run) = ahead();
+    assert_eq!(line.join(3).map(|wanted| started(&wanted)), Some(None));
+    assert!(line.join(4).is_none() && line.join(9).is_none());
+    for n in 1..4 {
+        assert!(line.reached(run.id, n, &bytes()), "the run goes on behind segment {n}");
+    }
+    let mut line = kept([0]);
+    let waiting = line.ahead(0, 20).unwrap();
+    assert!(line.join(1).is_none() && !waiting.stop.is_cancelled());
 }
