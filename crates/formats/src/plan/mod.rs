@@ -196,7 +196,7 @@ pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> 
 }
 
 /// Where sound is cut beside these segments of the video, in its ticks: where they end, and on the way through those that last longer than
-/// a GOP may. Those are rare pictures, and nobody waits for half an hour of sound that is cut along them. Decision 0057.
+/// a GOP may. Those are rare pictures, and nobody waits for half an hour of sound that is cut along them. Decision 0054.
 fn cuts_beside(timescale: u32, segments: &[Segment]) -> Vec<i64> {
     let second = i64::from(timescale);
     let mut cuts = Vec::with_capacity(segments.len());
