@@ -31,7 +31,8 @@ pub(crate) struct Child {
     pub streams: Option<Streams>,
     /// Runs since the process does, except while the process is stopped.
     pub stopwatch: Arc<Stopwatch>,
-    ended: oneshot::Receiver<io::Result<ExitStatus>>,
+    /// `None` once it has told.
+    ended: Option<oneshot::Receiver<io::Result<ExitStatus>>>,
 }
 
 /// Our ends of the pipes.
@@ -67,11 +68,14 @@ impl Child {
         self.group.kill();
     }
 
-    /// Waits until the child has been reaped and its group killed.
+    /// Waits until the child has been reaped and its group killed. Its status is told once; who asks again learns only that it has ended.
     pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
-        (&mut self.ended)
-            .await
-            .unwrap_or_else(|_| Err(io::Error::other("the thread of the child ended early")))
+        let Some(ended) = &mut self.ended else {
+            return Err(io::Error::other("the child has ended before"));
+        };
+        let status = ended.await;
+        self.ended = None;
+        status.unwrap_or_else(|_| Err(io::Error::other("the thread of the child ended early")))
     }
 }
 
@@ -190,7 +194,7 @@ fn live(
     let streams = take_streams(&mut process);
     let (end, ended) = oneshot::channel();
     // A caller that has left drops the child here, which kills it; it is reaped below all the same.
-    let _ = started.send(Ok(Child { group: Arc::clone(&group), streams, stopwatch, ended }));
+    let _ = started.send(Ok(Child { group: Arc::clone(&group), streams, stopwatch, ended: Some(ended) }));
     let status = reap(&mut process, &group);
     drop(life);
     let _ = end.send(status);

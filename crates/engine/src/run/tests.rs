@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use super::Runner;
 use crate::admission::Admission;
+use crate::child::Child;
 use crate::confine::Cage;
 use crate::error::EngineError;
 use crate::job::{Files, Job, Limits};
@@ -150,6 +151,17 @@ async fn what_writes_without_end_is_killed_at_the_limit() {
     )
     .await;
     check("echo out; yes complaint | head -c 5000000 >&2; echo fine", limits(LONG), "ok: out\nfine\n").await;
+}
+
+/// As where its last bytes turn out to be too many after its end.
+#[tokio::test]
+async fn what_has_ended_may_be_ended_again() {
+    let program = Program::new("exit 7");
+    let permit = program.runner.admission.enter(Priority::Viewer, 1).await.unwrap();
+    let mut child = Child::start(&program.runner.cage, &job(&[], limits(LONG)), permit).await.unwrap();
+    assert_eq!(child.ended().await.unwrap().code(), Some(7));
+    super::end(&mut child).await;
+    assert!(child.ended().await.is_err());
 }
 
 #[tokio::test]
