@@ -32,8 +32,9 @@ after(async () => {
 
 test("a viewer chooses a quality, sees which one plays, and leaves the choice to the player again", async () => {
   await open("several", async (page, seen) => {
-    await playUntil(page, { until_s: 0.5, timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { until_s: 0.5, pauses: true, timeout_ms: TIMEOUT_MS });
     await choose(page, SMALL.name);
+    await page.evaluate(() => void document.querySelector("video").play());
     await page.getByRole("button", { name: `Quality ${SMALL.name}` }).waitFor();
     assert.deepEqual(await offered(page), [LARGE.name, `${SMALL.name} ✓`, `Auto (${SMALL.name})`]);
     await choose(page, `Auto (${SMALL.name})`);
@@ -69,10 +70,11 @@ test("the keyboard alone chooses a quality", async () => {
 
 test("a quality that was chosen stays when the player begins anew", async () => {
   await open("several", async (page) => {
-    await playUntil(page, { until_s: 0.5, timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { until_s: 0.5, pauses: true, timeout_ms: TIMEOUT_MS });
     const lost = [LARGE, SMALL].flatMap(({ name }) => [1, 2].map((n) => `/media/several/${name}-${n}.m4s`));
     for (const path of lost) site.answers.set(path, { status: 404, body: {} });
     await choose(page, SMALL.name); // what was loaded ahead is loaded again, and is not to be had
+    await page.evaluate(() => void document.querySelector("video").play());
     const again = page.getByRole("button", { name: "Try again" });
     await again.waitFor();
     for (const path of lost) site.answers.delete(path);

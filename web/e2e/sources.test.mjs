@@ -19,7 +19,7 @@ import { faults } from "./support/verdict.mjs";
 const IS_COLD = Boolean(process.env.KINORA_E2E_COLD);
 /** Beyond what a clip lasts: what it may need to be made, to begin, and to wait for. */
 const TIMEOUT_MS = 45_000;
-/** When the rung is changed. Both leave something to load. */
+/** When the rung is changed at the earliest. Both leave something to load. */
 const SWITCHES_S = [0.5, 4.5];
 
 let folder;

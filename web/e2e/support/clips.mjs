@@ -7,7 +7,7 @@ import { ffmpeg } from "./site.mjs";
 /** Seconds of every clip that does not say otherwise. */
 export const SECONDS = 12;
 
-const picture = (rate = "30") => `-f lavfi -i testsrc2=s=640x360:r=${rate}:d=${SECONDS}`;
+const picture = (rate = "30", seconds = SECONDS) => `-f lavfi -i testsrc2=s=640x360:r=${rate}:d=${seconds}`;
 const tone = (rate = 48_000) => `-f lavfi -i sine=f=440:r=${rate}:d=${SECONDS}`;
 const x264 = (gop) =>
   `-c:v libx264 -preset veryfast -crf 28 -g ${gop} -keyint_min ${gop} -sc_threshold 0 -pix_fmt yuv420p`;
@@ -49,14 +49,16 @@ export const clips = {
   },
   "variable frame rate, turned, without sound": {
     file: "f.mp4",
-    // 60 frames a second, of each seven two left out, and half a second without any.
+    // 60 frames a second, of each seven two left out, and half a second without any. Its segments last 2.8 s and more, so it is
+    // long enough that some are left to load behind each change.
     make: [
-      `${picture("60")} -vf select='not(between(mod(n,7),2,3))*not(between(n,300,330))' -vsync vfr ${x264(120)} f-0.mp4`,
+      `${picture("60", 20)} -vf select='not(between(mod(n,7),2,3))*not(between(n,300,330))' -vsync vfr ${x264(120)} f-0.mp4`,
       "-i f-0.mp4 -c copy -metadata:s:v:0 rotate=90 f.mp4",
     ],
     largest: "360x640",
     smallest: "240x426",
-    frames: 491,
+    frames: 834,
+    seconds: 20,
   },
   "sound alone": {
     file: "g.m4a",

@@ -57,9 +57,9 @@ export async function readState(page) {
 
 /**
  * Presses play, muted, and resolves when playback ends, passes `until_s`, or the page says that it cannot play.
- * Rejects after `timeout_ms`.
+ * With `pauses` it stands still there, however long it takes the caller to go on. Rejects after `timeout_ms`.
  */
-export async function playUntil(page, { until_s = Number.POSITIVE_INFINITY, from_s = 0, timeout_ms }) {
+export async function playUntil(page, { until_s = Number.POSITIVE_INFINITY, from_s = 0, pauses = false, timeout_ms }) {
   await page.waitForFunction(
     () => document.querySelector("video")?.readyState >= HTMLMediaElement.HAVE_METADATA || noticeShown(),
     undefined,
@@ -73,11 +73,13 @@ export async function playUntil(page, { until_s = Number.POSITIVE_INFINITY, from
     video.play().catch(() => {}); // not awaited: it stays open for as long as nothing comes
   }, from_s);
   await page.waitForFunction(
-    (until_s) => {
+    ({ until_s, pauses }) => {
       const video = document.querySelector("video");
-      return video.ended || video.currentTime >= until_s || noticeShown();
+      const isThere = video.ended || video.currentTime >= until_s || noticeShown();
+      if (isThere && pauses) video.pause();
+      return isThere;
     },
-    until_s,
+    { until_s, pauses },
     { timeout: timeout_ms, polling: 100 },
   );
 }

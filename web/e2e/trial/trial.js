@@ -9,7 +9,8 @@ const video = document.getElementById("video");
  * Plays `address` muted at normal speed; `read` then tells what happened so far.
  *
  * `start` and the `rung` of each switch are "smallest" or "largest" of what is played here; a `start` of "own" leaves the
- * choice to the player. A switch is made when playback passes `at_s`.
+ * choice to the player. A switch is made when playback has passed `at_s` and a picture of the rung that was chosen before it
+ * has been shown: a player drops a choice that the next one overtakes.
  */
 window.begin = ({ engine, address, start, switches }) => {
   const player = engines[engine](video, start);
@@ -19,8 +20,9 @@ window.begin = ({ engine, address, start, switches }) => {
   video.addEventListener("loadedmetadata", () => {
     video.play().catch(() => {}); // not awaited: it stays open for as long as nothing comes
   });
+  const isShown = () => watched.size() !== null && (chosen.length === 0 || watched.size() === chosen.at(-1));
   video.addEventListener("timeupdate", () => {
-    while (due.length > 0 && video.currentTime >= due[0].at_s) {
+    if (due.length > 0 && video.currentTime >= due[0].at_s && isShown()) {
       const { id, width, height } = player.rungs().at(due.shift().rung === "smallest" ? 0 : -1);
       player.choose(id);
       chosen.push(`${width}x${height}`);

@@ -62,6 +62,8 @@ export function watch(video) {
   setInterval(look, LOOK_EVERY_MS);
 
   return {
+    /** The size of the picture that was shown last, `null` before the first. */
+    size: () => seen.sizes.at(-1)?.size ?? null,
     /** What was seen so far. A stall that is not over counts, and so does a picture that stands still. */
     read() {
       const { totalVideoFrames, droppedVideoFrames } = video.getVideoPlaybackQuality();
