@@ -71,10 +71,30 @@ pub enum EngineError {
         /// Exit code of the process; `None` when a signal ended it.
         exit: Option<i32>,
     },
+    /// The process was killed, and not for what it used: the machine had no memory left.
+    #[error("the media engine was killed")]
+    Killed,
     /// The process ended well without a picture: nothing in the input could be shown.
     #[error("no picture in the input")]
     NoPicture,
     /// The process could not be started, or its pipes failed: the machine is the cause, not the input.
     #[error("the media engine could not be started")]
     Spawn(#[source] io::Error),
+}
+
+impl EngineError {
+    /// Whether the machine is to blame, or whoever set it up: the program is missing or another one, or no process can live here. It says
+    /// nothing about the input, and once that is mended the same run may end well.
+    pub fn is_of_machine(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFound(_)
+                | Self::NotUsable(_)
+                | Self::TooOld(_)
+                | Self::MissingEncoder(_)
+                | Self::MissingFilter(_)
+                | Self::Killed
+                | Self::Spawn(_)
+        )
+    }
 }

@@ -1,14 +1,18 @@
 //! One run of the program, from waiting for a place to the bytes it wrote.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, stream};
 use rustix::process::Signal;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::admission::Admission;
@@ -83,14 +87,14 @@ impl Runner {
         let permit = self.admission.enter(job.priority, job.limits.memory_bytes).await?;
         let mut child = Child::start(&self.cage, &job, permit).await.map_err(EngineError::Spawn)?;
         let Job { kind, input, limits, is_try, .. } = job;
-        let stopwatch = child.stopwatch.clone();
+        let (stopwatch, started) = (child.stopwatch.clone(), Instant::now());
         let meter = stdio::Meter { stopwatch: stopwatch.clone(), renews: pace == Pace::Progress };
         let ended = tokio::select! {
             ended = converse(&mut child, input, feed, &limits, &meter, say) => ended,
             () = stopwatch.expired(limits.deadline) => Err(EngineError::TimedOut(limits.deadline)),
         };
         match ended {
-            Ok(ended) => ended.judge(kind, &limits, is_try),
+            Ok(ended) => ended.judge(&self.cage.program, kind, &limits, started.elapsed(), is_try),
             Err(error) => {
                 end(&mut child).await;
                 if let EngineError::TimedOut(deadline) = error {
@@ -109,8 +113,15 @@ struct Ended {
 }
 
 impl Ended {
-    /// What its end means: nothing else killed it but its own limits.
-    fn judge(self, kind: &'static str, limits: &Limits, is_try: bool) -> Result<(), EngineError> {
+    /// What its end means. It took `elapsed` at most.
+    fn judge(
+        self,
+        program: &Path,
+        kind: &'static str,
+        limits: &Limits,
+        elapsed: Duration,
+        is_try: bool,
+    ) -> Result<(), EngineError> {
         let Self { status, last_words } = self;
         if status.success() {
             return Ok(());
@@ -133,7 +144,15 @@ impl Ended {
                 "the engine failed"
             );
         }
-        // What it does not end itself after this signal, the kernel kills, as it does where the machine has no memory left.
+        if status.code() == Some(EXIT_WITHOUT_START) {
+            return Err(EngineError::NotUsable(program.to_owned()));
+        }
+        // Nobody but the kernel sends it this one: where it has no memory left, and to a process that goes on behind its processor time,
+        // for which this one was too short.
+        if status.signal() == Some(Signal::KILL.as_raw()) && processor_time_max(elapsed) < limits.cpu {
+            return Err(EngineError::Killed);
+        }
+        // What it does not end itself after this signal, the kernel kills.
         if status.signal() == Some(Signal::XCPU.as_raw()) || status.code() == Some(EXIT_BY_SIGNAL) {
             return Err(EngineError::CpuExhausted(limits.cpu));
         }
@@ -149,6 +168,15 @@ impl Ended {
         }
         Err(EngineError::Failed { exit: status.code() })
     }
+}
+
+/// What the loader exits with where a library of the program is missing, and a shell where there is no such program.
+const EXIT_WITHOUT_START: i32 = 127;
+
+/// The processor time that a process can have used: all cores, all the time.
+fn processor_time_max(elapsed: Duration) -> Duration {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    elapsed.saturating_mul(u32::try_from(cores).unwrap_or(u32::MAX))
 }
 
 /// What is said where a file cannot grow: the C library's texts for ENOSPC and EDQUOT.

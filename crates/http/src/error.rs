@@ -286,7 +286,9 @@ impl From<kinora_packager::Error> for ApiError {
             kinora_packager::Error::Busy => Self::busy(),
             // Deleted a moment ago, perhaps by another process, after the viewer was let in.
             kinora_packager::Error::Gone => Self::playback_not_found(),
-            kinora_packager::Error::Unavailable(_) => Self::away(&error),
+            kinora_packager::Error::Unavailable(_) | kinora_packager::Error::EngineAway(_) => {
+                Self::away(&error)
+            }
             _ => Self::internal(&error),
         }
     }

@@ -1,6 +1,7 @@
 //! How a job fails.
 
 use kinora_domain::{Failure, FailureCode, WrongState};
+use kinora_engine::EngineError;
 
 /// Why a job did not end.
 #[derive(Debug, thiserror::Error)]
@@ -11,8 +12,8 @@ pub(crate) enum JobError {
     /// Something of ours was in the way; later it may not be.
     #[error("a part the job needs is not available")]
     Retry(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The database or the object store does not answer, is too busy to, or refuses us until an operator has done something: the
-    /// job waits and counts no attempt. What the step did may have been kept all the same.
+    /// The database, the object store or the engine does not answer, is too busy to, or refuses us until an operator has done something:
+    /// the job waits and counts no attempt. What the step did may have been kept all the same.
     #[error("a part the job needs does not answer")]
     Away(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The disk is full: the job waits and counts no attempt.
@@ -52,9 +53,23 @@ impl From<kinora_packager::Error> for JobError {
     fn from(error: kinora_packager::Error) -> Self {
         match error.root() {
             kinora_packager::Error::Unavailable(_) => Self::Away(Box::new(error)),
+            kinora_packager::Error::EngineAway(cause) if is_lasting(cause) => Self::Away(Box::new(error)),
             _ => Self::Retry(Box::new(error)),
         }
     }
+}
+
+/// Only of an error that is [of the machine](EngineError::is_of_machine).
+impl From<EngineError> for JobError {
+    fn from(error: EngineError) -> Self {
+        if is_lasting(&error) { Self::Away(Box::new(error)) } else { Self::Retry(Box::new(error)) }
+    }
+}
+
+/// Whether an engine that cannot be started is waited for without end. One that was killed had begun: each try takes the machine's memory
+/// again, so they are counted.
+fn is_lasting(error: &EngineError) -> bool {
+    !matches!(error, EngineError::Killed)
 }
 
 /// Another attempt has moved the media meanwhile, so this one is left behind.

@@ -35,6 +35,9 @@ pub enum Error {
     /// The database failed.
     #[error("the database failed")]
     Store(#[source] kinora_store::Error),
+    /// The engine cannot be started here, or not be kept alive: trying again once the machine is mended helps.
+    #[error("the media engine is not available")]
+    EngineAway(#[source] kinora_engine::EngineError),
     /// The engine failed.
     #[error("the media engine failed")]
     Engine(#[source] kinora_engine::EngineError),
@@ -89,6 +92,7 @@ impl From<kinora_engine::EngineError> for Error {
             | MemoryExhausted { .. }
             | InputTooLarge { .. }
             | OutputTooLarge { .. } => Self::NoPicture,
+            away if away.is_of_machine() => Self::EngineAway(away),
             other => Self::Engine(other),
         }
     }

@@ -188,7 +188,7 @@ impl Packager {
         match self.engine.probe_decode(input).await {
             Ok(report) => Ok(Some(report.frames)),
             Err(EngineError::NoPicture | EngineError::Failed { exit: Some(_) }) => Ok(Some(0)),
-            // The kernel ends what it has no memory for, too.
+            // What grows beyond its memory may crash in place of saying so.
             Err(error) if is_limit(&error) || matches!(error, EngineError::Failed { exit: None }) => {
                 tracing::warn!(source.id = %packaged.source, error = %error, "a source could not be probed");
                 Ok(None)

@@ -4,12 +4,14 @@ use std::ffi::OsString;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::Runner;
+use super::{Ended, Runner};
 use crate::admission::Admission;
 use crate::child::Child;
 use crate::confine::Cage;
@@ -239,11 +241,27 @@ async fn a_place_is_free_again_after_every_kind_of_end() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_gone_is_a_fault_of_the_machine() {
-    let program = Program::new("true");
+async fn a_program_that_is_gone_or_does_not_load_is_a_fault_of_the_machine() {
+    let program = Program::new("exec $0.is.missing");
+    let result = program.run(limits(LONG)).await;
+    assert!(matches!(&result, Err(error @ EngineError::NotUsable(_)) if error.is_of_machine()), "{result:?}");
     fs::remove_file(&program.runner.cage.program).unwrap();
     let result = program.run(limits(LONG)).await;
-    assert!(matches!(result, Err(EngineError::Spawn(_))), "{result:?}");
+    assert!(matches!(&result, Err(error @ EngineError::Spawn(_)) if error.is_of_machine()), "{result:?}");
+}
+
+#[test]
+fn who_is_killed_before_its_processor_time_can_be_over_was_killed_for_want_of_memory() {
+    let check = |signal: i32, elapsed: Duration, expected: &str| {
+        let ended = Ended { status: ExitStatus::from_raw(signal), last_words: String::new() };
+        let judged = ended.judge(Path::new("ffmpeg"), "test", &limits(LONG), elapsed, true);
+        assert_eq!(format!("{:?}", judged.unwrap_err()), expected, "{signal} after {elapsed:?}");
+    };
+    const KILL: i32 = 9;
+    const SEGV: i32 = 11;
+    check(KILL, Duration::from_millis(1), "Killed");
+    check(KILL, LONG, "Failed { exit: None }");
+    check(SEGV, Duration::from_millis(1), "Failed { exit: None }");
 }
 
 #[tokio::test]

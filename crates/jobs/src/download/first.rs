@@ -1,7 +1,6 @@
 //! What must be there before a media is ready that does not play as a copy: the beginning of its smallest renditions.
 
 use kinora_domain::{Failure, FailureCode, Resolution, SourceId};
-use kinora_engine::EngineError;
 use kinora_formats::hls::sound_offers;
 use kinora_formats::index::{Index, NotCopied};
 use kinora_packager::Error;
@@ -101,10 +100,7 @@ fn explain(error: Error, what: What, why: Option<&NotCopied>) -> JobError {
     match error.root() {
         // The media was deleted meanwhile.
         Error::Gone => JobError::LeaseLost,
-        Error::Busy | Error::Unavailable(_) | Error::Store(_) | Error::Engine(_) => {
-            JobError::Away(Box::new(error))
-        }
-        Error::Unmade(cause) if is_machines_fault(&**cause) => JobError::Away(Box::new(error)),
+        Error::Busy | Error::Store(_) | Error::Engine(_) => JobError::Away(Box::new(error)),
         Error::NoFrame | Error::NoPicture | Error::NotInPlan | Error::Unmade(_) => {
             let found = why.map(|why| format!(" ({})", why.detail)).unwrap_or_default();
             tracing::warn!(error = %chain(&error), "the beginning of a media could not be made");
@@ -119,18 +115,9 @@ fn explain(error: Error, what: What, why: Option<&NotCopied>) -> JobError {
     }
 }
 
-/// Whether the engine is missing or could not be started, so that the source is not to blame.
-pub(super) fn is_machines_fault(cause: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
-    use EngineError::{MissingEncoder, MissingFilter, NotFound, NotUsable, Spawn, TooOld};
-
-    matches!(
-        cause.downcast_ref::<EngineError>(),
-        Some(NotFound(_) | NotUsable(_) | TooOld(_) | MissingEncoder(_) | MissingFilter(_) | Spawn(_))
-    )
-}
-
 #[cfg(test)]
 mod tests {
+    use kinora_engine::EngineError;
     use kinora_formats::index::NotCopiedReason;
 
     use super::*;
@@ -138,9 +125,11 @@ mod tests {
     #[test]
     fn the_source_is_blamed_for_what_it_did_and_nothing_else() {
         let unmade = |error: EngineError| Error::Unmade(Box::new(error));
-        for error in [Error::Busy, unmade(EngineError::NotFound("ffmpeg".into()))] {
+        for error in [Error::Busy, Error::EngineAway(EngineError::NotFound("ffmpeg".into()))] {
             assert!(matches!(explain(error, What::Pictures, None), JobError::Away(_)));
         }
+        let killed = Error::EngineAway(EngineError::Killed);
+        assert!(matches!(explain(killed, What::Pictures, None), JobError::Retry(_)));
         assert!(matches!(explain(Error::Gone, What::Sound, None), JobError::LeaseLost));
         let why = NotCopied::new(NotCopiedReason::Codec, "ProRes");
         for error in [Error::NoFrame, unmade(EngineError::Failed { exit: None })] {

@@ -19,7 +19,6 @@ use kinora_store::ClaimedJob;
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
 
-use super::first::is_machines_fault;
 use super::scan::Scan;
 use super::sink::{RESERVED_BYTES, ROOM_EVERY_BYTES, check_room, failure_of};
 use crate::Context;
@@ -267,7 +266,7 @@ fn explain(error: EngineError) -> Result<Unread, JobError> {
         EngineError::Busy => Err(JobError::Away(Box::new(error))),
         EngineError::NoRoom => Err(JobError::Full),
         EngineError::Spawn(error) if is_full(&error) => Err(JobError::Full),
-        error if is_machines_fault(&error) => Err(JobError::Away(Box::new(error))),
+        error if error.is_of_machine() => Err(error.into()),
         EngineError::Input(error) => match error.downcast::<kinora_blob::Error>() {
             // The media was deleted meanwhile.
             Ok(kinora_blob::Error::Gone(_)) => Err(JobError::LeaseLost),

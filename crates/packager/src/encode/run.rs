@@ -179,6 +179,7 @@ pub(super) fn of_engine(error: EngineError) -> Error {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Error::Gone,
             Err(error) => Error::Unmade(Box::new(error)),
         },
+        away if away.is_of_machine() => Error::EngineAway(away),
         other => Error::Unmade(Box::new(other)),
     }
 }

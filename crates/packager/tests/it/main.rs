@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod audio;
+mod away;
 mod damaged;
 mod encoded;
 mod errors;

@@ -26,6 +26,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
+        Self::with_engine(Engine::find(Settings::default()).await.expect("tests need ffmpeg")).await
+    }
+
+    /// The same with this engine.
+    pub(crate) async fn with_engine(engine: Engine) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let writes = Arc::new(Mutex::new(BTreeMap::new()));
         let counted = Arc::clone(&writes);
@@ -46,7 +51,6 @@ impl World {
             faults: None,
         };
         let store = Store::open(options).await.unwrap();
-        let engine = Engine::find(Settings::default()).await.expect("tests need ffmpeg");
         let packager = packager(&store, &blob, engine.clone());
         Self { packager, store, blob, engine, writes, random: SeededRandom::default(), _folder: folder }
     }

@@ -10,6 +10,7 @@ mod disk_full;
 pub(crate) mod drain;
 mod encoded_life;
 mod encodes;
+mod engine_away;
 pub(crate) mod events;
 mod failing;
 mod fetching;

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kinora_domain::Clock;
+use kinora_engine::Engine;
 use kinora_fetch::Limits;
 use kinora_server::{Roles, SystemClock};
 use kinora_testkit::CrashPlan;
@@ -18,6 +19,7 @@ pub(crate) struct Options {
     pub(super) has_webhook: bool,
     pub(super) roles: Roles,
     pub(super) cache_bytes: Option<u64>,
+    pub(super) engine: Option<Engine>,
     pub(super) faults: Faults,
 }
 
@@ -38,6 +40,7 @@ impl Default for Options {
             has_webhook: true,
             roles: Roles::ALL,
             cache_bytes: None,
+            engine: None,
             faults: Faults::default(),
         }
     }
@@ -77,6 +80,11 @@ impl Options {
     /// What encoded renditions may take; as much as there is unless told otherwise.
     pub(crate) fn cache_bytes(self, bytes: u64) -> Self {
         Self { cache_bytes: Some(bytes), ..self }
+    }
+
+    /// The media engine; the ffmpeg of this machine unless told otherwise.
+    pub(crate) fn engine(self, engine: Engine) -> Self {
+        Self { engine: Some(engine), ..self }
     }
 
     /// Goes wrong as these say, until it is restarted. The writes that set the test up are not counted.

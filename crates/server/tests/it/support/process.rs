@@ -36,7 +36,10 @@ impl Process {
         faults: Faults,
     ) -> Self {
         log::start();
-        let engine = engine().await;
+        let engine = match &options.engine {
+            Some(engine) => engine.clone(),
+            None => engine().await,
+        };
         // A child that the last process was just starting holds the listener until it is another program.
         let socket = until("the last process has left the address", async || try_bind(listen).ok()).await;
         let runtime = tokio::runtime::Builder::new_multi_thread()
