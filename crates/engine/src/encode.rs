@@ -96,6 +96,8 @@ pub struct VideoEncode {
     /// Frames that begin in this range of the feed's timeline are encoded; the others are decoded only, for those that
     /// refer to them. Both ends are rounded like `key_frames_us`. The run ends at the first frame past the range.
     pub keep_us: Range<u64>,
+    /// Shows black in place of each picture.
+    pub is_black: bool,
     /// Takes of damaged pictures what a decoder makes of them, however many there are. Slower to give up, and what comes may look broken.
     pub is_tolerant: bool,
     /// Threads of the decoder and of each encoder, 1 to 16. The same number gives the same bytes.
@@ -170,7 +172,8 @@ impl VideoEncode {
     fn filters(&self) -> impl Iterator<Item = &'static str> {
         let deinterlace = self.deinterlace.then_some(filters::DEINTERLACING);
         let tone_map = self.tone_map.map(|_| filters::TONE_MAPPING);
-        deinterlace.into_iter().chain(tone_map.into_iter().flatten())
+        let black = self.is_black.then_some(filters::BLACKENING);
+        deinterlace.into_iter().chain(black).chain(tone_map.into_iter().flatten())
     }
 
     fn check(&self) -> Result<(), EngineError> {

@@ -45,15 +45,27 @@ impl Rendition {
     /// Under which id it is kept; `None` for a copy, of which nothing is kept. The same on every machine.
     pub fn id(self, source: SourceId) -> Option<RenditionId> {
         let (Self::Rung(_) | Self::Aac(_)) = self else { return None };
-        let mut hash = [0; 16];
-        hash.copy_from_slice(&Sha256::digest(format!("{source}/{self}/{RECIPE}").as_bytes())[..16]);
-        Some(RenditionId::of_hash(hash))
+        Some(hashed(&format!("{source}/{self}/{RECIPE}")))
+    }
+
+    /// The id and the name of the row that says that parts of this rendition could not be made: the source does not decode there.
+    ///
+    /// Only of encoded ones. No rendition has the name.
+    pub(crate) fn in_part(self, source: SourceId) -> (RenditionId, String) {
+        let name = format!("{self} in part");
+        (hashed(&format!("{source}/{name}")), name)
     }
 
     /// Whether it is sound.
     pub fn is_audio(self) -> bool {
         matches!(self, Self::Audio(_) | Self::Aac(_))
     }
+}
+
+fn hashed(text: &str) -> RenditionId {
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&Sha256::digest(text.as_bytes())[..16]);
+    RenditionId::of_hash(hash)
 }
 
 /// Which track the end of a name means: none the first, `-2` the second.
@@ -115,6 +127,7 @@ mod tests {
             "4320p",
             "aac-1",
             "aacs",
+            "240p in part",
         ] {
             assert_eq!(Rendition::from_text(none), None, "{none}");
         }

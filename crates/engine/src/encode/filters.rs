@@ -9,6 +9,9 @@ pub(super) const DEINTERLACING: &str = "bwdif";
 /// Turn a high dynamic range into a standard one.
 pub(super) const TONE_MAPPING: [&str; 2] = ["zscale", "tonemap"];
 
+/// Sets each pixel to one value.
+pub(super) const BLACKENING: &str = "lutyuv";
+
 /// Past any real time: 11 days. Larger numbers overflow inside ffmpeg, where times are counted in nanoseconds.
 const TIME_MAX_US: u64 = 1_000_000_000_000;
 
@@ -39,10 +42,12 @@ pub(super) fn graph(spec: &VideoEncode) -> String {
     let split: String = (0..spec.rungs.len()).map(|index| format!("[s{index}]")).collect();
     steps.push(format!("split={}{split}", spec.rungs.len()));
     let mut graph = format!("[0:v:0]{}", steps.join(","));
+    // Black of the narrow range: ITU-R BT.709, 4.6.
+    let black = if spec.is_black { format!(",{BLACKENING}=y=16:u=128:v=128") } else { String::new() };
     for (index, rung) in spec.rungs.iter().enumerate() {
         let (width, height, output) = (rung.width, rung.height, output(index));
         graph += &format!(
-            ";[s{index}]scale={width}:{height}:flags=bicubic:out_range=tv,setsar=1,format=yuv420p[{output}]"
+            ";[s{index}]scale={width}:{height}:flags=bicubic:out_range=tv,setsar=1,format=yuv420p{black}[{output}]"
         );
     }
     graph

@@ -23,6 +23,7 @@ fn spec() -> VideoEncode {
         frame_step: 1,
         key_frames_us: Vec::new(),
         keep_us: 1_000_000..u64::MAX,
+        is_black: false,
         is_tolerant: false,
         threads: 2,
         priority: Priority::Viewer,

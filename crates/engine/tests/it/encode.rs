@@ -60,6 +60,7 @@ fn spec(container: FeedContainer) -> VideoEncode {
         frame_step: 1,
         key_frames_us: Vec::new(),
         keep_us: 0..u64::MAX,
+        is_black: false,
         is_tolerant: false,
         threads: 2,
         priority: Priority::Viewer,

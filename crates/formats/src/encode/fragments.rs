@@ -170,6 +170,11 @@ impl<D: Description> FragmentReader<D> {
         Ok(())
     }
 
+    /// The tracks, once the `moov` has come.
+    pub(super) fn tracks(&self) -> &[EncodedTrack<D>] {
+        &self.tracks
+    }
+
     /// Ends the file. Errors where it stops inside a box, before its data, or has no tracks at all.
     pub(super) fn finish(&self) -> Result<(), CollectError> {
         if self.pending.is_empty() && self.runs.is_empty() && !self.tracks.is_empty() {

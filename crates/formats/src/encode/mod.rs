@@ -14,6 +14,7 @@ mod level;
 mod pictures;
 mod rate;
 mod rung;
+mod still;
 
 pub use audio::{
     AudioCollector, AudioFeed, ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, EncodedAudio, encoded_audio_init,
@@ -25,3 +26,4 @@ pub use init::{InitError, init_of_rung};
 pub use ladder::{DECODED_PIXELS_MAX, ladder, ladder_without_copy, name_of_picture};
 pub use rate::rate_of_rung;
 pub use rung::{NoSuchRung, Rung, RungName, ToneMap};
+pub use still::{Last, Still, StillFeed};

@@ -96,6 +96,11 @@ impl AudioRun {
         Ok(Self { encoder, heard_until, ready: VecDeque::new() })
     }
 
+    /// Whether the source has no sound there, so that nothing is decoded.
+    pub(super) fn is_silent(&self) -> bool {
+        self.encoder.is_none()
+    }
+
     /// The next segment. `None` when all have come.
     pub(super) async fn next(&mut self) -> Result<Option<EncodedAudio>, Error> {
         loop {
@@ -166,6 +171,21 @@ impl Packager {
                 if (number..count).all(|n| kept.contains(&n)) {
                     break Ok(());
                 }
+            };
+            let ended = match ended {
+                Err(error) if is_alone && error.is_of_damage() => {
+                    let silent = self.silence(packaged, &line, audio, first, Priority::Background).await;
+                    let silent = silent.map_err(|why| match why {
+                        Error::NoFrame => error,
+                        other => other,
+                    });
+                    self.keep(&line, first, silent?).await?;
+                    line.state().kept(first);
+                    kept.insert(first);
+                    tell(kept.len());
+                    Ok(())
+                }
+                ended => ended,
             };
             is_alone = match ended {
                 // It came to nothing, or ended before its sound did. What it stopped at is made alone, and it goes on behind that.

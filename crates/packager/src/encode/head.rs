@@ -1,5 +1,6 @@
 //! A run as a task of its own: whoever asked may leave.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -62,18 +63,56 @@ impl Packager {
                 }
             }
             Work::Aac(audio) => {
-                let mut run = AudioRun::begin(self, packaged, *audio, numbers, priority, begun())?;
-                while let Some(EncodedAudio { number, bytes }) = run.next().await? {
-                    if !self.reached(packaged, line, start.id, number, Ok(bytes.into())).await? {
-                        return Ok(());
-                    }
-                }
+                self.sound(packaged, line, start.id, *audio, numbers, priority, begun()).await?
             }
         }
         Ok(())
     }
 
-    /// Makes the segments of `order`, and answers whether more are wanted behind them. One that an ordinary run cannot make is tried once more, alone, with a decoder that shows what is damaged.
+    /// Makes these segments of an audio track. One that does not decode alone either is silent.
+    #[expect(clippy::too_many_arguments, reason = "what is known of a run")]
+    async fn sound(
+        &self,
+        packaged: &Arc<Packaged>,
+        line: &Arc<RungLine>,
+        id: RunId,
+        audio: u8,
+        mut numbers: Range<u32>,
+        priority: Priority,
+        mut begun: Box<dyn FnOnce() + Send>,
+    ) -> Result<(), Error> {
+        let mut is_alone = false;
+        while !numbers.is_empty() {
+            let first = numbers.start;
+            let of_run = if is_alone { first..first + 1 } else { numbers.clone() };
+            is_alone = of_run.len() == 1;
+            let mut run = AudioRun::begin(self, packaged, audio, of_run, priority, begun)?;
+            begun = Box::new(|| {});
+            let (is_damaged, is_wanted) = loop {
+                let (number, bytes) = match run.next().await {
+                    Ok(Some(EncodedAudio { number, bytes })) => (number, Ok(bytes.into())),
+                    Ok(None) => break (false, true),
+                    Err(error) if error.is_of_damage() && is_alone => {
+                        (first, self.silence(packaged, line, audio, first, priority).await)
+                    }
+                    Err(error) if error.is_of_damage() => break (true, true),
+                    Err(error) => return Err(error),
+                };
+                numbers.start = number + 1;
+                if !self.reached(packaged, line, id, number, bytes).await? {
+                    break (false, false);
+                }
+            };
+            if !is_wanted {
+                return Ok(());
+            }
+            is_alone = is_damaged;
+        }
+        Ok(())
+    }
+
+    /// Makes the segments of `order`, and answers whether more are wanted behind them. One that an ordinary run cannot make is tried once
+    /// more, alone, with a decoder that shows what is damaged; where that shows nothing, a picture stands still.
     async fn pictures(
         &self,
         packaged: &Arc<Packaged>,
@@ -81,6 +120,7 @@ impl Packager {
         id: RunId,
         order: Order,
     ) -> Result<bool, Error> {
+        let Work::Rung(rung) = &line.work else { return Err(Error::NotInPlan) };
         let Order { mut numbers, rungs, priority, .. } = order;
         let (mut begun, mut is_tolerant) = (order.begun, false);
         while !numbers.is_empty() {
@@ -90,19 +130,30 @@ impl Packager {
             begun = Box::new(|| {});
             let mut run = Run::begin(self, packaged, order)?;
             let is_damaged = loop {
-                let (number, outcome) = match run.next().await {
-                    Ok(Some(Made { number, outcome, .. })) => (number, outcome),
+                let (number, made) = match run.next().await {
+                    Ok(Some(Made { number, outcome: Ok(bytes), .. })) => (number, Ok(bytes)),
                     Ok(None) => break false,
+                    Ok(Some(Made { outcome: Err(_), .. })) if !is_tolerant => break true,
                     Err(error) if error.is_of_run() && !is_tolerant => break true,
+                    Ok(Some(Made { number, outcome: Err(SegmentError::NoPictures), .. })) => {
+                        (number, self.still_segment(packaged, line, rung, number, priority).await)
+                    }
+                    Ok(Some(Made { number, outcome: Err(error), .. })) => {
+                        (number, Err(Error::Unmade(Box::new(error))))
+                    }
+                    Err(error) if error.is_of_damage() => {
+                        let number = numbers.start;
+                        (number, self.still_segment(packaged, line, rung, number, priority).await)
+                    }
                     Err(error) => return Err(error),
                 };
-                if outcome.is_err() && !is_tolerant {
-                    break true;
-                }
-                if !self.reached(packaged, line, id, number, outcome).await? {
+                numbers.start = number + 1;
+                if !self.reached(packaged, line, id, number, made).await? {
                     return Ok(false);
                 }
-                numbers.start = number + 1;
+                if is_tolerant {
+                    break false;
+                }
             };
             if !is_damaged {
                 numbers.start = end;
@@ -119,15 +170,22 @@ impl Packager {
         line: &Arc<RungLine>,
         run: RunId,
         number: u32,
-        outcome: Result<Bytes, SegmentError>,
+        made: Result<Bytes, Error>,
     ) -> Result<bool, Error> {
-        let made = match outcome {
+        let made = match made {
             Ok(bytes) => Ok(self.keep(line, number, bytes).await?),
-            Err(error) => {
+            // Nothing of the source decodes.
+            Err(Error::NoFrame) => {
+                self.mark_broken(line).await;
+                Err(Error::NoFrame)
+            }
+            // Another try would end the same.
+            Err(error) if error.is_of_run() => {
                 tracing::warn!(rendition.id = %line.id, segment = number, error = %error, "a segment could not be made");
                 self.note_failed(packaged, line, number, true).await;
                 Err(Error::NoFrame)
             }
+            Err(error) => return Err(error),
         };
         Ok(line.state().reached(run, number, &made.map_err(Arc::new)))
     }

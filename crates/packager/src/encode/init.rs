@@ -10,6 +10,7 @@ use kinora_formats::encode::{Rung, init_of_rung};
 use super::flight::patiently;
 use super::order::Order;
 use super::run::Run;
+use super::still::UNDECODED_MAX;
 use super::{Asker, RungLine, Work};
 use crate::{Error, Packaged, Packager};
 
@@ -73,10 +74,21 @@ impl Packager {
         self.keep_init(packaged, rung, line, &avcc).await
     }
 
-    /// What the encoder says of itself, from a few pictures of the first segment; else of one in the middle.
+    /// The init segment of a rung of which some segment was made.
+    pub(super) async fn init_known(&self, line: &RungLine) -> Result<Bytes, Error> {
+        if let Some(init) = self.encoders.inits.get(&line.id).await {
+            return Ok(init);
+        }
+        self.blob.get(ObjectKey::Init(line.id)).await?.ok_or(Error::Gone)
+    }
+
+    /// What the encoder says of itself, from a few pictures of the first segment; else of one in the middle, or of another one near the
+    /// beginning.
     async fn taste(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Vec<u8>, Error> {
         let mut last = Error::NoFrame;
-        for number in [0, packaged.encoded_count() / 2] {
+        let (count, middle) = (packaged.encoded_count(), packaged.encoded_count() / 2);
+        let near_beginning = (1..count.min(UNDECODED_MAX)).filter(|number| *number != middle);
+        for number in [0, middle].into_iter().chain(near_beginning) {
             let order = Order {
                 numbers: number..number + 1,
                 rungs: vec![rung.clone()],

@@ -7,6 +7,7 @@
 //! | `head.rs` | a run as a task: what it makes is kept, then handed to those who wait |
 //! | `run.rs` | one call of the engine: feed in, segments out |
 //! | `audio.rs` | the same of sound, and whole tracks of it |
+//! | `still.rs` | what stands where the source does not decode |
 //! | `order.rs` | what the engine is told and allowed |
 //! | `init.rs` | init segments of rungs |
 //! | `cold.rs` | how many segments are made at once for one viewer or one playback ID |
@@ -26,6 +27,7 @@ mod line;
 mod notes;
 mod order;
 mod run;
+mod still;
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,6 +90,8 @@ pub(crate) struct RungLine {
     has_row: OnceCell<()>,
     /// So much of it failed that no more is tried.
     is_broken: AtomicBool,
+    /// It was written down that parts of it could not be made.
+    is_in_part: AtomicBool,
 }
 
 /// What a line makes.
@@ -191,6 +195,7 @@ impl Packager {
                 work,
                 has_row: OnceCell::new_with(row.map(|_| ())),
                 is_broken: AtomicBool::new(is_broken),
+                is_in_part: AtomicBool::new(false),
             }))
         };
         let line = self.encoders.lines.try_get_with(id, look_up).await;

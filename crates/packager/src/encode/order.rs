@@ -7,7 +7,7 @@ use kinora_engine::{
     self as engine, AUDIO_BITRATE_BPS, EncodeLimits, FRAME_PIXELS_MAX, FRAME_STEP_MAX, FeedContainer,
     Priority, VideoEncode, VideoRung,
 };
-use kinora_formats::encode::{Feed, FeedFormat, Rung, ToneMap};
+use kinora_formats::encode::{Feed, FeedFormat, Rung, StillFeed, ToneMap};
 use kinora_formats::index::VideoTrack;
 
 /// Threads of a run that somebody waits for. Pipeline, 8.
@@ -77,10 +77,35 @@ pub(super) fn spec(
         frame_step: first.map_or(1, |rung| rung.frame_step.min(FRAME_STEP_MAX)),
         key_frames_us: feed.keyframes_us().into_iter().map(positive).collect(),
         keep_us: positive(keep_us.start)..positive(keep_us.end),
+        is_black: false,
         is_tolerant,
         threads: if priority == Priority::Background { THREADS_BACKGROUND } else { THREADS },
         priority,
-        limits: limits(feed, video, rungs, seconds),
+        limits: limits(feed.samples().len() as u64, (video.width, video.height), rungs, seconds),
+    }
+}
+
+/// What the engine is told of a picture of a rung that is to stand still; `is_black` leaves its size and colours alone.
+pub(super) fn spec_of_still(
+    rung: &Rung,
+    feed: &StillFeed,
+    is_black: bool,
+    priority: Priority,
+) -> VideoEncode {
+    let rungs = std::slice::from_ref(rung);
+    VideoEncode {
+        container: FeedContainer::Mp4,
+        rungs: vec![rung_of(rung)],
+        deinterlace: false,
+        tone_map: None,
+        frame_step: 1,
+        key_frames_us: Vec::new(),
+        keep_us: feed.keep_us.clone(),
+        is_black,
+        is_tolerant: false,
+        threads: THREADS_BACKGROUND,
+        priority,
+        limits: limits(feed.pictures, (rung.width, rung.height), rungs, 1),
     }
 }
 
@@ -125,10 +150,10 @@ pub(super) fn limits_of_sound(seconds: u64) -> EncodeLimits {
     }
 }
 
-fn limits(feed: &Feed, video: &VideoTrack, rungs: &[Rung], seconds: u64) -> EncodeLimits {
-    let pictures = feed.samples().len() as u64;
+/// What a run of so many pictures of this size, over so many seconds, may use.
+fn limits(pictures: u64, (width, height): (u32, u32), rungs: &[Rung], seconds: u64) -> EncodeLimits {
     // What a source says of itself may be anything; larger pictures are not decoded.
-    let source = (u64::from(video.width) * u64::from(video.height)).min(FRAME_PIXELS_MAX.into());
+    let source = (u64::from(width) * u64::from(height)).min(FRAME_PIXELS_MAX.into());
     let pixels = |rung: &Rung| u64::from(rung.width) * u64::from(rung.height);
     let encoded: u64 = rungs.iter().map(pixels).sum();
     let rate: u64 = rungs.iter().map(|rung| u64::from(rung.maxrate)).sum();
@@ -149,18 +174,11 @@ fn limits(feed: &Feed, video: &VideoTrack, rungs: &[Rung], seconds: u64) -> Enco
 
 #[cfg(test)]
 mod tests {
-    use kinora_formats::Scanner;
-
     use super::*;
 
     #[test]
     fn a_size_that_is_not_decoded_gives_a_run_no_more_than_the_largest_that_is() {
-        let mut scanner = Scanner::new(None);
-        scanner.push(&kinora_testkit::fixture::wide()).unwrap();
-        let index = scanner.finish().unwrap().into_index().unwrap();
-        let (_, video) = index.video().unwrap();
-        let feed = Feed::begin(&index, 0..1).unwrap();
-        let of = |width, height| limits(&feed, &VideoTrack { width, height, ..video.clone() }, &[], 4);
+        let of = |width, height| limits(100, (width, height), &[], 4);
         assert_eq!(of(65535, 65535), of(8192, 4320));
         assert!(of(1920, 1080).memory_bytes < of(8192, 4320).memory_bytes);
     }

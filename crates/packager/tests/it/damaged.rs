@@ -1,12 +1,15 @@
-//! Sources that decode in part, or not at all, and engines that fail.
+//! Sources that decode in part, or not at all.
 
+use std::fs;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
 use kinora_domain::{PlaybackId, Resolution, SourceId};
-use kinora_packager::{Asker, Error, Packaged, Wanted};
+use kinora_formats::index::Track;
+use kinora_packager::{Asker, Error, Packaged, Packager, Rendition, Segment, Wanted};
 use kinora_testkit::{SeededRandom, fixture};
 
 use crate::world::World;
@@ -28,14 +31,86 @@ async fn damaged_as(
 ) -> Arc<Packaged> {
     let whole = world.store(fixture::wide()).await;
     let (track, _) = whole.index().video().expect("it has pictures");
-    let mut file = fixture::wide().to_vec();
-    for sample in track.samples.range(samples(&whole)) {
+    let file = overwritten(fixture::wide(), track, samples(&whole));
+    world.media_of(source).await;
+    world.store_as(source, file).await
+}
+
+/// The file with nothing but zeros in these samples of a track.
+fn overwritten(file: Bytes, track: &Track, samples: Range<u32>) -> Bytes {
+    let mut file = file.to_vec();
+    for sample in track.samples.range(samples) {
         let start = usize::try_from(sample.offset).unwrap();
         file[start..start + sample.size as usize].fill(0);
     }
-    world.media_of(source).await;
-    world.store_as(source, Bytes::from(file)).await
+    Bytes::from(file)
 }
+
+/// Twelve segments of which nothing plays as it is; in those with these numbers neither pictures nor sound decode.
+async fn long(world: &World, numbers: Range<usize>) -> (SourceId, Arc<Packaged>) {
+    let whole = world.store(fixture::not_copied_long()).await;
+    let (video, _) = whole.index().video().expect("it has pictures");
+    let segments = &whole.index().plan.encoded_video[numbers.clone()];
+    let (start, end) = (segments[0].start, segments[segments.len() - 1].end);
+    let file = fixture::not_copied_long();
+    let file = overwritten(file, video, segments[0].samples.start..segments[segments.len() - 1].samples.end);
+    let (audio, _) = whole.index().audio().expect("it has sound");
+    let at = |ticks: i64| ticks * i64::from(audio.timescale) / i64::from(video.timescale);
+    let packets = audio.samples.range(0..audio.samples.len());
+    let of_sound: Vec<_> =
+        (0..).zip(packets).filter(|(_, packet)| (at(start)..at(end)).contains(&packet.pts)).collect();
+    let (first, last) = (of_sound[0].0, of_sound[of_sound.len() - 1].0);
+    let file = overwritten(file, audio, first..last + 1);
+    let source = world.source();
+    world.media_of(source).await;
+    (source, world.store_as(source, file).await)
+}
+
+async fn bytes(segment: Segment) -> Bytes {
+    let len = segment.total_len();
+    segment.stream(0..len).map(|part| part.unwrap()).collect::<Vec<_>>().await.concat().into()
+}
+
+/// Segment `number` of the only rung, behind its init segment.
+async fn file(packager: &Packager, packaged: &Arc<Packaged>, number: u32) -> Result<Vec<u8>, Error> {
+    let rung = packaged.rungs(Resolution::P1080).remove(0);
+    let segment = bytes(packager.encoded_segment(packaged, &rung, number, asker()).await?).await;
+    Ok([packager.encoded_init(packaged, &rung, asker()).await?, segment].concat())
+}
+
+/// What an independent decoder makes of a file.
+#[allow(clippy::disallowed_methods, reason = "an independent decoder of what was made")]
+fn decoded(file: &[u8], arguments: &str) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.mp4");
+    fs::write(&path, file).unwrap();
+    let decoder = std::process::Command::new("ffmpeg")
+        .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-xerror", "-i"])
+        .arg(&path)
+        .args(arguments.split(' '))
+        .output()
+        .unwrap();
+    assert!(decoder.status.success(), "{}", String::from_utf8_lossy(&decoder.stderr));
+    decoder.stdout
+}
+
+const SMALL: usize = 32 * 18;
+
+/// Its pictures, small and grey.
+fn pictures(file: &[u8]) -> Vec<Vec<u8>> {
+    let all =
+        decoded(file, "-fps_mode passthrough -vf scale=32:18:flags=area,format=gray -f rawvideo pipe:1");
+    all.chunks_exact(SMALL).map(<[u8]>::to_vec).collect()
+}
+
+/// By how much the pixels of two pictures differ on average.
+fn difference(one: &[u8], other: &[u8]) -> usize {
+    let sum: usize = one.iter().zip(other).map(|(a, b)| usize::from(a.abs_diff(*b))).sum();
+    sum / one.len()
+}
+
+/// Of grey levels: less than two pictures of the fixtures differ that lie a second from each other.
+const LIKE_MAX: usize = 4;
 
 async fn segment(world: &World, packaged: &Arc<Packaged>, number: u32) -> Result<u64, Error> {
     let rung = packaged.rungs(Resolution::P1080).remove(0);
@@ -49,18 +124,90 @@ async fn manifest(world: &World, packaged: &Packaged) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_segment_that_does_not_decode_is_refused_and_its_neighbours_play() {
+async fn a_segment_that_does_not_decode_shows_the_picture_in_front_of_it() {
     let world = World::new().await;
     let packaged = damaged(&world, |packaged| packaged.index().plan.encoded_video[1].samples.clone()).await;
-    for number in [0, 2] {
-        assert!(segment(&world, &packaged, number).await.unwrap() > 0, "segment {number}");
+    let still = pictures(&file(&world.packager, &packaged, 1).await.unwrap());
+    let before = pictures(&file(&world.packager, &packaged, 0).await.unwrap());
+    assert_eq!(still.len(), 1);
+    let [first, .., last] = before.as_slice() else { panic!("it has many") };
+    assert!(difference(&still[0], last) < LIKE_MAX, "{}", difference(&still[0], last));
+    assert!(difference(first, last) >= LIKE_MAX, "they can be told from each other");
+    assert!(pictures(&file(&world.packager, &packaged, 2).await.unwrap()).len() > 1, "behind it all goes on");
+    assert!(manifest(&world, &packaged).await.contains("240p/playlist.m3u8"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_nothing_was_shown_before_it_is_black() {
+    let world = World::new().await;
+    let packaged = damaged(&world, |packaged| {
+        let segments = &packaged.index().plan.encoded_video;
+        segments[0].samples.start..segments[1].samples.end
+    });
+    let packaged = packaged.await;
+    let rungs = packaged.rungs(Resolution::P1080);
+    world.packager.first_segments(&packaged, &rungs).await.unwrap();
+    for number in [1, 0] {
+        let found = pictures(&file(&world.packager, &packaged, number).await.unwrap());
+        assert_eq!(found.len(), 1, "segment {number}");
+        assert!(found[0].iter().all(|pixel| *pixel < 4), "segment {number}: {:?}", found[0]);
     }
-    for _ in 0..2 {
-        let error = segment(&world, &packaged, 1).await.unwrap_err();
-        assert!(matches!(error.root(), Error::NoFrame | Error::Unmade(_)), "{error:?}");
+    let shown = pictures(&file(&world.packager, &packaged, 2).await.unwrap());
+    assert!(shown.len() > 1 && shown[0].iter().any(|pixel| *pixel > 100));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damage_of_many_segments_leaves_a_rendition_in_the_manifest_and_is_written_down() {
+    const DAMAGED: Range<u32> = 3..8;
+    let world = World::new().await;
+    let (source, packaged) = long(&world, DAMAGED.start as usize..DAMAGED.end as usize).await;
+    let of = async |packager: &Packager, n| pictures(&file(packager, &packaged, n).await.unwrap());
+    // Somebody jumps to its end, somebody watches on, and a segment is asked for again.
+    for number in [7, 3, 4, 5, 6, 7, 6] {
+        assert_eq!(of(&world.packager, number).await.len(), 1, "segment {number}");
     }
-    assert!(manifest(&world, &packaged).await.contains("240p/playlist.m3u8"), "the rest is offered");
-    assert!(!world.writes_below("segment").keys().any(|key| key.ends_with("/1")), "nothing is kept of it");
+    let before = of(&world.packager, 2).await;
+    for number in DAMAGED {
+        let still = of(&world.packager, number).await;
+        assert!(difference(&still[0], before.last().unwrap()) < LIKE_MAX, "segment {number}");
+    }
+    assert!(of(&world.packager, 8).await.len() > 1);
+
+    let heard = async |number| {
+        let init = packaged.init(Rendition::Aac(0)).unwrap();
+        let segment = world.packager.encoded_audio_segment(&packaged, 0, number, asker()).await.unwrap();
+        let samples = decoded(&[&init[..], &bytes(segment).await].concat(), "-ac 1 -f s16le pipe:1");
+        samples
+            .chunks_exact(2)
+            .filter(|sample| i16::from_le_bytes([sample[0], sample[1]]).abs() > 100)
+            .count()
+    };
+    for number in [5, 6, 7] {
+        assert_eq!(heard(number).await, 0, "segment {number}");
+    }
+    assert!(heard(1).await > 0);
+
+    let other = world.another_packager().await;
+    assert!(other.broken(source).await.unwrap().is_empty());
+    let rows = world.store.renditions_of(source).await.unwrap();
+    let broken: Vec<_> =
+        rows.iter().filter(|row| row.broken_at.is_some()).map(|row| row.name.as_str()).collect();
+    assert_eq!(broken, ["240p in part", "aac in part"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sound_is_made_ahead_to_its_end_whatever_is_damaged() {
+    let world = World::new().await;
+    let (_, packaged) = long(&world, 2..9).await;
+    let mut done = None;
+    world.packager.fill_audio(&packaged, 0, |progress| done = Some(progress)).await.unwrap();
+    assert!(done.is_some_and(|done| done.done == done.of && done.of > 1), "{done:?}");
+
+    let (_, packaged) = long(&world, 0..12).await;
+    let error = world.packager.first_audio_segment(&packaged, 0).await.unwrap_err();
+    assert!(matches!(error.root(), Error::NoFrame), "{error:?}");
+    let error = world.packager.fill_audio(&packaged, 0, |_| {}).await.unwrap_err();
+    assert!(error.is_of_run(), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

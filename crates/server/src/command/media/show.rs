@@ -71,7 +71,12 @@ fn report_for_people(report: &PlaybackReport) -> String {
     });
     let broken = report.broken.iter().map(|name| {
         let kind = kind(!name.starts_with('a'));
-        vec![name.clone(), kind, "not offered".to_owned(), "it could not be made".to_owned()]
+        let (made, why) = if name.ends_with(" in part") {
+            ("still or silent", "the source does not decode there")
+        } else {
+            ("not offered", "it could not be made")
+        };
+        vec![name.clone(), kind, made.to_owned(), why.to_owned()]
     });
     let mut rows: Vec<_> = withheld.chain(offered).chain(broken).collect();
     rows.sort_by_key(|row| row[1] != "video");

@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 
 use kinora_testkit::{Source, fixture};
+use serde_json::Value;
 
 use super::probe::decoded;
 use super::stream::Stream;
-use crate::support::{TestApp, text};
+use crate::support::{TestApp, text, until};
 
 #[tokio::test]
 async fn a_picture_that_does_not_decode_leaves_the_one_before_standing() {
@@ -18,6 +19,42 @@ async fn a_picture_that_does_not_decode_leaves_the_one_before_standing() {
     // Whole seconds, and of the rest the keyframes; now and then a decoder takes noise for a picture.
     let found = decoded(OsStr::new(&app.url(&format!("/{id}.m3u8"))), "v:0").await.expect("it has pictures");
     assert!((104..130).contains(&found.frames), "{} pictures", found.frames);
+}
+
+#[tokio::test]
+async fn a_file_that_decodes_in_part_plays_in_part_and_says_so() {
+    let app = TestApp::options().without_webhook().start().await;
+    // Of its 32 s: 16 in the middle, and 12 at the beginning.
+    for (path, lost) in [("/middle.mp4", 200..600), ("/beginning.mp4", 0..300)] {
+        let media = app.ready(path, fixture::damaged::lost_pictures(lost.clone())).await;
+        let (id, playback) = (text(&media["id"]), text(&media["playbackIds"][0]["id"]));
+        let names = |media: &Value| media["playbackReport"]["renditions"][0]["name"].clone();
+        let played = Stream::fetch(&app, playback).await.video.expect("it has pictures");
+        assert!((played.seconds() - 32.0).abs() < 0.001, "{path}: {} s", played.seconds());
+        let found =
+            decoded(OsStr::new(&app.url(&format!("/{playback}.m3u8"))), "v:0").await.expect("it plays");
+        let left = 800 - lost.len() as u64;
+        // In each segment without a picture one stands still.
+        assert!((left + 1..left + 12).contains(&found.frames), "{path}: {} pictures", found.frames);
+
+        let broken = serde_json::json!(["240p in part"]);
+        let told = until("the report tells it", async || {
+            let told = app.get(id).await.data();
+            (told["playbackReport"]["broken"] == broken).then_some(told)
+        })
+        .await;
+        assert_eq!((names(&told), names(&media)), ("240p".into(), "240p".into()), "{told}");
+        let manifest = app.fetch(&format!("/{playback}.m3u8")).await.text();
+        assert!(manifest.contains("/240p/playlist.m3u8"), "{manifest}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_which_nothing_decodes_fails() {
+    let app = TestApp::options().without_webhook().start().await;
+    let url = app.serve("/a.mp4", Source::of(fixture::damaged::lost_pictures(0..800)));
+    let media = app.wait_settled(text(&app.create(&url).await["id"])).await;
+    assert_eq!(media["status"], "Failed", "{media}");
 }
 
 #[tokio::test]
