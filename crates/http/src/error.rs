@@ -279,6 +279,7 @@ impl From<store::Error> for ApiError {
 impl From<kinora_packager::Error> for ApiError {
     fn from(error: kinora_packager::Error) -> Self {
         match error.root() {
+            _ if error.is_full() => Self::full(),
             kinora_packager::Error::NotInPlan => Self::no_such_path(),
             kinora_packager::Error::NoPicture => {
                 Self::described(StatusCode::NOT_FOUND, "not found", "this media has no picture")

@@ -52,6 +52,7 @@ impl From<kinora_blob::Error> for JobError {
 impl From<kinora_packager::Error> for JobError {
     fn from(error: kinora_packager::Error) -> Self {
         match error.root() {
+            _ if error.is_full() => Self::Full,
             kinora_packager::Error::Unavailable(_) => Self::Away(Box::new(error)),
             kinora_packager::Error::EngineAway(cause) if is_lasting(cause) => Self::Away(Box::new(error)),
             _ => Self::Retry(Box::new(error)),
@@ -121,6 +122,11 @@ mod tests {
             assert!(matches!(JobError::from(shared), JobError::Away(_)), "{is_refused}");
         }
         assert!(matches!(JobError::from(kinora_packager::Error::Busy), JobError::Retry(_)));
+        for full in [kinora_packager::Error::from(kinora_blob::Error::Full), kinora_store::Error::Full.into()]
+        {
+            let shared = kinora_packager::Error::Shared(std::sync::Arc::new(full));
+            assert!(matches!(JobError::from(shared), JobError::Full));
+        }
         let broken = kinora_blob::Error::Internal { action: "try", source: std::io::Error::other("broken") };
         assert!(matches!(JobError::from(broken), JobError::Retry(_)));
     }

@@ -55,6 +55,11 @@ impl Error {
         }
     }
 
+    /// Whether what was made could not be kept, for the disk has no room.
+    pub fn is_full(&self) -> bool {
+        matches!(self.root(), Self::Blob(kinora_blob::Error::Full) | Self::Store(kinora_store::Error::Full))
+    }
+
     /// Whether a run of the encoder met it by itself, so that another run may end otherwise.
     pub fn is_of_run(&self) -> bool {
         matches!(self.root(), Self::Unmade(_))

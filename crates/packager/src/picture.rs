@@ -151,7 +151,11 @@ impl Packager {
             if kept.len() >= KEPT_MAX {
                 return Ok(picture);
             }
-            self.blob.put_once(key, picture.clone()).await?;
+            match self.blob.put_once(key, picture.clone()).await {
+                // Whoever asks gets it all the same.
+                Err(kinora_blob::Error::Full) => return Ok(picture),
+                put => put.map(drop)?,
+            }
             self.blob.get(key).await?.ok_or(Error::Gone)
         };
         let made = self.pictures.made.try_get_with((packaged.source, hash), flight).await;

@@ -110,10 +110,15 @@ impl Packager {
             Some(reader) => reader.read_at(0..reader.len()).await?,
             None => self.make(packaged, line, number, looking, Some(asker)).await?,
         };
-        if bytes.len() as u64 <= CACHED_BYTES_MAX {
-            self.segments.insert(key, bytes.clone()).await;
-        }
+        self.remember(object, &bytes).await;
         Ok(Segment { content: Content::Whole(bytes) })
+    }
+
+    /// Keeps a small encoded segment in memory.
+    pub(crate) async fn remember(&self, object: ObjectKey, bytes: &Bytes) {
+        if bytes.len() as u64 <= CACHED_BYTES_MAX {
+            self.segments.insert(Key::Kept(object), bytes.clone()).await;
+        }
     }
 
     /// Segment `number` of the encoded sound of an audio track, counted from 0: kept, or made now.

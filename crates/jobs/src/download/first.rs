@@ -98,6 +98,7 @@ enum What {
 
 fn explain(error: Error, what: What, why: Option<&NotCopied>) -> JobError {
     match error.root() {
+        _ if error.is_full() => JobError::Full,
         // The media was deleted meanwhile.
         Error::Gone => JobError::LeaseLost,
         Error::Busy | Error::Store(_) | Error::Engine(_) => JobError::Away(Box::new(error)),

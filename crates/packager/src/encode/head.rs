@@ -45,7 +45,11 @@ impl Packager {
     }
 
     async fn head(&self, packaged: &Arc<Packaged>, line: &Arc<RungLine>, start: &Start) -> Result<(), Error> {
-        line.begin(&self.store, self.clock.now()).await?;
+        match line.begin(&self.store, self.clock.now()).await {
+            // Those who wait get what is made; nothing is kept without a row.
+            Err(error) if error.is_full() => {}
+            begun => begun?,
+        }
         let priority = if start.is_urgent { Priority::Viewer } else { Priority::Prefetch };
         let begun = || {
             let (of_line, id) = (Arc::clone(line), start.id);
@@ -163,7 +167,8 @@ impl Packager {
         Ok(true)
     }
 
-    /// Keeps what a run came to and hands it on. Answers whether the run is to go on.
+    /// Keeps what a run came to and hands it on. Answers whether the run is to go on: without room to keep anything, only for those who
+    /// wait for it.
     async fn reached(
         &self,
         packaged: &Arc<Packaged>,
@@ -173,7 +178,14 @@ impl Packager {
         made: Result<Bytes, Error>,
     ) -> Result<bool, Error> {
         let made = match made {
-            Ok(bytes) => Ok(self.keep(line, number, bytes).await?),
+            Ok(bytes) => match self.keep(line, number, bytes.clone()).await {
+                Err(error) if error.is_full() => {
+                    tracing::warn!(rendition.id = %line.id, segment = number, "the disk is full: a segment is not kept");
+                    self.remember(line.key(number), &bytes).await;
+                    return Ok(line.state().reached_unkept(run, number, bytes));
+                }
+                kept => Ok(kept?),
+            },
             // Nothing of the source decodes.
             Err(Error::NoFrame) => {
                 self.mark_broken(line).await;
@@ -191,7 +203,10 @@ impl Packager {
     }
 
     /// Keeps a segment that was just made. Another one may have been faster: its bytes are everybody's.
+    ///
+    /// Errors: those of the stores; one that [is full](Error::is_full) where there is no room for it.
     pub(super) async fn keep(&self, line: &RungLine, n: u32, bytes: Bytes) -> Result<Bytes, Error> {
+        line.begin(&self.store, self.clock.now()).await?;
         let key = ObjectKey::Segment(line.id, n);
         match self.blob.put_once(key, bytes.clone()).await? {
             PutOutcome::Written => {

@@ -23,6 +23,14 @@ const TASTE_US: i64 = 1_000_000;
 #[error("the encoder needs another init segment than before")]
 struct OtherInit;
 
+/// An init segment.
+#[derive(Debug, Clone)]
+pub(super) struct Init {
+    bytes: Bytes,
+    /// Another process finds it, too. Without room it is learnt again each time, until it is kept.
+    is_kept: bool,
+}
+
 impl Packager {
     /// The init segment of a rung, from the store or learnt now by encoding a few pictures.
     ///
@@ -35,14 +43,18 @@ impl Packager {
         asker: Asker,
     ) -> Result<Bytes, Error> {
         if let Some(init) = self.encoders.inits.get(&line.id).await {
-            return Ok(init);
+            return Ok(init.bytes);
         }
         let (packager, packaged, line) = (self.clone(), Arc::clone(packaged), Arc::clone(line));
         let flight = async move {
             let learn = packager.learn_init(&packaged, &line, asker);
             let init = packager.encoders.inits.try_get_with(line.id, learn);
             let init = packager.encoders.stop.run_until_cancelled(init).await;
-            init.unwrap_or_else(|| Err(Arc::new(Error::Busy))).map_err(Error::Shared)
+            let init = init.unwrap_or_else(|| Err(Arc::new(Error::Busy))).map_err(Error::Shared)?;
+            if !init.is_kept {
+                packager.encoders.inits.invalidate(&line.id).await;
+            }
+            Ok(init.bytes)
         };
         // A panic is a bug, and was told where it happened.
         let flight = self.encoders.running.spawn(flight);
@@ -54,16 +66,15 @@ impl Packager {
         packaged: &Arc<Packaged>,
         line: &RungLine,
         asker: Asker,
-    ) -> Result<Bytes, Error> {
+    ) -> Result<Init, Error> {
         let Work::Rung(rung) = &line.work else { return Err(Error::NotInPlan) };
         if let Some(bytes) = self.blob.get(ObjectKey::Init(line.id)).await? {
-            return Ok(bytes);
+            return Ok(Init { bytes, is_kept: true });
         }
         if line.is_broken() || self.encoders.unmade_inits.contains_key(&line.id) {
             return Err(Error::NoFrame);
         }
         let _place = self.encoders.cold.enter(asker)?;
-        line.begin(&self.store, self.clock.now()).await?;
         let avcc = match self.taste(packaged, rung).await {
             Err(error) if error.is_of_run() || matches!(error.root(), Error::NoFrame) => {
                 self.encoders.unmade_inits.insert(line.id, ()).await;
@@ -77,9 +88,10 @@ impl Packager {
     /// The init segment of a rung of which some segment was made.
     pub(super) async fn init_known(&self, line: &RungLine) -> Result<Bytes, Error> {
         if let Some(init) = self.encoders.inits.get(&line.id).await {
-            return Ok(init);
+            return Ok(init.bytes);
         }
-        self.blob.get(ObjectKey::Init(line.id)).await?.ok_or(Error::Gone)
+        // It is kept before any segment, unless there was no room.
+        self.blob.get(ObjectKey::Init(line.id)).await?.ok_or(Error::Busy)
     }
 
     /// What the encoder says of itself, from a few pictures of the first segment; else of one in the middle, or of another one near the
@@ -123,28 +135,39 @@ impl Packager {
             Some(kept) => kept,
             None => {
                 let kept = self.keep_init(packaged, rung, &line, avcc).await?;
-                self.encoders.inits.insert(line.id, kept.clone()).await;
+                if kept.is_kept {
+                    self.encoders.inits.insert(line.id, kept.clone()).await;
+                }
                 kept
             }
         };
-        if kept == own {
+        if kept.bytes == own {
             return Ok(());
         }
         tracing::error!(rendition.id = %line.id, "the encoder needs another init segment than before");
         Err(Error::Unmade(Box::new(OtherInit)))
     }
 
+    /// Keeps the init segment, where there is room for it.
     async fn keep_init(
         &self,
         packaged: &Packaged,
         rung: &Rung,
         line: &RungLine,
         avcc: &[u8],
-    ) -> Result<Bytes, Error> {
+    ) -> Result<Init, Error> {
         let (key, bytes) = (ObjectKey::Init(line.id), init(packaged, rung, avcc)?);
-        match self.blob.put_once(key, bytes.clone()).await? {
-            PutOutcome::Written => Ok(bytes),
-            PutOutcome::AlreadyThere => self.blob.get(key).await?.ok_or(Error::Gone),
+        let keep = async {
+            line.begin(&self.store, self.clock.now()).await?;
+            match self.blob.put_once(key, bytes.clone()).await? {
+                PutOutcome::Written => Ok(bytes.clone()),
+                PutOutcome::AlreadyThere => self.blob.get(key).await?.ok_or(Error::Gone),
+            }
+        };
+        match keep.await {
+            Ok(bytes) => Ok(Init { bytes, is_kept: true }),
+            Err(error) if error.is_full() => Ok(Init { bytes, is_kept: false }),
+            Err(error) => Err(error),
         }
     }
 }

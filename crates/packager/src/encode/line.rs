@@ -162,6 +162,17 @@ impl Line {
             self.given_up.clear();
             self.kept(n);
         }
+        self.answer(id, n, made)
+    }
+
+    /// The same of a segment that could not be kept for want of room: the run goes on while somebody waits for what it makes.
+    pub(super) fn reached_unkept(&mut self, id: RunId, n: u32, bytes: Bytes) -> bool {
+        let goes_on = self.answer(id, n, &Ok(bytes));
+        let run = self.runs.iter().find(|run| run.id == id);
+        goes_on && run.is_some_and(|run| self.waiting.range(run.rest.clone()).next().is_some())
+    }
+
+    fn answer(&mut self, id: RunId, n: u32, made: &Made) -> bool {
         for waiting in self.waiting.remove(&n).unwrap_or_default() {
             // Whoever left needs no answer.
             let _ = waiting.send(made.clone());

@@ -34,7 +34,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
 use kinora_blob::{ObjectKey, Prefix};
 use kinora_domain::{RenditionId, SourceId};
 use kinora_formats::encode::Rung;
@@ -67,7 +66,7 @@ const PAGE: usize = 1000;
 #[derive(Clone)]
 pub(crate) struct Encoders {
     lines: Cache<RenditionId, Arc<RungLine>>,
-    inits: Cache<RenditionId, Bytes>,
+    inits: Cache<RenditionId, init::Init>,
     /// Those that could not be learnt a moment ago.
     unmade_inits: Cache<RenditionId, ()>,
     /// The encoded renditions of a source that cannot be made.

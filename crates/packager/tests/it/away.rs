@@ -1,8 +1,11 @@
 //! An engine that is away for a while, and a disk without room.
 
+use std::sync::atomic::Ordering;
+
+use kinora_blob::ObjectKey;
 use kinora_domain::{PlaybackId, Resolution};
 use kinora_engine::{Engine, Settings};
-use kinora_packager::{Asker, Error, PictureFormat, PictureRequest, Wanted};
+use kinora_packager::{Asker, Error, PictureFormat, PictureRequest, Rendition, Wanted};
 use kinora_testkit::{LentFfmpeg, SeededRandom, fixture};
 
 use crate::world::World;
@@ -46,4 +49,38 @@ async fn an_engine_that_is_away_leaves_no_mark_and_is_used_once_it_is_back() {
     }
     let manifest = packager.multivariant(&packaged, "", Resolution::P1080, Wanted::default()).await.unwrap();
     assert!(manifest.is_some_and(|manifest| manifest.contains("240p/playlist.m3u8")));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_room_those_who_wait_get_what_is_made_and_it_is_kept_once_there_is_some() {
+    let world = World::new().await;
+    let source = world.source();
+    world.media_of(source).await;
+    let packaged = world.store_as(source, fixture::wide()).await;
+    let (rungs, packager) = (packaged.rungs(Resolution::P1080), &world.packager);
+    let id = Rendition::Rung(rungs[0].name).id(source).unwrap();
+    let count = u32::try_from(packaged.index().plan.encoded_video.len()).unwrap();
+
+    world.is_full.store(true, Ordering::SeqCst);
+    let init = packager.encoded_init(&packaged, &rungs[0], asker()).await.unwrap();
+    let mut lengths = Vec::new();
+    for number in 0..count {
+        let made = packager.encoded_segment(&packaged, &rungs[0], number, asker()).await.unwrap();
+        lengths.push(made.total_len());
+    }
+    let picture = PictureRequest { time_ms: None, width: None, height: None, format: PictureFormat::Jpg };
+    assert!(!packager.picture(&packaged, picture).await.unwrap().is_empty());
+    let filled = packager.fill(&packaged, &rungs, |progress| assert_eq!(progress.done, 0)).await;
+    assert!(filled.is_err_and(|error| error.is_full()));
+    assert_eq!(world.blob.get(ObjectKey::Init(id)).await.unwrap(), None);
+    assert!(packager.broken(source).await.unwrap().is_empty());
+
+    world.is_full.store(false, Ordering::SeqCst);
+    packager.fill(&packaged, &rungs, |_| {}).await.unwrap();
+    assert_eq!(world.blob.get(ObjectKey::Init(id)).await.unwrap(), Some(init));
+    for (number, len) in (0..).zip(lengths) {
+        assert!(len > 0);
+        let kept = world.blob.reader(ObjectKey::Segment(id, number)).await.unwrap();
+        assert!(kept.is_some(), "segment {number}");
+    }
 }

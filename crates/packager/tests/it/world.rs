@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -18,6 +19,8 @@ pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) blob: Blob,
     pub(crate) engine: Engine,
+    /// While it is true there is no room for objects.
+    pub(crate) is_full: Arc<AtomicBool>,
     /// Writes of each object so far.
     writes: Arc<Mutex<BTreeMap<String, u64>>>,
     random: SeededRandom,
@@ -33,12 +36,13 @@ impl World {
     pub(crate) async fn with_engine(engine: Engine) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let writes = Arc::new(Mutex::new(BTreeMap::new()));
-        let counted = Arc::clone(&writes);
+        let (counted, is_full) = (Arc::clone(&writes), Arc::new(AtomicBool::new(false)));
+        let full = Arc::clone(&is_full);
         let faults = Faults::new(move |write| {
             if write.kind != WriteKind::Delete {
                 *counted.lock().unwrap().entry(write.key.to_string()).or_insert(0) += 1;
             }
-            FaultAction::Proceed
+            if full.load(Ordering::SeqCst) { FaultAction::Full } else { FaultAction::Proceed }
         });
         let objects = folder.path().join("objects");
         let blob = Blob::open_folder(&objects).await.unwrap().with_faults(Arc::new(faults));
@@ -52,7 +56,16 @@ impl World {
         };
         let store = Store::open(options).await.unwrap();
         let packager = packager(&store, &blob, engine.clone());
-        Self { packager, store, blob, engine, writes, random: SeededRandom::default(), _folder: folder }
+        Self {
+            packager,
+            store,
+            blob,
+            engine,
+            is_full,
+            writes,
+            random: SeededRandom::default(),
+            _folder: folder,
+        }
     }
 
     /// Another process over the same rows and objects.

@@ -152,6 +152,19 @@ fn a_segment_is_given_up_after_two_runs_and_a_rendition_after_three_segments() {
 }
 
 #[test]
+fn without_room_a_run_goes_on_for_those_who_wait_and_nothing_counts_as_kept() {
+    let (mut line, start) = ahead();
+    let mut waited = want(&mut line, 3);
+    assert_eq!(started(&waited), None);
+    let unkept = bytes().unwrap();
+    assert!(line.reached_unkept(start.id, 1, unkept.clone()));
+    assert!(line.reached_unkept(start.id, 2, unkept.clone()));
+    assert!(!line.reached_unkept(start.id, 3, unkept.clone()), "nobody waits for the last one");
+    assert_eq!(waited.made.try_recv().unwrap().unwrap(), unkept);
+    assert_eq!(started(&want(&mut line, 3)), Some(3..4), "it is made again");
+}
+
+#[test]
 fn an_end_ends_everything() {
     let (mut line, run) = ahead();
     let mut waiting = want(&mut line, 1);
