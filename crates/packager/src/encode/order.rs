@@ -21,6 +21,9 @@ const SILENCE_MAX: Duration = Duration::from_secs(30);
 const CPU_BASE: Duration = Duration::from_secs(30);
 /// Pixels that are decoded in a second of processor time by the slowest decoder on a slow core.
 const DECODED_A_SECOND: u64 = 10_000_000;
+/// Pixels of a picture for which a run is always allowed to decode: those of 1080p in whole macroblocks. A header may say less than the
+/// stream has, by mistake as well, and only the decoder finds out.
+const DECODED_PIXELS_MIN: u64 = 1920 * 1088;
 /// Pixels that are encoded in it. Of the 30 million a second that were measured, a fifth.
 const ENCODED_A_SECOND: u64 = 5_000_000;
 /// Memory of every run: the program, its libraries and stacks.
@@ -153,7 +156,7 @@ pub(super) fn limits_of_sound(seconds: u64) -> EncodeLimits {
 /// What a run of so many pictures of this size, over so many seconds, may use.
 fn limits(pictures: u64, (width, height): (u32, u32), rungs: &[Rung], seconds: u64) -> EncodeLimits {
     // What a source says of itself may be anything; larger pictures are not decoded.
-    let source = (u64::from(width) * u64::from(height)).min(FRAME_PIXELS_MAX.into());
+    let source = (u64::from(width) * u64::from(height)).clamp(DECODED_PIXELS_MIN, FRAME_PIXELS_MAX.into());
     let pixels = |rung: &Rung| u64::from(rung.width) * u64::from(rung.height);
     let encoded: u64 = rungs.iter().map(pixels).sum();
     let rate: u64 = rungs.iter().map(|rung| u64::from(rung.maxrate)).sum();
@@ -180,6 +183,14 @@ mod tests {
     fn a_size_that_is_not_decoded_gives_a_run_no_more_than_the_largest_that_is() {
         let of = |width, height| limits(100, (width, height), &[], 4);
         assert_eq!(of(65535, 65535), of(8192, 4320));
-        assert!(of(1920, 1080).memory_bytes < of(8192, 4320).memory_bytes);
+        assert!(of(1920, 1088).memory_bytes < of(8192, 4320).memory_bytes);
+    }
+
+    #[test]
+    fn a_size_that_may_be_a_lie_gives_a_run_no_less_than_pictures_of_1080p_take() {
+        let of = |width, height| limits(100, (width, height), &[], 4);
+        assert_eq!(of(16, 16), of(1920, 1088));
+        assert_eq!(of(0, 0), of(1920, 1088));
+        assert!(of(1920, 1088).cpu < of(2560, 1440).cpu);
     }
 }
