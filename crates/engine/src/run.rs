@@ -147,12 +147,11 @@ impl Ended {
         if status.code() == Some(EXIT_WITHOUT_START) {
             return Err(EngineError::NotUsable(program.to_owned()));
         }
-        // Nobody but the kernel sends it this one: where it has no memory left, and to a process that goes on behind its processor time,
-        // for which this one was too short.
-        if status.signal() == Some(Signal::KILL.as_raw()) && processor_time_max(elapsed) < limits.cpu {
-            return Err(EngineError::Killed);
+        // Nobody but the kernel sends it this one: where it has no memory left, and to a process that goes on behind its processor time.
+        if status.signal() == Some(Signal::KILL.as_raw()) {
+            let is_over = limits.cpu <= processor_time_max(elapsed);
+            return Err(if is_over { EngineError::CpuExhausted(limits.cpu) } else { EngineError::Killed });
         }
-        // What it does not end itself after this signal, the kernel kills.
         if status.signal() == Some(Signal::XCPU.as_raw()) || status.code() == Some(EXIT_BY_SIGNAL) {
             return Err(EngineError::CpuExhausted(limits.cpu));
         }

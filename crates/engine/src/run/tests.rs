@@ -260,7 +260,7 @@ fn who_is_killed_before_its_processor_time_can_be_over_was_killed_for_want_of_me
     const KILL: i32 = 9;
     const SEGV: i32 = 11;
     check(KILL, Duration::from_millis(1), "Killed");
-    check(KILL, LONG, "Failed { exit: None }");
+    check(KILL, LONG, "CpuExhausted(60s)");
     check(SEGV, Duration::from_millis(1), "Failed { exit: None }");
 }
 
