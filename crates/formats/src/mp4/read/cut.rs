@@ -1,7 +1,10 @@
 //! Sources that end too early: what is playable of them. Pipeline, 3.3.
 
 use super::super::error::ReadError;
-use crate::index::{Joint, Sample, SampleTable, Track, TrackMedia, default_audio};
+use crate::{
+    index::{Joint, Sample, SampleTable, Track, TrackMedia, default_audio},
+    plan::presented_at,
+};
 
 /// A shorter prefix is a failure, not a media. Pipeline, 3.3.
 const PREFIX_S_MIN: i64 = 1;
@@ -21,7 +24,7 @@ pub(super) fn playable_prefix(mut tracks: Vec<Track>, len: u64) -> Result<Vec<Tr
 
     let audio_limit = audio.map(|n| &tracks[n]).and_then(|track| {
         let missing = track.samples.get(present(track, len))?;
-        Some(Instant { ticks: missing.pts + track.shift, timescale: track.timescale })
+        Some(Instant { ticks: presented_at(track, &missing), timescale: track.timescale })
     });
     let cut = match video.map(|n| &mut tracks[n]) {
         Some(track) => {
@@ -64,10 +67,10 @@ fn cut_audio(track: &mut Track, cut: Option<Instant>, len: u64) -> bool {
     if count_present == track.samples.len() && track.end <= limit {
         return true;
     }
-    let before_cut = |sample: &Sample| sample.pts + track.shift < limit;
+    let before_cut = |sample: &Sample| presented_at(track, sample) < limit;
     let kept = track.samples.range(0..count_present).take_while(before_cut);
     let (count, last) = kept.fold((0, None), |(count, _), sample| (count + 1, Some(sample)));
-    let last_end = last.map_or(0, |last| last.pts + i64::from(last.duration) + track.shift);
+    let last_end = last.map_or(0, |last| presented_at(track, &last).saturating_add(last.duration.into()));
     let wanted_end = track.end.min(limit);
     keep(track, count);
     track.end = track.end.min(last_end);
@@ -113,7 +116,7 @@ fn clean_cut(track: &Track, present: u32, limit: Option<Instant>) -> Option<(u32
         if let Some((count, end)) = clean_cuts(&gop, next).into_iter().find(is_playable) {
             return Some((
                 start + count as u32,
-                Instant { ticks: end + track.shift, timescale: track.timescale },
+                Instant { ticks: end.saturating_add(track.shift), timescale: track.timescale },
             ));
         }
         inside = start.checked_sub(1)?;
@@ -151,7 +154,8 @@ fn clean_cuts(gop: &[Sample], next: i64) -> Vec<(usize, i64)> {
 
 /// Keeps so many samples, and none behind a joint that is not reached any more.
 fn keep(track: &mut Track, count: u32) {
-    let is_reached = |joint: &Joint| joint.sample < count && joint.pts + track.shift < track.end;
+    let is_reached =
+        |joint: &Joint| joint.sample < count && joint.pts.saturating_add(track.shift) < track.end;
     let reached = track.joints.iter().take_while(|joint| is_reached(joint)).count();
     let count = track.joints.get(reached).map_or(count, |joint| count.min(joint.sample));
     track.joints.truncate(reached);
