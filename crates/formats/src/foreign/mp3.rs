@@ -3,7 +3,10 @@
 //! Encoders begin with some silence and end with a whole frame. They write how much of it there is into a first frame without sound: the
 //! Xing header, and that of LAME behind it. It has no specification; this is what ffmpeg and LAME write and read.
 
+use serde::{Deserialize, Serialize};
+
 use super::{ForeignFacts, Heard};
+use crate::checkpoint::byte_string;
 
 /// Bytes of an ID3 tag that are passed by, at most: covers and lyrics. A longer one is damage.
 const ID3_LEN_MAX: u64 = 256 << 20;
@@ -15,10 +18,11 @@ const SLACK_BYTES: u64 = 64 << 10;
 const DECODER_DELAY: u32 = 528 + 1;
 
 /// Takes the bytes of a file until the first frame has come.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Mp3 {
     at: u64,
     /// The header of a tag, or the first frame.
+    #[serde(with = "byte_string")]
     head: Vec<u8>,
     /// Bytes of a tag that are to come.
     tag_left: u64,
@@ -27,7 +31,7 @@ pub(crate) struct Mp3 {
 }
 
 /// What the first frame says.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct FirstFrame {
     /// Where it begins in the file.
     at: u64,
@@ -59,6 +63,11 @@ impl Mp3 {
     /// How much is needed of what comes next.
     fn wanted(&self) -> usize {
         if self.head.len() < 3 || self.head.starts_with(b"ID3") { ID3_HEADER_LEN } else { FRAME_LEN }
+    }
+
+    /// Whether what came back from a checkpoint behind `len` bytes can go on.
+    pub(super) fn is_sound(&self, len: u64) -> bool {
+        self.head.len() <= self.wanted() && self.head.len() as u64 <= self.at && self.at <= len
     }
 
     fn end_head(&mut self) {

@@ -1,5 +1,7 @@
 //! Transport streams: whether the last packet is whole. ISO/IEC 13818-1, 2.4.3.
 
+use serde::{Deserialize, Serialize};
+
 /// What each packet begins with.
 const SYNC: u8 = 0x47;
 const PACKET_LEN: u64 = 188;
@@ -7,7 +9,7 @@ const PACKET_LEN: u64 = 188;
 const TIME_CODE_LEN: u64 = 4;
 
 /// Watches where packets begin.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Transport {
     at: u64,
     /// Bytes in front of the sync byte of a packet; `None` until the first byte has come.
@@ -29,6 +31,11 @@ impl Transport {
             self.last_sync = Some(byte);
         }
         self.at = end;
+    }
+
+    /// Whether what came back from a checkpoint behind `len` bytes can go on.
+    pub(super) fn is_sound(&self, len: u64) -> bool {
+        self.at == len && self.lead.is_none_or(|lead| lead <= TIME_CODE_LEN)
     }
 
     /// Whether it ends inside a packet. Where bytes are missing in between, too, packets are no more where they should be: then nobody knows.

@@ -1,7 +1,9 @@
 //! What the bytes of a source are packed in.
 
+use serde::{Deserialize, Serialize};
+
 /// A kind of container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "Container::name says it in words")]
 pub enum Container {
     Mp4,

@@ -5,13 +5,15 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Index, Track};
 
 /// Most joints of one track; a stored index with more is damaged.
 pub const JOINTS_MAX: usize = 1000;
 
 /// Where an edit list jumps to another place of the media.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Joint {
     /// The first sample behind it, in decode order: what is behind it is decoded from there on.
     pub sample: u32,

@@ -20,6 +20,8 @@ pub use not_copied::{NOT_COPIED_DETAIL_LEN_MAX, NotCopied, NotCopiedReason};
 pub use samples::{SampleTable, SampleTableBuilder, Samples};
 pub use stored::{IndexError, IndexId};
 
+use serde::{Deserialize, Serialize};
+
 use crate::plan::Segment;
 
 /// Everything known about one source that playback needs.
@@ -54,7 +56,7 @@ pub struct Normalised {
 }
 
 /// One elementary stream of the source.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Track {
     /// The track's number inside the source (`tkhd.track_ID`).
     pub source_track: u32,
@@ -84,7 +86,7 @@ pub struct Track {
 }
 
 /// What a source says of a track to whoever chooses among several.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TrackLabel {
     /// Its name, as its author wrote it: any text, see [`TITLE_LEN_MAX`].
     pub title: Option<String>,
@@ -99,8 +101,11 @@ pub const TITLE_LEN_MAX: usize = 128;
 /// Audio tracks that are kept; more are left out, in the order of the source. Broadcast masters carry 16 of them.
 pub const AUDIO_TRACKS_MAX: usize = 16;
 
+/// Ticks that no sample comes near: edits lead as far as half the range of times, and a track on from there.
+const TICKS_MAX: u64 = (1 << 62) + (1 << 58);
+
 /// What a track carries.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum TrackMedia {
     /// Moving pictures.
     Video(VideoTrack),
@@ -109,7 +114,7 @@ pub enum TrackMedia {
 }
 
 /// How a decoder is told what the samples are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SampleEntry {
     /// One whole sample entry box of an ISO base media file. Every track that is copied has one.
     Iso(Vec<u8>),
@@ -118,7 +123,7 @@ pub enum SampleEntry {
 }
 
 /// A video track. H.264 and HEVC as length-prefixed NAL units, and AV1, may be copied.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VideoTrack {
     /// Of a track that is copied: `avc1`, `hvc1` or `av01` with its children. As the source has it, but with data reference 1, without
     /// the padding QuickTime leaves between boxes, `hvc1` where it was `hev1`, and without the boxes of Dolby Vision.
@@ -149,7 +154,7 @@ pub struct VideoTrack {
 }
 
 /// An audio track. AAC-LC and Opus may be copied.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AudioTrack {
     /// Of a track that is copied: a plain `mp4a` (version 0, data reference 1) with the `esds` box of the source, or `Opus` with its
     /// `dOps`.
@@ -168,7 +173,7 @@ pub struct AudioTrack {
 }
 
 /// One coded frame or packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Decode time in the source, in ticks, before [`Track::shift`]. Rises from sample to sample, but for a [`Joint`].
     pub dts: i64,
@@ -225,6 +230,27 @@ impl Index {
                 .and_then(|number| self.plan.audio.get(number)),
         };
         segments.map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Track {
+    /// Whether the samples of what came back from a checkpoint can be reckoned with.
+    pub(crate) fn is_sound(&self) -> bool {
+        let rises = self.joints.is_sorted_by(|a, b| a.sample < b.sample && a.pts < b.pts);
+        let is_inside = self.joints.last().is_none_or(|last| last.sample < self.samples.len());
+        let is_time = |ticks: i64| ticks.unsigned_abs() <= TICKS_MAX;
+        0 < self.timescale
+            && rises
+            && is_inside
+            && self.joints.len() <= JOINTS_MAX
+            && self.samples.iter().all(|sample| is_time(sample.dts) && is_time(sample.pts))
+    }
+}
+
+impl Sample {
+    /// First byte behind it; `None` beyond 64 bits.
+    pub(crate) fn end_offset(&self) -> Option<u64> {
+        self.offset.checked_add(self.size.into())
     }
 }
 

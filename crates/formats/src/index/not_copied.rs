@@ -1,7 +1,9 @@
 //! Why players do not get a track as it is.
 
+use serde::{Deserialize, Serialize};
+
 /// Why a track has no copy rendition, for its owner to read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotCopied {
     /// The kind of reason.
     pub reason: NotCopiedReason,
@@ -13,7 +15,7 @@ pub struct NotCopied {
 pub const NOT_COPIED_DETAIL_LEN_MAX: usize = 128;
 
 /// The kinds of reason. Pipeline, section 6.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NotCopiedReason {
     /// Players do not know the codec.
     Codec,

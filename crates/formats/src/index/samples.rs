@@ -6,31 +6,38 @@
 
 use std::{ops::Range, sync::Arc};
 
+use serde::{Deserialize, Serialize, Serializer};
+
 use super::{
     Sample,
     bytes::{Reader, Writer},
     column::{self, BLOCK_LEN, Column},
 };
+use crate::checkpoint::byte_string;
 
 /// Columns of a block, in the order they are stored: duration, gap in decode time, composition offset, size, sync, whether there is a gap in
 /// bytes. One more, which holds only the gaps in bytes that there are, follows them.
 const COLUMNS: usize = 6;
+/// Readers cap a track far below.
+const SAMPLES_MAX: u32 = 1 << 30;
 
 /// All samples of one track in decode order, packed. Cheap to clone.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "Packed")]
 pub struct SampleTable {
     packed: Arc<Packed>,
 }
 
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Packed {
     len: u32,
     blocks: Vec<Block>,
+    #[serde(with = "byte_string")]
     data: Vec<u8>,
 }
 
 /// What the directory knows of one block.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Block {
     /// End of its bytes in the data; they begin where the block before ends.
     data_end: usize,
@@ -43,11 +50,10 @@ struct Block {
 }
 
 /// Collects samples in decode order.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SampleTableBuilder {
     pending: Vec<Sample>,
     packed: Packed,
-    writer: Writer,
 }
 
 /// The samples of a range, in decode order. Decodes a block at a time.
@@ -109,14 +115,67 @@ impl SampleTable {
         None
     }
 
+    pub(super) fn write(&self, writer: &mut Writer) {
+        writer.varint(u64::from(self.packed.len));
+        let mut before = Block::default();
+        for &block in &self.packed.blocks {
+            writer.varint((block.data_end - before.data_end) as u64);
+            writer.signed(block.dts.wrapping_sub(before.dts));
+            writer.signed(block.offset.wrapping_sub(before.offset) as i64);
+            writer.signed(block.pts_max.wrapping_sub(before.pts_max));
+            before = block;
+        }
+        writer.string(&self.packed.data);
+    }
+
+    /// Reads what [`SampleTable::write`] wrote. Decodes every block once, so that later look-ups find sound bytes.
+    ///
+    /// `None` when the bytes make no sense, or when a sample does not lie inside the first `source_len` bytes.
+    pub(super) fn read(reader: &mut Reader<'_>, source_len: u64) -> Option<Self> {
+        let len = reader.u32()?;
+        let mut blocks = Vec::new();
+        let mut before = Block::default();
+        for _ in 0..(len as usize).div_ceil(BLOCK_LEN) {
+            let block = Block {
+                data_end: before.data_end.checked_add(reader.varint()?.try_into().ok()?)?,
+                dts: before.dts.wrapping_add(reader.signed()?),
+                offset: before.offset.wrapping_add_signed(reader.signed()?),
+                pts_max: before.pts_max.wrapping_add(reader.signed()?),
+            };
+            blocks.push(block);
+            before = block;
+        }
+        let data = reader.string()?.to_vec();
+        let packed = Packed { len, blocks, data };
+        packed.check(source_len, |_| true)?;
+        Some(SampleTable { packed: Arc::new(packed) })
+    }
+}
+
+impl Serialize for SampleTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.packed.serialize(serializer)
+    }
+}
+
+impl TryFrom<Packed> for SampleTable {
+    type Error = &'static str;
+
+    fn try_from(packed: Packed) -> Result<Self, Self::Error> {
+        packed.check(u64::MAX, |_| true).ok_or("packed samples make no sense")?;
+        Ok(SampleTable { packed: Arc::new(packed) })
+    }
+}
+
+impl Packed {
     /// Decodes block `index` into `samples`. `None` when there is no such block or its bytes make no sense.
     fn read_block(&self, index: usize, samples: &mut Vec<Sample>) -> Option<()> {
         samples.clear();
-        let block = self.packed.blocks.get(index)?;
-        let data_start = index.checked_sub(1).map_or(0, |before| self.packed.blocks[before].data_end);
-        let count = BLOCK_LEN.min(self.packed.len as usize - index * BLOCK_LEN);
+        let block = self.blocks.get(index)?;
+        let data_start = index.checked_sub(1).map_or(0, |before| self.blocks[before].data_end);
+        let count = BLOCK_LEN.min(self.len as usize - index * BLOCK_LEN);
 
-        let mut reader = Reader::new(self.packed.data.get(data_start..block.data_end)?);
+        let mut reader = Reader::new(self.data.get(data_start..block.data_end)?);
         let constant = reader.u8()?;
         let mut columns: [Column; COLUMNS] = [[0; BLOCK_LEN]; COLUMNS];
         for (number, column) in columns.iter_mut().enumerate() {
@@ -152,49 +211,21 @@ impl SampleTable {
         Some(())
     }
 
-    pub(super) fn write(&self, writer: &mut Writer) {
-        writer.varint(u64::from(self.packed.len));
-        let mut before = Block::default();
-        for &block in &self.packed.blocks {
-            writer.varint((block.data_end - before.data_end) as u64);
-            writer.signed(block.dts.wrapping_sub(before.dts));
-            writer.signed(block.offset.wrapping_sub(before.offset) as i64);
-            writer.signed(block.pts_max.wrapping_sub(before.pts_max));
-            before = block;
-        }
-        writer.string(&self.packed.data);
-    }
-
-    /// Reads what [`SampleTable::write`] wrote. Decodes every block once, so that later look-ups find sound bytes.
+    /// Decodes every block once, so that later look-ups find sound bytes.
     ///
-    /// `None` when the bytes make no sense, or when a sample does not lie inside the first `source_len` bytes.
-    pub(super) fn read(reader: &mut Reader<'_>, source_len: u64) -> Option<Self> {
-        let len = reader.u32()?;
-        let mut blocks = Vec::new();
-        let mut before = Block::default();
-        for _ in 0..(len as usize).div_ceil(BLOCK_LEN) {
-            let block = Block {
-                data_end: before.data_end.checked_add(reader.varint()?.try_into().ok()?)?,
-                dts: before.dts.wrapping_add(reader.signed()?),
-                offset: before.offset.wrapping_add_signed(reader.signed()?),
-                pts_max: before.pts_max.wrapping_add(reader.signed()?),
-            };
-            blocks.push(block);
-            before = block;
-        }
-        let data = reader.string()?.to_vec();
-        if data.len() != before.data_end {
+    /// `None` when the bytes make no sense, when a sample does not lie inside the first `source_len` bytes, or is not as wanted.
+    fn check(&self, source_len: u64, mut is_wanted: impl FnMut(&Sample) -> bool) -> Option<()> {
+        let data_end = self.blocks.last().map_or(0, |last| last.data_end);
+        if self.blocks.len() != (self.len as usize).div_ceil(BLOCK_LEN) || self.data.len() != data_end {
             return None;
         }
-
-        let table = SampleTable { packed: Arc::new(Packed { len, blocks, data }) };
         let mut samples = Vec::with_capacity(BLOCK_LEN);
         let mut pts_max = i64::MIN;
-        for (index, block) in table.packed.blocks.iter().enumerate() {
-            table.read_block(index, &mut samples)?;
+        for (index, block) in self.blocks.iter().enumerate() {
+            self.read_block(index, &mut samples)?;
             for sample in &samples {
-                let end = sample.offset.checked_add(u64::from(sample.size))?;
-                if end > source_len {
+                let end = sample.end_offset()?;
+                if end > source_len || !is_wanted(sample) {
                     return None;
                 }
                 pts_max = pts_max.max(sample.pts);
@@ -203,7 +234,7 @@ impl SampleTable {
                 return None;
             }
         }
-        Some(table)
+        Some(())
     }
 }
 
@@ -216,12 +247,26 @@ impl SampleTableBuilder {
         }
     }
 
+    /// Whether what came back from a checkpoint can go on: its bytes are sound, and all samples so far as wanted.
+    pub(crate) fn is_sound(&self, mut is_wanted: impl FnMut(&Sample) -> bool) -> bool {
+        let is_whole = self.packed.len as usize == self.packed.blocks.len() * BLOCK_LEN;
+        let is_begun = self.pending.len() < BLOCK_LEN && self.packed.len < SAMPLES_MAX;
+        is_whole
+            && is_begun
+            && self.packed.check(u64::MAX, &mut is_wanted).is_some()
+            && self.pending.iter().all(|sample| sample.end_offset().is_some() && is_wanted(sample))
+    }
+
+    /// Samples so far.
+    pub(crate) fn len(&self) -> u32 {
+        self.packed.len + self.pending.len() as u32
+    }
+
     /// The finished table.
     pub fn finish(mut self) -> SampleTable {
         if !self.pending.is_empty() {
             self.close_block();
         }
-        self.packed.data = self.writer.bytes;
         SampleTable { packed: Arc::new(self.packed) }
     }
 
@@ -249,16 +294,18 @@ impl SampleTableBuilder {
             block.pts_max = block.pts_max.max(sample.pts);
         }
 
-        let constant_at = self.writer.bytes.len();
-        self.writer.u8(0);
+        let mut writer = Writer { bytes: std::mem::take(&mut self.packed.data) };
+        let constant_at = writer.bytes.len();
+        writer.u8(0);
         let columns = columns.iter().map(|column| &column[..count]).chain([&gaps[..]]);
         for (number, column) in columns.enumerate() {
-            if !column::write_unless_constant(column, &mut self.writer) {
-                self.writer.signed(column.first().copied().unwrap_or(0));
-                self.writer.bytes[constant_at] |= 1 << number;
+            if !column::write_unless_constant(column, &mut writer) {
+                writer.signed(column.first().copied().unwrap_or(0));
+                writer.bytes[constant_at] |= 1 << number;
             }
         }
-        block.data_end = self.writer.bytes.len();
+        block.data_end = writer.bytes.len();
+        self.packed.data = writer.bytes;
         self.packed.blocks.push(block);
         self.packed.len =
             self.packed.len.checked_add(count as u32).expect("readers cap a track far below 2^32 samples");
@@ -294,7 +341,7 @@ impl Iterator for Samples<'_> {
         }
         let (block, position) = (self.rest.start as usize / BLOCK_LEN, self.rest.start as usize % BLOCK_LEN);
         if position == 0 || self.block.is_empty() {
-            self.table.read_block(block, &mut self.block)?;
+            self.table.packed.read_block(block, &mut self.block)?;
         }
         self.rest.start += 1;
         self.block.get(position).copied()

@@ -1,14 +1,16 @@
 //! Blocks: which track, when, and where in them the frames lie. RFC 9559, 10.
 
+use serde::{Deserialize, Serialize};
+
 use super::ebml::{Vint, vint};
 
 /// Most frames in one block: their number less one is a byte.
-const FRAMES_MAX: usize = 256;
+pub(super) const FRAMES_MAX: usize = 256;
 /// Bytes of the longest head: number of the track, time in the cluster, flags.
 pub(super) const HEAD_LEN_MAX: usize = 8 + 2 + 1;
 
 /// The head of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BlockHead {
     pub(super) track: u64,
     /// Units since the time of the cluster.

@@ -2,14 +2,22 @@
 //!
 //! What the times mean is decided when all are there ([`super::times`]).
 
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
+
 use super::{
     block::BlockHead,
     movie::{Chosen, Unreadable},
     packets::Packets,
+    walk::TIME_MAX,
 };
 use crate::{
-    index::{Sample, SampleTable, SampleTableBuilder},
-    mp4::{ReadError, read::TRACK_SAMPLES_MAX},
+    index::{AUDIO_TRACKS_MAX, Sample, SampleTable, SampleTableBuilder},
+    mp4::{
+        ReadError,
+        read::{AUDIO_SAMPLES_MAX, TRACK_SAMPLES_MAX},
+    },
 };
 
 /// Bytes of a frame that are looked at.
@@ -18,6 +26,8 @@ pub(super) const FRAME_HEAD_LEN: usize = 8;
 const TEMPORAL_DELIMITER: [u8; 2] = [0x12, 0];
 /// Nanoseconds beyond which times are damage: 146 years. Keeps the arithmetic in range.
 const TIME_NS_MAX: i128 = i64::MAX as i128 / 2;
+/// Times that a block can have, in units.
+const TIMES: RangeInclusive<i64> = i16::MIN as i64..=TIME_MAX + i16::MAX as i64;
 
 /// What a block says of its frames.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +41,7 @@ pub(super) struct Said {
 }
 
 /// One frame, and how it begins.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Frame {
     offset: u64,
     size: u32,
@@ -48,15 +58,22 @@ impl Frame {
     }
 }
 
+impl Frame {
+    /// Whether what came back from a checkpoint lies in 64 bits.
+    pub(super) fn is_sound(&self) -> bool {
+        self.offset.checked_add(self.size.into()).is_some()
+    }
+}
+
 /// All chosen tracks.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Collector {
     tracks: Vec<Rows>,
     audio_count: u64,
 }
 
 /// The frames of one track, as rows of a table of samples.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Rows {
     number: u64,
     codec: RowCodec,
@@ -71,7 +88,7 @@ pub(super) struct Rows {
 }
 
 /// What is looked for in a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum RowCodec {
     Vp8,
     Av1,
@@ -100,6 +117,13 @@ impl Collector {
             .map(|track| Rows::new(track.number, track.row_codec, track.sample_rate()))
             .collect();
         Collector { tracks, audio_count: 0 }
+    }
+
+    /// Whether what came back from a checkpoint can go on.
+    pub(super) fn is_sound(&self) -> bool {
+        self.tracks.len() <= 1 + AUDIO_TRACKS_MAX
+            && self.tracks.iter().all(Rows::is_sound)
+            && self.audio_count <= AUDIO_SAMPLES_MAX
     }
 
     /// Whether the track with this number was chosen.
@@ -140,10 +164,10 @@ impl Collector {
         }
         if is_audio {
             self.audio_count += count;
-            if self.audio_count > crate::mp4::read::AUDIO_SAMPLES_MAX {
+            if self.audio_count > AUDIO_SAMPLES_MAX {
                 return Err(ReadError::Unsupported(format!(
                     "its audio tracks have more than {} samples, which is not supported",
-                    crate::mp4::read::AUDIO_SAMPLES_MAX
+                    AUDIO_SAMPLES_MAX
                 ))
                 .into());
             }
@@ -169,6 +193,20 @@ struct Place {
 impl Rows {
     fn new(number: u64, codec: RowCodec, rate: u32) -> Self {
         Rows { number, codec, rate, builder: SampleTableBuilder::default(), before: 0, count: 0, times: None }
+    }
+
+    fn is_sound(&self) -> bool {
+        let mut times = None;
+        let is_built = self.builder.is_sound(|row| {
+            let (first, last) = times.get_or_insert((row.dts, row.dts));
+            (*first, *last) = (row.dts.min(*first), row.dts.max(*last));
+            TIMES.contains(&row.dts)
+        });
+        let is_packed = match self.codec {
+            RowCodec::Audio(packets) => packets.is_sound(self.before),
+            RowCodec::Vp8 | RowCodec::Av1 | RowCodec::OtherVideo => true,
+        };
+        is_built && is_packed && self.count == self.builder.len() && self.times == times
     }
 
     fn push(&mut self, block: &BlockHead, time: i64, place: Place, mut frame: Frame) {

@@ -20,6 +20,8 @@ mod video;
 mod vorbis;
 mod walk;
 
+use serde::{Deserialize, Serialize};
+
 use self::{movie::Unreadable, walk::Walk};
 use crate::mp4::{ReadError, read::Playable};
 
@@ -27,7 +29,7 @@ pub use feed::{feed_frame, feed_header, write_feed};
 pub use walk::{LACED_BLOCK_LEN_MAX, TRACKS_LEN_MAX};
 
 /// Reads a Matroska file from its passing bytes, of which it keeps the packed times and places of the frames.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Reader {
     walk: Walk,
 }
@@ -35,6 +37,11 @@ pub(crate) struct Reader {
 impl Reader {
     pub(crate) fn new() -> Self {
         Reader { walk: Walk::new() }
+    }
+
+    /// Whether what came back from a checkpoint behind `len` bytes can go on.
+    pub(crate) fn is_sound(&self, len: u64) -> bool {
+        self.walk.is_sound(len)
     }
 
     /// Takes the next bytes; whether they can be read here. Once they cannot, nothing more is to be pushed.

@@ -1,5 +1,7 @@
 //! From the tracks of a file to what can be played: which are chosen, and what becomes of their frames.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     audio,
     collect::{RowCodec, RowTable, Rows},
@@ -42,14 +44,14 @@ impl From<ReadError> for Unreadable {
 }
 
 /// The tracks that are played, as far as their entries tell.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Chosen {
     video: Option<ChosenTrack>,
     audio: Vec<ChosenTrack>,
 }
 
 /// A chosen track.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ChosenTrack {
     pub(super) number: u64,
     pub(super) row_codec: RowCodec,
@@ -92,6 +94,17 @@ impl Chosen {
             return Err(ReadError::NotMedia(NO_TRACK.into()).into());
         }
         Ok(Chosen { video, audio })
+    }
+
+    /// Whether the clocks of what came back from a checkpoint can be reckoned with.
+    pub(super) fn is_sound(&self) -> bool {
+        self.audio.len() <= AUDIO_TRACKS_MAX
+            && self.tracks().all(|track| match &track.media {
+                TrackMedia::Audio(audio) => {
+                    Clocks { movie: MOVIE_TIMESCALE, own: audio.sample_rate }.is_sound()
+                }
+                TrackMedia::Video(_) => true,
+            })
     }
 
     /// The video track, then those of sound.

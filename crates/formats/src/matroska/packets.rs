@@ -1,10 +1,12 @@
 //! How long packets of sound last, by their codec. What a container writes of it is rounded; this is exact.
 
+use serde::{Deserialize, Serialize};
+
 use super::vorbis::VorbisBlocks;
 use crate::codec::opus;
 
 /// How the packets of a track say what they decode to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Packets {
     /// All decode to so many PCM samples.
     Same(u32),
@@ -21,6 +23,14 @@ pub(super) enum Packets {
 }
 
 impl Packets {
+    /// Whether they can go on behind a packet that came back from a checkpoint.
+    pub(super) fn is_sound(self, before: u32) -> bool {
+        match self {
+            Packets::Vorbis(blocks) => blocks.is_sound(before),
+            _ => true,
+        }
+    }
+
     /// The PCM samples of a packet, from its first bytes and its size; `None` where it does not say. `before` is kept for the next packet of
     /// the same track; 0 in front of the first.
     pub(super) fn samples(self, head: &[u8], size: u32, before: &mut u32) -> Option<u32> {

@@ -1,9 +1,11 @@
 //! How long packets of Vorbis last: each is one of two sizes of block, which its mode names. Vorbis I specification, 4.2 and 4.3.
 
+use serde::{Deserialize, Serialize};
+
 use super::block::xiph_size;
 
 /// The block sizes of a stream, and which of them its modes have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct VorbisBlocks {
     /// Samples of the short and of the long block.
     sizes: [u32; 2],
@@ -32,6 +34,13 @@ impl VorbisBlocks {
         let is_possible = sizes.iter().all(|size| BLOCK_SAMPLES.contains(size)) && sizes[0] <= sizes[1];
         let (modes, long_modes) = modes(setup)?;
         is_possible.then_some(Self { sizes, mode_bits: u32::BITS - (modes - 1).leading_zeros(), long_modes })
+    }
+
+    /// Whether what came back from a checkpoint can go on behind this block.
+    pub(super) fn is_sound(self, before: u32) -> bool {
+        self.sizes.iter().all(|size| BLOCK_SAMPLES.contains(size))
+            && self.mode_bits <= (MODES_MAX - 1).ilog2() + 1
+            && before <= *BLOCK_SAMPLES.end()
     }
 
     /// The PCM samples that come out with a packet which begins with this byte: half of its block and half of the one before, of which

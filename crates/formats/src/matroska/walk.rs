@@ -3,13 +3,15 @@
 //! Nothing is believed of what lies elsewhere: neither `SeekHead` nor `Cues` is read. Masters of unknown size, as live recordings have
 //! them, end where an element comes that cannot lie in them. RFC 9559, 5.1; RFC 8794, 6.2.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
-    block::{BlockHead, HEAD_LEN_MAX, Lacing},
+    block::{BlockHead, FRAMES_MAX, HEAD_LEN_MAX, Lacing},
     collect::{Collector, FRAME_HEAD_LEN, Frame, Said},
     ebml::{self, Element, Front, ID_LEN_MAX, SIZE_LEN_MAX, id},
     movie::{Chosen, Unreadable},
 };
-use crate::mp4::ReadError;
+use crate::{checkpoint::byte_string, mp4::ReadError};
 
 /// Largest list of tracks that is kept. Configurations take a few KiB a track.
 pub const TRACKS_LEN_MAX: u64 = 8 << 20;
@@ -26,10 +28,12 @@ const TIMESTAMP_SCALE_USUAL: u64 = 1_000_000;
 const TIMESTAMP_SCALE_MAX: u64 = 1_000_000_000;
 
 /// Units beyond which times are damage, so that a little can always be added.
-const TIME_MAX: i64 = i64::MAX / 2;
+pub(super) const TIME_MAX: i64 = i64::MAX / 2;
+/// Masters that are walked through lie in one another: segment, cluster, group.
+const OPEN_MAX: usize = 3;
 
 /// Reads a file from its passing bytes.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Walk {
     place: Place,
     /// Where the next byte lies in the file.
@@ -48,21 +52,28 @@ pub(super) struct Walk {
     is_over: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Open {
     id: u32,
     /// First byte behind it; `None` while nobody knows.
     end: Option<u64>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Place {
     /// In a header: what of it has come.
     Header([u8; ID_LEN_MAX + SIZE_LEN_MAX], usize),
     /// In an element that passes by, with so many bytes to come.
     Passing(u64),
     /// In an element of which the front is kept: that many bytes in all, then so many that pass by.
-    Keeping { id: u32, start: u64, body: Vec<u8>, wanted: u64, behind: u64 },
+    Keeping {
+        id: u32,
+        start: u64,
+        #[serde(with = "byte_string")]
+        body: Vec<u8>,
+        wanted: u64,
+        behind: u64,
+    },
     /// Behind a header that makes no sense.
     Lost,
     /// Behind the segment.
@@ -70,7 +81,7 @@ enum Place {
 }
 
 /// A block, or a group around one, before all of it has come.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Pending {
     head: Option<BlockHead>,
     frames: Vec<Frame>,
@@ -106,6 +117,29 @@ impl Walk {
             pending: Pending::default(),
             is_over: false,
         }
+    }
+
+    /// Whether what came back from a checkpoint behind `len` bytes can go on.
+    pub(super) fn is_sound(&self, len: u64) -> bool {
+        let is_in_place = match &self.place {
+            Place::Header(header, len) => *len < header.len(),
+            Place::Keeping { start, body, wanted, behind, .. } => {
+                *start <= self.at
+                    && body.len() as u64 <= *wanted
+                    && *wanted <= TRACKS_LEN_MAX
+                    && wanted.checked_add(*behind).is_some()
+            }
+            Place::Passing(_) | Place::Lost | Place::Over => true,
+        };
+        self.at == len
+            && is_in_place
+            && self.open.len() <= OPEN_MAX
+            && (1..=TIMESTAMP_SCALE_MAX).contains(&self.scale_ns)
+            && self.chosen.as_ref().is_none_or(Chosen::is_sound)
+            && self.collector.is_sound()
+            && self.cluster_time.is_none_or(|time| (0..=TIME_MAX).contains(&time))
+            && self.pending.frames.len() <= FRAMES_MAX
+            && self.pending.frames.iter().all(Frame::is_sound)
     }
 
     /// Takes the next bytes.

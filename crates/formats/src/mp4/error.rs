@@ -1,9 +1,11 @@
 //! Why a source cannot be read.
 
+use serde::{Deserialize, Serialize};
+
 /// Why a source cannot become an index. Every variant is final: reading the same bytes again ends the same way.
 ///
 /// The message is a sentence for the client: it says what was found, and holds no path.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum ReadError {
     /// Not a file with video or audio in it. Holds the whole sentence, which says what was found.
     #[error("{0}")]

@@ -1,6 +1,9 @@
 //! The walk over the boxes at top level: which are kept and read, and how the file ends.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
+    checkpoint::byte_string,
     index::Container,
     mp4::{
         boxes::FourCc,
@@ -28,7 +31,7 @@ const RESERVE_MAX: u64 = 1 << 20;
 const BOX_HEADER_LEN_MAX: usize = 16;
 
 /// The walk over the boxes at top level.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Walk {
     container: Container,
     place: Place,
@@ -40,10 +43,10 @@ pub(crate) struct Walk {
     expected_left: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Place {
     /// In a header: what of it has come.
-    Header(Vec<u8>),
+    Header(#[serde(with = "byte_string")] Vec<u8>),
     /// In a box that passes by, with so many bytes to come; `None` up to the end of the file.
     Passing(Option<u64>),
     /// In a box that is kept.
@@ -53,12 +56,13 @@ enum Place {
 }
 
 /// A box that is kept until it is whole.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     is_moov: bool,
     /// Where its first byte lies.
     start: u64,
     /// What of its body has come, and how much is to come; `None` up to the end of the file.
+    #[serde(with = "byte_string")]
     body: Vec<u8>,
     left: Option<u64>,
 }
@@ -119,6 +123,16 @@ impl Walk {
             bytes = &bytes[taken..];
         }
         Ok(())
+    }
+
+    /// Whether what came back from a checkpoint behind `len` bytes can go on.
+    pub(crate) fn is_sound(&self, len: u64) -> bool {
+        let is_in_place = match &self.place {
+            Place::Header(header) => header.len() < BOX_HEADER_LEN_MAX && header.len() as u64 <= self.at,
+            Place::Keeping(kept) => kept.start <= self.at && kept.body.len() as u64 <= kept.len_max(),
+            Place::Passing(_) | Place::Lost => true,
+        };
+        self.at == len && is_in_place && self.movie.as_ref().is_none_or(Header::is_sound)
     }
 
     /// What follows the header in `self.place`; `None` while it is incomplete.

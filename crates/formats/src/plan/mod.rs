@@ -15,6 +15,8 @@ mod video;
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 pub(crate) use audio::packets;
 pub use encoded::{FEED_BYTES_MAX, FEED_SAMPLES_MAX};
 use encoded_audio::Instant;
@@ -22,7 +24,7 @@ use encoded_audio::Instant;
 use crate::index::{AudioTrack, NotCopied, NotCopiedReason, Sample, Track, TrackMedia};
 
 /// The cuts of one source.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SegmentPlan {
     /// Segments of the copied video track; empty where it is not copied.
     pub video: Vec<Segment>,
@@ -51,7 +53,7 @@ pub const ENCODED_AUDIO_RATE: u32 = 48_000;
 /// whatever its samples say, so that the playlists of one source line up: what lies before 0 is decoded and hidden. A video
 /// that begins late shows its first picture from 0 on; audio that begins late is silent until then, and segments that have
 /// no samples are silent throughout.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     /// Its samples, in decode order; none in a silent one.
     pub samples: Range<u32>,

@@ -111,6 +111,12 @@ fn two_hours_in_fragments_of_a_second_are_read_and_planned() {
     scanner.push(&file[..init]).unwrap();
     for number in 0..7200 {
         scanner.push(&second(number)).unwrap();
+        // Put away every ten minutes: about two bytes a sample, however many fragments they came in.
+        if number % 600 == 599 {
+            let checkpoint = scanner.to_checkpoint();
+            assert!(checkpoint.len() < 10_000 + 3 * 77 * number as usize, "{} bytes", checkpoint.len());
+            scanner = Scanner::from_checkpoint(&checkpoint).unwrap();
+        }
     }
     let index = scanner.finish().unwrap().into_index().unwrap();
     let counts: Vec<_> = index.tracks.iter().map(|track| track.samples.len()).collect();

@@ -4,6 +4,7 @@
 
 mod accepted;
 mod broken_fragments;
+mod checkpoint;
 mod chunks;
 mod codecs;
 mod cut_short;

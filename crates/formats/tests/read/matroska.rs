@@ -37,7 +37,7 @@ fn element(id: &[u8], body: &[u8]) -> Vec<u8> {
 }
 
 /// A file of one track whose entry holds these children, and clusters at 0 of these children.
-fn file(entry: &[Vec<u8>], cluster: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn file(entry: &[Vec<u8>], cluster: &[Vec<u8>]) -> Vec<u8> {
     let tracks = element(b"\x16\x54\xae\x6b", &element(b"\xae", &entry.concat()));
     let cluster = element(b"\x1f\x43\xb6\x75", &[vec![0xe7, 0x81, 0], cluster.concat()].concat());
     let segment = element(b"\x18\x53\x80\x67", &[tracks, cluster].concat());
@@ -50,21 +50,21 @@ fn entry(kind: u8, codec: &[u8], more: &[Vec<u8>]) -> Vec<Vec<u8>> {
     own.into_iter().chain(more.iter().cloned()).collect()
 }
 
-fn video(codec: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn video(codec: &[u8]) -> Vec<Vec<u8>> {
     entry(1, codec, &[element(b"\xe0", &[0xb0, 0x81, 64, 0xba, 0x81, 48])])
 }
 
-fn opus() -> Vec<Vec<u8>> {
+pub(crate) fn opus() -> Vec<Vec<u8>> {
     entry(2, b"A_OPUS", &[element(b"\x63\xa2", b"OpusHead\x01\x01\x38\x01\x80\xbb\0\0\0\0\0")])
 }
 
 /// A `SimpleBlock` of track 1.
-fn block(time: i16, flags: u8, frame: &[u8]) -> Vec<u8> {
+pub(crate) fn block(time: i16, flags: u8, frame: &[u8]) -> Vec<u8> {
     element(b"\xa3", &[&[0x81][..], &time.to_be_bytes(), &[flags], frame].concat())
 }
 
 /// A `BlockGroup` around a block of track 1, and what else is in it.
-fn group(time: i16, frame: &[u8], more: &[u8]) -> Vec<u8> {
+pub(crate) fn group(time: i16, frame: &[u8], more: &[u8]) -> Vec<u8> {
     let block = element(b"\xa1", &[&[0x81][..], &time.to_be_bytes(), &[0], frame].concat());
     element(b"\xa0", &[&block[..], more].concat())
 }

@@ -1,5 +1,7 @@
 //! Edit lists: where a track's media lies on the timeline of the movie. ISO/IEC 14496-12, 8.6.6.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::{
     boxes::{BoxRef, Fields},
     error::ReadError,
@@ -26,7 +28,7 @@ pub(crate) struct Edit {
 }
 
 /// The edit list of a track: a wait, then pieces of its media.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct EditList {
     /// Ticks of the movie before the track begins.
     pub(crate) empty: u64,
@@ -35,7 +37,7 @@ pub(crate) struct EditList {
 }
 
 /// A stretch of media at normal speed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Piece {
     /// When it begins: ticks of the movie since the first piece did.
     pub(crate) at: u64,
@@ -84,6 +86,14 @@ impl EditList {
             return Err(ReadError::damaged("a track begins more than 12 hours late"));
         }
         Ok(list)
+    }
+
+    /// Whether what came back from a checkpoint is such a list.
+    pub(crate) fn is_sound(&self) -> bool {
+        let ends = |piece: &Piece| piece.at.checked_add(piece.duration);
+        self.pieces.len() <= EDITS_MAX as usize
+            && self.pieces.iter().all(|piece| 0 <= piece.media_time && ends(piece).is_some())
+            && self.pieces.is_sorted_by(|a, b| ends(a).is_some_and(|end| end <= b.at))
     }
 
     /// Where the presented media begins, in ticks of the track.

@@ -2,13 +2,16 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     super::error::ReadError,
     measure::Meter,
-    samples::{InOrder, TrackSamples},
+    samples::{self, InOrder, TrackSamples},
     tables::RawSample,
 };
 use crate::{
+    checkpoint::is_time,
     index::{NotCopied, NotCopiedReason, Sample, SampleTableBuilder},
     plan::SEGMENT_SAMPLES_MAX,
 };
@@ -24,7 +27,7 @@ const ENCODED_B_FRAMES_MAX: usize = 3;
 /// Takes the samples of a video track one by one.
 ///
 /// Leaves out empty samples (the picture before stays), moves equal times apart by a tick, and finds the composition shift.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct VideoSamples {
     order: InOrder,
     gops: Gops,
@@ -58,6 +61,11 @@ impl VideoSamples {
         self.order.push(row)?.map_or(Ok(()), |picture| self.gops.push(picture))
     }
 
+    /// Whether what came back from a checkpoint of a track with so many ticks a second can go on.
+    pub(super) fn is_sound(&self, timescale: u32) -> bool {
+        self.order.is_sound() && self.gops.timescale == timescale && self.gops.is_sound()
+    }
+
     /// Ends the track. Errors: as [`VideoSamples::push`].
     pub(super) fn finish(mut self) -> Result<Pictures, ReadError> {
         let mut gops = self.gops;
@@ -88,7 +96,7 @@ pub(super) struct Pictures {
 }
 
 /// What becomes of GOPs with pictures that follow the keyframe and are shown before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum OpenGops {
     /// They are cut like others: a decoder of this codec that begins at the keyframe leaves out what it lacks the references of.
     Kept,
@@ -96,7 +104,7 @@ pub(super) enum OpenGops {
     NotCopied,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Gops {
     timescale: u32,
     open_gops: OpenGops,
@@ -118,6 +126,19 @@ struct Gops {
 }
 
 impl Gops {
+    fn is_sound(&self) -> bool {
+        let mut times = [self.interval, self.composition_shift, self.first_pts, self.natural_end]
+            .into_iter()
+            .chain(self.gop_start)
+            .chain(self.recent.iter().copied());
+        times.all(is_time)
+            && self.recent.len() <= ENCODED_B_FRAMES_MAX
+            && self.gop.len() <= SEGMENT_SAMPLES_MAX as usize
+            && self.gop.iter().all(samples::is_sound)
+            && self.builder.is_sound(samples::is_sound)
+            && self.meter.is_sound(self.timescale)
+    }
+
     fn push(&mut self, picture: Sample) -> Result<(), ReadError> {
         if picture.is_sync && !self.gop.is_empty() {
             self.close()?;

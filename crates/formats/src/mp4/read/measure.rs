@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::index::{Sample, Track, TrackMedia};
 
 /// Frame rates with a name, as fractions.
@@ -31,8 +33,11 @@ const FRAME_RATE_SLACK: u128 = 2000;
 /// Samples of the last second that are looked at one by one. Beyond that many a second, the oldest are taken for a little younger.
 const WINDOW_LEN_MAX: usize = 1 << 16;
 
+/// All samples a track may have, each as large and as long as 32 bits can say, stay below.
+const SUM_MAX: u64 = 1 << 56;
+
 /// Measures a track while its samples come, so that nothing has to be read again at the end.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Meter {
     timescale: u32,
     count: u64,
@@ -60,6 +65,15 @@ impl Meter {
             window_bytes: 0,
             window_bytes_max: 0,
         }
+    }
+
+    /// Whether what came back from a checkpoint of a track with so many ticks a second can go on.
+    pub(super) fn is_sound(&self, timescale: u32) -> bool {
+        let window = self.window.iter().try_fold(0u64, |sum, (_, bytes)| sum.checked_add(*bytes));
+        self.timescale == timescale
+            && [self.count, self.bytes, self.ticks, self.window_bytes].iter().all(|sum| *sum <= SUM_MAX)
+            && self.window.len() <= WINDOW_LEN_MAX
+            && window == Some(self.window_bytes)
     }
 
     /// Takes the next sample in decode order.

@@ -51,6 +51,8 @@ pub(crate) use self::{
     open::OpenTrack,
     pieces::Clocks,
 };
+use serde::{Deserialize, Serialize};
+
 use self::{
     fragments::{Before, Descriptions},
     head::{Chosen, TrackHead, within_limits},
@@ -60,11 +62,11 @@ use super::{
     boxes::{BoxRef, Fields, FourCc},
     error::ReadError,
 };
-use crate::index::{Container, Track, TrackMedia};
+use crate::index::{AUDIO_TRACKS_MAX, Container, Track, TrackMedia};
 use crate::plan::{PlanError, SegmentPlan, plan_playable};
 
 /// What a `moov` says.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Header {
     /// All samples are in it.
     Whole(Movie),
@@ -73,11 +75,11 @@ pub(super) enum Header {
 }
 
 /// The tracks of a movie, before it is known whether the file holds all their samples.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Movie {
     tracks: Vec<Track>,
     /// Of all samples. Made at once: where the `moov` lies in front nobody waits for it yet, at the last byte somebody does.
-    plan: Result<SegmentPlan, PlanError>,
+    plan: Result<SegmentPlan, ReadError>,
     /// First byte of the source behind all samples.
     end_offset: u64,
     /// The file ends where more samples would have been told of.
@@ -124,7 +126,29 @@ impl Header {
     }
 }
 
+impl Header {
+    /// Whether what came back from a checkpoint can go on.
+    pub(super) fn is_sound(&self) -> bool {
+        match self {
+            Header::Whole(movie) => movie.is_sound(),
+            Header::Fragmented(movie) => movie.is_sound(),
+        }
+    }
+}
+
 impl Movie {
+    /// Whether what came back from a checkpoint can be finished.
+    fn is_sound(&self) -> bool {
+        let is_planned = |plan: &SegmentPlan| {
+            let sounds =
+                self.tracks.iter().filter(|track| matches!(track.media, TrackMedia::Audio(_))).count();
+            plan.audio.len() == sounds && plan.encoded_audio.len() == sounds
+        };
+        self.tracks.len() <= 1 + AUDIO_TRACKS_MAX
+            && self.tracks.iter().all(Track::is_sound)
+            && self.plan.as_ref().map_or(true, is_planned)
+    }
+
     /// Places finished tracks on one timeline, measures and plans them.
     ///
     /// Errors: `NotMedia` when no track has samples, `Damaged` when their times leave the range of times.
@@ -146,7 +170,7 @@ impl Movie {
             track.shift = place.shift;
             track.end = place.end;
         }
-        let plan = plan_playable(&mut tracks);
+        let plan = plan_playable(&mut tracks).map_err(refused_plan);
         Ok(Movie { tracks, plan, end_offset, is_cut_off: false })
     }
 
@@ -164,8 +188,7 @@ impl Movie {
             if self.is_cut_off {
                 cut::check_length(&self.tracks)?;
             }
-            let plan = self.plan.map_err(refused_plan)?;
-            return Ok(Playable { tracks: self.tracks, plan, is_truncated: self.is_cut_off });
+            return Ok(Playable { tracks: self.tracks, plan: self.plan?, is_truncated: self.is_cut_off });
         }
         let mut tracks = cut::playable_prefix(self.tracks, len)?;
         tracks.iter_mut().for_each(measure::measure);

@@ -1,5 +1,7 @@
 //! A track whose samples are still coming: from the tables of the `moov`, from fragments, or from both.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     super::error::ReadError,
     edits::EditList,
@@ -13,7 +15,7 @@ use super::{
 use crate::index::{AudioTrack, NotCopied, Track, TrackLabel, TrackMedia, VideoTrack};
 
 /// A chosen track, and what has come of its samples.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct OpenTrack {
     /// Its number inside the source.
     pub(crate) id: u32,
@@ -34,7 +36,7 @@ pub(crate) struct OpenHead {
     pub(crate) label: TrackLabel,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Samples {
     Video(Box<(VideoTrack, VideoSamples)>),
     Audio(Box<(AudioTrack, AudioSamples)>),
@@ -62,6 +64,16 @@ impl OpenTrack {
                 }
             },
         }
+    }
+
+    /// Whether what came back from a checkpoint can go on.
+    pub(super) fn is_sound(&self) -> bool {
+        let clocks = Clocks { movie: self.movie_timescale, own: self.timescale };
+        let is_sampled = match &self.samples {
+            Samples::Video(video) => video.1.is_sound(self.timescale),
+            Samples::Audio(audio) => audio.1.is_sound(self.timescale),
+        };
+        clocks.is_sound() && self.edits.is_sound() && is_sampled
     }
 
     /// `video` or `audio`.

@@ -10,6 +10,7 @@ use super::{
     edits::{Edit, EditList, Piece},
     samples::TrackSamples,
     tables::TRACK_SAMPLES_MAX,
+    timeline::TIMESCALE_MAX,
 };
 use crate::index::{JOINTS_MAX, Joint, NotCopied, NotCopiedReason, Sample, SampleTableBuilder};
 
@@ -26,6 +27,11 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
+    /// Whether times can be reckoned in both.
+    pub(crate) fn is_sound(self) -> bool {
+        [self.movie, self.own].iter().all(|timescale| (1..=TIMESCALE_MAX).contains(timescale))
+    }
+
     /// Ticks of the movie in ticks of the track, to the nearest. Saturates.
     pub(super) fn own(&self, movie: u64) -> i64 {
         let unit = i128::from(self.movie);

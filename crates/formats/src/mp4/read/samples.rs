@@ -1,7 +1,10 @@
 //! Samples of a track in strictly rising decode time, and what is found out on the way through them.
 
+use serde::{Deserialize, Serialize};
+
 use super::{super::error::ReadError, measure::Meter, steady::SteadyTimes, tables::RawSample};
 use crate::{
+    checkpoint::is_time,
     codec::opus,
     index::{AudioTrack, Sample, SampleTable, SampleTableBuilder},
 };
@@ -85,7 +88,7 @@ impl TrackSamples {
 
 /// Takes the samples of an audio track one by one. Leaves out empty packets, takes the jitter out of times, and moves equal ones
 /// apart by a tick.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct AudioSamples {
     steady: SteadyTimes,
     order: InOrder,
@@ -110,6 +113,16 @@ impl AudioSamples {
             natural_end: 0,
             end_offset: 0,
         }
+    }
+
+    /// Whether what came back from a checkpoint of a track with so many ticks a second can go on.
+    pub(super) fn is_sound(&self, timescale: u32) -> bool {
+        let mut times = [self.natural_end].into_iter().chain(self.first_pts).chain(self.last_pts);
+        times.all(is_time)
+            && self.steady.is_sound()
+            && self.order.is_sound()
+            && self.builder.is_sound(is_sound)
+            && self.meter.is_sound(timescale)
     }
 
     /// Takes the next sample in decode order.
@@ -178,7 +191,7 @@ pub(super) fn set_packet_samples(audio: &mut AudioTrack, timescale: u32, table: 
 }
 
 /// Rows as samples: empty ones left out, decode times strictly rising, durations reaching to the next sample.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct InOrder {
     /// Taken, but not handed out before the next one says how long it lasts.
     held: Option<Sample>,
@@ -190,7 +203,17 @@ pub(super) struct InOrder {
     longest: u32,
 }
 
+/// Whether a sample that came back from a checkpoint can be reckoned with.
+pub(super) fn is_sound(sample: &Sample) -> bool {
+    is_time(sample.dts) && is_time(sample.pts) && sample.end_offset().is_some()
+}
+
 impl InOrder {
+    /// Whether what came back from a checkpoint can go on.
+    pub(super) fn is_sound(&self) -> bool {
+        self.held.as_ref().is_none_or(is_sound)
+    }
+
     /// Takes the next row in decode order, and hands out the sample before it.
     pub(super) fn push(&mut self, row: RawSample) -> Result<Option<Sample>, ReadError> {
         if row.size == 0 {

@@ -5,8 +5,11 @@
 
 use std::{collections::VecDeque, ops::Range};
 
+use serde::{Deserialize, Serialize};
+
 use super::super::boxes::children;
 use crate::{
+    checkpoint::byte_string,
     codec::{
         h264::{self, AvcConfig},
         hevc::{self, HevcConfig},
@@ -21,8 +24,11 @@ const WAITING_MAX: usize = 1 << 16;
 /// Bytes of a sample entry in front of its child boxes: size, kind, and the fields of a visual one. ISO/IEC 14496-12, 12.1.3.
 const ENTRY_HEAD_LEN: usize = 8 + 78;
 
+/// Bytes of the length in front of each unit, at most. ISO/IEC 14496-15, 5.3.3.1.
+const LENGTH_SIZE_MAX: usize = 4;
+
 /// Looks at the keyframes of one track.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Sizes {
     codec: Codec,
     length_size: usize,
@@ -31,11 +37,12 @@ pub(super) struct Sizes {
     /// Where the beginnings of keyframes lie that have not passed yet, rising.
     waiting: VecDeque<Range<u64>>,
     /// What has passed of the first of them.
+    #[serde(with = "byte_string")]
     begun: Vec<u8>,
     has_changed: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Codec {
     Avc,
     Hevc,
@@ -66,6 +73,16 @@ impl Sizes {
         };
         let (waiting, begun) = (VecDeque::new(), Vec::new());
         Some(Self { codec, length_size: length_size.into(), size, waiting, begun, has_changed: false })
+    }
+
+    /// Whether what came back from a checkpoint can go on.
+    pub(super) fn is_sound(&self) -> bool {
+        let is_place = |place: &Range<u64>| place.start <= place.end && place.end - place.start <= LOOKED_AT;
+        let begun = self.waiting.front().map_or(0, |first| first.end.saturating_sub(first.start));
+        (1..=LENGTH_SIZE_MAX).contains(&self.length_size)
+            && self.waiting.len() <= WAITING_MAX
+            && self.waiting.iter().all(is_place)
+            && self.begun.len() as u64 <= begun
     }
 
     /// A keyframe lies there. Those that lie in front of one that is waited for already are not looked at.

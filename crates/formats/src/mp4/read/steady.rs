@@ -8,8 +8,10 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::tables::RawSample;
-use crate::{codec::opus, index::AudioTrack};
+use crate::{checkpoint::is_time, codec::opus, index::AudioTrack};
 
 /// Most packets in a row that leave the grid together and are put back. Wider is a gap or a joint of its own.
 ///
@@ -21,7 +23,7 @@ const REACH: usize = 2 * JITTER_PACKETS;
 const WINDOW: usize = 2 * REACH + 1;
 
 /// Takes the packets of one track in decode order, and hands them out again, later, with steady times.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SteadyTimes {
     /// `None` where packets have no common length, or one too short to be told in ticks: then nothing is moved.
     grid: Option<Grid>,
@@ -32,7 +34,7 @@ pub(super) struct SteadyTimes {
 }
 
 /// The length of a packet in ticks, as a fraction.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Grid {
     ticks: u64,
     per: u64,
@@ -53,6 +55,17 @@ impl SteadyTimes {
         let per = u64::from(audio.sample_rate);
         let is_told = audio.codec != opus::CODEC && 0 < per && 2 * per <= ticks;
         SteadyTimes { grid: is_told.then_some(Grid { ticks, per }), window: VecDeque::new(), next: 0 }
+    }
+
+    /// Whether what came back from a checkpoint can go on.
+    pub(super) fn is_sound(&self) -> bool {
+        self.grid.is_none_or(|grid| 0 < grid.per && i64::try_from(grid.ticks).is_ok_and(is_time))
+            && self.next <= REACH
+            && self.window.len() <= self.next + REACH
+            && self
+                .window
+                .iter()
+                .all(|row| is_time(row.dts) && row.offset.checked_add(row.size.into()).is_some())
     }
 
     /// Takes the next packet, which holds bytes and is not decoded before the last one. Hands out an earlier one, if enough have come.

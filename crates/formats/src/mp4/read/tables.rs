@@ -2,6 +2,8 @@
 //!
 //! Nothing is allocated here: a table is a slice of the `moov`, and an entry count is believed only as far as the box has bytes for it.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     super::{
         boxes::{BoxRef, Fields},
@@ -14,7 +16,7 @@ use super::{
 pub(crate) const TRACK_SAMPLES_MAX: u32 = 12 * 3600 * 120;
 
 /// One row of all tables together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RawSample {
     /// Sum of the deltas before it.
     pub(crate) dts: i64,

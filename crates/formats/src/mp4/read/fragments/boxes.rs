@@ -4,6 +4,8 @@
 //! Nothing is allocated here: a run is a slice of the `moof`, and a count is believed only as far as the box has bytes for it, or
 //! where the samples need no bytes, as far as the caller does.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::super::{
     boxes::{BoxRef, Fields, children},
     error::ReadError,
@@ -16,7 +18,7 @@ const DEPENDS_ON: u32 = 0x0300_0000;
 const DEPENDS_ON_OTHERS: u32 = 0x0100_0000;
 
 /// What holds for the samples of a track whose runs do not say otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Defaults {
     /// Number of the sample entry, from 1.
     pub(super) description: u32,

@@ -3,6 +3,8 @@
 //! Recorders of live streams count from the start of the stream, from 1970 or from 1601, often in units of 100 ns. Only differences
 //! count for us, so all tracks together lose the same whole seconds, which are whole ticks of every track.
 
+use serde::{Deserialize, Serialize};
+
 use super::super::super::error::ReadError;
 
 /// Ticks beyond which a time is damage. At 100 ns, the finest unit there is, that is 28 years from the base.
@@ -11,8 +13,12 @@ const TICKS_MAX: i64 = 1 << 53;
 /// How long before the first fragment the base lies: a track may begin before the one that came first.
 const MARGIN_S: u64 = 24 * 3600;
 
+/// How large a [`Fraction`] gets.
+const FRACTION_TICKS_MAX: i128 = 1 << 90;
+const FRACTION_PER_MAX: i128 = 1 << 48;
+
 /// What is taken off all times, and added to them.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Clock {
     base_s: Option<u64>,
     margin_s: u64,
@@ -21,11 +27,11 @@ pub(super) struct Clock {
 }
 
 /// An instant or a length in seconds, exactly.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Fraction {
-    /// Below 2^90; of a single time below 2^66.
+    /// Below [`FRACTION_TICKS_MAX`]; of a single time below 2^66.
     ticks: i128,
-    /// Positive, below 2^48; of a single time below 2^24, the most ticks a second that are read.
+    /// Positive, below [`FRACTION_PER_MAX`]; of a single time below 2^24, the most ticks a second that are read.
     per: i128,
 }
 
@@ -62,6 +68,12 @@ impl Clock {
     /// A clock that takes nothing off: samples in the `moov` have begun at 0.
     pub(super) fn begun() -> Self {
         Clock { base_s: Some(0), ..Clock::new(0) }
+    }
+
+    /// Whether what came back from a checkpoint can be reckoned with.
+    pub(super) fn is_sound(&self) -> bool {
+        let Fraction { ticks, per } = self.later;
+        ticks.unsigned_abs() < FRACTION_TICKS_MAX.unsigned_abs() && (1..FRACTION_PER_MAX).contains(&per)
     }
 
     /// A decode time in ticks from the base.

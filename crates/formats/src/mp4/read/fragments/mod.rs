@@ -12,6 +12,8 @@ mod clock;
 
 use std::{collections::BTreeMap, ops::Range};
 
+use serde::{Deserialize, Serialize};
+
 use self::{
     boxes::{Defaults, Run, TrackFragment},
     clock::{Clock, Fraction},
@@ -24,12 +26,14 @@ use super::{
     Movie,
     head::TRACKS_MAX,
     open::OpenTrack,
+    pieces::Clocks,
     sizes::Sizes,
     tables::{RawSample, TRACK_SAMPLES_MAX},
 };
+use crate::checkpoint::is_time;
 
 /// A movie whose fragments are still coming.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(in super::super) struct FragmentedMovie {
     movie_timescale: u32,
     tracks: Vec<FragmentedTrack>,
@@ -39,7 +43,7 @@ pub(in super::super) struct FragmentedMovie {
 }
 
 /// A chosen track, between two fragments.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct FragmentedTrack {
     track: OpenTrack,
     /// Number of the sample entry that is used, from 1; its absence would have been refused.
@@ -114,6 +118,16 @@ impl FragmentedMovie {
             defaults: all_defaults(mvex),
             clock: if has_samples { Clock::begun() } else { Clock::new(skipped_s.unwrap_or(0)) },
         }
+    }
+
+    /// Whether what came back from a checkpoint can go on.
+    pub(in super::super) fn is_sound(&self) -> bool {
+        let clocks = Clocks { movie: self.movie_timescale, own: self.movie_timescale };
+        clocks.is_sound()
+            && self.tracks.len() <= TRACKS_MAX
+            && self.tracks.iter().all(FragmentedTrack::is_sound)
+            && self.defaults.len() <= TRACKS_MAX
+            && self.clock.is_sound()
     }
 
     /// Reads the body of a `moof` box that lies at `place` in the source.
@@ -217,6 +231,13 @@ impl FragmentedMovie {
 const NO_FRAGMENT: &str = "the file is the beginning of a stream: no samples follow its movie header (moov)";
 
 impl FragmentedTrack {
+    fn is_sound(&self) -> bool {
+        self.track.is_sound()
+            && is_time(self.next_dts)
+            && self.last_dts.is_none_or(is_time)
+            && self.sizes.as_ref().is_none_or(Sizes::is_sound)
+    }
+
     /// Begins the next fragment of the track.
     fn begin(
         &mut self,
