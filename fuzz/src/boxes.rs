@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::exercise;
+
 /// Boxes that hold boxes, and how many bytes stand in front of those.
 const PARENTS: [(&[u8; 4], usize); 25] = [
     (b"moov", 0),
@@ -49,10 +51,15 @@ const EBML: &[u8] = b"\x1a\x45\xdf\xa3";
 
 /// Changes the first `size` bytes of `data`, and says how many there are now. See `LLVMFuzzerCustomMutator`.
 pub(crate) fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    let mut dice = Dice(seed);
     if data[..size].starts_with(EBML) {
+        let checkpoint = (dice.roll(64) == 0).then(|| exercise::checkpoint(&data[..size], 1 + dice.roll(4)));
+        if let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.len() <= max_size) {
+            data[..checkpoint.len()].copy_from_slice(&checkpoint);
+            return checkpoint.len();
+        }
         return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
     }
-    let mut dice = Dice(seed);
     let mut places = Vec::new();
     list(&data[..size], 0..size, &mut Vec::new(), &mut places);
     if places.is_empty() || dice.roll(8) == 0 {
@@ -60,6 +67,7 @@ pub(crate) fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -
     }
     let bytes = &data[..size];
     let changed = match dice.roll(16) {
+        0 if dice.roll(2) == 0 => Some(exercise::checkpoint(bytes, 1 + dice.roll(4))),
         0 => stored_index(bytes),
         1 => without(bytes, dice.pick(&places)),
         2..4 => with_copy(bytes, dice.pick(&places), dice.pick(&places)),
@@ -109,7 +117,7 @@ fn spliced(bytes: &[u8], range: Range<usize>, new: &[u8], around: &[usize]) -> V
 
 /// The index of a source in place of the source.
 fn stored_index(bytes: &[u8]) -> Option<Vec<u8>> {
-    crate::exercise::read(bytes).ok().map(|index| index.to_bytes())
+    exercise::read(bytes).ok().map(|index| index.to_bytes())
 }
 
 fn without(bytes: &[u8], place: &Place) -> Option<Vec<u8>> {

@@ -9,13 +9,16 @@ use kinora_formats::{
 };
 use sha2::{Digest, Sha256};
 
-/// How a stored index begins: magic, version, checksum.
+use crate::memory;
+
+/// How a stored index begins, and how the checkpoint of a scanner does: magic, version, checksum.
 const INDEX_MAGIC: &[u8] = b"KINORAIX";
-const INDEX_HEAD_LEN: usize = 8 + 4 + 8;
+const CHECKPOINT_MAGIC: &[u8] = b"KINORASC";
+const HEAD_LEN: usize = 8 + 4 + 8;
 /// Segments that are packaged of one input: the first ones, the others are made the same way.
 const PACKAGED_MAX: usize = 16;
 
-/// Reads a source, or a stored index, and makes of it all that is ever made. Panics when a promise is broken.
+/// Reads a source, a stored index or a checkpoint, and makes of it all that is ever made. Panics when a promise is broken.
 pub(crate) fn exercise(data: &[u8]) {
     if data.starts_with(INDEX_MAGIC) {
         // Only we write such bytes, and the checksum keeps them as they were: no more is promised than to read them.
@@ -24,13 +27,20 @@ pub(crate) fn exercise(data: &[u8]) {
         }
         return;
     }
+    if data.starts_with(CHECKPOINT_MAGIC) {
+        go_on_from(&with_checksum(data));
+        return;
+    }
     let Ok(index) = read(data) else { return };
     assert_eq!(index.source_len, data.len() as u64);
     for track in &index.tracks {
         for stretch in track.stretches() {
             let mut dts_before = i64::MIN;
             for sample in track.samples.range(stretch.samples) {
-                assert!(sample.offset + u64::from(sample.size) <= index.source_len, "{sample:?} lies outside");
+                assert!(
+                    sample.offset + u64::from(sample.size) <= index.source_len,
+                    "{sample:?} lies outside"
+                );
                 assert!(dts_before < sample.dts, "decode times do not rise at {sample:?}");
                 dts_before = sample.dts;
             }
@@ -42,12 +52,36 @@ pub(crate) fn exercise(data: &[u8]) {
 
 /// The index of a source, if it is one that plays.
 pub(crate) fn read(data: &[u8]) -> Result<Index, kinora_formats::mp4::ReadError> {
-    // In two pieces: how the bytes arrive changes nothing.
+    // In two pieces, with a scanner that moves in between: how the bytes arrive, and where, changes nothing.
     let (head, rest) = data.split_at(data.len() / 2);
     let mut scanner = Scanner::new(Some(data.len() as u64));
     scanner.push(head)?;
+    let mut scanner = moved(&scanner);
     scanner.push(rest)?;
-    scanner.finish()?.into_index()
+    moved(&scanner).finish()?.into_index()
+}
+
+fn moved(scanner: &Scanner) -> Scanner {
+    Scanner::from_checkpoint(&scanner.to_checkpoint()).expect("a scanner reads its own bytes")
+}
+
+/// The checkpoint of a scanner that has taken a source up to its last half, third or other part.
+pub(crate) fn checkpoint(data: &[u8], part: usize) -> Vec<u8> {
+    let mut scanner = Scanner::new(Some(data.len() as u64));
+    let _ = scanner.push(&data[..data.len() - data.len() / part]);
+    scanner.to_checkpoint()
+}
+
+/// Whatever a checkpoint says: it takes little memory, and what comes of it goes on to some end.
+fn go_on_from(bytes: &[u8]) {
+    let scanner = memory::within(memory::CHECKPOINT, bytes.len(), || Scanner::from_checkpoint(bytes));
+    let Ok(mut scanner) = scanner else { return };
+    assert_eq!(scanner.to_checkpoint().get(..HEAD_LEN - 8), bytes.get(..HEAD_LEN - 8));
+    // Something to end a box or an element with, and then a file: of boxes, as the other half of none is at hand.
+    for more in [&[0; 300][..], b"\0\0\0\x18moof\0\0\0\x10traf\0\0\0\x08tfhd", &[0xff; 100], bytes] {
+        let _ = scanner.push(more);
+    }
+    let _ = moved(&scanner).finish();
 }
 
 /// Makes init segments, the heads of segments and playlists.
@@ -129,7 +163,7 @@ fn follow_one_another(track: &Track, segments: &[Segment]) -> Result<(), String>
 /// Stored bytes with the checksum that belongs to them: nothing random would ever have it.
 fn with_checksum(data: &[u8]) -> Vec<u8> {
     let mut bytes = data.to_vec();
-    if let Some((head, body)) = bytes.split_at_mut_checked(INDEX_HEAD_LEN) {
+    if let Some((head, body)) = bytes.split_at_mut_checked(HEAD_LEN) {
         head[12..].copy_from_slice(&Sha256::digest(&*body)[..8]);
     }
     bytes

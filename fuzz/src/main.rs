@@ -1,5 +1,5 @@
-//! Fuzzes the readers of MP4, QuickTime and Matroska files, with the sniffing in front of them, and what is made of what they read, guided by
-//! coverage.
+//! Fuzzes the readers of MP4, QuickTime and Matroska files, with the sniffing in front of them and the checkpoints between two of their bytes, and
+//! what is made of what they read, guided by coverage.
 //!
 //! `scripts/fuzz.sh` builds and runs it. [`exercise`] is what is promised of any input, [`boxes`] changes inputs box by box, so
 //! that most of them get past the headers. An input that breaks a promise is written to a file and ends the run.
@@ -23,7 +23,7 @@ static ALLOCATOR: memory::Peak = memory::Peak;
 fuzz_target!(|data: &[u8]| -> Corpus {
     #[expect(clippy::disallowed_methods, reason = "no test: how long it took only decides what is kept")]
     let begun = Instant::now();
-    memory::within_bound(data.len(), || exercise::exercise(data));
+    memory::within(memory::SOURCE, data.len(), || exercise::exercise(data));
     // A few bytes may claim millions of samples. Whoever kept many such inputs would try little else.
     if begun.elapsed() < KEPT_MAX { Corpus::Keep } else { Corpus::Reject }
 });
