@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rustix::io::Errno;
 
-use crate::{ObjectKey, READ_MAX};
+use crate::{LedgerError, ObjectKey, READ_MAX};
 
 /// What an operation of this crate answers.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -41,9 +41,19 @@ pub enum Error {
         len: u64,
     },
 
-    /// The object was there when its reader was opened, and is not any more: somebody deleted it.
+    /// The object was there when its reader was opened, and is not any more: somebody deleted it. Of a growing object: what was
+    /// kept of it is no longer there, and it must begin anew.
     #[error("object {0} is gone")]
     Gone(ObjectKey),
+
+    /// Somebody else writes to the growing object at this moment: another process, or another writer of this one.
+    #[error("{0} is being written by somebody else")]
+    HeldElsewhere(ObjectKey),
+
+    /// What a growing object consists of could not be written down ([`crate::Ledger`]). The writer is lost; what was kept before
+    /// stays kept.
+    #[error("could not write down what a growing object consists of")]
+    Ledger(#[source] LedgerError),
 
     /// The store does not answer, or says that it is too busy, and did so at every try. Worth another try later; whether a
     /// write was done, nobody can say.

@@ -20,6 +20,12 @@ pub enum ObjectKey {
     Normalised(SourceId),
     /// The sample index of a source.
     Index(SourceId),
+    /// What has come of a source that still grows (folder only). Nobody reads it under this name.
+    Growing(SourceId),
+    /// What has come of a source that grows and is no whole part yet (S3 only).
+    Piece(SourceId, PieceName),
+    /// What is known of the first so many bytes of a source that grows.
+    Checkpoint(SourceId, u64),
     /// The init segment of an encoded rendition.
     Init(RenditionId),
     /// One encoded segment of a rendition; segments are counted as in its plan.
@@ -47,6 +53,15 @@ impl CheckId {
     }
 }
 
+/// Says which bytes of a growing object a piece begins with, and who wrote it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PieceName {
+    /// The lease under which it was written.
+    pub lease: u32,
+    /// Where it begins, in bytes from the start of the object.
+    pub start: u64,
+}
+
 /// Says which picture of a source: a hash of everything that shaped it (time, size, format).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PictureHash(pub [u8; 16]);
@@ -60,6 +75,12 @@ pub enum ObjectKind {
     Normalised,
     /// [`ObjectKey::Index`]
     Index,
+    /// [`ObjectKey::Growing`]
+    Growing,
+    /// [`ObjectKey::Piece`]
+    Piece,
+    /// [`ObjectKey::Checkpoint`]
+    Checkpoint,
     /// [`ObjectKey::Init`]
     Init,
     /// [`ObjectKey::Segment`]
@@ -76,10 +97,13 @@ pub enum ObjectKind {
 
 impl ObjectKind {
     /// Every kind.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Source,
         Self::Normalised,
         Self::Index,
+        Self::Growing,
+        Self::Piece,
+        Self::Checkpoint,
         Self::Init,
         Self::Segment,
         Self::Picture,
@@ -93,6 +117,9 @@ impl ObjectKind {
             Self::Source => "source",
             Self::Normalised => "normalised",
             Self::Index => "index",
+            Self::Growing => "growing",
+            Self::Piece => "piece",
+            Self::Checkpoint => "checkpoint",
             Self::Init => "init",
             Self::Segment => "segment",
             Self::Picture => "picture",
@@ -112,6 +139,10 @@ pub enum Prefix {
     SegmentsOf(RenditionId),
     /// The pictures made from one source.
     PicturesOf(SourceId),
+    /// The pieces of one growing source.
+    PiecesOf(SourceId),
+    /// The checkpoints of one growing source.
+    CheckpointsOf(SourceId),
     /// The objects of one run of [`crate::check`].
     CheckOf(CheckId),
 }
@@ -133,6 +164,8 @@ impl fmt::Display for Prefix {
             Self::Kind(kind) => f.write_str(kind.text()),
             Self::SegmentsOf(rendition) => Sharded(ObjectKind::Segment, rendition.as_uuid()).fmt(f),
             Self::PicturesOf(source) => Sharded(ObjectKind::Picture, source.as_uuid()).fmt(f),
+            Self::PiecesOf(source) => Sharded(ObjectKind::Piece, source.as_uuid()).fmt(f),
+            Self::CheckpointsOf(source) => Sharded(ObjectKind::Checkpoint, source.as_uuid()).fmt(f),
             Self::CheckOf(check) => Sharded(ObjectKind::Check, check.0).fmt(f),
         }
     }
@@ -144,6 +177,9 @@ impl fmt::Display for ObjectKey {
             Self::Source(source) => Sharded(ObjectKind::Source, source.as_uuid()).fmt(f),
             Self::Normalised(source) => Sharded(ObjectKind::Normalised, source.as_uuid()).fmt(f),
             Self::Index(source) => Sharded(ObjectKind::Index, source.as_uuid()).fmt(f),
+            Self::Growing(source) => Sharded(ObjectKind::Growing, source.as_uuid()).fmt(f),
+            Self::Piece(source, name) => write!(f, "{}/{name}", Prefix::PiecesOf(*source)),
+            Self::Checkpoint(source, offset) => write!(f, "{}/{offset}", Prefix::CheckpointsOf(*source)),
             Self::Init(rendition) => Sharded(ObjectKind::Init, rendition.as_uuid()).fmt(f),
             Self::Segment(rendition, n) => write!(f, "{}/{n}", Prefix::SegmentsOf(*rendition)),
             Self::Picture(source, hash) => write!(f, "{}/{hash}", Prefix::PicturesOf(*source)),
@@ -157,6 +193,22 @@ impl fmt::Display for ObjectKey {
 impl fmt::Display for PictureHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Display for PieceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.lease, self.start)
+    }
+}
+
+impl FromStr for PieceName {
+    type Err = ParseKeyError;
+
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        let (lease, start) = text.split_once('-').ok_or(ParseKeyError)?;
+        let lease = lease.parse().map_err(|_| ParseKeyError)?;
+        Ok(Self { lease, start: start.parse().map_err(|_| ParseKeyError)? })
     }
 }
 
@@ -175,6 +227,12 @@ impl FromStr for ObjectKey {
             ["source", _, id] => Self::Source(id.parse().map_err(|_| ParseKeyError)?),
             ["normalised", _, id] => Self::Normalised(id.parse().map_err(|_| ParseKeyError)?),
             ["index", _, id] => Self::Index(id.parse().map_err(|_| ParseKeyError)?),
+            ["growing", _, id] => Self::Growing(id.parse().map_err(|_| ParseKeyError)?),
+            ["piece", _, id, name] => Self::Piece(id.parse().map_err(|_| ParseKeyError)?, name.parse()?),
+            ["checkpoint", _, id, offset] => {
+                let source = id.parse().map_err(|_| ParseKeyError)?;
+                Self::Checkpoint(source, offset.parse().map_err(|_| ParseKeyError)?)
+            }
             ["init", _, id] => Self::Init(id.parse().map_err(|_| ParseKeyError)?),
             ["segment", _, id, n] => {
                 Self::Segment(id.parse().map_err(|_| ParseKeyError)?, n.parse().map_err(|_| ParseKeyError)?)
@@ -249,6 +307,13 @@ mod tests {
             ObjectKey::Picture(source, PictureHash([0x0a; 16])),
             "picture/e9/019a4946-bdd3-7001-8203-0405060708e9/0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",
         );
+        check(ObjectKey::Growing(source), "growing/e9/019a4946-bdd3-7001-8203-0405060708e9");
+        let name = PieceName { lease: 3, start: 5_497_558_138_880 };
+        check(
+            ObjectKey::Piece(source, name),
+            "piece/e9/019a4946-bdd3-7001-8203-0405060708e9/3-5497558138880",
+        );
+        check(ObjectKey::Checkpoint(source, 8192), "checkpoint/e9/019a4946-bdd3-7001-8203-0405060708e9/8192");
         check(ObjectKey::DemoClip, "demo/clip.mp4");
         check(ObjectKey::Owner, "owner/database");
         check(ObjectKey::Check(CheckId(ID), 7), "check/e9/019a4946-bdd3-7001-8203-0405060708e9/7");
@@ -278,6 +343,15 @@ mod tests {
             "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/4294967296",
             "picture/e9/019a4946-bdd3-7001-8203-0405060708e9/0A0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",
             "picture/e9/019a4946-bdd3-7001-8203-0405060708e9/0a",
+            "growing/e9/019a4946-bdd3-7001-8203-0405060708e9/0",
+            "piece/e9/019a4946-bdd3-7001-8203-0405060708e9",
+            "piece/e9/019a4946-bdd3-7001-8203-0405060708e9/1",
+            "piece/e9/019a4946-bdd3-7001-8203-0405060708e9/01-0",
+            "piece/e9/019a4946-bdd3-7001-8203-0405060708e9/1--1",
+            "piece/e9/019a4946-bdd3-7001-8203-0405060708e9/1-2-3",
+            "piece/e9/019a4946-bdd3-7001-8203-0405060708e9/4294967296-0",
+            "checkpoint/e9/019a4946-bdd3-7001-8203-0405060708e9/-1",
+            "checkpoint/e9/019a4946-bdd3-7001-8203-0405060708e9/18446744073709551616",
             "demo/../source",
             "demo/clip.mp4/",
             "owner/Database",

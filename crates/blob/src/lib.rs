@@ -5,7 +5,8 @@
 //! kilobyte; both are objects.
 //!
 //! Three promises:
-//! - An object appears whole or not at all, and never changes. The first writer of a key wins.
+//! - An object appears whole or not at all, and never changes. The first writer of a key wins. (A *growing* object has no name
+//!   before it is whole; what it consists of until then is written again and again: [`GrowingObject`].)
 //! - When a write has been answered, its bytes and its name outlive a power cut.
 //! - What a crash leaves behind has no key. [`Blob::sweep_temporary`] removes it.
 //!
@@ -15,9 +16,11 @@
 
 mod blob;
 mod check;
+mod checkpoint;
 mod error;
 mod fault;
 mod folder;
+mod grow;
 mod key;
 mod runs;
 mod s3;
@@ -27,5 +30,6 @@ pub use check::{CheckOutcome, CheckStep, CheckedStep, check};
 pub use error::{Error, Result};
 pub use fault::{FaultAction, Faults, WriteKind, WriteOp};
 pub use folder::{FolderReader, FolderStore, FolderWriter};
-pub use key::{CheckId, ObjectKey, ObjectKind, ParseKeyError, PictureHash, Prefix};
+pub use grow::{GrowingObject, Grown, GrownPart, Ledger, LedgerError};
+pub use key::{CheckId, ObjectKey, ObjectKind, ParseKeyError, PictureHash, PieceName, Prefix};
 pub use s3::{S3Limits, S3Reader, S3Store, S3Writer, StorageUrl, StorageUrlError};

@@ -72,6 +72,11 @@ impl S3Bucket {
         uploads.iter().map(|(name, _)| name.strip_prefix(&below).unwrap_or(name).to_owned()).collect()
     }
 
+    /// The ids of all uploads in parts that are under way.
+    pub fn upload_ids(&self) -> Vec<String> {
+        self.all_uploads().into_iter().map(|(_, id)| id).collect()
+    }
+
     /// Writes an object below the prefix, whatever is there.
     pub fn put(&self, name: &str, bytes: &[u8]) {
         self.server.ask("PUT", &format!("/{}/{PREFIX}/{name}", self.name), &[], bytes);

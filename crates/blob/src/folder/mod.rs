@@ -1,13 +1,17 @@
 //! Objects as files in a folder.
 //!
 //! A key is a path below the root. Bytes go to a file in `temporary/` first; when they are synced the file is renamed to its
-//! path, and the folder that now names it is synced. Look-ups go through a bounded cache of open files.
+//! path, and the folder that now names it is synced. A source that grows has a file of its own in `growing/`. Look-ups go through a bounded cache of open files.
 
+mod append;
+mod grow;
 mod list;
+mod lock;
 mod read;
 mod temporary;
 mod write;
 
+use std::borrow::Borrow;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -61,6 +65,12 @@ struct OpenFile {
     len: u64,
 }
 
+impl Borrow<File> for OpenFile {
+    fn borrow(&self) -> &File {
+        &self.file
+    }
+}
+
 impl FolderStore {
     pub(crate) async fn open(root: PathBuf) -> Result<Self> {
         let open_files =
@@ -86,7 +96,7 @@ impl FolderStore {
                 return Ok(PutOutcome::AlreadyThere);
             }
             let temporary = Temporary::create(shared)?;
-            write::write_all(temporary.file(), &[bytes])?;
+            append::write_all(temporary.file(), &[bytes])?;
             shared.name(temporary, key)
         })
         .await
@@ -218,12 +228,21 @@ impl Shared {
     /// Syncs a file and gives it its name, unless the name is taken.
     fn name(&self, mut temporary: Temporary, key: ObjectKey) -> io::Result<PutOutcome> {
         temporary.file().sync_data()?;
+        self.rename_to(key, |path| temporary.rename(path))
+    }
+
+    /// Gives a file that is synced its name by `rename`, unless the name is taken.
+    fn rename_to(
+        &self,
+        key: ObjectKey,
+        mut rename: impl FnMut(&Path) -> io::Result<()>,
+    ) -> io::Result<PutOutcome> {
         let path = self.path(key);
         let mut tries = 0;
         let outcome = loop {
             let named = {
                 let _no_folder_is_half_made = self.folders.read().unwrap_or_else(PoisonError::into_inner);
-                temporary.rename(&path)
+                rename(&path)
             };
             tries += 1;
             match named {
@@ -264,7 +283,14 @@ impl Shared {
 
 /// Whether objects of this kind lie in one folder a rendition, source or check.
 fn is_in_folder_of_its_own(key: ObjectKey) -> bool {
-    matches!(key, ObjectKey::Segment(..) | ObjectKey::Picture(..) | ObjectKey::Check(..))
+    matches!(
+        key,
+        ObjectKey::Segment(..)
+            | ObjectKey::Picture(..)
+            | ObjectKey::Piece(..)
+            | ObjectKey::Checkpoint(..)
+            | ObjectKey::Check(..)
+    )
 }
 
 fn sync_folder(folder: &Path) -> io::Result<()> {

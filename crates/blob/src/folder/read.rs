@@ -4,6 +4,7 @@
 //! read. So a read first takes, on the spot, what the kernel can give without waiting for the disk, and only the rest goes to a
 //! thread that may wait.
 
+use std::borrow::Borrow;
 use std::fs::File;
 use std::io::IoSliceMut;
 use std::ops::Range;
@@ -45,31 +46,7 @@ impl FolderReader {
             faults.before_read()?;
         }
         runs::check(&range, self.open.len)?;
-        let len = runs::len_in_memory(&range)?;
-
-        let mut buffer = BytesMut::zeroed(len);
-        let mut done = 0;
-        while done < len {
-            let piece = &mut buffer[done..len.min(done + PIECE)];
-            let piece_len = piece.len();
-            let got = read_without_waiting(&self.open.file, piece, range.start + done as u64);
-            done += got;
-            if got < piece_len {
-                break;
-            }
-            if done < len {
-                tokio::task::yield_now().await;
-            }
-        }
-        if done < len {
-            let open = Arc::clone(&self.open);
-            buffer = blocking("read an object", move || {
-                open.file.read_exact_at(&mut buffer[done..], range.start + done as u64)?;
-                Ok(buffer)
-            })
-            .await?;
-        }
-        Ok(buffer.freeze())
+        read_range(&self.open, range).await
     }
 
     pub(crate) async fn read_many(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
@@ -98,6 +75,37 @@ impl FolderReader {
             }
         })))
     }
+}
+
+/// The bytes of a range of a file. Errors: `TooLong`.
+pub(super) async fn read_range<F>(file: &Arc<F>, range: Range<u64>) -> Result<Bytes>
+where
+    F: Borrow<File> + Send + Sync + 'static,
+{
+    let len = runs::len_in_memory(&range)?;
+    let mut buffer = BytesMut::zeroed(len);
+    let mut done = 0;
+    while done < len {
+        let piece = &mut buffer[done..len.min(done + PIECE)];
+        let piece_len = piece.len();
+        let got = read_without_waiting(file.as_ref().borrow(), piece, range.start + done as u64);
+        done += got;
+        if got < piece_len {
+            break;
+        }
+        if done < len {
+            tokio::task::yield_now().await;
+        }
+    }
+    if done < len {
+        let file = Arc::clone(file);
+        buffer = blocking("read an object", move || {
+            file.as_ref().borrow().read_exact_at(&mut buffer[done..], range.start + done as u64)?;
+            Ok(buffer)
+        })
+        .await?;
+    }
+    Ok(buffer.freeze())
 }
 
 /// Copies what the page cache holds from `offset` on, and answers how many bytes that was.

@@ -54,11 +54,7 @@ impl Temporary {
     /// On success the file is no longer temporary; otherwise nothing has changed.
     pub(super) fn rename(&mut self, to: &Path) -> io::Result<()> {
         let Some(from) = &self.path else { return Err(io::ErrorKind::NotFound.into()) };
-        match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            // File systems that cannot rename without replacing (NFS) say so in one of these ways.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_by_link(from, to)?,
-            renamed => renamed?,
-        }
+        rename_to_new(from, to)?;
         self.path = None;
         Ok(())
     }
@@ -78,10 +74,19 @@ impl Drop for Temporary {
     }
 }
 
+/// Gives a file another name; `AlreadyExists` when there is one of that name, and then nothing has changed.
+pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // File systems that cannot rename without replacing (NFS) say so in one of these ways.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_by_link(from, to),
+        renamed => Ok(renamed?),
+    }
+}
+
 /// A second name is refused where one is, like a rename that replaces nothing.
 fn rename_by_link(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to)?;
-    // The object is there. A first name that stays is swept.
+    // The object is there. A first name that stays is swept, or found by the next writer.
     let _ = fs::remove_file(from);
     Ok(())
 }

@@ -11,6 +11,13 @@ pub(super) const PARTS_MAX: u64 = 10_000;
 /// The smallest part but the last. Amazon S3, "Amazon S3 multipart upload limits".
 pub(super) const PART_LEN_MIN: u64 = 5 * MIB;
 
+/// The longest part. Amazon S3, "Amazon S3 multipart upload limits".
+const PART_LEN_MAX: u64 = 5 << 30;
+
+/// Parts of a growing object after which their length doubles while its length is unknown, and how often that can happen.
+const DOUBLED_AFTER: u64 = 1000;
+const DOUBLED_MAX: u64 = PARTS_MAX / DOUBLED_AFTER - 1;
+
 /// Limits of a store. The default is for a store in the same data centre, and bearable for one far away.
 #[derive(Debug, Clone)]
 pub struct S3Limits {
@@ -40,6 +47,11 @@ pub struct S3Limits {
     /// 64 parts of usual length: enough for 32 writers as fast as the network, or 64 that wait for their sources. Others wait for
     /// their first part, and their sources with them.
     pub parts_memory: u64,
+    /// How long half a MiB of a growing object may lie in memory before it is kept as a piece.
+    ///
+    /// A line of more than 130 MiB/s fills a part of usual length meanwhile and needs no pieces; one of 10 MB/s has some 16 puts a
+    /// second, and a killed process costs it half a MiB, 1 % of what came in five seconds.
+    pub piece_within: Duration,
 }
 
 impl Default for S3Limits {
@@ -54,6 +66,7 @@ impl Default for S3Limits {
             retry_delay_max: Duration::from_secs(2),
             part_len: 8 * MIB,
             parts_memory: 512 * MIB,
+            piece_within: Duration::from_millis(60),
         }
     }
 }
@@ -68,6 +81,38 @@ impl S3Limits {
     pub(super) fn part_len(&self, announced: Option<u64>) -> u64 {
         let needed = announced.unwrap_or(0).div_ceil(PARTS_MAX);
         self.part_len.max(needed).max(PART_LEN_MIN).next_multiple_of(MIB)
+    }
+}
+
+/// The longest part that an announced length alone gives: with 10,000 of these 312 GiB.
+const BELIEVED_LEN: u64 = 32 * MIB;
+/// A longer one is this part of what has come at most.
+const BELIEVED_SHARE: u64 = 64;
+
+impl S3Limits {
+    /// The length of the part `number` (from 0) of a growing object, which begins at `start`, behind a part of length `before`.
+    ///
+    /// Parts of one length as long as that is enough: Cloudflare R2 takes no others. Where nobody knows how long the object
+    /// becomes the length doubles after each thousand parts: the usual 8 MiB reach past 5 TiB, the longest object of Amazon S3.
+    /// Bounded by [`S3Limits::grown_part_len_max`], and by what has come already: a length beyond 312 GiB is believed as its bytes come.
+    pub(super) fn grown_part_len(&self, number: u64, start: u64, before: u64, announced: Option<u64>) -> u64 {
+        let needed = match announced {
+            Some(len) => {
+                let parts_left = PARTS_MAX.saturating_sub(number).max(1);
+                let needed = len.saturating_sub(start).div_ceil(parts_left);
+                // Whoever only says that much will come gets no more memory for it.
+                self.part_len.max(needed.min((start / BELIEVED_SHARE).max(BELIEVED_LEN)))
+            }
+            None => self.part_len.saturating_mul(1 << (number / DOUBLED_AFTER).min(DOUBLED_MAX)),
+        };
+        needed.max(before).max(PART_LEN_MIN).next_multiple_of(MIB).min(self.grown_part_len_max())
+    }
+
+    /// The longest part of a growing object: two fit into [`S3Limits::parts_memory`].
+    ///
+    /// With the default of 512 MiB that is 256 MiB: an announced object has 2.4 TiB at most, any other 1.4 TiB.
+    fn grown_part_len_max(&self) -> u64 {
+        (self.parts_memory / 2 / MIB * MIB).clamp(PART_LEN_MIN, PART_LEN_MAX)
     }
 }
 
@@ -105,5 +150,63 @@ mod tests {
         let limits = S3Limits::default();
         assert_eq!(limits.time_for(0), Duration::from_secs(15));
         assert_eq!(limits.time_for(8 * MIB), Duration::from_secs(47));
+    }
+
+    /// Fills parts up to `len` bytes, of which the length is known from the byte `known_from` on; answers their lengths.
+    fn grown_parts(limits: &S3Limits, len: u64, known_from: u64) -> Vec<u64> {
+        let mut parts = Vec::new();
+        let (mut start, mut before) = (0, 0);
+        while start < len {
+            let announced = (known_from <= start).then_some(len);
+            let part = limits.grown_part_len(parts.len() as u64, start, before, announced);
+            parts.push(part.min(len - start));
+            (start, before) = (start + part, part);
+        }
+        parts
+    }
+
+    #[test]
+    fn the_longest_object_fits_into_parts_whenever_its_length_is_known() {
+        const LONGEST: u64 = 5 << 40; // Amazon S3, "Amazon S3 multipart upload limits"
+        let limits = S3Limits { parts_memory: 16 << 30, ..S3Limits::default() };
+        let check = |len: u64, known_from: u64| {
+            let parts = grown_parts(&limits, len, known_from);
+            assert!(parts.len() as u64 <= PARTS_MAX, "{len} known from {known_from}: {} parts", parts.len());
+            assert_eq!(parts.iter().sum::<u64>(), len);
+            let (last, others) = parts.split_last().unwrap();
+            assert!(others.iter().all(|part| (PART_LEN_MIN..=PART_LEN_MAX).contains(part)));
+            assert!(others.is_sorted() && *last <= PART_LEN_MAX, "{len} known from {known_from}");
+            parts
+        };
+        // Known from the start: all of one length.
+        for len in [1, 8 * MIB, 80_000 * MIB, 80_001 * MIB, 123_456_789_012, 1 << 40, LONGEST - 1, LONGEST] {
+            let parts = check(len, 0);
+            assert!(parts[1..].iter().rev().skip(1).all(|part| *part == parts[0]), "{len}");
+        }
+        assert_eq!(check(LONGEST, 0)[0], 525 * MIB);
+        // Never known, or late: a thousand of the usual length, then longer ones.
+        for known_from in [1, 8000 * MIB, 8001 * MIB, 1 << 40, LONGEST - MIB, LONGEST] {
+            let parts = check(LONGEST, known_from);
+            assert_eq!(parts[0], 8 * MIB);
+        }
+        let parts = check(LONGEST, LONGEST);
+        assert_eq!(
+            (parts[999], parts[1000], parts[2000], parts[9000]),
+            (8 * MIB, 16 * MIB, 32 * MIB, 4 << 30)
+        );
+        // Known late, it need not become longer where it is long enough.
+        assert_eq!(check(8001 * MIB, 1).iter().max(), Some(&(8 * MIB)));
+    }
+
+    #[test]
+    fn two_parts_of_a_growing_object_fit_into_memory() {
+        let limits = S3Limits::default();
+        let longest = limits.grown_part_len(9999, 0, 0, None);
+        assert_eq!(longest, 256 * MIB);
+        assert!(2 * longest <= limits.parts_memory);
+        assert!(grown_parts(&limits, SOURCE_MAX, SOURCE_MAX).len() as u64 <= PARTS_MAX);
+        assert!(grown_parts(&limits, SOURCE_MAX, 0).len() as u64 <= PARTS_MAX);
+        let tight = S3Limits { parts_memory: MIB, ..S3Limits::default() };
+        assert_eq!(tight.grown_part_len(0, 0, 0, None), PART_LEN_MIN);
     }
 }

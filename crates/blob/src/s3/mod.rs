@@ -3,6 +3,7 @@
 //! A key is a name below the prefix of the address. Whole objects are written by conditional puts; long ones in parts, and these
 //! are written once because their key holds the id of one attempt. Nothing is kept on this machine but lengths.
 
+mod grow;
 mod limits;
 mod problem;
 mod read;

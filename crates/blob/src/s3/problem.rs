@@ -85,6 +85,12 @@ pub(super) fn is_absent(error: &LibraryError) -> bool {
     refusal.status().is_some_and(|status| status.as_u16() == 404) && refusal.code() != Some("NoSuchBucket")
 }
 
+/// Whether the store said that the parts of an upload are not those that it should be made of. Amazon S3, CompleteMultipartUpload.
+pub(super) fn has_other_parts(error: &LibraryError) -> bool {
+    let code = Refusal::below(error).and_then(Refusal::code);
+    matches!(code, Some("InvalidPart" | "InvalidPartOrder" | "EntityTooSmall"))
+}
+
 /// Whether the store said that the key is taken, and if so, whether a try of ours may have taken it.
 pub(super) fn is_taken(error: &LibraryError) -> Option<MayBeOurs> {
     let refusal = Refusal::below(error)?;

@@ -4,11 +4,13 @@
 //! uploads of others. So a note under a name of its own says which upload is under way for an object, from before the
 //! first part until after the end. What a process that was killed leaves is found by its note (`sweep.rs`). An upload without a
 //! note was killed between two requests and has no parts yet, so nobody pays for it.
+//!
+//! Of an object that grows over several writers (`grow/`) the ledger takes the place of the note.
 
 use object_store::multipart::{MultipartStore, PartId};
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
 
-use super::problem::{MayBeOurs, is_absent, is_taken, sort};
+use super::problem::{MayBeOurs, has_other_parts, is_absent, is_taken, sort};
 use super::{S3Store, Shared, broken};
 use crate::key::UploadNote;
 use crate::{Error, ObjectKey, Result};
@@ -19,23 +21,37 @@ const ACTION: &str = "write an object in parts";
 const ID_LEN_MAX: usize = 2048;
 
 /// An upload that is under way.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Upload {
     key: ObjectKey,
     id: String,
 }
 
 impl Upload {
-    /// Begins an upload and writes its note.
-    ///
-    /// Errors: `AlreadyThere` when another upload of the same key has a note.
-    pub(super) async fn begin(shared: &Shared, key: ObjectKey) -> Result<Self> {
+    /// Begins an upload without a note, for whoever writes its id down elsewhere.
+    pub(super) async fn begin_unnoted(shared: &Shared, key: ObjectKey) -> Result<Self> {
         let id = shared
             .client
             .create_multipart(&shared.path(key))
             .await
             .map_err(|error| sort("begin an object in parts", error))?;
-        let upload = Self { key, id };
+        Ok(Self { key, id })
+    }
+
+    /// The upload that was written down elsewhere.
+    pub(super) fn known(key: ObjectKey, id: String) -> Self {
+        Self { key, id }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Begins an upload and writes its note.
+    ///
+    /// Errors: `AlreadyThere` when another upload of the same key has a note.
+    pub(super) async fn begin(shared: &Shared, key: ObjectKey) -> Result<Self> {
+        let upload = Self::begin_unnoted(shared, key).await?;
         if let Err(error) = upload.write_note(shared).await {
             let _ = upload.abort_only(shared).await;
             return Err(error);
@@ -77,23 +93,51 @@ impl Upload {
     }
 
     /// Sends one part. Parts count from 0. May run twice: the last one counts.
+    ///
+    /// Errors: `Unavailable` also when the upload is gone.
     pub(super) async fn part(&self, shared: &Shared, index: usize, bytes: PutPayload) -> Result<PartId> {
-        let path = shared.path(self.key);
-        shared.client.put_part(&path, &self.id, index, bytes).await.map_err(|error| sort(ACTION, error))
+        self.part_if_there(shared, index, bytes).await?.ok_or_else(|| ended(ACTION))
+    }
+
+    /// The same; `None` when the upload is gone.
+    pub(super) async fn part_if_there(
+        &self,
+        shared: &Shared,
+        index: usize,
+        bytes: PutPayload,
+    ) -> Result<Option<PartId>> {
+        match shared.client.put_part(&shared.path(self.key), &self.id, index, bytes).await {
+            Ok(id) => Ok(Some(id)),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(sort(ACTION, error)),
+        }
     }
 
     /// Makes the object of its parts; it has `len` bytes.
+    ///
+    /// Errors: `Unavailable` also when the upload is gone, or has other parts.
     pub(super) async fn complete(&self, store: &S3Store, parts: Vec<PartId>, len: u64) -> Result<()> {
-        const ACTION: &str = "finish an object";
+        if self.complete_if_there(store, parts, len).await? {
+            return Ok(());
+        }
+        Err(ended("finish an object"))
+    }
+
+    /// The same; `false` when the upload is gone, or has other parts, and the object is not there either. May run twice.
+    pub(super) async fn complete_if_there(
+        &self,
+        store: &S3Store,
+        parts: Vec<PartId>,
+        len: u64,
+    ) -> Result<bool> {
         let shared = &store.shared;
         match shared.client.complete_multipart(&shared.path(self.key), &self.id, parts).await {
-            Ok(_) => Ok(()),
-            // The upload is gone: an earlier try of ours has ended it, or somebody else has.
-            Err(error) if is_absent(&error) => match store.look(self.key).await? {
-                Some(facts) if facts.len == len => Ok(()),
-                _ => Err(broken(ACTION, "the upload was ended by somebody else".to_owned())),
-            },
-            Err(error) => Err(sort(ACTION, error)),
+            Ok(_) => Ok(true),
+            // An earlier try of ours has ended the upload, or somebody else has.
+            Err(error) if is_absent(&error) || has_other_parts(&error) => {
+                Ok(store.look(self.key).await?.is_some_and(|facts| facts.len == len))
+            }
+            Err(error) => Err(sort("finish an object", error)),
         }
     }
 
@@ -103,7 +147,8 @@ impl Upload {
         self.remove_note(shared).await
     }
 
-    async fn abort_only(&self, shared: &Shared) -> Result<()> {
+    /// Gives the parts up. May run twice, also when the upload has been completed.
+    pub(super) async fn abort_only(&self, shared: &Shared) -> Result<()> {
         match shared.client.abort_multipart(&shared.path(self.key), &self.id).await {
             Err(error) if !is_absent(&error) => Err(sort("abort an object in parts", error)),
             _ => Ok(()),
@@ -117,4 +162,8 @@ impl Upload {
     fn note(&self, shared: &Shared) -> object_store::path::Path {
         shared.named(&UploadNote(self.key).to_string())
     }
+}
+
+fn ended(action: &'static str) -> Error {
+    broken(action, "the upload was ended by somebody else".to_owned())
 }

@@ -4,9 +4,15 @@
 
 mod bucket;
 mod check;
+mod checkpoint;
 mod fault;
 mod folder;
+mod grow;
+mod grow_bucket;
+mod grow_folder;
+mod ledger;
 mod list;
+mod odd_growing;
 mod odd_server;
 mod odd_store;
 mod read;

@@ -12,6 +12,8 @@ use kinora_testkit::S3Bucket;
 use tempfile::TempDir;
 use uuid::Uuid;
 
+use crate::ledger::Book;
+
 pub(crate) const MIB: usize = 1 << 20;
 
 /// The parts of a bucket's objects are that long in tests: the least that Amazon allows.
@@ -138,15 +140,43 @@ impl World {
 
     /// Waits until there is exactly this. What a bucket's writer leaves is removed behind its back.
     pub(crate) async fn until_there_is(&self, expected: &[ObjectKey]) {
-        let expected: BTreeSet<String> = expected.iter().map(ObjectKey::to_string).collect();
+        self.until_all_is(&expected.iter().map(ObjectKey::to_string).collect()).await;
+    }
+
+    /// The same, with names that are no keys.
+    pub(crate) async fn until_all_is(&self, expected: &BTreeSet<String>) {
         let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
         for _ in 0..1000 {
             ticks.tick().await;
-            if self.everything() == expected {
+            if self.everything() == *expected {
                 return;
             }
         }
-        assert_eq!(self.everything(), expected);
+        assert_eq!(self.everything(), *expected);
+    }
+
+    /// Waits until nothing of the growing source 1 is left but the object. A request that was on its way when its process died may leave
+    /// something after the first try; and an upload that was begun and never recorded has no parts, and stays.
+    pub(crate) async fn until_discarded(&self, book: &Book) {
+        let expected = BTreeSet::from([ObjectKey::Source(source(1)).to_string()]);
+        let multipart = book.grown().multipart;
+        let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
+        let mut left = BTreeSet::new();
+        for _ in 0..1000 {
+            ticks.tick().await;
+            self.blob.discard_growing(source(1), multipart.clone()).await.unwrap();
+            left = match &self.ground {
+                Ground::Folder(_) => files(&self.root()),
+                Ground::Bucket(bucket) => {
+                    let uploads = bucket.upload_ids().into_iter().filter(|id| Some(id) == multipart.as_ref());
+                    bucket.objects().into_iter().chain(uploads).collect()
+                }
+            };
+            if left == expected {
+                return;
+            }
+        }
+        assert_eq!(left, expected);
     }
 
     pub(crate) fn faulty(&self, decide: impl Fn(WriteOp) -> FaultAction + Send + Sync + 'static) -> Blob {

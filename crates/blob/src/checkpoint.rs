@@ -1,0 +1,68 @@
+//! What was learned from the first bytes of a growing source, kept beside it.
+
+use bytes::Bytes;
+use kinora_domain::SourceId;
+
+use crate::{Blob, Error, ObjectKey, Prefix, READ_MAX, Result};
+
+/// Names a page.
+const PAGE: usize = 1000;
+
+/// How often a checkpoint is looked for anew that was replaced between the listing and the read.
+const READ_TRIES: usize = 8;
+
+impl Blob {
+    /// The checkpoint with the highest offset, and that offset; `None` when there is none.
+    pub async fn checkpoint(&self, source: SourceId) -> Result<Option<(u64, Bytes)>> {
+        for _ in 0..READ_TRIES {
+            let Some(offset) = self.checkpoints(source).await?.into_iter().max() else { return Ok(None) };
+            if let Some(bytes) = self.get(ObjectKey::Checkpoint(source, offset)).await? {
+                return Ok(Some((offset, bytes)));
+            }
+        }
+        let source = std::io::Error::other("it was replaced at every try");
+        Err(Error::Unavailable { action: "read a checkpoint", source })
+    }
+
+    /// Keeps what was learned from the first `offset` bytes, then removes all checkpoints but the one with the highest offset.
+    ///
+    /// What was learned from the same bytes is the same: an offset that has a checkpoint keeps it. May run twice.
+    /// Errors: `TooLong` above [`READ_MAX`], `Full`; then the last one is still there.
+    pub async fn put_checkpoint(&self, source: SourceId, offset: u64, bytes: Bytes) -> Result<()> {
+        let len = bytes.len() as u64;
+        if len > READ_MAX {
+            return Err(Error::TooLong { len });
+        }
+        self.put_once(ObjectKey::Checkpoint(source, offset), bytes).await?;
+        let offsets = self.checkpoints(source).await?;
+        let highest = offsets.iter().copied().max();
+        for offset in offsets.into_iter().filter(|offset| Some(*offset) != highest) {
+            self.delete(ObjectKey::Checkpoint(source, offset)).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes all checkpoints of a source. May run twice, also when there is none.
+    pub async fn delete_checkpoints(&self, source: SourceId) -> Result<()> {
+        for offset in self.checkpoints(source).await? {
+            self.delete(ObjectKey::Checkpoint(source, offset)).await?;
+        }
+        Ok(())
+    }
+
+    async fn checkpoints(&self, source: SourceId) -> Result<Vec<u64>> {
+        let mut offsets = Vec::new();
+        let mut after = None;
+        loop {
+            let page = self.list(Prefix::CheckpointsOf(source), after, PAGE).await?;
+            offsets.extend(page.iter().filter_map(|entry| match entry.key {
+                ObjectKey::Checkpoint(_, offset) => Some(offset),
+                _ => None,
+            }));
+            after = match page.last() {
+                Some(last) if page.len() == PAGE => Some(last.key),
+                _ => return Ok(offsets),
+            };
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! A part that fills in memory.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+use tokio::sync::OwnedSemaphorePermit;
+
+/// A part that fills. Its memory is one allocation, which pieces that are on their way share.
+#[derive(Debug)]
+pub(super) struct Filling {
+    /// Where it begins in the object.
+    start: u64,
+    /// Bytes that were asked for before, in order.
+    frozen: Vec<Bytes>,
+    frozen_len: usize,
+    tail: BytesMut,
+    len_max: usize,
+    memory: OwnedSemaphorePermit,
+}
+
+impl Filling {
+    pub(super) fn new(start: u64, len_max: usize, memory: OwnedSemaphorePermit) -> Self {
+        let tail = BytesMut::with_capacity(len_max);
+        Self { start, frozen: Vec::new(), frozen_len: 0, tail, len_max, memory }
+    }
+
+    pub(super) fn start(&self) -> u64 {
+        self.start
+    }
+
+    pub(super) fn end(&self) -> u64 {
+        self.start + self.len() as u64
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.len() == self.len_max
+    }
+
+    fn len(&self) -> usize {
+        self.frozen_len + self.tail.len()
+    }
+
+    /// Takes of `bytes` what there is room for, from their start.
+    pub(super) fn take(&mut self, bytes: &mut Bytes) {
+        let taken = bytes.split_to(bytes.len().min(self.len_max - self.len()));
+        self.tail.extend_from_slice(&taken);
+    }
+
+    /// The bytes of a range of the object that lies in this part.
+    pub(super) fn bytes(&mut self, range: Range<u64>) -> Vec<Bytes> {
+        self.freeze();
+        slices(&self.frozen, self.start, range)
+    }
+
+    /// All its bytes, and the memory they lie in.
+    pub(super) fn into_bytes(mut self) -> (Vec<Bytes>, OwnedSemaphorePermit) {
+        self.freeze();
+        (self.frozen, self.memory)
+    }
+
+    fn freeze(&mut self) {
+        if !self.tail.is_empty() {
+            self.frozen_len += self.tail.len();
+            self.frozen.push(self.tail.split().freeze());
+        }
+    }
+}
+
+/// Cuts a range out of pieces that follow each other, the first of which begins at `start`.
+pub(super) fn slices(pieces: &[Bytes], start: u64, range: Range<u64>) -> Vec<Bytes> {
+    let mut at = start;
+    let mut cut = Vec::new();
+    for piece in pieces {
+        let end = at + piece.len() as u64;
+        let (from, to) = (range.start.max(at), range.end.min(end));
+        if from < to {
+            let inside = |place: u64| usize::try_from(place - at).expect("it lies in bytes in memory");
+            cut.push(piece.slice(inside(from)..inside(to)));
+        }
+        at = end;
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[test]
+    fn bytes_are_the_same_however_they_came_and_were_asked_for() {
+        let memory = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        let mut part = Filling::new(100, 10, memory);
+        let read = |part: &mut Filling, range: Range<u64>| part.bytes(range).concat();
+        part.take(&mut Bytes::from_static(b"012"));
+        assert_eq!(read(&mut part, 101..103), b"12");
+        part.take(&mut Bytes::from_static(b"3456"));
+        assert_eq!((part.start(), part.end(), part.is_full()), (100, 107, false));
+        assert_eq!(read(&mut part, 100..107), b"0123456");
+        assert_eq!(read(&mut part, 102..104), b"23");
+        assert_eq!(read(&mut part, 104..104), b"");
+        let mut more = Bytes::from_static(b"789abc");
+        part.take(&mut more);
+        assert_eq!(more, "abc");
+        assert!(part.is_full());
+        assert_eq!(part.into_bytes().0.concat(), b"0123456789");
+    }
+}

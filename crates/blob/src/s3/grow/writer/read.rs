@@ -1,0 +1,67 @@
+//! Reads back what earlier writers have kept.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::super::filling::slices;
+use super::super::pieces::continuing;
+use super::keep::PIECE_LEN_MAX;
+use super::{Writer, len_of};
+use crate::{Error, ObjectKey, Result};
+
+/// How often a piece is looked for anew that was merged into a longer one between the listing and the read.
+const READ_TRIES: usize = 4;
+
+impl Writer {
+    /// Bytes that are kept and lie in no recorded part: from memory as far as they are there, otherwise from pieces.
+    pub(super) async fn read(&mut self, range: Range<u64>) -> Result<Bytes> {
+        self.store.before_read()?;
+        if range.start < self.recorded {
+            return Err(Error::OutOfRange { range, len: self.progress.kept() });
+        }
+        let mut found = Vec::new();
+        if let Some(sending) = &self.sending {
+            found.extend(slices(&sending.bytes, sending.start, range.clone()));
+        }
+        if let Some(filling) = &mut self.filling {
+            found.extend(filling.bytes(range.clone()));
+        }
+        let mut at = range.start + len_of(&found);
+        while at < range.end {
+            let bytes = self.piece_at(at, range.end).await?;
+            at += bytes.len() as u64;
+            found.push(bytes);
+        }
+        Ok(if found.len() == 1 { found.remove(0) } else { found.concat().into() })
+    }
+
+    /// Bytes from `at` on, as far as one piece has them, up to `end` at most.
+    ///
+    /// Errors: `Gone` when nobody has them.
+    pub(super) async fn piece_at(&mut self, at: u64, end: u64) -> Result<Bytes> {
+        for _ in 0..READ_TRIES {
+            let piece = continuing(&self.pieces, at).first().copied();
+            let Some(piece) = piece else { break };
+            let piece_end = end.min(piece.end());
+            if let Some(bytes) = self.store.piece_bytes(self.source, piece, at, piece_end).await? {
+                return Ok(bytes);
+            }
+            // A writer that does not know yet that it has lost the object merges its pieces; their bytes are in a longer one.
+            let listed = self.store.pieces(self.source).await?;
+            self.pieces = continuing(&listed, self.recorded);
+            let kept = self.progress.kept();
+            self.pieces.retain(|piece| piece.name.start < kept);
+            for piece in &mut self.pieces {
+                // What he has added since is not ours: it will come again.
+                piece.len = piece.len.min(kept - piece.name.start);
+            }
+        }
+        // Or he has finished it, and removes the pieces.
+        let made = self.store.reader(ObjectKey::Source(self.source)).await?;
+        match made.filter(|made| end <= made.len()) {
+            Some(made) => made.read_at(at..end.min(at + PIECE_LEN_MAX)).await,
+            None => Err(Error::Gone(ObjectKey::Growing(self.source))),
+        }
+    }
+}

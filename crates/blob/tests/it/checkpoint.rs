@@ -1,0 +1,44 @@
+//! Checkpoints beside growing sources.
+
+use bytes::Bytes;
+use kinora_blob::{Error, FaultAction, ObjectKey, READ_MAX, WriteKind};
+
+use crate::world::{World, on_both, source};
+
+on_both! {
+    async fn the_checkpoint_with_the_highest_offset_is_answered_and_stays_alone(world: World) {
+        let (one, other) = (source(1), source(2));
+        assert_eq!(world.blob.checkpoint(one).await.unwrap(), None);
+        world.blob.put_checkpoint(other, 3, "other".into()).await.unwrap();
+        // By number, not by text; and an old writer's comes late.
+        for (offset, highest) in [(0, 0), (9, 9), (10, 10), (10, 10), (1_000_000, 1_000_000), (99, 1_000_000)] {
+            world.blob.put_checkpoint(one, offset, offset.to_string().into()).await.unwrap();
+            let found = world.blob.checkpoint(one).await.unwrap();
+            assert_eq!(found, Some((highest, Bytes::from(highest.to_string()))));
+            world.until_there_is(&[ObjectKey::Checkpoint(other, 3), ObjectKey::Checkpoint(one, highest)]).await;
+        }
+        for _ in 0..2 {
+            world.blob.delete_checkpoints(one).await.unwrap();
+            assert_eq!(world.blob.checkpoint(one).await.unwrap(), None);
+        }
+        world.until_there_is(&[ObjectKey::Checkpoint(other, 3)]).await;
+    }
+
+    async fn the_last_checkpoint_outlives_a_write_that_fails(world: World) {
+        for kind in [WriteKind::Put, WriteKind::Delete] {
+            let blob = world.faulty(move |op| if op.kind == kind { FaultAction::Full } else { FaultAction::Proceed });
+            world.blob.put_checkpoint(source(1), 5, "five".into()).await.unwrap();
+            assert!(matches!(blob.put_checkpoint(source(1), 8, "eight".into()).await, Err(Error::Full)));
+            let expected = if kind == WriteKind::Put { (5, "five".into()) } else { (8, "eight".into()) };
+            assert_eq!(world.blob.checkpoint(source(1)).await.unwrap(), Some(expected));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_could_not_be_read_back_is_refused() {
+    let world = World::folder().await;
+    let long = Bytes::from(vec![0; usize::try_from(READ_MAX).unwrap() + 1]);
+    assert!(matches!(world.blob.put_checkpoint(source(1), 0, long).await, Err(Error::TooLong { .. })));
+    world.until_there_is(&[]).await;
+}
