@@ -1,6 +1,6 @@
 //! What happened, to be told to the client's application.
 
-use crate::{Media, MediaId, Timestamp, WorkspaceId};
+use crate::{Media, MediaId, Timestamp, Upload, WorkspaceId};
 
 /// One thing that happened, committed together with the change it tells of. The store gives it its id.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,12 @@ pub enum EventKind {
     MediaUpdated(MediaId),
     /// A media is gone.
     MediaDeleted(MediaId),
+    /// A direct upload was registered.
+    UploadRegistered(Box<Upload>),
+    /// The file of a direct upload is whole; what became of its media is told next.
+    UploadCompleted(Box<Media>),
+    /// A direct upload is wanted no more; the upload as it was before.
+    UploadCancelled(Box<Upload>),
 }
 
 /// What an event is about. Events of one subject reach a webhook in the order of their commits.
@@ -44,16 +50,21 @@ impl EventKind {
             Self::MediaFailed(_) => "video.media.failed",
             Self::MediaUpdated(_) => "video.media.updated",
             Self::MediaDeleted(_) => "video.media.deleted",
+            Self::UploadRegistered(_) => "video.media.upload",
+            Self::UploadCompleted(_) => "video.upload.media_created",
+            Self::UploadCancelled(_) => "video.media.upload.cancelled",
         }
     }
 
-    /// What it is about.
+    /// What it is about. An upload is one with its media, so their events keep one order.
     pub fn subject(&self) -> EventSubject {
         match self {
-            Self::MediaCreated(media) | Self::MediaReady(media) | Self::MediaFailed(media) => {
-                EventSubject::Media(media.id)
-            }
+            Self::MediaCreated(media)
+            | Self::MediaReady(media)
+            | Self::MediaFailed(media)
+            | Self::UploadCompleted(media) => EventSubject::Media(media.id),
             Self::MediaUpdated(id) | Self::MediaDeleted(id) => EventSubject::Media(*id),
+            Self::UploadRegistered(upload) | Self::UploadCancelled(upload) => EventSubject::Media(upload.id),
         }
     }
 }

@@ -15,6 +15,7 @@ mod media;
 mod playback;
 mod resolution;
 mod time;
+mod upload;
 mod webhook;
 mod workspace;
 
@@ -34,6 +35,10 @@ pub use media::{
 pub use playback::{AccessPolicy, AccessRestrictions, DefaultPolicy, PlaybackHandle, Restriction};
 pub use resolution::Resolution;
 pub use time::Timestamp;
+pub use upload::{
+    BadUploadAddress, CorsOrigin, LengthProblem, NewUpload, Upload, UploadState, UploadTicket,
+    UploadWrongState,
+};
 pub use webhook::{
     ATTEMPTS_MAX, Attempt, AttemptOutcome, AttemptResponse, DELIVERY_TIMEOUT_S, DISABLED_PENDING_MAX_US,
     DeliveryVerdict, DisabledReason, ROTATION_GRACE_DEFAULT_S, Webhook, WebhookSecret, WebhookState, judge,

@@ -8,8 +8,9 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
+use chacha20poly1305::aead::{Aead as _, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use kinora_domain::Random;
 use sha2::{Digest as _, Sha256};
 
@@ -20,6 +21,8 @@ const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
 /// A key file holds one line; whatever is longer is not ours.
 const FILE_SIZE_MAX: u64 = 4096;
+/// Of HMAC-SHA256.
+const SIGNATURE_BYTES: usize = 32;
 const FILE_NAME: &str = "secret.key";
 const FORM: &str = "1";
 
@@ -31,6 +34,8 @@ pub(crate) struct Keyring {
 struct Key {
     id: String,
     cipher: XChaCha20Poly1305,
+    /// What keys for signatures are derived from; never the key that seals.
+    signing: [u8; KEY_BYTES],
 }
 
 impl Keyring {
@@ -92,6 +97,24 @@ impl Keyring {
     }
 }
 
+impl Keyring {
+    /// Signs a message that is handed out, with the first key.
+    pub(crate) fn sign(&self, purpose: &str, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
+        let key = self.keys.first().expect("splitting a text gives at least one word");
+        key.mac(purpose, message).finalize().into_bytes().into()
+    }
+
+    /// Whether one of the keys signed this message for this purpose; takes as long for a wrong signature as for a right one.
+    pub(crate) fn has_signed(
+        &self,
+        purpose: &str,
+        message: &[u8],
+        signature: &[u8; SIGNATURE_BYTES],
+    ) -> bool {
+        self.keys.iter().any(|key| key.mac(purpose, message).verify_slice(signature).is_ok())
+    }
+}
+
 /// Name of the key that sealed this.
 pub(crate) fn sealed_by(sealed: &str) -> Option<&str> {
     parts(sealed).map(|(id, _)| id)
@@ -107,7 +130,15 @@ impl Key {
         // A name tells keys apart and nothing about them.
         let digest = Sha256::new().chain_update(b"kinora key id").chain_update(bytes).finalize();
         let id = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        Some(Self { id, cipher: XChaCha20Poly1305::new(&bytes.into()) })
+        let signing = Sha256::new().chain_update(b"kinora signing key").chain_update(bytes).finalize().into();
+        Some(Self { id, cipher: XChaCha20Poly1305::new(&bytes.into()), signing })
+    }
+
+    /// HMAC-SHA256 under a key for this purpose alone.
+    fn mac(&self, purpose: &str, message: &[u8]) -> Hmac<Sha256> {
+        let keyed = |key: &[u8]| Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+        let purpose = keyed(&self.signing).chain_update(purpose).finalize().into_bytes();
+        keyed(&purpose).chain_update(message)
     }
 }
 
@@ -152,6 +183,18 @@ mod tests {
         let both = ring(&format!(" {} , {}\n", word(2), word(1)));
         assert_eq!(sealed_by(&both.seal(b"", "", &Fill(0))), Some(both.first_id()));
         assert_eq!(both.first_id(), ring(&word(2)).first_id());
+    }
+
+    #[test]
+    fn a_signature_holds_for_its_message_purpose_and_key() {
+        let both = ring(&format!("{},{}", word(2), word(1)));
+        let signature = ring(&word(1)).sign("upload", b"message");
+        assert!(both.has_signed("upload", b"message", &signature));
+        assert!(!both.has_signed("upload", b"messagf", &signature));
+        assert!(!both.has_signed("path", b"message", &signature));
+        assert!(!ring(&word(2)).has_signed("upload", b"message", &signature));
+        assert!(!both.has_signed("upload", b"message", &[0; 32]));
+        assert_eq!(both.sign("upload", b"message"), ring(&word(2)).sign("upload", b"message"));
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //! | `writer/` | the thread that writes: many closures in one commit on SQLite, beside each other on PostgreSQL |
 //! | `sql/` | statements, values and rows, the same for every engine |
 //! | `schema.rs`, `folder.rs`, `keyring.rs`, `lock/` | the start: migrations, first rows, key, lock |
-//! | `workspace.rs`, `access_token.rs`, `media/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs` | one aggregate each |
+//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs` | one aggregate each |
 //! | `prune.rs` | what leaves again |
 //! | `watch.rs`, `notify.rs`, `version.rs` | what others changed: by looking, by being told, and on demand |
 
@@ -35,6 +35,7 @@ mod schema;
 mod sql;
 mod store;
 mod tx;
+mod upload;
 mod version;
 mod wake;
 mod watch;
@@ -53,6 +54,7 @@ pub use prune::Pruned;
 pub use rendition::{RenditionPlace, RenditionRow, RenditionUse};
 pub use store::{DatabasePlace, Opener, Store, StoreOptions};
 pub use tx::Tx;
+pub use upload::{UploadGrown, UploadLease, UploadPage, UploadPart};
 pub use version::Version;
 pub use wake::Wake;
 pub use worker::WorkerId;

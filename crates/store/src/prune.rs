@@ -3,7 +3,7 @@
 use kinora_domain::{DISABLED_PENDING_MAX_US, Timestamp};
 
 use crate::sql::{Statement, Value, statements, values};
-use crate::{Error, Store, Tx};
+use crate::{Error, Store, Tx, upload};
 
 const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 /// Finished jobs stay for the people who look what happened.
@@ -25,6 +25,10 @@ statements! {
         SELECT id FROM job WHERE finished_at IS NOT NULL AND finished_at <= $1 LIMIT $2)";
     DELIVERIES = "DELETE FROM delivery WHERE id IN (
         SELECT id FROM delivery WHERE finished_at IS NOT NULL AND finished_at <= $1 LIMIT $2)";
+    /// Not before what they kept was removed.
+    UPLOADS = "DELETE FROM upload WHERE id IN (
+        SELECT id FROM upload WHERE created_at <= $1 AND state NOT IN ('waiting', 'uploading') AND holds_source = 0
+        AND multipart IS NULL LIMIT $2)";
     EVENTS = "DELETE FROM event WHERE sequence IN (
         SELECT e.sequence FROM event e
         WHERE e.at <= $1 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id) LIMIT $2)";
@@ -41,6 +45,8 @@ pub struct Pruned {
     pub deliveries: u64,
     /// Events without a delivery.
     pub events: u64,
+    /// Uploads that have ended and whose addresses have expired.
+    pub uploads: u64,
 }
 
 impl Store {
@@ -52,6 +58,7 @@ impl Store {
             jobs: self.batches(JOBS, values![before(JOBS_KEPT_US), BATCH_MAX]).await?,
             deliveries: self.batches(DELIVERIES, values![before(DELIVERIES_KEPT_US), BATCH_MAX]).await?,
             events: self.batches(EVENTS, values![before(DELIVERIES_KEPT_US), BATCH_MAX]).await?,
+            uploads: self.batches(UPLOADS, values![before(upload::kept_us()), BATCH_MAX]).await?,
         })
     }
 

@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 5] = [
+const MIGRATIONS: [Migration; 6] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -41,6 +41,11 @@ const MIGRATIONS: [Migration; 5] = [
         version: 5,
         sqlite: include_str!("../migrations/sqlite/0005_encoded_sound.sql"),
         postgres: include_str!("../migrations/postgres/0005_encoded_sound.sql"),
+    },
+    Migration {
+        version: 6,
+        sqlite: include_str!("../migrations/sqlite/0006_upload.sql"),
+        postgres: include_str!("../migrations/postgres/0006_upload.sql"),
     },
 ];
 /// The newest schema.

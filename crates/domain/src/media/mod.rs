@@ -12,7 +12,7 @@ pub use state::{MediaState, WrongState};
 
 use crate::{
     AccessPolicy, AccessRestrictions, Event, EventKind, Failure, InputId, MediaId, PlaybackHandle,
-    PlaybackId, Random, SourceId, Timestamp, WorkspaceId,
+    PlaybackId, Random, SourceId, Timestamp, Upload, WorkspaceId,
 };
 
 /// One video or audio that a client owns.
@@ -54,8 +54,23 @@ pub struct NewMedia {
 impl Media {
     /// Registers a media that will be fetched from an address. Its playback ID is usable from now on.
     pub fn create(new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
+        Self::register(MediaId::new(now, random), new, now, random)
+    }
+
+    /// Registers the media that a direct upload becomes. `address` is the upload's without its signature (contract decision 6).
+    pub(crate) fn of_upload(
+        upload: &Upload,
+        address: String,
+        now: Timestamp,
+        random: &dyn Random,
+    ) -> (Self, Event) {
+        let Upload { workspace, settings, policy, .. } = upload.clone();
+        Self::register(upload.id, NewMedia { workspace, settings, url: address, policy }, now, random)
+    }
+
+    fn register(id: MediaId, new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
         let media = Self {
-            id: MediaId::new(now, random),
+            id,
             workspace: new.workspace,
             settings: new.settings,
             inputs: vec![Input { id: InputId::new(now, random), url: new.url }],
@@ -102,6 +117,25 @@ impl Media {
             }
             _ => Err(self.wrong_state("finish")),
         }
+    }
+
+    /// The file of its direct upload is whole. What it is will be told by the next event.
+    pub fn uploaded(&self, now: Timestamp) -> Event {
+        self.event(EventKind::UploadCompleted(Box::new(self.clone())), now)
+    }
+
+    /// Ends the processing of a direct upload well. The caller has made sure that `source` is the upload's.
+    pub fn finish_upload(
+        mut self,
+        source: SourceId,
+        facts: MediaFacts,
+        now: Timestamp,
+    ) -> Result<(Self, Event), WrongState> {
+        let MediaState::Created = self.state else { return Err(self.wrong_state("finish")) };
+        self.state = MediaState::Ready { ready_at: now, source, facts };
+        self.updated_at = now;
+        let event = self.event(EventKind::MediaReady(Box::new(self.clone())), now);
+        Ok((self, event))
     }
 
     /// Ends the processing with a reason.
@@ -158,4 +192,4 @@ impl Media {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

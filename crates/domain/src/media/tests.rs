@@ -27,7 +27,7 @@ fn created() -> Media {
     Media::create(new, at(1), &Zeros).0
 }
 
-pub(super) fn facts(resolution: Option<Resolution>) -> MediaFacts {
+pub(crate) fn facts(resolution: Option<Resolution>) -> MediaFacts {
     MediaFacts {
         container: Some("mp4".into()),
         duration: MediaDuration::from_micros(1),

@@ -1,10 +1,11 @@
 //! The facts of an event as JSON. Rows outlive upgrades: what was written once must be read for ever, so a field is only ever
 //! added, with a default.
 
-use kinora_domain::{EventKind, Media};
+use kinora_domain::{EventKind, Media, Upload};
 use serde::{Deserialize, Serialize};
 
 use super::media_json::{MediaJson, id, strange};
+use super::upload_json::UploadJson;
 use crate::Error;
 
 /// The form of what is written now.
@@ -26,16 +27,22 @@ enum AboutJson {
     Changed { media: String },
     /// The media that is gone.
     Gone { media: String },
+    /// The upload as it was.
+    Upload(Box<UploadJson>),
 }
 
 /// The facts of an event.
 pub(crate) fn encode(kind: &EventKind) -> String {
     let about = match kind {
-        EventKind::MediaCreated(media) | EventKind::MediaReady(media) | EventKind::MediaFailed(media) => {
-            AboutJson::Media(Box::new(MediaJson::from(media.as_ref())))
-        }
+        EventKind::MediaCreated(media)
+        | EventKind::MediaReady(media)
+        | EventKind::MediaFailed(media)
+        | EventKind::UploadCompleted(media) => AboutJson::Media(Box::new(MediaJson::from(media.as_ref()))),
         EventKind::MediaUpdated(id) => AboutJson::Changed { media: id.to_string() },
         EventKind::MediaDeleted(id) => AboutJson::Gone { media: id.to_string() },
+        EventKind::UploadRegistered(upload) | EventKind::UploadCancelled(upload) => {
+            AboutJson::Upload(Box::new(UploadJson::from(upload.as_ref())))
+        }
     };
     serde_json::to_string(&FactsJson { v: FORM, about }).expect("texts and numbers are always JSON")
 }
@@ -48,7 +55,11 @@ pub(crate) fn decode(name: &str, facts: &str) -> Result<EventKind, Error> {
     }
     let media = |wrap: fn(Box<Media>) -> EventKind, about| match about {
         AboutJson::Media(json) => Ok(wrap(Box::new(Media::try_from(*json)?))),
-        AboutJson::Changed { .. } | AboutJson::Gone { .. } => Err(strange("media")),
+        _ => Err(strange("media")),
+    };
+    let upload = |wrap: fn(Box<Upload>) -> EventKind, about| match about {
+        AboutJson::Upload(json) => Ok(wrap(Box::new(Upload::try_from(*json)?))),
+        _ => Err(strange("upload")),
     };
     match name {
         "video.media.created" => media(EventKind::MediaCreated, facts.about),
@@ -56,12 +67,15 @@ pub(crate) fn decode(name: &str, facts: &str) -> Result<EventKind, Error> {
         "video.media.failed" => media(EventKind::MediaFailed, facts.about),
         "video.media.updated" => match facts.about {
             AboutJson::Changed { media } => Ok(EventKind::MediaUpdated(id(&media)?)),
-            AboutJson::Media(_) | AboutJson::Gone { .. } => Err(strange("media")),
+            _ => Err(strange("media")),
         },
         "video.media.deleted" => match facts.about {
             AboutJson::Gone { media } => Ok(EventKind::MediaDeleted(id(&media)?)),
-            AboutJson::Media(_) | AboutJson::Changed { .. } => Err(strange("media")),
+            _ => Err(strange("media")),
         },
+        "video.media.upload" => upload(EventKind::UploadRegistered, facts.about),
+        "video.upload.media_created" => media(EventKind::UploadCompleted, facts.about),
+        "video.media.upload.cancelled" => upload(EventKind::UploadCancelled, facts.about),
         _ => Err(strange("kind")),
     }
 }

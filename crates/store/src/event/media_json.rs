@@ -16,6 +16,19 @@ use crate::media::RestrictionsJson;
 pub(super) struct MediaJson {
     id: String,
     workspace: String,
+    #[serde(flatten)]
+    settings: SettingsJson,
+    inputs: Vec<InputJson>,
+    playback: Vec<PlaybackJson>,
+    state: StateJson,
+    created_at: i64,
+    updated_at: i64,
+    version: i64,
+}
+
+/// What the client asked for.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SettingsJson {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     title: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,12 +39,36 @@ pub(super) struct MediaJson {
     quality: String,
     source_access: bool,
     optimize_audio: bool,
-    inputs: Vec<InputJson>,
-    playback: Vec<PlaybackJson>,
-    state: StateJson,
-    created_at: i64,
-    updated_at: i64,
-    version: i64,
+}
+
+impl From<&MediaSettings> for SettingsJson {
+    fn from(settings: &MediaSettings) -> Self {
+        Self {
+            title: settings.title.clone(),
+            creator_id: settings.creator_id.clone(),
+            metadata: settings.metadata.clone(),
+            max_resolution: settings.max_resolution.as_str().to_owned(),
+            quality: settings.quality.as_str().to_owned(),
+            source_access: settings.source_access,
+            optimize_audio: settings.optimize_audio,
+        }
+    }
+}
+
+impl TryFrom<SettingsJson> for MediaSettings {
+    type Error = Error;
+
+    fn try_from(json: SettingsJson) -> Result<Self, Error> {
+        Ok(Self {
+            title: json.title,
+            creator_id: json.creator_id,
+            metadata: json.metadata,
+            max_resolution: word(&json.max_resolution, Resolution::from_text)?,
+            quality: word(&json.quality, MediaQuality::from_text)?,
+            source_access: json.source_access,
+            optimize_audio: json.optimize_audio,
+        })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -108,17 +145,10 @@ enum TrackKindJson {
 
 impl From<&Media> for MediaJson {
     fn from(media: &Media) -> Self {
-        let settings = &media.settings;
         Self {
             id: media.id.to_string(),
             workspace: media.workspace.to_string(),
-            title: settings.title.clone(),
-            creator_id: settings.creator_id.clone(),
-            metadata: settings.metadata.clone(),
-            max_resolution: settings.max_resolution.as_str().to_owned(),
-            quality: settings.quality.as_str().to_owned(),
-            source_access: settings.source_access,
-            optimize_audio: settings.optimize_audio,
+            settings: SettingsJson::from(&media.settings),
             inputs: media
                 .inputs
                 .iter()
@@ -141,15 +171,7 @@ impl TryFrom<MediaJson> for Media {
         Ok(Self {
             id: id(&json.id)?,
             workspace: id(&json.workspace)?,
-            settings: MediaSettings {
-                title: json.title,
-                creator_id: json.creator_id,
-                metadata: json.metadata,
-                max_resolution: word(&json.max_resolution, Resolution::from_text)?,
-                quality: word(&json.quality, MediaQuality::from_text)?,
-                source_access: json.source_access,
-                optimize_audio: json.optimize_audio,
-            },
+            settings: json.settings.try_into()?,
             inputs: json.inputs.into_iter().map(input).collect::<Result<_, Error>>()?,
             playback: json.playback.into_iter().map(PlaybackHandle::try_from).collect::<Result<_, _>>()?,
             state: json.state.try_into()?,
@@ -316,6 +338,6 @@ pub(super) fn id<T: std::str::FromStr>(text: &str) -> Result<T, Error> {
     text.parse().map_err(|_| strange("id"))
 }
 
-fn word<T>(text: &str, read: fn(&str) -> Option<T>) -> Result<T, Error> {
+pub(super) fn word<T>(text: &str, read: fn(&str) -> Option<T>) -> Result<T, Error> {
     read(text).ok_or_else(|| strange("word"))
 }

@@ -2,6 +2,7 @@
 
 mod facts;
 mod media_json;
+mod upload_json;
 
 use kinora_domain::{DeliveryId, Event, EventId, EventSubject, WebhookId};
 

@@ -14,6 +14,21 @@ pub enum JobKind {
         /// Which media.
         media: MediaId,
     },
+    /// Makes a media of the file of a direct upload, where that takes longer than a request may.
+    IngestUpload {
+        /// Which media; it has the id of its upload.
+        media: MediaId,
+    },
+    /// Looks whether the time of a direct upload is over, or its file is whole and nobody said so.
+    TendUpload {
+        /// Which upload; it has the id of its media.
+        media: MediaId,
+    },
+    /// Removes what a direct upload that has ended left beside its source.
+    DiscardUpload {
+        /// Which upload; it has the id of its media.
+        media: MediaId,
+    },
     /// Removes the objects of a source that no media names any more.
     DeleteObjects {
         /// Which source.
@@ -51,6 +66,10 @@ pub enum JobKind {
 pub enum JobQueue {
     /// Bringing in sources.
     Download,
+    /// Making media of files that were sent to us.
+    Ingest,
+    /// Looking after uploads that wait.
+    Uploads,
     /// Encoding the pictures ahead of those who watch, which takes as long as the media lasts.
     Fill,
     /// Encoding the sound of what is new.
@@ -77,6 +96,9 @@ impl JobKind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Download { .. } => "download",
+            Self::IngestUpload { .. } => "ingest_upload",
+            Self::TendUpload { .. } => "tend_upload",
+            Self::DiscardUpload { .. } => "discard_upload",
             Self::DeleteObjects { .. } => "delete_objects",
             Self::ProbeDecode { .. } => "probe_decode",
             Self::EncodeAudio { .. } => "encode_audio",
@@ -90,16 +112,24 @@ impl JobKind {
     pub fn queue(&self) -> JobQueue {
         match self {
             Self::Download { .. } => JobQueue::Download,
+            Self::IngestUpload { .. } => JobQueue::Ingest,
+            Self::TendUpload { .. } => JobQueue::Uploads,
             Self::Fill { .. } => JobQueue::Fill,
             Self::EncodeAudio { .. } => JobQueue::Sound,
             Self::TendRenditions => JobQueue::Tend,
-            Self::DeleteObjects { .. } | Self::ProbeDecode { .. } | Self::Sweep => JobQueue::Upkeep,
+            Self::DiscardUpload { .. }
+            | Self::DeleteObjects { .. }
+            | Self::ProbeDecode { .. }
+            | Self::Sweep => JobQueue::Upkeep,
         }
     }
 
     pub(super) fn payload(&self) -> String {
         let payload = match self {
-            Self::Download { media } => Payload { media: Some(media.to_string()), source: None },
+            Self::Download { media }
+            | Self::IngestUpload { media }
+            | Self::TendUpload { media }
+            | Self::DiscardUpload { media } => Payload { media: Some(media.to_string()), source: None },
             Self::DeleteObjects { source } => Payload { media: None, source: Some(source.to_string()) },
             Self::ProbeDecode { media, source }
             | Self::EncodeAudio { media, source }
@@ -116,6 +146,9 @@ impl JobKind {
         let payload: Payload = serde_json::from_str(payload).map_err(Error::internal)?;
         match name {
             "download" => Ok(Self::Download { media: id(payload.media)? }),
+            "ingest_upload" => Ok(Self::IngestUpload { media: id(payload.media)? }),
+            "tend_upload" => Ok(Self::TendUpload { media: id(payload.media)? }),
+            "discard_upload" => Ok(Self::DiscardUpload { media: id(payload.media)? }),
             "delete_objects" => Ok(Self::DeleteObjects { source: id(payload.source)? }),
             "probe_decode" => {
                 Ok(Self::ProbeDecode { media: id(payload.media)?, source: id(payload.source)? })
@@ -136,6 +169,8 @@ impl JobQueue {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Download => "download",
+            Self::Ingest => "ingest",
+            Self::Uploads => "uploads",
             Self::Fill => "fill",
             Self::Sound => "sound",
             Self::Tend => "tend",
@@ -187,6 +222,13 @@ mod tests {
             "download",
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11"}"#,
         );
+        for (kind, name) in [
+            (JobKind::IngestUpload { media: media_id }, "ingest_upload"),
+            (JobKind::TendUpload { media: media_id }, "tend_upload"),
+            (JobKind::DiscardUpload { media: media_id }, "discard_upload"),
+        ] {
+            check(kind, name, r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11"}"#);
+        }
         check(
             JobKind::DeleteObjects { source: source_id },
             "delete_objects",
@@ -219,13 +261,15 @@ mod tests {
         );
         let queues = [
             JobKind::Download { media },
+            JobKind::IngestUpload { media },
+            JobKind::TendUpload { media },
             JobKind::Fill { media, source },
             JobKind::EncodeAudio { media, source },
             JobKind::TendRenditions,
             JobKind::Sweep,
         ]
         .map(|kind| kind.queue().as_str());
-        assert_eq!(queues, ["download", "fill", "sound", "tend", "upkeep"]);
+        assert_eq!(queues, ["download", "ingest", "uploads", "fill", "sound", "tend", "upkeep"]);
     }
 
     #[test]

@@ -12,10 +12,17 @@ use crate::sql::{Row, Value, values};
 
 /// The columns that a save may change, in the order of the statements: title to updated_at.
 pub(super) fn changing(media: &Media) -> Vec<Value> {
-    let settings = &media.settings;
+    let mut values = settings(&media.settings);
+    values.extend(state(&media.state));
+    values.extend(values![media.updated_at]);
+    values
+}
+
+/// From title to optimize_audio.
+pub(crate) fn settings(settings: &MediaSettings) -> Vec<Value> {
     let metadata = settings.metadata.as_ref();
     let metadata = metadata.map(|map| serde_json::to_string(map).expect("a map of texts is always JSON"));
-    let mut values = values![
+    values![
         settings.title.as_deref(),
         settings.creator_id.as_deref(),
         metadata,
@@ -23,10 +30,20 @@ pub(super) fn changing(media: &Media) -> Vec<Value> {
         settings.quality.as_str(),
         settings.source_access,
         settings.optimize_audio,
-    ];
-    values.extend(state(&media.state));
-    values.extend(values![media.updated_at]);
-    values
+    ]
+}
+
+pub(crate) fn read_settings(row: &Row) -> Result<MediaSettings, Error> {
+    let metadata = row.text_or_none("metadata")?;
+    Ok(MediaSettings {
+        title: row.text_or_none("title")?,
+        creator_id: row.text_or_none("creator_id")?,
+        metadata: metadata.map(|text| serde_json::from_str(&text)).transpose().map_err(Error::internal)?,
+        max_resolution: row.word("max_resolution", Resolution::from_text)?,
+        quality: row.word("quality", MediaQuality::from_text)?,
+        source_access: row.flag("source_access")?,
+        optimize_audio: row.flag("optimize_audio")?,
+    })
 }
 
 /// From state to rungs.
@@ -110,22 +127,10 @@ fn track_kind(kind: &TrackKind) -> Vec<Value> {
 
 /// A media without its inputs, tracks and playback IDs.
 pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
-    let metadata = row.text_or_none("metadata")?;
     Ok(Media {
         id: row.id("id")?,
         workspace: row.id("workspace_id")?,
-        settings: MediaSettings {
-            title: row.text_or_none("title")?,
-            creator_id: row.text_or_none("creator_id")?,
-            metadata: metadata
-                .map(|text| serde_json::from_str(&text))
-                .transpose()
-                .map_err(Error::internal)?,
-            max_resolution: row.word("max_resolution", Resolution::from_text)?,
-            quality: row.word("quality", MediaQuality::from_text)?,
-            source_access: row.flag("source_access")?,
-            optimize_audio: row.flag("optimize_audio")?,
-        },
+        settings: read_settings(row)?,
         inputs: Vec::new(),
         playback: Vec::new(),
         state: read_state(row)?,

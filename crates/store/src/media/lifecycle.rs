@@ -1,6 +1,6 @@
 //! The two ends of a media's life: what is written together, whoever asks for it.
 
-use kinora_domain::{Event, Media, Timestamp};
+use kinora_domain::{Event, Media, Timestamp, Upload};
 
 use crate::{Error, JobKind, NewJob, Tx};
 
@@ -18,11 +18,15 @@ impl Tx {
         Ok(())
     }
 
-    /// Removes a media: its rows, with the event that says so, the job that fetches it, and a new one that removes its objects.
+    /// Removes a media: its rows, with the event that says so, the jobs that bring it in, and a new one that removes its objects.
+    /// Of a direct upload that still runs another event says first that it is cancelled (contract decision 7).
     ///
     /// A worker that is fetching it loses its lease with the job, and stops when it next renews.
     pub async fn remove_media(&mut self, media: Media, now: Timestamp) -> Result<(), Error> {
         let source = media.source();
+        if let Some(upload) = self.upload_by_id(media.id).await?.filter(Upload::holds_source) {
+            self.give_up_upload(upload, now).await?;
+        }
         self.delete_media(media.id).await?;
         self.drop_job(JobKind::Download { media: media.id }).await?;
         self.push_event(&media.delete(now)).await?;
@@ -30,5 +34,16 @@ impl Tx {
             self.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
         }
         Ok(())
+    }
+
+    /// What is done with an upload when its media is removed before it took the source over.
+    async fn give_up_upload(&mut self, upload: Upload, now: Timestamp) -> Result<(), Error> {
+        if !upload.is_settled() {
+            return self.cancel_upload(upload, now).await?.map(drop).map_err(Error::internal);
+        }
+        self.drop_job(JobKind::IngestUpload { media: upload.id }).await?;
+        let upload = upload.hand_over(now).map_err(Error::internal)?;
+        self.save_upload(&upload).await?;
+        self.discard_upload(&upload, now).await
     }
 }

@@ -1,6 +1,6 @@
 //! Media with their inputs, tracks and playback IDs.
 
-mod columns;
+pub(crate) mod columns;
 mod lifecycle;
 mod load;
 mod restrictions;
@@ -129,15 +129,15 @@ impl Store {
 
 /// Where a page lies, counted from the end that is nearer: whoever asks by number has the rows before it passed over, in the index.
 #[derive(Debug, PartialEq, Eq)]
-struct Part {
-    is_from_newest: bool,
-    skip: i64,
-    count: i64,
+pub(crate) struct Part {
+    pub(crate) is_from_newest: bool,
+    pub(crate) skip: i64,
+    pub(crate) count: i64,
 }
 
 impl Part {
     /// `None` for a page without rows.
-    fn of(page: Page, total: u64) -> Option<Self> {
+    pub(crate) fn of(page: Page, total: u64) -> Option<Self> {
         let total = i64::try_from(total).unwrap_or(i64::MAX);
         let skip = i64::from(page.number.saturating_sub(1)).saturating_mul(i64::from(page.limit));
         let count = i64::from(page.limit).min(total.saturating_sub(skip));

@@ -59,6 +59,7 @@ mod start;
 mod strange;
 mod support;
 mod tenants;
+mod upload;
 mod watch;
 mod webhooks;
 mod write;

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessPolicy, AspectRatio, Clock, Failure, FailureCode, FrameRate, MediaDuration, MediaFacts,
-    MediaQuality, MediaSettings, MediaState, NewMedia, NotCopied, NotCopiedReason, Random, Resolution,
-    SourceId, Timestamp, Track, TrackId, TrackKind, WorkspaceId,
+    AccessPolicy, AspectRatio, Clock, CorsOrigin, Failure, FailureCode, FrameRate, MediaDuration, MediaFacts,
+    MediaQuality, MediaSettings, MediaState, NewMedia, NewUpload, NotCopied, NotCopiedReason, Random,
+    Resolution, SourceId, Timestamp, Track, TrackId, TrackKind, UploadState, WorkspaceId,
 };
 
 use super::*;
@@ -143,4 +143,47 @@ fn what_is_no_event_is_refused() {
         "video.media.deleted",
         &encode(&EventKind::MediaCreated(Box::new(media(MediaSettings::default())))),
     );
+}
+
+fn upload() -> Upload {
+    let new = NewUpload {
+        workspace: WorkspaceId::new(Then.now(), &Sevens),
+        settings: MediaSettings::default(),
+        policy: AccessPolicy::Private,
+        origin: CorsOrigin::One("https://shop.example".into()),
+        timeout_s: 14_400,
+        size_max: Some(500_000_000),
+    };
+    Upload::create(new, Then.now(), &Sevens).0
+}
+
+#[test]
+fn a_registered_upload_is_written_so_and_read_back() {
+    check(
+        EventKind::UploadRegistered(Box::new(upload())),
+        r#"{"v":1,"upload":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","max_resolution":"1080p","quality":"standard","source_access":false,"optimize_audio":false,"policy":"private","origin":"https://shop.example","timeout_s":14400,"size_max":500000000,"source":"019a492c-41f3-7707-8707-070707070707","state":"waiting","created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
+    );
+}
+
+#[test]
+fn an_upload_in_any_state_is_read_back() {
+    let at = Then.now();
+    let failure = Failure::new(FailureCode::NotMedia, "a text");
+    for state in [
+        UploadState::Uploading { kept: 7, kept_at: at },
+        UploadState::Completed { at, is_handed_over: false },
+        UploadState::Cancelled { at },
+        UploadState::TimedOut { at },
+        UploadState::Failed { at, failure },
+    ] {
+        let kind = EventKind::UploadCancelled(Box::new(Upload { state, length: Some(9), ..upload() }));
+        assert_eq!(decode(kind.name(), &encode(&kind)).unwrap(), kind);
+    }
+}
+
+#[test]
+fn a_completed_upload_tells_of_its_media() {
+    let kind = EventKind::UploadCompleted(Box::new(media(MediaSettings::default())));
+    assert_eq!(decode("video.upload.media_created", &encode(&kind)).unwrap(), kind);
+    assert!(decode("video.media.upload", &encode(&kind)).is_err());
 }

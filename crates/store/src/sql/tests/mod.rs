@@ -57,6 +57,8 @@ fn engine_less() -> Vec<Statement> {
         crate::prune::STATEMENTS,
         crate::rendition::STATEMENTS,
         crate::store::STATEMENTS,
+        crate::upload::STATEMENTS,
+        crate::upload::LEASE,
         crate::webhook::STATEMENTS,
         crate::workspace::STATEMENTS,
     ];

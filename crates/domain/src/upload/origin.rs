@@ -1,0 +1,36 @@
+//! From which pages browsers may send.
+
+/// The origin that a browser names in its requests, or any (contract 2.5, `corsOrigin`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CorsOrigin {
+    /// Pages of any origin, and whatever is no browser.
+    Any,
+    /// Pages of this origin, `https://shop.example`, as browsers write it; and whatever is no browser.
+    One(String),
+}
+
+impl CorsOrigin {
+    /// Longest text, in bytes: a host has 253 at most (RFC 1035, 2.3.4).
+    pub const LEN_MAX: usize = 300;
+
+    /// The origin in the form that rows and addresses hold.
+    pub fn from_text(text: &str) -> Self {
+        if text == "*" { Self::Any } else { Self::One(text.to_owned()) }
+    }
+
+    /// As rows, addresses and answers have it.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Any => "*",
+            Self::One(origin) => origin,
+        }
+    }
+
+    /// Whether a request may come that names this origin. What names none is no page of another site.
+    pub fn allows(&self, origin: Option<&str>) -> bool {
+        match (self, origin) {
+            (Self::Any, _) | (Self::One(_), None) => true,
+            (Self::One(allowed), Some(origin)) => allowed == origin,
+        }
+    }
+}

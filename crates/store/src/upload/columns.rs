@@ -1,0 +1,71 @@
+//! An upload as columns, and back.
+
+use kinora_domain::{AccessPolicy, CorsOrigin, Failure, FailureCode, Timestamp, Upload, UploadState};
+
+use crate::Error;
+use crate::media::columns::read_settings;
+use crate::sql::{Row, Value, values};
+
+/// The columns that a save may change, in the order of the statements: length to updated_at.
+pub(super) fn changing(upload: &Upload) -> Vec<Value> {
+    let (at, failure) = match &upload.state {
+        UploadState::Waiting => (None, None),
+        UploadState::Uploading { kept_at, .. } => (Some(*kept_at), None),
+        UploadState::Completed { at, .. } | UploadState::Cancelled { at } | UploadState::TimedOut { at } => {
+            (Some(*at), None)
+        }
+        UploadState::Failed { at, failure } => (Some(*at), Some(failure)),
+    };
+    values![
+        upload.length.map(bytes),
+        upload.state.name(),
+        at,
+        bytes(upload.kept()),
+        failure.map(|failure| failure.code.as_str()),
+        failure.map(|failure| failure.message.as_str()),
+        upload.holds_source(),
+        upload.updated_at,
+    ]
+}
+
+/// A number of bytes; more than i64 holds is more than any store of objects takes.
+pub(super) fn bytes(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+pub(super) fn read(row: &Row) -> Result<Upload, Error> {
+    Ok(Upload {
+        id: row.id("id")?,
+        workspace: row.id("workspace_id")?,
+        settings: read_settings(row)?,
+        policy: row.word("policy", AccessPolicy::from_text)?,
+        origin: CorsOrigin::from_text(&row.text("cors_origin")?),
+        timeout_s: row.number("timeout_s")?,
+        size_max: row.number_or_none("size_max")?,
+        source: row.id("source_id")?,
+        length: row.number_or_none("length")?,
+        state: read_state(row)?,
+        created_at: row.time("created_at")?,
+        updated_at: row.time("updated_at")?,
+        version: row.int("version")?,
+    })
+}
+
+fn read_state(row: &Row) -> Result<UploadState, Error> {
+    let at = || -> Result<Timestamp, Error> { row.time("state_at") };
+    Ok(match row.text("state")?.as_str() {
+        "waiting" => UploadState::Waiting,
+        "uploading" => UploadState::Uploading { kept: row.number("kept")?, kept_at: at()? },
+        "completed" => UploadState::Completed { at: at()?, is_handed_over: !row.flag("holds_source")? },
+        "cancelled" => UploadState::Cancelled { at: at()? },
+        "timedout" => UploadState::TimedOut { at: at()? },
+        "failed" => UploadState::Failed {
+            at: at()?,
+            failure: Failure {
+                code: row.word("failure_code", FailureCode::from_text)?,
+                message: row.text("failure_message")?,
+            },
+        },
+        _ => return Err(Row::bad("state")),
+    })
+}

@@ -1,0 +1,85 @@
+//! The ends of an upload's life: what is written together, whoever asks for it.
+
+use kinora_domain::{Event, Failure, FailureCode, Timestamp, Upload, UploadWrongState};
+
+use crate::{Error, JobKind, NewJob, Priority, Tx};
+
+/// What a media is told whose upload did not end in time.
+const TIMED_OUT: &str = "the upload did not end in time; create another one and send the file again";
+
+impl Tx {
+    /// Registers an upload: its row, its event, and the job that looks after it when its time is over.
+    pub async fn register_upload(&mut self, upload: &Upload, registered: &Event) -> Result<(), Error> {
+        self.insert_upload(upload).await?;
+        self.push_event(registered).await?;
+        let run_at = upload.deadline().unwrap_or(upload.created_at);
+        let tend = JobKind::TendUpload { media: upload.id };
+        self.enqueue(NewJob { kind: tend, run_at, priority: Priority::Low }).await?;
+        Ok(())
+    }
+
+    /// Cancels an upload and removes its media, if it has one; one event tells of both (contract decision 7). What was kept is removed after
+    /// the commit. `Ok(Err(..))` when it is settled.
+    pub async fn cancel_upload(
+        &mut self,
+        upload: Upload,
+        now: Timestamp,
+    ) -> Result<Result<Upload, UploadWrongState>, Error> {
+        let (upload, event) = match upload.cancel(now) {
+            Ok(moved) => moved,
+            Err(wrong) => return Ok(Err(wrong)),
+        };
+        self.save_upload(&upload).await?;
+        self.delete_media(upload.id).await?;
+        self.push_event(&event).await?;
+        self.discard_upload(&upload, now).await?;
+        Ok(Ok(upload))
+    }
+
+    /// Ends an upload whose time is over; its media fails, if it has one.
+    pub async fn time_out_upload(&mut self, upload: Upload, now: Timestamp) -> Result<Upload, Error> {
+        let upload = upload.time_out(now).map_err(Error::internal)?;
+        self.save_upload(&upload).await?;
+        let failure = Failure::new(FailureCode::UploadTimedOut, TIMED_OUT);
+        self.fail_media_of_upload(&upload, failure, now).await?;
+        self.discard_upload(&upload, now).await?;
+        Ok(upload)
+    }
+
+    /// Ends an upload of which nothing can become; its media fails, if it has one.
+    pub async fn fail_upload(
+        &mut self,
+        upload: Upload,
+        failure: Failure,
+        now: Timestamp,
+    ) -> Result<Upload, Error> {
+        let upload = upload.fail(failure.clone(), now).map_err(Error::internal)?;
+        self.save_upload(&upload).await?;
+        self.fail_media_of_upload(&upload, failure, now).await?;
+        self.discard_upload(&upload, now).await?;
+        Ok(upload)
+    }
+
+    /// The media of an upload fails; nothing happens without one.
+    pub async fn fail_media_of_upload(
+        &mut self,
+        upload: &Upload,
+        failure: Failure,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let Some(media) = self.media_by_id(upload.id).await?.filter(|media| !media.is_settled()) else {
+            return Ok(());
+        };
+        let (media, event) = media.fail(failure, now).map_err(Error::internal)?;
+        self.save_media(&media).await?;
+        self.push_event(&event).await?;
+        Ok(())
+    }
+
+    /// Has removed what an upload that has ended kept beside its source, and the source too unless a media has taken it over. Nobody
+    /// needs to look after it any more.
+    pub async fn discard_upload(&mut self, upload: &Upload, now: Timestamp) -> Result<(), Error> {
+        self.drop_job(JobKind::TendUpload { media: upload.id }).await?;
+        self.enqueue_once(NewJob::soon(JobKind::DiscardUpload { media: upload.id }, now)).await
+    }
+}

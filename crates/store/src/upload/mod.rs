@@ -1,0 +1,151 @@
+//! Direct uploads: what was asked for, how far they have come, and who receives them.
+
+mod columns;
+mod lease;
+mod lifecycle;
+
+use kinora_domain::{MediaId, SourceId, Timestamp, Upload, WorkspaceId};
+
+#[cfg(test)]
+pub(crate) use lease::STATEMENTS as LEASE;
+pub use lease::{UploadGrown, UploadLease, UploadPart};
+
+use crate::media::Part;
+use crate::media::columns::settings;
+use crate::sql::{Statement, statements, values};
+use crate::{Error, Page, Store, Tx};
+
+/// A part of the list of uploads that no file has come of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UploadPage {
+    /// In the order that was asked for.
+    pub uploads: Vec<Upload>,
+    /// How many there are on all pages, at the same instant.
+    pub total: u64,
+}
+
+statements! {
+    INSERT = "INSERT INTO upload
+        (id, workspace_id, created_at, version, policy, cors_origin, timeout_s, size_max, source_id,
+         title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
+         length, state, state_at, kept, failure_code, failure_message, holds_source, updated_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)";
+    SAVE = "UPDATE upload SET version = version + 1, length = $3, state = $4, state_at = $5, kept = $6,
+        failure_code = $7, failure_message = $8, holds_source = $9, updated_at = $10
+        WHERE id = $1 AND version = $2";
+    BY_ID = "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
+        policy, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
+        holds_source, created_at, updated_at, version FROM upload WHERE id = $1";
+    IN_WORKSPACE = "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
+        policy, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
+        holds_source, created_at, updated_at, version FROM upload WHERE id = $1 AND workspace_id = $2";
+    HOLDS = "SELECT id FROM upload WHERE source_id = $1 AND holds_source = 1";
+    /// What is unused leaves after some days, so these are never many.
+    TOTAL = "SELECT COUNT(*) AS total FROM upload WHERE workspace_id = $1 AND state <> 'completed'";
+    NEWEST = "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
+        policy, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
+        holds_source, created_at, updated_at, version FROM upload WHERE workspace_id = $1 AND state <> 'completed'
+        ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
+    OLDEST = "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
+        policy, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
+        holds_source, created_at, updated_at, version FROM upload WHERE workspace_id = $1 AND state <> 'completed'
+        ORDER BY created_at, id LIMIT $2 OFFSET $3";
+}
+
+/// What addresses of uploads are signed for.
+const ADDRESS: &str = "upload address";
+
+impl Store {
+    /// One upload of a workspace.
+    pub async fn upload(&self, workspace: WorkspaceId, id: MediaId) -> Result<Option<Upload>, Error> {
+        let row = self.reader().await?.first(IN_WORKSPACE, values![id, workspace]).await?;
+        row.as_ref().map(columns::read).transpose()
+    }
+
+    /// One upload of any workspace, for those who act for no client.
+    pub async fn upload_by_id(&self, id: MediaId) -> Result<Option<Upload>, Error> {
+        let row = self.reader().await?.first(BY_ID, values![id]).await?;
+        row.as_ref().map(columns::read).transpose()
+    }
+
+    /// Whether the objects of a source belong to an upload: nothing may sweep them.
+    pub async fn is_held_by_upload(&self, source: SourceId) -> Result<bool, Error> {
+        Ok(self.reader().await?.first(HOLDS, values![source]).await?.is_some())
+    }
+
+    /// A part of a workspace's uploads that no file has come of. A page behind the last one is empty.
+    pub async fn upload_page(&self, workspace: WorkspaceId, page: Page) -> Result<UploadPage, Error> {
+        let mut snapshot = self.snapshot().await?;
+        let total = match snapshot.first(TOTAL, values![workspace]).await? {
+            Some(row) => row.number("total")?,
+            None => 0,
+        };
+        let Some(part) = Part::of(page, total) else { return Ok(UploadPage { uploads: Vec::new(), total }) };
+        let statement: Statement = if part.is_from_newest { NEWEST } else { OLDEST };
+        let rows = snapshot.all(statement, values![workspace, part.count, part.skip]).await?;
+        let mut uploads = rows.iter().map(columns::read).collect::<Result<Vec<_>, _>>()?;
+        if part.is_from_newest != page.newest_first {
+            uploads.reverse();
+        }
+        Ok(UploadPage { uploads, total })
+    }
+
+    /// The address of an upload, without the server's own: its ticket and a signature, in bytes.
+    pub fn sign_upload(&self, upload: &Upload) -> Vec<u8> {
+        let ticket = upload.ticket();
+        ticket.with_signature(self.common().keyring.sign(ADDRESS, &ticket.to_bytes()))
+    }
+
+    /// Whether this server, or one with the same keys, has signed these bytes of a ticket.
+    pub fn has_signed_upload(&self, ticket: &[u8], signature: &[u8; 32]) -> bool {
+        self.common().keyring.has_signed(ADDRESS, ticket, signature)
+    }
+}
+
+impl Tx {
+    /// One upload of a workspace.
+    pub async fn upload(&mut self, workspace: WorkspaceId, id: MediaId) -> Result<Option<Upload>, Error> {
+        let row = self.session.first(IN_WORKSPACE, values![id, workspace]).await?;
+        row.as_ref().map(columns::read).transpose()
+    }
+
+    /// One upload of any workspace.
+    pub async fn upload_by_id(&mut self, id: MediaId) -> Result<Option<Upload>, Error> {
+        let row = self.session.first(BY_ID, values![id]).await?;
+        row.as_ref().map(columns::read).transpose()
+    }
+
+    /// Adds an upload.
+    pub async fn insert_upload(&mut self, upload: &Upload) -> Result<(), Error> {
+        let mut values = values![
+            upload.id,
+            upload.workspace,
+            upload.created_at,
+            upload.version,
+            upload.policy.as_str(),
+            upload.origin.as_str(),
+            upload.timeout_s,
+            upload.size_max.map(columns::bytes),
+            upload.source,
+        ];
+        values.extend(settings(&upload.settings));
+        values.extend(columns::changing(upload));
+        self.session.execute(INSERT, values).await.map(drop)
+    }
+
+    /// Saves a changed upload over the version it was read as, which the row then is one ahead of. [`Error::Conflict`] when it
+    /// moved: the closure runs again.
+    pub async fn save_upload(&mut self, upload: &Upload) -> Result<(), Error> {
+        let mut values = values![upload.id, upload.version];
+        values.extend(columns::changing(upload));
+        if self.session.execute(SAVE, values).await? == 0 {
+            return Err(self.session.refuse(Error::Conflict));
+        }
+        Ok(())
+    }
+}
+
+/// When the rows of uploads leave: a day after their addresses have expired.
+pub(crate) fn kept_us() -> i64 {
+    (i64::from(Upload::LIFE_MAX_S) + 24 * 60 * 60) * Timestamp::SECOND
+}

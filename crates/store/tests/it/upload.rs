@@ -1,0 +1,261 @@
+//! Uploads: who may write of them, and what is written together.
+
+use kinora_domain::{
+    AccessPolicy, CorsOrigin, Failure, FailureCode, MediaSettings, NewUpload, Upload, UploadState,
+    WorkspaceId,
+};
+use kinora_store::{Error, JobQueue, Page, Store, UploadGrown, UploadPart, WorkerId};
+
+use crate::support::{DAY, SECOND, World, workspace, write};
+
+suite!(
+    an_upload_is_read_back_as_it_was_saved,
+    whoever_takes_an_upload_over_is_the_only_one_who_writes,
+    a_settled_upload_has_no_lease_to_lose,
+    parts_are_kept_in_order_and_forgotten_when_asked,
+    progress_renews_and_never_goes_back,
+    a_cancelled_upload_takes_its_media_along,
+    an_upload_that_is_too_late_fails_its_media,
+    a_removed_media_cancels_its_upload_first,
+    only_uploads_without_a_file_are_listed,
+    what_has_ended_leaves_with_its_address,
+    addresses_are_signed_and_bound,
+);
+
+fn upload(world: &World, workspace: WorkspaceId) -> Upload {
+    let new = NewUpload {
+        workspace,
+        settings: MediaSettings { title: Some("A title".into()), ..MediaSettings::default() },
+        policy: AccessPolicy::Private,
+        origin: CorsOrigin::One("https://shop.example".into()),
+        timeout_s: 3600,
+        size_max: Some(500_000_000),
+    };
+    Upload::create(new, world.now(), world.random.as_ref()).0
+}
+
+async fn registered(world: &World, store: &Store) -> Upload {
+    let upload = upload(world, workspace(store).await);
+    let (_, event) = Upload::create(
+        NewUpload {
+            workspace: upload.workspace,
+            settings: upload.settings.clone(),
+            policy: upload.policy,
+            origin: upload.origin.clone(),
+            timeout_s: upload.timeout_s,
+            size_max: upload.size_max,
+        },
+        world.now(),
+        world.random.as_ref(),
+    );
+    let saved = upload.clone();
+    write(store, async move |tx| tx.register_upload(&saved, &event).await).await.unwrap();
+    upload
+}
+
+/// An upload whose first byte is kept, under its first lease.
+async fn begun(world: &World, store: &Store, owner: WorkerId) -> (Upload, kinora_store::UploadLease) {
+    let upload = registered(world, store).await;
+    let (now, random) = (world.now(), world.random.clone());
+    let id = upload.id;
+    let lease = write(store, async move |tx| {
+        let (upload, lease) = tx.lease_upload(id, owner, None).await?.expect("it was registered");
+        let (upload, media, event) =
+            upload.begin(5, "https://media.example/upload/1".into(), now, random.as_ref()).unwrap();
+        tx.save_upload(&upload).await?;
+        tx.insert_media(&media).await?;
+        tx.push_event(&event).await?;
+        Ok(lease)
+    })
+    .await
+    .unwrap();
+    (store.upload_by_id(id).await.unwrap().unwrap(), lease)
+}
+
+async fn an_upload_is_read_back_as_it_was_saved(world: World) {
+    let store = world.open().await;
+    let upload = registered(&world, &store).await;
+    assert_eq!(store.upload_by_id(upload.id).await.unwrap(), Some(upload.clone()));
+    assert_eq!(store.upload(upload.workspace, upload.id).await.unwrap(), Some(upload.clone()));
+    let elsewhere = WorkspaceId::new(world.now(), world.random.as_ref());
+    assert_eq!(store.upload(elsewhere, upload.id).await.unwrap(), None);
+    assert!(store.is_held_by_upload(upload.source).await.unwrap());
+
+    let failure = Failure::new(FailureCode::NotMedia, "a text");
+    let (failed, now) = (upload.clone(), world.now());
+    write(&store, async move |tx| tx.fail_upload(failed.clone(), failure.clone(), now).await).await.unwrap();
+    let failed = store.upload_by_id(upload.id).await.unwrap().unwrap();
+    let UploadState::Failed { failure, .. } = failed.state else { panic!("{failed:?}") };
+    assert_eq!((failure.code, failure.message.as_str()), (FailureCode::NotMedia, "a text"));
+    assert!(!store.is_held_by_upload(upload.source).await.unwrap());
+}
+
+async fn whoever_takes_an_upload_over_is_the_only_one_who_writes(world: World) {
+    let store = world.open().await;
+    let (first, second) = (world.worker(), world.worker());
+    let (upload, lease) = begun(&world, &store, first).await;
+    let id = upload.id;
+    let take = async |owner, known| {
+        write(&store, async move |tx| tx.lease_upload(id, owner, known).await).await.unwrap().unwrap().1
+    };
+    assert_eq!(take(first, Some(lease.number)).await, lease);
+    store.note_upload_kept(lease, 10, world.now()).await.unwrap();
+
+    let taken = take(second, None).await;
+    assert_eq!(taken.number, lease.number + 1);
+    let lost = store.note_upload_kept(lease, 11, world.now()).await;
+    assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
+    let part = UploadPart { len: 5, id: "a".into() };
+    let lost = write(&store, async move |tx| tx.add_upload_part(lease, 0, &part).await).await;
+    assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
+    let lost = write(&store, async move |tx| tx.note_upload_begun(lease, "m").await).await;
+    assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
+    let lost = write(&store, async move |tx| tx.leased_upload(lease).await).await;
+    assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
+    let held = write(&store, async move |tx| tx.leased_upload(taken).await).await.unwrap();
+    assert_eq!(held.kept(), 10);
+
+    // The first one comes back: what it remembers is old, so it takes the upload over as anybody else would.
+    assert_eq!(take(first, Some(lease.number)).await.number, taken.number + 1);
+}
+
+async fn a_settled_upload_has_no_lease_to_lose(world: World) {
+    let store = world.open().await;
+    let owner = world.worker();
+    let (upload, lease) = begun(&world, &store, owner).await;
+    let (id, now) = (upload.id, world.now());
+    let cancelled = upload.clone();
+    write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap().unwrap();
+    let lost = store.note_upload_kept(lease, 11, now).await;
+    assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
+    let other = world.worker();
+    let (seen, at) =
+        write(&store, async move |tx| tx.lease_upload(id, other, None).await).await.unwrap().unwrap();
+    assert_eq!((seen.state.name(), at.number), ("cancelled", lease.number));
+    let again = write(&store, async move |tx| tx.cancel_upload(seen.clone(), now).await).await.unwrap();
+    assert_eq!(again.unwrap_err().to_string(), "cannot cancel an upload that is cancelled");
+}
+
+async fn parts_are_kept_in_order_and_forgotten_when_asked(world: World) {
+    let store = world.open().await;
+    let (upload, lease) = begun(&world, &store, world.worker()).await;
+    assert_eq!(store.upload_grown(upload.id).await.unwrap(), UploadGrown::default());
+    let part = |n: u64| UploadPart { len: 100 + n, id: format!("part {n}") };
+    write(&store, async move |tx| {
+        tx.note_upload_begun(lease, "multipart 1").await?;
+        for number in 0..11_u32 {
+            tx.add_upload_part(lease, number, &part(u64::from(number))).await?;
+        }
+        Ok(())
+    })
+    .await
+    .unwrap();
+    let grown = UploadGrown { multipart: Some("multipart 1".into()), parts: (0..11).map(part).collect() };
+    assert_eq!(store.upload_grown(upload.id).await.unwrap(), grown);
+    for _ in 0..2 {
+        let id = upload.id;
+        write(&store, async move |tx| tx.forget_upload_grown(id).await).await.unwrap();
+        assert_eq!(store.upload_grown(upload.id).await.unwrap(), UploadGrown::default());
+    }
+}
+
+async fn progress_renews_and_never_goes_back(world: World) {
+    let store = world.open().await;
+    let (upload, lease) = begun(&world, &store, world.worker()).await;
+    world.clock.advance(10 * SECOND);
+    store.note_upload_kept(lease, 70, world.now()).await.unwrap();
+    let renewed = store.upload_by_id(upload.id).await.unwrap().unwrap();
+    assert_eq!((renewed.kept(), renewed.deadline()), (70, Some(world.now().plus_seconds(3600))));
+    assert!(matches!(store.note_upload_kept(lease, 69, world.now()).await, Err(Error::LeaseLost)));
+    world.clock.advance(10 * SECOND);
+    store.note_upload_alive(lease, world.now()).await.unwrap();
+    let alive = store.upload_by_id(upload.id).await.unwrap().unwrap();
+    assert_eq!((alive.kept(), alive.deadline()), (70, Some(world.now().plus_seconds(3600))));
+}
+
+async fn a_cancelled_upload_takes_its_media_along(world: World) {
+    let store = world.open().await;
+    let (upload, _) = begun(&world, &store, world.worker()).await;
+    assert!(store.media_by_id(upload.id).await.unwrap().is_some());
+    let (cancelled, now) = (upload.clone(), world.now());
+    write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap().unwrap();
+    assert_eq!(store.media_by_id(upload.id).await.unwrap(), None);
+    assert!(store.next_job_due(JobQueue::Upkeep).await.unwrap().is_some());
+}
+
+async fn an_upload_that_is_too_late_fails_its_media(world: World) {
+    let store = world.open().await;
+    let (upload, _) = begun(&world, &store, world.worker()).await;
+    let (late, now) = (upload.clone(), world.now());
+    write(&store, async move |tx| tx.time_out_upload(late.clone(), now).await).await.unwrap();
+    let media = store.media_by_id(upload.id).await.unwrap().unwrap();
+    let kinora_domain::MediaState::Failed { failure, .. } = media.state else { panic!("{media:?}") };
+    assert_eq!(failure.code, FailureCode::UploadTimedOut);
+    assert_eq!(store.upload_by_id(upload.id).await.unwrap().unwrap().state.name(), "timedout");
+}
+
+async fn a_removed_media_cancels_its_upload_first(world: World) {
+    let store = world.open().await;
+    let webhook = world.webhook(&store, workspace(&store).await).await;
+    let (upload, _) = begun(&world, &store, world.worker()).await;
+    let media = store.media_by_id(upload.id).await.unwrap().unwrap();
+    let now = world.now();
+    write(&store, async move |tx| tx.remove_media(media.clone(), now).await).await.unwrap();
+    assert_eq!(store.upload_by_id(upload.id).await.unwrap().unwrap().state.name(), "cancelled");
+    let told: Vec<_> =
+        world.claim(&store, &webhook).await.iter().map(|delivery| delivery.event.event.kind.name()).collect();
+    assert_eq!(told[0], "video.media.upload");
+}
+
+async fn only_uploads_without_a_file_are_listed(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        world.clock.advance(SECOND);
+        ids.push(registered(&world, &store).await.id);
+    }
+    let (done, lease) = begun(&world, &store, world.worker()).await;
+    let now = world.now();
+    write(&store, async move |tx| {
+        let upload = tx.leased_upload(lease).await?.complete(5, now).unwrap();
+        tx.save_upload(&upload).await
+    })
+    .await
+    .unwrap();
+    let list = async |number, newest_first| {
+        let page = store.upload_page(workspace, Page { limit: 2, number, newest_first }).await.unwrap();
+        assert_eq!(page.total, 3);
+        page.uploads.iter().map(|upload| upload.id).collect::<Vec<_>>()
+    };
+    assert_eq!(list(1, true).await, [ids[2], ids[1]]);
+    assert_eq!(list(2, true).await, [ids[0]]);
+    assert_eq!(list(1, false).await, [ids[0], ids[1]]);
+    assert_eq!(list(2, false).await, [ids[2]]);
+    assert_eq!(list(3, false).await, []);
+    assert!(store.is_held_by_upload(done.source).await.unwrap(), "until a media takes it over");
+}
+
+async fn what_has_ended_leaves_with_its_address(world: World) {
+    let store = world.open().await;
+    let waiting = registered(&world, &store).await;
+    let (upload, _) = begun(&world, &store, world.worker()).await;
+    let (cancelled, now) = (upload.clone(), world.now());
+    write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap().unwrap();
+    let prune = async |us| store.prune(now.plus_micros(us)).await.unwrap().uploads;
+    assert_eq!(prune(8 * DAY - 1).await, 0);
+    assert_eq!(prune(8 * DAY).await, 1);
+    assert_eq!(store.upload_by_id(upload.id).await.unwrap(), None);
+    assert!(store.upload_by_id(waiting.id).await.unwrap().is_some());
+}
+
+async fn addresses_are_signed_and_bound(world: World) {
+    let store = world.open().await;
+    let upload = registered(&world, &store).await;
+    let address = store.sign_upload(&upload);
+    let (ticket, signature) = kinora_domain::UploadTicket::split(&address).unwrap();
+    assert!(store.has_signed_upload(ticket, &signature));
+    let mut forged = ticket.to_vec();
+    *forged.last_mut().unwrap() ^= 1;
+    assert!(!store.has_signed_upload(&forged, &signature));
+}
