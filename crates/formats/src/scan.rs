@@ -279,3 +279,10 @@ fn hash_after(len: u64, state: &[u8]) -> Option<Sha256> {
     }
     Sha256::deserialize(&SerializedState::<Sha256>::try_from(state).ok()?).ok()
 }
+
+impl Scanner {
+    /// Whether what came is in a container that is not read here, as far as it is known.
+    pub fn is_foreign(&self) -> bool {
+        matches!(&self.state, Ok(State::Foreign(_)))
+    }
+}
