@@ -1,7 +1,7 @@
 //! Which crate may depend on which, read from `cargo metadata`.
 //!
 //! ```text
-//! server → { http, jobs, live } → packager → { store, blob, fetch, engine } → domain     formats → nothing
+//! server → { http, jobs, live } → { packager, intake } → { store, blob, fetch, engine } → domain     formats → nothing
 //! ```
 //!
 //! An arrow may skip layers. The three flows (`http`, `jobs`, `live`) never depend on each other: they meet in rows,
@@ -13,7 +13,7 @@ use cargo_metadata::{DependencyKind, Package};
 use super::Finding;
 
 /// What one crate may depend on, outside its tests too. A crate that is not listed here is a finding.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("domain", &[]),
     ("formats", &[]),
     ("store", &["domain"]),
@@ -21,12 +21,16 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("fetch", &["domain"]),
     ("engine", &["domain"]),
     ("packager", &["domain", "formats", "store", "blob", "fetch", "engine"]),
-    ("http", &["domain", "formats", "store", "blob", "fetch", "engine", "packager"]),
-    ("jobs", &["domain", "formats", "store", "blob", "fetch", "engine", "packager"]),
+    ("intake", &["domain", "formats", "store", "blob"]),
+    ("http", &["domain", "formats", "store", "blob", "fetch", "engine", "packager", "intake"]),
+    ("jobs", &["domain", "formats", "store", "blob", "fetch", "engine", "packager", "intake"]),
     ("live", &["domain", "formats", "store", "blob", "fetch", "engine", "packager"]),
     (
         "server",
-        &["domain", "formats", "store", "blob", "fetch", "engine", "packager", "http", "jobs", "live"],
+        &[
+            "domain", "formats", "store", "blob", "fetch", "engine", "packager", "intake", "http", "jobs",
+            "live",
+        ],
     ),
     ("testkit", &["domain", "store", "blob"]),
     ("xtask", &[]),

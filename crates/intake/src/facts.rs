@@ -1,0 +1,95 @@
+//! What a client is told of a source, from its index.
+
+use kinora_domain::{
+    AspectRatio, FrameRate, MediaDuration, MediaFacts, NotCopied, NotCopiedReason, Random, Resolution,
+    Timestamp, Track, TrackId, TrackKind,
+};
+use kinora_formats::encode::{Rung, ladder};
+use kinora_formats::hls::{audio_names, sound_offers};
+use kinora_formats::index::{self, AudioTrack, Index, TrackMedia};
+
+/// ISO 639-2 for "not determined"; BCP 47 knows it too.
+const UNDETERMINED: &str = "und";
+/// What a track is called of which nothing is known.
+const UNDETERMINED_NAME: &str = "Undetermined";
+
+/// The facts of a source of which nothing larger than `max` is shown; tracks get new ids.
+pub fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Random) -> MediaFacts {
+    let source = index.facts();
+    let track =
+        |kind, not_copied, is_encoded| Track { id: TrackId::new(now, random), kind, not_copied, is_encoded };
+    let why = |media: &TrackMedia| media.not_copied().map(not_copied);
+    let video = source.video.as_ref().map(|video| {
+        let frame_rate = video
+            .frame_rate
+            .map(|(numerator, denominator)| FrameRate { numerator, denominator: denominator.max(1) });
+        let kind = TrackKind::Video { width: video.display_width, height: video.display_height, frame_rate };
+        track(kind, index.video().and_then(|(track, _)| why(&track.media)), false)
+    });
+    // The names that players show: no two tracks of a media have the same (contract 2.6).
+    let names = audio_names(index, UNDETERMINED_NAME).into_iter();
+    let copies_video = source
+        .video
+        .as_ref()
+        .is_some_and(|video| Resolution::of_picture(video.display_width, video.display_height) <= max);
+    let offers = sound_offers(index, copies_video);
+    let audio = names.zip(index.audio_tracks()).zip(offers).map(|((audio, (of, found)), offer)| {
+        let kind = TrackKind::Audio {
+            language_code: audio.language.unwrap_or_else(|| UNDETERMINED.to_owned()),
+            language_name: audio.name,
+        };
+        let is_withheld = !offer.is_copied && offer.is_encoded;
+        track(kind, why(&of.media).or_else(|| is_withheld.then(|| not_everywhere(found))), offer.is_encoded)
+    });
+    let picture = source.video.as_ref().map(|video| (video.display_width, video.display_height));
+    MediaFacts {
+        container: Some(source.container.name().to_owned()),
+        duration: MediaDuration::from_micros(source.duration_us),
+        tracks: video.into_iter().chain(audio).collect(),
+        source_resolution: picture.map(|(width, height)| Resolution::of_picture(width, height)),
+        aspect_ratio: picture.and_then(|(width, height)| AspectRatio::of_picture(width, height)),
+        rungs: rungs(index, max),
+        is_truncated: source.is_truncated,
+        does_not_decode: false,
+        broken: Vec::new(),
+    }
+}
+
+/// Why sound is encoded that could be copied: only some players would play it.
+fn not_everywhere(audio: &AudioTrack) -> NotCopied {
+    let detail = match audio.channels {
+        0..=2 => audio.codec.clone(),
+        channels => format!(
+            "{} of {channels} channels",
+            if audio.codec.starts_with("mp4a.") { "AAC" } else { &*audio.codec }
+        ),
+    };
+    NotCopied { reason: NotCopiedReason::Codec, detail }
+}
+
+/// The reason of an index as the owner's report has it.
+fn not_copied(why: &index::NotCopied) -> NotCopied {
+    use index::NotCopiedReason as Found;
+
+    let reason = match why.reason {
+        Found::Codec => NotCopiedReason::Codec,
+        Found::PixelFormat => NotCopiedReason::PixelFormat,
+        Found::Interlaced => NotCopiedReason::Interlaced,
+        Found::OpenGop => NotCopiedReason::OpenGop,
+        Found::LongGop => NotCopiedReason::LongGop,
+        Found::Edits => NotCopiedReason::Edits,
+        Found::Timing => NotCopiedReason::Timing,
+        Found::FormatChanges => NotCopiedReason::FormatChanges,
+        Found::TooLarge => NotCopiedReason::TooLarge,
+    };
+    NotCopied { reason, detail: why.detail.clone() }
+}
+
+/// What manifests list beside the copy.
+fn rungs(index: &Index, max: Resolution) -> Vec<Resolution> {
+    if index.plan.encoded_video.is_empty() {
+        return Vec::new();
+    }
+    let name = |rung: Rung| Resolution::ALL.into_iter().find(|name| name.lines() == rung.name.lines());
+    ladder(index, max.lines()).into_iter().filter_map(name).collect()
+}

@@ -1,0 +1,223 @@
+//! What a process remembers of an upload between two requests: where it writes, and what it has read of the file so far.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kinora_blob::GrowingObject;
+use kinora_domain::{MediaId, SourceId, Upload};
+use kinora_formats::Scanner;
+use kinora_store::{JobKind, NewJob, Priority, UploadLease};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::intake::Parts;
+use crate::ledger::{StoreLedger, grown};
+use crate::receive::Asking;
+use crate::scan::Scan;
+use crate::tend::LOOK_AFTER_S;
+use crate::{Hopeless, IntakeError};
+
+/// Bytes that are read at once when the scanner catches up.
+const CATCH_UP_BYTES: u64 = 4 << 20;
+/// The scanner's state is written down when so many bytes have come since the last time. Where bytes can be read again this is what a
+/// killed process costs at most, a fraction of a second.
+const CHECKPOINT_EVERY_BYTES: u64 = 64 << 20;
+/// In a bucket a part cannot be read before the object is whole, so each one counts; this is its usual length
+/// (`kinora_blob::S3Limits::part_len`).
+const CHECKPOINT_EVERY_PART: u64 = 8 << 20;
+/// And not more often than that it takes an eighth of what comes: the tables of a movie that is read frame by frame grow with it.
+const CHECKPOINT_SHARE: u64 = 8;
+
+/// An upload that this process receives.
+pub(crate) struct Session {
+    /// As it was last read or written.
+    pub(crate) upload: Upload,
+    pub(crate) lease: UploadLease,
+    pub(crate) growing: GrowingObject,
+    pub(crate) scan: Reading,
+    checkpoint: Checkpoint,
+    /// When a request last left it.
+    pub(crate) left_at: Instant,
+}
+
+/// What has been read of the file.
+pub(crate) enum Reading {
+    /// Every byte up to where the session writes.
+    On(Scan),
+    /// Not all: parts in a bucket cannot be read before the object is whole, and the process that sent them did not live to write down what it
+    /// had read. The whole file is read once it is there.
+    Blind,
+}
+
+/// When the scanner's state was written down, and what waits to be.
+struct Checkpoint {
+    at: u64,
+    len: u64,
+    /// Of bytes that are not all kept yet.
+    waiting: Option<(u64, Bytes)>,
+    /// On its way to the store of objects; nobody waits for it but the next one, and the end.
+    putting: Option<JoinHandle<()>>,
+}
+
+/// An upload, open or ended.
+pub(crate) enum Opened {
+    Open(Box<Session>),
+    Settled(Box<Upload>),
+}
+
+impl Session {
+    /// Opens an upload under a lease of this process. What an earlier request of this process left is used if nobody came in between.
+    pub(crate) async fn open(
+        parts: &Parts,
+        id: MediaId,
+        left: Option<Session>,
+        asking: Asking,
+    ) -> Result<Opened, IntakeError> {
+        let options = &parts.options;
+        let (worker, known) = (options.worker, left.as_ref().map(|session| session.lease.number));
+        let look_at = options.clock.now().plus_seconds(LOOK_AFTER_S);
+        let leased = options
+            .store
+            .write(async move |tx| {
+                let leased = tx.lease_upload(id, worker, known).await?;
+                if let Some((upload, lease)) = &leased
+                    && asking == Asking::Client
+                    && !upload.is_settled()
+                    && known != Some(lease.number)
+                {
+                    // Whoever takes it over may be killed with the last byte: somebody looks after it.
+                    let kind = JobKind::TendUpload { media: id };
+                    tx.drop_job(kind).await?;
+                    let run_at = upload.deadline().map_or(look_at, |deadline| deadline.min(look_at));
+                    tx.enqueue(NewJob { kind, run_at, priority: Priority::Low }).await?;
+                }
+                Ok::<_, kinora_store::Error>(leased)
+            })
+            .await?;
+        let Some((upload, lease)) = leased else { return Err(IntakeError::NotFound) };
+        if upload.is_settled() {
+            return Ok(Opened::Settled(Box::new(upload)));
+        }
+        if let Some(mut session) = left.filter(|session| session.lease == lease) {
+            session.upload = upload;
+            return Ok(Opened::Open(Box::new(session)));
+        }
+        let kept = grown(options.store.upload_grown(id).await?);
+        let ledger = Arc::new(StoreLedger { store: options.store.clone(), lease });
+        let mut growing = options.blob.grow(upload.source, lease.number, kept, ledger).await?;
+        growing.announce(upload.length);
+        let (scan, checkpoint) = resume(parts, upload.source, &growing).await?;
+        let left_at = Instant::now();
+        Ok(Opened::Open(Box::new(Session { upload, lease, growing, scan, checkpoint, left_at })))
+    }
+
+    /// Takes the next bytes of the file.
+    pub(crate) async fn take(
+        &mut self,
+        parts: &Parts,
+        mut bytes: Bytes,
+    ) -> Result<Result<(), Hopeless>, IntakeError> {
+        let every =
+            if parts.options.blob.is_shared() { CHECKPOINT_EVERY_PART } else { CHECKPOINT_EVERY_BYTES };
+        while !bytes.is_empty() {
+            // A checkpoint is worth most where a part ends.
+            let end = self.growing.written() / every * every + every;
+            let until = usize::try_from(end - self.growing.written()).unwrap_or(usize::MAX);
+            let piece = bytes.split_to(until.min(bytes.len()));
+            if let Reading::On(scan) = &self.scan
+                && scan.push(piece.clone()).await.is_err()
+            {
+                return Ok(Err(Hopeless));
+            }
+            self.growing.write(piece).await?;
+            if self.growing.written() == end && self.is_checkpoint_due() {
+                self.take_checkpoint().await;
+            }
+        }
+        if self.checkpoint.waiting.as_ref().is_some_and(|(at, _)| *at <= self.growing.kept()) {
+            self.put_checkpoint(parts);
+        }
+        Ok(Ok(()))
+    }
+
+    fn is_checkpoint_due(&self) -> bool {
+        let since = self.growing.written().saturating_sub(self.checkpoint.at);
+        since >= self.checkpoint.len.saturating_mul(CHECKPOINT_SHARE)
+    }
+
+    /// Writes the scanner's state down at the end of a request, where all bytes are kept.
+    pub(crate) async fn write_last_checkpoint(&mut self, parts: &Parts) {
+        if self.growing.written() > self.checkpoint.at || self.checkpoint.waiting.is_some() {
+            self.take_checkpoint().await;
+            self.put_checkpoint(parts);
+        }
+    }
+
+    /// Waits until no checkpoint is on its way: one that came later would stay behind.
+    pub(crate) async fn end_checkpoints(&mut self) {
+        self.checkpoint.waiting = None;
+        if let Some(putting) = self.checkpoint.putting.take() {
+            let _ = putting.await; // it has told what went wrong
+        }
+    }
+
+    /// A scanner that has given up has no state that anybody goes on from.
+    async fn take_checkpoint(&mut self) {
+        let Reading::On(scan) = &self.scan else { return };
+        if let Ok(state) = scan.checkpoint().await {
+            self.checkpoint.waiting = Some((self.growing.written(), Bytes::from(state)));
+        }
+    }
+
+    /// Bytes are acknowledged without it: where it is missing some are read again.
+    fn put_checkpoint(&mut self, parts: &Parts) {
+        let Some((at, state)) = self.checkpoint.waiting.take() else { return };
+        self.checkpoint.at = at;
+        self.checkpoint.len = state.len() as u64;
+        let (blob, source, previous) =
+            (parts.options.blob.clone(), self.upload.source, self.checkpoint.putting.take());
+        self.checkpoint.putting = Some(tokio::spawn(async move {
+            if let Some(previous) = previous {
+                let _ = previous.await;
+            }
+            if let Err(error) = blob.put_checkpoint(source, at, state).await {
+                tracing::warn!(source.id = %source, error = %error, "a checkpoint could not be kept");
+            }
+        }));
+    }
+}
+
+/// The scanner as far as the bytes are kept.
+async fn resume(
+    parts: &Parts,
+    source: SourceId,
+    growing: &GrowingObject,
+) -> Result<(Reading, Checkpoint), IntakeError> {
+    let kept = growing.kept();
+    let mut start = (0, Scanner::new(None));
+    if kept > 0
+        && let Some((at, state)) = parts.options.blob.checkpoint(source).await?
+        && at <= kept
+    {
+        match Scanner::from_checkpoint(&state) {
+            Ok(scanner) if scanner.len() == at => start = (at, scanner),
+            // Of another version, or damaged: the bytes are read again.
+            Ok(_) | Err(_) => tracing::warn!(source.id = %source, "a checkpoint cannot be read"),
+        }
+    }
+    let (from, scanner) = start;
+    let checkpoint = Checkpoint { at: from, len: 0, waiting: None, putting: None };
+    if from < kept && from < growing.readable_from() {
+        return Ok((Reading::Blind, checkpoint));
+    }
+    let scan = Scan::resume(scanner);
+    let mut at = from;
+    while at < kept {
+        let end = kept.min(at + CATCH_UP_BYTES);
+        if scan.push(growing.read(at..end).await?).await.is_err() {
+            break; // whoever pushes next hears the same
+        }
+        at = end;
+    }
+    Ok((Reading::On(scan), checkpoint))
+}

@@ -1,0 +1,249 @@
+//! What every test starts with: a database, a store of objects, and as many processes as it wants.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt as _, stream};
+use kinora_blob::{Blob, S3Limits};
+use kinora_domain::{
+    AccessPolicy, Clock as _, CorsOrigin, MediaId, MediaSettings, MediaState, NewUpload, Random, Timestamp,
+    Upload, WorkspaceId,
+};
+use kinora_intake::{Append, Intake, IntakeError, IntakeOptions, PaceMin, Standing};
+use kinora_store::{DatabasePlace, Opener, Store, StoreOptions, WorkerId};
+use kinora_testkit::postgres::TestDatabase;
+use kinora_testkit::{MovableClock, S3Bucket, SeededRandom};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+
+/// The body of a request.
+pub(crate) type Body = BoxStream<'static, io::Result<Bytes>>;
+
+pub(crate) const MIB: usize = 1 << 20;
+
+/// Base64 of 32 bytes.
+const SECRET_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+
+/// Runs a test on both places: `name::sqlite_and_folder` and `name::postgres_and_s3`.
+macro_rules! on_both {
+    ($($(#[$meta:meta])* async fn $name:ident($world:ident: World) $body:block)*) => {$(
+        $(#[$meta])*
+        mod $name {
+            use super::*;
+
+            async fn run($world: World) $body
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite_and_folder() {
+                run(World::folder().await).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres_and_s3() {
+                run(World::shared().await).await;
+            }
+        }
+    )*};
+}
+pub(crate) use on_both;
+
+pub(crate) struct World {
+    pub(crate) clock: Arc<MovableClock>,
+    random: Arc<SeededRandom>,
+    pub(crate) store: Store,
+    ground: Ground,
+}
+
+enum Ground {
+    Folder(TempDir),
+    Shared(Box<(S3Bucket, TestDatabase)>),
+}
+
+impl World {
+    pub(crate) async fn folder() -> Self {
+        let folder = TempDir::new().unwrap();
+        let database = DatabasePlace::Folder(folder.path().join("data"));
+        Self::open(database, Ground::Folder(folder)).await
+    }
+
+    pub(crate) async fn shared() -> Self {
+        let database = TestDatabase::create();
+        let place = DatabasePlace::Postgres { url: database.url() };
+        Self::open(place, Ground::Shared(Box::new((S3Bucket::create(), database)))).await
+    }
+
+    async fn open(database: DatabasePlace, ground: Ground) -> Self {
+        let clock = Arc::new(MovableClock::at(Timestamp::from_micros(1_762_164_228_595_604)));
+        let random = Arc::new(SeededRandom::new(7));
+        let is_shared = matches!(ground, Ground::Shared(..));
+        let options = StoreOptions {
+            database,
+            opener: Opener::Server,
+            secret_keys: is_shared.then(|| SECRET_KEY.to_owned()),
+            clock: clock.clone(),
+            random: random.clone(),
+            faults: None,
+        };
+        let store = Store::open(options).await.unwrap();
+        Self { clock, random, store, ground }
+    }
+
+    pub(crate) async fn blob(&self) -> Blob {
+        match &self.ground {
+            Ground::Folder(folder) => Blob::open_folder(folder.path().join("objects")).await.unwrap(),
+            Ground::Shared(shared) => {
+                let limits = S3Limits { part_len: 5 << 20, ..S3Limits::default() };
+                Blob::open_s3_with(&shared.0.url(), limits).unwrap()
+            }
+        }
+    }
+
+    /// A process: what it remembers goes with it.
+    pub(crate) async fn node(&self) -> Intake {
+        self.node_with_pace(PaceMin::default()).await
+    }
+
+    pub(crate) async fn node_with_pace(&self, pace_min: PaceMin) -> Intake {
+        Intake::new(IntakeOptions {
+            store: self.store.clone(),
+            blob: self.blob().await,
+            clock: self.clock.clone(),
+            random: self.random.clone(),
+            worker: WorkerId::new(self.random.as_ref()),
+            public_url: "https://media.example".into(),
+            pace_min,
+        })
+    }
+
+    pub(crate) async fn upload(&self) -> MediaId {
+        self.upload_with_limit(None).await
+    }
+
+    pub(crate) async fn upload_with_limit(&self, size_max: Option<u64>) -> MediaId {
+        let workspace = self.workspace().await;
+        let new = NewUpload {
+            workspace,
+            settings: MediaSettings::default(),
+            policy: AccessPolicy::Public,
+            origin: CorsOrigin::Any,
+            timeout_s: Upload::TIMEOUT_DEFAULT_S,
+            size_max,
+        };
+        let (upload, event) = Upload::create(new, self.clock.now(), self.random.as_ref() as &dyn Random);
+        let id = upload.id;
+        self.store.write(async move |tx| tx.register_upload(&upload, &event).await).await.unwrap();
+        id
+    }
+
+    async fn workspace(&self) -> WorkspaceId {
+        let name = kinora_domain::DEVELOPMENT;
+        self.store.workspace_by_name(name).await.unwrap().expect("a new database has it").id
+    }
+
+    /// The state of the media, as it is called; `None` without one.
+    pub(crate) async fn media_state(&self, id: MediaId) -> Option<&'static str> {
+        self.store.media_by_id(id).await.unwrap().map(|media| media.state.name())
+    }
+
+    /// The bytes that the ready media of an upload is made from.
+    pub(crate) async fn ready_bytes(&self, id: MediaId) -> Bytes {
+        let media = self.store.media_by_id(id).await.unwrap().expect("there is a media");
+        let MediaState::Ready { source, .. } = media.state else { panic!("{:?}", media.state) };
+        self.blob().await.get(kinora_blob::ObjectKey::Source(source)).await.unwrap().expect("it was kept")
+    }
+
+    /// The bytes that were kept of a complete upload, whether its media is ready or left to a job.
+    pub(crate) async fn kept_bytes(&self, id: MediaId) -> Bytes {
+        let upload = self.store.upload_by_id(id).await.unwrap().expect("it was registered");
+        assert_eq!(upload.state.name(), "completed");
+        let source = kinora_blob::ObjectKey::Source(upload.source);
+        self.blob().await.get(source).await.unwrap().expect("it was kept")
+    }
+
+    /// Where an upload stands, as it is called.
+    pub(crate) async fn state(&self, id: MediaId) -> &'static str {
+        self.store.upload_by_id(id).await.unwrap().expect("it was registered").state.name()
+    }
+}
+
+/// Bytes for an upload at an offset, as a client of tus sends them.
+pub(crate) fn append(start: usize, bytes: Bytes) -> Append<Body> {
+    Append {
+        start: start as u64,
+        may_overlap: false,
+        length: None,
+        is_last: false,
+        body_len: Some(bytes.len() as u64),
+        checksum: None,
+        body: pieces(bytes),
+    }
+}
+
+/// A body in pieces of the usual length of a read from a socket.
+pub(crate) fn pieces(bytes: Bytes) -> Body {
+    const PIECE: usize = 100_000;
+    let cut: VecDeque<_> =
+        (0..bytes.len()).step_by(PIECE).map(|at| bytes.slice(at..bytes.len().min(at + PIECE))).collect();
+    stream::iter(cut).map(Ok).boxed()
+}
+
+/// A body that breaks off after its bytes.
+pub(crate) fn broken(bytes: Bytes) -> Body {
+    pieces(bytes).chain(stream::iter([Err(io::Error::from(io::ErrorKind::ConnectionReset))])).boxed()
+}
+
+/// A body that is sent by hand, and how to send it.
+pub(crate) fn by_hand() -> (mpsc::UnboundedSender<Bytes>, Body) {
+    let (sender, receiver) = mpsc::unbounded_channel::<Bytes>();
+    let body = stream::unfold(receiver, |mut receiver| async move {
+        receiver.recv().await.map(|bytes| (Ok(bytes), receiver))
+    });
+    (sender, body.boxed())
+}
+
+/// Sends a whole file in chunks to nodes in turn.
+pub(crate) async fn send(
+    nodes: &[Intake],
+    id: MediaId,
+    file: &Bytes,
+    chunk: usize,
+) -> Result<Standing, IntakeError> {
+    let mut at = 0;
+    let mut turn = 0;
+    loop {
+        let end = file.len().min(at + chunk);
+        let append = Append { length: Some(file.len() as u64), ..append(at, file.slice(at..end)) };
+        let standing = nodes[turn % nodes.len()].receive(id, append).await?;
+        assert_eq!(standing.offset, end as u64);
+        if standing.is_complete() {
+            return Ok(standing);
+        }
+        (at, turn) = (end, turn + 1);
+    }
+}
+
+/// A file of about this length that is ready at its last byte: a clip, and behind it a box that nobody reads.
+pub(crate) fn clip(len: usize) -> Bytes {
+    let clip = kinora_testkit::fixture::two_seconds();
+    let Some(padding) = len.checked_sub(clip.len() + 8) else { return clip };
+    let mut file = clip.to_vec();
+    file.extend_from_slice(&u32::try_from(padding + 8).unwrap().to_be_bytes());
+    file.extend_from_slice(b"free");
+    file.extend((0..padding).map(|at| u8::try_from((at ^ (at >> 8) ^ (at >> 16)) & 0xff).unwrap()));
+    file.into()
+}
+
+/// Waits for something that another task brings about.
+pub(crate) async fn until<F: Future<Output = bool>>(what: impl Fn() -> F) {
+    let mut ticks = tokio::time::interval(Duration::from_millis(10));
+    let waiting = async {
+        while !what().await {
+            ticks.tick().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("it comes about");
+}
