@@ -2,6 +2,7 @@
 
 use kinora_domain::{Failure, FailureCode, WrongState};
 use kinora_engine::EngineError;
+use kinora_intake::IntakeError;
 
 /// Why a job did not end.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,19 @@ impl From<kinora_packager::Error> for JobError {
             kinora_packager::Error::Unavailable(_) => Self::Away(Box::new(error)),
             kinora_packager::Error::EngineAway(cause) if is_lasting(cause) => Self::Away(Box::new(error)),
             _ => Self::Retry(Box::new(error)),
+        }
+    }
+}
+
+impl From<IntakeError> for JobError {
+    fn from(error: IntakeError) -> Self {
+        match error {
+            IntakeError::Full { .. } => Self::Full,
+            // A request receives the upload: it is in better hands.
+            IntakeError::Busy | IntakeError::Interrupted { .. } | IntakeError::Away(_) => {
+                Self::Away(Box::new(error))
+            }
+            other => Self::Retry(Box::new(other)),
         }
     }
 }

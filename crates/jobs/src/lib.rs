@@ -8,10 +8,13 @@
 mod cache;
 mod delete_objects;
 mod deliver_event;
+mod discard_upload;
 mod download;
 mod encode_audio;
 mod error;
 mod fill;
+mod ingest;
+mod ingest_upload;
 mod lease;
 mod ownership;
 mod patience;
@@ -20,6 +23,7 @@ mod room;
 mod runner;
 mod sweep;
 mod tend;
+mod tend_upload;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,6 +32,7 @@ use kinora_blob::Blob;
 use kinora_domain::{Clock, Random};
 use kinora_engine::Engine;
 use kinora_fetch::{Fetcher, Poster};
+use kinora_intake::Intake;
 use kinora_packager::Packager;
 use kinora_store::{Store, WorkerId};
 use tokio::sync::Semaphore;
@@ -47,6 +52,8 @@ pub struct Context {
     pub store: Store,
     /// Objects.
     pub blob: Blob,
+    /// Receives direct uploads.
+    pub intake: Intake,
     /// Reads sources from outside.
     pub fetcher: Fetcher,
     /// Posts webhooks.
@@ -63,6 +70,8 @@ pub struct Context {
     pub random: Arc<dyn Random>,
     /// Base of picture addresses in events, without a slash at the end.
     pub images_url: Arc<str>,
+    /// Base of the addresses of uploads in events, without a slash at the end.
+    pub public_url: Arc<str>,
     /// The address of the demonstration clip, which is read from the store and not through a socket.
     pub demo_url: Arc<str>,
     /// Places for downloads whose bytes are coming; see [`TRANSFERS_MAX`].
@@ -85,6 +94,8 @@ pub struct Context {
 pub async fn run(context: Context, stop: CancellationToken) {
     tokio::join!(
         runner::run(context.clone(), runner::DOWNLOADS, stop.clone()),
+        runner::run(context.clone(), runner::INGESTS, stop.clone()),
+        runner::run(context.clone(), runner::UPLOADS, stop.clone()),
         runner::run(context.clone(), runner::FILLS, stop.clone()),
         runner::run(context.clone(), runner::SOUNDS, stop.clone()),
         runner::run(context.clone(), runner::TENDS, stop.clone()),

@@ -11,7 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{JobError, chain};
 use crate::lease::{RENEW_EVERY, lease_until};
-use crate::{Context, delete_objects, download, encode_audio, fill, probe_decode, sweep, tend};
+use crate::{
+    Context, delete_objects, discard_upload, download, encode_audio, fill, ingest_upload, probe_decode,
+    sweep, tend, tend_upload,
+};
 
 /// A queue and how many of its jobs run at once.
 #[derive(Clone, Copy)]
@@ -22,6 +25,10 @@ pub(crate) struct Lane {
 
 /// Most downloads wait for their source, some for minutes; [`TRANSFERS_MAX`](crate::TRANSFERS_MAX) bounds those that hold memory.
 pub(crate) const DOWNLOADS: Lane = Lane { queue: JobQueue::Download, concurrent_max: 1024 };
+/// Each may repack a file and begin its renditions; the engine says who goes first.
+pub(crate) const INGESTS: Lane = Lane { queue: JobQueue::Ingest, concurrent_max: 8 };
+/// A look at a row, mostly.
+pub(crate) const UPLOADS: Lane = Lane { queue: JobQueue::Uploads, concurrent_max: 8 };
 /// Few: each decodes once for all rungs, and the engine lets everything else go first.
 pub(crate) const FILLS: Lane = Lane { queue: JobQueue::Fill, concurrent_max: 2 };
 /// As few; they begin when a media is ready, whatever is filled meanwhile.
@@ -139,6 +146,9 @@ async fn settle(context: Context, job: ClaimedJob) {
     let started = Instant::now();
     let result = match &job.kind {
         JobKind::Download { media } => download::run(&context, &job, *media).await,
+        JobKind::IngestUpload { media } => ingest_upload::run(&context, &job, *media).await,
+        JobKind::TendUpload { media } => tend_upload::run(&context, &job, *media).await,
+        JobKind::DiscardUpload { media } => discard_upload::run(&context, &job, *media).await,
         JobKind::DeleteObjects { source } => delete_objects::run(&context, &job, *source).await,
         JobKind::ProbeDecode { media, source } => probe_decode::run(&context, &job, *media, *source).await,
         JobKind::EncodeAudio { media, source } => encode_audio::run(&context, &job, *media, *source).await,
@@ -180,6 +190,7 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
     }
     let ended = match &job.kind {
         JobKind::Download { media } => download::give_up(context, job, *media).await,
+        JobKind::IngestUpload { media } => ingest_upload::give_up(context, job, *media).await,
         _ => {
             let claimed = job.clone();
             context
@@ -197,7 +208,14 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
 
 /// Nobody would ask for it again.
 fn never_gives_up(kind: &JobKind) -> bool {
-    matches!(kind, JobKind::DeleteObjects { .. } | JobKind::TendRenditions | JobKind::Sweep)
+    matches!(
+        kind,
+        JobKind::DeleteObjects { .. }
+            | JobKind::TendUpload { .. }
+            | JobKind::DiscardUpload { .. }
+            | JobKind::TendRenditions
+            | JobKind::Sweep
+    )
 }
 
 async fn give_back(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &str) {

@@ -27,6 +27,9 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
     for kind in [ObjectKind::Source, ObjectKind::Normalised, ObjectKind::Index, ObjectKind::Picture] {
         sweep_kind(context, kind, now).await?;
     }
+    for kind in [ObjectKind::Growing, ObjectKind::Piece, ObjectKind::Checkpoint] {
+        sweep_growing(context, kind, now).await?;
+    }
     sweep_rendition_rows(context).await?;
     for kind in [ObjectKind::Segment, ObjectKind::Init] {
         sweep_rendition_objects(context, kind, now).await?;
@@ -56,10 +59,37 @@ async fn sweep_kind(context: &Context, kind: ObjectKind, now: Timestamp) -> Resu
             if now.micros_since(entry.modified) < YOUNGEST_SWEPT_US {
                 continue;
             }
-            if context.store.media_of_source(source).await?.is_none() {
+            // In this order: an upload hands its source over to a media, never the other way.
+            let is_named = context.store.is_held_by_upload(source).await?
+                || context.store.media_of_source(source).await?.is_some();
+            if !is_named {
                 tracing::info!(source.id = %source, "swept objects that no media names");
                 delete_objects::remove(context, source).await?;
             }
+        }
+        after = page.last().map(|entry| entry.key);
+        if page.len() < PAGE {
+            return Ok(());
+        }
+    }
+}
+
+/// What uploads that have ended left behind: their process was killed, or was still writing.
+async fn sweep_growing(context: &Context, kind: ObjectKind, now: Timestamp) -> Result<(), JobError> {
+    let mut after = None;
+    loop {
+        let page = context.blob.list(Prefix::Kind(kind), after, PAGE).await?;
+        for entry in &page {
+            let Some(source) = growing_source_of(entry.key) else { continue };
+            if now.micros_since(entry.modified) < YOUNGEST_SWEPT_US
+                || context.store.is_held_by_upload(source).await?
+            {
+                continue;
+            }
+            tracing::info!(source.id = %source, "swept what an upload left behind");
+            // The upload in parts is in the row of the upload, and goes with it.
+            context.blob.discard_growing(source, None).await?;
+            context.blob.delete_checkpoints(source).await?;
         }
         after = page.last().map(|entry| entry.key);
         if page.len() < PAGE {
@@ -159,9 +189,21 @@ fn source_of(key: ObjectKey) -> Option<SourceId> {
         | ObjectKey::Picture(source, _) => Some(source),
         ObjectKey::Init(_)
         | ObjectKey::Segment(..)
+        | ObjectKey::Growing(_)
+        | ObjectKey::Piece(..)
+        | ObjectKey::Checkpoint(..)
         | ObjectKey::DemoClip
         | ObjectKey::Owner
         | ObjectKey::Check(..) => None,
+    }
+}
+
+fn growing_source_of(key: ObjectKey) -> Option<SourceId> {
+    match key {
+        ObjectKey::Growing(source) | ObjectKey::Piece(source, _) | ObjectKey::Checkpoint(source, _) => {
+            Some(source)
+        }
+        _ => None,
     }
 }
 

@@ -17,7 +17,9 @@ use crate::patience::{Waiter, keep_trying};
 /// Posts a delivery once, records how it went, and tells whether it arrived. May run twice: receivers know an event by its id.
 pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery) -> bool {
     let at = context.clock.now();
-    let body = Bytes::from(wire::body(&delivery.event, &delivery.attempts, webhook.id, &context.images_url));
+    let uploads = wire::UploadAddresses { store: &context.store, public_url: &context.public_url };
+    let body = wire::body(&delivery.event, &delivery.attempts, webhook.id, &context.images_url, &uploads);
+    let body = Bytes::from(body);
     let outcome = match kinora_fetch::parse_webhook_url(&webhook.url) {
         Ok(url) => {
             let headers = headers(context, webhook, delivery, &body);

@@ -1,20 +1,17 @@
 //! Brings in a source: from its address into the store, its index built from the passing bytes, and at the last byte one commit.
 
-mod facts;
-mod first;
-mod remux;
-mod scan;
 mod sink;
 
 use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, SourceId};
 use kinora_fetch::{DownloadError, Sink as _};
+use kinora_intake::{Missing, of_index};
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
 use crate::Context;
 use crate::error::{JobError, internal_failure};
+use crate::ingest::first;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
-use first::Missing;
 use sink::{Arrived, SourceSink};
 
 /// Fetches a media and makes it ready, or failed with its reason.
@@ -121,7 +118,7 @@ async fn make_ready(
     let (source, max, now) = (arrived.source(), media.settings.max_resolution, context.clock.now());
     let ended = async {
         let index = arrived.keep(context, job).await?;
-        let facts = facts::of_index(&index, max, now, &*context.random);
+        let facts = of_index(&index, max, now, &*context.random);
         let missing = Missing::of(&index, max);
         if !missing.is_nothing() {
             let begin = || Box::pin(first::make(context, source, max, missing));

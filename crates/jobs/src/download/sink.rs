@@ -2,23 +2,18 @@
 
 use bytes::Bytes;
 use kinora_blob::{ObjectKey, ObjectWriter};
-use kinora_domain::{Failure, FailureCode, MediaId, SourceId};
+use kinora_domain::{MediaId, SourceId};
 use kinora_fetch::Sink;
 use kinora_formats::Scanned;
 use kinora_formats::index::Index;
-use kinora_formats::mp4::{ReadError, ReadFailureCode};
+use kinora_intake::{ROOM_EVERY_BYTES, Scan, failure_of};
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::remux::{self, Foreign};
-use super::scan::Scan;
 use crate::Context;
 use crate::error::JobError;
-
-/// Room that downloads leave on the disk, so that the database can go on writing: deletes and revocations above all.
-pub(super) const RESERVED_BYTES: u64 = 64 << 20;
-/// How much is written between two looks at the room.
-pub(super) const ROOM_EVERY_BYTES: u64 = 16 << 20;
+use crate::ingest::check_room;
+use crate::ingest::remux::{self, Foreign};
 
 /// Takes the bytes of one attempt.
 pub(super) struct SourceSink<'a> {
@@ -191,21 +186,4 @@ impl Arrived {
             }
         }
     }
-}
-
-/// Whether `len` more bytes fit the store, and leave room for the database.
-pub(super) async fn check_room(context: &Context, len: u64) -> Result<(), JobError> {
-    match context.blob.free_space().await? {
-        Some(free) if free < len.saturating_add(RESERVED_BYTES) => Err(JobError::Full),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn failure_of(error: &ReadError) -> Failure {
-    let code = match error.code() {
-        ReadFailureCode::NotMedia => FailureCode::NotMedia,
-        ReadFailureCode::Truncated => FailureCode::Truncated,
-        ReadFailureCode::CodecUnsupported => FailureCode::CodecUnsupported,
-    };
-    Failure::new(code, error.to_string())
 }

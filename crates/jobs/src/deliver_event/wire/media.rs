@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kinora_domain::{Media, MediaDuration, MediaState, PlaybackHandle, Restriction, Track, TrackKind};
+use kinora_domain::{
+    AccessRestrictions, Media, MediaDuration, MediaSettings, MediaState, PlaybackHandle, Restriction, Track,
+    TrackKind,
+};
 use serde::Serialize;
 
 /// MP4 files are not made yet; events say so always (contract decision 27).
@@ -35,7 +38,7 @@ impl From<&Media> for CreatedData {
             created_at: media.created_at.to_string(),
             updated_at: media.updated_at.to_string(),
             playback_ids: playback_ids(media),
-            metadata: metadata(media),
+            metadata: metadata(&media.settings),
             source_access: media.settings.source_access,
             max_resolution: media.settings.max_resolution.as_str(),
             inputs: inputs.map(|input| InputItem { r#type: "video", url: input.url.clone() }).collect(),
@@ -75,7 +78,7 @@ impl ReadyData {
             thumbnail: first.map(|playback| format!("{images_url}/{}/thumbnail.png", playback.id)),
             id: media.id.to_string(),
             workspace_id: media.workspace.to_string(),
-            metadata: metadata(media),
+            metadata: metadata(&media.settings),
             max_resolution: media.settings.max_resolution.as_str(),
             source_resolution: facts.and_then(|facts| facts.source_resolution).map(|name| name.as_str()),
             playback_ids: playback_ids(media),
@@ -118,7 +121,7 @@ impl From<&Media> for FailedData {
         Self {
             id: media.id.to_string(),
             workspace_id: media.workspace.to_string(),
-            metadata: metadata(media),
+            metadata: metadata(&media.settings),
             max_resolution: media.settings.max_resolution.as_str(),
             playback_ids: playback_ids(media),
             source_access: media.settings.source_access,
@@ -128,6 +131,41 @@ impl From<&Media> for FailedData {
             created_at: media.created_at.to_string(),
             updated_at: media.updated_at.to_string(),
             error,
+        }
+    }
+}
+
+/// A media whose file has just come; what it is has yet to be told.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UploadedData {
+    id: String,
+    workspace_id: String,
+    metadata: BTreeMap<String, String>,
+    max_resolution: &'static str,
+    playback_ids: Vec<PlaybackItem>,
+    source_access: bool,
+    mp4_support: &'static str,
+    optimize_audio: bool,
+    duration: String,
+    created_at: String,
+    updated_at: String,
+}
+
+impl From<&Media> for UploadedData {
+    fn from(media: &Media) -> Self {
+        Self {
+            id: media.id.to_string(),
+            workspace_id: media.workspace.to_string(),
+            metadata: metadata(&media.settings),
+            max_resolution: media.settings.max_resolution.as_str(),
+            playback_ids: playback_ids(media),
+            source_access: media.settings.source_access,
+            mp4_support: MP4_SUPPORT,
+            optimize_audio: media.settings.optimize_audio,
+            duration: MediaDuration::UNKNOWN.to_string(),
+            created_at: media.created_at.to_string(),
+            updated_at: media.updated_at.to_string(),
         }
     }
 }
@@ -157,7 +195,7 @@ struct PlaybackItem {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RestrictionsItem {
+pub(super) struct RestrictionsItem {
     domains: RestrictionItem,
     user_agents: RestrictionItem,
 }
@@ -180,15 +218,18 @@ impl From<&Restriction> for RestrictionItem {
     }
 }
 
+impl From<&AccessRestrictions> for RestrictionsItem {
+    fn from(restrictions: &AccessRestrictions) -> Self {
+        Self { domains: (&restrictions.domains).into(), user_agents: (&restrictions.user_agents).into() }
+    }
+}
+
 impl From<&PlaybackHandle> for PlaybackItem {
     fn from(playback: &PlaybackHandle) -> Self {
         Self {
             id: playback.id.to_string(),
             access_policy: playback.policy.as_str(),
-            access_restrictions: RestrictionsItem {
-                domains: (&playback.restrictions.domains).into(),
-                user_agents: (&playback.restrictions.user_agents).into(),
-            },
+            access_restrictions: (&playback.restrictions).into(),
         }
     }
 }
@@ -197,8 +238,8 @@ fn playback_ids(media: &Media) -> Vec<PlaybackItem> {
     media.playback.iter().map(PlaybackItem::from).collect()
 }
 
-fn metadata(media: &Media) -> BTreeMap<String, String> {
-    media.settings.metadata.clone().unwrap_or_default()
+pub(super) fn metadata(settings: &MediaSettings) -> BTreeMap<String, String> {
+    settings.metadata.clone().unwrap_or_default()
 }
 
 /// A track; `frameRate` is a number here and a string in answers (contract 2.2). The specification lists the language fields for

@@ -4,13 +4,16 @@
 
 mod attempt;
 mod media;
+mod upload;
 
 use kinora_domain::{Attempt, EventKind, EventSubject, WebhookId};
 use kinora_store::StoredEvent;
 use serde::Serialize;
 
 use attempt::AttemptItem;
-use media::{CreatedData, FailedData, ReadyData};
+use media::{CreatedData, FailedData, ReadyData, UploadedData};
+pub(super) use upload::UploadAddresses;
+use upload::UploadData;
 
 /// Earlier attempts that are told (contract decision 8).
 const ATTEMPTS_TOLD_MAX: usize = 10;
@@ -21,33 +24,45 @@ pub(super) fn body(
     attempts: &[Attempt],
     webhook: WebhookId,
     images_url: &str,
+    uploads: &UploadAddresses<'_>,
 ) -> Vec<u8> {
     let kind = &event.event.kind;
     let at = event.event.at.to_string();
     let (mut created_at, mut created_at_snake, mut updated_at_snake) = (None, None, None);
+    // The specification shows no status beside the data of the two events of an upload.
     let (status, data) = match kind {
         EventKind::MediaCreated(media) => {
-            ("media_created", Data::Created(Box::new(CreatedData::from(&**media))))
+            (Some("media_created"), Data::Created(Box::new(CreatedData::from(&**media))))
         }
-        EventKind::MediaReady(media) => ("ready", Data::Ready(Box::new(ReadyData::new(media, images_url)))),
-        EventKind::MediaFailed(media) => ("failed", Data::Failed(Box::new(FailedData::from(&**media)))),
+        EventKind::MediaReady(media) => {
+            (Some("ready"), Data::Ready(Box::new(ReadyData::new(media, images_url))))
+        }
+        EventKind::MediaFailed(media) => (Some("failed"), Data::Failed(Box::new(FailedData::from(&**media)))),
         EventKind::MediaUpdated(id) => {
-            ("media_created", Data::Updated { media_id: id.to_string(), is_named_entities_enabled: false })
+            let data = Data::Updated { media_id: id.to_string(), is_named_entities_enabled: false };
+            (Some("media_created"), data)
         }
-        EventKind::MediaDeleted(_) => ("media_created", Data::Deleted { success: true }),
+        EventKind::MediaDeleted(_) => (Some("media_created"), Data::Deleted { success: true }),
+        EventKind::UploadCompleted(media) => {
+            (Some("media_created"), Data::Uploaded(Box::new(UploadedData::from(&**media))))
+        }
+        EventKind::UploadRegistered(upload) | EventKind::UploadCancelled(upload) => {
+            (None, Data::Upload(Box::new(UploadData::new(upload, uploads))))
+        }
     };
     match kind {
         EventKind::MediaReady(media) => {
             created_at_snake = Some(at);
             updated_at_snake = Some(media.updated_at.to_string());
         }
+        EventKind::UploadRegistered(_) | EventKind::UploadCompleted(_) => created_at_snake = Some(at),
         _ => created_at = Some(at),
     }
     let EventSubject::Media(subject) = kind.subject();
     let skipped = attempts.len().saturating_sub(ATTEMPTS_TOLD_MAX);
     let envelope = Envelope {
         r#type: kind.name(),
-        object: Object { r#type: "media", id: subject.to_string() },
+        object: Object { r#type: object_type(kind), id: subject.to_string() },
         id: event.id.to_string(),
         workspace: Workspace { name: &event.workspace.name, id: event.workspace.id.to_string() },
         status,
@@ -66,7 +81,8 @@ struct Envelope<'a> {
     object: Object,
     id: String,
     workspace: Workspace<'a>,
-    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
     data: Data,
     #[serde(rename = "createdAt", skip_serializing_if = "Option::is_none")]
     created_at: Option<String>,
@@ -103,4 +119,14 @@ enum Data {
     Deleted {
         success: bool,
     },
+    Uploaded(Box<UploadedData>),
+    Upload(Box<UploadData>),
+}
+
+/// What an event is about (contract decision 5); a cancelled upload is told of as its media, as the specification demands.
+fn object_type(kind: &EventKind) -> &'static str {
+    match kind {
+        EventKind::UploadRegistered(_) => "upload",
+        _ => "media",
+    }
 }

@@ -1,0 +1,31 @@
+//! Removes what an upload that has ended left beside its source, and the source too where no media came of it.
+
+use kinora_domain::MediaId;
+use kinora_store::ClaimedJob;
+
+use crate::Context;
+use crate::delete_objects;
+use crate::error::JobError;
+
+/// Removes pieces, parts and checkpoints; and of an upload that was given up everything. May run twice.
+pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
+    let upload = context.store.upload_by_id(media).await?;
+    if let Some(upload) = upload.filter(|upload| !upload.holds_source()) {
+        let source = upload.source;
+        let grown = context.store.upload_grown(media).await?;
+        context.blob.discard_growing(source, grown.multipart).await?;
+        context.blob.delete_checkpoints(source).await?;
+        if context.store.media_of_source(source).await?.is_none() {
+            delete_objects::remove(context, source).await?;
+        }
+    }
+    let job = job.clone();
+    context
+        .store
+        .write(async move |tx| {
+            tx.forget_upload_grown(media).await?;
+            tx.complete_job(&job).await
+        })
+        .await?;
+    Ok(())
+}

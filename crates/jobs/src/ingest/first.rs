@@ -1,0 +1,111 @@
+//! What must be there before a media is ready that does not play as a copy: the beginning of its smallest renditions.
+
+use kinora_domain::{Failure, FailureCode, Resolution, SourceId};
+use kinora_formats::index::NotCopied;
+use kinora_intake::Missing;
+use kinora_packager::Error;
+
+use crate::Context;
+use crate::error::{JobError, chain};
+
+/// How often a beginning is tried that the engine could not make, for a reason that another try may not meet.
+const TRIES_MAX: u32 = 2;
+
+/// Makes the beginnings that are missing. The objects of the source must be there. May run twice.
+///
+/// Errors: `Fatal` when nothing decodes, `Away` while the engine or a store is, `LeaseLost` when the media was deleted.
+pub(crate) async fn make(
+    context: &Context,
+    source: SourceId,
+    max: Resolution,
+    missing: Missing,
+) -> Result<(), JobError> {
+    let packaged =
+        context.packager.packaged(source).await.map_err(|error| explain(error, What::Pictures, None))?;
+    let index = packaged.index();
+    let pictures = async {
+        if !missing.picture {
+            return Ok(());
+        }
+        let why = index.video().and_then(|(_, video)| video.not_copied.as_ref());
+        let rungs = packaged.rungs(max);
+        let begin = || context.packager.first_segments(&packaged, &rungs);
+        try_twice(begin).await.map_err(|error| explain(error, What::Pictures, why))
+    };
+    let sound = async {
+        let Some((track, audio)) = index.audio().filter(|_| missing.sound) else { return Ok(()) };
+        let number = index.audio_tracks().position(|(other, _)| other.source_track == track.source_track);
+        let number = u8::try_from(number.unwrap_or(0)).unwrap_or(u8::MAX);
+        let begin = || context.packager.first_audio_segment(&packaged, number);
+        try_twice(begin).await.map_err(|error| explain(error, What::Sound, audio.not_copied.as_ref()))
+    };
+    // Beside each other, and what is said of the pictures goes before what is said of the sound.
+    let (pictures, sound) = tokio::join!(pictures, sound);
+    pictures.and(sound)
+}
+
+async fn try_twice<Begin: Future<Output = Result<(), Error>>>(
+    begin: impl Fn() -> Begin,
+) -> Result<(), Error> {
+    let mut tries = 1;
+    loop {
+        match begin().await {
+            Err(error) if matches!(error.root(), Error::Unmade(_)) && tries < TRIES_MAX => tries += 1,
+            ended => return ended,
+        }
+    }
+}
+
+/// What was to be made, as a sentence begins.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Pictures,
+    Sound,
+}
+
+fn explain(error: Error, what: What, why: Option<&NotCopied>) -> JobError {
+    match error.root() {
+        _ if error.is_full() => JobError::Full,
+        // The media was deleted meanwhile.
+        Error::Gone => JobError::LeaseLost,
+        Error::Busy | Error::Store(_) | Error::Engine(_) => JobError::Away(Box::new(error)),
+        Error::NoFrame | Error::NoPicture | Error::NotInPlan | Error::Unmade(_) => {
+            let found = why.map(|why| format!(" ({})", why.detail)).unwrap_or_default();
+            tracing::warn!(error = %chain(&error), "the beginning of a media could not be made");
+            let what = match what {
+                What::Pictures => "the pictures",
+                What::Sound => "the sound",
+            };
+            let sentence = format!("{what} of the source cannot be decoded{found}");
+            JobError::Fatal(Failure::new(FailureCode::CodecUnsupported, sentence))
+        }
+        _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kinora_engine::EngineError;
+    use kinora_formats::index::NotCopiedReason;
+
+    use super::*;
+
+    #[test]
+    fn the_source_is_blamed_for_what_it_did_and_nothing_else() {
+        let unmade = |error: EngineError| Error::Unmade(Box::new(error));
+        for error in [Error::Busy, Error::EngineAway(EngineError::NotFound("ffmpeg".into()))] {
+            assert!(matches!(explain(error, What::Pictures, None), JobError::Away(_)));
+        }
+        let killed = Error::EngineAway(EngineError::Killed);
+        assert!(matches!(explain(killed, What::Pictures, None), JobError::Retry(_)));
+        assert!(matches!(explain(Error::Gone, What::Sound, None), JobError::LeaseLost));
+        let why = NotCopied::new(NotCopiedReason::Codec, "ProRes");
+        for error in [Error::NoFrame, unmade(EngineError::Failed { exit: None })] {
+            let JobError::Fatal(failure) = explain(error, What::Pictures, Some(&why)) else {
+                panic!("it is final")
+            };
+            assert_eq!(failure.code, FailureCode::CodecUnsupported);
+            assert_eq!(failure.message, "the pictures of the source cannot be decoded (ProRes)");
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Sources in containers that are not read here become media: the engine copies what is in them into a container that is, and the
+//! copy is read while it is written.
+//!
+//! Knows which copies to try, in which order. What is inside is touched by nobody, so what plays as a copy still does.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
+use kinora_blob::{ObjectKey, ObjectWriter};
+use kinora_domain::{Failure, FailureCode, SourceId};
+use kinora_engine::{EncodeLimits, Encoding, EngineError, Priority, Remux, RemuxInput, RemuxOutput};
+use kinora_formats::Scanned;
+use kinora_formats::foreign::ForeignFacts;
+use kinora_formats::index::{Container, Index, Normalised};
+use kinora_formats::mp4::ReadError;
+use kinora_intake::{RESERVED_BYTES, ROOM_EVERY_BYTES, Scan, failure_of};
+use kinora_store::ClaimedJob;
+use tempfile::NamedTempFile;
+use tokio::io::AsyncWriteExt as _;
+
+use super::check_room;
+use crate::Context;
+use crate::error::JobError;
+use crate::patience::{PATIENCE, Waiter, keep_trying};
+
+/// The longest silence of a copy whose turn it is: the engine looks through 32 MB before it says a word.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// Processor time of every copy beside that for its bytes.
+const CPU_BASE: Duration = Duration::from_secs(60);
+/// Bytes copied in a second of processor time on a slow core. Of the 200 MB that were measured, a tenth.
+const COPIED_A_SECOND: u64 = 20_000_000;
+/// Memory of a copy: what is looked through at the start, and packets that wait for those of other tracks.
+const MEMORY_BYTES: u64 = 512 << 20;
+/// Output beside that for the bytes of the source.
+const OUTPUT_BASE: u64 = 16 << 20;
+/// Bytes of output for one of the source. Small packets, as of speech in MP3, are half as long as what a fragment says of them.
+const OUTPUT_TIMES: u64 = 3;
+
+/// A source that lies in the store, and is not read where it lies.
+pub(crate) struct Foreign {
+    pub(crate) source: SourceId,
+    /// What it is packed in.
+    pub(crate) container: Container,
+    /// Its length in bytes.
+    pub(crate) len: u64,
+    /// SHA-256 of it.
+    pub(crate) sha256: [u8; 32],
+    /// What our reader did not follow of it, where we have one.
+    pub(crate) refusal: Option<String>,
+    /// What its copy cannot say.
+    pub(crate) facts: ForeignFacts,
+}
+
+/// Makes the copy of a foreign source, and answers the index of it; container, length and hash in it are those of the source.
+///
+/// May run twice for two sources, not for one: the copy has a name afterwards.
+/// Errors: `Fatal` when nothing in the source can be read, `Away` while the engine or a store is, `Full`, `LeaseLost` when the
+/// media was deleted.
+pub(crate) async fn normalise(
+    context: &Context,
+    job: &ClaimedJob,
+    foreign: &Foreign,
+) -> Result<Index, JobError> {
+    let Copied { writer, index } =
+        keep_trying(Waiter::Job(job.id), PATIENCE, || copy(context, foreign)).await?;
+    writer.finish().await?;
+    let normalised = Normalised { container: index.container, len: index.source_len };
+    let index = foreign.facts.apply(index);
+    Ok(Index {
+        container: foreign.container,
+        source_len: foreign.len,
+        source_sha256: foreign.sha256,
+        normalised: Some(normalised),
+        ..index
+    })
+}
+
+/// A copy that is whole and understood, and has no name yet. Dropped, it leaves nothing.
+struct Copied {
+    writer: ObjectWriter,
+    index: Index,
+}
+
+/// Why one try gave no media.
+enum Unread {
+    /// The engine could not read the source, or the container does not hold what is in it.
+    Engine,
+    /// Our reader refused what came out.
+    Reader(ReadError),
+}
+
+/// Tries one container after the other until our reader understands one.
+async fn copy(context: &Context, foreign: &Foreign) -> Result<Copied, JobError> {
+    let mut last = Unread::Engine;
+    for output in outputs(foreign.container) {
+        match from_stream(context, foreign, *output).await? {
+            Ok(copied) => return Ok(copied),
+            // What our reader says of a copy tells more than that the next one could not be made.
+            Err(Unread::Engine) => {}
+            Err(unread) => last = unread,
+        }
+    }
+    if may_need_a_file(foreign.container) {
+        let file = fetch(context, foreign).await?;
+        for output in outputs(foreign.container) {
+            check_rooms(context, foreign, *output).await?;
+            let run = context.engine.remux_file(spec(context, foreign, *output), file.path());
+            match read(context, foreign, run).await? {
+                Ok(copied) => return Ok(copied),
+                Err(Unread::Engine) => {}
+                Err(unread) => last = unread,
+            }
+        }
+    }
+    tracing::info!(source.id = %foreign.source, container = foreign.container.name(), "a source could not be repacked");
+    Err(JobError::Fatal(failure(foreign, last)))
+}
+
+async fn from_stream(
+    context: &Context,
+    foreign: &Foreign,
+    output: RemuxOutput,
+) -> Result<Result<Copied, Unread>, JobError> {
+    check_rooms(context, foreign, output).await?;
+    let bytes = stored(context, foreign).await?.map(|bytes| bytes.map_err(io::Error::other));
+    let run = context.engine.remux(spec(context, foreign, output), bytes);
+    read(context, foreign, run).await
+}
+
+/// The bytes of the source.
+async fn stored(
+    context: &Context,
+    foreign: &Foreign,
+) -> Result<impl Stream<Item = kinora_blob::Result<Bytes>> + Send + Unpin + use<>, JobError> {
+    let reader = context.blob.reader(ObjectKey::Source(foreign.source)).await?.ok_or(JobError::LeaseLost)?;
+    Ok(reader.stream(0..reader.len())?)
+}
+
+/// The source as a file, for as long as the answer lives.
+///
+/// Errors: `Full` where it does not fit.
+async fn fetch(context: &Context, foreign: &Foreign) -> Result<NamedTempFile, JobError> {
+    check_scratch(context, foreign.len)?;
+    let file = NamedTempFile::new_in(&context.scratch).map_err(of_disk)?;
+    let mut to = tokio::fs::File::from_std(file.reopen().map_err(of_disk)?);
+    let mut bytes = stored(context, foreign).await?;
+    while let Some(bytes) = bytes.next().await {
+        to.write_all(&bytes?).await.map_err(of_disk)?;
+    }
+    to.flush().await.map_err(of_disk)?;
+    Ok(file)
+}
+
+/// Whether `len` more bytes fit the folder for files that do not stay.
+fn check_scratch(context: &Context, len: u64) -> Result<(), JobError> {
+    let volume = rustix::fs::statvfs(&*context.scratch).map_err(of_disk)?;
+    let free = volume.f_bavail.saturating_mul(volume.f_frsize);
+    if free < len.saturating_add(RESERVED_BYTES) { Err(JobError::Full) } else { Ok(()) }
+}
+
+fn of_disk(error: impl Into<io::Error>) -> JobError {
+    let error = error.into();
+    if is_full(&error) { JobError::Full } else { JobError::Retry(Box::new(error)) }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// Whether what a copy needs fits, in the store and among the files of jobs: where objects lie in a bucket only those are on a disk of
+/// ours. Matroska is finished in a file before it is read.
+async fn check_rooms(context: &Context, foreign: &Foreign, output: RemuxOutput) -> Result<(), JobError> {
+    let copies = if output == RemuxOutput::Matroska { 2 } else { 1 };
+    check_room(context, foreign.len.saturating_mul(copies)).await?;
+    if output == RemuxOutput::Matroska { check_scratch(context, foreign.len) } else { Ok(()) }
+}
+
+/// Whether files of the kind may be written so that only somebody who jumps in them can read them: what leads to the samples lies behind
+/// them, or the tracks one behind the other.
+fn may_need_a_file(container: Container) -> bool {
+    matches!(container, Container::Mp4 | Container::Mov | Container::Avi | Container::Mxf)
+}
+
+/// Writes what comes out of a run, and reads it at the same time.
+async fn read(
+    context: &Context,
+    foreign: &Foreign,
+    mut run: Encoding,
+) -> Result<Result<Copied, Unread>, JobError> {
+    let mut writer = context.blob.writer(ObjectKey::Normalised(foreign.source)).await?;
+    let scan = Scan::begin();
+    let mut looked_at = 0;
+    while let Some(bytes) = run.chunk().await {
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(error) => return explain(error).map(Err),
+        };
+        if scan.push(bytes.clone()).await.is_err() {
+            break; // its end says why
+        }
+        writer.write(bytes).await?;
+        // Others write, too, and nobody knows how much longer it gets.
+        if writer.written().saturating_sub(looked_at) >= ROOM_EVERY_BYTES {
+            looked_at = writer.written();
+            check_room(context, 0).await?;
+        }
+    }
+    drop(run);
+    if writer.written() == 0 {
+        return Ok(Err(Unread::Engine));
+    }
+    match scan.finish().await {
+        Ok(Ok(Scanned::Index(index))) => Ok(Ok(Copied { writer, index })),
+        Ok(Ok(Scanned::Foreign { refusal, .. })) => {
+            Ok(Err(refusal.map_or(Unread::Engine, |refusal| Unread::Reader(ReadError::NeedsRemux(refusal)))))
+        }
+        Ok(Err(error)) => Ok(Err(Unread::Reader(error))),
+        Err(panic) => Err(JobError::Retry(Box::new(panic))),
+    }
+}
+
+/// In which containers to look for the source's tracks, the one that keeps its times best first.
+fn outputs(container: Container) -> &'static [RemuxOutput] {
+    use RemuxOutput::{Matroska, Mp4, Mp4FromAdts};
+
+    match container {
+        Container::MpegTs | Container::Adts => &[Mp4FromAdts, Mp4, Matroska],
+        _ => &[Mp4, Matroska],
+    }
+}
+
+fn input(container: Container) -> RemuxInput {
+    match container {
+        Container::Mp4 | Container::Mov => RemuxInput::Mov,
+        Container::Matroska | Container::WebM => RemuxInput::Matroska,
+        Container::MpegTs => RemuxInput::MpegTs,
+        Container::MpegPs => RemuxInput::MpegPs,
+        Container::Avi => RemuxInput::Avi,
+        Container::Flv => RemuxInput::Flv,
+        Container::Asf => RemuxInput::Asf,
+        Container::Mxf => RemuxInput::Mxf,
+        Container::Ogg => RemuxInput::Ogg,
+        Container::Wav => RemuxInput::Wav,
+        Container::Mp3 => RemuxInput::Mp3,
+        Container::Flac => RemuxInput::Flac,
+        Container::Adts => RemuxInput::Aac,
+    }
+}
+
+fn spec(context: &Context, foreign: &Foreign, output: RemuxOutput) -> Remux {
+    let limits = EncodeLimits {
+        deadline: SILENCE_MAX,
+        cpu: CPU_BASE + Duration::from_secs(foreign.len / COPIED_A_SECOND),
+        memory_bytes: MEMORY_BYTES,
+        output_max: foreign.len.saturating_mul(OUTPUT_TIMES).saturating_add(OUTPUT_BASE),
+    };
+    let scratch = context.scratch.to_path_buf();
+    Remux { input: input(foreign.container), output, scratch, priority: Priority::Prepare, limits }
+}
+
+/// Whether the source is to blame for the end of a run, or something of ours.
+fn explain(error: EngineError) -> Result<Unread, JobError> {
+    match error {
+        EngineError::Busy => Err(JobError::Away(Box::new(error))),
+        EngineError::NoRoom => Err(JobError::Full),
+        EngineError::Spawn(error) if is_full(&error) => Err(JobError::Full),
+        error if error.is_of_machine() => Err(error.into()),
+        EngineError::Input(error) => match error.downcast::<kinora_blob::Error>() {
+            // The media was deleted meanwhile.
+            Ok(kinora_blob::Error::Gone(_)) => Err(JobError::LeaseLost),
+            Ok(error) => Err(error.into()),
+            Err(error) => Err(JobError::Retry(Box::new(error))),
+        },
+        EngineError::Impossible(_) => Err(JobError::Retry(Box::new(error))),
+        _ => Ok(Unread::Engine),
+    }
+}
+
+/// What a client is told of a source of which no copy could be read.
+fn failure(foreign: &Foreign, unread: Unread) -> Failure {
+    match (&foreign.refusal, unread) {
+        (Some(refusal), _) => Failure::new(FailureCode::CodecUnsupported, refusal.clone()),
+        (None, Unread::Reader(error @ (ReadError::Unsupported(_) | ReadError::NeedsRemux(_)))) => {
+            failure_of(&error)
+        }
+        // What is damaged in a copy is the copy; the client knows the source.
+        (None, Unread::Engine | Unread::Reader(_)) => {
+            let name = foreign.container.name();
+            let sentence =
+                format!("the source looks like a file of the kind {name}, but nothing in it can be played");
+            Failure::new(FailureCode::NotMedia, sentence)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_fault_of_the_source() {
+        let full = || EngineError::Spawn(io::ErrorKind::StorageFull.into());
+        for error in [EngineError::NoRoom, full()] {
+            assert!(matches!(explain(error), Err(JobError::Full)));
+        }
+        assert!(matches!(explain(EngineError::Busy), Err(JobError::Away(_))));
+        assert!(matches!(explain(EngineError::Failed { exit: Some(1) }), Ok(Unread::Engine)));
+    }
+}

@@ -1,0 +1,132 @@
+//! Makes a media of the file of a direct upload, where that takes longer than a request may: it must be repacked, or begun to be encoded.
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use kinora_blob::ObjectKey;
+use kinora_domain::{Failure, MediaId, SourceId, Upload};
+use kinora_formats::index::Index;
+use kinora_formats::{Scanned, Scanner};
+use kinora_intake::{Missing, Scan, failure_of, give_up as give_up_upload, of_index, take_over};
+use kinora_store::ClaimedJob;
+
+use crate::Context;
+use crate::error::{JobError, internal_failure};
+use crate::ingest::first;
+use crate::ingest::remux::{self, Foreign};
+use crate::patience::{PATIENCE, Waiter, keep_trying};
+
+/// Makes the media ready, or failed with its reason. May run twice: until the last commit nothing names what it makes.
+pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
+    let upload = context.store.upload_by_id(media).await?;
+    let Some(upload) = upload.filter(|upload| upload.is_settled() && upload.holds_source()) else {
+        let job = job.clone();
+        return Ok(context.store.write(async move |tx| tx.complete_job(&job).await).await?);
+    };
+    match make_ready(context, job, &upload).await {
+        Err(JobError::Fatal(failure)) => {
+            let step = || fail(context, job, media, failure.clone());
+            keep_trying(Waiter::Job(job.id), PATIENCE, step).await
+        }
+        ended => ended,
+    }
+}
+
+/// Ends a media whose attempts are used up by faults of ours.
+pub(crate) async fn give_up(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
+    fail(context, job, media, internal_failure()).await
+}
+
+async fn make_ready(context: &Context, job: &ClaimedJob, upload: &Upload) -> Result<(), JobError> {
+    let (source, max, media) = (upload.source, upload.settings.max_resolution, upload.id);
+    let index = index(context, job, upload).await?;
+    let facts = of_index(&index, max, context.clock.now(), &*context.random);
+    let missing = Missing::of(&index, max);
+    if !missing.is_nothing() {
+        let begin = || Box::pin(first::make(context, source, max, missing));
+        keep_trying(Waiter::Job(job.id), PATIENCE, begin).await?;
+    }
+    let commit = || async {
+        let (job, facts, now) = (job.clone(), facts.clone(), context.clock.now());
+        context
+            .store
+            .write(async move |tx| {
+                tx.complete_job(&job).await?; // first: whoever lost the lease changes nothing
+                take_over(tx, media, facts.clone(), missing, now).await
+            })
+            .await?;
+        Ok(())
+    };
+    keep_trying(Waiter::Job(job.id), PATIENCE, commit).await
+}
+
+/// The index of the file: that which its upload or an earlier run left, or a new one.
+async fn index(context: &Context, job: &ClaimedJob, upload: &Upload) -> Result<Index, JobError> {
+    let source = upload.source;
+    if let Some(bytes) = context.blob.get(ObjectKey::Index(source)).await? {
+        let index = Index::from_bytes(&bytes).map_err(|error| JobError::Retry(Box::new(error)))?;
+        if has_its_bytes(context, source, &index).await? {
+            return Ok(index);
+        }
+        // Two runs stood in each other's way: what one of them wrote speaks of what the other has removed.
+        context.blob.delete(ObjectKey::Index(source)).await?;
+    }
+    let index = match scanned(context, upload).await? {
+        Scanned::Index(index) => index,
+        Scanned::Foreign { container, len, sha256, refusal, facts } => {
+            // What an earlier run left: without an index nobody reads it.
+            context.blob.delete(ObjectKey::Normalised(source)).await?;
+            let foreign = Foreign { source, container, len, sha256, refusal, facts };
+            remux::normalise(context, job, &foreign).await?
+        }
+    };
+    context.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes())).await?;
+    Ok(index)
+}
+
+/// Whether the bytes lie in the store that an index speaks of.
+async fn has_its_bytes(context: &Context, source: SourceId, index: &Index) -> Result<bool, JobError> {
+    let Some(normalised) = &index.normalised else { return Ok(true) };
+    let reader = context.blob.reader(ObjectKey::Normalised(source)).await?;
+    Ok(reader.is_some_and(|reader| reader.len() == normalised.len))
+}
+
+/// What the file is, as it was read while it came; read once more where that is not known.
+async fn scanned(context: &Context, upload: &Upload) -> Result<Scanned, JobError> {
+    let checkpoint = context.blob.checkpoint(upload.source).await?;
+    let whole = checkpoint.filter(|(at, _)| Some(*at) == upload.length);
+    let read = match whole.map(|(_, state)| Scanner::from_checkpoint(&state)) {
+        Some(Ok(scanner)) if Some(scanner.len()) == upload.length => {
+            let finish = tokio::task::spawn_blocking(move || scanner.finish());
+            finish.await.map_err(|panic| JobError::Retry(Box::new(panic)))?
+        }
+        _ => read_again(context, upload.source).await?,
+    };
+    read.map_err(|error| JobError::Fatal(failure_of(&error)))
+}
+
+async fn read_again(
+    context: &Context,
+    source: SourceId,
+) -> Result<Result<Scanned, kinora_formats::mp4::ReadError>, JobError> {
+    let reader = context.blob.reader(ObjectKey::Source(source)).await?.ok_or(JobError::LeaseLost)?;
+    let mut bytes = reader.stream(0..reader.len())?;
+    let scan = Scan::begin();
+    while let Some(bytes) = bytes.next().await {
+        if scan.push(bytes?).await.is_err() {
+            break; // its end says why
+        }
+    }
+    scan.finish().await.map_err(|panic| JobError::Retry(Box::new(panic)))
+}
+
+async fn fail(context: &Context, job: &ClaimedJob, media: MediaId, failure: Failure) -> Result<(), JobError> {
+    let (job, now) = (job.clone(), context.clock.now());
+    context
+        .store
+        .write(async move |tx| {
+            tx.complete_job(&job).await?;
+            give_up_upload(tx, media, failure.clone(), now).await
+        })
+        .await?;
+    Ok(())
+}
