@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kinora_domain::{Clock, Random};
+use kinora_intake::Intake;
 use kinora_packager::Packager;
 use kinora_store::Store;
 
@@ -21,6 +22,8 @@ pub struct AppOptions {
     pub store: Store,
     /// Bytes for players.
     pub packager: Packager,
+    /// Receives uploads.
+    pub intake: Intake,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// Draws randomness.
@@ -41,6 +44,7 @@ pub struct AppOptions {
 pub struct Parts {
     pub(crate) store: Store,
     pub(crate) packager: Packager,
+    pub(crate) intake: Intake,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) addresses: Addresses,
@@ -58,8 +62,18 @@ pub struct Parts {
 impl App {
     /// Puts the parts together.
     pub fn new(options: AppOptions) -> Self {
-        let AppOptions { store, packager, clock, random, addresses, assets, health, render_metrics, roles } =
-            options;
+        let AppOptions {
+            store,
+            packager,
+            intake,
+            clock,
+            random,
+            addresses,
+            assets,
+            health,
+            render_metrics,
+            roles,
+        } = options;
         let callers = Callers::new();
         let answers = AnswerCache::new();
         let access = AccessCache::new();
@@ -67,6 +81,7 @@ impl App {
         Self(Arc::new(Parts {
             store,
             packager,
+            intake,
             clock,
             random,
             addresses,

@@ -20,6 +20,8 @@ use crate::error::ApiError;
 pub(crate) struct Reader {
     /// The one workspace that exists for this caller.
     pub(crate) workspace: WorkspaceId,
+    /// Whether the token may change what it reads, and so read what lets others do so (contract decision 39).
+    pub(crate) may_write: bool,
 }
 
 /// Whoever holds a read-write token.
@@ -34,7 +36,7 @@ impl FromRequestParts<App> for Reader {
 
     async fn from_request_parts(parts: &mut RequestParts, app: &App) -> Result<Self, ApiError> {
         let caller = authenticate(parts, app).await?;
-        Ok(Self { workspace: caller.workspace })
+        Ok(Self { workspace: caller.workspace, may_write: caller.permission == Permission::ReadWrite })
     }
 }
 

@@ -4,6 +4,8 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+use crate::extract::PageQuery;
+
 /// A payload: `{"success": true, "data": …}`.
 #[derive(Serialize)]
 pub(crate) struct Data<T> {
@@ -28,6 +30,17 @@ pub(crate) struct Pagination {
     pub(crate) current_offset: u64,
     /// Number of pages.
     pub(crate) offset_count: u64,
+}
+
+impl Pagination {
+    /// Of the page that was asked for, of so many records.
+    pub(crate) fn of(query: PageQuery, total: u64) -> Self {
+        Self {
+            total_records: total,
+            current_offset: u64::from(query.offset),
+            offset_count: total.div_ceil(u64::from(query.limit)),
+        }
+    }
 }
 
 impl<T> Data<T> {

@@ -1,11 +1,16 @@
 //! The one place that turns what went wrong into a status and a message (contract 1.4, decision 40).
 
+mod problem;
+mod upload;
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use kinora_store as store;
 use serde::Serialize;
 
 use crate::app::Roles;
+
+pub(crate) use problem::Problem;
 
 /// A refusal, as the client sees it.
 #[derive(Debug)]
@@ -15,6 +20,7 @@ pub struct ApiError {
     detail: Detail,
     retry_after_s: Option<u32>,
     challenge: Option<&'static str>,
+    allow: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -45,11 +51,17 @@ impl ApiError {
     const FULL_RETRY_AFTER_S: u32 = 30;
 
     fn new(status: StatusCode, message: &'static str, detail: Detail) -> Self {
-        Self { status, message, detail, retry_after_s: None, challenge: None }
+        Self { status, message, detail, retry_after_s: None, challenge: None, allow: None }
     }
 
     fn described(status: StatusCode, message: &'static str, description: impl Into<String>) -> Self {
         Self::new(status, message, Detail::Description(description.into()))
+    }
+
+    /// The status that it answers.
+    #[cfg(test)]
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
     }
 
     fn challenged(challenge: &'static str, description: &'static str) -> Self {
@@ -236,11 +248,19 @@ impl ApiError {
 
     /// 507: no room to write.
     pub fn full() -> Self {
-        let mut error = Self::described(
-            StatusCode::INSUFFICIENT_STORAGE,
-            "insufficient storage",
-            "the server's disk is full; nothing was changed",
-        );
+        Self::without_room("the server's disk is full; nothing was changed")
+    }
+
+    /// The same to somebody who sends a file.
+    pub(crate) fn upload_full() -> Self {
+        Self::without_room(
+            "the server's disk is full; what was kept before stays, and the upload can go on later",
+        )
+    }
+
+    fn without_room(description: &'static str) -> Self {
+        let mut error =
+            Self::described(StatusCode::INSUFFICIENT_STORAGE, "insufficient storage", description);
         error.retry_after_s = Some(Self::FULL_RETRY_AFTER_S);
         error
     }
@@ -325,6 +345,9 @@ impl IntoResponse for ApiError {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(challenge) = self.challenge {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
+        if let Some(methods) = self.allow {
+            headers.insert(header::ALLOW, HeaderValue::from_static(methods));
         }
         if let Some(seconds) = self.retry_after_s {
             headers.insert(header::RETRY_AFTER, seconds.into());

@@ -16,6 +16,7 @@ mod fields;
 mod observe;
 mod operate;
 mod serve;
+mod upload;
 
 use axum::Router;
 use axum::middleware;
@@ -33,17 +34,23 @@ pub use serve::{ServeOptions, serve};
 pub fn router(app: App) -> Router {
     let roles = app.roles;
     let api = if roles.api {
-        Router::new().merge(api::routes("")).merge(api::routes("/v1")).merge(api::unknown())
+        Router::new()
+            .merge(api::routes("", &app))
+            .merge(api::routes("/v1", &app))
+            .merge(api::unknown())
+            .merge(upload::routes())
     } else {
-        api::elsewhere(roles)
+        api::elsewhere(roles).merge(upload::elsewhere(roles))
     };
     let delivery = if roles.delivery { delivery::routes() } else { delivery::elsewhere(roles) };
+    let assets = if roles.api || roles.delivery { delivery::assets() } else { Router::new() };
     Router::new()
         .merge(api)
         .route("/healthz", get(operate::healthz))
         .route("/readyz", get(operate::readyz))
         .route("/metrics", get(operate::metrics))
         .merge(delivery)
+        .merge(assets)
         .fallback(async || ApiError::no_such_path())
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())
         .layer(middleware::from_fn_with_state(app.clone(), observe::observe))

@@ -2,7 +2,7 @@
 
 mod on_demand;
 mod report;
-mod view;
+pub(crate) mod view;
 
 use axum::Router;
 use axum::routing::{any, get};
@@ -16,11 +16,10 @@ use crate::app::{App, Roles};
 use crate::error::ApiError;
 
 /// Paths of the contract that are not served yet, and are no media ids (contract 2.1, routing traps).
-const NOT_YET: [&str; 4] =
-    ["/on-demand/upload", "/on-demand/uploads", "/on-demand/playlists", "/on-demand/drm-configurations"];
+const NOT_YET: [&str; 2] = ["/on-demand/playlists", "/on-demand/drm-configurations"];
 
 /// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request anew.
-pub(crate) fn routes(prefix: &str) -> Router<App> {
+pub(crate) fn routes(prefix: &str, app: &App) -> Router<App> {
     let router = NOT_YET.iter().fold(Router::new(), |router, path| {
         router.route(&format!("{prefix}{path}"), any(async || ApiError::no_such_path()))
     });
@@ -28,6 +27,7 @@ pub(crate) fn routes(prefix: &str) -> Router<App> {
         .route(&format!("{prefix}/on-demand"), get(on_demand::list).post(on_demand::create))
         .route(&format!("{prefix}/on-demand/{{mediaId}}"), get(on_demand::read).delete(on_demand::delete))
         .route(&format!("{prefix}/on-demand/{{mediaId}}/input-info"), get(on_demand::input_info))
+        .merge(on_demand::upload_routes(prefix, app))
 }
 
 /// What else lies where the API is: its own 404, not that of the players' paths, which have any name.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessRestrictions, Input, Media, MediaDuration, MediaState, PlaybackHandle, Restriction, Track,
+    AccessRestrictions, Failure, Input, Media, MediaDuration, MediaState, PlaybackHandle, Restriction, Track,
     TrackKind,
 };
 use serde::Serialize;
@@ -88,9 +88,7 @@ impl MediaView {
             _ => None,
         };
         let error = match &media.state {
-            MediaState::Failed { failure, .. } => {
-                Some(ErrorView { code: failure.code.as_str(), message: failure.message.clone() })
-            }
+            MediaState::Failed { failure, .. } => Some(ErrorView::from(failure)),
             _ => None,
         };
         // A picture exists once the media plays, and not for sound alone (contract decision 35).
@@ -126,10 +124,17 @@ impl MediaView {
     }
 }
 
+/// Why a media or an upload failed (contract decision 31).
 #[derive(Serialize)]
-struct ErrorView {
+pub(crate) struct ErrorView {
     code: &'static str,
     message: String,
+}
+
+impl From<&Failure> for ErrorView {
+    fn from(failure: &Failure) -> Self {
+        Self { code: failure.code.as_str(), message: failure.message.clone() }
+    }
 }
 
 #[derive(Serialize)]
@@ -164,7 +169,7 @@ impl From<&PlaybackHandle> for PlaybackView {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RestrictionsView {
+pub(crate) struct RestrictionsView {
     domains: RestrictionView,
     user_agents: RestrictionView,
 }

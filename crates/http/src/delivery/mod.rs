@@ -36,7 +36,11 @@ pub(crate) fn routes() -> Router<App> {
         .merge(played)
         .route("/demo/clip.mp4", get(demo::clip))
         .route("/embed/{playbackId}", get(page::embed))
-        .route("/assets/{file}", get(page::asset))
+}
+
+/// Scripts and styles of pages. The role `api` has a page too, that of uploads.
+pub(crate) fn assets() -> Router<App> {
+    Router::new().route("/assets/{file}", get(page::asset))
 }
 
 /// The same paths in a process without this role.

@@ -17,10 +17,5 @@ pub(crate) async fn list(
     let page = Page { limit: query.limit, number: query.offset, newest_first: query.is_newest_first };
     let found = app.store.media_page(caller.workspace, page).await?;
     let views = found.media.iter().map(|media| MediaView::new(media, &app.addresses)).collect();
-    let pagination = Pagination {
-        total_records: found.total,
-        current_offset: u64::from(query.offset),
-        offset_count: found.total.div_ceil(u64::from(query.limit)),
-    };
-    Ok(Data::page(views, pagination))
+    Ok(Data::page(views, Pagination::of(query, found.total)))
 }

@@ -1,4 +1,4 @@
-//! `/on-demand`: media made from addresses.
+//! `/on-demand`: media made from addresses and from direct uploads.
 
 mod create;
 mod create_request;
@@ -6,9 +6,12 @@ mod delete;
 mod input_info;
 mod list;
 mod read;
+mod upload;
+mod wishes;
 
 pub(super) use create::create;
 pub(super) use delete::delete;
 pub(super) use input_info::input_info;
 pub(super) use list::list;
 pub(super) use read::read;
+pub(super) use upload::routes as upload_routes;

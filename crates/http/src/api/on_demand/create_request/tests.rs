@@ -1,4 +1,4 @@
-use kinora_domain::{Random, Timestamp};
+use kinora_domain::{AccessPolicy, MediaQuality, MediaSettings, Random, Timestamp};
 use serde_json::json;
 
 use super::*;

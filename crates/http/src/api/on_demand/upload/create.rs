@@ -1,0 +1,45 @@
+use axum::extract::State;
+use kinora_domain::Upload;
+use serde_json::Value;
+
+use super::request;
+use super::view::UploadView;
+use crate::app::App;
+use crate::auth::Writer;
+use crate::envelope::Data;
+use crate::error::ApiError;
+use crate::extract::JsonBody;
+
+/// `POST /on-demand/upload`: registers a direct upload and answers the address that takes its bytes.
+///
+/// 201 with the signed address. 422 names each wrong field, those of the media's settings too. The upload, its event and the job that looks
+/// after it are one commit.
+pub(super) async fn create(
+    State(app): State<App>,
+    caller: Writer,
+    JsonBody(body): JsonBody,
+) -> Result<Data<UploadView>, ApiError> {
+    register(&app, caller, &body, None).await
+}
+
+/// `POST /on-demand/uploads`: the same for a file of at most 500 MB.
+pub(super) async fn create_limited(
+    State(app): State<App>,
+    caller: Writer,
+    JsonBody(body): JsonBody,
+) -> Result<Data<UploadView>, ApiError> {
+    register(&app, caller, &body, Some(Upload::DEPRECATED_SIZE_MAX)).await
+}
+
+async fn register(
+    app: &App,
+    caller: Writer,
+    body: &Value,
+    size_max: Option<u64>,
+) -> Result<Data<UploadView>, ApiError> {
+    let (new, warnings) = request::parse(body, caller.workspace, size_max)?;
+    let (upload, event) = Upload::create(new, app.clock.now(), &*app.random);
+    let answer = UploadView::new(&upload, app);
+    app.store.write(async move |tx| tx.register_upload(&upload, &event).await).await?;
+    Ok(Data::created(answer, warnings))
+}

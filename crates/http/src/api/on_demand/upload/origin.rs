@@ -1,0 +1,110 @@
+//! Reads `corsOrigin`.
+
+use kinora_domain::CorsOrigin;
+use url::Url;
+
+/// What a wrong one is told.
+pub(super) const MUST: &str = "must be *, or an origin as browsers name it: a scheme, a host and perhaps a port, https://shop.example, without path or query";
+
+/// An origin in the form in which browsers send it, or any.
+///
+/// What comes by HTTP is written as browsers write it: host in lower case and ASCII (IDNA), no default port (RFC 6454, 6.2). Other schemes, of
+/// applications that are pages inside, are taken as they are.
+pub(super) fn parse(text: &str) -> Option<CorsOrigin> {
+    if text == "*" {
+        return Some(CorsOrigin::Any);
+    }
+    let (scheme, host) = text.split_once("://")?;
+    let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    let origin =
+        if is_web { of_web(text, host) } else { of_application(scheme, host).then(|| text.to_owned()) };
+    origin.filter(|origin| origin.len() <= CorsOrigin::LEN_MAX).map(CorsOrigin::One)
+}
+
+fn of_web(text: &str, host: &str) -> Option<String> {
+    // A parser of addresses takes these away or reads them as the end of the host; a star is a host to it.
+    let is_foreign = |c: char| c.is_whitespace() || c.is_control() || "/\\?#@*".contains(c);
+    if host.contains(is_foreign) {
+        return None;
+    }
+    let origin = Url::parse(text).ok()?.origin();
+    origin.is_tuple().then(|| origin.ascii_serialization())
+}
+
+fn of_application(scheme: &str, host: &str) -> bool {
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let is_host = !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._:[]".contains(c));
+    is_scheme && is_host
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_written_as_browsers_write_them() {
+        let check = |text: &str, origin: &str| {
+            assert_eq!(parse(text).as_ref().map(CorsOrigin::as_str), Some(origin), "{text}");
+        };
+        assert_eq!(parse("*"), Some(CorsOrigin::Any));
+        check("https://shop.example", "https://shop.example");
+        check("HTTPS://Shop.Example:443", "https://shop.example");
+        check("http://shop.example:80", "http://shop.example");
+        check("http://shop.example:8080", "http://shop.example:8080");
+        check("https://shop.example:80", "https://shop.example:80");
+        check("https://bücher.example", "https://xn--bcher-kva.example");
+        check("http://localhost:3000", "http://localhost:3000");
+        check("http://127.0.0.1", "http://127.0.0.1");
+        check("http://[::1]:8080", "http://[::1]:8080");
+        check("capacitor://localhost", "capacitor://localhost");
+        check("ionic://localhost:8100", "ionic://localhost:8100");
+        check("chrome-extension://AbCdEf", "chrome-extension://AbCdEf");
+    }
+
+    #[test]
+    fn what_is_no_origin_is_refused() {
+        for text in [
+            "",
+            " ",
+            "null",
+            "**",
+            "shop.example",
+            "//shop.example",
+            "https:",
+            "https://",
+            "https:shop.example",
+            "https:/shop.example",
+            "https://shop.example/",
+            "https://shop.example/path",
+            "https://shop.example?q",
+            "https://shop.example#f",
+            "https://user@shop.example",
+            "https://user:pw@shop.example",
+            "https://shop.example:99999",
+            "https://shop.example:x",
+            "https://*.shop.example",
+            "https://shop example",
+            " https://shop.example",
+            "https://shop.example\t",
+            "https://shop.example\\path",
+            "https://sh\top.example",
+            "https://a.example,https://b.example",
+            "https://a.example https://b.example",
+            "file://",
+            "file:///",
+            "capacitor://",
+            "capacitor://local/host",
+            "capacitor://a b",
+            "1x://localhost",
+            "ca pacitor://localhost",
+            "x-app://a;script-src *",
+            "data:text/html,x",
+            "https://%",
+            "https://a..\u{0}b",
+        ] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
+        assert_eq!(parse(&format!("app://{}", "a".repeat(CorsOrigin::LEN_MAX))), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! How an upload looks in answers (contract 2.5, decisions 28, 29, 31).
+
+use std::collections::BTreeMap;
+
+use kinora_domain::{AccessRestrictions, Upload, UploadState};
+use serde::Serialize;
+
+use crate::api::view::{ErrorView, RestrictionsView};
+use crate::app::App;
+use crate::upload::address;
+
+/// An upload as it is made and listed.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct UploadView {
+    upload_id: String,
+    trial: bool,
+    status: &'static str,
+    url: String,
+    timeout: u32,
+    cors_origin: String,
+    push_media_settings: SettingsView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorView>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SettingsView {
+    playback_ids: [PlaybackWish; 1],
+    metadata: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    creator_id: Option<String>,
+    media_quality: &'static str,
+    source_access: bool,
+    optimize_audio: bool,
+    max_resolution: &'static str,
+}
+
+/// A playback ID that will be: it has no id yet.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PlaybackWish {
+    access_policy: &'static str,
+    access_restrictions: RestrictionsView,
+}
+
+/// The answer of a cancellation, which has another shape.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CancelledUpload {
+    upload_id: String,
+    trial: bool,
+    status: &'static str,
+    url: String,
+    timeout: u32,
+    cors_origin: String,
+    max_resolution: &'static str,
+    access_policy: &'static str,
+    metadata: BTreeMap<String, String>,
+    title: Option<String>,
+    creator_id: Option<String>,
+}
+
+impl UploadView {
+    pub(super) fn new(upload: &Upload, app: &App) -> Self {
+        let settings = &upload.settings;
+        let error = match &upload.state {
+            UploadState::Failed { failure, .. } => Some(ErrorView::from(failure)),
+            _ => None,
+        };
+        Self {
+            upload_id: upload.id.to_string(),
+            trial: false,
+            status: upload.state.name(),
+            url: address::of(&app.addresses, &app.store, upload),
+            timeout: upload.timeout_s,
+            cors_origin: upload.origin.as_str().to_owned(),
+            push_media_settings: SettingsView {
+                playback_ids: [PlaybackWish {
+                    access_policy: upload.policy.as_str(),
+                    access_restrictions: RestrictionsView::from(&AccessRestrictions::default()),
+                }],
+                metadata: settings.metadata.clone().unwrap_or_default(),
+                title: settings.title.clone(),
+                creator_id: settings.creator_id.clone(),
+                media_quality: settings.quality.as_str(),
+                source_access: settings.source_access,
+                optimize_audio: settings.optimize_audio,
+                max_resolution: settings.max_resolution.as_str(),
+            },
+            error,
+        }
+    }
+
+    /// For whoever may only read: without the signature, which would let them send and cancel (contract decision 39).
+    pub(super) fn without_signature(upload: &Upload, app: &App) -> Self {
+        Self { url: app.intake.unsigned_address(upload.id), ..Self::new(upload, app) }
+    }
+}
+
+impl CancelledUpload {
+    pub(super) fn new(upload: &Upload, app: &App) -> Self {
+        Self {
+            upload_id: upload.id.to_string(),
+            trial: false,
+            status: upload.state.name(),
+            url: address::of(&app.addresses, &app.store, upload),
+            timeout: upload.timeout_s,
+            cors_origin: upload.origin.as_str().to_owned(),
+            max_resolution: upload.settings.max_resolution.as_str(),
+            access_policy: upload.policy.as_str(),
+            metadata: upload.settings.metadata.clone().unwrap_or_default(),
+            title: upload.settings.title.clone(),
+            creator_id: upload.settings.creator_id.clone(),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What can be wished of a media, however its bytes come: the fields that a creation and the settings of a direct upload share (contract 2.3 and
+//! 2.5, decisions 11, 16, 32, 33).
+
+use std::collections::BTreeMap;
+
+use kinora_domain::{AccessPolicy, MediaId, MediaQuality, MediaSettings, Resolution};
+
+use crate::fields::Fields;
+
+/// Longest address, in characters: what browsers and proxies agree on.
+pub(super) const URL_MAX: usize = 8192;
+/// Most inputs of one media; a list of thousands would only make the refusal long.
+const INPUTS_MAX: usize = 64;
+/// Most entries of one list of domains or user agents.
+const RULES_MAX: usize = 1000;
+
+pub(super) const NOT_YET: &str = "is not supported yet; leave it out";
+
+/// What was wished of a media.
+pub(super) struct Wishes {
+    pub(super) policy: AccessPolicy,
+    pub(super) settings: MediaSettings,
+}
+
+/// Reads all of them but the inputs. Those that are stored and have no effect yet are named in `warnings`.
+pub(super) fn wishes(fields: &Fields<'_>, warnings: &mut Vec<String>) -> Wishes {
+    let policy = access_policy(fields);
+    let settings = settings(fields, warnings);
+    extras(fields);
+    access_restrictions(fields);
+    Wishes { policy, settings }
+}
+
+/// The one video input; the others are refused, each by its own path. `None` without one.
+pub(super) fn video_input<'a>(fields: &Fields<'a>) -> Option<Fields<'a>> {
+    let mut video = None;
+    for input in fields.objects("inputs", INPUTS_MAX)? {
+        let kind =
+            input.word("type", &["video", "watermark", "audio", "subtitle"], |word| Some(word.to_owned()));
+        match kind.as_deref() {
+            Some("video") if video.is_some() => {
+                input.refuse("type", "a second video input is not supported yet; leave it out")
+            }
+            Some("video") => {
+                cuts(&input);
+                video = Some(input);
+            }
+            Some(kind) => input.refuse("type", format!("{kind} inputs are not supported yet; leave it out")),
+            None if !input.has("type") => input.refuse("type", "must not be null"),
+            None => {}
+        }
+    }
+    video
+}
+
+/// What would show something else than the file as it is.
+fn cuts(input: &Fields<'_>) {
+    times(input);
+    for name in ["introUrl", "outroUrl"] {
+        if input.text(name, URL_MAX).is_some_and(|url| !url.is_empty()) {
+            input.refuse(name, NOT_YET);
+        }
+    }
+    for name in ["expungeSegments", "segments"] {
+        if input.list(name).is_some_and(|list| !list.is_empty()) {
+            input.refuse(name, NOT_YET);
+        }
+    }
+}
+
+/// Where the media would begin and end within the file.
+pub(super) fn times(fields: &Fields<'_>) {
+    for name in ["startTime", "endTime"] {
+        if fields.number(name).is_some() {
+            fields.refuse(name, NOT_YET);
+        }
+    }
+}
+
+fn access_policy(fields: &Fields<'_>) -> AccessPolicy {
+    if let Some(id) = fields.text("drmConfigurationId", MediaSettings::TEXT_MAX)
+        && id.parse::<MediaId>().is_err()
+    {
+        fields.refuse("drmConfigurationId", "must be a UUID");
+    }
+    let word = fields.word("accessPolicy", &["public", "private", "drm"], |word| Some(word.to_owned()));
+    match word.as_deref() {
+        Some("drm") => {
+            // Never silently clear: contract decision 16.
+            fields.refuse(
+                "accessPolicy",
+                "drm needs a licence service, and none is configured; use public or private",
+            );
+            AccessPolicy::Private
+        }
+        Some(word) => AccessPolicy::from_text(word).unwrap_or(AccessPolicy::Private),
+        None => AccessPolicy::Public,
+    }
+}
+
+fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {
+    let caps = Resolution::CAPS.map(Resolution::as_str);
+    let quality = fields
+        .word("mediaQuality", &["standard", "pro", "premium"], MediaQuality::from_text)
+        .unwrap_or_default();
+    if quality != MediaQuality::Standard {
+        warnings.push(stored(fields, "mediaQuality"));
+    }
+    let optimize_audio = fields.bool("optimizeAudio").unwrap_or(false);
+    if optimize_audio {
+        warnings.push(stored(fields, "optimizeAudio"));
+    }
+    MediaSettings {
+        title: fields.text("title", MediaSettings::TEXT_MAX).map(str::to_owned),
+        creator_id: fields.text("creatorId", MediaSettings::TEXT_MAX).map(str::to_owned),
+        metadata: fields.object("metadata").map(|metadata| free_pairs(fields, "metadata", &metadata)),
+        max_resolution: fields
+            .word("maxResolution", &caps, Resolution::from_text)
+            .unwrap_or(Resolution::P1080),
+        quality,
+        source_access: fields.bool("sourceAccess").unwrap_or(false),
+        optimize_audio,
+    }
+}
+
+fn stored(fields: &Fields<'_>, name: &str) -> String {
+    format!("{} is stored and has no effect yet", fields.path(name))
+}
+
+fn free_pairs(parent: &Fields<'_>, name: &str, pairs: &Fields<'_>) -> BTreeMap<String, String> {
+    if pairs.entries().count() > MediaSettings::METADATA_ENTRIES_MAX {
+        parent.refuse(name, format!("must have at most {} entries", MediaSettings::METADATA_ENTRIES_MAX));
+        return BTreeMap::new();
+    }
+    let mut read = BTreeMap::new();
+    for (key, _) in pairs.entries() {
+        if key.chars().count() > MediaSettings::TEXT_MAX {
+            parent.refuse(name, format!("must have keys of at most {} characters", MediaSettings::TEXT_MAX));
+        } else if !pairs.has(key) {
+            pairs.refuse(key, "must be a string");
+        } else if let Some(value) = pairs.text(key, MediaSettings::TEXT_MAX) {
+            read.insert(key.clone(), value.to_owned());
+        }
+    }
+    read
+}
+
+/// What asks for something beside playback: refused unless it asks for what is so anyway (contract decision 33).
+fn extras(fields: &Fields<'_>) {
+    let mp4 = fields.word("mp4Support", &["none", "capped_4k", "audioOnly", "audioOnly,capped_4k"], |word| {
+        Some(word == "none")
+    });
+    if mp4 == Some(false) {
+        fields.refuse("mp4Support", "only none is supported yet");
+    }
+    for name in ["chapters", "namedEntities"] {
+        if fields.bool(name) == Some(true) {
+            fields.refuse(name, NOT_YET);
+        }
+    }
+    if let Some(moderation) = fields.object("moderation") {
+        moderation.word("type", &["video", "audio", "av"], |_| Some(()));
+    }
+    for name in ["subtitles", "createSubtitles"] {
+        if let Some(subtitles) = fields.object(name) {
+            for text in ["languageName", "languageCode", "name"] {
+                subtitles.text(text, MediaSettings::TEXT_MAX);
+            }
+            subtitles.object("metadata");
+        }
+    }
+    for name in ["subtitles", "createSubtitles", "moderation"] {
+        if fields.object(name).is_some_and(|object| object.entries().any(|(_, value)| !value.is_null())) {
+            fields.refuse(name, NOT_YET);
+        }
+    }
+    if let Some(summary) = fields.object("summary") {
+        if summary
+            .number("summaryLength")
+            .is_some_and(|length| length.fract() != 0.0 || !(30.0..=250.0).contains(&length))
+        {
+            summary.refuse("summaryLength", "must be a whole number from 30 to 250");
+        }
+        if summary.bool("generate") == Some(true) {
+            fields.refuse("summary", NOT_YET);
+        }
+    }
+}
+
+/// Restrictions are accepted only when they restrict nothing: a rule that is not enforced would show a video to the wrong people.
+fn access_restrictions(fields: &Fields<'_>) {
+    let Some(restrictions) = fields.object("accessRestrictions") else { return };
+    for name in ["domains", "userAgents"] {
+        let Some(rule) = restrictions.object(name) else { continue };
+        let is_deny = rule.word("defaultPolicy", &["allow", "deny"], |word| Some(word == "deny"));
+        let mut is_restricting = is_deny == Some(true);
+        for list in ["allow", "deny"] {
+            let Some(items) = rule.list(list) else { continue };
+            if items.len() > RULES_MAX {
+                rule.refuse(list, format!("must have at most {RULES_MAX} items"));
+            }
+            for (at, _) in items.iter().enumerate().filter(|(_, item)| !item.is_string()) {
+                rule.refuse(&format!("{list}[{at}]"), "must be a string");
+            }
+            is_restricting |= !items.is_empty();
+        }
+        if is_restricting {
+            restrictions.refuse(name, NOT_YET);
+        }
+    }
+}
