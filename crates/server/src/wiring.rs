@@ -10,6 +10,7 @@ use kinora_domain::{Clock, Random};
 use kinora_engine::Engine;
 use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Poster};
 use kinora_http::{Addresses, App, AppOptions, ServeOptions};
+use kinora_intake::{Intake, IntakeOptions, PaceMin};
 use kinora_jobs::{Context, FillsAsked, ForeignObjects, OwnershipError, Room, TRANSFERS_MAX};
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
@@ -39,6 +40,8 @@ pub struct ServerOptions {
     pub engine: Engine,
     /// Limits of source downloads.
     pub fetch_limits: Limits,
+    /// How slowly uploads may come.
+    pub pace_min: PaceMin,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// Draws randomness.
@@ -82,7 +85,8 @@ impl Server {
     /// Leases of an earlier process are taken back first where the lock proves that it is gone: on a folder. On PostgreSQL they run
     /// out.
     pub async fn start(options: ServerOptions, listener: TcpListener) -> Result<Self, StartError> {
-        let ServerOptions { settings, lock, store, blob, engine, fetch_limits, clock, random } = options;
+        let ServerOptions { settings, lock, store, blob, engine, fetch_limits, pace_min, clock, random } =
+            options;
         let render_metrics = metrics_handle();
         let roles = settings.roles;
         match kinora_jobs::check_ownership(&store, &blob).await {
@@ -107,9 +111,20 @@ impl Server {
         let packager = Packager::new(store.clone(), blob.clone(), engine.clone(), clock.clone());
         let room = Room::default();
         let scratch = scratch(&settings).await?;
+        let worker = WorkerId::new(&*random);
+        let intake = Intake::new(IntakeOptions {
+            store: store.clone(),
+            blob: blob.clone(),
+            clock: clock.clone(),
+            random: random.clone(),
+            worker,
+            public_url: settings.public_url.as_str().into(),
+            pace_min,
+        });
         let context = Context {
             store: store.clone(),
             blob: blob.clone(),
+            intake: intake.clone(),
             fetcher: Fetcher::new(&network, fetch_limits)?,
             poster: Poster::new(&network, PostLimits::default())?,
             packager: packager.clone(),
@@ -118,17 +133,19 @@ impl Server {
             clock: clock.clone(),
             random: random.clone(),
             images_url: settings.images_url.as_str().into(),
+            public_url: settings.public_url.as_str().into(),
             demo_url: settings.demo_url().into(),
             transfers: Arc::new(Semaphore::new(TRANSFERS_MAX)),
             room: room.clone(),
             cache_bytes: settings.cache_bytes,
             fills_asked: FillsAsked::default(),
-            worker: WorkerId::new(&*random),
+            worker,
             signature_aliases: header_names(&settings.signature_headers)?,
         };
         let app = App::new(AppOptions {
             store: store.clone(),
             packager: packager.clone(),
+            intake,
             clock,
             random,
             addresses: Addresses {

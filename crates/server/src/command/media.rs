@@ -1,6 +1,6 @@
 //! `kinora media`
 
-mod show;
+pub(super) mod show;
 
 use std::time::Duration;
 
@@ -175,7 +175,7 @@ pub(super) async fn wait_until_settled(
     }
 }
 
-fn settled_well(media: &Media) -> Result<(), Problem> {
+pub(super) fn settled_well(media: &Media) -> Result<(), Problem> {
     match &media.state {
         MediaState::Failed { failure, .. } => Err(Problem::new(format!(
             "media {} failed: {} ({})",

@@ -13,6 +13,7 @@ mod progress;
 mod serve;
 mod storage;
 mod token;
+mod upload;
 mod webhook;
 mod workspace;
 
@@ -58,6 +59,8 @@ enum Command {
     /// Make, look at, wait for and delete media
     #[command(subcommand)]
     Media(media::Command),
+    /// Make a media of a file; stopped, the same command goes on
+    Upload(upload::Arguments),
     /// Take in a clip, and show how to go on
     Demo,
     /// Look for what keeps the server from working
@@ -90,6 +93,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         Command::Token(command) => token::run(&session, command).await.map(done),
         Command::Webhook(command) => webhook::run(&session, command).await.map(done),
         Command::Media(command) => media::run(&session, command).await.map(done),
+        Command::Upload(arguments) => upload::run(&session, arguments).await.map(done),
         Command::Demo => demo::run(&session).await.map(done),
         Command::Doctor => doctor::run(&session).await,
         Command::Storage(command) => storage::run(&session, command).await,

@@ -1,5 +1,6 @@
 //! Shows that something takes long.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -22,6 +23,44 @@ impl Progress {
 }
 
 impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// A bar on standard error that fills as bytes go; nothing where nobody looks. Clones are the same bar.
+#[derive(Clone)]
+pub(super) struct Transfer(Arc<Bar>);
+
+struct Bar(ProgressBar);
+
+impl Transfer {
+    pub(super) fn start(len: u64) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(len), ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template(
+            "{wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec} {eta} left {msg}",
+        );
+        bar.set_style(style.expect("the template names what indicatif knows"));
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Self(Arc::new(Bar(bar)))
+    }
+
+    /// So many bytes are there already; what comes from now on tells the speed.
+    pub(super) fn stand_at(&self, offset: u64) {
+        self.0.0.set_position(offset);
+        self.0.0.reset_eta();
+    }
+
+    pub(super) fn advance(&self, bytes: u64) {
+        self.0.0.inc(bytes);
+    }
+
+    pub(super) fn say(&self, text: &str) {
+        self.0.0.set_message(text.to_owned());
+    }
+}
+
+impl Drop for Bar {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

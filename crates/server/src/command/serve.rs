@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kinora_engine::Engine;
 use kinora_fetch::Limits;
+use kinora_intake::PaceMin;
 use kinora_store::Opener;
 use tokio::net::TcpSocket;
 use tokio::signal::unix::{SignalKind, signal};
@@ -52,6 +53,7 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
         blob,
         engine,
         fetch_limits: Limits::default(),
+        pace_min: PaceMin::default(),
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
     };

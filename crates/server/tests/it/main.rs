@@ -14,3 +14,4 @@ mod folder;
 mod media;
 mod shared;
 mod support;
+mod upload;

@@ -9,7 +9,7 @@ use crate::command::Session;
 use crate::command::print::table;
 
 /// Prints one media.
-pub(super) fn show(session: &Session, media: &Media) {
+pub(in crate::command) fn show(session: &Session, media: &Media) {
     let mut lines = vec![
         format!("media     {}", media.id),
         format!("status    {}", media.state.name()),

@@ -8,6 +8,7 @@ mod media;
 mod refusals;
 mod serve;
 mod token;
+pub(crate) mod upload;
 mod webhook;
 mod workspace;
 

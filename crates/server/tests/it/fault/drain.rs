@@ -46,12 +46,18 @@ pub(crate) async fn drain(app: &TestApp, clock: &TestClock) {
 async fn is_drained(app: &TestApp, clock: &TestClock) -> bool {
     let far = clock.now().plus_seconds(LONGEST_WAIT_S);
     let jobs = async |queue| app.store.next_job_due(queue).await;
-    let (Ok(download), Ok(upkeep), Ok(delivery)) =
-        (jobs(JobQueue::Download).await, jobs(JobQueue::Upkeep).await, app.store.next_delivery_due().await)
-    else {
-        return false;
-    };
-    download.is_none() && delivery.is_none() && upkeep.is_none_or(|due| far < due)
+    for queue in [JobQueue::Download, JobQueue::Ingest] {
+        if !matches!(jobs(queue).await, Ok(None)) {
+            return false;
+        }
+    }
+    // The next sweep, and looks at uploads that wait for their time to be over.
+    for queue in [JobQueue::Upkeep, JobQueue::Uploads] {
+        if !jobs(queue).await.is_ok_and(|due| due.is_none_or(|due| far < due)) {
+            return false;
+        }
+    }
+    matches!(app.store.next_delivery_due().await, Ok(None))
 }
 
 /// Waits until no fill is left but the next look at what is watched.

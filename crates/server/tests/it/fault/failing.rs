@@ -20,7 +20,7 @@ fn at_once() -> usize {
 }
 const WRITES_MIN: usize = 25;
 /// A lease of 25 s is over in eight, just after it is renewed; a shorter one would be lost by jobs of a busy machine, again and again.
-const SPEED: u32 = 3;
+pub(super) const SPEED: u32 = 3;
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
@@ -31,25 +31,36 @@ async fn a_write_that_fails_is_made_up_for() {
 }
 
 async fn live_and_fail_at(n: u64) -> bool {
-    let failing = Arc::new(FailAt { n, count: AtomicU64::new(0) });
-    let objects = Arc::clone(&failing);
-    let objects = kinora_blob::Faults::new(move |_| {
-        if objects.fails_now() { kinora_blob::FaultAction::Fail } else { kinora_blob::FaultAction::Proceed }
-    });
-    let faults = Faults::new(Some(failing.clone()), Some(Arc::new(objects)));
-    let mut life = Life::begin(TestClock::running(SPEED), CrashPlan::never(), faults).await;
+    let failing = FailAt::write(n);
+    let mut life = Life::begin(TestClock::running(SPEED), CrashPlan::never(), failing.faults()).await;
     say(&format!("failure at write {n}"));
     life.live(Order::Loose).await;
     failing.count.load(Ordering::SeqCst) > n
 }
 
 /// Fails one write, counted over database and objects.
-struct FailAt {
+pub(super) struct FailAt {
     n: u64,
-    count: AtomicU64,
+    pub(super) count: AtomicU64,
 }
 
 impl FailAt {
+    pub(super) fn write(n: u64) -> Arc<Self> {
+        Arc::new(Self { n, count: AtomicU64::new(0) })
+    }
+
+    pub(super) fn faults(self: &Arc<Self>) -> Faults {
+        let objects = Arc::clone(self);
+        let objects = kinora_blob::Faults::new(move |_| {
+            if objects.fails_now() {
+                kinora_blob::FaultAction::Fail
+            } else {
+                kinora_blob::FaultAction::Proceed
+            }
+        });
+        Faults::new(Some(self.clone()), Some(Arc::new(objects)))
+    }
+
     fn fails_now(&self) -> bool {
         self.count.fetch_add(1, Ordering::SeqCst) == self.n
     }

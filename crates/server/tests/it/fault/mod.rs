@@ -21,6 +21,7 @@ mod life;
 mod not_media;
 pub(crate) mod stop;
 mod twice;
+mod upload_life;
 mod watched;
 
 pub(crate) use clock::TestClock;

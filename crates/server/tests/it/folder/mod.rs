@@ -5,3 +5,4 @@
 mod look;
 mod serve;
 mod start;
+mod upload;

@@ -46,13 +46,20 @@ async fn without_a_worker_a_media_waits_and_is_fetched_when_one_comes() {
 async fn a_path_of_another_role_says_which_role_serves_it() {
     let (api, delivery, worker) = three().await;
     let playback = "0b8c7a34-5f0e-4a6e-9d7c-2f3b1c0d9e8f";
-    let of_api = ["/v1/on-demand", "/on-demand", "/v1/on-demand/019a492c-41f3-7001-8203-040506070809"];
+    let of_api = [
+        "/v1/on-demand",
+        "/on-demand",
+        "/v1/on-demand/019a492c-41f3-7001-8203-040506070809",
+        "/on-demand/upload",
+        "/v1/on-demand/uploads",
+        "/v1/on-demand/upload/019a492c-41f3-7001-8203-040506070809/cancel",
+        "/upload/signed",
+    ];
     let of_delivery = [
         format!("/{playback}.m3u8"),
         format!("/{playback}/thumbnail.jpg"),
         format!("/{playback}/x/video/init.mp4"),
         format!("/embed/{playback}"),
-        "/assets/player.js".to_owned(),
         "/demo/clip.mp4".to_owned(),
     ];
     let refused = |answer: Answer, sentence: &str| {
@@ -74,6 +81,13 @@ async fn a_path_of_another_role_says_which_role_serves_it() {
             refused(app.fetch(path).await, &sentence);
         }
     }
+    // Both have pages, with scripts and styles of one build.
+    let player = "/assets/player.js";
+    for app in [&api, &delivery] {
+        refused(app.fetch(player).await, "there is nothing at this path");
+    }
+    let sentence = "this path is served by processes with the role delivery; this one has worker";
+    refused(worker.fetch(player).await, sentence);
     // What lies where the API is belongs to no other role.
     for path in ["/v1", "/v1/", "/v1/x", "/v1/on-demand/a/b", "/on-demand/a/b/c", "/openapi.json"] {
         refused(api.call("GET", path).send().await, "there is nothing at this path");

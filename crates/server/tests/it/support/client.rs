@@ -70,17 +70,30 @@ impl Request {
         tokio::time::timeout(DEADLINE, self.exchange()).await?
     }
 
-    async fn exchange(self) -> std::io::Result<Answer> {
+    /// Sends the head and so many bytes of the body, and leaves the rest to the test.
+    pub(crate) async fn begin(self, first: usize) -> Sending {
+        Sending::begin(self, first).await
+    }
+
+    /// The head with an empty line behind it. The length of the body is told unless the test tells another one.
+    fn head(&self) -> String {
         let mut head =
             format!("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.method, self.target, self.to);
         for (name, value) in &self.headers {
             head += &format!("{name}: {value}\r\n");
         }
-        if !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH") {
+        let is_told = |(name, _): &(String, String)| {
+            name.eq_ignore_ascii_case("content-length") || name.eq_ignore_ascii_case("transfer-encoding")
+        };
+        let has_body = !self.body.is_empty() || matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
+        if has_body && !self.headers.iter().any(is_told) {
             head += &format!("Content-Length: {}\r\n", self.body.len());
         }
-        head += "\r\n";
+        head + "\r\n"
+    }
 
+    async fn exchange(self) -> std::io::Result<Answer> {
+        let head = self.head();
         let socket = TcpStream::connect(self.to).await?;
         socket.set_nodelay(true)?;
         let (mut reading, mut writing) = socket.into_split();
@@ -100,6 +113,61 @@ impl Request {
         Answer::parse(&bytes, &self.method).ok_or_else(|| {
             std::io::Error::other(format!("not a whole answer: {:?}", String::from_utf8_lossy(&bytes)))
         })
+    }
+}
+
+/// A request whose body has stopped in the middle. Dropped, its line breaks.
+pub(crate) struct Sending {
+    method: String,
+    socket: TcpStream,
+    rest: Bytes,
+}
+
+impl Sending {
+    async fn begin(mut request: Request, first: usize) -> Self {
+        let mut socket = TcpStream::connect(request.to).await.expect("the server listens");
+        socket.set_nodelay(true).expect("it is connected");
+        // In one piece, so that a server that measures the pace of the body has these bytes with the head.
+        let mut bytes = request.head().into_bytes();
+        bytes.extend_from_slice(&request.body.split_to(first));
+        // A server that has closed is no error: its answer tells why.
+        let _ = socket.write_all(&bytes).await;
+        Self { method: request.method, socket, rest: request.body }
+    }
+
+    /// Sends so many further bytes.
+    pub(crate) async fn send(&mut self, count: usize) {
+        let bytes = self.rest.split_to(count);
+        let _ = self.socket.write_all(&bytes).await;
+    }
+
+    /// Sends all that has not been sent.
+    pub(crate) async fn send_rest(&mut self) {
+        self.send(self.rest.len()).await;
+    }
+
+    /// The answer to what was sent so far. Panics when there is none.
+    pub(crate) async fn answer(mut self) -> Answer {
+        let mut bytes = Vec::new();
+        let read = tokio::time::timeout(DEADLINE, self.read_answer(&mut bytes)).await;
+        read.unwrap_or_else(|_| {
+            panic!("no whole answer after {DEADLINE:?}: {:?}", String::from_utf8_lossy(&bytes))
+        })
+    }
+
+    /// The connection stays open as long as the server waits for the rest, so its end is not waited for.
+    async fn read_answer(&mut self, bytes: &mut Vec<u8>) -> Answer {
+        loop {
+            if let Some(answer) = Answer::parse(bytes, &self.method) {
+                return answer;
+            }
+            let read = self.socket.read_buf(bytes).await;
+            assert!(
+                read.is_ok_and(|count| count > 0),
+                "no whole answer: {:?}",
+                String::from_utf8_lossy(bytes)
+            );
+        }
     }
 }
 

@@ -14,7 +14,7 @@ mod wait;
 
 pub(crate) use app::{HOOK, Hook, TestApp, Token, text};
 pub(crate) use children::{Child, stop_and_list};
-pub(crate) use client::{Answer, Request};
+pub(crate) use client::{Answer, Request, Sending};
 pub(crate) use golden::Golden;
 pub(crate) use ground::{Ground, Pair};
 pub(crate) use options::Faults;

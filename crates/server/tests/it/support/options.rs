@@ -4,6 +4,7 @@ use std::time::Duration;
 use kinora_domain::Clock;
 use kinora_engine::Engine;
 use kinora_fetch::Limits;
+use kinora_intake::PaceMin;
 use kinora_server::{Roles, SystemClock};
 use kinora_testkit::CrashPlan;
 
@@ -14,6 +15,7 @@ use super::TestApp;
 pub(crate) struct Options {
     pub(super) allow_loopback: bool,
     pub(super) limits: Limits,
+    pub(super) pace_min: PaceMin,
     pub(super) signature_headers: Vec<String>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) has_webhook: bool,
@@ -35,6 +37,7 @@ impl Default for Options {
         Self {
             allow_loopback: true,
             limits: short_limits(),
+            pace_min: PaceMin::default(),
             signature_headers: Vec::new(),
             clock: Arc::new(SystemClock),
             has_webhook: true,
@@ -55,6 +58,11 @@ impl Options {
     /// Limits of source downloads; short ones unless told otherwise.
     pub(crate) fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// How slowly uploads may come.
+    pub(crate) fn pace_min(self, pace_min: PaceMin) -> Self {
+        Self { pace_min, ..self }
     }
 
     /// Further headers that repeat `Service-Signature`.

@@ -140,6 +140,7 @@ async fn server_options(
         },
         engine,
         fetch_limits: options.limits,
+        pace_min: options.pace_min,
         clock: options.clock,
         random: Arc::new(SystemRandom),
     }

@@ -1,0 +1,78 @@
+//! The resumable protocol of the web uploader (contract 3).
+
+use kinora_testkit::fixture;
+
+use super::{Transcript, Upload, still};
+use crate::support::{Request, TestApp};
+
+fn start(request: Request) -> Request {
+    request.header("x-goog-resumable", "start").header("Content-Type", "video/mp4")
+}
+
+fn ask(app: &TestApp, upload: &Upload, total: &str) -> Request {
+    start(upload.request(app, "PUT")).header("Content-Range", &format!("bytes */{total}"))
+}
+
+#[tokio::test]
+async fn the_web_uploader_sends_a_file_in_chunks_and_may_go_back() {
+    let app = still().await;
+    let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
+    let total = file.len().to_string();
+    let mut transcript = Transcript::new(upload.golden(&app, &file));
+    let session = transcript.send("a session", start(upload.request(&app, "POST"))).await;
+    assert_eq!(session.header("location"), Some(app.url(&upload.path).as_str()), "it is the address itself");
+    transcript.send("nothing yet", ask(&app, &upload, &total)).await;
+    transcript.send("a chunk", upload.chunk(&app, &file, 0..5000)).await;
+    transcript.send("the same chunk", upload.chunk(&app, &file, 0..5000)).await;
+    transcript.send("a session again", start(upload.request(&app, "POST"))).await;
+    transcript.send("where it stands", ask(&app, &upload, &total)).await;
+    transcript.send("where it stands, without a total", ask(&app, &upload, "*")).await;
+    transcript.send("a gap", upload.chunk(&app, &file, 6000..7000)).await;
+    transcript.send("an overlap", upload.chunk(&app, &file, 4000..8000)).await;
+    transcript.send("the last one", upload.chunk(&app, &file, 8000..file.len())).await;
+    upload.ready(&app).await;
+    transcript.send("the last one again", upload.chunk(&app, &file, 8000..file.len())).await;
+    transcript.send("it is complete", ask(&app, &upload, &total)).await;
+    insta::assert_snapshot!(transcript.text);
+}
+
+#[tokio::test]
+async fn a_total_may_be_told_with_the_last_chunk_and_never_changes() {
+    let app = still().await;
+    let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
+    let mut transcript = Transcript::new(upload.golden(&app, &file));
+    let range = |range: &str| upload.request(&app, "PUT").header("Content-Range", range);
+    transcript.send("no total", range("bytes 0-4999/*").body(file.slice(..5000))).await;
+    transcript.send("a total below it", range("bytes 0-4/5").body(file.slice(..5))).await;
+    transcript.send("a total", upload.chunk(&app, &file, 5000..6000)).await;
+    transcript.send("another total", range("bytes 6000-6999/10000").body(file.slice(6000..7000))).await;
+    transcript.send("asked with another total", ask(&app, &upload, "10000")).await;
+    transcript.send("no total again", range("bytes 6000-6999/*").body(file.slice(6000..7000))).await;
+    let end = format!("bytes 7000-{}/*", file.len() - 1);
+    transcript.send("the end, without a total", range(&end).body(file.slice(7000..))).await;
+    transcript.send("asked with another total at the end", ask(&app, &upload, "10000")).await;
+    insta::assert_snapshot!(transcript.text);
+    upload.ready(&app).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_refused_in_the_words_of_the_protocol() {
+    let app = still().await;
+    let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
+    let mut transcript = Transcript::new(upload.golden(&app, &file));
+    let put = |range: &str| upload.request(&app, "PUT").header("Content-Range", range);
+    transcript.send("more bytes than announced", put("bytes 0-9/10").body(file.slice(..11))).await;
+    transcript.send("a range that is none", put("bytes 9-0/10").body(file.slice(..10))).await;
+    transcript
+        .send("two ranges", put("bytes 0-9/*").header("Content-Range", "bytes 0-8/*").body(file.slice(..10)))
+        .await;
+    transcript.send("an empty file", put("bytes */0")).await;
+    transcript.send("another word", upload.request(&app, "POST").header("x-goog-resumable", "begin")).await;
+    transcript.send("its DELETE", upload.request(&app, "DELETE").header("x-goog-resumable", "start")).await;
+    assert_eq!(upload.listed(&app).await.expect("it is there")["status"], "waiting", "nothing was written");
+    assert_eq!(upload.cancel(&app).await.status, 200);
+    transcript.send("a session of a cancelled one", start(upload.request(&app, "POST"))).await;
+    transcript.send("a question about it", ask(&app, &upload, "*")).await;
+    transcript.send("a chunk of it", upload.chunk(&app, &file, 0..10)).await;
+    insta::assert_snapshot!(transcript.text);
+}

@@ -1,0 +1,75 @@
+//! What browsers are told at the signed address (contract 3.6).
+
+use kinora_testkit::fixture;
+use serde_json::json;
+
+use super::{Transcript, Upload, still};
+use crate::support::{Request, TestApp};
+
+const SHOP: &str = "https://shop.example";
+
+fn preflight(app: &TestApp, upload: &Upload, origin: &str) -> Request {
+    let request = upload.request(app, "OPTIONS").header("Origin", origin);
+    let request = request.header("Access-Control-Request-Method", "PUT");
+    request.header("Access-Control-Request-Headers", "content-range,content-type,x-goog-resumable")
+}
+
+#[tokio::test]
+async fn pages_of_its_origin_may_send_and_read_every_answer() {
+    let app = still().await;
+    let (upload, file) = (Upload::with(&app, json!({"corsOrigin": SHOP})).await, fixture::two_seconds());
+    let mut transcript = Transcript::with_cors(upload.golden(&app, &file));
+    transcript.send("a preflight", preflight(&app, &upload, SHOP)).await;
+    transcript.send("a chunk", upload.chunk(&app, &file, 0..5000).header("Origin", SHOP)).await;
+    let wrong = upload.request(&app, "PUT").header("Content-Range", "x").header("Origin", SHOP);
+    transcript.send("a refusal", wrong).await;
+    insta::assert_snapshot!(transcript.text);
+    let without = upload.chunk(&app, &file, 5000..6000).send().await;
+    assert_eq!(without.status, 308, "what is no browser names no origin: {without:?}");
+}
+
+#[tokio::test]
+async fn pages_of_another_origin_may_neither_send_nor_read() {
+    let app = still().await;
+    let (upload, file) = (Upload::with(&app, json!({"corsOrigin": SHOP})).await, fixture::two_seconds());
+    let mut transcript = Transcript::with_cors(upload.golden(&app, &file));
+    transcript.send("a preflight", preflight(&app, &upload, "https://evil.example")).await;
+    for origin in [
+        "https://evil.example",
+        "http://shop.example",
+        "https://shop.example:8443",
+        "https://a.shop.example",
+        "null",
+        "",
+    ] {
+        let sent = upload.chunk(&app, &file, 0..5000).header("Origin", origin).send().await;
+        assert_eq!(sent.refusal(), (403, "forbidden".to_owned()), "{origin}");
+        assert_eq!(sent.header("access-control-allow-origin"), Some(SHOP), "{origin}");
+        assert_eq!(sent.header("vary"), Some("Origin"), "{origin}");
+    }
+    let both =
+        upload.chunk(&app, &file, 0..5000).header("Origin", SHOP).header("Origin", "https://evil.example");
+    assert_eq!(both.send().await.status, 403);
+    insta::assert_snapshot!(transcript.text);
+    assert_eq!(upload.listed(&app).await.expect("it is there")["status"], "waiting", "nothing came");
+}
+
+#[tokio::test]
+async fn with_a_star_pages_of_any_origin_may_send() {
+    let app = TestApp::start().await;
+    let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
+    for origin in ["https://a.example", "null", "capacitor://localhost"] {
+        let asked = preflight(&app, &upload, origin).send().await;
+        assert_eq!((asked.status, asked.header("access-control-allow-origin")), (204, Some("*")), "{origin}");
+        let sent = upload.chunk(&app, &file, 0..5000).header("Origin", origin).send().await;
+        assert_eq!((sent.status, sent.header("access-control-allow-origin")), (308, Some("*")), "{origin}");
+    }
+}
+
+#[tokio::test]
+async fn our_own_page_may_send_whatever_the_origin_is() {
+    let app = TestApp::start().await;
+    let (upload, file) = (Upload::with(&app, json!({"corsOrigin": SHOP})).await, fixture::two_seconds());
+    let sent = upload.chunk(&app, &file, 0..5000).header("Origin", &app.url("")).send().await;
+    assert_eq!(sent.status, 308, "{sent:?}");
+}

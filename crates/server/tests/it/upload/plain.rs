@@ -1,0 +1,93 @@
+//! One `PUT` with the whole file.
+
+use kinora_testkit::fixture;
+
+use super::{Transcript, Upload, still};
+use crate::support::{Request, TestApp};
+
+#[tokio::test]
+async fn one_put_makes_a_media_and_the_same_again_changes_nothing() {
+    let app = still().await;
+    let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
+    let mut transcript = Transcript::new(upload.golden(&app, &file));
+    transcript.send("the whole file", upload.request(&app, "PUT").body(file.clone())).await;
+    let media = upload.ready(&app).await;
+    assert_eq!(media["id"], upload.id.as_str());
+    let again = transcript.send("the same again", upload.request(&app, "PUT").body(file.clone())).await;
+    assert_eq!(again.status, 200);
+    let other = upload.request(&app, "PUT").body(file.slice(1..));
+    transcript.send("a file of another length", other).await;
+    insta::assert_snapshot!(transcript.text);
+    assert_eq!(app.get(&upload.id).await.data(), media);
+    assert_eq!(app.call("GET", "/v1/on-demand").send().await.json()["pagination"]["totalRecords"], 1);
+}
+
+#[tokio::test]
+async fn a_file_may_come_in_pieces_of_unknown_number() {
+    let app = TestApp::start().await;
+    let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
+    let answer = in_pieces(upload.request(&app, "PUT"), &file).send().await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    upload.ready(&app).await;
+}
+
+#[tokio::test]
+async fn pieces_that_go_beyond_the_announced_end_are_not_kept() {
+    let app = TestApp::start().await;
+    let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
+    let create = upload.request(&app, "POST").header("Upload-Complete", "?0").header("Upload-Length", "1");
+    assert_eq!(create.send().await.status, 201);
+    let answer = in_pieces(upload.request(&app, "PUT"), &file).send().await;
+    assert_eq!(answer.refusal(), (400, "bad request".to_owned()));
+    assert_eq!(upload.offset(&app).await, (0, false));
+    assert_eq!(upload.listed(&app).await.expect("no file came of it")["status"], "waiting");
+    assert_eq!(app.get(&upload.id).await.status, 404, "there is no media");
+}
+
+/// With these bytes as its body, whose length only its end tells.
+fn in_pieces(request: Request, bytes: &[u8]) -> Request {
+    let mut body = Vec::new();
+    for piece in bytes.chunks(10_000) {
+        body.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+        body.extend_from_slice(piece);
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend_from_slice(b"0\r\n\r\n");
+    request.header("Transfer-Encoding", "chunked").body(body)
+}
+
+#[tokio::test]
+async fn what_ios_17_adds_to_a_put_makes_it_no_other_request() {
+    let app = TestApp::start().await;
+    let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
+    let put = upload.request(&app, "PUT").header("Upload-Draft-Interop-Version", "3");
+    let answer = put.header("Upload-Incomplete", "?0").body(file).send().await;
+    assert_eq!((answer.status, answer.header("upload-draft-interop-version")), (200, None), "{answer:?}");
+    upload.ready(&app).await;
+}
+
+#[tokio::test]
+async fn what_can_be_no_media_is_refused_with_a_reason() {
+    let app = still().await;
+    let (file, html) = (fixture::two_seconds(), fixture::foreign::html());
+    let (empty, packed, foreign) =
+        (Upload::new(&app).await, Upload::new(&app).await, Upload::new(&app).await);
+    let mut transcript = Transcript::new(foreign.golden(&app, &html));
+    transcript.send("no byte", empty.request(&app, "PUT")).await;
+    let gzip = packed.request(&app, "PUT").header("Content-Encoding", "gzip").body(file.clone());
+    transcript.send("packed", gzip).await;
+    for upload in [&empty, &packed] {
+        assert_eq!(
+            upload.listed(&app).await.expect("it is there")["status"],
+            "waiting",
+            "nothing was written"
+        );
+    }
+    transcript.send("a page", foreign.request(&app, "PUT").body(html.clone())).await;
+    transcript.send("a page again", foreign.request(&app, "PUT").body(html)).await;
+    insta::assert_snapshot!(transcript.text);
+
+    let failed = foreign.listed(&app).await.expect("no file came of it");
+    assert_eq!((&failed["status"], &failed["error"]["code"]), (&"failed".into(), &"not_media".into()));
+    assert_eq!(app.wait_settled(&foreign.id).await["error"], failed["error"], "the media says the same");
+}
