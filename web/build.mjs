@@ -4,7 +4,7 @@
 // The output is a function of the sources and of package-lock.json: no time, no path of this machine.
 
 import { gzipSync } from "node:zlib";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -13,7 +13,10 @@ const web = dirname(fileURLToPath(import.meta.url));
 const dist = join(web, "dist");
 
 /** What is built: the template of a page and the scripts and styles it names. */
-const pages = [{ template: "src/player/embed.html", entries: ["src/player/player.ts", "src/player/player.css"] }];
+const pages = [
+  { template: "src/player/embed.html", entries: ["src/player/player.ts", "src/player/player.css"] },
+  { template: "src/upload/upload.html", entries: ["src/upload/upload.ts", "src/upload/upload.css"] },
+];
 
 await rm(dist, { recursive: true, force: true });
 await mkdir(dist, { recursive: true });
@@ -60,7 +63,9 @@ const licences = [];
 for (const name of [...packages].sort()) {
   const folder = join(web, "node_modules", name);
   const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
-  licences.push(`${name} ${version}\n\n${(await readFile(join(folder, "LICENSE"), "utf8")).trim()}\n`);
+  const file = (await readdir(folder)).find((name) => /^licen[cs]e(\.\w+)?$/i.test(name));
+  if (file === undefined) throw new Error(`${name} brings no licence`);
+  licences.push(`${name} ${version}\n\n${(await readFile(join(folder, file), "utf8")).trim()}\n`);
 }
 await writeFile(join(dist, "assets", "licences.txt"), licences.join("\n---\n\n"));
 

@@ -2,10 +2,13 @@
 
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -18,12 +21,17 @@ const LOOK_EVERY_MS = 100;
 const STARTED_WITHIN_MS = 30_000;
 const SETTLED_WITHIN_MS = 60_000;
 
-/** Starts a server that may fetch from the loopback, with its ordinary settings otherwise. The caller stops it. */
-export async function startKinora() {
+/**
+ * Starts a server that may fetch from the loopback, with its ordinary settings otherwise. The caller stops it.
+ *
+ * `publicUrl` is the address that it calls its own, if that is another one than where it listens, which `port` tells.
+ */
+export async function startKinora({ publicUrl, port } = {}) {
   const data = await mkdtemp(join(tmpdir(), "kinora-e2e-"));
-  const port = await freePort();
+  port ??= await freePort();
   const address = `http://127.0.0.1:${port}`;
   const env = { ...process.env, KINORA_DATA_DIR: data, KINORA_LOG: process.env.KINORA_LOG ?? "warn" };
+  if (publicUrl !== undefined) env.KINORA_PUBLIC_URL = publicUrl;
   const server = spawn(BINARY, ["serve", "--listen", `127.0.0.1:${port}`, "--allow-private", "127.0.0.0/8"], {
     env,
     stdio: ["ignore", "pipe", "pipe"],
@@ -40,7 +48,19 @@ export async function startKinora() {
     await answers(`${address}/readyz`, server);
     const token = await command("token", "create", "--workspace", "Development", "--permission", "read-write");
     const authorization = `Basic ${Buffer.from(`${token.id}:${token.secret}`).toString("base64")}`;
-    return { address, stop, log: () => log, create: (url) => create(address, authorization, url) };
+    return {
+      address,
+      stop,
+      log: () => log,
+      create: (url) => create(address, authorization, url),
+      /** Makes the address of an upload; `fields` are those of the request's body. */
+      createUpload: (fields = {}, path = "/v1/on-demand/upload") =>
+        asker(address, authorization)(path, { method: "POST", body: JSON.stringify({ corsOrigin: "*", ...fields }) }),
+      cancelUpload: (id) => asker(address, authorization)(`/v1/on-demand/upload/${id}/cancel`, { method: "PUT" }),
+      media: (id) => asker(address, authorization)(`/v1/on-demand/${id}`),
+      /** SHA-256 of each source that is kept, in hexadecimal. */
+      sources: () => digests(join(data, "objects/source")),
+    };
   } catch (error) {
     server.kill("SIGKILL");
     await stop();
@@ -53,15 +73,32 @@ export async function startKinora() {
   }
 }
 
-/** Makes a public media of what lies at `url`, and answers it when it is ready or has failed, with its `manifest`. */
-async function create(address, authorization, url) {
+/** What asks the API, and rejects whatever it refuses. */
+function asker(address, authorization) {
   const headers = { authorization, "content-type": "application/json" };
-  const ask = async (path, request) => {
+  return async (path, request) => {
     const answer = await fetch(`${address}${path}`, { headers, ...request });
     const body = await answer.json();
     if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${JSON.stringify(body)}`);
     return body.data;
   };
+}
+
+async function digests(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile());
+  return Promise.all(
+    files.map(async ({ parentPath, path, name }) => {
+      const hash = createHash("sha256");
+      await pipeline(createReadStream(join(parentPath ?? path, name)), hash);
+      return hash.digest("hex");
+    }),
+  );
+}
+
+/** Makes a public media of what lies at `url`, and answers it when it is ready or has failed, with its `manifest`. */
+async function create(address, authorization, url) {
+  const ask = asker(address, authorization);
   const body = JSON.stringify({ inputs: [{ type: "video", url }], accessPolicy: "public" });
   const { id } = await ask("/on-demand", { method: "POST", body });
   const until = Date.now() + SETTLED_WITHIN_MS;

@@ -1,0 +1,507 @@
+// The page of a direct upload on a real server, over a line that can be held and cut.
+// Needs `make web`, the binary (`KINORA_BIN`, or target/debug/kinora), ffmpeg and Chromium.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+import { startBrowser } from "./support/browser.mjs";
+import { makeFiles } from "./support/files.mjs";
+import { freePort, startKinora } from "./support/kinora.mjs";
+import { openLine } from "./support/line.mjs";
+import { kept } from "./support/uploads.mjs";
+
+const TIMEOUT_MS = 120_000;
+const MB = 1_000_000;
+
+let files;
+let line;
+let kinora;
+let browser;
+
+before(async () => {
+  files = await makeFiles();
+  const port = await freePort();
+  line = await openLine(port);
+  kinora = await startKinora({ port, publicUrl: line.address });
+  browser = await startBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  await line?.close();
+  await kinora?.stop();
+  await files?.remove();
+});
+
+test("a file that is chosen arrives, is ready and plays in the page, with nothing loaded from elsewhere", async () => {
+  const clip = await files.clip("holiday.mp4", 3 * MB);
+  const { url, uploadId } = await kinora.createUpload();
+  await open(url, async (page, seen) => {
+    await choose(page, clip.path);
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    await plays(page);
+    assert.equal((await kinora.media(uploadId)).status, "Ready");
+    assert.ok((await kinora.sources()).includes(clip.digest), "the file is kept as it was sent");
+    assert.deepEqual(offsets(seen), [0], "one request brought all of it");
+    assert.deepEqual(seen.console, [], "an error on the console, or a breach of the policy");
+    assert.deepEqual(seen.addresses.filter((address) => !address.startsWith(line.address) && !address.startsWith("blob:")), []);
+
+    // Who comes again finds what came of it.
+    await page.reload();
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    const remembered = await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith("kinora.")));
+    assert.deepEqual(remembered, [], "nothing is remembered of what is done");
+  });
+});
+
+test("the file of a private media is ready too, and no player is shown that would be refused", async () => {
+  const clip = await files.clip("private.mp4", MB);
+  const { url } = await kinora.createUpload({ pushMediaSettings: { accessPolicy: "private" } });
+  await open(url, async (page) => {
+    await choose(page, clip.path);
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    assert.match(await page.locator("#ready-text").textContent(), /can be played by those who may/);
+    assert.equal(await page.locator("iframe").count(), 0);
+  });
+});
+
+test("a file that is dropped anywhere arrives", async () => {
+  const clip = await files.clip("dropped.mp4", MB);
+  const { url } = await kinora.createUpload();
+  await open(url, async (page) => {
+    await page.locator("#file").waitFor();
+    const transfer = await page.evaluateHandle((bytes) => {
+      const data = new DataTransfer();
+      const binary = Uint8Array.from(atob(bytes), (character) => character.charCodeAt(0));
+      data.items.add(new File([binary], "dropped.mp4", { type: "video/mp4" }));
+      return data;
+    }, clip.bytes.toString("base64"));
+    await page.dispatchEvent("h1", "drop", { dataTransfer: transfer });
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    assert.ok((await kinora.sources()).includes(clip.digest));
+  });
+});
+
+test("“Pause” stops, “Go on” goes on where the server stands", async () => {
+  const clip = await files.clip("paused.mp4", 8 * MB);
+  const { url } = await kinora.createUpload();
+  await open(url, async (page, seen) => {
+    const held = line.hold(3 * MB);
+    await choose(page, clip.path);
+    await held;
+    await kept(url);
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("heading", { name: "Paused" }).waitFor();
+    const asked = seen.requests.length;
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    assertGoesOn(offsets(seen), 2);
+    assert.equal(seen.requests[asked].method, "HEAD", "it asks where the server stands");
+    assert.ok((await kinora.sources()).includes(clip.digest));
+  });
+});
+
+test("a page that is loaded anew in the middle goes on with the same file", async () => {
+  const clip = await files.clip("reloaded.mp4", 8 * MB);
+  const { url, uploadId } = await kinora.createUpload();
+  await open(url, async (page, seen) => {
+    const held = line.hold(3 * MB);
+    await choose(page, clip.path);
+    await held;
+    await kept(url);
+    line.cut();
+    await page.getByRole("heading", { name: "The server cannot be reached" }).waitFor();
+    await page.goto("about:blank");
+    line.mend();
+    await page.goto(url);
+    await page.getByRole("heading", { name: "Go on where it stopped" }).waitFor();
+    assert.match(await page.locator("#choose-text").textContent(), /MB of 8\.0 MB of reloaded\.mp4 are here already/);
+    const remembered = await page.evaluate(() => JSON.stringify(localStorage));
+    assert.ok(remembered.includes(uploadId) && !remembered.includes(new URL(url).pathname), "the address is a secret");
+    await choose(page, clip.path);
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    assertGoesOn(offsets(seen), 2);
+    assert.ok((await kinora.sources()).includes(clip.digest));
+  });
+});
+
+test("another file is told from the one that was begun, by its size or by a question", async () => {
+  const clip = await files.clip("begun.mp4", 8 * MB);
+  const longer = await files.clip("longer.mp4", 9 * MB);
+  const other = await files.clip("other.mp4", 8 * MB);
+  const { url } = await kinora.createUpload();
+  await open(url, async (page, seen) => {
+    const held = line.hold(3 * MB);
+    await choose(page, clip.path);
+    await held;
+    await kept(url);
+    line.cut();
+    await page.goto("about:blank");
+    line.mend();
+    await page.goto(url);
+    await page.getByRole("heading", { name: "Go on where it stopped" }).waitFor();
+    const before = seen.requests.length;
+    await choose(page, longer.path);
+    await page.getByRole("heading", { name: "This is another file" }).waitFor();
+    assert.match(await page.locator("#choose-text").textContent(), /begun with begun\.mp4 of 8\.0 MB .* longer\.mp4 has 9\.0 MB/);
+    await choose(page, other.path);
+    await page.getByRole("heading", { name: "This seems to be another file" }).waitFor();
+    assert.match(await page.locator("#question-text").textContent(), /what was begun is called begun\.mp4/);
+    await page.getByRole("button", { name: "Choose another file" }).click();
+    assert.deepEqual(seen.requests.slice(before), [], "nothing was sent or asked of the protocol");
+    await choose(page, clip.path);
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    assert.ok((await kinora.sources()).includes(clip.digest));
+  });
+});
+
+test("somebody who goes on in another browser is asked whether it is the same file", async () => {
+  const clip = await files.clip("moved.mp4", 8 * MB);
+  const { url } = await kinora.createUpload();
+  await open(url, async (page) => {
+    const held = line.hold(3 * MB);
+    await choose(page, clip.path);
+    await held;
+    await kept(url);
+    line.cut();
+  });
+  line.mend();
+  await open(url, async (page, seen) => {
+    await choose(page, clip.path);
+    await page.getByRole("heading", { name: "Is this the file that was begun?" }).waitFor();
+    await page.getByRole("button", { name: "Yes, go on with it" }).click();
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    assert.ok(offsets(seen)[0] > 0);
+    assert.ok((await kinora.sources()).includes(clip.digest));
+  });
+});
+
+test("a line that is cut is told in words, and the upload goes on by itself when it is mended", async () => {
+  const clip = await files.clip("cut.mp4", 8 * MB);
+  const { url } = await kinora.createUpload();
+  await open(url, async (page, seen) => {
+    const held = line.hold(3 * MB);
+    await choose(page, clip.path);
+    await held;
+    await kept(url);
+    line.cut();
+    await page.getByRole("heading", { name: "The server cannot be reached" }).waitFor();
+    line.mend();
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    assertGoesOn(offsets(seen), 2);
+    assert.ok((await kinora.sources()).includes(clip.digest));
+  });
+});
+
+test("offline it waits, and goes on at once when the browser is online again", async () => {
+  const clip = await files.clip("offline.mp4", 8 * MB);
+  const { url } = await kinora.createUpload();
+  await open(url, async (page, seen) => {
+    const held = line.hold(3 * MB);
+    await choose(page, clip.path);
+    await held;
+    await kept(url);
+    await page.context().setOffline(true);
+    line.cut();
+    await page.getByRole("heading", { name: "No connection" }).waitFor();
+    line.mend();
+    await page.context().setOffline(false);
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    assertGoesOn(offsets(seen), 2);
+    assert.ok((await kinora.sources()).includes(clip.digest));
+  });
+});
+
+test("a second tab takes the upload over, the first one says so, does not fight, and goes on when it is told to", async () => {
+  const clip = await files.clip("tabs.mp4", 12 * MB);
+  const { url } = await kinora.createUpload();
+  await open(url, async (first, seen) => {
+    const begun = line.hold(3 * MB);
+    await choose(first, clip.path);
+    const release = await begun;
+    await kept(url);
+    const second = await first.context().newPage();
+    await second.goto(url);
+    const taken = line.hold(2 * MB);
+    await choose(second, clip.path);
+    await taken;
+    release();
+    await first.getByRole("heading", { name: "It is sent from somewhere else" }).waitFor();
+    assert.equal(offsets(seen).length, 1, "the first one has stopped");
+    await second.close();
+    await first.getByRole("button", { name: "Go on" }).click();
+    await first.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    assertGoesOn(offsets(seen), 2);
+    assert.ok((await kinora.sources()).includes(clip.digest));
+  });
+});
+
+test("the first tab sees what the second one has finished", async () => {
+  const clip = await files.clip("finished.mp4", 12 * MB);
+  const { url } = await kinora.createUpload();
+  await open(url, async (first) => {
+    const begun = line.hold(3 * MB);
+    await choose(first, clip.path);
+    const release = await begun;
+    await kept(url);
+    const second = await first.context().newPage();
+    await second.goto(url);
+    await choose(second, clip.path);
+    await second.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    release();
+    await first.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    assert.equal((await kinora.sources()).filter((digest) => digest === clip.digest).length, 1);
+  });
+});
+
+test("the keyboard alone sends a file, pauses and goes on", async () => {
+  const clip = await files.clip("keyboard.mp4", 8 * MB);
+  const { url } = await kinora.createUpload();
+  await open(url, async (page) => {
+    const chooser = page.waitForEvent("filechooser");
+    await page.reload(); // by now the browser knows that it must not show a dialog
+    await page.getByRole("heading", { name: "Which file?" }).waitFor();
+    const held = line.hold(3 * MB);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await (await chooser).setFiles(clip.path);
+    await held;
+    await page.waitForFunction(() => document.activeElement?.id === "sending-title");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Paused" }).waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "resume", "the focus stays with the button");
+    await page.keyboard.press("Space");
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.id === "ready-title");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement?.tagName), "IFRAME", "and the player is next");
+  });
+});
+
+test("what a screen reader finds is what was agreed on", async () => {
+  const clip = await files.clip("heard.mp4", 8 * MB);
+  const { url } = await kinora.createUpload();
+  await open(url, async (page) => {
+    await page.getByRole("heading", { name: "Which file?" }).waitFor();
+    const found = [await page.locator("body").ariaSnapshot()];
+    const held = line.hold(3 * MB);
+    await choose(page, clip.path);
+    await held;
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByRole("heading", { name: "Paused" }).waitFor();
+    const text = await page.locator("body").ariaSnapshot();
+    found.push(text.replace(/[\d.]+ (bytes|kB|MB) of 8\.0 MB, \d+ %/, "SENT of 8.0 MB, PERCENT %"));
+    await page.getByRole("button", { name: "Go on" }).click();
+    await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+    found.push((await page.locator("body").ariaSnapshot()).split("\n").filter((line) => !line.startsWith("    ")).join("\n"));
+    await compare("upload.aria.yml", found.join("\n---\n"));
+  });
+});
+
+// Of the longer one the server has read enough before the browser has sent it, and closes the line.
+for (const size of [MB, 80 * MB]) {
+  test(`a text of ${size} bytes is refused in words`, async () => {
+    const text = await files.of("notes.mp4", Buffer.alloc(size, "This is no film.\n"));
+    const { url } = await kinora.createUpload();
+    await open(url, async (page) => {
+      await choose(page, text);
+      await page.getByRole("heading", { name: "This file cannot be used" }).waitFor();
+      assert.match(await page.locator("#ended-text").textContent(), /^[A-Z].{10,}\. Ask for a new link where you got this one\.$/);
+      assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
+    });
+  });
+}
+
+test("an empty file is not sent", async () => {
+  const empty = await files.of("empty.mp4", Buffer.alloc(0));
+  const { url } = await kinora.createUpload();
+  await open(url, async (page, seen) => {
+    await choose(page, empty);
+    await page.getByRole("heading", { name: "This file is empty" }).waitFor();
+    assert.deepEqual(seen.requests, []);
+  });
+});
+
+test("a file that is larger than the address allows is refused in the server's words, before a byte of it is sent", async () => {
+  const large = await files.of("large.mp4", Buffer.alloc(0));
+  await truncate(large, 500 * MB + 1); // takes no place on the disk
+  const { url } = await kinora.createUpload({}, "/v1/on-demand/uploads");
+  await open(url, async (page, seen) => {
+    await choose(page, large);
+    await page.getByRole("heading", { name: "The file is too large" }).waitFor();
+    assert.match(await page.locator("#ended-text").textContent(), /at most 500000000 bytes.*\/v1\/on-demand\/upload/);
+    assert.deepEqual(seen.requests.map(({ method }) => method), ["POST"]);
+  });
+});
+
+test("an upload that is cancelled says so: to who sends, and to who comes later", async () => {
+  const clip = await files.clip("cancelled.mp4", 8 * MB);
+  const { url, uploadId } = await kinora.createUpload();
+  await open(url, async (page) => {
+    const held = line.hold(3 * MB);
+    await choose(page, clip.path);
+    const release = await held;
+    await kinora.cancelUpload(uploadId);
+    release();
+    await page.getByRole("heading", { name: "This upload was cancelled" }).waitFor();
+    await page.reload();
+    await page.getByRole("heading", { name: "This upload was cancelled" }).waitFor();
+    assert.ok(!(await kinora.sources()).includes(clip.digest));
+  });
+});
+
+test("an address that is not complete is explained, with the status that says so", async () => {
+  const { url } = await kinora.createUpload();
+  await open(url.slice(0, -1), async (page, _, answer) => {
+    assert.equal(answer.status(), 404);
+    await page.getByRole("heading", { name: "There is no upload at this address" }).waitFor();
+  });
+});
+
+// What a test cannot bring about without waiting or filling a disk, the server's answer stands for.
+const answers = [
+  {
+    name: "an address that has expired",
+    status: 410,
+    description: "this address has expired; create another upload",
+    heading: "This upload is over",
+    text: /This address has expired; create another upload\. Ask for a new link/,
+  },
+  {
+    name: "a page of another origin",
+    status: 403,
+    description: "this upload takes requests of pages of https://shop.example only, its corsOrigin",
+    heading: "Not allowed from here",
+    text: /https:\/\/shop\.example/,
+  },
+];
+for (const { name, status, description, heading, text } of answers) {
+  test(`${name} is explained`, async () => {
+    const { url } = await kinora.createUpload();
+    await open("about:blank", async (page) => {
+      await page.route(url, (route) => {
+        const isPage = route.request().resourceType() === "document";
+        return isPage ? route.continue() : route.fulfill({ status, json: { success: false, error: { code: status, description } } });
+      });
+      await page.goto(url);
+      await page.getByRole("heading", { name: heading }).waitFor();
+      assert.match(await page.locator("#ended-text").textContent(), text);
+    });
+  });
+}
+
+test("an upload for which nothing came in time says so", async () => {
+  const { url, uploadId } = await kinora.createUpload();
+  await open("about:blank", async (page) => {
+    await page.route(url, (route) => {
+      const data = { uploadId, status: "timedout", keptBytes: 0, isReady: false };
+      return route.request().resourceType() === "document" ? route.continue() : route.fulfill({ json: { success: true, data } });
+    });
+    await page.goto(url);
+    await page.getByRole("heading", { name: "This upload has expired" }).waitFor();
+  });
+});
+
+for (const [status, heading] of [[507, "The server’s disk is full"], [503, "The server is busy"]]) {
+  test(`while the server answers ${status} it waits, and goes on when there is room again`, async () => {
+    const clip = await files.clip(`later-${status}.mp4`, MB);
+    const { url } = await kinora.createUpload();
+    await open(url, async (page) => {
+      let isRefused = true;
+      const json = { success: false, error: { code: status, message: "", description: "" } };
+      await page.route(url, (route) =>
+        isRefused && route.request().method() === "PATCH"
+          ? route.fulfill({ status, json, headers: { "retry-after": "1" } })
+          : route.continue(),
+      );
+      await choose(page, clip.path);
+      await page.getByRole("heading", { name: heading }).waitFor();
+      isRefused = false;
+      await page.getByRole("heading", { name: "Ready", exact: true }).waitFor();
+      assert.ok((await kinora.sources()).includes(clip.digest));
+    });
+  });
+}
+
+test("a page of another site may send when the upload names it, and may not when it names another", async () => {
+  const clip = await files.clip("foreign.mp4", MB);
+  const site = createServer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>A shop</h1>"));
+  site.listen(0, "127.0.0.1");
+  await once(site, "listening");
+  const origin = `http://127.0.0.1:${site.address().port}`;
+  try {
+    for (const [corsOrigin, expected] of [[origin, 200], ["https://shop.example", "refused by the browser"], ["*", 200]]) {
+      const { url } = await kinora.createUpload({ corsOrigin });
+      await open(origin, async (page) => {
+        const body = clip.bytes.toString("base64");
+        const answer = await page.evaluate(async ({ url, body }) => {
+          const bytes = Uint8Array.from(atob(body), (character) => character.charCodeAt(0));
+          return fetch(url, { method: "PUT", body: bytes }).then(({ status }) => status, () => "refused by the browser");
+        }, { url, body });
+        assert.equal(answer, expected, corsOrigin);
+      });
+    }
+  } finally {
+    site.closeAllConnections();
+    site.close();
+    await once(site, "close");
+  }
+});
+
+/** Opens an address, hands the page to `body`, and closes it. */
+async function open(url, body) {
+  const context = await browser.newContext({ viewport: { width: 960, height: 720 } });
+  context.setDefaultTimeout(TIMEOUT_MS);
+  try {
+    const page = await context.newPage();
+    /** `requests`: those of the protocol; `addresses`: all. */
+    const seen = { requests: [], addresses: [], console: [] };
+    page.on("request", (request) => {
+      const [method, headers] = [request.method(), request.headers()];
+      seen.addresses.push(request.url());
+      if (method !== "GET") seen.requests.push({ method, offset: headers["upload-offset"] });
+    });
+    page.on("console", (message) => message.type() === "error" && seen.console.push(message.text()));
+    page.on("pageerror", (error) => seen.console.push(String(error)));
+    const answer = await page.goto(url);
+    await body(page, seen, answer);
+  } finally {
+    line.mend();
+    await context.close();
+  }
+}
+
+async function choose(page, path) {
+  await page.locator("#choose").waitFor();
+  await page.setInputFiles("#file", path);
+}
+
+/** Where the requests began that brought bytes. */
+function offsets(seen) {
+  return seen.requests.filter(({ method }) => method === "PATCH").map(({ offset }) => Number(offset));
+}
+
+/** At least so many requests, each of which went on at or behind where the one before began, the last one not at the start. */
+function assertGoesOn(found, least) {
+  assert.ok(found.length >= least, `${found}`);
+  assert.deepEqual(found, [...found].sort((one, other) => one - other), "the offset never goes back");
+  assert.ok(found.at(-1) > 0, `begun anew: ${found}`);
+}
+
+/** The player in the page shows pictures. */
+async function plays(page) {
+  const frame = await (await page.locator("#player iframe").elementHandle()).contentFrame();
+  await frame.waitForFunction(() => document.querySelector("video")?.readyState >= 2, null, { timeout: TIMEOUT_MS });
+  await frame.evaluate(() => document.querySelector("video").play());
+  await frame.waitForFunction(() => document.querySelector("video").currentTime > 0.5, null, { timeout: TIMEOUT_MS });
+}
+
+/** Compares with `golden/{name}`; `UPDATE_GOLDEN=1` writes it anew. */
+async function compare(name, found) {
+  const path = new URL(`golden/${name}`, import.meta.url);
+  if (process.env.UPDATE_GOLDEN) await writeFile(path, `${found}\n`);
+  assert.equal(`${found}\n`, await readFile(path, "utf8"));
+}

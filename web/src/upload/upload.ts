@@ -1,0 +1,309 @@
+// The page at the address of a direct upload: takes a file, sends it to that address, and plays what came of it.
+//
+// `status.ts` asks how the upload stands, `sending.ts` sends, `problem.ts` explains, `memory.ts` knows a file again, `view.ts` shows.
+// This file connects them.
+
+import { fingerprintOf, forget, recall, remember } from "./memory.js";
+import { Pace, bytesText } from "./pace.js";
+import { type Problem, type Refusal, EMPTY, UNREADABLE, endOf, problemOf } from "./problem.js";
+import { type Sending, send } from "./sending.js";
+import { type Status, ask } from "./status.js";
+import {
+  element,
+  offer,
+  say,
+  showChoose,
+  showEnded,
+  showProgress,
+  showQuestion,
+  showReady,
+  showSending,
+  showState,
+  showWaiting,
+} from "./view.js";
+
+/** Waits between two tries that the page makes by itself where the server does not say; the last one repeats. */
+const RETRY_AFTER_MS = [500, 1_000, 2_000, 3_000, 5_000, 10_000];
+/** Waits between two questions whether the media is ready: mostly it is at once. */
+const ASK_AFTER_MS = [100, 200, 400, 800, 1_500, 3_000];
+/** How often the pace is looked at while nothing tells of one. */
+const LOOK_EVERY_MS = 1_000;
+/** How often it is asked whether what another tab sends has arrived. */
+const WATCH_EVERY_MS = 5_000;
+
+/** The file on its way. */
+interface Job {
+  file: File;
+  uploadId: string;
+  pace: Pace;
+  /** Bytes that have gone; `null` while where the server stands is not known. */
+  sent: number | null;
+  /** `null` while it stands still. */
+  sending: Sending | null;
+  isPaused: boolean;
+  /** Whether the server knows how long the file is. */
+  knowsLength: boolean;
+  /** Tries without a byte that went. */
+  tries: number;
+}
+
+let job: Job | null = null;
+let timer = 0;
+/** Counts the files that were chosen: the last one counts. */
+let asking = 0;
+
+const field = element("file") as HTMLInputElement;
+field.addEventListener("change", () => takeFirst(field.files));
+element("pause").addEventListener("click", pause);
+element("resume").addEventListener("click", () => {
+  if (job !== null) start(job);
+});
+element("again").addEventListener("click", () => void begin());
+// A file that misses the field would be opened in place of the page.
+window.addEventListener("dragover", (event) => event.preventDefault());
+window.addEventListener("drop", (event) => {
+  event.preventDefault();
+  element("drop").classList.remove("over");
+  if (!element("choose").hidden) takeFirst(event.dataTransfer?.files ?? null);
+});
+element("drop").addEventListener("dragenter", () => element("drop").classList.add("over"));
+element("drop").addEventListener("dragleave", () => element("drop").classList.remove("over"));
+window.addEventListener("online", () => {
+  if (job !== null && job.sending === null && !job.isPaused) start(job);
+});
+window.addEventListener("beforeunload", (event) => {
+  if (job !== null && !job.isPaused) event.preventDefault();
+});
+window.setInterval(look, LOOK_EVERY_MS);
+void begin();
+
+function takeFirst(files: FileList | null): void {
+  const file = files?.[0];
+  if (file !== undefined) void take(file);
+}
+
+/** Looks how the upload stands and goes on from there. */
+async function begin(): Promise<void> {
+  const answer = await ask();
+  if ("refusal" in answer) return showRefused(answer.refusal);
+  const { status } = answer;
+  const end = endOf(status);
+  if (end !== null) showEnded(end);
+  else if (status.status === "completed") await finish(status.uploadId);
+  else choose(status);
+}
+
+/** Before anything is sent there is nothing to wait for: whoever came can look again. */
+function showRefused(refusal: Refusal): void {
+  const problem = problemOf(refusal);
+  showEnded(problem.retry === "never" ? problem : { ...problem, text: "Try again in a moment.", retry: "on-request" });
+}
+
+function choose(status: Status): void {
+  const { keptBytes, sizeBytes, uploadId } = status;
+  if (keptBytes === 0) {
+    showChoose("Which file?", "Video and sound of any kind. If the line breaks, the upload goes on where it stopped.");
+    return;
+  }
+  const of = sizeBytes === undefined ? "" : ` of ${bytesText(sizeBytes)}`;
+  const name = recall(uploadId)?.name ?? "the file";
+  showChoose("Go on where it stopped", `${bytesText(keptBytes)}${of} of ${name} are here already. Choose the same file again to send the rest.`);
+}
+
+/** A file was chosen: it is sent if it can be the one, after a question if that is not sure. */
+async function take(file: File): Promise<void> {
+  if (job !== null) return;
+  asking += 1;
+  const asked = asking;
+  const answer = await ask(); // another tab may have sent more, or all of it
+  if (job !== null || asked !== asking) return; // another file was chosen meanwhile
+  if ("refusal" in answer) return showRefused(answer.refusal);
+  const { status } = answer;
+  const { uploadId, keptBytes, sizeBytes } = status;
+  if (endOf(status) !== null || status.status === "completed") {
+    await begin();
+    return;
+  }
+  if (file.size === 0) {
+    showChoose(EMPTY.title, EMPTY.text);
+    say(`${EMPTY.title}. ${EMPTY.text}`);
+    return;
+  }
+  const before = recall(uploadId);
+  if (sizeBytes !== undefined && sizeBytes !== file.size) {
+    const title = "This is another file";
+    const text =
+      `The upload was begun with ${before === null ? "a file" : before.name} of ${bytesText(sizeBytes)} (${sizeBytes} bytes); ` +
+      `${file.name} has ${bytesText(file.size)} (${file.size} bytes). Choose the one that was begun, or ask for a new link.`;
+    showChoose(title, text);
+    say(`${title}. ${text}`);
+    return;
+  }
+  const fingerprint = await fingerprintOf(file, uploadId);
+  if (job !== null || asked !== asking) return;
+  const go = () => {
+    remember(uploadId, { fingerprint, name: file.name });
+    const knowsLength = sizeBytes !== undefined;
+    job = { file, uploadId, pace: new Pace(), sent: null, sending: null, isPaused: false, knowsLength, tries: 0 };
+    showSending(file.name);
+    showProgress(keptBytes, file.size, null);
+    start(job);
+  };
+  if (keptBytes === 0 || before?.fingerprint === fingerprint) {
+    go();
+    return;
+  }
+  const begun = `${bytesText(keptBytes)} are here already`;
+  if (before === null) {
+    showQuestion("Is this the file that was begun?", `${begun}, sent from another browser. If ${file.name} is another file, the result cannot be played.`);
+  } else {
+    const what = before.name === file.name ? "it has changed since" : `what was begun is called ${before.name}`;
+    showQuestion("This seems to be another file", `${begun}, and ${what}. If ${file.name} is another file, the result cannot be played.`);
+  }
+  element("question-yes").onclick = go;
+  element("question-no").onclick = () => choose(status);
+}
+
+function start(current: Job): void {
+  window.clearTimeout(timer);
+  current.sending?.stop();
+  current.isPaused = false;
+  current.pace = new Pace();
+  current.sent = null;
+  offer("pause");
+  let from: number | null = null;
+  current.sending = send(current.file, current.knowsLength, {
+    onBegin() {
+      current.knowsLength = true;
+    },
+    onProgress(bytes) {
+      from ??= bytes; // where the server stands, which is told before a byte has gone
+      current.sent = bytes;
+      current.pace.note(bytes, performance.now());
+      showProgress(bytes, current.file.size, current.pace.perSecond());
+      if (bytes === from) return;
+      current.tries = 0;
+      showState(bytes === current.file.size ? "Almost done" : "Sending", null);
+    },
+    onSuccess: () => void finish(current.uploadId),
+    onStop(refusal) {
+      current.sending = null;
+      void stopped(current, refusal);
+    },
+  });
+}
+
+/** Finds out why it went no further, says so, and goes on where that can help. */
+async function stopped(current: Job, refusal: Refusal | null): Promise<void> {
+  if (refusal === null || (refusal.status === 0 && !(await isReadable(current.file)))) {
+    end(UNREADABLE);
+    return;
+  }
+  // Only a server that was reached can be asked what became of the upload.
+  if (refusal.status >= 400 && refusal.status < 500) {
+    const answer = await ask();
+    if ("status" in answer) {
+      const { status } = answer;
+      const problem = endOf(status);
+      if (problem !== null) return end(problem);
+      if (status.status === "completed") return finish(status.uploadId);
+      current.knowsLength ||= status.sizeBytes !== undefined;
+    } else if (answer.refusal.status === 404 || answer.refusal.status === 410) {
+      return end(problemOf(answer.refusal));
+    }
+  }
+  if (job !== current || current.isPaused || current.sending !== null) return; // somebody pressed a button meanwhile
+  const problem = problemOf(refusal);
+  if (refusal.status === 409 && refusal.isBehind && current.tries === 0) {
+    current.tries = 1;
+    current.knowsLength = true;
+    start(current);
+  } else if (problem.retry === "never") {
+    end(problem);
+  } else if (problem.retry === "on-request") {
+    standStill(current, problem);
+  } else {
+    const after_ms = problem.after_ms ?? RETRY_AFTER_MS[Math.min(current.tries, RETRY_AFTER_MS.length - 1)];
+    showState(problem.title, problem);
+    timer = window.setTimeout(() => start(current), after_ms);
+    current.tries += 1;
+  }
+}
+
+/** Waits for somebody to press a button, and looks meanwhile whether the file arrives some other way. */
+function standStill(current: Job, problem: Problem): void {
+  current.isPaused = true;
+  showState(problem.title, problem);
+  offer("resume");
+  const watch = async () => {
+    const answer = await ask();
+    if (job !== current || !current.isPaused) return;
+    if ("status" in answer) {
+      if (answer.status.status === "completed") return finish(current.uploadId);
+      const problem = endOf(answer.status);
+      if (problem !== null) return end(problem);
+    }
+    timer = window.setTimeout(watch, WATCH_EVERY_MS);
+  };
+  timer = window.setTimeout(watch, WATCH_EVERY_MS);
+}
+
+/** The whole file is there: waits for what comes of it. */
+async function finish(uploadId: string): Promise<void> {
+  leave();
+  forget(uploadId);
+  showWaiting();
+  for (let asked = 0; ; asked += 1) {
+    const answer = await ask();
+    if ("status" in answer) {
+      const problem = endOf(answer.status);
+      if (problem !== null) return showEnded(problem);
+      if (answer.status.isReady) return showReady(answer.status.playerUrl ?? null);
+    } else {
+      const problem = problemOf(answer.refusal);
+      if (problem.retry !== "by-itself") return showEnded(problem);
+    }
+    await new Promise((resolve) => window.setTimeout(resolve, ASK_AFTER_MS[Math.min(asked, ASK_AFTER_MS.length - 1)]));
+  }
+}
+
+function end(problem: Problem): void {
+  leave();
+  showEnded(problem);
+}
+
+/** The file is not on its way any more. */
+function leave(): void {
+  window.clearTimeout(timer);
+  job?.sending?.stop();
+  job = null;
+}
+
+/** While nothing goes nobody tells, and what was said of the pace would stand. */
+function look(): void {
+  if (job === null || job.sending === null || job.sent === null) return;
+  job.pace.note(job.sent, performance.now());
+  showProgress(job.sent, job.file.size, job.pace.perSecond());
+}
+
+function pause(): void {
+  if (job === null || job.isPaused) return;
+  window.clearTimeout(timer);
+  job.sending?.stop();
+  job.sending = null;
+  job.isPaused = true;
+  if (job.sent !== null) showProgress(job.sent, job.file.size, null);
+  showState("Paused", null);
+  say("Paused");
+  offer("resume");
+}
+
+/** A file that was changed or moved fails to be sent as a broken line does. */
+async function isReadable(file: File): Promise<boolean> {
+  try {
+    await file.slice(0, 1).arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,138 @@
+// What is shown, said to screen readers, and where the focus goes. Knows no server.
+
+import { bytesText, leftText } from "./pace.js";
+import type { Problem } from "./problem.js";
+
+/** The parts of the page, of which one is shown. */
+const SECTIONS = ["choose", "question", "sending", "ended", "ready"] as const;
+type Section = (typeof SECTIONS)[number];
+
+/** Percents between two announcements: often enough to know that it goes on, seldom enough to do something else meanwhile. */
+const ANNOUNCE_EVERY = 10;
+
+let announced = 0;
+
+/** Asks for a file. */
+export function showChoose(title: string, text: string): void {
+  element("choose-title").textContent = title;
+  setText("choose-text", text);
+  setText("drop-text", matchMedia("(pointer: coarse)").matches ? "" : "or drop it here");
+  (element("file") as HTMLInputElement).value = ""; // so that the same file can be chosen again
+  show("choose");
+}
+
+/** Asks whether a file is the one that was begun. */
+export function showQuestion(title: string, text: string): void {
+  element("question-title").textContent = title;
+  element("question-text").textContent = text;
+  show("question");
+}
+
+/** A file is on its way. */
+export function showSending(name: string): void {
+  element("file-name").textContent = name;
+  announced = 0;
+  showState("Sending", null);
+  show("sending");
+}
+
+/** The whole file is there, and something is made of it. */
+export function showWaiting(): void {
+  const progress = element("progress") as HTMLProgressElement;
+  progress.removeAttribute("value"); // for ever on its way, until it is there
+  for (const id of ["sent", "pace"]) element(id).textContent = "";
+  showState("Getting ready", null);
+  offer(null);
+  document.title = "Getting ready";
+  show("sending");
+  say("Everything is sent. Getting ready.");
+}
+
+/** What becomes of the file on its way: a state in a few words, and what keeps it up. */
+export function showState(title: string, problem: Problem | null): void {
+  const stoodStill = !element("sending-text").hidden;
+  element("sending-title").textContent = title;
+  setText("sending-text", problem?.text ?? "");
+  if (problem !== null) {
+    element("pace").textContent = "";
+    say(`${problem.title}. ${problem.text}`);
+  } else if (stoodStill) {
+    say(title);
+  }
+}
+
+/** Which of the two buttons of a file on its way is there; a focus on the one goes over to the other. */
+export function offer(button: "pause" | "resume" | null): void {
+  const hadFocus = ["pause", "resume"].includes(document.activeElement?.id ?? "");
+  for (const id of ["pause", "resume"]) element(id).hidden = id !== button;
+  if (hadFocus) element(button ?? "sending-title").focus();
+}
+
+/** How far it has come. */
+export function showProgress(bytes: number, size: number, perSecond: number | null): void {
+  const percent = Math.floor((bytes / size) * 100);
+  const progress = element("progress") as HTMLProgressElement;
+  progress.value = bytes / size;
+  element("sent").textContent = `${bytesText(bytes)} of ${bytesText(size)}, ${percent} %`;
+  const isMoving = perSecond !== null && perSecond > 0 && bytes < size;
+  element("pace").textContent = isMoving ? `${bytesText(perSecond)}/s, ${leftText((size - bytes) / perSecond)}` : "";
+  document.title = `${percent} % – Upload`;
+  if (percent >= announced + ANNOUNCE_EVERY) {
+    announced = percent - (percent % ANNOUNCE_EVERY);
+    say(`${announced} percent`);
+  }
+}
+
+/** Nothing more can be done here, but perhaps be tried again. */
+export function showEnded({ title, text, retry }: Problem): void {
+  element("ended-title").textContent = title;
+  element("ended-text").textContent = text;
+  element("again").hidden = retry === "never";
+  document.title = title;
+  show("ended");
+  say(`${title}. ${text}`);
+}
+
+/** The media can be played; here too, where `playerUrl` says how. */
+export function showReady(playerUrl: string | null): void {
+  element("ready-text").textContent =
+    playerUrl === null
+      ? "The file is here and can be played by those who may. You can close this page."
+      : "The file is here and plays. You can close this page.";
+  if (playerUrl !== null) {
+    const frame = document.createElement("iframe");
+    frame.title = "Player";
+    frame.allow = "autoplay; encrypted-media; fullscreen; picture-in-picture";
+    frame.allowFullscreen = true;
+    frame.src = playerUrl;
+    element("player").replaceChildren(frame);
+  }
+  document.title = "Ready";
+  show("ready");
+  say("Ready. The file is here.");
+}
+
+/** Tells screen readers, when they are done with what they say. */
+export function say(text: string): void {
+  element("announcement").textContent = text;
+}
+
+/** An element of the template. */
+export function element(id: string): HTMLElement {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`upload.html has no element ${id}`);
+  return found;
+}
+
+/** Shows one section. Who worked in the one before, by keyboard or screen reader, goes on at the heading of this one. */
+function show(section: Section): void {
+  const before = SECTIONS.find((id) => !element(id).hidden);
+  const hadFocus = before !== undefined && (document.activeElement === document.body || element(before).contains(document.activeElement));
+  for (const id of SECTIONS) element(id).hidden = id !== section;
+  if (before !== undefined && before !== section && hadFocus) element(`${section}-title`).focus();
+}
+
+function setText(id: string, text: string): void {
+  element(id).textContent = text;
+  element(id).hidden = text === "";
+}
