@@ -15,6 +15,10 @@ PUBLIC_URL ?= http://$(LISTEN)
 MEDIA ?= 200
 SECONDS ?= 120
 KILL_EVERY ?= 5
+# The uploads of it: size of the file, how often it is cut, and megabytes a second of its line.
+MEGABYTES ?= 2000
+CUTS ?= 50
+RATE ?= 10
 
 .PHONY: help run test build dist web check bench soak sources quality clean
 
@@ -59,10 +63,11 @@ quality: ## Hold encoded renditions against one call of the encoder
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' proof/run.sh quality
 
-soak: ## Kill the processes of a fleet in turn for two minutes and look whether anything was lost
+soak: ## Kill the processes of a fleet in turn, then cut an upload, and look whether anything was lost
 	@scripts/install.sh test
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' soak/run.sh --media $(MEDIA) --seconds $(SECONDS) --kill-every $(KILL_EVERY)
+	@KINORA='$(TARGET)/release/kinora' soak/run.sh uploads --megabytes $(MEGABYTES) --cuts $(CUTS) --rate $(RATE)
 
 clean: ## Delete what was built; data and its media stay
 	cargo clean

@@ -8,6 +8,8 @@ import pathlib
 import subprocess
 from collections.abc import Callable
 
+from padded import pad
+
 MINUTES_2H = 120
 
 
@@ -93,6 +95,10 @@ class Clips:
             ffmpeg(*lavfi(picture), *video("ultrafast", 20), "-maxrate", "50M", "-bufsize", "50M", part)
 
         return self.made("720p-2gb.mp4", make)
+
+    def padded(self, length: int) -> pathlib.Path:
+        """A minute with so much behind it that nobody reads that the file has this length in bytes."""
+        return self.made(f"padded-{length}.mp4", lambda part: pad(self.one_minute(), part, length))
 
     def _minute(self) -> pathlib.Path:
         picture, sound = "testsrc2=s=640x360:r=30:d=60", "sine=f=440:r=48000:d=60"

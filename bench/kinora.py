@@ -81,6 +81,10 @@ class Kinora:
         body = {"inputs": [{"type": "video", "url": url}], "accessPolicy": "public", **wishes}
         return self._json("POST", "/on-demand", body)["data"]
 
+    def create_upload(self) -> dict:
+        """Makes a direct upload and answers its `data` as it was told."""
+        return self._json("POST", "/on-demand/upload", {"corsOrigin": "*"})["data"]
+
     def media(self, media: str, beneath: str = "") -> dict:
         """The `data` of a media as its owner reads it, or of what lies beneath it, such as `/input-info`."""
         return json.loads(self.get(f"/v1/on-demand/{media}{beneath}"))["data"]

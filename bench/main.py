@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Kinora against its yardsticks, in one run on one machine, and prints the ratios as a table.
 
-    bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe ...]
+    bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe|uploads ...]
 
 Without names all of it, in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3. Exit status 0 when all was measured, whatever came out: these are no tests.
 """
@@ -27,6 +27,7 @@ import ready
 import report
 import segments
 import sound
+import uploads
 from bench import Bench
 from clips import Clips
 from places import PLACES
@@ -43,6 +44,7 @@ BENCHES = {
     "fill": fill.measure,
     "sound": sound.measure,
     "firstframe": firstframe.measure,
+    "uploads": uploads.measure,
 }
 
 

@@ -33,6 +33,13 @@ class Outside(LoopbackServer):
         with self._lock:
             return dict(self._events.get((kind, media), {}))
 
+    def wait_ids(self, kind: str, media: str, within_s: float = 60.0) -> dict[str, int]:
+        """The same, waited for."""
+        until = time.monotonic() + within_s
+        while not (ids := self.ids_of(kind, media)) and time.monotonic() < until:
+            time.sleep(0.1)
+        return ids
+
     def deliveries(self) -> int:
         """Posts that came."""
         with self._lock:

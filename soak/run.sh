@@ -2,6 +2,7 @@
 # Starts a PostgreSQL and an S3 of its own and runs the soak beside them; `make soak` calls it after building Kinora.
 #
 #   KINORA=target/release/kinora soak/run.sh [--media 200] [--seconds 120] [--kill-every 5] [--seed N]
+#   KINORA=target/release/kinora soak/run.sh uploads [--megabytes 2000] [--cuts 50] [--rate 10] [--seed N]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,4 +13,9 @@ KINORA_TEST_WEED=${KINORA_TEST_WEED:-${python%/*}/weed}
 export KINORA KINORA_TEST_WEED PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH=bench # for what both talk to their servers with
 
-exec cargo xtask servers --durable -- "$python" soak/main.py "$@"
+script=main.py
+if [[ ${1:-} == uploads ]]; then
+  script=cuts.py
+  shift
+fi
+exec cargo xtask servers --durable -- "$python" "soak/$script" "$@"

@@ -1,0 +1,52 @@
+"""Reads what a bucket holds, not through the server under test. Signed as AWS Signature Version 4 asks for."""
+
+import datetime
+import hashlib
+import hmac
+import http.client
+import os
+import urllib.parse
+import xml.etree.ElementTree
+from collections.abc import Iterator
+
+PIECE = 1 << 20
+EMPTY = hashlib.sha256(b"").hexdigest()
+
+
+def read_only_below(storage_url: str, prefix: str) -> Iterator[bytes]:
+    """The bytes of the one object whose name begins so."""
+    storage = urllib.parse.urlsplit(storage_url)
+    said = urllib.parse.parse_qs(storage.query)
+    endpoint, region = urllib.parse.urlsplit(said["endpoint"][0]).netloc, said["region"][0]
+    below = "/".join(part for part in (storage.path.strip("/"), prefix) if part)
+    query = urllib.parse.urlencode({"list-type": "2", "prefix": below}, quote_via=urllib.parse.quote)
+    listing = b"".join(get(endpoint, region, f"/{storage.netloc}", query))
+    names = [entry.text for entry in xml.etree.ElementTree.fromstring(listing).iter() if entry.tag.endswith("}Key")]
+    [only] = names
+    yield from get(endpoint, region, f"/{storage.netloc}/{only}", "")
+
+
+def get(host: str, region: str, path: str, query: str) -> Iterator[bytes]:
+    now = datetime.datetime.now(datetime.UTC)
+    stamp, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
+    headers = {"host": host, "x-amz-content-sha256": EMPTY, "x-amz-date": stamp}
+    names = ";".join(headers)
+    lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
+    request = f"GET\n{urllib.parse.quote(path)}\n{query}\n{lines}\n{names}\n{EMPTY}"
+    scope = f"{day}/{region}/s3/aws4_request"
+    message = f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
+    key = f"AWS4{os.environ['AWS_SECRET_ACCESS_KEY']}".encode()
+    for part in (day, region, "s3", "aws4_request", message):
+        key = hmac.digest(key, part.encode(), "sha256")
+    credential = f"{os.environ['AWS_ACCESS_KEY_ID']}/{scope}"
+    headers["authorization"] = (
+        f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, Signature={key.hex()}"
+    )
+    connection = http.client.HTTPConnection(host, timeout=60)
+    connection.request("GET", path + (f"?{query}" if query else ""), headers=headers)
+    answer = connection.getresponse()
+    if answer.status != 200:
+        raise RuntimeError(f"GET {path}: {answer.status} {answer.read()[:300]!r}")
+    while piece := answer.read(PIECE):
+        yield piece
+    connection.close()
