@@ -29,9 +29,8 @@ on_both! {
         assert_eq!(world.everything().len(), 1 + left, "a crash removes nothing: {:?}", world.everything());
 
         world.restart().await;
-        assert_eq!(world.blob.sweep_temporary(far_ahead()).await.unwrap(), 2);
+        assert_eq!(world.sweep_until_there_is(&[segment(1, 0)]).await, 2);
         assert_eq!(world.blob.sweep_temporary(far_ahead()).await.unwrap(), 0);
-        world.until_there_is(&[segment(1, 0)]).await;
     }
 
     async fn nothing_works_after_a_stop(world: World) {
@@ -82,7 +81,6 @@ on_both! {
             let finished = life.await.is_ok();
 
             world.restart().await;
-            world.blob.sweep_temporary(far_ahead()).await.unwrap();
             let mut there = Vec::new();
             for key in [streamed, put] {
                 if let Some(found) = world.blob.get(key).await.unwrap() {
@@ -90,7 +88,7 @@ on_both! {
                     there.push(key);
                 }
             }
-            world.until_there_is(&there).await;
+            world.sweep_until_there_is(&there).await;
             if finished {
                 assert_eq!(there, [put]);
                 assert!(stop_at >= 6, "create, three appends, finish, put, delete: {stop_at}");

@@ -143,7 +143,24 @@ impl World {
         self.until_all_is(&expected.iter().map(ObjectKey::to_string).collect()).await;
     }
 
-    /// The same, with names that are no keys.
+    /// The same, sweeping meanwhile. A store that was stopped as a crash would may still have a thread at work on a file, which holds it
+    /// until it ends; after a crash nobody would.
+    pub(crate) async fn sweep_until_there_is(&self, expected: &[ObjectKey]) -> u64 {
+        let expected = expected.iter().map(ObjectKey::to_string).collect();
+        let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
+        let mut swept = 0;
+        for _ in 0..1000 {
+            ticks.tick().await;
+            swept += self.blob.sweep_temporary(far_ahead()).await.unwrap();
+            if self.everything() == expected {
+                return swept;
+            }
+        }
+        assert_eq!(self.everything(), expected);
+        swept
+    }
+
+    /// The same as [`World::until_there_is`], with names that are no keys.
     pub(crate) async fn until_all_is(&self, expected: &BTreeSet<String>) {
         let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
         for _ in 0..1000 {
