@@ -6,7 +6,7 @@ use bytes::Bytes;
 use kinora_domain::LengthProblem;
 use kinora_intake::{Append, IntakeError, PaceMin};
 
-use crate::world::{MIB, World, append, broken, by_hand, clip, on_both, pieces, send, until};
+use crate::world::{MIB, World, append, begin, broken, by_hand, clip, on_both, pieces, send, until};
 
 on_both! {
     async fn what_came_before_a_line_broke_is_kept(world: World) {
@@ -54,12 +54,7 @@ on_both! {
     async fn a_newer_request_goes_before_one_that_is_under_way(world: World) {
         let (node, file) = (world.node().await, clip(8 * MIB));
         let id = world.upload().await;
-        let (sender, body) = by_hand();
-        let slow = Append { length: Some(file.len() as u64), body_len: None, body, ..append(0, Bytes::new()) };
-        let first = tokio::spawn({
-            let node = node.clone();
-            async move { node.receive(id, slow).await }
-        });
+        let (sender, first) = begin(node.clone(), id, &file);
         sender.send(file.slice(..3 * MIB)).unwrap();
         until(|| async { world.media_state(id).await.is_some() || sender.is_closed() }).await;
         let standing = node.standing(id).await.unwrap();
@@ -74,12 +69,7 @@ on_both! {
     async fn a_request_whose_client_went_away_leaves_nothing_behind(world: World) {
         let (node, file) = (world.node().await, clip(8 * MIB));
         let id = world.upload().await;
-        let (sender, body) = by_hand();
-        let slow = Append { length: Some(file.len() as u64), body_len: None, body, ..append(0, Bytes::new()) };
-        let first = tokio::spawn({
-            let node = node.clone();
-            async move { node.receive(id, slow).await }
-        });
+        let (sender, first) = begin(node.clone(), id, &file);
         sender.send(file.slice(..3 * MIB)).unwrap();
         until(|| async { world.media_state(id).await.is_some() }).await;
         first.abort();
@@ -122,12 +112,7 @@ on_both! {
     async fn a_cancel_ends_the_request_that_is_under_way(world: World) {
         let (node, file) = (world.node().await, clip(8 * MIB));
         let id = world.upload().await;
-        let (sender, body) = by_hand();
-        let slow = Append { length: Some(file.len() as u64), body_len: None, body, ..append(0, Bytes::new()) };
-        let first = tokio::spawn({
-            let node = node.clone();
-            async move { node.receive(id, slow).await }
-        });
+        let (sender, first) = begin(node.clone(), id, &file);
         sender.send(file.slice(..3 * MIB)).unwrap();
         until(|| async { world.media_state(id).await.is_some() }).await;
         assert_eq!(node.cancel(id).await.unwrap().state.name(), "cancelled");

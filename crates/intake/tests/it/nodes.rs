@@ -4,7 +4,7 @@ use bytes::Bytes;
 use kinora_blob::{ObjectKind, Prefix};
 use kinora_intake::{Append, IntakeError, Tended};
 
-use crate::world::{MIB, World, append, by_hand, clip, on_both, send, until};
+use crate::world::{MIB, World, append, begin, clip, on_both, send, until};
 
 on_both! {
     async fn another_process_goes_on_where_the_last_one_was(world: World) {
@@ -98,9 +98,7 @@ async fn a_node_that_was_taken_for_dead_writes_nothing_more() {
     let world = World::shared().await;
     let (file, id) = (clip(23 * MIB), world.upload().await);
     let [stale, fresh] = [world.node().await, world.node().await];
-    let (sender, body) = by_hand();
-    let slow = Append { length: Some(file.len() as u64), body_len: None, body, ..append(0, Bytes::new()) };
-    let first = tokio::spawn(async move { stale.receive(id, slow).await });
+    let (sender, first) = begin(stale, id, &file);
     sender.send(file.slice(..12 * MIB)).unwrap();
     until(|| async { world.media_state(id).await.is_some() }).await;
 

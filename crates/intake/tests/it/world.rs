@@ -19,6 +19,7 @@ use kinora_testkit::postgres::TestDatabase;
 use kinora_testkit::{MovableClock, S3Bucket, SeededRandom};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 /// The body of a request.
 pub(crate) type Body = BoxStream<'static, io::Result<Bytes>>;
@@ -203,6 +204,17 @@ pub(crate) fn by_hand() -> (mpsc::UnboundedSender<Bytes>, Body) {
         receiver.recv().await.map(|bytes| (Ok(bytes), receiver))
     });
     (sender, body.boxed())
+}
+
+/// A request for a whole file that is under way: how to feed it, and what becomes of it.
+pub(crate) fn begin(
+    node: Intake,
+    id: MediaId,
+    file: &Bytes,
+) -> (mpsc::UnboundedSender<Bytes>, JoinHandle<Result<Standing, IntakeError>>) {
+    let (sender, body) = by_hand();
+    let append = Append { length: Some(file.len() as u64), body_len: None, body, ..append(0, Bytes::new()) };
+    (sender, tokio::spawn(async move { node.receive(id, append).await }))
 }
 
 /// Sends a whole file in chunks to nodes in turn.

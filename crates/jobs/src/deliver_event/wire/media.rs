@@ -92,20 +92,11 @@ impl ReadyData {
     }
 }
 
+/// A media that will never play: what is known of it is what was known when its file came, and why.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) struct FailedData {
-    id: String,
-    workspace_id: String,
-    metadata: BTreeMap<String, String>,
-    max_resolution: &'static str,
-    playback_ids: Vec<PlaybackItem>,
-    source_access: bool,
-    mp4_support: &'static str,
-    optimize_audio: bool,
-    duration: String,
-    created_at: String,
-    updated_at: String,
+    #[serde(flatten)]
+    media: UnplayedData,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorItem>,
 }
@@ -118,27 +109,14 @@ impl From<&Media> for FailedData {
             }
             _ => None,
         };
-        Self {
-            id: media.id.to_string(),
-            workspace_id: media.workspace.to_string(),
-            metadata: metadata(&media.settings),
-            max_resolution: media.settings.max_resolution.as_str(),
-            playback_ids: playback_ids(media),
-            source_access: media.settings.source_access,
-            mp4_support: MP4_SUPPORT,
-            optimize_audio: media.settings.optimize_audio,
-            duration: MediaDuration::UNKNOWN.to_string(),
-            created_at: media.created_at.to_string(),
-            updated_at: media.updated_at.to_string(),
-            error,
-        }
+        Self { media: UnplayedData::from(media), error }
     }
 }
 
-/// A media whose file has just come; what it is has yet to be told.
+/// A media of which nobody knows what its file holds: it has just come, or is of no use.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct UploadedData {
+pub(super) struct UnplayedData {
     id: String,
     workspace_id: String,
     metadata: BTreeMap<String, String>,
@@ -152,7 +130,7 @@ pub(super) struct UploadedData {
     updated_at: String,
 }
 
-impl From<&Media> for UploadedData {
+impl From<&Media> for UnplayedData {
     fn from(media: &Media) -> Self {
         Self {
             id: media.id.to_string(),

@@ -11,7 +11,7 @@ use kinora_store::StoredEvent;
 use serde::Serialize;
 
 use attempt::AttemptItem;
-use media::{CreatedData, FailedData, ReadyData, UploadedData};
+use media::{CreatedData, FailedData, ReadyData, UnplayedData};
 pub(super) use upload::UploadAddresses;
 use upload::UploadData;
 
@@ -44,7 +44,7 @@ pub(super) fn body(
         }
         EventKind::MediaDeleted(_) => (Some("media_created"), Data::Deleted { success: true }),
         EventKind::UploadCompleted(media) => {
-            (Some("media_created"), Data::Uploaded(Box::new(UploadedData::from(&**media))))
+            (Some("media_created"), Data::Uploaded(Box::new(UnplayedData::from(&**media))))
         }
         EventKind::UploadRegistered(upload) | EventKind::UploadCancelled(upload) => {
             (None, Data::Upload(Box::new(UploadData::new(upload, uploads))))
@@ -119,7 +119,7 @@ enum Data {
     Deleted {
         success: bool,
     },
-    Uploaded(Box<UploadedData>),
+    Uploaded(Box<UnplayedData>),
     Upload(Box<UploadData>),
 }
 
