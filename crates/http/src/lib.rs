@@ -13,6 +13,7 @@ mod envelope;
 mod error;
 mod extract;
 mod fields;
+mod head;
 mod observe;
 mod operate;
 mod serve;

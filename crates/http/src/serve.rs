@@ -6,12 +6,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::{Extension, Router};
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use crate::head::{HeadLimited, Heads};
 
 /// Limits of connections.
 #[derive(Debug, Clone)]
@@ -38,8 +43,9 @@ impl Default for ServeOptions {
     }
 }
 
-/// Most bytes of a request's head; hyper's own buffer may not grow beyond.
-const HEAD_BYTES_MAX: usize = 64 << 10;
+/// What is read of a connection at once. With 64 KiB a fast upload is a third slower (docs/benchmarks.md); a head may not fill
+/// it ([`crate::head`]).
+const READ_BYTES_MAX: usize = 256 << 10;
 /// Accepting failed, mostly for want of files; trying at once would only burn the processor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -92,11 +98,17 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
 async fn connection(stream: TcpStream, router: Router, options: &ServeOptions, stop: CancellationToken) {
     // A head and its first bytes go out at once instead of waiting for more.
     let _ = stream.set_nodelay(true);
+    let heads = Heads::new();
+    let stream = HeadLimited::new(stream, heads.clone());
+    let router = TowerToHyperService::new(router);
+    // Not in a layer of the router: its call is put off, and meanwhile more would be read and counted.
+    let service =
+        service_fn(move |request: Request<Incoming>| router.call(request.map(|body| heads.begun(body))));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(options.header_timeout)
-        .max_buf_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .max_buf_size(READ_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     // How a connection ended is the client's business: it went away, or sent no HTTP.
     tokio::select! {
