@@ -14,7 +14,7 @@ use crate::intake::Parts;
 use crate::pace::{Paced, TooSlow};
 use crate::session::{Opened, Session};
 use crate::slot::{Entered, NotEntered};
-use crate::{Append, Intake, IntakeError, ROOM_EVERY_BYTES, Standing, has_room};
+use crate::{Append, Hopeless, Intake, IntakeError, ROOM_EVERY_BYTES, Standing, has_room};
 
 /// How often it is written down how far a request has come, which renews the upload.
 const RENEW_EVERY: Duration = Duration::from_secs(5);
@@ -224,7 +224,7 @@ impl Intake {
         if !has_room(&self.0.options.blob, to_come).await? {
             return Err(IntakeError::Full { offset });
         }
-        let ended = match append.checksum {
+        let mut ended = match append.checksum {
             None => {
                 let mut body = Paced::new(append.body, self.0.options.pace_min);
                 let ended =
@@ -258,12 +258,17 @@ impl Intake {
                 }
             }
         };
+        // Also for the one who is interrupted: it was sent, and is not sent again.
+        let passed = timeout(STUCK_MAX, session.pass_on(&self.0)).await;
+        if passed.map_err(|_| IntakeError::Busy)??.is_err() {
+            ended = Ended::Hopeless;
+        }
         let written = session.growing.written();
         let ends_file = session.upload.length.map_or(append.is_last, |length| length == written);
         // What is whole gets its name next, which keeps it as well.
         if !(ends_file && matches!(ended, Ended::Whole)) {
             self.keep(session).await?;
-            session.write_last_checkpoint(&self.0).await;
+            session.write_checkpoint_if_due(&self.0).await;
         }
         let offset = session.growing.written();
         match ended {
@@ -303,55 +308,56 @@ impl Intake {
     {
         let is_new = matches!(session.upload.state, UploadState::Waiting);
         let mut renew_at = Instant::now() + if is_new { BEGIN_WITHIN } else { RENEW_EVERY };
-        let mut looked_at = session.growing.written();
+        let mut looked_at = session.taken();
         loop {
+            let due = session.due();
             let next = tokio::select! {
                 biased;
                 () = interrupted.cancelled() => return Ok(Ended::Interrupted),
+                () = sleep_until(due.unwrap_or(renew_at)), if due.is_some() => None,
                 () = sleep_until(renew_at) => {
+                    if self.pass_on(session, interrupted).await?.is_err() {
+                        return Ok(Ended::Hopeless);
+                    }
                     self.keep(session).await?;
                     renew_at = Instant::now() + RENEW_EVERY;
                     continue;
                 }
-                next = body.next() => next,
+                next = body.next() => Some(next),
             };
-            let mut bytes = match next {
-                Err(TooSlow) => return Ok(Ended::Slow),
-                Ok(None) => return Ok(Ended::Whole),
-                Ok(Some(Err(error))) => {
+            match next {
+                None => {}
+                Some(Err(TooSlow)) => return Ok(Ended::Slow),
+                Some(Ok(None)) => return Ok(Ended::Whole),
+                Some(Ok(Some(Err(error)))) => {
                     tracing::debug!(error = %error, upload.id = %session.upload.id, "the body of an upload broke off");
                     return Ok(Ended::Broken);
                 }
-                Ok(Some(Ok(bytes))) => bytes,
-            };
-            if let Some(length) = body_len.filter(|len| body.total() > *len) {
-                return Ok(Ended::TooMany { length });
-            }
-            let known = skip.min(bytes.len() as u64);
-            skip -= known;
-            let bytes = bytes.split_off(usize::try_from(known).unwrap_or(usize::MAX));
-            let end = session.growing.written() + bytes.len() as u64;
-            if let Some(length) = session.upload.length.filter(|length| end > *length) {
-                return Ok(Ended::TooMany { length });
-            }
-            if let Some(max) = session.upload.size_max.filter(|max| end > *max) {
-                return Ok(Ended::TooLarge { max });
-            }
-            if bytes.is_empty() {
-                continue;
-            }
-            // It waits for the disk, or for memory that others hold.
-            let taken = tokio::select! {
-                biased;
-                taken = timeout(STUCK_MAX, session.take(&self.0, bytes)) => taken.map_err(|_| IntakeError::Busy)?,
-                () = interrupted.cancelled() => {
-                    return Err(IntakeError::Interrupted { offset: session.growing.kept() });
+                Some(Ok(Some(Ok(mut bytes)))) => {
+                    if let Some(length) = body_len.filter(|len| body.total() > *len) {
+                        return Ok(Ended::TooMany { length });
+                    }
+                    let known = skip.min(bytes.len() as u64);
+                    skip -= known;
+                    let bytes = bytes.split_off(usize::try_from(known).unwrap_or(usize::MAX));
+                    let end = session.taken() + bytes.len() as u64;
+                    if let Some(length) = session.upload.length.filter(|length| end > *length) {
+                        return Ok(Ended::TooMany { length });
+                    }
+                    if let Some(max) = session.upload.size_max.filter(|max| end > *max) {
+                        return Ok(Ended::TooLarge { max });
+                    }
+                    session.take(bytes);
+                    if !session.has_full_batch() {
+                        continue;
+                    }
                 }
-            };
-            if taken?.is_err() {
+            }
+            if self.pass_on(session, interrupted).await?.is_err() {
                 return Ok(Ended::Hopeless);
             }
             session.begin_if_kept(self).await?;
+            let end = session.taken();
             if end - looked_at >= ROOM_EVERY_BYTES {
                 looked_at = end;
                 if !has_room(&self.0.options.blob, 0).await? {
@@ -360,6 +366,20 @@ impl Intake {
                 }
             }
         }
+    }
+
+    /// Passes on what was taken. It waits for the disk, or for memory that others hold.
+    async fn pass_on(
+        &self,
+        session: &mut Session,
+        interrupted: &CancellationToken,
+    ) -> Result<Result<(), Hopeless>, IntakeError> {
+        let passed = tokio::select! {
+            biased;
+            passed = timeout(STUCK_MAX, session.pass_on(&self.0)) => Some(passed.map_err(|_| IntakeError::Busy)?),
+            () = interrupted.cancelled() => None,
+        };
+        passed.unwrap_or_else(|| Err(IntakeError::Interrupted { offset: session.growing.kept() }))
     }
 
     /// Holds a body in memory until it has ended. Only one that came to its end is held against its checksum.
@@ -483,12 +503,13 @@ impl Session {
         Ok(())
     }
 
+    /// A file tells itself what of it is kept, and its lock who writes it: in a folder the row is renewed now and then. What is in a bucket is
+    /// only kept while nobody else has the upload, and the row knows.
     async fn note_kept(&mut self, parts: &Parts) -> Result<(), IntakeError> {
-        let kept = self.growing.kept();
-        if let UploadState::Uploading { kept: noted, .. } = self.upload.state
-            && noted < kept
-        {
-            let now = parts.options.clock.now();
+        let UploadState::Uploading { kept: noted, kept_at } = self.upload.state else { return Ok(()) };
+        let (kept, now) = (self.growing.kept(), parts.options.clock.now());
+        let age = u128::try_from(now.micros_since(kept_at)).unwrap_or(0);
+        if noted < kept && (parts.options.blob.is_shared() || age >= RENEW_EVERY.as_micros()) {
             parts.options.store.note_upload_kept(self.lease, kept, now).await?;
             self.upload.state = UploadState::Uploading { kept, kept_at: now };
         }

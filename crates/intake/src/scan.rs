@@ -6,8 +6,8 @@ use kinora_formats::{Scanned, Scanner};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 
-/// Chunks that wait to be scanned; with chunks of some 16 KiB about 1 MiB.
-const WAITING_MAX: usize = 64;
+/// Chunks that wait to be scanned; with the largest chunks that a connection reads, of 256 KiB, 4 MiB.
+const WAITING_MAX: usize = 16;
 
 /// A scanner beside the task that brings the bytes. It borrows a thread only while it works, for a large `moov` takes its time and a slow
 /// source brings nothing for long.

@@ -1,6 +1,8 @@
 //! What a process remembers of an upload between two requests: where it writes, and what it has read of the file so far.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use kinora_blob::GrowingObject;
@@ -28,6 +30,11 @@ const CHECKPOINT_EVERY_PART: u64 = 8 << 20;
 /// And not more often than that it takes an eighth of what comes: the tables of a movie that is read frame by frame grow with it.
 const CHECKPOINT_SHARE: u64 = 8;
 
+/// Pieces of a fast line are passed on together: each one alone would wake the scanner and the writer.
+const BATCH_BYTES: u64 = 512 << 10;
+/// Of a slow line they wait no longer than that, a tenth of what a killed process may cost.
+const BATCH_WITHIN: Duration = Duration::from_millis(5);
+
 /// An upload that this process receives.
 pub(crate) struct Session {
     /// As it was last read or written.
@@ -35,6 +42,7 @@ pub(crate) struct Session {
     pub(crate) lease: UploadLease,
     pub(crate) growing: GrowingObject,
     pub(crate) scan: Reading,
+    batch: Batch,
     checkpoint: Checkpoint,
     /// When a request last left it.
     pub(crate) left_at: Instant,
@@ -47,6 +55,14 @@ pub(crate) enum Reading {
     /// Not all: parts in a bucket cannot be read before the object is whole, and the process that sent them did not live to write down what it
     /// had read. The whole file is read once it is there.
     Blind,
+}
+
+/// What has come and was not passed on yet.
+#[derive(Default)]
+struct Batch {
+    pieces: VecDeque<Bytes>,
+    len: u64,
+    due: Option<Instant>,
 }
 
 /// When the scanner's state was written down, and what waits to be.
@@ -108,28 +124,56 @@ impl Session {
         growing.announce(upload.length);
         let (scan, checkpoint) = resume(parts, upload.source, &growing).await?;
         let left_at = Instant::now();
-        Ok(Opened::Open(Box::new(Session { upload, lease, growing, scan, checkpoint, left_at })))
+        Ok(Opened::Open(Box::new(Session {
+            upload,
+            lease,
+            growing,
+            scan,
+            batch: Batch::default(),
+            checkpoint,
+            left_at,
+        })))
     }
 
-    /// Takes the next bytes of the file.
-    pub(crate) async fn take(
-        &mut self,
-        parts: &Parts,
-        mut bytes: Bytes,
-    ) -> Result<Result<(), Hopeless>, IntakeError> {
-        let every =
-            if parts.options.blob.is_shared() { CHECKPOINT_EVERY_PART } else { CHECKPOINT_EVERY_BYTES };
-        while !bytes.is_empty() {
+    /// Takes the next bytes of the file. They are passed on when it is due.
+    pub(crate) fn take(&mut self, bytes: Bytes) {
+        self.batch.due.get_or_insert_with(|| Instant::now() + BATCH_WITHIN);
+        self.batch.len += bytes.len() as u64;
+        self.batch.pieces.push_back(bytes);
+    }
+
+    /// Bytes from the start that were taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.growing.written() + self.batch.len
+    }
+
+    /// When a batch that is not full is passed on.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.batch.due
+    }
+
+    pub(crate) fn has_full_batch(&self) -> bool {
+        self.batch.len >= BATCH_BYTES
+    }
+
+    /// Passes what was taken on to the scanner and to the disk or the store. Cancelled, the session is lost.
+    pub(crate) async fn pass_on(&mut self, parts: &Parts) -> Result<Result<(), Hopeless>, IntakeError> {
+        let every = checkpoint_every(parts);
+        let Batch { mut pieces, .. } = std::mem::take(&mut self.batch);
+        while !pieces.is_empty() {
             // A checkpoint is worth most where a part ends.
             let end = self.growing.written() / every * every + every;
-            let until = usize::try_from(end - self.growing.written()).unwrap_or(usize::MAX);
-            let piece = bytes.split_to(until.min(bytes.len()));
-            if let Reading::On(scan) = &self.scan
-                && scan.push(piece.clone()).await.is_err()
-            {
-                return Ok(Err(Hopeless));
+            let now = split_to(&mut pieces, end - self.growing.written());
+            if let Reading::On(scan) = &self.scan {
+                for piece in &now {
+                    if scan.push(piece.clone()).await.is_err() {
+                        return Ok(Err(Hopeless));
+                    }
+                }
             }
-            self.growing.write(piece).await?;
+            for piece in now {
+                self.growing.write(piece).await?;
+            }
             if self.growing.written() == end && self.is_checkpoint_due() {
                 self.take_checkpoint().await;
             }
@@ -145,7 +189,15 @@ impl Session {
         since >= self.checkpoint.len.saturating_mul(CHECKPOINT_SHARE)
     }
 
-    /// Writes the scanner's state down at the end of a request, where all bytes are kept.
+    /// Writes the scanner's state down at the end of a request, where all bytes are kept, if enough of them came.
+    pub(crate) async fn write_checkpoint_if_due(&mut self, parts: &Parts) {
+        let since = self.growing.written().saturating_sub(self.checkpoint.at);
+        if parts.options.blob.is_shared() || since >= checkpoint_every(parts) {
+            self.write_last_checkpoint(parts).await;
+        }
+    }
+
+    /// Writes the scanner's state down where all bytes are kept.
     pub(crate) async fn write_last_checkpoint(&mut self, parts: &Parts) {
         if self.growing.written() > self.checkpoint.at || self.checkpoint.waiting.is_some() {
             self.take_checkpoint().await;
@@ -185,6 +237,28 @@ impl Session {
             }
         }));
     }
+}
+
+/// Takes so many bytes off the front.
+fn split_to(pieces: &mut VecDeque<Bytes>, mut len: u64) -> Vec<Bytes> {
+    let mut front = Vec::with_capacity(pieces.len());
+    while let Some(mut piece) = pieces.pop_front() {
+        if piece.len() as u64 > len {
+            let rest = piece.split_off(usize::try_from(len).unwrap_or(usize::MAX));
+            pieces.push_front(rest);
+            if !piece.is_empty() {
+                front.push(piece);
+            }
+            break;
+        }
+        len -= piece.len() as u64;
+        front.push(piece);
+    }
+    front
+}
+
+fn checkpoint_every(parts: &Parts) -> u64 {
+    if parts.options.blob.is_shared() { CHECKPOINT_EVERY_PART } else { CHECKPOINT_EVERY_BYTES }
 }
 
 /// The scanner as far as the bytes are kept.

@@ -28,8 +28,7 @@ use crate::grow::{Command, Hold, Line, Opened, Progress};
 use crate::{Error, ObjectKey, PutOutcome, Result, WriteKind};
 
 /// What a power cut may cost a client that is still sending: 50 ms of its line. The syncs of a disk take some milliseconds.
-const PACE: Pace =
-    Pace { batch: 256 << 10, sync_every: 4 << 20, sync_within: Some(Duration::from_millis(50)) };
+const PACE: Pace = Pace { batch: 1 << 20, sync_every: 4 << 20, sync_within: Some(Duration::from_millis(50)) };
 
 /// How long a writer of this process that was dropped is waited for: the sync of what it may have left unsynced (20 MiB), on a disk that
 /// others use, too.

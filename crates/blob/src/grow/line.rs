@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::{Error, Result};
 
 /// What stands in the line at most: so many pieces of the caller's are held in memory besides what the task holds.
-const LINE_LEN: usize = 4;
+const LINE_LEN: usize = 8;
 
 /// What a call wants. Answers that do not come mean that the task has failed.
 pub(crate) enum Command {
