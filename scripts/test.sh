@@ -26,28 +26,34 @@ has_nextest() {
   cargo nextest --version >/dev/null 2>&1
 }
 
+# twice PLACE COMMAND...: runs cargo-nextest so that a test that fails runs once more.
+#
+# Many are whole servers or stores with children and peers, on a machine that others may share. What passed only then is named at
+# the end: it is a defect, of the test or of Kinora. Decision 0047.
+twice() {
+  local status=0 place=$1
+  shift
+  "$@" --retries 1 2>&1 | tee "$log" || status=$?
+  sed -n 's|^ *FLAKY [^]]*\] *||p' "$log" | sed 's|^([^)]*) *||' | sort -u |
+    sed "s|^|SECOND RUN       |; s|\$|$place|" >>"$second_runs"
+  return "$status"
+}
+
 # All Rust tests but those of the whole server.
 crate_tests() {
   if has_nextest; then
-    cargo nextest run --workspace --locked --filterset 'not binary_id(kinora-server::it)'
+    twice "" cargo nextest run --workspace --locked --filterset 'not binary_id(kinora-server::it)'
   else
     cargo test --workspace --locked --exclude kinora-server && cargo test --locked --package kinora-server --lib --bins
   fi
 }
 
 # server_tests PAIR SUITE: one folder of the server's tests, on one pair of database and object store.
-#
-# Each of these is a whole server with children and peers on a machine that others may share, so one that fails runs once more.
-# What passed only then is named at the end: it is a defect, of the test or of Kinora. Decision 0047.
 server_tests() {
-  local status=0
   if has_nextest; then
     # The whole workspace again: features, and with them what was built, are those of the run before.
-    KINORA_TEST_ON=$1 cargo nextest run --workspace --locked --ignore-default-filter --retries 1 \
-      --filterset "binary_id(kinora-server::it) and test(/^$2::/)" 2>&1 | tee "$log" || status=$?
-    sed -n 's|^ *FLAKY [^]]*\] *||p' "$log" | sed 's|^([^)]*) *||' | sort -u |
-      sed "s|^|SECOND RUN       |; s|\$| on $1|" >>"$second_runs"
-    return "$status"
+    KINORA_TEST_ON=$1 twice " on $1" cargo nextest run --workspace --locked --ignore-default-filter \
+      --filterset "binary_id(kinora-server::it) and test(/^$2::/)"
   else
     KINORA_TEST_ON=$1 cargo test --locked --package kinora-server --test it "$2::"
   fi
