@@ -48,3 +48,24 @@ def require_programs(*names: str) -> None:
     for name in names:
         if not any((folder / name).is_file() for folder in folders):
             sys.exit(f"bench: {name} is missing; run scripts/install.sh bench")
+
+
+def fill_page_cache(folder: pathlib.Path, last: pathlib.Path) -> None:
+    """Makes the kernel keep files in all of its memory, as on a server that has run for a day, `last` among them.
+
+    Otherwise what is measured first takes memory that is free and what comes later perhaps not; and on a virtual machine that gives free memory
+    back to its host, taking it costs several times what writing into it does. Nothing may be deleted while it is measured.
+    """
+    hole = folder / "hole"
+    with hole.open("wb") as opened:
+        opened.truncate(free_memory())
+    for file in (hole, last):
+        with file.open("rb") as opened:
+            while opened.read(1 << 20):
+                pass
+
+
+def free_memory() -> int:
+    """Bytes that nothing uses."""
+    lines = pathlib.Path("/proc/meminfo").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemFree:"))
