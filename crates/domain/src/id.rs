@@ -97,6 +97,8 @@ time_ordered_id!(/// Names one POST of a delivery.
     AttemptId);
 time_ordered_id!(/// Names a job.
     JobId);
+time_ordered_id!(/// Names a key that playback tokens are signed with; the `kid` of a token.
+    SigningKeyId);
 id!(/// Names an encoded rendition of one source, on every machine the same.
     RenditionId);
 id!(/// The public handle of a media, and the whole secret of a public one.

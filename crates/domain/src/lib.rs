@@ -14,6 +14,7 @@ mod id;
 mod media;
 mod playback;
 mod resolution;
+mod signing_key;
 mod time;
 mod upload;
 mod webhook;
@@ -25,7 +26,7 @@ pub use event::{Event, EventKind, EventSubject};
 pub use failure::{Failure, FailureCode};
 pub use id::{
     AccessTokenId, AttemptId, DeliveryId, EventId, InputId, JobId, MediaId, OrganisationId, ParseIdError,
-    PlaybackId, RenditionId, SourceId, TrackId, WebhookId, WorkspaceId,
+    PlaybackId, RenditionId, SigningKeyId, SourceId, TrackId, WebhookId, WorkspaceId,
 };
 pub use media::{
     AspectRatio, FrameRate, Input, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState,
@@ -34,6 +35,7 @@ pub use media::{
 };
 pub use playback::{AccessPolicy, AccessRestrictions, DefaultPolicy, PlaybackHandle, Restriction};
 pub use resolution::Resolution;
+pub use signing_key::{KeyMaker, KeyPair, PrivateKey, SigningKey};
 pub use time::Timestamp;
 pub use upload::{
     BadUploadAddress, CorsOrigin, LengthProblem, NewUpload, Upload, UploadState, UploadTicket,

@@ -14,7 +14,7 @@
 //! | `writer/` | the thread that writes: many closures in one commit on SQLite, beside each other on PostgreSQL |
 //! | `sql/` | statements, values and rows, the same for every engine |
 //! | `schema.rs`, `folder.rs`, `keyring.rs`, `lock/` | the start: migrations, first rows, key, lock |
-//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs` | one aggregate each |
+//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs` | one aggregate each |
 //! | `prune.rs` | what leaves again |
 //! | `watch.rs`, `notify.rs`, `version.rs` | what others changed: by looking, by being told, and on demand |
 
@@ -32,6 +32,7 @@ mod notify;
 mod prune;
 mod rendition;
 mod schema;
+mod signing_key;
 mod sql;
 mod store;
 mod tx;
@@ -52,6 +53,7 @@ pub use lock::{ObjectsPlace, ServeLock};
 pub use media::{MediaPage, Page};
 pub use prune::Pruned;
 pub use rendition::{RenditionPlace, RenditionRow, RenditionUse};
+pub use signing_key::SigningKeyPage;
 pub use store::{DatabasePlace, Opener, Store, StoreOptions};
 pub use tx::Tx;
 pub use upload::{UploadGrown, UploadLease, UploadPage, UploadPart};

@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 6] = [
+const MIGRATIONS: [Migration; 7] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -46,6 +46,11 @@ const MIGRATIONS: [Migration; 6] = [
         version: 6,
         sqlite: include_str!("../migrations/sqlite/0006_upload.sql"),
         postgres: include_str!("../migrations/postgres/0006_upload.sql"),
+    },
+    Migration {
+        version: 7,
+        sqlite: include_str!("../migrations/sqlite/0007_signing_key.sql"),
+        postgres: include_str!("../migrations/postgres/0007_signing_key.sql"),
     },
 ];
 /// The newest schema.

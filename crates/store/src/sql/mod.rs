@@ -18,7 +18,7 @@ pub(crate) use session::Session;
 
 use kinora_domain::{
     AccessTokenId, AttemptId, DeliveryId, EventId, InputId, JobId, MediaId, OrganisationId, PlaybackId,
-    RenditionId, SourceId, Timestamp, TrackId, WebhookId, WorkspaceId,
+    RenditionId, SigningKeyId, SourceId, Timestamp, TrackId, WebhookId, WorkspaceId,
 };
 
 use crate::{Error, WorkerId};
@@ -208,6 +208,7 @@ ids!(
     OrganisationId,
     PlaybackId,
     RenditionId,
+    SigningKeyId,
     SourceId,
     TrackId,
     WebhookId,

@@ -55,6 +55,7 @@ mod postgres;
 mod proxy;
 mod prune;
 mod renditions;
+mod signing_keys;
 mod start;
 mod strange;
 mod support;

@@ -56,6 +56,7 @@ fn engine_less() -> Vec<Statement> {
         crate::media::STATEMENTS,
         crate::prune::STATEMENTS,
         crate::rendition::STATEMENTS,
+        crate::signing_key::STATEMENTS,
         crate::store::STATEMENTS,
         crate::upload::STATEMENTS,
         crate::upload::LEASE,

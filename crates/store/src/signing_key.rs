@@ -1,0 +1,91 @@
+//! Signing keys: their public halves. The private ones never come here.
+
+use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
+
+use crate::media::Part;
+use crate::sql::{Row, statements, values};
+use crate::{Error, Page, Store, Tx};
+
+/// A part of the list of signing keys.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SigningKeyPage {
+    /// In the order that was asked for.
+    pub keys: Vec<SigningKey>,
+    /// How many there are on all pages, at the same instant.
+    pub total: u64,
+}
+
+statements! {
+    INSERT = "INSERT INTO signing_key (id, workspace_id, public_key, created_at) VALUES ($1, $2, $3, $4)";
+    DELETE = "DELETE FROM signing_key WHERE id = $1 AND workspace_id = $2";
+    IN_WORKSPACE = "SELECT id, workspace_id, public_key, created_at FROM signing_key WHERE id = $1 AND workspace_id = $2";
+    /// A workspace has few of them: their number has a bound.
+    TOTAL = "SELECT COUNT(*) AS total FROM signing_key WHERE workspace_id = $1";
+    NEWEST = "SELECT id, workspace_id, public_key, created_at FROM signing_key WHERE workspace_id = $1
+        ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
+    OLDEST = "SELECT id, workspace_id, public_key, created_at FROM signing_key WHERE workspace_id = $1
+        ORDER BY created_at, id LIMIT $2 OFFSET $3";
+}
+
+impl Store {
+    /// One key of a workspace.
+    pub async fn signing_key(
+        &self,
+        workspace: WorkspaceId,
+        id: SigningKeyId,
+    ) -> Result<Option<SigningKey>, Error> {
+        self.reader().await?.first(IN_WORKSPACE, values![id, workspace]).await?.as_ref().map(read).transpose()
+    }
+
+    /// How many keys a workspace has.
+    pub async fn signing_key_count(&self, workspace: WorkspaceId) -> Result<u64, Error> {
+        total(self.reader().await?.first(TOTAL, values![workspace]).await?)
+    }
+
+    /// A part of a workspace's keys. A page behind the last one is empty.
+    pub async fn signing_key_page(&self, workspace: WorkspaceId, page: Page) -> Result<SigningKeyPage, Error> {
+        let mut snapshot = self.snapshot().await?;
+        let total = total(snapshot.first(TOTAL, values![workspace]).await?)?;
+        let Some(part) = Part::of(page, total) else { return Ok(SigningKeyPage { keys: Vec::new(), total }) };
+        let statement = if part.is_from_newest { NEWEST } else { OLDEST };
+        let rows = snapshot.all(statement, values![workspace, part.count, part.skip]).await?;
+        let mut keys = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        if part.is_from_newest != page.newest_first {
+            keys.reverse();
+        }
+        Ok(SigningKeyPage { keys, total })
+    }
+}
+
+impl Tx {
+    /// How many keys a workspace has.
+    pub async fn signing_key_count(&mut self, workspace: WorkspaceId) -> Result<u64, Error> {
+        total(self.session.first(TOTAL, values![workspace]).await?)
+    }
+
+    /// Adds a key.
+    pub async fn insert_signing_key(&mut self, key: &SigningKey) -> Result<(), Error> {
+        self.effects.rows = true;
+        let values = values![key.id, key.workspace, key.public_key.as_str(), key.created_at];
+        self.session.execute(INSERT, values).await.map(drop)
+    }
+
+    /// Forgets a key of a workspace: what it signed is worth nothing from now on. `false` when there is no such key.
+    pub async fn delete_signing_key(&mut self, workspace: WorkspaceId, id: SigningKeyId) -> Result<bool, Error> {
+        self.effects.rows = true;
+        Ok(self.session.execute(DELETE, values![id, workspace]).await? > 0)
+    }
+}
+
+fn total(row: Option<Row>) -> Result<u64, Error> {
+    row.map_or(Ok(0), |row| row.number("total"))
+}
+
+fn read(row: &Row) -> Result<SigningKey, Error> {
+    Ok(SigningKey {
+        id: row.id("id")?,
+        workspace: row.id("workspace_id")?,
+        public_key: row.text("public_key")?,
+        created_at: row.time("created_at")?,
+    })
+}
