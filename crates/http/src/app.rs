@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use kinora_domain::{Clock, Random};
+use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_intake::Intake;
 use kinora_packager::Packager;
 use kinora_store::Store;
 
-use crate::api::AnswerCache;
+use crate::api::{AnswerCache, KeyPairs};
 use crate::auth::Callers;
 use crate::delivery::AccessCache;
 use crate::observe::{RequestCounts, RequestIds};
@@ -28,6 +28,8 @@ pub struct AppOptions {
     pub clock: Arc<dyn Clock>,
     /// Draws randomness.
     pub random: Arc<dyn Random>,
+    /// Makes signing keys.
+    pub key_maker: Arc<dyn KeyMaker>,
     /// Where clients and players reach this server.
     pub addresses: Addresses,
     /// The web part: pages and their files.
@@ -53,6 +55,7 @@ pub struct Parts {
     pub(crate) render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
     pub(crate) callers: Callers,
     pub(crate) answers: AnswerCache,
+    pub(crate) key_pairs: KeyPairs,
     pub(crate) access: AccessCache,
     pub(crate) request_ids: RequestIds,
     pub(crate) request_counts: RequestCounts,
@@ -68,6 +71,7 @@ impl App {
             intake,
             clock,
             random,
+            key_maker,
             addresses,
             assets,
             health,
@@ -76,6 +80,7 @@ impl App {
         } = options;
         let callers = Callers::new();
         let answers = AnswerCache::new();
+        let key_pairs = KeyPairs::new(key_maker);
         let access = AccessCache::new();
         let request_ids = RequestIds::new(&*random);
         Self(Arc::new(Parts {
@@ -90,6 +95,7 @@ impl App {
             render_metrics,
             callers,
             answers,
+            key_pairs,
             access,
             request_ids,
             request_counts: RequestCounts::default(),

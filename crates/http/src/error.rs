@@ -140,6 +140,15 @@ impl ApiError {
         )
     }
 
+    /// 404: no such signing key in the caller's workspace.
+    pub fn signing_key_not_found() -> Self {
+        Self::described(
+            StatusCode::NOT_FOUND,
+            "signing key not found",
+            "there is no signing key with this id in the workspace of the access token",
+        )
+    }
+
     /// 404: no such playback ID.
     pub fn playback_not_found() -> Self {
         Self::described(
@@ -173,6 +182,17 @@ impl ApiError {
             StatusCode::REQUEST_TIMEOUT,
             "request timeout",
             "the request body did not arrive in time",
+        )
+    }
+
+    /// 409: the workspace has as many signing keys as it may have.
+    pub fn too_many_signing_keys(max: u64) -> Self {
+        Self::described(
+            StatusCode::CONFLICT,
+            "too many signing keys",
+            format!(
+                "a workspace has at most {max} signing keys; delete one that nothing is signed with any more"
+            ),
         )
     }
 

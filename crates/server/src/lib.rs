@@ -22,7 +22,7 @@ use clap::Parser as _;
 
 pub use kinora_http::Roles;
 pub use settings::{DatabaseUrl, LogFormat, Settings};
-pub use system::{SystemClock, SystemRandom};
+pub use system::{SystemClock, SystemKeys, SystemRandom};
 pub use wiring::{Server, ServerOptions, StartError};
 
 /// Runs the command line. 0: done. 1: it could not be done, with the reason on standard error. 2: it cannot be understood.

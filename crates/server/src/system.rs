@@ -1,6 +1,9 @@
 //! The one place that reads the system's clock and draws its randomness.
 
-use kinora_domain::{Clock, Random, Timestamp};
+use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der, PublicKeyX509Der};
+use aws_lc_rs::rsa::KeySize;
+use aws_lc_rs::signature::{KeyPair as _, RsaKeyPair};
+use kinora_domain::{Clock, KeyMaker, KeyPair, Random, Timestamp};
 
 /// The clock of the machine.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,5 +25,19 @@ impl Random for SystemRandom {
     fn fill(&self, bytes: &mut [u8]) {
         // Without randomness every secret could be guessed: there is nothing to go on with.
         getrandom::fill(bytes).expect("the operating system has a random generator");
+    }
+}
+
+/// RSA keys of aws-lc, which draws on the operating system's generator by itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemKeys;
+
+impl KeyMaker for SystemKeys {
+    fn make(&self) -> KeyPair {
+        // What fails here fails for want of memory or randomness: as above.
+        let pair = RsaKeyPair::generate(KeySize::Rsa2048).expect("there is memory and randomness");
+        let private: Pkcs8V1Der<'_> = pair.as_der().expect("a key that was just made has a text");
+        let public: PublicKeyX509Der<'_> = pair.public_key().as_der().expect("and so has its public half");
+        KeyPair::from_der(private.as_ref(), public.as_ref())
     }
 }

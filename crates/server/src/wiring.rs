@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use kinora_blob::Blob;
-use kinora_domain::{Clock, Random};
+use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_engine::Engine;
 use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Poster};
 use kinora_http::{Addresses, App, AppOptions, ServeOptions};
@@ -46,6 +46,8 @@ pub struct ServerOptions {
     pub clock: Arc<dyn Clock>,
     /// Draws randomness.
     pub random: Arc<dyn Random>,
+    /// Makes signing keys.
+    pub key_maker: Arc<dyn KeyMaker>,
 }
 
 /// A server that listens.
@@ -85,8 +87,18 @@ impl Server {
     /// Leases of an earlier process are taken back first where the lock proves that it is gone: on a folder. On PostgreSQL they run
     /// out.
     pub async fn start(options: ServerOptions, listener: TcpListener) -> Result<Self, StartError> {
-        let ServerOptions { settings, lock, store, blob, engine, fetch_limits, pace_min, clock, random } =
-            options;
+        let ServerOptions {
+            settings,
+            lock,
+            store,
+            blob,
+            engine,
+            fetch_limits,
+            pace_min,
+            clock,
+            random,
+            key_maker,
+        } = options;
         let render_metrics = metrics_handle();
         let roles = settings.roles;
         match kinora_jobs::check_ownership(&store, &blob).await {
@@ -148,6 +160,7 @@ impl Server {
             intake,
             clock,
             random,
+            key_maker,
             addresses: Addresses {
                 public: settings.public_url,
                 stream: settings.stream_url,

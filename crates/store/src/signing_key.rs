@@ -43,7 +43,11 @@ impl Store {
     }
 
     /// A part of a workspace's keys. A page behind the last one is empty.
-    pub async fn signing_key_page(&self, workspace: WorkspaceId, page: Page) -> Result<SigningKeyPage, Error> {
+    pub async fn signing_key_page(
+        &self,
+        workspace: WorkspaceId,
+        page: Page,
+    ) -> Result<SigningKeyPage, Error> {
         let mut snapshot = self.snapshot().await?;
         let total = total(snapshot.first(TOTAL, values![workspace]).await?)?;
         let Some(part) = Part::of(page, total) else { return Ok(SigningKeyPage { keys: Vec::new(), total }) };
@@ -71,7 +75,11 @@ impl Tx {
     }
 
     /// Forgets a key of a workspace: what it signed is worth nothing from now on. `false` when there is no such key.
-    pub async fn delete_signing_key(&mut self, workspace: WorkspaceId, id: SigningKeyId) -> Result<bool, Error> {
+    pub async fn delete_signing_key(
+        &mut self,
+        workspace: WorkspaceId,
+        id: SigningKeyId,
+    ) -> Result<bool, Error> {
         self.effects.rows = true;
         Ok(self.session.execute(DELETE, values![id, workspace]).await? > 0)
     }

@@ -2,6 +2,7 @@
 
 mod on_demand;
 mod report;
+mod signing_keys;
 pub(crate) mod view;
 
 use axum::Router;
@@ -11,6 +12,7 @@ use kinora_domain::{MediaId, WorkspaceId};
 use kinora_store::Version;
 
 pub use report::PlaybackReportView;
+pub(crate) use signing_keys::KeyPairs;
 
 use crate::app::{App, Roles};
 use crate::error::ApiError;
@@ -28,11 +30,12 @@ pub(crate) fn routes(prefix: &str, app: &App) -> Router<App> {
         .route(&format!("{prefix}/on-demand/{{mediaId}}"), get(on_demand::read).delete(on_demand::delete))
         .route(&format!("{prefix}/on-demand/{{mediaId}}/input-info"), get(on_demand::input_info))
         .merge(on_demand::upload_routes(prefix, app))
+        .merge(signing_keys::routes(prefix))
 }
 
 /// What else lies where the API is: its own 404, not that of the players' paths, which have any name.
 pub(crate) fn unknown() -> Router<App> {
-    ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/openapi.json"]
+    ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/iam/{*rest}", "/openapi.json"]
         .iter()
         .fold(Router::new(), |router, path| router.route(path, any(async || ApiError::no_such_path())))
 }
@@ -40,7 +43,7 @@ pub(crate) fn unknown() -> Router<App> {
 /// The same paths in a process without this role.
 pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
     let refuse = async move || ApiError::other_role("api", roles);
-    ["/on-demand", "/on-demand/{*rest}", "/v1", "/v1/{*rest}"]
+    ["/on-demand", "/on-demand/{*rest}", "/iam/{*rest}", "/v1", "/v1/{*rest}"]
         .iter()
         .fold(Router::new(), |router, path| router.route(path, any(refuse)))
 }

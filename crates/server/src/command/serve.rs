@@ -16,7 +16,7 @@ use crate::addresses::ServedAddresses;
 use crate::logging;
 use crate::place;
 use crate::settings::Settings;
-use crate::system::{SystemClock, SystemRandom};
+use crate::system::{SystemClock, SystemKeys, SystemRandom};
 use crate::wiring::{Server, ServerOptions};
 
 /// Connections that wait to be accepted.
@@ -56,6 +56,7 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
         pace_min: PaceMin::default(),
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
+        key_maker: Arc::new(SystemKeys),
     };
     let mut interrupt = handler(SignalKind::interrupt())?;
     let mut terminate = handler(SignalKind::terminate())?;

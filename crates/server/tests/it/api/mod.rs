@@ -11,3 +11,4 @@ mod playback;
 mod ranges;
 mod read;
 mod refusals;
+mod signing_keys;

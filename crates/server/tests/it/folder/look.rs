@@ -1,6 +1,10 @@
 //! A look into the files of a data folder.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::command::Machine;
+use crate::support::{TestApp, text};
 
 #[tokio::test]
 async fn of_the_secret_of_a_token_no_file_holds_more_than_its_hash() {
@@ -16,4 +20,31 @@ async fn of_the_secret_of_a_token_no_file_holds_more_than_its_hash() {
         }
     }
     assert!(files > 1, "a database and a key at least");
+}
+
+#[tokio::test]
+async fn of_a_signing_key_no_file_holds_more_than_its_public_half() {
+    let app = TestApp::options().without_webhook().start().await;
+    let key = app.call("POST", "/v1/iam/signing-keys").send().await.data();
+    let path = format!("/v1/iam/signing-keys/{}", text(&key["id"]));
+    let public = text(&app.call("GET", &path).send().await.data()["publicKey"]).to_owned();
+    let private = text(&key["privateKey"]);
+    let pem = String::from_utf8(STANDARD.decode(private).unwrap()).unwrap();
+    // As it was sent, as PEM and as bytes; the middle of each, for heads and tails are alike in all keys.
+    let lines: Vec<_> = pem.lines().collect();
+    let line = lines[lines.len() / 2];
+    let middle = private.len() / 2;
+    let secrets = [private[middle..middle + 64].into(), line.into(), STANDARD.decode(line).unwrap()];
+    let shown = public.lines().nth(3).unwrap();
+
+    let mut is_kept = false;
+    for file in std::fs::read_dir(app.ground.data_dir()).unwrap().map(|entry| entry.unwrap().path()) {
+        if file.is_file() {
+            let bytes = std::fs::read(&file).unwrap();
+            let holds = |secret: &[u8]| bytes.windows(secret.len()).any(|window| window == secret);
+            assert!(!secrets.iter().any(|secret| holds(secret)), "{} holds the secret", file.display());
+            is_kept |= holds(shown.as_bytes());
+        }
+    }
+    assert!(is_kept, "the public half is somewhere, so the look finds what is there");
 }

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kinora_domain::Clock;
+use kinora_domain::{Clock, KeyMaker};
 use kinora_engine::Engine;
 use kinora_fetch::Limits;
 use kinora_intake::PaceMin;
-use kinora_server::{Roles, SystemClock};
+use kinora_server::{Roles, SystemClock, SystemKeys};
 use kinora_testkit::CrashPlan;
 
 use super::TestApp;
@@ -18,6 +18,7 @@ pub(crate) struct Options {
     pub(super) pace_min: PaceMin,
     pub(super) signature_headers: Vec<String>,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) key_maker: Arc<dyn KeyMaker>,
     pub(super) has_webhook: bool,
     pub(super) roles: Roles,
     pub(super) cache_bytes: Option<u64>,
@@ -40,6 +41,7 @@ impl Default for Options {
             pace_min: PaceMin::default(),
             signature_headers: Vec::new(),
             clock: Arc::new(SystemClock),
+            key_maker: Arc::new(SystemKeys),
             has_webhook: true,
             roles: Roles::ALL,
             cache_bytes: None,
@@ -73,6 +75,11 @@ impl Options {
     /// The clock of the server; the system's unless told otherwise.
     pub(crate) fn clock(self, clock: impl Clock + 'static) -> Self {
         Self { clock: Arc::new(clock), ..self }
+    }
+
+    /// Who makes signing keys; aws-lc unless told otherwise.
+    pub(crate) fn key_maker(self, key_maker: impl KeyMaker + 'static) -> Self {
+        Self { key_maker: Arc::new(key_maker), ..self }
     }
 
     /// No webhook is registered: the test makes its own, or wants none.

@@ -143,6 +143,7 @@ async fn server_options(
         pace_min: options.pace_min,
         clock: options.clock,
         random: Arc::new(SystemRandom),
+        key_maker: options.key_maker,
     }
 }
 

@@ -1,0 +1,55 @@
+use axum::extract::State;
+use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
+use serde::Serialize;
+
+use crate::app::App;
+use crate::auth::Writer;
+use crate::envelope::Data;
+use crate::error::ApiError;
+
+/// The one answer that holds a private key.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CreatedKey {
+    id: String,
+    private_key: String,
+    created_at: String,
+}
+
+/// `POST /iam/signing-keys`: makes a key; its private half is in this answer and nowhere else. A body is not read.
+///
+/// 409 when the workspace has as many as it may have, 503 while too many are being made; neither has made one.
+pub(super) async fn create(State(app): State<App>, caller: Writer) -> Result<Data<CreatedKey>, ApiError> {
+    let workspace = caller.workspace;
+    // Asked before the work is done, and again in the commit: others make keys meanwhile.
+    check_count(app.store.signing_key_count(workspace).await?)?;
+    let pair = app.key_pairs.make().await?;
+    let key = new_key(&app, workspace, pair.public_key);
+    let answer = CreatedKey {
+        id: key.id.to_string(),
+        private_key: pair.private_key.reveal(),
+        created_at: key.created_at.to_string(),
+    };
+    app.store
+        .write(async move |tx| {
+            check_count(tx.signing_key_count(workspace).await?)?;
+            tx.insert_signing_key(&key).await?;
+            Ok::<_, ApiError>(())
+        })
+        .await?;
+    Ok(Data::created(answer, Vec::new()))
+}
+
+fn new_key(app: &App, workspace: WorkspaceId, public_key: String) -> SigningKey {
+    let now = app.clock.now();
+    SigningKey { id: SigningKeyId::new(now, &*app.random), workspace, public_key, created_at: now }
+}
+
+/// Whether one more may be added to so many.
+fn check_count(count: u64) -> Result<(), ApiError> {
+    if count < SigningKey::PER_WORKSPACE_MAX {
+        Ok(())
+    } else {
+        Err(ApiError::too_many_signing_keys(SigningKey::PER_WORKSPACE_MAX))
+    }
+}

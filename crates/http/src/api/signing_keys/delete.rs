@@ -1,0 +1,28 @@
+use axum::extract::State;
+use kinora_domain::SigningKeyId;
+
+use crate::app::App;
+use crate::auth::Writer;
+use crate::envelope::Done;
+use crate::error::ApiError;
+use crate::extract::PathId;
+
+/// `DELETE /iam/signing-keys/{signingKeyId}`: what the key signed is worth nothing from this answer on. It cannot be taken back.
+///
+/// 404 unless it is in the caller's workspace, also the second time.
+pub(super) async fn delete(
+    State(app): State<App>,
+    caller: Writer,
+    PathId(id): PathId<SigningKeyId>,
+) -> Result<Done, ApiError> {
+    app.store
+        .write(async move |tx| {
+            if tx.delete_signing_key(caller.workspace, id).await? {
+                Ok(())
+            } else {
+                Err(ApiError::signing_key_not_found())
+            }
+        })
+        .await?;
+    Ok(Done)
+}

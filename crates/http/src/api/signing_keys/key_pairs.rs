@@ -1,0 +1,33 @@
+use std::sync::Arc;
+
+use kinora_domain::{KeyMaker, KeyPair};
+use tokio::sync::Semaphore;
+
+use crate::error::ApiError;
+
+/// Makes key pairs away from the threads that answer requests, a few at once.
+pub(crate) struct KeyPairs {
+    maker: Arc<dyn KeyMaker>,
+    free: Arc<Semaphore>,
+}
+
+impl KeyPairs {
+    /// Keys that are being made at once. Each takes a processor for a tenth of a second, which viewers wait for. Decision 0066.
+    const AT_ONCE_MAX: usize = 2;
+
+    pub(crate) fn new(maker: Arc<dyn KeyMaker>) -> Self {
+        Self { maker, free: Arc::new(Semaphore::new(Self::AT_ONCE_MAX)) }
+    }
+
+    /// A new pair; 503 while too many are being made.
+    pub(super) async fn make(&self) -> Result<KeyPair, ApiError> {
+        let permit = Arc::clone(&self.free).try_acquire_owned().map_err(|_| ApiError::busy())?;
+        let maker = Arc::clone(&self.maker);
+        let made = tokio::task::spawn_blocking(move || {
+            // Held as long as the work goes on, also when the client has gone.
+            let _permit = permit;
+            maker.make()
+        });
+        made.await.map_err(|error| ApiError::internal(&error))
+    }
+}

@@ -1,0 +1,21 @@
+//! `/iam/signing-keys`: keys that clients sign playback tokens with (contract 2.11).
+
+mod create;
+mod delete;
+mod key_pairs;
+mod list;
+mod read;
+
+use axum::Router;
+use axum::routing::get;
+
+use crate::app::App;
+
+pub(crate) use key_pairs::KeyPairs;
+
+/// The operations on signing keys, below a prefix.
+pub(super) fn routes(prefix: &str) -> Router<App> {
+    Router::new()
+        .route(&format!("{prefix}/iam/signing-keys"), get(list::list).post(create::create))
+        .route(&format!("{prefix}/iam/signing-keys/{{signingKeyId}}"), get(read::read).delete(delete::delete))
+}

@@ -1,0 +1,33 @@
+use axum::extract::State;
+use kinora_domain::SigningKeyId;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::auth::Reader;
+use crate::envelope::Data;
+use crate::error::ApiError;
+use crate::extract::PathId;
+
+/// What is known of one key.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PublicKeyView {
+    workspace_id: String,
+    signing_key_id: String,
+    public_key: String,
+}
+
+/// `GET /iam/signing-keys/{signingKeyId}`: the public half of one key; 404 unless it is in the caller's workspace.
+pub(super) async fn read(
+    State(app): State<App>,
+    caller: Reader,
+    PathId(id): PathId<SigningKeyId>,
+) -> Result<Data<PublicKeyView>, ApiError> {
+    let key = app.store.signing_key(caller.workspace, id).await?;
+    let key = key.ok_or_else(ApiError::signing_key_not_found)?;
+    Ok(Data::ok(PublicKeyView {
+        workspace_id: key.workspace.to_string(),
+        signing_key_id: key.id.to_string(),
+        public_key: key.public_key,
+    }))
+}
