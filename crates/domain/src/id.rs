@@ -101,6 +101,8 @@ time_ordered_id!(/// Names a key that playback tokens are signed with; the `kid`
     SigningKeyId);
 id!(/// Names an encoded rendition of one source, on every machine the same.
     RenditionId);
+id!(/// Names what a licence service needs to know of a media that it protects.
+    DrmConfigurationId);
 id!(/// The public handle of a media, and the whole secret of a public one.
     PlaybackId);
 

@@ -25,8 +25,9 @@ pub use clock::{Clock, Random};
 pub use event::{Event, EventKind, EventSubject};
 pub use failure::{Failure, FailureCode};
 pub use id::{
-    AccessTokenId, AttemptId, DeliveryId, EventId, InputId, JobId, MediaId, OrganisationId, ParseIdError,
-    PlaybackId, RenditionId, SigningKeyId, SourceId, TrackId, WebhookId, WorkspaceId,
+    AccessTokenId, AttemptId, DeliveryId, DrmConfigurationId, EventId, InputId, JobId, MediaId,
+    OrganisationId, ParseIdError, PlaybackId, RenditionId, SigningKeyId, SourceId, TrackId, WebhookId,
+    WorkspaceId,
 };
 pub use media::{
     AspectRatio, FrameRate, Input, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState,

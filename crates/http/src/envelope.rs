@@ -60,6 +60,13 @@ impl<T> Data<T> {
     }
 }
 
+impl Data<[(); 0]> {
+    /// 200 with a page of a list in which nothing can be yet.
+    pub(crate) fn empty_page(query: PageQuery) -> Self {
+        Self::page([], Pagination::of(query, 0))
+    }
+}
+
 impl<T: Serialize> Data<T> {
     /// The bytes of the answer.
     pub(crate) fn to_json(&self) -> Vec<u8> {

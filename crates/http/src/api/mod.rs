@@ -18,7 +18,7 @@ use crate::app::{App, Roles};
 use crate::error::ApiError;
 
 /// Paths of the contract that are not served yet, and are no media ids (contract 2.1, routing traps).
-const NOT_YET: [&str; 2] = ["/on-demand/playlists", "/on-demand/drm-configurations"];
+const NOT_YET: [&str; 1] = ["/on-demand/playlists"];
 
 /// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request anew.
 pub(crate) fn routes(prefix: &str, app: &App) -> Router<App> {
@@ -29,6 +29,13 @@ pub(crate) fn routes(prefix: &str, app: &App) -> Router<App> {
         .route(&format!("{prefix}/on-demand"), get(on_demand::list).post(on_demand::create))
         .route(&format!("{prefix}/on-demand/{{mediaId}}"), get(on_demand::read).delete(on_demand::delete))
         .route(&format!("{prefix}/on-demand/{{mediaId}}/input-info"), get(on_demand::input_info))
+        .route(&format!("{prefix}/on-demand/{{mediaId}}/media-clips"), get(on_demand::media_clips))
+        .route(&format!("{prefix}/on-demand/{{livestreamId}}/live-clips"), get(on_demand::live_clips))
+        .route(&format!("{prefix}/on-demand/drm-configurations"), get(on_demand::drm_configurations))
+        .route(
+            &format!("{prefix}/on-demand/drm-configurations/{{drmConfigurationId}}"),
+            get(on_demand::drm_configuration),
+        )
         .merge(on_demand::upload_routes(prefix, app))
         .merge(signing_keys::routes(prefix))
 }

@@ -1,16 +1,20 @@
 //! `/on-demand`: media made from addresses and from direct uploads.
 
+mod clips;
 mod create;
 mod create_request;
 mod delete;
+mod drm;
 mod input_info;
 mod list;
 mod read;
 mod upload;
 mod wishes;
 
+pub(super) use clips::{live_clips, media_clips};
 pub(super) use create::create;
 pub(super) use delete::delete;
+pub(super) use drm::{drm_configuration, drm_configurations};
 pub(super) use input_info::input_info;
 pub(super) use list::list;
 pub(super) use read::read;

@@ -3,6 +3,7 @@
 mod auth;
 mod create;
 mod delete;
+mod empty_lists;
 mod list;
 mod operate;
 mod page;

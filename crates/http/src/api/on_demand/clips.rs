@@ -1,0 +1,35 @@
+use axum::extract::State;
+use kinora_domain::MediaId;
+
+use crate::app::App;
+use crate::auth::Reader;
+use crate::envelope::Data;
+use crate::error::ApiError;
+use crate::extract::{PageQuery, PathId, PathParts};
+
+/// Longest id of a stream, in characters (contract 1.5).
+const STREAM_ID_MAX: usize = 255;
+
+/// `GET /on-demand/{mediaId}/media-clips`: the media that were cut from this one. None yet: there is no way to cut one.
+///
+/// 404 unless the media is in the caller's workspace.
+pub(crate) async fn media_clips(
+    State(app): State<App>,
+    caller: Reader,
+    PathId(id): PathId<MediaId>,
+    query: PageQuery,
+) -> Result<Data<[(); 0]>, ApiError> {
+    app.store.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
+    Ok(Data::empty_page(query))
+}
+
+/// `GET /on-demand/{livestreamId}/live-clips`: 404, for there are no live streams yet (decision 0067).
+///
+/// The id of a stream is no UUID, so its form is not looked at.
+pub(crate) async fn live_clips(_: Reader, PathParts([id]): PathParts<1>, _: PageQuery) -> ApiError {
+    if id.chars().count() > STREAM_ID_MAX {
+        let problem = format!("must have at most {STREAM_ID_MAX} characters");
+        return ApiError::invalid_field("livestreamId", problem);
+    }
+    ApiError::stream_of_clips_not_found()
+}
