@@ -114,6 +114,15 @@ impl ApiError {
         Self::described(StatusCode::NOT_FOUND, "not found", "there is nothing at this path")
     }
 
+    /// 404: an operation of the contract that is not built (contract decision 37). `docs/unsupported.md` lists them.
+    pub fn not_supported(what: &str) -> Self {
+        Self::described(
+            StatusCode::NOT_FOUND,
+            "not supported by this server",
+            format!("there are no {what} here; docs/unsupported.md lists what this server does not have"),
+        )
+    }
+
     /// 404: the path belongs to a role that this process does not have.
     pub fn other_role(wanted: &'static str, roles: Roles) -> Self {
         let has = roles.names().join(", ");

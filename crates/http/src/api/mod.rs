@@ -3,6 +3,7 @@
 mod on_demand;
 mod report;
 mod signing_keys;
+mod unsupported;
 pub(crate) mod view;
 
 use axum::Router;
@@ -38,11 +39,12 @@ pub(crate) fn routes(prefix: &str, app: &App) -> Router<App> {
         )
         .merge(on_demand::upload_routes(prefix, app))
         .merge(signing_keys::routes(prefix))
+        .merge(unsupported::routes(prefix))
 }
 
 /// What else lies where the API is: its own 404, not that of the players' paths, which have any name.
 pub(crate) fn unknown() -> Router<App> {
-    ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/iam/{*rest}", "/openapi.json"]
+    ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/iam/{*rest}", "/data/{*rest}", "/openapi.json"]
         .iter()
         .fold(Router::new(), |router, path| router.route(path, any(async || ApiError::no_such_path())))
 }
@@ -50,7 +52,7 @@ pub(crate) fn unknown() -> Router<App> {
 /// The same paths in a process without this role.
 pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
     let refuse = async move || ApiError::other_role("api", roles);
-    ["/on-demand", "/on-demand/{*rest}", "/iam/{*rest}", "/v1", "/v1/{*rest}"]
+    ["/on-demand", "/on-demand/{*rest}", "/iam/{*rest}", "/data/{*rest}", "/v1", "/v1/{*rest}"]
         .iter()
         .fold(Router::new(), |router, path| router.route(path, any(refuse)))
 }

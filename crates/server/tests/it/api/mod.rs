@@ -13,3 +13,4 @@ mod ranges;
 mod read;
 mod refusals;
 mod signing_keys;
+mod unsupported;
