@@ -30,7 +30,7 @@ pub use id::{
     WorkspaceId,
 };
 pub use media::{
-    AspectRatio, FrameRate, Input, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState,
+    AspectRatio, Change, FrameRate, Input, Media, MediaChange, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState,
     NewMedia, NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, Track, TrackKind, WithheldTrack,
     WrongState,
 };

@@ -77,6 +77,11 @@ impl<'a> Fields<'a> {
         self.get(name).is_some()
     }
 
+    /// Whether it was sent as `null`, for the few fields to which that means something.
+    pub(crate) fn is_null(&self, name: &str) -> bool {
+        self.object.get(name).is_some_and(Value::is_null)
+    }
+
     /// Its entries, for free key and value pairs.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
         self.object.iter()
@@ -164,6 +169,7 @@ mod tests {
         assert_eq!(fields.text("title", 9), None);
         assert_eq!(fields.text("long", 3), None);
         assert_eq!(fields.bool("nothing"), None);
+        assert!(fields.is_null("nothing") && !fields.is_null("none") && !fields.is_null("title"));
         assert_eq!(fields.word("word", &["yes", "maybe"], |_| Some(())), None);
         let items = fields.objects("list", 3).unwrap();
         assert_eq!(items.iter().map(|item| item.text("a", 9)).collect::<Vec<_>>(), [Some("x"), None]);

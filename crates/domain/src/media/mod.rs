@@ -1,10 +1,12 @@
 //! The media a client owns, and the moves of its life.
 
+mod change;
 mod facts;
 mod report;
 mod settings;
 mod state;
 
+pub use change::{Change, MediaChange};
 pub use facts::{AspectRatio, FrameRate, MediaDuration, MediaFacts, Track, TrackKind};
 pub use report::{NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, WithheldTrack};
 pub use settings::{Input, MediaQuality, MediaSettings};
@@ -154,9 +156,7 @@ impl Media {
         match &mut self.state {
             MediaState::Ready { source, facts, .. } if *source == tried && !facts.does_not_decode => {
                 facts.does_not_decode = true;
-                self.updated_at = now;
-                let event = self.event(EventKind::MediaUpdated(self.id), now);
-                Ok((self, event))
+                Ok(self.changed(now))
             }
             _ => Err(self.wrong_state("withdraw the copy of")),
         }

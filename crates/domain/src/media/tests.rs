@@ -95,3 +95,39 @@ fn a_copy_that_does_not_decode_is_withdrawn_once_and_the_media_stays_ready() {
     assert!(ready.withdraw_copy(source(3), at(5)).is_err(), "another source was tried");
     assert!(created().withdraw_copy(source(2), at(5)).is_err());
 }
+
+#[test]
+fn a_change_is_told_once_and_what_changes_nothing_is_not() {
+    let pairs = |pairs: &[(&str, &str)]| {
+        Some(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+    };
+    let title = |title: &str| MediaChange { title: Change::Set(title.into()), ..MediaChange::default() };
+    let creator = |id: &str| MediaChange { creator_id: Some(id.into()), ..MediaChange::default() };
+    let metadata = |pairs| MediaChange { metadata: pairs, ..MediaChange::default() };
+    let mut media = created();
+    let mut check = |change: MediaChange, is_told: bool, seen: (Option<&str>, Option<&str>, usize)| {
+        let before = media.clone();
+        let (changed, event) = before.clone().update(change.clone(), at(9));
+        let told = Event { workspace: changed.workspace, kind: EventKind::MediaUpdated(changed.id), at: at(9) };
+        assert_eq!(event, is_told.then_some(told), "{change:?}");
+        if is_told {
+            assert_eq!(changed.updated_at, at(9));
+        } else {
+            assert_eq!(changed, before, "{change:?}");
+        }
+        let settings = &changed.settings;
+        let count = settings.metadata.as_ref().map_or(0, |pairs| pairs.len());
+        assert_eq!((settings.title.as_deref(), settings.creator_id.as_deref(), count), seen, "{change:?}");
+        assert_eq!(changed.clone().update(change, at(10)), (changed.clone(), None), "asked twice");
+        media = changed;
+    };
+    check(MediaChange::default(), false, (None, None, 0));
+    check(metadata(pairs(&[])), false, (None, None, 0));
+    check(title("A"), true, (Some("A"), None, 0));
+    check(creator("c"), true, (Some("A"), Some("c"), 0));
+    check(metadata(pairs(&[("a", "1"), ("b", "2")])), true, (Some("A"), Some("c"), 2));
+    check(metadata(pairs(&[("a", "2")])), true, (Some("A"), Some("c"), 1));
+    check(metadata(pairs(&[])), true, (Some("A"), Some("c"), 0));
+    check(MediaChange { title: Change::Clear, ..MediaChange::default() }, true, (None, Some("c"), 0));
+    check(title(""), true, (Some(""), Some("c"), 0));
+}

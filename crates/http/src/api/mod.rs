@@ -28,7 +28,10 @@ pub(crate) fn routes(prefix: &str, app: &App) -> Router<App> {
     });
     router
         .route(&format!("{prefix}/on-demand"), get(on_demand::list).post(on_demand::create))
-        .route(&format!("{prefix}/on-demand/{{mediaId}}"), get(on_demand::read).delete(on_demand::delete))
+        .route(
+            &format!("{prefix}/on-demand/{{mediaId}}"),
+            get(on_demand::read).patch(on_demand::update).delete(on_demand::delete),
+        )
         .route(&format!("{prefix}/on-demand/{{mediaId}}/input-info"), get(on_demand::input_info))
         .route(&format!("{prefix}/on-demand/{{mediaId}}/media-clips"), get(on_demand::media_clips))
         .route(&format!("{prefix}/on-demand/{{livestreamId}}/live-clips"), get(on_demand::live_clips))

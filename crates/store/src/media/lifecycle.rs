@@ -1,4 +1,4 @@
-//! The two ends of a media's life: what is written together, whoever asks for it.
+//! The ends of a media's life, and its changes between them: what is written together, whoever asks for it.
 
 use kinora_domain::{Event, Media, Timestamp, Upload};
 
@@ -16,6 +16,13 @@ impl Tx {
         self.push_event(created).await?;
         self.enqueue(NewJob::soon(JobKind::Download { media: media.id }, now)).await?;
         Ok(())
+    }
+
+    /// Saves a media that a client changed, with the event that says so. Without one nothing is another, and nothing is written.
+    pub async fn save_change(&mut self, media: &Media, updated: Option<&Event>) -> Result<(), Error> {
+        let Some(updated) = updated else { return Ok(()) };
+        self.save_media(media).await?;
+        self.push_event(updated).await.map(drop)
     }
 
     /// Removes a media: its rows, with the event that says so, the jobs that bring it in, and a new one that removes its objects.

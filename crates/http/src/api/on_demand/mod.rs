@@ -8,6 +8,8 @@ mod drm;
 mod input_info;
 mod list;
 mod read;
+mod update;
+mod update_request;
 mod upload;
 mod wishes;
 
@@ -18,4 +20,5 @@ pub(super) use drm::{drm_configuration, drm_configurations};
 pub(super) use input_info::input_info;
 pub(super) use list::list;
 pub(super) use read::read;
+pub(super) use update::update;
 pub(super) use upload::routes as upload_routes;

@@ -113,7 +113,7 @@ fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {
     MediaSettings {
         title: fields.text("title", MediaSettings::TEXT_MAX).map(str::to_owned),
         creator_id: fields.text("creatorId", MediaSettings::TEXT_MAX).map(str::to_owned),
-        metadata: fields.object("metadata").map(|metadata| free_pairs(fields, "metadata", &metadata)),
+        metadata: metadata(fields),
         max_resolution: fields
             .word("maxResolution", &caps, Resolution::from_text)
             .unwrap_or(Resolution::P1080),
@@ -125,6 +125,11 @@ fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {
 
 fn stored(fields: &Fields<'_>, name: &str) -> String {
     format!("{} is stored and has no effect yet", fields.path(name))
+}
+
+/// The client's own key and value pairs.
+pub(super) fn metadata(fields: &Fields<'_>) -> Option<BTreeMap<String, String>> {
+    fields.object("metadata").map(|metadata| free_pairs(fields, "metadata", &metadata))
 }
 
 fn free_pairs(parent: &Fields<'_>, name: &str, pairs: &Fields<'_>) -> BTreeMap<String, String> {

@@ -14,3 +14,4 @@ mod read;
 mod refusals;
 mod signing_keys;
 mod unsupported;
+mod update;

@@ -25,7 +25,7 @@ fn refused(app: &TestApp, prefix: &str) -> Vec<(String, Request)> {
     add("unknown path", "GET", "/on-demand/", &plain);
     add("unknown path", "GET", "/nothing/here", &plain);
     add("wrong method", "PUT", "/on-demand", &plain);
-    add("wrong method", "PATCH", &format!("/on-demand/{ID}"), &plain);
+    add("wrong method", "PUT", &format!("/on-demand/{ID}"), &plain);
     add("wrong method", "OPTIONS", "/on-demand", &plain);
     add("wrong method", "TRACE", "/on-demand", &plain);
     add("10 MB", "POST", "/on-demand", &|request| json_type(request).body(vec![b' '; 10_000_000]));

@@ -27,6 +27,10 @@ async fn what_one_process_wrote_every_other_one_answers_at_once() {
         assert_eq!(newest[0]["id"], media["id"], "turn {turn}");
         // It is in the memory of both now.
         assert_eq!(writes.get(id).await.status, 200, "turn {turn}");
+        let change = json!({"title": format!("Turn {turn}")});
+        let changed = reads.call("PATCH", &format!("/v1/on-demand/{id}")).json(&change).send().await;
+        assert_eq!(changed.status, 200, "turn {turn}: {changed:?}");
+        assert_eq!(writes.get(id).await.data()["title"], change["title"], "turn {turn}");
         assert_eq!(reads.delete(id).await.status, 200, "turn {turn}");
         for app in [writes, reads] {
             assert_eq!(app.get(id).await.status, 404, "turn {turn}");

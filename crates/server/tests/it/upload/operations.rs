@@ -4,7 +4,7 @@ use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::fixture;
 use serde_json::{Value, json};
 
-use super::{Upload, still};
+use super::{Upload, long, still};
 use crate::support::{TestApp, text};
 
 const UPLOAD: &str = "/v1/on-demand/upload";
@@ -205,6 +205,21 @@ async fn only_the_workspace_with_a_read_write_token_may_make_and_cancel() {
     let wrong = app.call("PUT", &format!("{UPLOAD}/42/cancel")).send().await;
     assert_eq!((wrong.status, &wrong.json()["error"]["fields"][0]["field"]), (422, &Value::from("uploadId")));
     assert_eq!(upload.listed(&app).await.expect("it is there")["status"], "waiting");
+}
+
+#[tokio::test]
+async fn a_media_is_changed_by_the_id_of_its_upload_from_its_first_byte_on() {
+    let app = TestApp::start().await;
+    let upload = Upload::new(&app).await;
+    let path = format!("/v1/on-demand/{}", upload.id);
+    let patch = async |title: &str| app.call("PATCH", &path).json(&json!({"title": title})).send().await;
+    assert_eq!(patch("Early").await.refusal(), (404, "media workspace relation not found".to_owned()));
+    let mut sending = upload.held(&app, upload.request(&app, "PUT").body(long())).await;
+    assert_eq!(patch("While it is sent").await.data()["title"], "While it is sent");
+    sending.send_rest().await;
+    assert_eq!(sending.answer().await.status, 200);
+    assert_eq!(upload.ready(&app).await["title"], "While it is sent");
+    assert_eq!(patch("Sent").await.data()["title"], "Sent");
 }
 
 #[tokio::test]

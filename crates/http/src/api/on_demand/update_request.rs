@@ -1,0 +1,87 @@
+//! The body of `PATCH /on-demand/{mediaId}` (contract 2.4, decision 0064).
+
+use kinora_domain::{Change, MediaChange, MediaSettings};
+use serde_json::Value;
+
+use super::wishes::metadata;
+use crate::error::ApiError;
+use crate::fields::{Fields, Problems};
+
+/// What the client wants to be another.
+pub(super) fn parse(body: &Value) -> Result<MediaChange, ApiError> {
+    let problems = Problems::default();
+    let change = Fields::of_body(body, &problems).map(|fields| MediaChange {
+        title: title(&fields),
+        creator_id: fields.text("creatorId", MediaSettings::TEXT_MAX).map(as_kept),
+        metadata: metadata(&fields),
+    });
+    problems.into_result(change)
+}
+
+/// The one field that `null` empties: it is null in answers too.
+fn title(fields: &Fields<'_>) -> Change<String> {
+    if fields.is_null("title") {
+        return Change::Clear;
+    }
+    fields.text("title", MediaSettings::TEXT_MAX).map_or(Change::Keep, |title| Change::Set(as_kept(title)))
+}
+
+/// Databases keep no NUL in a text; what is answered, and compared with what was there, is what is kept.
+fn as_kept(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_not_sent_stays_and_null_empties_the_title_alone() {
+        let check = |body: Value, expected: MediaChange| {
+            assert_eq!(parse(&body).unwrap(), expected, "{body}");
+        };
+        let nothing = MediaChange::default;
+        check(json!({}), nothing());
+        check(json!({"creatorId": null, "metadata": null, "unknown": 7}), nothing());
+        check(json!({"title": null}), MediaChange { title: Change::Clear, ..nothing() });
+        check(json!({"title": ""}), MediaChange { title: Change::Set(String::new()), ..nothing() });
+        check(json!({"title": "a\0b"}), MediaChange { title: Change::Set("a\u{fffd}b".into()), ..nothing() });
+        check(json!({"metadata": {}}), MediaChange { metadata: Some(BTreeMap::new()), ..nothing() });
+        let long = "é".repeat(255);
+        check(
+            json!({"title": long, "creatorId": long, "metadata": {long.clone(): long}}),
+            MediaChange {
+                title: Change::Set(long.clone()),
+                creator_id: Some(long.clone()),
+                metadata: Some(BTreeMap::from([(long.clone(), long.clone())])),
+            },
+        );
+    }
+
+    #[test]
+    fn every_wrong_field_is_refused_by_its_path() {
+        let long = "x".repeat(256);
+        let eleven: serde_json::Map<_, _> = (0..11).map(|n| (n.to_string(), json!("v"))).collect();
+        for (body, path) in [
+            (json!([]), "body"),
+            (json!({"title": 1}), "title"),
+            (json!({"title": long}), "title"),
+            (json!({"creatorId": []}), "creatorId"),
+            (json!({"creatorId": long}), "creatorId"),
+            (json!({"metadata": "a"}), "metadata"),
+            (json!({"metadata": {"a": 1}}), "metadata.a"),
+            (json!({"metadata": {"a": null}}), "metadata.a"),
+            (json!({"metadata": {"a": long}}), "metadata.a"),
+            (json!({"metadata": {long.clone(): "a"}}), "metadata"),
+            (json!({"metadata": eleven}), "metadata"),
+        ] {
+            let refused = parse(&body).err().unwrap_or_else(|| panic!("accepted: {body}"));
+            let told = format!("{refused:?}");
+            assert!(told.contains(&format!("field: \"{path}\"")), "{body}: {told}");
+        }
+    }
+}
