@@ -19,7 +19,7 @@ pub struct SigningKey {
 }
 
 impl SigningKey {
-    /// Most keys of one workspace. Decision 0066.
+    /// Most keys of one workspace. Decision 0065.
     pub const PER_WORKSPACE_MAX: u64 = 100;
 }
 

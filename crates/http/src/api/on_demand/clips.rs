@@ -23,7 +23,7 @@ pub(crate) async fn media_clips(
     Ok(Data::empty_page(query))
 }
 
-/// `GET /on-demand/{livestreamId}/live-clips`: 404, for there are no live streams yet (decision 0067).
+/// `GET /on-demand/{livestreamId}/live-clips`: 404, for there are no live streams yet (decision 0066).
 ///
 /// The id of a stream is no UUID, so its form is not looked at.
 pub(crate) async fn live_clips(_: Reader, PathParts([id]): PathParts<1>, _: PageQuery) -> ApiError {

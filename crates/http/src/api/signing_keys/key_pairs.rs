@@ -12,7 +12,7 @@ pub(crate) struct KeyPairs {
 }
 
 impl KeyPairs {
-    /// Keys that are being made at once. Each takes a processor for a tenth of a second, which viewers wait for. Decision 0066.
+    /// Keys that are being made at once. Each takes a processor for a tenth of a second, which viewers wait for. Decision 0065.
     const AT_ONCE_MAX: usize = 2;
 
     pub(crate) fn new(maker: Arc<dyn KeyMaker>) -> Self {
