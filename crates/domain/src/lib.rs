@@ -30,9 +30,9 @@ pub use id::{
     WorkspaceId,
 };
 pub use media::{
-    AspectRatio, Change, FrameRate, Input, Media, MediaChange, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState,
-    NewMedia, NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, Track, TrackKind, WithheldTrack,
-    WrongState,
+    AspectRatio, Change, FrameRate, Input, Media, MediaChange, MediaDuration, MediaFacts, MediaQuality,
+    MediaSettings, MediaState, NewMedia, NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, Track,
+    TrackKind, WithheldTrack, WrongState,
 };
 pub use playback::{AccessPolicy, AccessRestrictions, DefaultPolicy, PlaybackHandle, Restriction};
 pub use resolution::Resolution;

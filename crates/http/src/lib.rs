@@ -13,7 +13,6 @@ mod envelope;
 mod error;
 mod extract;
 mod fields;
-mod head;
 mod observe;
 mod operate;
 mod serve;

@@ -6,24 +6,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::{Extension, Router};
-use hyper::Request;
-use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::head::{HeadLimited, Heads};
-
 /// Limits of connections.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
     /// From the first byte of a head, or the end of the last request, to the end of the head.
     pub header_timeout: Duration,
-    /// Connections at once. Each holds a file and some 20 KiB.
+    /// Connections at once. Each holds a file and some 20 KiB; one whose client sends or reads slowly up to 256 KiB each way.
     pub connections_max: usize,
     /// Connections of one address at once; loopback is free, for proxies stand there.
     pub connections_per_address_max: usize,
@@ -43,9 +38,10 @@ impl Default for ServeOptions {
     }
 }
 
-/// What is read of a connection at once. With 64 KiB a fast upload is a third slower (docs/benchmarks.md); a head may not fill
-/// it ([`crate::head`]).
+/// What is read of a connection at once. With 64 KiB a fast upload is a third slower (docs/benchmarks.md).
 const READ_BYTES_MAX: usize = 256 << 10;
+/// Most bytes of a request's head. Browsers and proxies send some KiB; whoever may send more fills the memory with it.
+const HEAD_BYTES_MAX: usize = 64 << 10;
 /// Accepting failed, mostly for want of files; trying at once would only burn the processor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -98,17 +94,12 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
 async fn connection(stream: TcpStream, router: Router, options: &ServeOptions, stop: CancellationToken) {
     // A head and its first bytes go out at once instead of waiting for more.
     let _ = stream.set_nodelay(true);
-    let heads = Heads::new();
-    let stream = HeadLimited::new(stream, heads.clone());
-    let router = TowerToHyperService::new(router);
-    // Not in a layer of the router: its call is put off, and meanwhile more would be read and counted.
-    let service =
-        service_fn(move |request: Request<Incoming>| router.call(request.map(|body| heads.begun(body))));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(options.header_timeout)
         .max_buf_size(READ_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), service);
+        .max_header_size(HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     let mut connection = std::pin::pin!(connection);
     // How a connection ended is the client's business: it went away, or sent no HTTP.
     tokio::select! {
@@ -170,7 +161,54 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
+    use axum::routing::any;
+    use bytes::Bytes;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
     use super::*;
+
+    /// What a server says to these bytes. Its handler tells how long each body was.
+    async fn answer_to(request: &[u8]) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let router = Router::new().fallback(any(async |body: Bytes| body.len().to_string()));
+        let stop = CancellationToken::new();
+        let server = tokio::spawn(serve(listener, router, ServeOptions::default(), stop.clone()));
+        let mut client = TcpStream::connect(address).await.unwrap();
+        // Who is closed on cannot send the rest, and may be reset behind the answer.
+        let _ = client.write_all(request).await;
+        let mut answer = Vec::new();
+        let _ = client.read_to_end(&mut answer).await;
+        stop.cancel();
+        server.await.unwrap();
+        String::from_utf8(answer).unwrap()
+    }
+
+    fn head(padding: usize, rest: &str) -> Vec<u8> {
+        format!("PUT / HTTP/1.1\r\nHost: k\r\nPadding: {}\r\n{rest}", "a".repeat(padding)).into_bytes()
+    }
+
+    #[tokio::test]
+    async fn a_head_of_64_kib_is_read_and_a_larger_one_is_refused() {
+        let end = "Content-Length: 0\r\nConnection: close\r\n\r\n";
+        let most = HEAD_BYTES_MAX - head(0, end).len();
+        let answer = answer_to(&head(most, end)).await;
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        let answer = answer_to(&head(most + 1, end)).await;
+        assert!(answer.starts_with("HTTP/1.1 431 Request Header Fields Too Large\r\n"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn a_body_may_be_longer_than_a_head_and_the_next_head_may_not() {
+        let body = "b".repeat(300_000);
+        let first = head(10, &format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+        let last = head(10, "Content-Length: 0\r\nConnection: close\r\n\r\n");
+        let answer = answer_to(&[first.clone(), first.clone(), last].concat()).await;
+        assert_eq!(answer.matches("HTTP/1.1 200 OK\r\n").count(), 3, "{answer}");
+        assert_eq!(answer.matches("\r\n\r\n300000HTTP/1.1").count(), 2, "{answer}");
+        let answer = answer_to(&[first, head(HEAD_BYTES_MAX, "")].concat()).await;
+        assert!(answer.contains("300000HTTP/1.1 431 "), "{answer}");
+    }
 
     #[test]
     fn an_address_has_a_bounded_number_of_places_and_gives_them_back() {

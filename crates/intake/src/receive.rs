@@ -258,7 +258,7 @@ impl Intake {
                 }
             }
         };
-        // Also for the one who is interrupted: it was sent, and is not sent again.
+        // Also of one who was interrupted between two batches: it was sent, and need not be sent again.
         let passed = timeout(STUCK_MAX, session.pass_on(&self.0)).await;
         if passed.map_err(|_| IntakeError::Busy)??.is_err() {
             ended = Ended::Hopeless;
@@ -347,6 +347,9 @@ impl Intake {
                     if let Some(max) = session.upload.size_max.filter(|max| end > *max) {
                         return Ok(Ended::TooLarge { max });
                     }
+                    if bytes.is_empty() {
+                        continue;
+                    }
                     session.take(bytes);
                     if !session.has_full_batch() {
                         continue;
@@ -430,7 +433,7 @@ impl Intake {
     async fn keep(&self, session: &mut Session) -> Result<(), IntakeError> {
         session.growing.keep().await?;
         session.begin_if_kept(self).await?;
-        session.note_kept(&self.0).await
+        session.note_kept(&self.0, false).await
     }
 
     /// What a request leaves is remembered for a moment: the next one mostly comes at once.
@@ -446,6 +449,12 @@ impl Intake {
                 && let Some(mut session) = parts.slots.enter_if_idle(id)
                 && session.as_ref().is_some_and(|session| session.left_at.elapsed() >= REMEMBERED)
             {
+                if let Some(session) = session.as_mut()
+                    && let Err(error) = session.note_kept(&parts, true).await
+                {
+                    // The file itself knows; and who receives it elsewhere has noted more.
+                    tracing::debug!(error = %error, upload.id = %id, "an upload at rest was not noted");
+                }
                 *session = None;
                 drop(session);
                 parts.slots.forget(id);
@@ -503,13 +512,15 @@ impl Session {
         Ok(())
     }
 
-    /// A file tells itself what of it is kept, and its lock who writes it: in a folder the row is renewed now and then. What is in a bucket is
+    /// A file tells itself what of it is kept, and its lock who writes it: in a folder the row is renewed now and then, and at rest. What is in a bucket is
     /// only kept while nobody else has the upload, and the row knows.
-    async fn note_kept(&mut self, parts: &Parts) -> Result<(), IntakeError> {
+    async fn note_kept(&mut self, parts: &Parts, is_at_rest: bool) -> Result<(), IntakeError> {
         let UploadState::Uploading { kept: noted, kept_at } = self.upload.state else { return Ok(()) };
         let (kept, now) = (self.growing.kept(), parts.options.clock.now());
         let age = u128::try_from(now.micros_since(kept_at)).unwrap_or(0);
-        if noted < kept && (parts.options.blob.is_shared() || age >= RENEW_EVERY.as_micros()) {
+        let is_due = parts.options.blob.is_shared() || age >= RENEW_EVERY.as_micros();
+        // An announced length is held against the row.
+        if noted < kept && (is_due || is_at_rest || self.upload.length.is_none()) {
             parts.options.store.note_upload_kept(self.lease, kept, now).await?;
             self.upload.state = UploadState::Uploading { kept, kept_at: now };
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use kinora_blob::GrowingObject;
 use kinora_domain::{MediaId, SourceId, Upload};
 use kinora_formats::Scanner;
@@ -32,6 +32,8 @@ const CHECKPOINT_SHARE: u64 = 8;
 
 /// Pieces of a fast line are passed on together: each one alone would wake the scanner and the writer.
 const BATCH_BYTES: u64 = 512 << 10;
+/// Pieces of a line in small packets are copied together: each holds a buffer of 8 KiB and more, however few bytes it has.
+const SMALL_PIECE: usize = 16 << 10;
 /// Of a slow line they wait no longer than that, a tenth of what a killed process may cost.
 const BATCH_WITHIN: Duration = Duration::from_millis(5);
 
@@ -61,6 +63,8 @@ pub(crate) enum Reading {
 #[derive(Default)]
 struct Batch {
     pieces: VecDeque<Bytes>,
+    /// Small pieces behind the others.
+    small: BytesMut,
     len: u64,
     due: Option<Instant>,
 }
@@ -139,7 +143,12 @@ impl Session {
     pub(crate) fn take(&mut self, bytes: Bytes) {
         self.batch.due.get_or_insert_with(|| Instant::now() + BATCH_WITHIN);
         self.batch.len += bytes.len() as u64;
-        self.batch.pieces.push_back(bytes);
+        if bytes.len() < SMALL_PIECE {
+            self.batch.small.extend_from_slice(&bytes);
+        } else {
+            self.batch.end_small();
+            self.batch.pieces.push_back(bytes);
+        }
     }
 
     /// Bytes from the start that were taken.
@@ -159,6 +168,7 @@ impl Session {
     /// Passes what was taken on to the scanner and to the disk or the store. Cancelled, the session is lost.
     pub(crate) async fn pass_on(&mut self, parts: &Parts) -> Result<Result<(), Hopeless>, IntakeError> {
         let every = checkpoint_every(parts);
+        self.batch.end_small();
         let Batch { mut pieces, .. } = std::mem::take(&mut self.batch);
         while !pieces.is_empty() {
             // A checkpoint is worth most where a part ends.
@@ -236,6 +246,14 @@ impl Session {
                 tracing::warn!(source.id = %source, error = %error, "a checkpoint could not be kept");
             }
         }));
+    }
+}
+
+impl Batch {
+    fn end_small(&mut self) {
+        if !self.small.is_empty() {
+            self.pieces.push_back(self.small.split().freeze());
+        }
     }
 }
 

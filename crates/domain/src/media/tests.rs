@@ -108,7 +108,8 @@ fn a_change_is_told_once_and_what_changes_nothing_is_not() {
     let mut check = |change: MediaChange, is_told: bool, seen: (Option<&str>, Option<&str>, usize)| {
         let before = media.clone();
         let (changed, event) = before.clone().update(change.clone(), at(9));
-        let told = Event { workspace: changed.workspace, kind: EventKind::MediaUpdated(changed.id), at: at(9) };
+        let told =
+            Event { workspace: changed.workspace, kind: EventKind::MediaUpdated(changed.id), at: at(9) };
         assert_eq!(event, is_told.then_some(told), "{change:?}");
         if is_told {
             assert_eq!(changed.updated_at, at(9));

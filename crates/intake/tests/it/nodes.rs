@@ -1,6 +1,5 @@
 //! Processes that end, and others that go on.
 
-use bytes::Bytes;
 use kinora_blob::{ObjectKind, Prefix};
 use kinora_intake::{Append, IntakeError, Tended};
 
