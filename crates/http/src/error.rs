@@ -167,15 +167,6 @@ impl ApiError {
         )
     }
 
-    /// 404: no such live stream to have clips of. The message is the contract's (1.4).
-    pub fn stream_of_clips_not_found() -> Self {
-        Self::described(
-            StatusCode::NOT_FOUND,
-            "media workspace relation not found",
-            "there is no live stream with this id in the workspace of the access token",
-        )
-    }
-
     /// 404: no such playback ID.
     pub fn playback_not_found() -> Self {
         Self::described(

@@ -23,13 +23,18 @@ pub(crate) async fn media_clips(
     Ok(Data::empty_page(query))
 }
 
-/// `GET /on-demand/{livestreamId}/live-clips`: 404, for there are no live streams yet (decision 0066).
+/// `GET /on-demand/{livestreamId}/live-clips`: the media that were cut from a live stream. None yet, whatever the id: there are no live streams
+/// (decision 0066).
 ///
 /// The id of a stream is no UUID, so its form is not looked at.
-pub(crate) async fn live_clips(_: Reader, PathParts([id]): PathParts<1>, _: PageQuery) -> ApiError {
+pub(crate) async fn live_clips(
+    _: Reader,
+    PathParts([id]): PathParts<1>,
+    query: PageQuery,
+) -> Result<Data<[(); 0]>, ApiError> {
     if id.chars().count() > STREAM_ID_MAX {
         let problem = format!("must have at most {STREAM_ID_MAX} characters");
-        return ApiError::invalid_field("livestreamId", problem);
+        return Err(ApiError::invalid_field("livestreamId", problem));
     }
-    ApiError::stream_of_clips_not_found()
+    Ok(Data::empty_page(query))
 }
