@@ -142,13 +142,7 @@ impl Session {
     /// Takes the next bytes of the file. They are passed on when it is due.
     pub(crate) fn take(&mut self, bytes: Bytes) {
         self.batch.due.get_or_insert_with(|| Instant::now() + BATCH_WITHIN);
-        self.batch.len += bytes.len() as u64;
-        if bytes.len() < SMALL_PIECE {
-            self.batch.small.extend_from_slice(&bytes);
-        } else {
-            self.batch.end_small();
-            self.batch.pieces.push_back(bytes);
-        }
+        self.batch.push(bytes);
     }
 
     /// Bytes from the start that were taken.
@@ -168,8 +162,7 @@ impl Session {
     /// Passes what was taken on to the scanner and to the disk or the store. Cancelled, the session is lost.
     pub(crate) async fn pass_on(&mut self, parts: &Parts) -> Result<Result<(), Hopeless>, IntakeError> {
         let every = checkpoint_every(parts);
-        self.batch.end_small();
-        let Batch { mut pieces, .. } = std::mem::take(&mut self.batch);
+        let mut pieces = std::mem::take(&mut self.batch).into_pieces();
         while !pieces.is_empty() {
             // A checkpoint is worth most where a part ends.
             let end = self.growing.written() / every * every + every;
@@ -250,6 +243,21 @@ impl Session {
 }
 
 impl Batch {
+    fn push(&mut self, bytes: Bytes) {
+        self.len += bytes.len() as u64;
+        if bytes.len() < SMALL_PIECE {
+            self.small.extend_from_slice(&bytes);
+        } else {
+            self.end_small();
+            self.pieces.push_back(bytes);
+        }
+    }
+
+    fn into_pieces(mut self) -> VecDeque<Bytes> {
+        self.end_small();
+        self.pieces
+    }
+
     fn end_small(&mut self) {
         if !self.small.is_empty() {
             self.pieces.push_back(self.small.split().freeze());
@@ -312,4 +320,49 @@ async fn resume(
         at = end;
     }
     Ok((Reading::On(scan), checkpoint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(byte: u8, len: usize) -> Bytes {
+        vec![byte; len].into()
+    }
+
+    /// Each piece by its bytes' value and its length, one pair for each run of a value.
+    fn told(pieces: impl IntoIterator<Item = Bytes>) -> Vec<Vec<(u8, usize)>> {
+        let runs = |piece: Bytes| piece.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect();
+        pieces.into_iter().map(runs).collect()
+    }
+
+    #[test]
+    fn small_pieces_are_joined_and_all_stay_in_order() {
+        let mut batch = Batch::default();
+        for (byte, len) in
+            [(1, 3), (2, SMALL_PIECE - 1), (3, SMALL_PIECE), (4, 5), (5, SMALL_PIECE), (6, 1), (7, 2)]
+        {
+            batch.push(piece(byte, len));
+        }
+        assert_eq!(batch.len, 3 * SMALL_PIECE as u64 + 10);
+        assert_eq!(
+            told(batch.into_pieces()),
+            [
+                vec![(1, 3), (2, SMALL_PIECE - 1)],
+                vec![(3, SMALL_PIECE)],
+                vec![(4, 5)],
+                vec![(5, SMALL_PIECE)],
+                vec![(6, 1), (7, 2)],
+            ]
+        );
+    }
+
+    #[test]
+    fn pieces_are_cut_where_a_part_ends() {
+        let mut pieces: VecDeque<Bytes> = [piece(1, 4), piece(2, 6), piece(3, 1)].into();
+        assert_eq!(told(split_to(&mut pieces, 4)), [[(1, 4)]]);
+        assert_eq!(told(split_to(&mut pieces, 5)), [[(2, 5)]]);
+        assert_eq!(told(split_to(&mut pieces, 100)), [[(2, 1)], [(3, 1)]]);
+        assert!(pieces.is_empty());
+    }
 }
