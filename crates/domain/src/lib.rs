@@ -31,10 +31,12 @@ pub use id::{
 };
 pub use media::{
     AspectRatio, Change, FrameRate, Input, Media, MediaChange, MediaDuration, MediaFacts, MediaQuality,
-    MediaSettings, MediaState, NewMedia, NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, Track,
-    TrackKind, WithheldTrack, WrongState,
+    MediaSettings, MediaState, NewMedia, NewRestriction, NotCopied, NotCopiedReason, OfferedRendition,
+    PlaybackReport, TooManyPlaybackIds, Track, TrackKind, WithheldTrack, WrongState,
 };
-pub use playback::{AccessPolicy, AccessRestrictions, DefaultPolicy, PlaybackHandle, Restriction};
+pub use playback::{
+    AccessPolicy, AccessRestrictions, DefaultPolicy, NewPlayback, PlaybackHandle, Restriction,
+};
 pub use resolution::Resolution;
 pub use signing_key::{KeyMaker, KeyPair, PrivateKey, SigningKey};
 pub use time::Timestamp;

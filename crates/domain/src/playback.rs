@@ -1,6 +1,6 @@
 //! Who may watch.
 
-use crate::{PlaybackId, Timestamp};
+use crate::{PlaybackId, Random, Resolution, Timestamp};
 
 /// Who may watch through a playback ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +62,21 @@ pub struct Restriction {
     pub deny: Vec<String>,
 }
 
+impl Restriction {
+    /// Most entries of a list (decision 0067).
+    pub const ENTRIES_MAX: usize = 100;
+    /// Longest entry, in characters: a host name has 253 (RFC 1035, 2.3.4, without the dot of the root), and `*.` may stand before it.
+    pub const ENTRY_CHARS_MAX: usize = 255;
+
+    /// Whether it keeps anybody out. The list of the other default has no effect (contract 4.6, decision 12).
+    pub fn refuses_somebody(&self) -> bool {
+        match self.default_policy {
+            DefaultPolicy::Allow => !self.deny.is_empty(),
+            DefaultPolicy::Deny => true,
+        }
+    }
+}
+
 /// Where and in what a media may be watched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccessRestrictions {
@@ -69,6 +84,17 @@ pub struct AccessRestrictions {
     pub domains: Restriction,
     /// By the player's user agent.
     pub user_agents: Restriction,
+}
+
+/// What it takes to make a playback ID.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPlayback {
+    /// Who may watch.
+    pub policy: AccessPolicy,
+    /// Where and in what.
+    pub restrictions: AccessRestrictions,
+    /// Nothing larger is played; `None`: the media's own bound alone.
+    pub resolution: Option<Resolution>,
 }
 
 /// A playback ID with its rules.
@@ -80,6 +106,84 @@ pub struct PlaybackHandle {
     pub policy: AccessPolicy,
     /// Where and in what.
     pub restrictions: AccessRestrictions,
+    /// Nothing larger is played; `None`: the media's own bound alone.
+    pub resolution: Option<Resolution>,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+impl PlaybackHandle {
+    /// What a client may set as the largest that is played (contract 2.8).
+    pub const CAPS: [Resolution; 5] =
+        [Resolution::P480, Resolution::P720, Resolution::P1080, Resolution::P1440, Resolution::P2160];
+
+    /// A new playback ID.
+    pub fn new(new: NewPlayback, now: Timestamp, random: &dyn Random) -> Self {
+        let NewPlayback { policy, restrictions, resolution } = new;
+        Self { id: PlaybackId::new(random), policy, restrictions, resolution, created_at: now }
+    }
+
+    /// Whether anybody who may watch could be refused or given less. Nothing enforces that yet, so nobody is given anything
+    /// (decision 0067).
+    pub fn is_limited(&self) -> bool {
+        let AccessRestrictions { domains, user_agents } = &self.restrictions;
+        domains.refuses_somebody() || user_agents.refuses_somebody() || self.resolution.is_some()
+    }
+
+    /// Whether it plays for whoever has it.
+    pub fn is_for_everybody(&self) -> bool {
+        self.policy == AccessPolicy::Public && !self.is_limited()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_keep_anybody_out_or_give_less_limits() {
+        let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let check = |default_policy, allow: &[&str], deny: &[&str], limits: bool| {
+            let rule = Restriction { default_policy, allow: list(allow), deny: list(deny) };
+            assert_eq!(rule.refuses_somebody(), limits, "{rule:?}");
+            let other = Restriction::default();
+            for restrictions in [
+                AccessRestrictions { domains: rule.clone(), user_agents: other.clone() },
+                AccessRestrictions { domains: other, user_agents: rule },
+            ] {
+                assert_eq!(handle(AccessPolicy::Public, restrictions, None).is_limited(), limits);
+            }
+        };
+        check(DefaultPolicy::Allow, &[], &[], false);
+        check(DefaultPolicy::Allow, &["a.example"], &[], false);
+        check(DefaultPolicy::Allow, &["a.example"], &["a.example"], true);
+        check(DefaultPolicy::Deny, &[], &[], true);
+        check(DefaultPolicy::Deny, &["a.example"], &[], true);
+    }
+
+    #[test]
+    fn everybody_watches_what_is_public_and_not_limited() {
+        let open =
+            |policy, resolution| handle(policy, AccessRestrictions::default(), resolution).is_for_everybody();
+        assert!(open(AccessPolicy::Public, None));
+        assert!(!open(AccessPolicy::Private, None));
+        for resolution in PlaybackHandle::CAPS {
+            assert!(!open(AccessPolicy::Public, Some(resolution)));
+        }
+    }
+
+    fn handle(
+        policy: AccessPolicy,
+        restrictions: AccessRestrictions,
+        resolution: Option<Resolution>,
+    ) -> PlaybackHandle {
+        struct Zeros;
+        impl Random for Zeros {
+            fn fill(&self, bytes: &mut [u8]) {
+                bytes.fill(0);
+            }
+        }
+        let new = NewPlayback { policy, restrictions, resolution };
+        PlaybackHandle::new(new, Timestamp::from_micros(0), &Zeros)
+    }
 }

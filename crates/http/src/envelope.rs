@@ -13,7 +13,7 @@ pub(crate) struct Data<T> {
     data: T,
     #[serde(skip_serializing_if = "Option::is_none")]
     pagination: Option<Pagination>,
-    /// Wishes that were stored and have no effect yet (contract decision 33).
+    /// Wishes that were stored and have no effect yet, and what else the client should know (contract decisions 14 and 33).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     #[serde(skip)]
@@ -52,6 +52,11 @@ impl<T> Data<T> {
     /// 201 with this payload.
     pub(crate) fn created(data: T, warnings: Vec<String>) -> Self {
         Self { warnings, status: StatusCode::CREATED, ..Self::ok(data) }
+    }
+
+    /// 200 with this payload, and what the client should know.
+    pub(crate) fn warned(data: T, warnings: Vec<String>) -> Self {
+        Self { warnings, ..Self::ok(data) }
     }
 
     /// 200 with one page of a list.

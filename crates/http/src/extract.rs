@@ -11,6 +11,7 @@ use http_body_util::BodyExt as _;
 use serde_json::Value;
 
 use crate::error::{ApiError, FieldError};
+use crate::fields::Problems;
 
 /// Largest request body (contract decision 40).
 pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
@@ -83,6 +84,36 @@ impl<T: FromStr<Err: std::fmt::Display>, S: Send + Sync> FromRequestParts<S> for
         let (name, value) = params.iter().next().expect("only used on routes with one parameter");
         value.parse().map(Self).map_err(|error: T::Err| ApiError::invalid_field(name, error.to_string()))
     }
+}
+
+/// The two ids in a path; 422 that names each that is none.
+pub(crate) struct PathIds<A, B>(pub(crate) A, pub(crate) B);
+
+impl<A, B, S> FromRequestParts<S> for PathIds<A, B>
+where
+    A: FromStr<Err: std::fmt::Display>,
+    B: FromStr<Err: std::fmt::Display>,
+    S: Send + Sync,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let params = RawPathParams::from_request_parts(parts, state)
+            .await
+            .map_err(|_| ApiError::bad_request("the path is not valid UTF-8"))?;
+        let mut params = params.iter();
+        let mut next = || params.next().expect("only used on routes with two parameters");
+        let problems = Problems::default();
+        let (first, second) = (read_id(next(), &problems), read_id(next(), &problems));
+        problems.into_result(first.zip(second)).map(|(first, second)| Self(first, second))
+    }
+}
+
+fn read_id<T: FromStr<Err: std::fmt::Display>>(
+    (name, value): (&str, &str),
+    problems: &Problems,
+) -> Option<T> {
+    value.parse().map_err(|error: T::Err| problems.add(name, error.to_string())).ok()
 }
 
 /// The parts of a path as they were sent; what they mean is the handler's business. 404 when one is no text: nothing is called so.

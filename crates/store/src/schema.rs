@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 7] = [
+const MIGRATIONS: [Migration; 8] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -51,6 +51,11 @@ const MIGRATIONS: [Migration; 7] = [
         version: 7,
         sqlite: include_str!("../migrations/sqlite/0007_signing_key.sql"),
         postgres: include_str!("../migrations/postgres/0007_signing_key.sql"),
+    },
+    Migration {
+        version: 8,
+        sqlite: include_str!("../migrations/sqlite/0008_playback_resolution.sql"),
+        postgres: include_str!("../migrations/postgres/0008_playback_resolution.sql"),
     },
 ];
 /// The newest schema.

@@ -2,19 +2,21 @@
 
 mod change;
 mod facts;
+mod playback;
 mod report;
 mod settings;
 mod state;
 
 pub use change::{Change, MediaChange};
 pub use facts::{AspectRatio, FrameRate, MediaDuration, MediaFacts, Track, TrackKind};
+pub use playback::{NewRestriction, TooManyPlaybackIds};
 pub use report::{NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, WithheldTrack};
 pub use settings::{Input, MediaQuality, MediaSettings};
 pub use state::{MediaState, WrongState};
 
 use crate::{
-    AccessPolicy, AccessRestrictions, Event, EventKind, Failure, InputId, MediaId, PlaybackHandle,
-    PlaybackId, Random, SourceId, Timestamp, Upload, WorkspaceId,
+    AccessPolicy, AccessRestrictions, Event, EventKind, Failure, InputId, MediaId, NewPlayback,
+    PlaybackHandle, Random, SourceId, Timestamp, Upload, WorkspaceId,
 };
 
 /// One video or audio that a client owns.
@@ -71,17 +73,14 @@ impl Media {
     }
 
     fn register(id: MediaId, new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
+        let playback =
+            NewPlayback { policy: new.policy, restrictions: AccessRestrictions::default(), resolution: None };
         let media = Self {
             id,
             workspace: new.workspace,
             settings: new.settings,
             inputs: vec![Input { id: InputId::new(now, random), url: new.url }],
-            playback: vec![PlaybackHandle {
-                id: PlaybackId::new(random),
-                policy: new.policy,
-                restrictions: AccessRestrictions::default(),
-                created_at: now,
-            }],
+            playback: vec![PlaybackHandle::new(playback, now, random)],
             state: MediaState::Created,
             created_at: now,
             updated_at: now,

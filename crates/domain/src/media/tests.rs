@@ -1,5 +1,5 @@
 use super::*;
-use crate::{FailureCode, Resolution};
+use crate::{FailureCode, Resolution, Restriction};
 
 struct Zeros;
 
@@ -131,4 +131,64 @@ fn a_change_is_told_once_and_what_changes_nothing_is_not() {
     check(metadata(pairs(&[])), true, (Some("A"), Some("c"), 0));
     check(MediaChange { title: Change::Clear, ..MediaChange::default() }, true, (None, Some("c"), 0));
     check(title(""), true, (Some(""), Some("c"), 0));
+}
+
+fn handle(policy: AccessPolicy) -> PlaybackHandle {
+    let new = NewPlayback { policy, restrictions: AccessRestrictions::default(), resolution: None };
+    PlaybackHandle::new(new, at(5), &Counting)
+}
+
+/// Never the same bytes twice.
+struct Counting;
+
+impl Random for Counting {
+    fn fill(&self, bytes: &mut [u8]) {
+        static COUNT: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(1);
+        bytes.fill(COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+    }
+}
+
+fn updated(media: &Media, at: Timestamp) -> Event {
+    Event { workspace: media.workspace, kind: EventKind::MediaUpdated(media.id), at }
+}
+
+#[test]
+fn playback_ids_come_and_go_up_to_their_bound_and_each_is_told() {
+    let mut media = created();
+    let first = media.playback[0].id;
+    let mut made = Vec::new();
+    for _ in 1..Media::PLAYBACK_IDS_MAX {
+        let handle = handle(AccessPolicy::Private);
+        made.push(handle.id);
+        let (changed, event) = media.add_playback(handle, at(6)).unwrap();
+        assert_eq!((event, changed.updated_at), (updated(&changed, at(6)), at(6)));
+        media = changed;
+    }
+    assert_eq!(media.clone().add_playback(handle(AccessPolicy::Public), at(7)), Err(TooManyPlaybackIds));
+    assert_eq!(media.playback[1..].iter().map(|handle| handle.id).collect::<Vec<_>>(), made);
+    assert_eq!(media.playback(made[3]).map(|handle| handle.id), Some(made[3]));
+
+    let (changed, event) = media.remove_playback(first, at(8)).unwrap();
+    assert_eq!((event, changed.playback(first)), (updated(&changed, at(8)), None));
+    assert_eq!(changed.playback.len(), made.len());
+    assert_eq!(changed.remove_playback(first, at(9)), None, "it is gone");
+}
+
+#[test]
+fn a_rule_takes_the_place_of_its_own_kind_and_is_told_when_it_is_another() {
+    let media = created();
+    let id = media.playback[0].id;
+    let rule = Restriction { deny: vec!["curl".into()], ..Restriction::default() };
+    let (media, event) =
+        media.restrict_playback(id, NewRestriction::UserAgents(rule.clone()), at(4)).unwrap();
+    assert_eq!(event, Some(updated(&media, at(4))));
+    let expected = AccessRestrictions { user_agents: rule.clone(), ..AccessRestrictions::default() };
+    assert_eq!(media.playback[0].restrictions, expected);
+
+    let again = media.clone().restrict_playback(id, NewRestriction::UserAgents(rule.clone()), at(5)).unwrap();
+    assert_eq!(again, (media.clone(), None));
+    let same = media.clone().restrict_playback(id, NewRestriction::Domains(Restriction::default()), at(5));
+    assert_eq!(same, Some((media.clone(), None)));
+    let other = handle(AccessPolicy::Public).id;
+    assert_eq!(media.restrict_playback(other, NewRestriction::Domains(rule), at(5)), None);
 }

@@ -40,6 +40,7 @@ pub(crate) fn routes(prefix: &str, app: &App) -> Router<App> {
             &format!("{prefix}/on-demand/drm-configurations/{{drmConfigurationId}}"),
             get(on_demand::drm_configuration),
         )
+        .merge(on_demand::playback_id_routes(prefix))
         .merge(on_demand::upload_routes(prefix, app))
         .merge(signing_keys::routes(prefix))
         .merge(unsupported::routes(prefix))

@@ -149,9 +149,10 @@ impl From<&Input> for InputView {
     }
 }
 
+/// A playback ID as a media shows it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PlaybackView {
+pub(crate) struct PlaybackView {
     id: String,
     access_policy: &'static str,
     access_restrictions: RestrictionsView,
@@ -180,9 +181,10 @@ impl From<&AccessRestrictions> for RestrictionsView {
     }
 }
 
+/// A rule: the answer of whoever replaces one, too.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RestrictionView {
+pub(crate) struct RestrictionView {
     default_policy: &'static str,
     allow: Vec<String>,
     deny: Vec<String>,

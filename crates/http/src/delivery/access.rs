@@ -29,6 +29,7 @@ pub(crate) struct AccessCache {
 #[derive(Debug, Clone, Copy)]
 enum Refusal {
     Private,
+    Limited,
     Failed,
     Unknown,
 }
@@ -60,8 +61,8 @@ fn cache<T: Clone + Send + Sync + 'static>() -> moka::sync::Cache<PlaybackId, T>
 
 /// Whether this playback ID may be watched now.
 ///
-/// 404 for an unknown one and for a media that failed, 401 for a private one (no playback token is understood yet), 400 while the
-/// media is not ready (contract decisions 13 and 15).
+/// 404 for an unknown one and for a media that failed, 401 for a private one (no playback token is understood yet), 403 for one that
+/// could refuse or limit somebody (no rule is enforced yet), 400 while the media is not ready (contract decisions 12, 13 and 15).
 pub(super) async fn grant(app: &App, playback: PlaybackId) -> Result<Granted, ApiError> {
     // Both taken before the row is read: a commit in between makes this answer old at once, never new.
     let generation = app.store.generation();
@@ -94,6 +95,7 @@ impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Private => Self::playback_unauthorized(),
+            Refusal::Limited => Self::playback_limited(),
             Refusal::Failed => Self::playback_failed(),
             Refusal::Unknown => Self::playback_not_found(),
         }
@@ -103,9 +105,12 @@ impl From<Refusal> for ApiError {
 async fn look_up(app: &App, playback: PlaybackId) -> Result<Answer, ApiError> {
     let unknown = Answer::Refused(Refusal::Unknown);
     let Some(media) = app.store.media_of_playback(playback).await? else { return Ok(unknown) };
-    let Some(handle) = media.playback.iter().find(|handle| handle.id == playback) else { return Ok(unknown) };
+    let Some(handle) = media.playback(playback) else { return Ok(unknown) };
     if handle.policy == AccessPolicy::Private {
         return Ok(Answer::Refused(Refusal::Private));
+    }
+    if handle.is_limited() {
+        return Ok(Answer::Refused(Refusal::Limited));
     }
     Ok(match media.state {
         MediaState::Ready { source, facts, .. } => Answer::Granted(Granted {

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use kinora_domain::{AccessPolicy, MediaState, PlaybackId};
+use kinora_domain::{MediaState, PlaybackHandle, PlaybackId};
 use serde::Serialize;
 
 use crate::app::App;
@@ -33,12 +33,9 @@ pub(super) async fn embed(
 ) -> Result<Response, ApiError> {
     let playback: PlaybackId = playback.parse().map_err(|_| ApiError::playback_not_found())?;
     let media = app.store.media_of_playback(playback).await?;
-    // The title of a private media is private too.
+    // The title of what not everybody may watch is not for everybody either.
     let title = media.as_ref().and_then(|media| {
-        let is_public = media
-            .playback
-            .iter()
-            .any(|handle| handle.id == playback && handle.policy == AccessPolicy::Public);
+        let is_public = media.playback(playback).is_some_and(PlaybackHandle::is_for_everybody);
         media.settings.title.clone().filter(|_| is_public)
     });
     let has_picture = media.as_ref().is_some_and(|media| match &media.state {

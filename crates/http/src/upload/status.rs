@@ -2,7 +2,7 @@
 
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use kinora_domain::{AccessPolicy, Failure, Media, MediaState, Upload, UploadState, UploadTicket};
+use kinora_domain::{Failure, Media, MediaState, Upload, UploadState, UploadTicket};
 use serde::Serialize;
 
 use crate::api::view::ErrorView;
@@ -57,8 +57,7 @@ async fn look(app: &App, ticket: &UploadTicket) -> Result<UploadStatus, ApiError
 
 fn of(upload: &Upload, media: Option<&Media>, public: &str) -> UploadStatus {
     let ready = media.filter(|media| matches!(media.state, MediaState::Ready { .. }));
-    let everybody =
-        ready.and_then(|media| media.playback.iter().find(|handle| handle.policy == AccessPolicy::Public));
+    let everybody = ready.and_then(|media| media.playback.iter().find(|handle| handle.is_for_everybody()));
     UploadStatus {
         upload_id: upload.id.to_string(),
         status: upload.state.name(),

@@ -82,6 +82,8 @@ struct PlaybackJson {
     id: String,
     policy: String,
     restrictions: RestrictionsJson,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resolution: Option<String>,
     created_at: i64,
 }
 
@@ -188,6 +190,7 @@ impl From<&PlaybackHandle> for PlaybackJson {
             id: handle.id.to_string(),
             policy: handle.policy.as_str().to_owned(),
             restrictions: (&handle.restrictions).into(),
+            resolution: handle.resolution.map(|resolution| resolution.as_str().to_owned()),
             created_at: handle.created_at.as_micros(),
         }
     }
@@ -201,6 +204,7 @@ impl TryFrom<PlaybackJson> for PlaybackHandle {
             id: id(&json.id)?,
             policy: word(&json.policy, AccessPolicy::from_text)?,
             restrictions: json.restrictions.try_into()?,
+            resolution: json.resolution.map(|text| word(&text, Resolution::from_text)).transpose()?,
             created_at: Timestamp::from_micros(json.created_at),
         })
     }

@@ -187,6 +187,7 @@ pub(super) fn read_playback(row: &Row) -> Result<PlaybackHandle, Error> {
         id: row.id("id")?,
         policy: row.word("policy", AccessPolicy::from_text)?,
         restrictions: row.json::<RestrictionsJson>("restrictions")?.try_into()?,
+        resolution: row.word_or_none("resolution", Resolution::from_text)?,
         created_at: row.time("created_at")?,
     })
 }

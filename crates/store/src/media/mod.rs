@@ -5,7 +5,7 @@ mod lifecycle;
 mod load;
 mod restrictions;
 
-use kinora_domain::{Media, MediaId, MediaState, PlaybackId, SourceId, WorkspaceId};
+use kinora_domain::{Media, MediaId, MediaState, PlaybackId, Resolution, SourceId, WorkspaceId};
 
 #[cfg(test)]
 pub(crate) use load::STATEMENTS as SELECTIONS;
@@ -57,10 +57,11 @@ statements! {
         ON CONFLICT (id) DO UPDATE SET media_version = excluded.media_version, position = excluded.position,
         url = excluded.url";
     INPUT_CLEAR = "DELETE FROM input WHERE media_id = $1 AND media_version <> $2";
-    PLAYBACK_SAVE = "INSERT INTO playback_id (id, media_id, media_version, position, policy, restrictions, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+    PLAYBACK_SAVE = "INSERT INTO playback_id
+        (id, media_id, media_version, position, policy, restrictions, resolution, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         ON CONFLICT (id) DO UPDATE SET media_version = excluded.media_version, position = excluded.position,
-        policy = excluded.policy, restrictions = excluded.restrictions";
+        policy = excluded.policy, restrictions = excluded.restrictions, resolution = excluded.resolution";
     PLAYBACK_CLEAR = "DELETE FROM playback_id WHERE media_id = $1 AND media_version <> $2";
     TRACK_SAVE = "INSERT INTO track
         (id, media_id, media_version, position, kind, width, height, frame_rate_numerator, frame_rate_denominator,
@@ -221,8 +222,9 @@ async fn save_parts(session: &mut Session, media: &Media, version: i64) -> Resul
     }
     for (position, handle) in (0_i64..).zip(&media.playback) {
         let restrictions = RestrictionsJson::from(&handle.restrictions).to_text();
-        let policy = handle.policy.as_str();
-        let values = values![handle.id, media.id, version, position, policy, restrictions, handle.created_at];
+        let mut values =
+            values![handle.id, media.id, version, position, handle.policy.as_str(), restrictions];
+        values.extend(values![handle.resolution.map(Resolution::as_str), handle.created_at]);
         session.execute(PLAYBACK_SAVE, values).await?;
     }
     if let MediaState::Ready { facts, .. } = &media.state {

@@ -90,6 +90,7 @@ async fn parts_that_left_the_media_leave_their_rows(world: World) {
                 deny: list(&["curl"]),
             },
         },
+        resolution: Some(Resolution::P720),
         created_at: world.now(),
     };
     for playback in [

@@ -3,16 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use kinora_domain::{AccessPolicy, MediaId, MediaQuality, MediaSettings, Resolution};
+use kinora_domain::{AccessPolicy, MediaId, MediaQuality, MediaSettings, Resolution, Restriction};
 
+use super::rules::{Entries, restriction};
 use crate::fields::Fields;
 
 /// Longest address, in characters: what browsers and proxies agree on.
 pub(super) const URL_MAX: usize = 8192;
 /// Most inputs of one media; a list of thousands would only make the refusal long.
 const INPUTS_MAX: usize = 64;
-/// Most entries of one list of domains or user agents.
-const RULES_MAX: usize = 1000;
 
 pub(super) const NOT_YET: &str = "is not supported yet; leave it out";
 
@@ -77,7 +76,8 @@ pub(super) fn times(fields: &Fields<'_>) {
     }
 }
 
-fn access_policy(fields: &Fields<'_>) -> AccessPolicy {
+/// `public` unless another one was asked for (contract decision 11).
+pub(super) fn access_policy(fields: &Fields<'_>) -> AccessPolicy {
     if let Some(id) = fields.text("drmConfigurationId", MediaSettings::TEXT_MAX)
         && id.parse::<MediaId>().is_err()
     {
@@ -195,21 +195,9 @@ fn extras(fields: &Fields<'_>) {
 /// Restrictions are accepted only when they restrict nothing: a rule that is not enforced would show a video to the wrong people.
 fn access_restrictions(fields: &Fields<'_>) {
     let Some(restrictions) = fields.object("accessRestrictions") else { return };
-    for name in ["domains", "userAgents"] {
+    for (name, entries) in [("domains", Entries::Domains), ("userAgents", Entries::UserAgents)] {
         let Some(rule) = restrictions.object(name) else { continue };
-        let is_deny = rule.word("defaultPolicy", &["allow", "deny"], |word| Some(word == "deny"));
-        let mut is_restricting = is_deny == Some(true);
-        for list in ["allow", "deny"] {
-            let Some(items) = rule.list(list) else { continue };
-            if items.len() > RULES_MAX {
-                rule.refuse(list, format!("must have at most {RULES_MAX} items"));
-            }
-            for (at, _) in items.iter().enumerate().filter(|(_, item)| !item.is_string()) {
-                rule.refuse(&format!("{list}[{at}]"), "must be a string");
-            }
-            is_restricting |= !items.is_empty();
-        }
-        if is_restricting {
+        if restriction(&rule, entries).is_none_or(|rule| rule != Restriction::default()) {
             restrictions.refuse(name, NOT_YET);
         }
     }

@@ -4,6 +4,7 @@
 
 mod attempts;
 mod binary;
+mod changed_life;
 mod clock;
 mod crash;
 mod disk_full;

@@ -1,9 +1,12 @@
 //! One client of several processes: it reads what it wrote, whichever of them it asks.
 
+use std::time::Duration;
+
 use kinora_testkit::{Source, fixture};
 use serde_json::json;
+use tokio::time::Instant;
 
-use crate::support::{TestApp, text};
+use crate::support::{TestApp, text, until};
 
 /// As often as it takes for a race to show.
 const TIMES: usize = 24;
@@ -85,4 +88,40 @@ async fn a_token_works_everywhere_from_the_moment_it_was_made() {
             assert_eq!((answer.status, &answer.json()["data"]), (200, &json!([])));
         }
     }
+}
+
+#[tokio::test]
+async fn a_playback_id_plays_everywhere_once_it_is_made_and_nowhere_soon_after_it_is_restricted_or_gone() {
+    let (one, other) = two().await;
+    let media = one.ready("/a.mp4", fixture::two_seconds()).await;
+    let all = format!("/v1/on-demand/{}/playback-ids", text(&media["id"]));
+    for turn in 0..TIMES / 4 {
+        let (writes, reads) = if turn % 2 == 0 { (&one, &other) } else { (&other, &one) };
+        let made = writes.call("POST", &all).json(&json!({"accessPolicy": "public"})).send().await.data();
+        let playback = text(&made["id"]);
+        let manifest = format!("/{playback}.m3u8");
+        assert_eq!(reads.fetch(&manifest).await.status, 200, "turn {turn}");
+        assert_eq!(writes.fetch(&manifest).await.status, 200, "turn {turn}");
+
+        let domains = format!("{all}/{playback}/domains");
+        let rule = json!({"defaultPolicy": "deny"});
+        assert_eq!(writes.call("PATCH", &domains).json(&rule).send().await.status, 200, "turn {turn}");
+        assert_eq!(writes.fetch(&manifest).await.status, 403, "turn {turn}");
+        refused_soon(reads, &manifest, 403).await;
+        // Who was refused is not refused by an old answer.
+        assert_eq!(writes.call("PATCH", &domains).json(&json!({})).send().await.status, 200, "turn {turn}");
+        assert_eq!(reads.fetch(&manifest).await.status, 200, "turn {turn}");
+
+        let gone = writes.call("DELETE", &format!("{all}?playbackId={playback}")).send().await;
+        assert_eq!(gone.status, 200, "turn {turn}");
+        assert_eq!(writes.fetch(&manifest).await.status, 404, "turn {turn}");
+        refused_soon(reads, &manifest, 404).await;
+    }
+}
+
+/// Contract decision 13: refused within 2 s of a change.
+async fn refused_soon(app: &TestApp, address: &str, status: u16) {
+    let changed = Instant::now();
+    until("the viewer is refused", async || (app.fetch(address).await.status == status).then_some(())).await;
+    assert!(changed.elapsed() < Duration::from_secs(2), "{:?}", changed.elapsed());
 }

@@ -110,6 +110,7 @@ fn a_media_that_was_downloading_is_read_back() {
     let mut media = media(MediaSettings::default());
     media.state =
         MediaState::Downloading { started_at: Then.now(), source: SourceId::new(Then.now(), &Sevens) };
+    media.playback[0].resolution = Some(Resolution::P720);
     let kind = EventKind::MediaCreated(Box::new(media));
     assert_eq!(decode(kind.name(), &encode(&kind)).unwrap(), kind);
 }

@@ -1,0 +1,25 @@
+//! `/on-demand/{mediaId}/playback-ids`: through what a media is watched, and by whom (contract 2.8).
+
+mod create;
+mod delete;
+mod list;
+mod read;
+mod request;
+mod restrict;
+mod view;
+
+use axum::Router;
+use axum::routing::{get, patch};
+
+use crate::app::App;
+
+/// The operations on playback IDs, below a prefix.
+pub(in crate::api) fn routes(prefix: &str) -> Router<App> {
+    let all = format!("{prefix}/on-demand/{{mediaId}}/playback-ids");
+    let one = format!("{all}/{{playbackId}}");
+    Router::new()
+        .route(&all, get(list::list).post(create::create).delete(delete::delete))
+        .route(&one, get(read::read))
+        .route(&format!("{one}/domains"), patch(restrict::domains))
+        .route(&format!("{one}/user-agents"), patch(restrict::user_agents))
+}

@@ -1,0 +1,22 @@
+use axum::extract::State;
+use kinora_domain::{MediaId, PlaybackId};
+
+use super::view::PlaybackIdView;
+use crate::app::App;
+use crate::auth::Reader;
+use crate::envelope::Data;
+use crate::error::ApiError;
+use crate::extract::PathIds;
+
+/// `GET /on-demand/{mediaId}/playback-ids/{playbackId}`: one of them.
+///
+/// 404 unless the media is in the caller's workspace and the playback ID is the media's.
+pub(super) async fn read(
+    State(app): State<App>,
+    caller: Reader,
+    PathIds(media, playback): PathIds<MediaId, PlaybackId>,
+) -> Result<Data<PlaybackIdView>, ApiError> {
+    let media = app.store.media(caller.workspace, media).await?;
+    let found = media.as_ref().and_then(|media| media.playback(playback));
+    Ok(Data::ok(found.ok_or_else(ApiError::media_playback_not_found)?.into()))
+}

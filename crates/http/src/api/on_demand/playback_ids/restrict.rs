@@ -1,0 +1,69 @@
+//! The rules of a playback ID: where, and in what, it is watched.
+
+use axum::extract::State;
+use kinora_domain::{MediaId, NewRestriction, PlaybackId, Restriction};
+use serde_json::Value;
+
+use super::view::warnings;
+use crate::api::on_demand::rules::{Entries, restriction};
+use crate::api::view::RestrictionView;
+use crate::app::App;
+use crate::auth::Writer;
+use crate::envelope::Data;
+use crate::error::ApiError;
+use crate::extract::{JsonBody, PathIds};
+use crate::fields::{Fields, Problems};
+
+/// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/domains`: replaces the rule on hosts of pages, default and lists.
+///
+/// Answers the rule. 404 unless the media is in the caller's workspace and the playback ID is the media's, 422 names each wrong
+/// field. The change and its event are one commit; a rule that is the same as before is not told.
+pub(super) async fn domains(
+    State(app): State<App>,
+    caller: Writer,
+    PathIds(media, playback): PathIds<MediaId, PlaybackId>,
+    JsonBody(body): JsonBody,
+) -> Result<Data<RestrictionView>, ApiError> {
+    let rule = parse(&body, Entries::Domains)?;
+    let answer = RestrictionView::from(&rule);
+    let warnings = replace(&app, caller, (media, playback), NewRestriction::Domains(rule)).await?;
+    Ok(Data::warned(answer, warnings))
+}
+
+/// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/user-agents`: the same for the rule on user agents.
+pub(super) async fn user_agents(
+    State(app): State<App>,
+    caller: Writer,
+    PathIds(media, playback): PathIds<MediaId, PlaybackId>,
+    JsonBody(body): JsonBody,
+) -> Result<Data<RestrictionView>, ApiError> {
+    let rule = parse(&body, Entries::UserAgents)?;
+    let answer = RestrictionView::from(&rule);
+    let warnings = replace(&app, caller, (media, playback), NewRestriction::UserAgents(rule)).await?;
+    Ok(Data::warned(answer, warnings))
+}
+
+fn parse(body: &Value, entries: Entries) -> Result<Restriction, ApiError> {
+    let problems = Problems::default();
+    let rule = Fields::of_body(body, &problems).and_then(|fields| restriction(&fields, entries));
+    problems.into_result(rule)
+}
+
+/// Answers what the client should know of the playback ID as it is now.
+async fn replace(
+    app: &App,
+    caller: Writer,
+    (media, playback): (MediaId, PlaybackId),
+    rule: NewRestriction,
+) -> Result<Vec<String>, ApiError> {
+    let now = app.clock.now();
+    app.store
+        .write(async move |tx| {
+            let media = tx.media(caller.workspace, media).await?;
+            let changed = media.and_then(|media| media.restrict_playback(playback, rule.clone(), now));
+            let (media, updated) = changed.ok_or_else(ApiError::media_playback_not_found)?;
+            tx.save_change(&media, updated.as_ref()).await?;
+            Ok(media.playback(playback).map(warnings).unwrap_or_default())
+        })
+        .await
+}
