@@ -10,6 +10,7 @@ mod assets;
 mod command;
 mod health;
 mod logging;
+mod memory;
 mod place;
 mod scratch;
 mod settings;
@@ -27,6 +28,7 @@ pub use wiring::{Server, ServerOptions, StartError};
 
 /// Runs the command line. 0: done. 1: it could not be done, with the reason on standard error. 2: it cannot be understood.
 pub fn main() -> ExitCode {
+    memory::keep_what_is_soon_wanted();
     let arguments = command::Arguments::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
