@@ -6,7 +6,7 @@ use std::future::ready;
 use std::sync::atomic::Ordering;
 
 use futures_util::{StreamExt as _, stream};
-use kinora_testkit::{CrashPlan, Posted, Source, fixture};
+use kinora_testkit::{CrashPlan, Posted, fixture};
 use serde_json::{Value, json};
 
 use super::clock::TestClock;
@@ -16,8 +16,8 @@ use crate::support::{Faults, TestApp, text};
 
 /// Lives at once: they wait more than they work.
 const AT_ONCE: usize = 4;
-/// The writes of a life are about twice as many; far fewer would mean that they are not counted.
-const WRITES_MIN: usize = 25;
+/// Four changes, and what tells of each; fewer would mean that they are not counted.
+const WRITES_MIN: usize = 8;
 
 #[tokio::test]
 async fn a_crash_at_any_write_keeps_each_change_with_its_event_or_neither() {
@@ -37,31 +37,28 @@ async fn a_write_that_fails_is_made_up_for() {
 
 async fn live_and_crash_at(n: u64) -> bool {
     let plan = CrashPlan::at_write(n);
-    let mut life = Life::begin(TestClock::standing(), plan.clone(), Faults::of_plan(&plan)).await;
+    let faults = Faults::of_plan(&plan);
+    let (mut life, media) = Life::begin_after(TestClock::standing(), plan.clone(), faults, ready_media).await;
     say(&format!("crash at write {n}"));
-    live(&mut life).await;
+    live(&mut life, &media).await;
     plan.has_crashed()
 }
 
 async fn live_and_fail_at(n: u64) -> bool {
     let failing = FailAt::write(n);
-    let mut life = Life::begin(TestClock::running(SPEED), CrashPlan::never(), failing.faults()).await;
+    let (clock, never) = (TestClock::running(SPEED), CrashPlan::never());
+    let (mut life, media) = Life::begin_after(clock, never, failing.faults(), ready_media).await;
     say(&format!("failure at write {n}"));
-    live(&mut life).await;
+    live(&mut life, &media).await;
     failing.count.load(Ordering::SeqCst) > n
 }
 
-async fn live(life: &mut Life) {
-    let url = life.app.serve("/source.mp4", Source::of(fixture::two_seconds()));
-    let body = json!({"inputs": [{"type": "video", "url": url}]});
-    let created = insist(life, "POST", "/v1/on-demand", &body, &[201]).await;
-    let (id, first) = (text(&created["id"]), text(&created["playbackIds"][0]["id"]));
-    life.insist("the media is ready", async |app| {
-        let answer = answered(app, "GET", &format!("/v1/on-demand/{id}"), None).await?;
-        (answer.status == 200 && answer.data()["status"] == "Ready").then_some(())
-    })
-    .await;
-    life.settle().await;
+async fn ready_media(app: &TestApp) -> Value {
+    app.ready("/source.mp4", fixture::two_seconds()).await
+}
+
+async fn live(life: &mut Life, media: &Value) {
+    let (id, first) = (text(&media["id"]), text(&media["playbackIds"][0]["id"]));
     let saves_before = saves(&life.app, id).await;
 
     let (media, all) = (format!("/v1/on-demand/{id}"), format!("/v1/on-demand/{id}/playback-ids"));

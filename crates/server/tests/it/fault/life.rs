@@ -35,11 +35,22 @@ pub(super) enum Order {
 impl Life {
     /// A server that has nothing to do, and goes wrong from now on.
     pub(super) async fn begin(clock: TestClock, plan: Arc<CrashPlan>, faults: Faults) -> Self {
+        Self::begin_after(clock, plan, faults, async |_| ()).await.0
+    }
+
+    /// The same after something that goes well: only what comes after it is counted, and goes wrong.
+    pub(super) async fn begin_after<T>(
+        clock: TestClock,
+        plan: Arc<CrashPlan>,
+        faults: Faults,
+        prepare: impl AsyncFnOnce(&TestApp) -> T,
+    ) -> (Self, T) {
         let mut app = TestApp::options().clock(clock.clone()).start().await;
-        // The first sweep of an empty folder is over before writes are counted.
+        let prepared = prepare(&app).await;
+        // The first sweep, and what `prepare` caused, is over before writes are counted.
         drain(&app, &clock).await;
         app.restart_with(faults).await;
-        Self { app, clock, plan, has_restarted: false }
+        (Self { app, clock, plan, has_restarted: false }, prepared)
     }
 
     /// Lives it, and looks at everything that must hold.
