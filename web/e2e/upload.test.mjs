@@ -88,10 +88,7 @@ test("“Pause” stops, “Go on” goes on where the server stands", async () 
   const clip = await files.clip("paused.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page, seen) => {
-    const held = line.hold(3 * MB);
-    await choose(page, clip.path);
-    await held;
-    await kept(url);
+    await beginAndHold(page, url, clip);
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByRole("heading", { name: "Paused" }).waitFor();
     const asked = seen.requests.length;
@@ -107,10 +104,7 @@ test("a page that is loaded anew in the middle goes on with the same file", asyn
   const clip = await files.clip("reloaded.mp4", 8 * MB);
   const { url, uploadId } = await kinora.createUpload();
   await open(url, async (page, seen) => {
-    const held = line.hold(3 * MB);
-    await choose(page, clip.path);
-    await held;
-    await kept(url);
+    await beginAndHold(page, url, clip);
     line.cut();
     await page.getByRole("heading", { name: "The server cannot be reached" }).waitFor();
     await page.goto("about:blank");
@@ -133,10 +127,7 @@ test("another file is told from the one that was begun, by its size or by a ques
   const other = await files.clip("other.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page, seen) => {
-    const held = line.hold(3 * MB);
-    await choose(page, clip.path);
-    await held;
-    await kept(url);
+    await beginAndHold(page, url, clip);
     line.cut();
     await page.goto("about:blank");
     line.mend();
@@ -161,10 +152,7 @@ test("somebody who goes on in another browser is asked whether it is the same fi
   const clip = await files.clip("moved.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page) => {
-    const held = line.hold(3 * MB);
-    await choose(page, clip.path);
-    await held;
-    await kept(url);
+    await beginAndHold(page, url, clip);
     line.cut();
   });
   line.mend();
@@ -182,10 +170,7 @@ test("a line that is cut is told in words, and the upload goes on by itself when
   const clip = await files.clip("cut.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page, seen) => {
-    const held = line.hold(3 * MB);
-    await choose(page, clip.path);
-    await held;
-    await kept(url);
+    await beginAndHold(page, url, clip);
     line.cut();
     await page.getByRole("heading", { name: "The server cannot be reached" }).waitFor();
     line.mend();
@@ -199,10 +184,7 @@ test("offline it waits, and goes on at once when the browser is online again", a
   const clip = await files.clip("offline.mp4", 8 * MB);
   const { url } = await kinora.createUpload();
   await open(url, async (page, seen) => {
-    const held = line.hold(3 * MB);
-    await choose(page, clip.path);
-    await held;
-    await kept(url);
+    await beginAndHold(page, url, clip);
     await page.context().setOffline(true);
     line.cut();
     await page.getByRole("heading", { name: "No connection" }).waitFor();
@@ -472,6 +454,14 @@ async function open(url, body) {
     line.mend();
     await context.close();
   }
+}
+
+/** Chooses a file, and holds the line when 3 MB of it have passed and some are kept. */
+async function beginAndHold(page, url, clip) {
+  const held = line.hold(3 * MB);
+  await choose(page, clip.path);
+  await held;
+  await kept(url);
 }
 
 async function choose(page, path) {
