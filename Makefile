@@ -19,6 +19,8 @@ KILL_EVERY ?= 5
 MEGABYTES ?= 2000
 CUTS ?= 50
 RATE ?= 10
+# How long schemathesis tries the API in it.
+API_SECONDS ?= 900
 
 .PHONY: help run test build dist web check bench soak sources quality clean
 
@@ -63,10 +65,11 @@ quality: ## Hold encoded renditions against one call of the encoder
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' proof/run.sh quality
 
-soak: ## Kill the processes of a fleet in turn, then cut an upload, and look whether anything was lost
+soak: ## Kill the processes of a fleet in turn, try the API, then cut an upload, and look whether anything was lost
 	@scripts/install.sh test
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' soak/run.sh --media $(MEDIA) --seconds $(SECONDS) --kill-every $(KILL_EVERY)
+	@KINORA='$(TARGET)/release/kinora' KINORA_SCHEMATHESIS_SECONDS=$(API_SECONDS) KINORA_SCHEMATHESIS_NEW=1 scripts/schemathesis.sh
 	@KINORA='$(TARGET)/release/kinora' soak/run.sh uploads --megabytes $(MEGABYTES) --cuts $(CUTS) --rate $(RATE)
 
 clean: ## Delete what was built; data and its media stay

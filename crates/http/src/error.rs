@@ -7,6 +7,7 @@ mod upload;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use kinora_store as store;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::Roles;
@@ -31,7 +32,7 @@ enum Detail {
 }
 
 /// What is wrong with one field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FieldError {
     /// Its path, `inputs[0].url`.
     pub field: String,
@@ -60,9 +61,38 @@ impl ApiError {
     }
 
     /// The status that it answers.
-    #[cfg(test)]
     pub(crate) fn status(&self) -> StatusCode {
         self.status
+    }
+
+    /// What programs compare.
+    pub(crate) fn message(&self) -> &'static str {
+        self.message
+    }
+
+    /// Whether it names fields in place of a description.
+    pub(crate) fn has_fields(&self) -> bool {
+        matches!(self.detail, Detail::Fields(_))
+    }
+
+    /// Whether it says when to come again.
+    pub(crate) fn has_retry_after(&self) -> bool {
+        self.retry_after_s.is_some()
+    }
+
+    /// Whether it asks who is there.
+    pub(crate) fn has_challenge(&self) -> bool {
+        self.challenge.is_some()
+    }
+
+    /// The body that it answers.
+    pub(crate) fn body(&self) -> ErrorBody<'_> {
+        let (description, fields) = match &self.detail {
+            Detail::Description(text) => (Some(text.as_str()), None),
+            Detail::Fields(fields) => (None, Some(fields.as_slice())),
+        };
+        let error = ErrorInBody { code: self.status.as_u16(), message: self.message, description, fields };
+        ErrorBody { success: false, error }
     }
 
     fn challenged(challenge: &'static str, description: &'static str) -> Self {
@@ -255,6 +285,11 @@ impl ApiError {
     /// 500: our fault. The cause goes to the log, not to the client.
     pub fn internal(cause: &dyn std::error::Error) -> Self {
         tracing::error!(error = %Chain(cause), "a request failed");
+        Self::fault()
+    }
+
+    /// The same, said of no request.
+    pub(crate) fn fault() -> Self {
         Self::described(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal server error",
@@ -354,8 +389,9 @@ impl From<kinora_packager::Error> for ApiError {
     }
 }
 
+/// How a refusal is written (contract 1.4).
 #[derive(Serialize)]
-struct ErrorBody<'a> {
+pub(crate) struct ErrorBody<'a> {
     success: bool,
     error: ErrorInBody<'a>,
 }
@@ -372,13 +408,7 @@ struct ErrorInBody<'a> {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let (description, fields) = match &self.detail {
-            Detail::Description(text) => (Some(text.as_str()), None),
-            Detail::Fields(fields) => (None, Some(fields.as_slice())),
-        };
-        let error = ErrorInBody { code: self.status.as_u16(), message: self.message, description, fields };
-        let body = serde_json::to_vec(&ErrorBody { success: false, error })
-            .expect("strings and numbers are always JSON");
+        let body = serde_json::to_vec(&self.body()).expect("strings and numbers are always JSON");
         let mut response = (self.status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

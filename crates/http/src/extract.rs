@@ -142,8 +142,10 @@ pub(crate) struct PageQuery {
 }
 
 impl PageQuery {
-    const LIMIT_DEFAULT: u32 = 10;
-    const LIMIT_MAX: u32 = 50;
+    pub(crate) const LIMIT_DEFAULT: u32 = 10;
+    pub(crate) const LIMIT_MAX: u32 = 50;
+    /// What `orderBy` may be.
+    pub(crate) const ORDERS: [&str; 2] = ["asc", "desc"];
 
     fn parse(query: &str) -> Result<Self, ApiError> {
         let mut page = Self { limit: Self::LIMIT_DEFAULT, offset: 1, is_newest_first: true };
@@ -170,7 +172,7 @@ impl PageQuery {
                     _ => {
                         order_problem = Some(FieldError {
                             field: "orderBy".into(),
-                            message: "must be one of asc, desc".into(),
+                            message: format!("must be one of {}", Self::ORDERS.join(", ")),
                         });
                     }
                 },

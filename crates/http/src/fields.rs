@@ -16,7 +16,7 @@ pub(crate) struct Problems {
 
 impl Problems {
     /// Most problems that are told at once; a long list of wrong inputs would only make the answer long.
-    const TOLD_MAX: usize = 32;
+    pub(crate) const TOLD_MAX: usize = 32;
 
     pub(crate) fn add(&self, field: impl Into<String>, message: impl Into<String>) {
         let mut found = self.found.borrow_mut();

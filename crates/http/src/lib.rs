@@ -14,6 +14,7 @@ mod error;
 mod extract;
 mod fields;
 mod observe;
+mod openapi;
 mod operate;
 mod serve;
 mod upload;
@@ -25,7 +26,13 @@ use axum::routing::get;
 pub use api::PlaybackReportView;
 pub use app::{Addresses, App, AppOptions, Assets, Check, Health, Roles};
 pub use error::ApiError;
+pub use openapi::document;
 pub use serve::{ServeOptions, serve};
+
+/// The paths of the API that are served, each with and without `/v1` in front of it.
+pub fn api_paths() -> Vec<String> {
+    api::routes("").into_paths()
+}
 
 /// Every route of the roles that the process has, and what operators look at.
 ///
@@ -35,9 +42,10 @@ pub fn router(app: App) -> Router {
     let roles = app.roles;
     let api = if roles.api {
         Router::new()
-            .merge(api::routes("", &app))
-            .merge(api::routes("/v1", &app))
+            .merge(api::routes("").into_router())
+            .merge(api::routes("/v1").into_router())
             .merge(api::unknown())
+            .merge(openapi::routes())
             .merge(upload::routes())
     } else {
         api::elsewhere(roles).merge(upload::elsewhere(roles))

@@ -57,6 +57,8 @@ export async function startKinora({ publicUrl, port } = {}) {
       createUpload: (fields = {}, path = "/v1/on-demand/upload") =>
         asker(address, authorization)(path, { method: "POST", body: JSON.stringify({ corsOrigin: "*", ...fields }) }),
       cancelUpload: (id) => asker(address, authorization)(`/v1/on-demand/upload/${id}/cancel`, { method: "PUT" }),
+      /** Sends any request with the token, and answers `data`. */
+      ask: asker(address, authorization),
       media: (id) => asker(address, authorization)(`/v1/on-demand/${id}`),
       /** SHA-256 of each source that is kept, in hexadecimal. */
       sources: () => digests(join(data, "objects/source")),

@@ -57,6 +57,9 @@ pub enum MediaQuality {
 }
 
 impl MediaQuality {
+    /// All of them, the usual one first.
+    pub const ALL: [Self; 3] = [Self::Standard, Self::Pro, Self::Premium];
+
     /// The word as clients and rows see it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -68,7 +71,7 @@ impl MediaQuality {
 
     /// The quality with this word.
     pub fn from_text(text: &str) -> Option<Self> {
-        [Self::Standard, Self::Pro, Self::Premium].into_iter().find(|quality| quality.as_str() == text)
+        Self::ALL.into_iter().find(|quality| quality.as_str() == text)
     }
 }
 

@@ -34,6 +34,9 @@ pub enum MediaState {
 }
 
 impl MediaState {
+    /// What [`name`](Self::name) may answer, in the order in which a media goes through them.
+    pub const NAMES: [&'static str; 4] = ["Created", "Downloading", "Ready", "Failed"];
+
     /// The state as clients and rows see it (contract section 7).
     pub fn name(&self) -> &'static str {
         match self {

@@ -41,6 +41,10 @@ pub enum UploadState {
 }
 
 impl UploadState {
+    /// What [`name`](Self::name) may answer.
+    pub const NAMES: [&'static str; 6] =
+        ["waiting", "uploading", "completed", "cancelled", "timedout", "failed"];
+
     /// The state as clients and rows see it.
     pub fn name(&self) -> &'static str {
         match self {

@@ -1,7 +1,9 @@
 //! The JSON API: one folder a resource, one file an operation.
 
+mod doc;
 mod on_demand;
 mod report;
+mod routes;
 mod signing_keys;
 mod unsupported;
 pub(crate) mod view;
@@ -12,7 +14,9 @@ use bytes::Bytes;
 use kinora_domain::{MediaId, WorkspaceId};
 use kinora_store::Version;
 
+pub(crate) use doc::operations;
 pub use report::PlaybackReportView;
+pub(crate) use routes::Routes;
 pub(crate) use signing_keys::KeyPairs;
 
 use crate::app::{App, Roles};
@@ -22,11 +26,10 @@ use crate::error::ApiError;
 const NOT_YET: [&str; 1] = ["/on-demand/playlists"];
 
 /// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request anew.
-pub(crate) fn routes(prefix: &str, app: &App) -> Router<App> {
-    let router = NOT_YET.iter().fold(Router::new(), |router, path| {
-        router.route(&format!("{prefix}{path}"), any(async || ApiError::no_such_path()))
-    });
-    router
+///
+/// What is added here is added to the document of the API too, in the `doc.rs` beside it; tests tell what was forgotten.
+pub(crate) fn routes(prefix: &str) -> Routes {
+    Routes::new()
         .route(&format!("{prefix}/on-demand"), get(on_demand::list).post(on_demand::create))
         .route(
             &format!("{prefix}/on-demand/{{mediaId}}"),
@@ -41,23 +44,29 @@ pub(crate) fn routes(prefix: &str, app: &App) -> Router<App> {
             get(on_demand::drm_configuration),
         )
         .merge(on_demand::playback_id_routes(prefix))
-        .merge(on_demand::upload_routes(prefix, app))
+        .merge(on_demand::upload_routes(prefix))
         .merge(signing_keys::routes(prefix))
         .merge(unsupported::routes(prefix))
 }
 
 /// What else lies where the API is: its own 404, not that of the players' paths, which have any name.
 pub(crate) fn unknown() -> Router<App> {
-    ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/iam/{*rest}", "/data/{*rest}", "/openapi.json"]
-        .iter()
-        .fold(Router::new(), |router, path| router.route(path, any(async || ApiError::no_such_path())))
+    let not_yet = NOT_YET.iter().flat_map(|path| [(*path).to_owned(), format!("/v1{path}")]);
+    let beside = ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/iam/{*rest}", "/data/{*rest}"];
+    beside
+        .into_iter()
+        .map(str::to_owned)
+        .chain(not_yet)
+        .fold(Router::new(), |router, path| router.route(&path, any(async || ApiError::no_such_path())))
 }
 
 /// The same paths in a process without this role.
 pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
     let refuse = async move || ApiError::other_role("api", roles);
-    ["/on-demand", "/on-demand/{*rest}", "/iam/{*rest}", "/data/{*rest}", "/v1", "/v1/{*rest}"]
+    let paths = ["/on-demand", "/on-demand/{*rest}", "/iam/{*rest}", "/data/{*rest}", "/v1", "/v1/{*rest}"];
+    paths
         .iter()
+        .chain(&crate::openapi::PATHS)
         .fold(Router::new(), |router, path| router.route(path, any(refuse)))
 }
 

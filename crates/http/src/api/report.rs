@@ -1,17 +1,23 @@
 //! The owner's report of how a media plays, as it is read (docs/playback-report.md).
 
 use kinora_domain::{Media, OfferedRendition, PlaybackReport, WithheldTrack};
+use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::openapi::schema;
+
 /// `playbackReport` of a ready media, in answers of the API and of the command line.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "PlaybackReport")]
 pub struct PlaybackReportView {
     /// `truncated` when only a playable prefix of the source was there (contract decision 31).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("const" = "truncated"))]
     source: Option<&'static str>,
     /// `does_not_decode` when the copy was tried and withdrawn (decision 0017).
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("const" = "does_not_decode"))]
     copy: Option<&'static str>,
     /// Names of encoded renditions that turned out not to be makeable.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -40,14 +46,19 @@ impl From<&PlaybackReport> for PlaybackReportView {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "OfferedRendition")]
 struct RenditionView {
     name: String,
+    #[schemars(with = "schema::Kind")]
     r#type: &'static str,
+    #[schemars(extend("enum" = ["copied", "encoded"]))]
     method: &'static str,
+    #[schemars(with = "schema::Id")]
     track_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Size")]
     resolution: Option<&'static str>,
 }
 
@@ -63,11 +74,15 @@ impl From<&OfferedRendition> for RenditionView {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "NotCopied")]
 struct NotCopiedView {
+    #[schemars(with = "schema::Kind")]
     r#type: &'static str,
+    #[schemars(with = "schema::Id")]
     track_id: String,
+    #[schemars(with = "schema::Reason")]
     reason: &'static str,
     detail: String,
 }

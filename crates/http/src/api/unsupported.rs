@@ -1,51 +1,70 @@
 //! Operations of the contract that this server does not have (decision 37 of the contract). Clients are told so, and not that they mistyped a path.
 
-use axum::Router;
 use axum::routing::{get, patch, post};
 
-use crate::app::App;
+use super::Routes;
 use crate::auth::{Reader, Writer};
 use crate::error::ApiError;
+use crate::openapi::Operation;
 
-/// What asks for a `PATCH`, and what is asked for.
-const CHANGES: [(&str, &str); 4] = [
-    ("/on-demand/{mediaId}/summary", "summaries"),
-    ("/on-demand/{mediaId}/chapters", "generated chapters"),
-    ("/on-demand/{mediaId}/named-entities", "named entities"),
-    ("/on-demand/{mediaId}/moderation", "moderation scores"),
+/// What asks for a `PATCH`, its name in the document of the API, and what is asked for.
+const CHANGES: [(&str, &str, &str); 4] = [
+    ("/on-demand/{mediaId}/summary", "updateSummary", "summaries"),
+    ("/on-demand/{mediaId}/chapters", "updateChapters", "generated chapters"),
+    ("/on-demand/{mediaId}/named-entities", "updateNamedEntities", "named entities"),
+    ("/on-demand/{mediaId}/moderation", "updateModeration", "moderation scores"),
 ];
 
-/// What is only read: analytics (contract 2.12).
-const ANALYTICS: [&str; 12] = [
-    "/data/viewlist",
-    "/data/viewlist/{viewId}",
-    "/data/viewlist/top-content",
-    "/data/viewlist/current-views/getTimeseriesViews",
-    "/data/viewlist/current-views/filter",
-    "/data/dimensions",
-    "/data/dimensions/{dimensionsId}",
-    "/data/metrics/{metricId}/breakdown",
-    "/data/metrics/{metricId}/overall",
-    "/data/metrics/{metricId}/timeseries",
-    "/data/metrics/comparison",
-    "/data/errors",
+/// What is only read: analytics (contract 2.12), with the names in the document.
+const ANALYTICS: [(&str, &str); 12] = [
+    ("/data/viewlist", "listViews"),
+    ("/data/viewlist/{viewId}", "getView"),
+    ("/data/viewlist/top-content", "listTopContent"),
+    ("/data/viewlist/current-views/getTimeseriesViews", "getCurrentViews"),
+    ("/data/viewlist/current-views/filter", "filterCurrentViews"),
+    ("/data/dimensions", "listDimensions"),
+    ("/data/dimensions/{dimensionsId}", "getDimension"),
+    ("/data/metrics/{metricId}/breakdown", "getBreakdown"),
+    ("/data/metrics/{metricId}/overall", "getOverall"),
+    ("/data/metrics/{metricId}/timeseries", "getTimeseries"),
+    ("/data/metrics/comparison", "getComparison"),
+    ("/data/errors", "listErrors"),
 ];
 
 /// All of them, below a prefix. Who calls is looked at first, as everywhere; nothing else is: there is no path, query or body that
 /// would be answered otherwise.
-pub(super) fn routes(prefix: &str) -> Router<App> {
-    let router = Router::new()
+pub(super) fn routes(prefix: &str) -> Routes {
+    let router = Routes::new()
         .route(&format!("{prefix}/on-demand/{{mediaId}}/summary"), get(async |_: Reader| refuse("summaries")))
         .route(
             &format!("{prefix}/on-demand/{{mediaId}}/tracks/{{trackId}}/generate-subtitles"),
             post(async |_: Writer| refuse("generated subtitles")),
         );
-    let router = CHANGES.into_iter().fold(router, |router, (path, what)| {
+    let router = CHANGES.into_iter().fold(router, |router, (path, _, what)| {
         router.route(&format!("{prefix}{path}"), patch(async move |_: Writer| refuse(what)))
     });
-    ANALYTICS.into_iter().fold(router, |router, path| {
+    ANALYTICS.into_iter().fold(router, |router, (path, _)| {
         router.route(&format!("{prefix}{path}"), get(async |_: Reader| refuse("analytics")))
     })
+}
+
+/// What the document of the API says of them.
+pub(super) fn operations() -> Vec<Operation> {
+    let summary = Operation::get("/on-demand/{mediaId}/summary", "getSummary", "Read a summary");
+    let subtitles = Operation::post(
+        "/on-demand/{mediaId}/tracks/{trackId}/generate-subtitles",
+        "generateSubtitles",
+        "Make subtitles of speech",
+    );
+    let mut all = vec![(summary, "summaries"), (subtitles, "generated subtitles")];
+    all.extend(CHANGES.map(|(path, id, what)| {
+        (Operation::patch(path, id, "Change what is made of speech or pictures"), what)
+    }));
+    all.extend(ANALYTICS.map(|(path, id)| (Operation::get(path, id, "Read analytics"), "analytics")));
+    let described = all
+        .into_iter()
+        .map(|(operation, what)| operation.tagged("Not supported").refuses(ApiError::not_supported(what)));
+    described.map(Operation::with_any_parts).collect()
 }
 
 fn refuse(what: &str) -> ApiError {

@@ -6,24 +6,34 @@ use kinora_domain::{
     AccessRestrictions, Failure, Input, Media, MediaDuration, MediaState, PlaybackHandle, Restriction, Track,
     TrackKind,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::report::PlaybackReportView;
 use crate::app::Addresses;
+use crate::openapi::schema;
 
 /// The answer of `POST /on-demand`.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CreatedMedia {
+    #[schemars(with = "schema::Id")]
     id: String,
+    #[schemars(with = "schema::Never")]
     trial: bool,
+    #[schemars(with = "schema::MediaStatus")]
     status: &'static str,
+    #[schemars(with = "schema::Instant")]
     created_at: String,
+    #[schemars(with = "schema::Instant")]
     updated_at: String,
     playback_ids: Vec<PlaybackView>,
+    #[schemars(with = "schema::Metadata")]
     metadata: BTreeMap<String, String>,
+    #[schemars(with = "schema::Quality")]
     media_quality: &'static str,
     source_access: bool,
+    #[schemars(with = "schema::Cap")]
     max_resolution: &'static str,
     inputs: Vec<InputView>,
     optimize_audio: bool,
@@ -49,35 +59,54 @@ impl From<&Media> for CreatedMedia {
 }
 
 /// A media as it is read and listed.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Media")]
 pub(crate) struct MediaView {
+    #[schemars(with = "schema::Id")]
     id: String,
+    #[schemars(with = "Option<schema::Address>")]
     thumbnail: Option<String>,
+    #[schemars(with = "schema::Id")]
     workspace_id: String,
+    #[schemars(with = "schema::Metadata")]
     metadata: BTreeMap<String, String>,
+    #[schemars(with = "Option<schema::Text>")]
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Text")]
     creator_id: Option<String>,
+    #[schemars(with = "schema::Quality")]
     media_quality: &'static str,
+    #[schemars(with = "schema::Cap")]
     max_resolution: &'static str,
+    #[schemars(with = "Option<schema::Size>")]
     source_resolution: Option<&'static str>,
+    #[schemars(with = "schema::MediaStatus")]
     status: &'static str,
     source_access: bool,
     playback_ids: Vec<PlaybackView>,
     tracks: Vec<TrackView>,
+    #[schemars(with = "schema::Nothing")]
     generated_subtitles: [(); 0],
     is_audio_only: bool,
     subtitle_available: bool,
+    #[schemars(with = "schema::Duration")]
     duration: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::FrameRate")]
     frame_rate: Option<String>,
+    #[schemars(with = "Option<schema::AspectRatio>")]
     aspect_ratio: Option<String>,
+    #[schemars(with = "schema::Instant")]
     created_at: String,
+    #[schemars(with = "schema::Instant")]
     updated_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ErrorView")]
     error: Option<ErrorView>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PlaybackReportView")]
     playback_report: Option<PlaybackReportView>,
 }
 
@@ -125,8 +154,10 @@ impl MediaView {
 }
 
 /// Why a media or an upload failed (contract decision 31).
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Failure")]
 pub(crate) struct ErrorView {
+    #[schemars(with = "schema::Code")]
     code: &'static str,
     message: String,
 }
@@ -137,8 +168,10 @@ impl From<&Failure> for ErrorView {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Input")]
 struct InputView {
+    #[schemars(extend("const" = "video"))]
     r#type: &'static str,
     url: String,
 }
@@ -150,10 +183,13 @@ impl From<&Input> for InputView {
 }
 
 /// A playback ID as a media shows it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MediaPlaybackId")]
 pub(crate) struct PlaybackView {
+    #[schemars(with = "schema::Id")]
     id: String,
+    #[schemars(with = "schema::Policy")]
     access_policy: &'static str,
     access_restrictions: RestrictionsView,
 }
@@ -168,8 +204,9 @@ impl From<&PlaybackHandle> for PlaybackView {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "AccessRestrictions")]
 pub(crate) struct RestrictionsView {
     domains: RestrictionView,
     user_agents: RestrictionView,
@@ -182,9 +219,11 @@ impl From<&AccessRestrictions> for RestrictionsView {
 }
 
 /// A rule: the answer of whoever replaces one, too.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "AccessRule")]
 pub(crate) struct RestrictionView {
+    #[schemars(with = "schema::RuleDefault")]
     default_policy: &'static str,
     allow: Vec<String>,
     deny: Vec<String>,
@@ -201,21 +240,30 @@ impl From<&Restriction> for RestrictionView {
 }
 
 /// A track; `frameRate` is a string here and a number in events (contract 2.2).
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Track")]
 pub(crate) struct TrackView {
+    #[schemars(with = "schema::Id")]
     id: String,
+    #[schemars(with = "schema::Kind")]
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
     width: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
     height: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::FrameRate")]
     frame_rate: Option<String>,
+    #[schemars(extend("const" = "available"))]
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     language_code: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     language_name: Option<String>,
 }
 

@@ -12,7 +12,12 @@ impl ApiError {
 
     /// 400: an upload that has ended cannot be cancelled. The message is the contract's (1.4).
     pub(crate) fn upload_not_cancelled(upload: &Upload) -> Self {
-        let description = format!("the upload is {} and cannot be cancelled any more", upload.state.name());
+        Self::upload_ended_already(upload.state.name())
+    }
+
+    /// The same of an upload in this state.
+    pub(crate) fn upload_ended_already(state: &str) -> Self {
+        let description = format!("the upload is {state} and cannot be cancelled any more");
         Self::described(StatusCode::BAD_REQUEST, "Bad Request", description)
     }
 

@@ -6,7 +6,7 @@ use axum::http::HeaderValue;
 use kinora_domain::Random;
 
 /// Longer ids of clients are replaced by our own.
-const LEN_MAX: usize = 128;
+pub(crate) const LEN_MAX: usize = 128;
 
 /// Makes ids that no two requests share, also those of other processes. They may be guessed: nothing rests on them.
 pub(crate) struct RequestIds {

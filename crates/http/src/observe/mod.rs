@@ -15,7 +15,7 @@ use crate::error::ApiError;
 use id::is_usable;
 
 pub(crate) use counts::RequestCounts;
-pub(crate) use id::RequestIds;
+pub(crate) use id::{LEN_MAX as ID_LEN_MAX, RequestIds};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 

@@ -8,7 +8,7 @@ use crate::error::ApiError;
 use crate::extract::{PageQuery, PathId, PathParts};
 
 /// Longest id of a stream, in characters (contract 1.5).
-const STREAM_ID_MAX: usize = 255;
+pub(super) const STREAM_ID_MAX: usize = 255;
 
 /// `GET /on-demand/{mediaId}/media-clips`: the media that were cut from this one. None yet: there is no way to cut one.
 ///

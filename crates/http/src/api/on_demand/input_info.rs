@@ -1,5 +1,6 @@
 use axum::extract::State;
 use kinora_domain::{Media, MediaFacts, MediaId, MediaState};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::view::TrackView;
@@ -10,19 +11,21 @@ use crate::error::ApiError;
 use crate::extract::PathId;
 
 /// What a media was made from (contract 2.4).
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct InputInfo {
     configuration: Configuration,
     file: File,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "InputAddress")]
 struct Configuration {
     url: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "InputFile")]
 struct File {
     container_format: Option<String>,
     tracks: Vec<TrackView>,

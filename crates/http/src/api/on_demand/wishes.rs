@@ -2,6 +2,7 @@
 //! 2.5, decisions 11, 16, 32, 33).
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use kinora_domain::{AccessPolicy, MediaId, MediaQuality, MediaSettings, Resolution, Restriction};
 
@@ -10,6 +11,8 @@ use crate::fields::Fields;
 
 /// Longest address, in characters: what browsers and proxies agree on.
 pub(super) const URL_MAX: usize = 8192;
+/// How long a summary may be asked to be, in words (contract 2.3).
+pub(super) const SUMMARY_LENGTHS: RangeInclusive<u32> = 30..=250;
 /// Most inputs of one media; a list of thousands would only make the refusal long.
 const INPUTS_MAX: usize = 64;
 
@@ -180,11 +183,11 @@ fn extras(fields: &Fields<'_>) {
         }
     }
     if let Some(summary) = fields.object("summary") {
-        if summary
-            .number("summaryLength")
-            .is_some_and(|length| length.fract() != 0.0 || !(30.0..=250.0).contains(&length))
-        {
-            summary.refuse("summaryLength", "must be a whole number from 30 to 250");
+        let (min, max) = (*SUMMARY_LENGTHS.start(), *SUMMARY_LENGTHS.end());
+        if summary.number("summaryLength").is_some_and(|length| {
+            length.fract() != 0.0 || !(f64::from(min)..=f64::from(max)).contains(&length)
+        }) {
+            summary.refuse("summaryLength", format!("must be a whole number from {min} to {max}"));
         }
         if summary.bool("generate") == Some(true) {
             fields.refuse("summary", NOT_YET);

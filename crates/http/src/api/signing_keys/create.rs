@@ -1,18 +1,23 @@
 use axum::extract::State;
 use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;
 use crate::auth::Writer;
 use crate::envelope::Data;
 use crate::error::ApiError;
+use crate::openapi::schema;
 
 /// The one answer that holds a private key.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "CreatedSigningKey")]
 pub(super) struct CreatedKey {
+    #[schemars(with = "schema::Id")]
     id: String,
     private_key: String,
+    #[schemars(with = "schema::Instant")]
     created_at: String,
 }
 

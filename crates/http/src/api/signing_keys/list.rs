@@ -1,6 +1,7 @@
 use axum::extract::State;
 use kinora_domain::SigningKey;
 use kinora_store::Page;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;
@@ -8,12 +9,16 @@ use crate::auth::Reader;
 use crate::envelope::{Data, Pagination};
 use crate::error::ApiError;
 use crate::extract::PageQuery;
+use crate::openapi::schema;
 
 /// A key in a list.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ListedSigningKey")]
 pub(super) struct KeyView {
+    #[schemars(with = "schema::Id")]
     id: String,
+    #[schemars(with = "schema::Instant")]
     created_at: String,
 }
 

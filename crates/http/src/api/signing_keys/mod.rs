@@ -2,20 +2,21 @@
 
 mod create;
 mod delete;
+mod doc;
 mod key_pairs;
 mod list;
 mod read;
 
-use axum::Router;
 use axum::routing::get;
 
-use crate::app::App;
+use super::Routes;
 
+pub(super) use doc::operations;
 pub(crate) use key_pairs::KeyPairs;
 
 /// The operations on signing keys, below a prefix.
-pub(super) fn routes(prefix: &str) -> Router<App> {
-    Router::new()
+pub(super) fn routes(prefix: &str) -> Routes {
+    Routes::new()
         .route(&format!("{prefix}/iam/signing-keys"), get(list::list).post(create::create))
         .route(&format!("{prefix}/iam/signing-keys/{{signingKeyId}}"), get(read::read).delete(delete::delete))
 }

@@ -1,5 +1,6 @@
 use axum::extract::State;
 use kinora_domain::SigningKeyId;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;
@@ -7,12 +8,16 @@ use crate::auth::Reader;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::PathId;
+use crate::openapi::schema;
 
 /// What is known of one key.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "SigningKey")]
 pub(super) struct PublicKeyView {
+    #[schemars(with = "schema::Id")]
     workspace_id: String,
+    #[schemars(with = "schema::Id")]
     signing_key_id: String,
     public_key: String,
 }

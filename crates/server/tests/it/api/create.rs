@@ -1,4 +1,4 @@
-//! `POST /on-demand`: what is taken, what is answered, and what published clients send.
+//! `POST /on-demand`: what is taken and what is answered. `clients.rs` has what published clients send.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
@@ -30,53 +30,6 @@ async fn the_answer_is_the_media_as_it_was_wished_for() {
     for answer in [whole, least] {
         assert_eq!(answer.status, 201);
         app.wait_settled(text(&answer.data()["id"])).await;
-    }
-}
-
-/// Contract 2.3 and 2.5: what the SDKs send with nothing optional filled in, as headers and as body.
-#[tokio::test]
-async fn what_published_clients_send_by_default_never_answers_4xx() {
-    let app = TestApp::start().await;
-    let url = app.serve("/a.mp4", Source::of(fixture::two_seconds()));
-    let input = json!({"type": "video", "url": url});
-    let nothing = json!({"domains": {"defaultPolicy": "allow", "allow": [], "deny": []},
-        "userAgents": {"defaultPolicy": "allow", "allow": [], "deny": []}});
-    let python = ("user-agent", "fastpix-sdk/python 1.1.5 2.687.13 1.0.0 fastpix-python");
-    let node = ("user-agent", "fastpix-sdk/typescript 2.0.2 2.687.13 1.0.0 @fastpix/fastpix-node");
-    let bodies = [
-        (
-            python,
-            json!({"inputs": [input], "accessPolicy": "public", "optimizeAudio": false, "maxResolution": "1080p"}),
-        ),
-        (
-            node,
-            json!({"inputs": [input], "accessPolicy": "public", "maxResolution": "1080p", "mediaQuality": "standard"}),
-        ),
-        (node, json!({"inputs": [input], "maxResolution": "1080p", "mediaQuality": "standard"})),
-        // The settings of a direct upload are the same ones, with another default in Python (contract 2.5).
-        (
-            python,
-            json!({"inputs": [input], "accessPolicy": "public", "optimizeAudio": true, "maxResolution": "1080p"}),
-        ),
-        (
-            node,
-            json!({"inputs": [input], "accessPolicy": "public", "accessRestrictions": nothing, "metadata": {},
-            "subtitles": {}, "mp4Support": "none", "sourceAccess": false, "chapters": false, "namedEntities": false,
-            "summary": {"generate": false, "summaryLength": 100}}),
-        ),
-        (
-            python,
-            json!({"inputs": [input], "title": null, "creatorId": null, "metadata": null, "subtitles": null,
-            "moderation": null, "accessRestrictions": null, "drmConfigurationId": null}),
-        ),
-    ];
-    for (agent, body) in bodies {
-        for path in ["/on-demand", "/v1/on-demand"] {
-            let request = app.call("POST", path).header(agent.0, agent.1).header("cookie", "");
-            let answer = request.header("Accept", "application/json").json(&body).send().await;
-            assert_eq!(answer.status, 201, "{body}: {answer:?}");
-            app.wait_settled(text(&answer.data()["id"])).await;
-        }
     }
 }
 

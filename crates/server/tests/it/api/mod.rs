@@ -1,8 +1,10 @@
 //! The JSON API and what players read, over real HTTP.
 
 mod auth;
+mod clients;
 mod create;
 mod delete;
+mod document;
 mod empty_lists;
 mod limited;
 mod list;

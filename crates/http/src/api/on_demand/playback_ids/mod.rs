@@ -2,22 +2,24 @@
 
 mod create;
 mod delete;
+mod doc;
 mod list;
 mod read;
 mod request;
 mod restrict;
 mod view;
 
-use axum::Router;
 use axum::routing::{get, patch};
 
-use crate::app::App;
+use crate::api::Routes;
+
+pub(super) use doc::operations;
 
 /// The operations on playback IDs, below a prefix.
-pub(in crate::api) fn routes(prefix: &str) -> Router<App> {
+pub(in crate::api) fn routes(prefix: &str) -> Routes {
     let all = format!("{prefix}/on-demand/{{mediaId}}/playback-ids");
     let one = format!("{all}/{{playbackId}}");
-    Router::new()
+    Routes::new()
         .route(&all, get(list::list).post(create::create).delete(delete::delete))
         .route(&one, get(read::read))
         .route(&format!("{one}/domains"), patch(restrict::domains))

@@ -1,16 +1,20 @@
 //! How a playback ID looks in answers about it (contract 2.8, decision 0067).
 
 use kinora_domain::{AccessPolicy, Media, PlaybackHandle};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::view::PlaybackView;
+use crate::openapi::schema;
 
 /// A playback ID as a media shows it, with the largest that it plays.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PlaybackId")]
 pub(super) struct PlaybackIdView {
     #[serde(flatten)]
     playback: PlaybackView,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Size")]
     resolution: Option<&'static str>,
 }
 

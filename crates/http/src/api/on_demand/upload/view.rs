@@ -3,64 +3,89 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{AccessRestrictions, Upload, UploadState};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::view::{ErrorView, RestrictionsView};
 use crate::app::App;
+use crate::openapi::schema;
 use crate::upload::address;
 
 /// An upload as it is made and listed.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Upload")]
 pub(super) struct UploadView {
+    #[schemars(with = "schema::Id")]
     upload_id: String,
+    #[schemars(with = "schema::Never")]
     trial: bool,
+    #[schemars(with = "schema::UploadStatus")]
     status: &'static str,
+    #[schemars(with = "schema::Address")]
     url: String,
     timeout: u32,
     cors_origin: String,
     push_media_settings: SettingsView,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ErrorView")]
     error: Option<ErrorView>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "UploadSettings")]
 struct SettingsView {
     playback_ids: [PlaybackWish; 1],
+    #[schemars(with = "schema::Metadata")]
     metadata: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Text")]
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Text")]
     creator_id: Option<String>,
+    #[schemars(with = "schema::Quality")]
     media_quality: &'static str,
     source_access: bool,
     optimize_audio: bool,
+    #[schemars(with = "schema::Cap")]
     max_resolution: &'static str,
 }
 
 /// A playback ID that will be: it has no id yet.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "PlaybackIdToBe")]
 struct PlaybackWish {
+    #[schemars(with = "schema::Policy")]
     access_policy: &'static str,
     access_restrictions: RestrictionsView,
 }
 
 /// The answer of a cancellation, which has another shape.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CancelledUpload {
+    #[schemars(with = "schema::Id")]
     upload_id: String,
+    #[schemars(with = "schema::Never")]
     trial: bool,
+    #[schemars(with = "schema::UploadStatus")]
     status: &'static str,
+    #[schemars(with = "schema::Address")]
     url: String,
     timeout: u32,
     cors_origin: String,
+    #[schemars(with = "schema::Cap")]
     max_resolution: &'static str,
+    #[schemars(with = "schema::Policy")]
     access_policy: &'static str,
+    #[schemars(with = "schema::Metadata")]
     metadata: BTreeMap<String, String>,
+    #[schemars(with = "Option<schema::Text>")]
     title: Option<String>,
+    #[schemars(with = "Option<schema::Text>")]
     creator_id: Option<String>,
 }
 

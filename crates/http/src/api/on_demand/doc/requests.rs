@@ -1,0 +1,161 @@
+//! The bodies that media are made and changed with.
+
+use kinora_domain::{AccessPolicy, DefaultPolicy, MediaQuality, MediaSettings, Resolution, Restriction};
+use serde_json::{Value, json};
+
+use crate::api::on_demand::wishes::{SUMMARY_LENGTHS, URL_MAX};
+use crate::openapi::Schemas;
+use crate::openapi::schema::{default, metadata, object, said, text, words};
+
+/// The body of `POST /on-demand`.
+pub(super) fn create(schemas: &mut Schemas) -> Value {
+    let url = json!({"type": "string", "maxLength": URL_MAX, "format": "uri", "pattern": "^https?://"});
+    let url = said(
+        url,
+        "Where the file is. Its host must lie in the public network, unless the operator allows others.",
+    );
+    let video =
+        object(&["type", "url"], [("type", words(["video"])), ("url", url)].into_iter().chain(cuts()));
+    let inputs = json!({"type": "array", "minItems": 1, "maxItems": 1, "items": video});
+    let inputs = said(inputs, "What it is made of: one video or sound file.");
+    let body = object(&["inputs"], [("inputs", inputs)].into_iter().chain(wishes()));
+    schemas.named("CreateMedia", body)
+}
+
+/// The body of `PATCH /on-demand/{mediaId}`.
+pub(super) fn update(schemas: &mut Schemas) -> Value {
+    let body = object(
+        &[],
+        [
+            ("title", said(text(MediaSettings::TEXT_MAX), "`null` empties it.")),
+            ("creatorId", text(MediaSettings::TEXT_MAX)),
+            ("metadata", said(metadata(), "Replaces what was there.")),
+        ],
+    );
+    schemas.named("UpdateMedia", body)
+}
+
+/// `pushMediaSettings` of a direct upload: the wishes, and an input that has no address.
+pub(in crate::api::on_demand) fn push_media_settings() -> Value {
+    let url = said(words([""]), "Left out: the file is what is sent to the upload's address.");
+    let video = object(&["type"], [("type", words(["video"])), ("url", url)].into_iter().chain(cuts()));
+    let inputs = json!({"type": "array", "maxItems": 1, "items": video});
+    object(&[], [("inputs", inputs)].into_iter().chain(times()).chain(wishes()))
+}
+
+/// What can be wished of a media, however its bytes come.
+fn wishes() -> Vec<(&'static str, Value)> {
+    let flag = |description: &str| default(said(json!({"type": "boolean"}), description), false);
+    let (shortest, longest) = (*SUMMARY_LENGTHS.start(), *SUMMARY_LENGTHS.end());
+    let summary = object(
+        &[],
+        [
+            ("generate", json!({"type": "boolean", "const": false})),
+            ("summaryLength", json!({"type": "integer", "minimum": shortest, "maximum": longest})),
+        ],
+    );
+    let mut wishes = vec![
+        (
+            "title",
+            said(
+                text(MediaSettings::TEXT_MAX),
+                "Shown to people, also by the player page of a public playback ID.",
+            ),
+        ),
+        ("creatorId", said(text(MediaSettings::TEXT_MAX), "Your own id of who made it.")),
+        ("metadata", said(metadata(), "Your own key and value pairs.")),
+        ("accessPolicy", policy()),
+        (
+            "drmConfigurationId",
+            said(json!({"type": "string", "format": "uuid"}), "Without effect: there is no licence service."),
+        ),
+        (
+            "accessRestrictions",
+            said(neutral_restrictions(), "Set on a playback ID, once the media is there."),
+        ),
+        (
+            "maxResolution",
+            default(
+                said(
+                    words(Resolution::CAPS.map(Resolution::as_str)),
+                    "Nothing larger is streamed; a larger source is encoded.",
+                ),
+                Resolution::P1080.as_str(),
+            ),
+        ),
+        (
+            "mediaQuality",
+            default(
+                said(
+                    words(MediaQuality::ALL.map(MediaQuality::as_str)),
+                    "Stored; there is one quality so far.",
+                ),
+                MediaQuality::default().as_str(),
+            ),
+        ),
+        ("sourceAccess", flag("Whether the file itself may be downloaded.")),
+        ("optimizeAudio", flag("Stored; loudness is not normalised so far.")),
+        ("mp4Support", said(words(["none"]), "Files to download are not made yet.")),
+        ("summary", said(summary, "Not made yet.")),
+    ];
+    for name in ["chapters", "namedEntities"] {
+        wishes.push((name, said(json!({"type": "boolean", "const": false}), "Not made yet.")));
+    }
+    for name in ["subtitles", "createSubtitles", "moderation"] {
+        wishes
+            .push((name, said(json!({"type": "object", "maxProperties": 0}), "Not made yet; leave it out.")));
+    }
+    wishes
+}
+
+/// Who may watch.
+pub(in crate::api::on_demand) fn policy() -> Value {
+    let policies = words(AccessPolicy::ALL.map(AccessPolicy::as_str));
+    let description = "`public`: whoever has the playback ID. `private`: nobody until playback tokens exist. `drm` is refused: there is no \
+                       licence service.";
+    default(said(policies, description), AccessPolicy::Public.as_str())
+}
+
+/// What would show something else than the file as it is.
+fn cuts() -> impl Iterator<Item = (&'static str, Value)> {
+    let empty = |name| (name, said(words([""]), "Not supported yet; leave it out."));
+    let none =
+        |name| (name, said(json!({"type": "array", "maxItems": 0}), "Not supported yet; leave it out."));
+    let cuts = [empty("introUrl"), empty("outroUrl"), none("expungeSegments"), none("segments")];
+    times().into_iter().chain(cuts)
+}
+
+/// Where the media would begin and end within the file.
+fn times() -> [(&'static str, Value); 2] {
+    ["startTime", "endTime"]
+        .map(|name| (name, said(json!({"type": "null"}), "Not supported yet; leave it out.")))
+}
+
+/// Rules that refuse nobody.
+fn neutral_restrictions() -> Value {
+    let none = json!({"type": "array", "maxItems": 0});
+    let allow = words([DefaultPolicy::Allow.as_str()]);
+    let rule = object(&[], [("defaultPolicy", allow), ("allow", none.clone()), ("deny", none)]);
+    object(&[], [("domains", rule.clone()), ("userAgents", rule)])
+}
+
+/// A rule, whose entries are described by these words.
+pub(in crate::api::on_demand) fn rule(entries: &str) -> Value {
+    let entry = json!({"type": "string", "minLength": 1, "maxLength": Restriction::ENTRY_CHARS_MAX});
+    let list = json!({"type": "array", "maxItems": Restriction::ENTRIES_MAX, "items": said(entry, entries)});
+    let policies = words(DefaultPolicy::ALL.map(DefaultPolicy::as_str));
+    object(
+        &[],
+        [
+            (
+                "defaultPolicy",
+                default(
+                    said(policies, "What holds for whoever is on neither list."),
+                    DefaultPolicy::default().as_str(),
+                ),
+            ),
+            ("allow", said(list.clone(), "Let in where the default is `deny`.")),
+            ("deny", said(list, "Kept out where the default is `allow`.")),
+        ],
+    )
+}

@@ -1,0 +1,109 @@
+//! What the document of the API says of playback IDs.
+
+use kinora_domain::{Media, PlaybackHandle, Resolution};
+use serde_json::{Value, json};
+
+use super::view::PlaybackIdView;
+use crate::api::doc::example;
+use crate::api::on_demand::doc::{no_restrictions, one, requests};
+use crate::api::view::RestrictionView;
+use crate::error::ApiError;
+use crate::openapi::schema::{object, said, words};
+use crate::openapi::{Operation, Schemas};
+
+const ALL: &str = "/on-demand/{mediaId}/playback-ids";
+const ONE: &str = "/on-demand/{mediaId}/playback-ids/{playbackId}";
+
+const DOMAINS: &str =
+    "A host such as `example.com`, which holds below it too, or `*.example.com` for its sub-domains alone.";
+const USER_AGENTS: &str = "A part of the user agent, in the same letters.";
+const NOT_ENFORCED: &str = "Rules and `resolution` are stored and not enforced yet; until they are, a playback ID that has them plays for nobody.";
+
+/// Every operation on playback IDs.
+pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let (playback, rule) = (schemas.of::<PlaybackIdView>(), schemas.of::<RestrictionView>());
+    let new = request(schemas);
+    let (domains, user_agents) = (requests::rule(DOMAINS), requests::rule(USER_AGENTS));
+    let (domains, user_agents) =
+        (schemas.named("DomainRule", domains), schemas.named("UserAgentRule", user_agents));
+    let list = json!({"type": "array", "maxItems": Media::PLAYBACK_IDS_MAX, "items": playback});
+    let all = [
+        one(Operation::post(ALL, "createPlaybackId", "Make a playback ID"))
+            .says(&format!("A further way to watch a media, in whatever state that is. {NOT_ENFORCED}"))
+            .takes(
+                new,
+                &[
+                    ("public", json!({"accessPolicy": "public"})),
+                    (
+                        "restricted",
+                        json!({
+                            "accessPolicy": "private",
+                            "accessRestrictions": {"domains": {"defaultPolicy": "deny", "allow": ["shop.example"]}},
+                            "resolution": "720p",
+                        }),
+                    ),
+                ],
+            )
+            .creates(playback.clone(), playback_example())
+            .refuses(ApiError::bad_request("the media has as many playback IDs as it can have")),
+        one(Operation::get(ALL, "listPlaybackIds", "List the playback IDs of a media"))
+            .says("All of them, oldest first.")
+            .answers(list, json!([playback_example()])),
+        one(Operation::delete(ALL, "deletePlaybackId", "Delete a playback ID"))
+            .says("Nobody watches through it any more. It may be the last one.")
+            .query("playbackId", true, json!({"type": "string", "format": "uuid"}), "The playback ID.")
+            .is_done()
+            .refuses(ApiError::media_playback_not_found()),
+        of_playback(Operation::get(ONE, "getPlaybackId", "Read a playback ID"))
+            .answers(playback, playback_example()),
+        of_playback(Operation::patch(
+            "/on-demand/{mediaId}/playback-ids/{playbackId}/domains",
+            "updateDomainRule",
+            "Say on pages of which hosts a media plays",
+        ))
+        .says(&format!("Replaces the rule whole: what is not sent is the default. {NOT_ENFORCED}"))
+        .takes(domains, &[("shop", json!({"defaultPolicy": "deny", "allow": ["shop.example"]}))])
+        .answers_warned(rule.clone(), json!({"defaultPolicy": "deny", "allow": ["shop.example"], "deny": []})),
+        of_playback(Operation::patch(
+            "/on-demand/{mediaId}/playback-ids/{playbackId}/user-agents",
+            "updateUserAgentRule",
+            "Say in which user agents a media plays",
+        ))
+        .says(&format!("Replaces the rule whole: what is not sent is the default. {NOT_ENFORCED}"))
+        .takes(user_agents, &[("bots", json!({"deny": ["curl/", "python-requests"]}))])
+        .answers_warned(rule, json!({"defaultPolicy": "allow", "allow": [], "deny": ["curl/", "python-requests"]})),
+    ];
+    all.into_iter().map(|operation| operation.tagged("Playback IDs")).collect()
+}
+
+/// What is asked of one playback ID.
+fn of_playback(operation: Operation) -> Operation {
+    operation
+        .id("mediaId", "The id of a media.", example::MEDIA)
+        .id("playbackId", "The playback ID.", example::PLAYBACK)
+        .refuses(ApiError::media_playback_not_found())
+}
+
+fn request(schemas: &mut Schemas) -> Value {
+    let restrictions =
+        object(&[], [("domains", requests::rule(DOMAINS)), ("userAgents", requests::rule(USER_AGENTS))]);
+    let caps = words(PlaybackHandle::CAPS.map(Resolution::as_str));
+    let drm = json!({"type": "string", "format": "uuid"});
+    let body = object(
+        &[],
+        [
+            ("accessPolicy", requests::policy()),
+            ("accessRestrictions", restrictions),
+            (
+                "resolution",
+                said(caps, "Nothing larger is played; left out, the media's own bound alone holds."),
+            ),
+            ("drmConfigurationId", said(drm, "Without effect: there is no licence service.")),
+        ],
+    );
+    schemas.named("CreatePlaybackId", body)
+}
+
+fn playback_example() -> Value {
+    json!({"id": example::PLAYBACK, "accessPolicy": "public", "accessRestrictions": no_restrictions()})
+}

@@ -1,0 +1,132 @@
+//! The document of the API (OpenAPI 3.1), made of the code, and the page that shows it.
+//!
+//! Each resource has a `doc.rs` beside its operations, which describes them with [`Operation`] and [`Schemas`]; answers derive
+//! their schema, requests are described with the constants that their reading uses. Tests hold the paths and methods against those
+//! that are served, send every example, and look whether each answer is as it is described.
+
+mod operation;
+mod page;
+mod refusals;
+pub(crate) mod schema;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use crate::api;
+use crate::app::{Addresses, App};
+use crate::envelope::Pagination;
+use crate::error::FieldError;
+
+pub(crate) use operation::Operation;
+pub(crate) use schema::Schemas;
+
+/// Where the document and its page are.
+pub(crate) const PATHS: [&str; 2] = ["/openapi.json", "/docs"];
+
+/// What a newcomer reads first.
+const ABOUT: &str = "Media come in by address or by upload, play at once on every device, and tell your application by signed \
+webhooks.\n\nEvery path is served with and without `/v1`. Every answer is JSON and has an `X-Request-Id`: yours, if you sent one of at \
+most 128 visible characters. Fields that are not named here are ignored in requests; `null` is the same as left out.\n\nWhat a path \
+cannot do is refused before an operation is reached: an unknown path with 404, an unknown method with 405 and `Allow`.";
+
+/// The groups of operations, in the order in which they are shown.
+const TAGS: [(&str, &str); 6] = [
+    ("Media", "What comes in, and what players get of it."),
+    ("Direct uploads", "Files that your users send by themselves, to a signed address."),
+    ("Playback IDs", "Through what a media is watched, and by whom."),
+    ("Signing keys", "What you sign the playback tokens of private media with."),
+    ("DRM configurations", "There are none: this server has no licence service."),
+    ("Not supported", "Operations that exist elsewhere. Here they answer 404, which says so."),
+];
+
+/// The document and its page. They hold nothing that is not for everybody, so nobody is asked who they are.
+pub(crate) fn routes() -> Router<App> {
+    let [document, page] = PATHS;
+    Router::new().route(document, get(json)).route(page, get(page::page))
+}
+
+/// `GET /openapi.json`: the document. Pages of any origin may read it: tools are such pages.
+async fn json(State(app): State<App>) -> Response {
+    let make = || serde_json::to_vec(&document(&app.addresses)).expect("JSON stays JSON");
+    let document = app.document.get_or_init(|| Bytes::from(make())).clone();
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
+    ];
+    (headers, document).into_response()
+}
+
+/// Describes every operation of the API, at these addresses.
+pub fn document(addresses: &Addresses) -> Value {
+    let mut schemas = Schemas::new();
+    let (mut paths, mut responses) = (Map::new(), Map::new());
+    for operation in api::operations(&mut schemas) {
+        operation.write(&mut paths, &mut responses);
+    }
+    schemas.of::<Pagination>();
+    schemas.of::<FieldError>();
+    for (name, schema) in refusals::schemas() {
+        schemas.named(name, schema);
+    }
+    let public = &addresses.public;
+    let tags = TAGS.map(|(name, description)| json!({"name": name, "description": description}));
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Kinora",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "The video and audio API that anyone can host.",
+            "description": ABOUT,
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": format!("{public}/v1")}, {"url": public, "description": "The same without the prefix."}],
+        "security": [{"accessToken": []}],
+        "tags": tags,
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"accessToken": {
+                "type": "http",
+                "scheme": "basic",
+                "description": "An access token: its id is the user name, its secret the password. `kinora token create` makes one.",
+            }},
+            "headers": headers(),
+            "responses": responses,
+            "schemas": schemas.into_named(),
+        },
+    })
+}
+
+/// Those that several answers have.
+fn headers() -> Value {
+    json!({
+        "RequestId": {
+            "description": "Names the request in the server's log.",
+            "required": true,
+            "schema": {"type": "string", "minLength": 1, "maxLength": crate::observe::ID_LEN_MAX},
+        },
+        "NoStore": {
+            "description": "No cache on the way keeps it.",
+            "required": true,
+            "schema": {"const": "no-store"},
+        },
+        "RetryAfter": {
+            "description": "Seconds after which it may be tried again.",
+            "required": true,
+            "schema": {"type": "integer", "minimum": 1},
+        },
+        "Challenge": {
+            "description": "How to send an access token.",
+            "required": true,
+            "schema": {"type": "string"},
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests;

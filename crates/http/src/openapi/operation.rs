@@ -1,0 +1,277 @@
+//! One operation of the API, as its `doc.rs` describes it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::refusals::Refusals;
+use crate::error::ApiError;
+use crate::extract::{BODY_BYTES_MAX, PageQuery};
+
+/// What is to be known of an operation. Begin with [`Operation::get`] and its neighbours, which add the refusals that all have.
+pub(crate) struct Operation {
+    path: &'static str,
+    method: &'static str,
+    about: Map<String, Value>,
+    parameters: Vec<Value>,
+    body: Option<Value>,
+    answer: Option<(u16, Value)>,
+    refusals: Refusals,
+    /// Headers of every answer, beside those that all operations have.
+    headers: Map<String, Value>,
+}
+
+impl Operation {
+    /// What is read, with any token. `id` names it in generated clients.
+    pub(crate) fn get(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new("get", path, id, summary)
+    }
+
+    /// What is made, with a read-write token.
+    pub(crate) fn post(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new("post", path, id, summary).writes()
+    }
+
+    /// What is done to something, with a read-write token.
+    pub(crate) fn put(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new("put", path, id, summary).writes()
+    }
+
+    /// What is changed, with a read-write token.
+    pub(crate) fn patch(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new("patch", path, id, summary).writes()
+    }
+
+    /// What is taken away, with a read-write token.
+    pub(crate) fn delete(path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        Self::new("delete", path, id, summary).writes()
+    }
+
+    fn new(method: &'static str, path: &'static str, id: &'static str, summary: &'static str) -> Self {
+        let mut about = Map::new();
+        about.insert("operationId".to_owned(), id.into());
+        about.insert("summary".to_owned(), summary.into());
+        let operation = Self {
+            path,
+            method,
+            about,
+            parameters: Vec::new(),
+            body: None,
+            answer: None,
+            refusals: Refusals::default(),
+            headers: Map::new(),
+        };
+        operation.refuses(ApiError::unauthorized()).refuses(ApiError::fault()).refuses(ApiError::busy())
+    }
+
+    fn writes(self) -> Self {
+        self.refuses(ApiError::read_only()).refuses(ApiError::full())
+    }
+
+    /// Further words for people, in Markdown.
+    pub(crate) fn says(mut self, description: &str) -> Self {
+        self.about.insert("description".to_owned(), description.into());
+        self
+    }
+
+    /// The group it is shown in.
+    pub(crate) fn tagged(mut self, tag: &str) -> Self {
+        self.about.insert("tags".to_owned(), json!([tag]));
+        self
+    }
+
+    /// That there is another one to use, and the headers that say so.
+    pub(crate) fn deprecated(mut self, headers: [(&str, &str, &str); 3]) -> Self {
+        self.about.insert("deprecated".to_owned(), true.into());
+        let described = headers.map(|(name, description, example)| {
+            let header = json!({"description": description, "schema": {"type": "string"}, "required": true, "example": example});
+            (name.to_owned(), header)
+        });
+        self.headers.extend(described);
+        self
+    }
+
+    /// A part of the path that is an id of ours.
+    pub(crate) fn id(self, name: &str, description: &str, example: &str) -> Self {
+        let schema = json!({"type": "string", "format": "uuid"});
+        self.part(name, schema, description, example)
+            .refuses(ApiError::bad_request("the path is not valid UTF-8"))
+            .refuses(ApiError::invalid_field(name, "must be a UUID"))
+    }
+
+    /// A part of the path.
+    pub(crate) fn part(mut self, name: &str, schema: Value, description: &str, example: &str) -> Self {
+        let place = json!({"name": name, "in": "path", "required": true, "description": description,
+            "schema": schema, "example": example});
+        self.parameters.push(place);
+        self
+    }
+
+    /// Each part of the path that was not described: whatever it is, it makes no difference.
+    pub(crate) fn with_any_parts(mut self) -> Self {
+        let parts = self.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+        for name in parts {
+            let place = json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}});
+            self.parameters.push(place);
+        }
+        self
+    }
+
+    /// A parameter behind the question mark.
+    pub(crate) fn query(mut self, name: &str, is_required: bool, schema: Value, description: &str) -> Self {
+        let place = json!({"name": name, "in": "query", "required": is_required, "description": description,
+            "schema": schema});
+        self.parameters.push(place);
+        self
+    }
+
+    /// The parameters of a list, and the refusal of wrong ones.
+    pub(crate) fn paged(self) -> Self {
+        let (limit, max) = (PageQuery::LIMIT_DEFAULT, PageQuery::LIMIT_MAX);
+        let limit = json!({"type": "integer", "minimum": 1, "maximum": max, "default": limit});
+        let offset = json!({"type": "integer", "minimum": 1, "maximum": u32::MAX, "default": 1});
+        let order = json!({"type": "string", "enum": PageQuery::ORDERS, "default": "desc"});
+        self.query("limit", false, limit, "Records on a page.")
+            .query("offset", false, offset, "Number of the page, from 1.")
+            .query("orderBy", false, order, "By creation time: `desc` has the newest first.")
+            .refuses(ApiError::invalid_field("limit", format!("must be a whole number from 1 to {max}")))
+    }
+
+    /// A JSON body, with examples by their names, each of which a test sends.
+    pub(crate) fn takes(mut self, schema: Value, examples: &[(&str, Value)]) -> Self {
+        let examples: Map<_, _> =
+            examples.iter().map(|(name, value)| ((*name).to_owned(), json!({"value": value}))).collect();
+        let content = json!({"application/json": {"schema": schema, "examples": examples}});
+        self.body = Some(json!({"required": true, "content": content}));
+        self.refuses(ApiError::bad_request("the body is not valid JSON at line 1, column 1"))
+            .refuses(ApiError::body_timeout())
+            .refuses(ApiError::body_too_large(BODY_BYTES_MAX))
+            .refuses(ApiError::unsupported_media_type())
+            .refuses(ApiError::invalid_field("inputs[0].url", "must not be null"))
+    }
+
+    /// 200 with this payload as `data`.
+    pub(crate) fn answers(self, data: Value, example: Value) -> Self {
+        self.enveloped(200, Envelope::Data, data, &example)
+    }
+
+    /// 200 with this payload, and perhaps warnings.
+    pub(crate) fn answers_warned(self, data: Value, example: Value) -> Self {
+        self.enveloped(200, Envelope::Warned, data, &example)
+    }
+
+    /// 201 with this payload, and perhaps warnings.
+    pub(crate) fn creates(self, data: Value, example: Value) -> Self {
+        self.enveloped(201, Envelope::Warned, data, &example)
+    }
+
+    /// 200 with one page of a list of these.
+    pub(crate) fn lists(self, item: Value, example: Value) -> Self {
+        let list = json!({"type": "array", "maxItems": PageQuery::LIMIT_MAX, "items": item});
+        self.paged().enveloped(200, Envelope::Page, list, &json!([example]))
+    }
+
+    /// 200 with a page on which nothing can be yet.
+    pub(crate) fn lists_nothing(self) -> Self {
+        let list = json!({"type": "array", "maxItems": 0});
+        self.paged().enveloped(200, Envelope::Page, list, &json!([]))
+    }
+
+    /// 200 without a payload.
+    pub(crate) fn is_done(mut self) -> Self {
+        let schema =
+            json!({"type": "object", "required": ["success"], "properties": {"success": {"const": true}}});
+        self.answer = Some((200, json_content(schema, &json!({"success": true}))));
+        self
+    }
+
+    fn enveloped(mut self, status: u16, envelope: Envelope, data: Value, example: &Value) -> Self {
+        let mut properties = json!({"success": {"type": "boolean", "const": true}, "data": data});
+        let mut required = vec!["success", "data"];
+        let mut body = json!({"success": true, "data": example});
+        match envelope {
+            Envelope::Data => {}
+            Envelope::Warned => {
+                properties["warnings"] = json!({"type": "array", "items": {"type": "string"},
+                    "description": "What was accepted and has no effect yet, and what else you should know."});
+            }
+            Envelope::Page => {
+                required.push("pagination");
+                properties["pagination"] = json!({"$ref": "#/components/schemas/Pagination"});
+                let count = example.as_array().map_or(0, Vec::len);
+                body["pagination"] = json!({"totalRecords": count, "currentOffset": 1, "offsetCount": count});
+            }
+        }
+        let schema = json!({"type": "object", "required": required, "properties": properties});
+        self.answer = Some((status, json_content(schema, &body)));
+        self
+    }
+
+    /// A refusal that it may answer.
+    pub(crate) fn refuses(mut self, refusal: ApiError) -> Self {
+        self.refusals.add(refusal);
+        self
+    }
+
+    /// Puts it where it belongs below `paths`. Refusals that others have too are kept once, below `responses`.
+    pub(super) fn write(self, paths: &mut Map<String, Value>, responses: &mut Map<String, Value>) {
+        let Self { path, method, about, parameters, body, answer, refusals, headers } = self;
+        let mut answers = BTreeMap::new();
+        if let Some((status, content)) = answer {
+            let description = if status == 201 { "Made." } else { "Done." };
+            answers.insert(status, json!({"description": description, "content": content}));
+        }
+        for (status, response) in refusals.into_responses() {
+            answers.insert(status, response);
+        }
+        let answers: Map<String, Value> = answers
+            .into_iter()
+            .map(|(status, mut response)| {
+                for (name, place) in [("X-Request-Id", "RequestId"), ("Cache-Control", "NoStore")] {
+                    response["headers"][name] = json!({"$ref": format!("#/components/headers/{place}")});
+                }
+                for (name, header) in &headers {
+                    response["headers"][name] = header.clone();
+                }
+                let is_shared = headers.is_empty() && status >= 400;
+                let response = if is_shared { share(status, response, responses) } else { response };
+                (status.to_string(), response)
+            })
+            .collect();
+
+        let mut operation = about;
+        if !parameters.is_empty() {
+            operation.insert("parameters".to_owned(), parameters.into());
+        }
+        if let Some(body) = body {
+            operation.insert("requestBody".to_owned(), body);
+        }
+        operation.insert("responses".to_owned(), answers.into());
+        let item = paths.entry(path).or_insert_with(|| json!({}));
+        let before = item.as_object_mut().and_then(|item| item.insert(method.to_owned(), operation.into()));
+        assert!(before.is_none(), "{method} {path} is described twice");
+    }
+}
+
+/// What stands beside `data`.
+#[derive(Clone, Copy)]
+enum Envelope {
+    Data,
+    Warned,
+    Page,
+}
+
+pub(super) fn json_content(schema: Value, example: &Value) -> Value {
+    json!({"application/json": {"schema": schema, "example": example}})
+}
+
+/// Keeps a response under a name, the first free one, or finds the same one there; answers where it is.
+fn share(status: u16, response: Value, responses: &mut Map<String, Value>) -> Value {
+    let name = (1..)
+        .map(|n| if n == 1 { format!("Refusal{status}") } else { format!("Refusal{status}-{n}") })
+        .find(|name| responses.get(name).is_none_or(|found| *found == response))
+        .expect("there is a free one");
+    let place = json!({"$ref": format!("#/components/responses/{name}")});
+    responses.entry(name).or_insert(response);
+    place
+}

@@ -1,0 +1,106 @@
+//! The refusals of an operation, as the errors themselves tell them: status, message, headers and body (contract 1.4).
+
+use std::collections::BTreeMap;
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+use super::operation::json_content;
+use crate::error::ApiError;
+
+/// By their statuses.
+#[derive(Default)]
+pub(super) struct Refusals(BTreeMap<StatusCode, Vec<ApiError>>);
+
+impl Refusals {
+    /// One more. Of those with the same message the first one is the example.
+    pub(super) fn add(&mut self, refusal: ApiError) {
+        let same = self.0.entry(refusal.status()).or_default();
+        if same.iter().all(|other| other.message() != refusal.message()) {
+            same.push(refusal);
+        }
+    }
+
+    /// One response for each status, without the headers that all answers have.
+    pub(super) fn into_responses(self) -> impl Iterator<Item = (u16, Value)> {
+        self.0.into_iter().map(|(status, refusals)| (status.as_u16(), response(status, &refusals)))
+    }
+}
+
+fn response(status: StatusCode, refusals: &[ApiError]) -> Value {
+    let messages: Vec<&str> = refusals.iter().map(ApiError::message).collect();
+    let shape = if refusals.iter().all(ApiError::has_fields) { "InvalidFields" } else { "Refusal" };
+    let error = json!({"properties": {"code": {"const": status.as_u16()}, "message": {"enum": messages}}});
+    let schema = json!({
+        "allOf": [{"$ref": format!("#/components/schemas/{shape}")}, {"properties": {"error": error}}],
+    });
+    let first = refusals.first().expect("a status is there with its first refusal");
+    let mut response = json!({
+        "description": describe(status, &messages),
+        "content": json_content(schema, &json!(first.body())),
+    });
+    for (is_there, name, place) in [
+        (first.has_retry_after(), "Retry-After", "RetryAfter"),
+        (first.has_challenge(), "WWW-Authenticate", "Challenge"),
+    ] {
+        if is_there {
+            response["headers"][name] = json!({"$ref": format!("#/components/headers/{place}")});
+        }
+    }
+    if refusals.len() > 1 {
+        let content = &mut response["content"]["application/json"];
+        content.as_object_mut().map(|content| content.remove("example"));
+        for refusal in refusals {
+            content["examples"][refusal.message()] = json!({"value": refusal.body()});
+        }
+    }
+    response
+}
+
+fn describe(status: StatusCode, messages: &[&str]) -> String {
+    let reason = match status.as_u16() {
+        400 => "The request cannot be read, or a limit is reached",
+        401 => "No valid access token came with the request",
+        403 => "The access token is read-only",
+        404 => "Not there, as far as the access token can see",
+        408 => "The body did not arrive in time",
+        409 => "It is in the way of something else",
+        413 => "The body is too large",
+        415 => "The body is not JSON",
+        422 => "A value is wrong; `fields` names each",
+        500 => "The fault is the server's",
+        503 => "Not now; try again as `Retry-After` says",
+        507 => "The server's disk is full; nothing was changed",
+        _ => "Refused",
+    };
+    format!(
+        "{reason}: {}.",
+        messages.iter().map(|message| format!("`{message}`")).collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The two shapes of a refusal.
+pub(super) fn schemas() -> [(&'static str, Value); 2] {
+    let refusal = |detail: &str, schema: Value| {
+        json!({
+            "type": "object",
+            "required": ["success", "error"],
+            "properties": {
+                "success": {"type": "boolean", "const": false},
+                "error": {
+                    "type": "object",
+                    "required": ["code", "message", detail],
+                    "properties": {
+                        "code": {"type": "integer", "description": "The HTTP status."},
+                        "message": {"type": "string", "description": "What programs compare."},
+                        detail: schema,
+                    },
+                },
+            },
+        })
+    };
+    let description = json!({"type": "string", "description": "What is wrong and what to do, for people."});
+    let fields = json!({"type": "array", "minItems": 1, "maxItems": crate::fields::Problems::TOLD_MAX,
+        "items": {"$ref": "#/components/schemas/FieldError"}});
+    [("Refusal", refusal("description", description)), ("InvalidFields", refusal("fields", fields))]
+}

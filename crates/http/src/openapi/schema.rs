@@ -1,0 +1,204 @@
+//! What fields are, in the words of JSON Schema (2020-12, which OpenAPI 3.1 speaks).
+//!
+//! Answers derive their schema; a field whose Rust type says too little names one of these types with `#[schemars(with = "…")]`.
+//! Requests are read field by field, and their schemas are put together of the functions below, with the constants that the
+//! reading uses.
+
+use std::borrow::Cow;
+
+use kinora_domain::{
+    AccessPolicy, DefaultPolicy, FailureCode, MediaQuality, MediaSettings, MediaState, NotCopiedReason,
+    Resolution, UploadState,
+};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+/// Types that are only schemas.
+macro_rules! schemas {
+    ($($(#[$doc:meta])* $name:ident = $schema:expr;)*) => {
+        $(
+            $(#[$doc])*
+            pub(crate) enum $name {}
+
+            impl JsonSchema for $name {
+                fn inline_schema() -> bool {
+                    true
+                }
+
+                fn schema_name() -> Cow<'static, str> {
+                    stringify!($name).into()
+                }
+
+                fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                    Schema::try_from($schema).expect("it is written above as an object")
+                }
+            }
+        )*
+    };
+}
+
+schemas! {
+    /// A UUID, lower case with hyphens (contract 1.5).
+    Id = json!({"type": "string", "format": "uuid"});
+    /// UTC with microseconds (contract 1.5).
+    Instant = json!({"type": "string", "format": "date-time"});
+    /// An address.
+    Address = json!({"type": "string", "format": "uri"});
+    /// `HH:MM:SS`.
+    Duration = json!({"type": "string", "pattern": r"^\d{2,}:[0-5]\d:[0-5]\d$"});
+    /// Pictures a second, as a fraction; `-1` while it is not known (contract 2.2).
+    FrameRate = json!({"type": "string", "pattern": r"^(\d+/\d+|-1)$"});
+    /// `16:9`.
+    AspectRatio = json!({"type": "string", "pattern": r"^\d+:\d+$"});
+    /// A text of a client of at most 255 characters.
+    Text = text(MediaSettings::TEXT_MAX);
+    /// The client's own key and value pairs.
+    Metadata = metadata();
+    /// Always the same, for the sake of published clients (contract decision 29).
+    Never = json!({"type": "boolean", "const": false});
+    /// A list in which nothing is yet.
+    Nothing = json!({"type": "array", "maxItems": 0});
+    /// Of a media.
+    MediaStatus = words(MediaState::NAMES);
+    /// Of an upload.
+    UploadStatus = words(UploadState::NAMES);
+    /// Who may watch.
+    Policy = words(AccessPolicy::ALL.map(AccessPolicy::as_str));
+    /// What holds for whoever is on neither list.
+    RuleDefault = words(DefaultPolicy::ALL.map(DefaultPolicy::as_str));
+    /// What a client calls the quality it wants.
+    Quality = words(MediaQuality::ALL.map(MediaQuality::as_str));
+    /// The largest that is stored and streamed.
+    Cap = words(Resolution::CAPS.map(Resolution::as_str));
+    /// The name of a size.
+    Size = words(Resolution::ALL.map(Resolution::as_str));
+    /// Why a media or an upload failed.
+    Code = words(FailureCode::ALL.map(FailureCode::as_str));
+    /// Why a track is not copied.
+    Reason = words(NotCopiedReason::ALL.map(NotCopiedReason::as_str));
+    /// What a track holds.
+    Kind = words(["video", "audio"]);
+}
+
+/// Makes the schemas of answers, and collects those that have names.
+pub(crate) struct Schemas(SchemaGenerator);
+
+impl Schemas {
+    /// Where the document keeps schemas that have names.
+    const PLACE: &str = "/components/schemas";
+
+    pub(super) fn new() -> Self {
+        let settings = SchemaSettings::draft2020_12().for_serialize();
+        Self(settings.with(|settings| settings.definitions_path = Self::PLACE.into()).into_generator())
+    }
+
+    /// The schema of an answer, or where it is found.
+    pub(crate) fn of<T: JsonSchema>(&mut self) -> Value {
+        self.0.subschema_for::<T>().to_value()
+    }
+
+    /// Gives a schema a name and answers where it is found.
+    pub(crate) fn named(&mut self, name: &str, schema: Value) -> Value {
+        self.0.definitions_mut().insert(name.to_owned(), schema);
+        json!({"$ref": format!("#{}/{name}", Self::PLACE)})
+    }
+
+    pub(super) fn into_named(mut self) -> Map<String, Value> {
+        self.0.take_definitions(true)
+    }
+}
+
+/// One of a few words.
+pub(crate) fn words(words: impl IntoIterator<Item = &'static str>) -> Value {
+    json!({"type": "string", "enum": words.into_iter().collect::<Vec<_>>()})
+}
+
+/// A text of at most so many characters.
+pub(crate) fn text(max: usize) -> Value {
+    json!({"type": "string", "maxLength": max})
+}
+
+/// The client's own key and value pairs.
+pub(crate) fn metadata() -> Value {
+    json!({
+        "type": "object",
+        "maxProperties": MediaSettings::METADATA_ENTRIES_MAX,
+        "propertyNames": {"maxLength": MediaSettings::TEXT_MAX},
+        "additionalProperties": text(MediaSettings::TEXT_MAX),
+    })
+}
+
+/// The schema with words for people.
+pub(crate) fn said(mut schema: Value, description: &str) -> Value {
+    schema["description"] = description.into();
+    schema
+}
+
+/// The schema with the value that holds when nothing is sent.
+pub(crate) fn default(mut schema: Value, value: impl Into<Value>) -> Value {
+    schema["default"] = value.into();
+    schema
+}
+
+/// An object of a request. What is not required may be left out, or be `null`, which says the same; other fields are ignored
+/// (contract decision 10).
+pub(crate) fn object<'a>(required: &[&str], properties: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+    let with_null = |(name, schema): (&str, Value)| {
+        let schema = if required.contains(&name) { schema } else { or_null(schema) };
+        (name.to_owned(), schema)
+    };
+    let properties: Map<_, _> = properties.into_iter().map(with_null).collect();
+    let mut object = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        object["required"] = required.into();
+    }
+    object
+}
+
+fn or_null(mut schema: Value) -> Value {
+    if let Some(kind) = schema.get("type").filter(|kind| kind.is_string()).cloned() {
+        if kind == "null" {
+            return schema;
+        }
+        schema["type"] = json!([kind, "null"]);
+        if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+            words.push(Value::Null);
+        }
+        if let Some(only) = schema.get("const").cloned() {
+            schema["enum"] = json!([only, null]);
+            schema.as_object_mut().map(|schema| schema.remove("const"));
+        }
+        return schema;
+    }
+    json!({"anyOf": [schema, {"type": "null"}]})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_required_may_be_null() {
+        let found = object(
+            &["a"],
+            [
+                ("a", words(["x"])),
+                ("b", words(["x"])),
+                ("c", json!({"type": "boolean", "const": false})),
+                ("d", json!({"$ref": "#/components/schemas/D"})),
+            ],
+        );
+        let expected = json!({
+            "type": "object",
+            "required": ["a"],
+            "properties": {
+                "a": {"type": "string", "enum": ["x"]},
+                "b": {"type": ["string", "null"], "enum": ["x", null]},
+                "c": {"type": ["boolean", "null"], "enum": [false, null]},
+                "d": {"anyOf": [{"$ref": "#/components/schemas/D"}, {"type": "null"}]},
+            },
+        });
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,257 @@
+//! Every bound that the document names is where the server has it: at the bound it takes a value, beyond it refuses.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::schema::{operations, resolve};
+use super::{ID, document};
+use crate::support::{Answer, TestApp, text};
+
+/// Texts that must be more than short enough: what is tried at their bound is refused for another reason.
+const WITH_A_FORM: [&str; 5] = [".url", "corsOrigin", "drmConfigurationId", ".allow[0]", ".deny[0]"];
+
+#[tokio::test]
+async fn every_bound_of_a_body_is_where_the_document_says() {
+    // Sources are refused at once: this is about what is asked for.
+    let app = TestApp::options().allow_loopback(false).without_webhook().start().await;
+    let document = document(&app).await;
+    let url = "http://127.0.0.1/a.mp4";
+    let media = app.create(url).await;
+    app.wait_settled(text(&media["id"])).await;
+    let ids = BTreeMap::from([
+        ("{mediaId}", text(&media["id"]).to_owned()),
+        ("{playbackId}", text(&media["playbackIds"][0]["id"]).to_owned()),
+    ]);
+    let mut tried = 0;
+    for operation in operations(&document).iter().filter(|operation| operation.body_schema().is_some()) {
+        let parts = operation.path.split('/').map(|part| ids.get(part).map_or(part, String::as_str));
+        let path = format!("/v1{}", parts.collect::<Vec<_>>().join("/"));
+        let body = operation.bodies().swap_remove(0).1.expect("it has a body");
+        let body: Value =
+            serde_json::from_str(&body.to_string().replace("https://example.com/talk.mp4", url)).unwrap();
+        let mut trials = Vec::new();
+        walk(&document, operation.body_schema().unwrap(), &Place::default(), &mut trials);
+        for Trial { place, value, is_taken } in trials {
+            // As many playback IDs as a media can have are soon made.
+            if is_taken && operation.about["operationId"] == "createPlaybackId" {
+                continue;
+            }
+            let answer =
+                app.call(&operation.method, &path).json(&place.put(&body, value.clone())).send().await;
+            let shown = value.to_string().chars().take(60).collect::<String>();
+            judge(
+                &answer,
+                is_taken,
+                &place.name(),
+                &format!("{}: {} = {shown}", operation.name(), place.name()),
+            );
+            tried += 1;
+        }
+    }
+    assert!(tried > 300, "only {tried} were tried");
+}
+
+#[tokio::test]
+async fn every_bound_of_a_list_is_where_the_document_says() {
+    let app = TestApp::options().without_webhook().start().await;
+    let document = document(&app).await;
+    let media = app.create("http://127.0.0.1/a.mp4").await;
+    let mut lists = 0;
+    for operation in operations(&document) {
+        if operation.parameters("query").iter().all(|parameter| parameter["name"] != "limit") {
+            continue;
+        }
+        lists += 1;
+        let path = operation.path.replace("{mediaId}", text(&media["id"])).replace("{livestreamId}", ID);
+        for parameter in operation.parameters("query") {
+            let (name, schema) = (text(&parameter["name"]), &parameter["schema"]);
+            let mut values = Vec::new();
+            let (min, max) = (schema["minimum"].as_i64(), schema["maximum"].as_i64());
+            values.extend(min.iter().chain(&max).map(|bound| (bound.to_string(), true)));
+            values.extend(min.map(|min| ((min - 1).to_string(), false)));
+            values.extend(max.map(|max| ((max + 1).to_string(), false)));
+            let words = schema["enum"].as_array().into_iter().flatten();
+            values.extend(words.map(|word| (text(word).to_owned(), true)));
+            values.push(("other".to_owned(), false));
+            for (value, is_taken) in values {
+                let answer = app.call("GET", &format!("/v1{path}?{name}={value}")).send().await;
+                judge(&answer, is_taken, name, &format!("{}?{name}={value}", operation.name()));
+            }
+        }
+    }
+    assert!(lists >= 6, "only {lists} lists");
+}
+
+fn judge(answer: &Answer, is_taken: bool, field: &str, what: &str) {
+    if is_taken {
+        assert!((200..300).contains(&answer.status), "{what}: {answer:?}");
+        return;
+    }
+    assert_eq!(answer.status, 422, "{what}: {answer:?}");
+    let body = answer.json();
+    let fields = body["error"]["fields"].as_array().expect("a 422 names fields");
+    let of_field =
+        |name: &str| name == field || field.starts_with(&format!("{name}.")) || name.starts_with(field);
+    assert!(fields.iter().any(|found| of_field(text(&found["field"]))), "{what} is not named: {body}");
+}
+
+/// A value that is tried at a place of a body.
+struct Trial {
+    place: Place,
+    value: Value,
+    is_taken: bool,
+}
+
+/// Where a field lies: names, and whether its parent is a list of which it is in the first item.
+#[derive(Clone, Default)]
+struct Place(Vec<Step>);
+
+#[derive(Clone)]
+enum Step {
+    Field(String),
+    First,
+}
+
+impl Place {
+    fn field(&self, name: &str) -> Self {
+        let mut place = self.clone();
+        place.0.push(Step::Field(name.to_owned()));
+        place
+    }
+
+    fn first(&self) -> Self {
+        let mut place = self.clone();
+        place.0.push(Step::First);
+        place
+    }
+
+    /// As refusals name it.
+    fn name(&self) -> String {
+        let mut name = String::new();
+        for step in &self.0 {
+            match step {
+                Step::Field(field) if name.is_empty() => name.push_str(field),
+                Step::Field(field) => name += &format!(".{field}"),
+                Step::First => name += "[0]",
+            }
+        }
+        name
+    }
+
+    /// The body with this value there.
+    fn put(&self, body: &Value, value: Value) -> Value {
+        let mut body = body.clone();
+        let mut at = &mut body;
+        for step in &self.0 {
+            at = match step {
+                Step::Field(name) => {
+                    if !at.is_object() {
+                        *at = json!({});
+                    }
+                    &mut at[name.as_str()]
+                }
+                Step::First => {
+                    if !at.is_array() {
+                        // An input of an upload is one only with its type.
+                        *at = if self.name().contains("inputs") {
+                            json!([{"type": "video"}])
+                        } else {
+                            json!([null])
+                        };
+                    }
+                    &mut at[0]
+                }
+            };
+        }
+        *at = value;
+        body
+    }
+}
+
+/// Collects what is to be tried of a schema and of what lies inside.
+fn walk(document: &Value, schema: &Value, place: &Place, trials: &mut Vec<Trial>) {
+    let schema = resolve(document, schema);
+    let mut add = |value: Value, is_taken: bool| trials.push(Trial { place: place.clone(), value, is_taken });
+    let kinds: Vec<&str> = match &schema["type"] {
+        Value::String(kind) => vec![kind],
+        Value::Array(kinds) => kinds.iter().map(text).collect(),
+        _ => Vec::new(),
+    };
+    if !place.0.is_empty() && !kinds.is_empty() {
+        let others = [
+            ("string", json!("other")),
+            ("boolean", json!(true)),
+            ("array", json!([])),
+            ("object", json!({})),
+        ];
+        for (kind, value) in others {
+            if !kinds.contains(&kind) && !(kind == "string" && kinds == ["null"]) {
+                add(value, false);
+            }
+        }
+        if kinds.contains(&"null") {
+            add(Value::Null, true);
+        }
+    }
+    let has_form = WITH_A_FORM.iter().any(|name| format!(".{}", place.name()).ends_with(name));
+    if let Some(max) = schema["maxLength"].as_u64() {
+        let of = |length: u64| json!("é".repeat(usize::try_from(length).unwrap()));
+        add(of(max + 1), false);
+        if !has_form {
+            add(of(max), true);
+        }
+    }
+    if schema["minLength"].as_u64() == Some(1) {
+        add(json!(""), false);
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        words.iter().for_each(|word| add(word.clone(), true));
+        if kinds.contains(&"string") {
+            add(json!("another word"), false);
+        }
+    }
+    for (bound, beyond) in [("minimum", -1), ("maximum", 1)] {
+        if let Some(at) = schema[bound].as_i64() {
+            add(json!(at), true);
+            add(json!(at + beyond), false);
+            add(json!(at as f64 + 0.5), false);
+        }
+    }
+    if let Some(max) = schema["maxItems"].as_u64() {
+        let items = |count: u64| {
+            let item = |n| {
+                if place.name().ends_with("inputs") {
+                    json!({"type": "video"})
+                } else {
+                    json!(format!("{n}.example"))
+                }
+            };
+            json!((0..count).map(item).collect::<Vec<_>>())
+        };
+        add(items(max + 1), false);
+        if !place.name().ends_with("inputs") {
+            add(items(max), true);
+        }
+    }
+    if let Some(max) = schema["maxProperties"].as_u64() {
+        let entries =
+            |count: u64| json!((0..count).map(|n| (n.to_string(), json!("v"))).collect::<BTreeMap<_, _>>());
+        add(entries(max), true);
+        add(entries(max + 1), false);
+    }
+    if schema["additionalProperties"]["maxLength"].is_u64() {
+        let longest = usize::try_from(schema["propertyNames"]["maxLength"].as_u64().unwrap()).unwrap();
+        add(json!({"é".repeat(longest): "é".repeat(longest)}), true);
+        add(json!({"é".repeat(longest + 1): "v"}), false);
+        add(json!({"k": "é".repeat(longest + 1)}), false);
+    }
+    if let Some(properties) = schema["properties"].as_object() {
+        for (name, property) in properties {
+            walk(document, property, &place.field(name), trials);
+        }
+    }
+    if schema["items"].is_object() {
+        walk(document, &schema["items"], &place.first(), trials);
+    }
+}

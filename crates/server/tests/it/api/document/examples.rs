@@ -1,0 +1,184 @@
+//! Every example of the document is sent, and every answer is as it is described.
+
+use std::collections::BTreeMap;
+
+use kinora_testkit::{Source, fixture};
+use serde_json::{Value, json};
+
+use super::schema::{Operation, operations, problems, problems_of_answer, resolve};
+use super::{ID, document};
+use crate::support::{Answer, TestApp, text};
+
+/// Where the source of the examples lies; tests serve it themselves.
+const SOURCE: &str = "https://example.com/talk.mp4";
+
+#[tokio::test]
+async fn every_example_of_the_document_can_be_sent_and_is_answered_as_described() {
+    let app = TestApp::options().without_webhook().start().await;
+    let document = document(&app).await;
+    let url = app.serve("/talk.mp4", Source::of(fixture::two_seconds()));
+    let ids = Ids::make(&app).await;
+    let mut sent = 0;
+    for operation in operations(&document) {
+        for (name, body) in operation.bodies() {
+            let request = app.call(&operation.method, &format!("/v1{}", ids.target(&operation)));
+            let request = match body {
+                Some(body) => {
+                    let wrong = problems(&document, operation.body_schema().unwrap(), &body);
+                    assert_eq!(wrong, Vec::<String>::new(), "{}: the example {name}", operation.name());
+                    request.json(&served(body, &url))
+                }
+                None => request,
+            };
+            let answer = request.send().await;
+            assert_eq!(answer.status, operation.success(), "{} {name}: {answer:?}", operation.name());
+            check(&document, &operation, &answer);
+            if operation.about["operationId"] == "createMedia" {
+                app.wait_settled(text(&answer.data()["id"])).await;
+            }
+            sent += 1;
+        }
+    }
+    assert!(sent > 45, "only {sent} were sent");
+}
+
+/// What operations are asked of.
+struct Ids(BTreeMap<&'static str, String>);
+
+impl Ids {
+    async fn make(app: &TestApp) -> Self {
+        let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+        let post = async |path: &str, body: Value| app.call("POST", path).json(&body).send().await.data();
+        let upload = post("/v1/on-demand/upload", json!({"corsOrigin": "*"})).await;
+        let key = post("/v1/iam/signing-keys", json!({})).await;
+        let id = |value: &Value| text(value).to_owned();
+        Self(BTreeMap::from([
+            ("mediaId", id(&media["id"])),
+            ("playbackId", id(&media["playbackIds"][0]["id"])),
+            ("uploadId", id(&upload["uploadId"])),
+            ("signingKeyId", id(&key["id"])),
+        ]))
+    }
+
+    fn of(&self, name: &str) -> &str {
+        self.0.get(name).map_or(ID, String::as_str)
+    }
+
+    /// The path with ids in it, and the parameters that must be there.
+    fn target(&self, operation: &Operation) -> String {
+        let parts: Vec<_> = operation
+            .path
+            .split('/')
+            .map(|part| {
+                part.strip_prefix('{')
+                    .and_then(|part| part.strip_suffix('}'))
+                    .map_or(part, |name| self.of(name))
+            })
+            .collect();
+        let required =
+            operation.parameters("query").into_iter().filter(|parameter| parameter["required"] == true);
+        let query: Vec<_> = required
+            .map(|parameter| format!("{0}={1}", text(&parameter["name"]), self.of(text(&parameter["name"]))))
+            .collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("{}{mark}{}", parts.join("/"), query.join("&"))
+    }
+}
+
+fn served(body: Value, url: &str) -> Value {
+    serde_json::from_str(&body.to_string().replace(SOURCE, url)).unwrap()
+}
+
+/// Its body, type and headers are those that the document describes.
+fn check(document: &Value, operation: &Operation, answer: &Answer) {
+    let name = format!("{}: {}", operation.name(), answer.status);
+    let response =
+        operation.response(document, answer.status).unwrap_or_else(|| panic!("{name} is not described"));
+    let content = &response["content"]["application/json"];
+    assert_eq!(answer.header("content-type"), Some("application/json"), "{name}");
+    let wrong = problems_of_answer(document, &content["schema"], &answer.json());
+    assert_eq!(wrong, Vec::<String>::new(), "{name}: {}", answer.text());
+    for (header, described) in response["headers"].as_object().expect("every response has headers") {
+        let described = resolve(document, described);
+        let found = answer.header(&header.to_lowercase());
+        let found = found.unwrap_or_else(|| panic!("{name}: without {header}"));
+        let value = match described["schema"]["type"].as_str() {
+            Some("integer") => found.parse::<u64>().map_or_else(|_| json!(found), |number| json!(number)),
+            _ => json!(found),
+        };
+        assert_eq!(
+            problems(document, &described["schema"], &value),
+            Vec::<String>::new(),
+            "{name}: {header}"
+        );
+    }
+}
+
+/// The refusals that can be had without breaking anything, of every operation.
+#[tokio::test]
+async fn refusals_are_answered_as_described() {
+    let app = TestApp::options().without_webhook().start().await;
+    let document = document(&app).await;
+    let reader = app.new_token(kinora_domain::DEVELOPMENT, kinora_domain::Permission::ReadOnly).await;
+    let ids = Ids(BTreeMap::new());
+    for operation in operations(&document) {
+        let path = format!("/v1{}", ids.target(&operation));
+        let method = &operation.method;
+        let first = operation.bodies().swap_remove(0).1;
+        let mut answers = vec![(401, app.request(method, &path).send().await)];
+        let with_body = |request: crate::support::Request| match &first {
+            Some(body) => request.json(body),
+            None => request,
+        };
+        if method != "GET" {
+            answers.push((403, with_body(app.request(method, &path).token(&reader)).send().await));
+        }
+        if operation.response(&document, 404).is_some() && !path.contains("/live-clips") {
+            answers.push((404, with_body(app.call(method, &path)).send().await));
+        }
+        let with_wrong_id = path.replace(ID, "no-id");
+        if operation.response(&document, 422).is_some()
+            && with_wrong_id != path
+            && !path.contains("/live-clips")
+        {
+            answers.push((422, with_body(app.call(method, &with_wrong_id)).send().await));
+        }
+        if first.is_some() {
+            let call = || app.call(method, &path);
+            answers.extend([
+                (400, call().header("Content-Type", "application/json").body("{").send().await),
+                (413, call().body(vec![b' '; (1 << 20) + 1]).send().await),
+                (415, call().header("Content-Type", "text/plain").body("{}").send().await),
+                (422, call().json(&json!([])).send().await),
+            ]);
+        }
+        for (status, answer) in answers {
+            assert_eq!(answer.status, status, "{}: {answer:?}", operation.name());
+            check(&document, &operation, &answer);
+        }
+    }
+}
+
+/// What is shown as an answer is one, by the document itself.
+#[tokio::test]
+async fn the_answers_that_the_document_shows_are_as_it_describes_them() {
+    let app = TestApp::options().without_webhook().start().await;
+    let document = document(&app).await;
+    let mut shown = 0;
+    for operation in operations(&document) {
+        for status in operation.about["responses"].as_object().unwrap().keys() {
+            let response = operation.response(&document, status.parse().unwrap()).unwrap();
+            let content = &response["content"]["application/json"];
+            let several = content["examples"].as_object().into_iter().flat_map(|examples| examples.values());
+            let examples: Vec<_> =
+                content.get("example").into_iter().chain(several.map(|example| &example["value"])).collect();
+            assert!(!examples.is_empty(), "{} {status} shows no answer", operation.name());
+            for example in examples {
+                let wrong = problems_of_answer(&document, &content["schema"], example);
+                assert_eq!(wrong, Vec::<String>::new(), "{} {status}: {example}", operation.name());
+                shown += 1;
+            }
+        }
+    }
+    assert!(shown > 200, "only {shown} were shown");
+}

@@ -1,0 +1,124 @@
+//! Reads the document, and holds bodies against its schemas.
+
+use jsonschema::Validator;
+use serde_json::{Map, Value, json};
+
+use crate::support::text;
+
+/// One operation of the document.
+pub(super) struct Operation {
+    pub(super) method: String,
+    pub(super) path: String,
+    /// What is said of it.
+    pub(super) about: Value,
+}
+
+/// All of them, deletions last and those of what lies inside first.
+pub(super) fn operations(document: &Value) -> Vec<Operation> {
+    let paths = document["paths"].as_object().expect("the document has paths");
+    let mut all = Vec::new();
+    for (path, methods) in paths {
+        for (method, about) in methods.as_object().expect("a path has methods") {
+            all.push(Operation { method: method.to_uppercase(), path: path.clone(), about: about.clone() });
+        }
+    }
+    all.sort_by_key(|operation| (operation.method == "DELETE", std::cmp::Reverse(operation.path.len())));
+    all
+}
+
+impl Operation {
+    /// How it is called in messages.
+    pub(super) fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
+    /// The bodies that the document shows, by their names; one without a name where there is no body.
+    pub(super) fn bodies(&self) -> Vec<(String, Option<Value>)> {
+        match self.content()["examples"].as_object() {
+            Some(examples) => examples
+                .iter()
+                .map(|(name, example)| (name.clone(), Some(example["value"].clone())))
+                .collect(),
+            None => vec![(String::new(), None)],
+        }
+    }
+
+    /// The schema of its body.
+    pub(super) fn body_schema(&self) -> Option<&Value> {
+        self.content().get("schema")
+    }
+
+    fn content(&self) -> &Value {
+        &self.about["requestBody"]["content"]["application/json"]
+    }
+
+    /// The response of a status, wherever it is kept; `None` when it is not described.
+    pub(super) fn response<'a>(&'a self, document: &'a Value, status: u16) -> Option<&'a Value> {
+        self.about["responses"].get(status.to_string()).map(|response| resolve(document, response))
+    }
+
+    /// The status of success, or 404 where there is nothing that could succeed.
+    pub(super) fn success(&self) -> u16 {
+        let statuses = self.about["responses"].as_object().expect("it has responses").keys();
+        statuses
+            .filter_map(|status| status.parse().ok())
+            .find(|status| (200..300).contains(status))
+            .unwrap_or(404)
+    }
+
+    /// Its parameters that stand at this place.
+    pub(super) fn parameters(&self, place: &str) -> Vec<Value> {
+        let all = self.about["parameters"].as_array().cloned().unwrap_or_default();
+        all.into_iter().filter(|parameter| parameter["in"] == place).collect()
+    }
+}
+
+/// What a `$ref` points to; anything else as it is.
+pub(super) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    match value.get("$ref") {
+        Some(place) => document.pointer(text(place).trim_start_matches('#')).expect("it points to something"),
+        None => value,
+    }
+}
+
+/// What is wrong with a value, by this schema of the document.
+pub(super) fn problems(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
+    let errors = validator(document, schema);
+    errors.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+/// The same of an answer, in which a field that is not described is wrong too.
+pub(super) fn problems_of_answer(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
+    let (mut document, mut schema) = (document.clone(), schema.clone());
+    close(&mut document["components"]);
+    close(&mut schema);
+    problems(&document, &schema, value)
+}
+
+fn validator(document: &Value, schema: &Value) -> Validator {
+    let root = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "components": document["components"],
+        "allOf": [schema],
+    });
+    let options = jsonschema::options().should_validate_formats(true);
+    options.build(&root).unwrap_or_else(|error| panic!("no schema: {error}"))
+}
+
+/// Every object has the fields that are described and no others. What only narrows another schema has no type, and stays open.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(close);
+            if is_object(fields) && !fields.contains_key("additionalProperties") {
+                fields.insert("additionalProperties".to_owned(), false.into());
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+fn is_object(fields: &Map<String, Value>) -> bool {
+    fields.get("type").is_some_and(|kind| kind == "object") && fields.contains_key("properties")
+}

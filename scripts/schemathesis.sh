@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Lets schemathesis try the whole API by its own document, on a server of its own: no answer may be a 5xx, or another one than the
+# document describes. `make test` gives it two minutes, `make soak` more.
+#
+# KINORA names the binary, KINORA_TEST_PYTHON the Python that has schemathesis, KINORA_SCHEMATHESIS_SECONDS the time.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+kinora=${KINORA:-${CARGO_TARGET_DIR:-target}/debug/kinora}
+python=${KINORA_TEST_PYTHON:-$(scripts/python.sh)}
+seconds=${KINORA_SCHEMATHESIS_SECONDS:-120}
+
+checks=not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance
+checks+=,response_schema_conformance,negative_data_rejection,ignored_auth
+
+# The same requests in each run of the tests; new ones with KINORA_SCHEMATHESIS_NEW=1.
+made=(--generation-deterministic)
+[ -z "${KINORA_SCHEMATHESIS_NEW:-}" ] || made=()
+
+data=$(mktemp --directory)
+server=
+end() {
+  [ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server"; } || true
+  rm -rf "$data"
+}
+trap end EXIT
+
+port=$("$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+export KINORA_DATA_DIR=$data/kinora KINORA_LOG=warn
+address=http://127.0.0.1:$port
+
+# Without a worker: what is made up as the address of a source is fetched by nobody.
+"$kinora" serve --role api,delivery --listen "127.0.0.1:$port" 2>"$data/log" &
+server=$!
+until curl --silent --fail --output /dev/null "$address/readyz"; do
+  kill -0 "$server" 2>/dev/null || { cat "$data/log" && exit 1; }
+  sleep 0.1
+done
+token=$("$kinora" token create --workspace Development --permission read-write --json)
+field() {
+  "$python" -c 'import json, sys; print(json.loads(sys.argv[1])[sys.argv[2]])' "$token" "$1"
+}
+
+status=0
+(
+  cd "$data"
+  "$(dirname "$python")/schemathesis" run "$address/openapi.json" --auth "$(field id):$(field secret)" --checks "$checks" \
+    --max-time "$seconds" --continue-on-failure --no-shrink --request-timeout 30 --generation-database none "${made[@]}"
+) || status=$?
+if [ "$status" -ne 0 ]; then
+  printf '\nWhat the server said of it:\n'
+  tail -n 40 "$data/log"
+fi
+exit "$status"
