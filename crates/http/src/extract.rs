@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use http_body_util::BodyExt as _;
 use serde_json::Value;
 
-use crate::error::{ApiError, FieldError};
+use crate::error::ApiError;
 use crate::fields::Problems;
 
 /// Largest request body (contract decision 40).
@@ -149,19 +149,12 @@ impl PageQuery {
 
     fn parse(query: &str) -> Result<Self, ApiError> {
         let mut page = Self { limit: Self::LIMIT_DEFAULT, offset: 1, is_newest_first: true };
-        let mut problems = Vec::new();
-        let mut number = |field: &str, value: &str, max: u32, into: &mut u32| match value.parse::<u32>() {
+        let problems = Problems::default();
+        let number = |field: &str, value: &str, max: u32, into: &mut u32| match value.parse::<u32>() {
             Ok(number) if (1..=max).contains(&number) => *into = number,
-            _ => {
-                let message = if max == u32::MAX {
-                    "must be a whole number of at least 1".to_owned()
-                } else {
-                    format!("must be a whole number from 1 to {max}")
-                };
-                problems.push(FieldError { field: field.to_owned(), message });
-            }
+            _ if max == u32::MAX => problems.add(field, "must be a whole number of at least 1"),
+            _ => problems.add(field, format!("must be a whole number from 1 to {max}")),
         };
-        let mut order_problem = None;
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
             match name.as_ref() {
                 "limit" => number("limit", &value, Self::LIMIT_MAX, &mut page.limit),
@@ -169,18 +162,12 @@ impl PageQuery {
                 "orderBy" => match value.as_ref() {
                     "asc" => page.is_newest_first = false,
                     "desc" => page.is_newest_first = true,
-                    _ => {
-                        order_problem = Some(FieldError {
-                            field: "orderBy".into(),
-                            message: format!("must be one of {}", Self::ORDERS.join(", ")),
-                        });
-                    }
+                    _ => problems.add("orderBy", format!("must be one of {}", Self::ORDERS.join(", "))),
                 },
                 _ => {}
             }
         }
-        problems.extend(order_problem);
-        if problems.is_empty() { Ok(page) } else { Err(ApiError::invalid(problems)) }
+        problems.into_result(Some(page))
     }
 }
 
@@ -221,5 +208,8 @@ mod tests {
         ] {
             assert!(PageQuery::parse(query).is_err(), "{query}");
         }
+        let many = PageQuery::parse(&"offset=0&".repeat(100)).unwrap_err();
+        let told = serde_json::json!(many.body());
+        assert_eq!(told["error"]["fields"].as_array().unwrap().len(), Problems::TOLD_MAX);
     }
 }

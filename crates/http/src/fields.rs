@@ -35,6 +35,12 @@ impl Problems {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// The fields that were looked for on this thread, by their paths: what is read of a body is described, and nothing else.
+    pub(crate) static ASKED: RefCell<std::collections::BTreeSet<String>> = RefCell::default();
+}
+
 /// One JSON object of the body, with the path it lies under.
 pub(crate) struct Fields<'a> {
     object: &'a Map<String, Value>,
@@ -69,6 +75,8 @@ impl<'a> Fields<'a> {
     }
 
     fn get(&self, name: &str) -> Option<&'a Value> {
+        #[cfg(test)]
+        ASKED.with_borrow_mut(|asked| asked.insert(self.path(name)));
         self.object.get(name).filter(|value| !value.is_null())
     }
 

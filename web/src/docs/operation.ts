@@ -15,9 +15,9 @@ export function article(document: Document, operation: Operation): HTMLElement {
     make("p", { class: "path" }, badge(method), " ", make("code", {}, path)),
     about.deprecated ? make("p", { class: "warning" }, "Deprecated.") : undefined,
     ...paragraphs(about.description ?? ""),
+    section("Example", ...requests(document, operation)),
     parameters(document, operation),
     content && section("Body", fields(document, content.schema)),
-    section("Example", ...requests(document, operation)),
     section("Answers", ...answers(document, operation)),
   );
 }

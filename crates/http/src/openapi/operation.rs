@@ -178,7 +178,7 @@ impl Operation {
     }
 
     /// 200 without a payload.
-    pub(crate) fn is_done(mut self) -> Self {
+    pub(crate) fn answers_done(mut self) -> Self {
         let schema =
             json!({"type": "object", "required": ["success"], "properties": {"success": {"const": true}}});
         self.answer = Some((200, json_content(schema, &json!({"success": true}))));

@@ -75,7 +75,7 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
             .answers(media, media_example()),
         one(Operation::delete("/on-demand/{mediaId}", "deleteMedia", "Delete a media"))
             .says("It is gone with this answer, its bytes soon after. It cannot be taken back.")
-            .is_done(),
+            .answers_done(),
         one(Operation::get("/on-demand/{mediaId}/input-info", "getInputInfo", "Read where a media came from"))
             .says("Known once the media is `Ready`.")
             .answers(info, input_info_example())

@@ -37,7 +37,7 @@ pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         ),
         one(Operation::delete(ONE, "deleteSigningKey", "Delete a signing key"))
             .says("What it signed is worth nothing from this answer on. It cannot be taken back.")
-            .is_done(),
+            .answers_done(),
     ];
     all.into_iter().map(|operation| operation.tagged("Signing keys")).collect()
 }

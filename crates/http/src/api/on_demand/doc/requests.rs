@@ -159,3 +159,18 @@ pub(in crate::api::on_demand) fn rule(entries: &str) -> Value {
         ],
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::doc::example;
+    use crate::api::on_demand::{create_request, update_request};
+    use crate::openapi::schema::reading::check_fields;
+
+    #[test]
+    fn what_is_read_of_a_media_is_described_and_nothing_else() {
+        let workspace = example::WORKSPACE.parse().unwrap();
+        check_fields(create, |body| drop(create_request::parse(body, workspace)));
+        check_fields(update, |body| drop(update_request::parse(body)));
+    }
+}

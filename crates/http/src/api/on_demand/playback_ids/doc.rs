@@ -49,10 +49,11 @@ pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operat
         one(Operation::get(ALL, "listPlaybackIds", "List the playback IDs of a media"))
             .says("All of them, oldest first.")
             .answers(list, json!([playback_example()])),
-        one(Operation::delete(ALL, "deletePlaybackId", "Delete a playback ID"))
+        Operation::delete(ALL, "deletePlaybackId", "Delete a playback ID")
+            .id("mediaId", "The id of a media.", example::MEDIA)
             .says("Nobody watches through it any more. It may be the last one.")
             .query("playbackId", true, json!({"type": "string", "format": "uuid"}), "The playback ID.")
-            .is_done()
+            .answers_done()
             .refuses(ApiError::media_playback_not_found()),
         of_playback(Operation::get(ONE, "getPlaybackId", "Read a playback ID"))
             .answers(playback, playback_example()),
@@ -106,4 +107,20 @@ fn request(schemas: &mut Schemas) -> Value {
 
 fn playback_example() -> Value {
     json!({"id": example::PLAYBACK, "accessPolicy": "public", "accessRestrictions": no_restrictions()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{request as new, restrict};
+    use super::*;
+    use crate::api::on_demand::rules::Entries;
+    use crate::openapi::schema::reading::check_fields;
+
+    #[test]
+    fn what_is_read_of_a_playback_id_is_described_and_nothing_else() {
+        check_fields(request, |body| drop(new::parse(body)));
+        for entries in [Entries::Domains, Entries::UserAgents] {
+            check_fields(|_| requests::rule(""), |body| drop(restrict::parse(body, entries)));
+        }
+    }
 }

@@ -43,7 +43,7 @@ pub(super) async fn user_agents(
     Ok(Data::warned(answer, warnings))
 }
 
-fn parse(body: &Value, entries: Entries) -> Result<Restriction, ApiError> {
+pub(super) fn parse(body: &Value, entries: Entries) -> Result<Restriction, ApiError> {
     let problems = Problems::default();
     let rule = Fields::of_body(body, &problems).and_then(|fields| restriction(&fields, entries));
     problems.into_result(rule)

@@ -109,3 +109,16 @@ fn cancelled_example() -> Value {
         "creatorId": null,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::request::parse;
+    use super::*;
+    use crate::openapi::schema::reading::check_fields;
+
+    #[test]
+    fn what_is_read_of_an_upload_is_described_and_nothing_else() {
+        let workspace = example::WORKSPACE.parse().unwrap();
+        check_fields(request, |body| drop(parse(body, workspace, None)));
+    }
+}
