@@ -105,7 +105,29 @@ impl Schemas {
     }
 
     pub(super) fn into_named(mut self) -> Map<String, Value> {
-        self.0.take_definitions(true)
+        let mut named = self.0.take_definitions(true);
+        named.values_mut().for_each(without_sources);
+        named
+    }
+}
+
+/// Takes from every description where the code has its facts from: `(contract 2.2)` leads who reads the document nowhere.
+fn without_sources(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            if let Some(Value::String(text)) = fields.get_mut("description") {
+                for source in [" (contract ", " (decision "] {
+                    if let Some((before, rest)) = text.split_once(source)
+                        && let Some((_, after)) = rest.split_once(')')
+                    {
+                        *text = format!("{before}{after}");
+                    }
+                }
+            }
+            fields.values_mut().for_each(without_sources);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_sources),
+        _ => {}
     }
 }
 
