@@ -186,7 +186,7 @@ fn walk(document: &Value, schema: &Value, place: &Place, trials: &mut Vec<Trial>
             ("object", json!({})),
         ];
         for (kind, value) in others {
-            if !kinds.contains(&kind) && !(kind == "string" && kinds == ["null"]) {
+            if !kinds.contains(&kind) {
                 add(value, false);
             }
         }
