@@ -12,6 +12,7 @@ use crate::api::{AnswerCache, KeyPairs};
 use crate::auth::Callers;
 use crate::delivery::AccessCache;
 use crate::observe::{RequestCounts, RequestIds};
+use crate::once::UnderWay;
 
 /// Shared by all requests; cheap to clone.
 #[derive(Clone)]
@@ -58,6 +59,7 @@ pub struct Parts {
     pub(crate) answers: AnswerCache,
     pub(crate) key_pairs: KeyPairs,
     pub(crate) access: AccessCache,
+    pub(crate) under_way: UnderWay,
     pub(crate) request_ids: RequestIds,
     pub(crate) request_counts: RequestCounts,
     pub(crate) document: OnceLock<Bytes>,
@@ -99,6 +101,7 @@ impl App {
             answers,
             key_pairs,
             access,
+            under_way: UnderWay::default(),
             request_ids,
             request_counts: RequestCounts::default(),
             document: OnceLock::new(),

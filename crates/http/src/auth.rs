@@ -29,6 +29,8 @@ pub(crate) struct Reader {
 pub(crate) struct Writer {
     /// The one workspace that exists for this caller.
     pub(crate) workspace: WorkspaceId,
+    /// Which token it is.
+    pub(crate) token: AccessTokenId,
 }
 
 impl FromRequestParts<App> for Reader {
@@ -46,7 +48,7 @@ impl FromRequestParts<App> for Writer {
     async fn from_request_parts(parts: &mut RequestParts, app: &App) -> Result<Self, ApiError> {
         let caller = authenticate(parts, app).await?;
         match caller.permission {
-            Permission::ReadWrite => Ok(Self { workspace: caller.workspace }),
+            Permission::ReadWrite => Ok(Self { workspace: caller.workspace, token: caller.token }),
             Permission::ReadOnly => Err(ApiError::read_only()),
         }
     }
@@ -61,6 +63,7 @@ pub(crate) struct Callers {
 #[derive(Debug, Clone, Copy)]
 struct Caller {
     workspace: WorkspaceId,
+    token: AccessTokenId,
     permission: Permission,
 }
 
@@ -100,7 +103,7 @@ async fn authenticate(parts: &RequestParts, app: &App) -> Result<Caller, ApiErro
     if token.revoked_at.is_some() || !token.secret.matches(&SecretHash::of(&secret)) {
         return Err(ApiError::unauthorized());
     }
-    let caller = Caller { workspace: token.workspace, permission: token.permission };
+    let caller = Caller { workspace: token.workspace, token: id, permission: token.permission };
     app.callers.known.insert(fingerprint, caller);
     app.callers.uses.lock().expect("nothing panics while holding it").insert(id, app.clock.now());
     Ok(caller)

@@ -1,11 +1,12 @@
 //! What a successful answer is wrapped in (contract 1.3).
 
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::extract::PageQuery;
+use crate::once::Answer;
 
 /// A payload: `{"success": true, "data": …}`.
 #[derive(Serialize)]
@@ -19,6 +20,9 @@ pub(crate) struct Data<T> {
     warnings: Vec<String>,
     #[serde(skip)]
     status: StatusCode,
+    /// Addresses of what lies beside it (RFC 8288).
+    #[serde(skip)]
+    links: Option<HeaderValue>,
 }
 
 /// Where a page lies (contract 1.3, decision 22).
@@ -31,6 +35,9 @@ pub(crate) struct Pagination {
     pub(crate) current_offset: u64,
     /// Number of pages.
     pub(crate) offset_count: u64,
+    /// There are at least so many records and pages (decision 0068).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) total_is_lower_bound: bool,
 }
 
 impl Pagination {
@@ -40,6 +47,7 @@ impl Pagination {
             total_records: total,
             current_offset: u64::from(query.offset),
             offset_count: total.div_ceil(u64::from(query.limit)),
+            total_is_lower_bound: false,
         }
     }
 }
@@ -47,7 +55,14 @@ impl Pagination {
 impl<T> Data<T> {
     /// 200 with this payload.
     pub(crate) fn ok(data: T) -> Self {
-        Self { success: true, data, pagination: None, warnings: Vec::new(), status: StatusCode::OK }
+        Self {
+            success: true,
+            data,
+            pagination: None,
+            warnings: Vec::new(),
+            status: StatusCode::OK,
+            links: None,
+        }
     }
 
     /// 201 with this payload.
@@ -64,16 +79,19 @@ impl<T> Data<T> {
     pub(crate) fn page(data: T, pagination: Pagination) -> Self {
         Self { pagination: Some(pagination), ..Self::ok(data) }
     }
-}
 
-impl Data<[(); 0]> {
-    /// 200 with a page of a list in which nothing can be yet.
-    pub(crate) fn empty_page(query: PageQuery) -> Self {
-        Self::page([], Pagination::of(query, 0))
+    /// The same, with a `Link` header.
+    pub(crate) fn linked(self, links: Option<HeaderValue>) -> Self {
+        Self { links, ..self }
     }
 }
 
 impl<T: Serialize> Data<T> {
+    /// The answer as bytes, for a request that may come again.
+    pub(crate) fn into_answer(self) -> Answer {
+        Answer::new(self.status, self.to_json())
+    }
+
     /// The bytes of the answer.
     pub(crate) fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("wire types hold strings, numbers and lists of them")
@@ -82,7 +100,11 @@ impl<T: Serialize> Data<T> {
 
 impl<T: Serialize> IntoResponse for Data<T> {
     fn into_response(self) -> Response {
-        json(self.status, self.to_json())
+        let mut response = json(self.status, self.to_json());
+        if let Some(links) = self.links {
+            response.headers_mut().insert(header::LINK, links);
+        }
+        response
     }
 }
 

@@ -52,6 +52,9 @@ impl ApiError {
     /// The same when the disk is full: freeing it takes a person.
     const FULL_RETRY_AFTER_S: u32 = 30;
 
+    /// The same when a workspace has no room for another answer: the oldest ones leave with each sweep.
+    const KEPT_RETRY_AFTER_S: u32 = 600;
+
     fn new(status: StatusCode, message: &'static str, detail: Detail) -> Self {
         Self { status, message, detail, retry_after_s: None, challenge: None, allow: None }
     }
@@ -83,6 +86,15 @@ impl ApiError {
     /// Whether it asks who is there.
     pub(crate) fn has_challenge(&self) -> bool {
         self.challenge.is_some()
+    }
+
+    /// The fields that it names.
+    #[cfg(test)]
+    pub(crate) fn fields(&self) -> Vec<&str> {
+        match &self.detail {
+            Detail::Description(_) => Vec::new(),
+            Detail::Fields(fields) => fields.iter().map(|field| field.field.as_str()).collect(),
+        }
     }
 
     /// The body that it answers.
@@ -245,6 +257,37 @@ impl ApiError {
         )
     }
 
+    /// 409: the same request is being answered.
+    pub fn request_under_way() -> Self {
+        let mut error = Self::described(
+            StatusCode::CONFLICT,
+            "request under way",
+            "a request with this Idempotency-Key is being answered; send it again as Retry-After says",
+        );
+        error.retry_after_s = Some(Self::BUSY_RETRY_AFTER_S);
+        error
+    }
+
+    /// 422: another request had this key.
+    pub fn idempotency_key_reused() -> Self {
+        Self::invalid_field(
+            "Idempotency-Key",
+            "was sent within the last 24 hours with another path, body or access token; use a new one for each request",
+        )
+    }
+
+    /// 429: the workspace has no room for another answer.
+    pub fn too_many_kept_answers() -> Self {
+        let mut error = Self::described(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too many requests",
+            "this workspace has sent more requests with an Idempotency-Key than answers are kept of, and nothing was done; \
+             answers leave after 24 hours, and a request without the key is not refused",
+        );
+        error.retry_after_s = Some(Self::KEPT_RETRY_AFTER_S);
+        error
+    }
+
     /// 413: more bytes than allowed.
     pub fn body_too_large(max_bytes: usize) -> Self {
         Self::described(
@@ -365,6 +408,13 @@ impl From<store::Error> for ApiError {
             store::Error::Full => Self::full(),
             store::Error::Busy | store::Error::Conflict => Self::busy(),
             store::Error::Unavailable { .. } => Self::away(&error),
+            store::Error::TooFar { counted } => Self::invalid_field(
+                "offset",
+                format!(
+                    "lies behind the first {counted} records, which are all that is counted of these filters; use fewer of them, \
+                    or go on with the cursor in the Link header of the page before"
+                ),
+            ),
             other => Self::internal(&other),
         }
     }

@@ -36,9 +36,7 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
                 return Err(ApiError::unsupported_media_type());
             }
         }
-        let bytes = tokio::time::timeout(BODY_TIMEOUT, read_whole(request.into_body()))
-            .await
-            .unwrap_or_else(|_| Err(ApiError::body_timeout()))?;
+        let bytes = read_body(request.into_body()).await?;
         let text = std::str::from_utf8(&bytes).map_err(|error| {
             ApiError::bad_request(format!("the body is not valid UTF-8 at byte {}", error.valid_up_to()))
         })?;
@@ -50,6 +48,13 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
             ))
         })
     }
+}
+
+/// The bytes of a body. 413 over [`BODY_BYTES_MAX`], 408 when it drips.
+pub(crate) async fn read_body(body: Body) -> Result<Vec<u8>, ApiError> {
+    tokio::time::timeout(BODY_TIMEOUT, read_whole(body))
+        .await
+        .unwrap_or_else(|_| Err(ApiError::body_timeout()))
 }
 
 /// The bytes of a body.
@@ -148,26 +153,32 @@ impl PageQuery {
     pub(crate) const ORDERS: [&str; 2] = ["asc", "desc"];
 
     fn parse(query: &str) -> Result<Self, ApiError> {
-        let mut page = Self { limit: Self::LIMIT_DEFAULT, offset: 1, is_newest_first: true };
+        let pairs = url::form_urlencoded::parse(query.as_bytes());
+        let pairs: Vec<_> = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
         let problems = Problems::default();
+        let page = Self::read(&pairs, &problems);
+        problems.into_result(Some(page))
+    }
+
+    /// Of these names and values; what is wrong is told, and the default stands in its place.
+    pub(crate) fn read(pairs: &[(String, String)], problems: &Problems) -> Self {
+        let mut page = Self { limit: Self::LIMIT_DEFAULT, offset: 1, is_newest_first: true };
         let number = |field: &str, value: &str, max: u32, into: &mut u32| match value.parse::<u32>() {
             Ok(number) if (1..=max).contains(&number) => *into = number,
             _ if max == u32::MAX => problems.add(field, "must be a whole number of at least 1"),
             _ => problems.add(field, format!("must be a whole number from 1 to {max}")),
         };
-        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-            match name.as_ref() {
-                "limit" => number("limit", &value, Self::LIMIT_MAX, &mut page.limit),
-                "offset" => number("offset", &value, u32::MAX, &mut page.offset),
-                "orderBy" => match value.as_ref() {
-                    "asc" => page.is_newest_first = false,
-                    "desc" => page.is_newest_first = true,
-                    _ => problems.add("orderBy", format!("must be one of {}", Self::ORDERS.join(", "))),
-                },
+        for (name, value) in pairs {
+            match (name.as_str(), value.as_str()) {
+                ("limit", value) => number("limit", value, Self::LIMIT_MAX, &mut page.limit),
+                ("offset", value) => number("offset", value, u32::MAX, &mut page.offset),
+                ("orderBy", "asc") => page.is_newest_first = false,
+                ("orderBy", "desc") => page.is_newest_first = true,
+                ("orderBy", _) => problems.add("orderBy", format!("must be one of {}", Self::ORDERS.join(", "))),
                 _ => {}
             }
         }
-        problems.into_result(Some(page))
+        page
     }
 }
 

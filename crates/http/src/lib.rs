@@ -13,7 +13,9 @@ mod envelope;
 mod error;
 mod extract;
 mod fields;
+mod list_query;
 mod observe;
+mod once;
 mod openapi;
 mod operate;
 mod serve;
@@ -41,9 +43,14 @@ pub fn api_paths() -> Vec<String> {
 pub fn router(app: App) -> Router {
     let roles = app.roles;
     let api = if roles.api {
+        let recognise = middleware::from_fn_with_state(app.clone(), once::recognise);
+        // Outside of it: it is said of what was answered before, too.
+        let announce = middleware::from_fn_with_state(app.clone(), api::announce_deprecated);
         Router::new()
             .merge(api::routes("").into_router())
             .merge(api::routes("/v1").into_router())
+            .route_layer(recognise)
+            .route_layer(announce)
             .merge(api::unknown())
             .merge(openapi::routes())
             .merge(upload::routes())

@@ -32,6 +32,12 @@ pub enum Error {
         /// What is taken, `workspace name`.
         what: &'static str,
     },
+    /// A part of a list by a number that nobody counts up to: what is asked for is met by few media of many.
+    #[error("only the first {counted} entries of this list are counted")]
+    TooFar {
+        /// So many are.
+        counted: u64,
+    },
     /// A newer Kinora wrote this database.
     #[error(
         "the database has schema {found} and this binary knows up to {known}; use the newer kinora that wrote it"

@@ -14,7 +14,8 @@
 //! | `writer/` | the thread that writes: many closures in one commit on SQLite, beside each other on PostgreSQL |
 //! | `sql/` | statements, values and rows, the same for every engine |
 //! | `schema.rs`, `folder.rs`, `keyring.rs`, `lock/` | the start: migrations, first rows, key, lock |
-//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs` | one aggregate each |
+//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `kept_answer.rs` | one aggregate each |
+//! | `list.rs` | parts of lists, by number and by position |
 //! | `prune.rs` | what leaves again |
 //! | `watch.rs`, `notify.rs`, `version.rs` | what others changed: by looking, by being told, and on demand |
 
@@ -25,7 +26,9 @@ mod event;
 mod fault;
 mod folder;
 mod job;
+mod kept_answer;
 mod keyring;
+mod list;
 mod lock;
 mod media;
 mod notify;
@@ -49,14 +52,15 @@ pub use delivery::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, StoredEvent};
 pub use error::Error;
 pub use fault::{FaultAction, FaultPoint, Faults};
 pub use job::{ClaimJobs, ClaimedJob, JobKind, JobLease, JobQueue, NewJob, Priority};
+pub use kept_answer::{KeptAnswer, RequestKey};
+pub use list::{List, Page, Position, Slice, SliceStart};
 pub use lock::{ObjectsPlace, ServeLock};
-pub use media::{MediaPage, Page};
+pub use media::MediaFilter;
 pub use prune::Pruned;
 pub use rendition::{RenditionPlace, RenditionRow, RenditionUse};
-pub use signing_key::SigningKeyPage;
 pub use store::{DatabasePlace, Opener, Store, StoreOptions};
 pub use tx::Tx;
-pub use upload::{UploadGrown, UploadLease, UploadPage, UploadPart};
+pub use upload::{UploadGrown, UploadLease, UploadPart};
 pub use version::Version;
 pub use wake::Wake;
 pub use worker::WorkerId;

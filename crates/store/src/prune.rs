@@ -1,6 +1,8 @@
 //! What leaves again, so that a database of a busy year stays as large as one of a busy month.
 
-use kinora_domain::{DISABLED_PENDING_MAX_US, Timestamp};
+use std::collections::BTreeMap;
+
+use kinora_domain::{DISABLED_PENDING_MAX_US, Timestamp, WorkspaceId};
 
 use crate::sql::{Statement, Value, statements, values};
 use crate::{Error, Store, Tx, upload};
@@ -28,7 +30,7 @@ statements! {
     /// Not before what they kept was removed.
     UPLOADS = "DELETE FROM upload WHERE id IN (
         SELECT id FROM upload WHERE created_at <= $1 AND state NOT IN ('waiting', 'uploading') AND holds_source = 0
-        AND multipart IS NULL LIMIT $2)";
+        AND multipart IS NULL LIMIT $2) RETURNING workspace_id, state";
     EVENTS = "DELETE FROM event WHERE sequence IN (
         SELECT e.sequence FROM event e
         WHERE e.at <= $1 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id) LIMIT $2)";
@@ -47,6 +49,8 @@ pub struct Pruned {
     pub events: u64,
     /// Uploads that have ended and whose addresses have expired.
     pub uploads: u64,
+    /// Answers that were kept for those who ask again.
+    pub answers: u64,
 }
 
 impl Store {
@@ -58,8 +62,48 @@ impl Store {
             jobs: self.batches(JOBS, values![before(JOBS_KEPT_US), BATCH_MAX]).await?,
             deliveries: self.batches(DELIVERIES, values![before(DELIVERIES_KEPT_US), BATCH_MAX]).await?,
             events: self.batches(EVENTS, values![before(DELIVERIES_KEPT_US), BATCH_MAX]).await?,
-            uploads: self.batches(UPLOADS, values![before(upload::kept_us()), BATCH_MAX]).await?,
+            uploads: self.upload_batches(before(upload::kept_us())).await?,
+            answers: self.answer_batches(now).await?,
         })
+    }
+
+    /// Those that no file came of are counted out in the same commit.
+    async fn upload_batches(&self, before: Timestamp) -> Result<u64, Error> {
+        let mut sum = 0;
+        for _ in 0..BATCHES_MAX {
+            let rows = self
+                .write(async move |tx: &mut Tx| {
+                    let rows = tx.session.change(UPLOADS, values![before, BATCH_MAX]).await?;
+                    let mut unused: BTreeMap<WorkspaceId, i64> = BTreeMap::new();
+                    for row in &rows {
+                        if row.text("state")? != "completed" {
+                            *unused.entry(row.id("workspace_id")?).or_default() += 1;
+                        }
+                    }
+                    for (workspace, count) in unused {
+                        tx.count_uploads(workspace, -count).await?;
+                    }
+                    Ok::<_, Error>(rows.len() as u64)
+                })
+                .await?;
+            sum += rows;
+            if rows < BATCH_MAX.unsigned_abs() {
+                break;
+            }
+        }
+        Ok(sum)
+    }
+
+    async fn answer_batches(&self, now: Timestamp) -> Result<u64, Error> {
+        let mut sum = 0;
+        for _ in 0..BATCHES_MAX {
+            let rows = self.write(async move |tx: &mut Tx| tx.sweep_answers(now).await).await?;
+            sum += rows;
+            if rows < BATCH_MAX.unsigned_abs() {
+                break;
+            }
+        }
+        Ok(sum)
     }
 
     async fn batches(&self, statement: Statement, values: Vec<Value>) -> Result<u64, Error> {

@@ -6,7 +6,7 @@ use kinora_domain::{DEVELOPMENT, Organisation, OrganisationId, PRODUCTION, Works
 
 use crate::keyring::{Keyring, sealed_by};
 use crate::sql::{Session, statements, values};
-use crate::{DatabasePlace, Error, Opener, StoreOptions, webhook, workspace};
+use crate::{DatabasePlace, Error, Opener, StoreOptions, kept_answer, media, webhook, workspace};
 
 /// Brings the schema from the version before to its own.
 struct Migration {
@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 8] = [
+const MIGRATIONS: [Migration; 10] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -57,7 +57,19 @@ const MIGRATIONS: [Migration; 8] = [
         sqlite: include_str!("../migrations/sqlite/0008_playback_resolution.sql"),
         postgres: include_str!("../migrations/postgres/0008_playback_resolution.sql"),
     },
+    Migration {
+        version: LIST,
+        sqlite: include_str!("../migrations/sqlite/0009_list.sql"),
+        postgres: include_str!("../migrations/postgres/0009_list.sql"),
+    },
+    Migration {
+        version: 10,
+        sqlite: include_str!("../migrations/sqlite/0010_kept_answer.sql"),
+        postgres: include_str!("../migrations/postgres/0010_kept_answer.sql"),
+    },
 ];
+/// What media are looked for by has rows of its own since this one.
+const LIST: i64 = 9;
 /// The newest schema.
 const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
 /// On PostgreSQL: one process at a time begins or migrates a database. The two numbers are Kinora's own: "kino", and 2 for this
@@ -123,6 +135,9 @@ async fn migrate(session: &mut Session, options: &StoreOptions) -> Result<(), Er
         session.script(if session.is_postgres() { migration.postgres } else { migration.sqlite }).await?;
         session.execute(SET_VERSION, values![migration.version]).await?;
     }
+    if (1..LIST).contains(&found) {
+        media::fill(session).await?;
+    }
     if found == 0 { first_start(session, options).await } else { Ok(()) }
 }
 
@@ -166,6 +181,7 @@ fn key_folder(options: &StoreOptions) -> Result<&Path, Error> {
 async fn reseal(session: &mut Session, options: &StoreOptions, keyring: &Keyring) -> Result<(), Error> {
     let random = options.random.as_ref();
     webhook::reseal(session, keyring, random).await?;
+    kept_answer::reseal(session, keyring, random).await?;
     let sealed = keyring.seal(CANARY, CANARY_OWNER, random);
     session.execute(CANARY_WRITE, values![sealed]).await.map(drop)
 }
@@ -212,6 +228,20 @@ async fn locked(
         session.script(LOCK_ON_POSTGRES).await?;
     }
     work(session).await
+}
+
+/// A new database as it was at an older version, for tests of what came later.
+#[cfg(test)]
+pub(crate) async fn begin_at(
+    session: &mut Session,
+    options: &StoreOptions,
+    version: i64,
+) -> Result<(), Error> {
+    for migration in MIGRATIONS.iter().filter(|migration| migration.version <= version) {
+        session.script(if session.is_postgres() { migration.postgres } else { migration.sqlite }).await?;
+    }
+    session.execute(SET_VERSION, values![version]).await?;
+    first_start(session, options).await
 }
 
 #[cfg(test)]

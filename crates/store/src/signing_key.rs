@@ -2,18 +2,13 @@
 
 use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
 
-use crate::media::Part;
+use crate::list::{Bounds, Ends, Rows, ends};
 use crate::sql::{Row, statements, values};
-use crate::{Error, Page, Store, Tx};
+use crate::{Error, List, Slice, Store, Tx};
 
-/// A part of the list of signing keys.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SigningKeyPage {
-    /// In the order that was asked for.
-    pub keys: Vec<SigningKey>,
-    /// How many there are on all pages, at the same instant.
-    pub total: u64,
-}
+/// The list of a workspace's keys.
+pub(crate) const PAGE: Ends =
+    ends!("id, workspace_id, public_key, created_at", "signing_key WHERE workspace_id = $1", "$7");
 
 statements! {
     INSERT = "INSERT INTO signing_key (id, workspace_id, public_key, created_at) VALUES ($1, $2, $3, $4)";
@@ -21,10 +16,6 @@ statements! {
     IN_WORKSPACE = "SELECT id, workspace_id, public_key, created_at FROM signing_key WHERE id = $1 AND workspace_id = $2";
     /// A workspace has few of them: their number has a bound.
     TOTAL = "SELECT COUNT(*) AS total FROM signing_key WHERE workspace_id = $1";
-    NEWEST = "SELECT id, workspace_id, public_key, created_at FROM signing_key WHERE workspace_id = $1
-        ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
-    OLDEST = "SELECT id, workspace_id, public_key, created_at FROM signing_key WHERE workspace_id = $1
-        ORDER BY created_at, id LIMIT $2 OFFSET $3";
 }
 
 impl Store {
@@ -46,18 +37,14 @@ impl Store {
     pub async fn signing_key_page(
         &self,
         workspace: WorkspaceId,
-        page: Page,
-    ) -> Result<SigningKeyPage, Error> {
+        slice: impl Into<Slice>,
+    ) -> Result<List<SigningKey>, Error> {
         let mut snapshot = self.snapshot().await?;
         let total = total(snapshot.first(TOTAL, values![workspace]).await?)?;
-        let Some(part) = Part::of(page, total) else { return Ok(SigningKeyPage { keys: Vec::new(), total }) };
-        let statement = if part.is_from_newest { NEWEST } else { OLDEST };
-        let rows = snapshot.all(statement, values![workspace, part.count, part.skip]).await?;
-        let mut keys = rows.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-        if part.is_from_newest != page.newest_first {
-            keys.reverse();
-        }
-        Ok(SigningKeyPage { keys, total })
+        let rows = Rows { ends: PAGE, owner: workspace.into(), bounds: &Bounds::all(), own: Vec::new() };
+        let list = rows.slice(&mut snapshot, slice.into(), total, false).await?;
+        let keys = list.items.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(list.with(keys))
     }
 }
 

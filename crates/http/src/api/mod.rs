@@ -15,6 +15,7 @@ use kinora_domain::{MediaId, WorkspaceId};
 use kinora_store::Version;
 
 pub(crate) use doc::operations;
+pub(crate) use on_demand::announce_deprecated;
 pub use report::PlaybackReportView;
 pub(crate) use routes::Routes;
 pub(crate) use signing_keys::KeyPairs;

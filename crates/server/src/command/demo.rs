@@ -69,7 +69,7 @@ async fn make_clip(session: &Session) -> Result<(), Problem> {
 /// The media an earlier run made, if it plays or will. One that failed is made anew.
 async fn find_media(store: &Store, workspace: &Workspace, url: &str) -> Result<Option<Media>, Problem> {
     let page = store.media_page(workspace.id, Page { limit: 50, number: 1, newest_first: false }).await?;
-    Ok(page.media.into_iter().find(|media| {
+    Ok(page.items.into_iter().find(|media| {
         let is_usable = !matches!(media.state, MediaState::Failed { .. });
         is_usable && media.inputs.iter().any(|input| input.url == url)
     }))

@@ -192,7 +192,7 @@ async fn list(session: &Session, store: &Store, name: &str, page: u32) -> Result
     let found =
         store.media_page(workspace.id, Page { limit: PAGE, number: page, newest_first: true }).await?;
     let rows: Vec<_> = found
-        .media
+        .items
         .iter()
         .map(|media| {
             let title = media.settings.title.clone().unwrap_or_default();
@@ -202,7 +202,7 @@ async fn list(session: &Session, store: &Store, name: &str, page: u32) -> Result
     let text =
         format!("{}\n{} media in all", table(&["ID", "STATUS", "CREATED", "TITLE"], &rows), found.total);
     let json = json!({
-        "media": found.media.iter().map(|media| show::view(session, media)).collect::<Vec<_>>(),
+        "media": found.items.iter().map(|media| show::view(session, media)).collect::<Vec<_>>(),
         "total": found.total,
         "page": page,
     });

@@ -7,14 +7,15 @@ use kinora_domain::{
 };
 
 use super::RestrictionsJson;
+use super::filter::title_key;
 use crate::Error;
 use crate::sql::{Row, Value, values};
 
-/// The columns that a save may change, in the order of the statements: title to updated_at.
+/// The columns that a save may change, in the order of the statements: title to title_key.
 pub(super) fn changing(media: &Media) -> Vec<Value> {
     let mut values = settings(&media.settings);
     values.extend(state(&media.state));
-    values.extend(values![media.updated_at]);
+    values.extend(values![media.updated_at, media.settings.title.as_deref().map(title_key)]);
     values
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use kinora_domain::{Media, MediaId, MediaState};
+use kinora_domain::{Media, MediaId, MediaState, WorkspaceId};
 
 use super::columns;
-use crate::Error;
-use crate::sql::{Row, Session, Statement, Value};
+use crate::sql::{Row, Session, Statement, Value, values};
+use crate::{Error, List};
 
 /// The statements that read the media of a selection. All take the same values.
 #[derive(Clone, Copy)]
@@ -64,7 +64,14 @@ selections! {
     BY_SOURCE = "SELECT id FROM media WHERE source_id = $1";
     /// From one media to another, both included. A range, not the keys: the statement is the same for every length.
     RANGE = "SELECT id FROM media WHERE workspace_id = $1 AND (created_at, id) >= ($2, $3) AND (created_at, id) <= ($4, $5)";
+    /// As many as are looked up at once; fewer ids are filled up with the first one.
+    BY_IDS = "SELECT id FROM media WHERE id IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
+        $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45,
+        $46, $47, $48, $49, $50)";
 }
+
+/// Values of [`BY_IDS`].
+const IDS_AT_ONCE: usize = 50;
 
 /// The one media of a selection.
 pub(super) async fn one(
@@ -103,6 +110,45 @@ pub(super) async fn many(
         }
     }
     Ok(list)
+}
+
+/// The media of these rows, in their order. `is_gapless`: the workspace has no others between the first one and the last.
+pub(super) async fn list(
+    session: &mut Session,
+    workspace: WorkspaceId,
+    rows: List<Row>,
+    newest_first: bool,
+    is_gapless: bool,
+) -> Result<List<Media>, Error> {
+    let mut keys: Vec<&Row> = rows.items.iter().collect();
+    if newest_first {
+        keys.reverse();
+    }
+    let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Ok(rows.with(Vec::new())) };
+    let mut media = Vec::with_capacity(keys.len());
+    if is_gapless {
+        let range = values![
+            workspace,
+            first.time("created_at")?,
+            first.text("id")?,
+            last.time("created_at")?,
+            last.text("id")?,
+        ];
+        media = many(session, RANGE, range).await?;
+    } else {
+        for some in keys.chunks(IDS_AT_ONCE) {
+            let first = some.first().expect("a chunk is not empty");
+            let mut values = Vec::with_capacity(IDS_AT_ONCE);
+            for at in 0..IDS_AT_ONCE {
+                values.extend(values![some.get(at).unwrap_or(first).text("id")?]);
+            }
+            media.extend(many(session, BY_IDS, values).await?);
+        }
+    }
+    if newest_first {
+        media.reverse();
+    }
+    Ok(rows.with(media))
 }
 
 /// Rows beside media, in their order, by the media they belong to.

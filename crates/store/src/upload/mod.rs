@@ -4,25 +4,25 @@ mod columns;
 mod lease;
 mod lifecycle;
 
-use kinora_domain::{MediaId, SourceId, Timestamp, Upload, WorkspaceId};
+use kinora_domain::{MediaId, SourceId, Timestamp, Upload, UploadState, WorkspaceId};
 
 #[cfg(test)]
 pub(crate) use lease::STATEMENTS as LEASE;
 pub use lease::{UploadGrown, UploadLease, UploadPart};
 
-use crate::media::Part;
+use crate::list::{Bounds, Ends, Rows, ends};
 use crate::media::columns::settings;
-use crate::sql::{Statement, statements, values};
-use crate::{Error, Page, Store, Tx};
+use crate::sql::{statements, values};
+use crate::{Error, List, Slice, Store, Tx};
 
-/// A part of the list of uploads that no file has come of.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UploadPage {
-    /// In the order that was asked for.
-    pub uploads: Vec<Upload>,
-    /// How many there are on all pages, at the same instant.
-    pub total: u64,
-}
+/// The list of a workspace's uploads that no file has come of.
+pub(crate) const PAGE: Ends = ends!(
+    "id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
+        policy, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
+        holds_source, created_at, updated_at, version",
+    "upload WHERE workspace_id = $1 AND state <> 'completed'",
+    "$7"
+);
 
 statements! {
     INSERT = "INSERT INTO upload
@@ -40,16 +40,11 @@ statements! {
         policy, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
         holds_source, created_at, updated_at, version FROM upload WHERE id = $1 AND workspace_id = $2";
     HOLDS = "SELECT id FROM upload WHERE source_id = $1 AND holds_source = 1";
-    /// What is unused leaves after some days, so these are never many.
-    TOTAL = "SELECT COUNT(*) AS total FROM upload WHERE workspace_id = $1 AND state <> 'completed'";
-    NEWEST = "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
-        policy, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
-        holds_source, created_at, updated_at, version FROM upload WHERE workspace_id = $1 AND state <> 'completed'
-        ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
-    OLDEST = "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access, optimize_audio,
-        policy, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
-        holds_source, created_at, updated_at, version FROM upload WHERE workspace_id = $1 AND state <> 'completed'
-        ORDER BY created_at, id LIMIT $2 OFFSET $3";
+    TOTAL = "SELECT upload_count FROM workspace WHERE id = $1";
+    COUNT = "UPDATE workspace SET upload_count = upload_count + $2 WHERE id = $1";
+    /// Before its row says that the whole file came: from then on it is used.
+    COUNT_USED = "UPDATE workspace SET upload_count = upload_count - 1
+        WHERE id = (SELECT workspace_id FROM upload WHERE id = $1 AND version = $2 AND state <> 'completed')";
 }
 
 /// What addresses of uploads are signed for.
@@ -74,20 +69,20 @@ impl Store {
     }
 
     /// A part of a workspace's uploads that no file has come of. A page behind the last one is empty.
-    pub async fn upload_page(&self, workspace: WorkspaceId, page: Page) -> Result<UploadPage, Error> {
+    pub async fn upload_page(
+        &self,
+        workspace: WorkspaceId,
+        slice: impl Into<Slice>,
+    ) -> Result<List<Upload>, Error> {
         let mut snapshot = self.snapshot().await?;
         let total = match snapshot.first(TOTAL, values![workspace]).await? {
-            Some(row) => row.number("total")?,
+            Some(row) => row.number("upload_count")?,
             None => 0,
         };
-        let Some(part) = Part::of(page, total) else { return Ok(UploadPage { uploads: Vec::new(), total }) };
-        let statement: Statement = if part.is_from_newest { NEWEST } else { OLDEST };
-        let rows = snapshot.all(statement, values![workspace, part.count, part.skip]).await?;
-        let mut uploads = rows.iter().map(columns::read).collect::<Result<Vec<_>, _>>()?;
-        if part.is_from_newest != page.newest_first {
-            uploads.reverse();
-        }
-        Ok(UploadPage { uploads, total })
+        let rows = Rows { ends: PAGE, owner: workspace.into(), bounds: &Bounds::all(), own: Vec::new() };
+        let list = rows.slice(&mut snapshot, slice.into(), total, false).await?;
+        let uploads = list.items.iter().map(columns::read).collect::<Result<_, _>>()?;
+        Ok(list.with(uploads))
     }
 
     /// The address of an upload, without the server's own: its ticket and a signature, in bytes.
@@ -130,12 +125,21 @@ impl Tx {
         ];
         values.extend(settings(&upload.settings));
         values.extend(columns::changing(upload));
-        self.session.execute(INSERT, values).await.map(drop)
+        self.session.execute(INSERT, values).await?;
+        self.count_uploads(upload.workspace, 1).await
+    }
+
+    /// Counts unused uploads of a workspace in or out.
+    pub(crate) async fn count_uploads(&mut self, workspace: WorkspaceId, more: i64) -> Result<(), Error> {
+        self.session.execute(COUNT, values![workspace, more]).await.map(drop)
     }
 
     /// Saves a changed upload over the version it was read as, which the row then is one ahead of. [`Error::Conflict`] when it
     /// moved: the closure runs again.
     pub async fn save_upload(&mut self, upload: &Upload) -> Result<(), Error> {
+        if matches!(upload.state, UploadState::Completed { .. }) {
+            self.session.execute(COUNT_USED, values![upload.id, upload.version]).await?;
+        }
         let mut values = values![upload.id, upload.version];
         values.extend(columns::changing(upload));
         if self.session.execute(SAVE, values).await? == 0 {

@@ -96,7 +96,7 @@ async fn create(store: &Store, media: &Media, event: &Event) -> Result<(), Error
 async fn seen(world: &World, store: &Store, media: &Media) -> (usize, usize, usize) {
     let page = Page { limit: 10, number: 1, newest_first: true };
     let page = store.media_page(media.workspace, page).await.unwrap();
-    assert_eq!(page.total, u64::try_from(page.media.len()).unwrap());
+    assert_eq!(page.total, u64::try_from(page.items.len()).unwrap());
     let webhook = store.webhooks(None).await.unwrap().remove(0);
     let deliveries = world.claim(store, &webhook).await;
     let now = world.now();
@@ -109,5 +109,5 @@ async fn seen(world: &World, store: &Store, media: &Media) -> (usize, usize, usi
     };
     let jobs = store.claim_jobs(claim).await.unwrap();
     world.free_leases(store).await;
-    (page.media.len(), deliveries.len(), jobs.len())
+    (page.items.len(), deliveries.len(), jobs.len())
 }

@@ -19,10 +19,10 @@ async fn a_media_that_is_committed_late_stands_where_it_belongs(world: World) {
     let scene = Scene::begin(&world).await;
     let page = |number| Page { limit: 1, number, newest_first: false };
     let list = async |number| scene.store.media_page(scene.early.workspace, page(number)).await.unwrap();
-    assert_eq!((list(1).await.media, list(1).await.total), (vec![scene.late_begun.clone()], 1));
+    assert_eq!((list(1).await.items, list(1).await.total), (vec![scene.late_begun.clone()], 1));
     scene.finish_early().await;
-    assert_eq!((list(1).await.media, list(1).await.total), (vec![scene.early.clone()], 2));
-    assert_eq!(list(2).await.media, std::slice::from_ref(&scene.late_begun));
+    assert_eq!((list(1).await.items, list(1).await.total), (vec![scene.early.clone()], 2));
+    assert_eq!(list(2).await.items, std::slice::from_ref(&scene.late_begun));
 }
 
 async fn a_delivery_that_is_committed_late_is_claimed(world: World) {

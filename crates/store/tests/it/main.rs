@@ -48,7 +48,9 @@ macro_rules! postgres_only {
 mod crash;
 mod deliveries;
 mod jobs;
+mod kept_answers;
 mod late;
+mod lists;
 mod media;
 mod outage;
 mod postgres;

@@ -67,7 +67,7 @@ async fn a_transaction_whose_connection_is_ended_runs_again(world: World) {
     assert_eq!(runs.load(Ordering::SeqCst), 2);
     let page = Page { limit: 9, number: 1, newest_first: true };
     let page = until(async || available(store.media_page(workspace, page).await)).await;
-    assert_eq!((page.media, page.total), (vec![media], 1));
+    assert_eq!((page.items, page.total), (vec![media], 1));
 }
 
 async fn a_database_that_is_away_is_told_within_seconds_and_then_goes_on(world: World) {

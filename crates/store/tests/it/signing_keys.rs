@@ -70,7 +70,7 @@ async fn keys_are_paged_from_either_end(world: World) {
     let check = async |limit, number, newest_first: bool, expected: &[SigningKey]| {
         let page = Page { limit, number, newest_first };
         let found = store.signing_key_page(mine, page).await.unwrap();
-        assert_eq!((found.keys.as_slice(), found.total), (expected, 5), "{page:?}");
+        assert_eq!((found.items.as_slice(), found.total), (expected, 5), "{page:?}");
     };
     check(10, 1, true, &newest_first).await;
     check(10, 1, false, &oldest_first).await;

@@ -92,7 +92,12 @@ impl World {
 
     /// Changes one row behind the store's back.
     pub(crate) async fn edit(&self, statement: &str) {
-        let rows = match &self.database {
+        assert_eq!(self.edit_many(statement).await, 1);
+    }
+
+    /// Changes whatever rows or tables behind the store's back, and answers how many rows those are.
+    pub(crate) async fn edit_many(&self, statement: &str) -> u64 {
+        match &self.database {
             Some(database) => database.execute(statement).await,
             None => {
                 let file = self.data_dir().join("kinora.db");
@@ -100,8 +105,7 @@ impl World {
                 let statement = sqlx::AssertSqlSafe(statement.to_owned());
                 sqlx::query(statement).execute(&mut connection).await.unwrap().rows_affected()
             }
-        };
-        assert_eq!(rows, 1);
+        }
     }
 
     pub(crate) fn worker(&self) -> WorkerId {

@@ -226,7 +226,7 @@ async fn only_uploads_without_a_file_are_listed(world: World) {
     let list = async |number, newest_first| {
         let page = store.upload_page(workspace, Page { limit: 2, number, newest_first }).await.unwrap();
         assert_eq!(page.total, 3);
-        page.uploads.iter().map(|upload| upload.id).collect::<Vec<_>>()
+        page.items.iter().map(|upload| upload.id).collect::<Vec<_>>()
     };
     assert_eq!(list(1, true).await, [ids[2], ids[1]]);
     assert_eq!(list(2, true).await, [ids[0]]);
@@ -244,7 +244,12 @@ async fn what_has_ended_leaves_with_its_address(world: World) {
     write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap().unwrap();
     let prune = async |us| store.prune(now.plus_micros(us)).await.unwrap().uploads;
     assert_eq!(prune(8 * DAY - 1).await, 0);
+    let unused = async || {
+        store.upload_page(upload.workspace, Page { limit: 9, number: 1, newest_first: true }).await.unwrap()
+    };
+    assert_eq!((unused().await.total, unused().await.items.len()), (2, 2));
     assert_eq!(prune(8 * DAY).await, 1);
+    assert_eq!((unused().await.total, unused().await.items.len()), (1, 1), "what left is counted no more");
     assert_eq!(store.upload_by_id(upload.id).await.unwrap(), None);
     assert!(store.upload_by_id(waiting.id).await.unwrap().is_some());
 }

@@ -5,7 +5,8 @@ use crate::app::App;
 use crate::auth::Reader;
 use crate::envelope::Data;
 use crate::error::ApiError;
-use crate::extract::{PageQuery, PathId, PathParts};
+use crate::extract::{PathId, PathParts};
+use crate::list_query::ListQuery;
 
 /// Longest id of a stream, in characters (contract 1.5).
 pub(super) const STREAM_ID_MAX: usize = 255;
@@ -17,10 +18,11 @@ pub(crate) async fn media_clips(
     State(app): State<App>,
     caller: Reader,
     PathId(id): PathId<MediaId>,
-    query: PageQuery,
+    query: ListQuery,
 ) -> Result<Data<[(); 0]>, ApiError> {
+    let listing = query.of_list("media clips")?;
     app.store.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
-    Ok(Data::empty_page(query))
+    Ok(listing.empty())
 }
 
 /// `GET /on-demand/{livestreamId}/live-clips`: the media that were cut from a live stream. None yet, whatever the id: there are no live streams
@@ -30,11 +32,12 @@ pub(crate) async fn media_clips(
 pub(crate) async fn live_clips(
     _: Reader,
     PathParts([id]): PathParts<1>,
-    query: PageQuery,
+    query: ListQuery,
 ) -> Result<Data<[(); 0]>, ApiError> {
+    let listing = query.of_list("live clips")?;
     if id.chars().count() > STREAM_ID_MAX {
         let problem = format!("must have at most {STREAM_ID_MAX} characters");
         return Err(ApiError::invalid_field("livestreamId", problem));
     }
-    Ok(Data::empty_page(query))
+    Ok(listing.empty())
 }

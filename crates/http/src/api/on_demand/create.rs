@@ -1,5 +1,6 @@
 use axum::extract::State;
 use kinora_domain::Media;
+use kinora_store::Tx;
 
 use super::create_request;
 use crate::api::view::CreatedMedia;
@@ -8,6 +9,7 @@ use crate::auth::Writer;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::JsonBody;
+use crate::once::{Answer, Once};
 
 /// `POST /on-demand`: registers a media and begins to fetch it.
 ///
@@ -15,12 +17,16 @@ use crate::extract::JsonBody;
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Writer,
+    once: Once,
     JsonBody(body): JsonBody,
-) -> Result<Data<CreatedMedia>, ApiError> {
+) -> Result<Answer, ApiError> {
     let (new, warnings) = create_request::parse(&body, caller.workspace)?;
     let now = app.clock.now();
     let (media, event) = Media::create(new, now, &*app.random);
-    let answer = CreatedMedia::from(&media);
-    app.store.write(async move |tx| tx.register_media(&media, &event, now).await).await?;
-    Ok(Data::created(answer, warnings))
+    let answer = Data::created(CreatedMedia::from(&media), warnings).into_answer();
+    let work = async move |tx: &mut Tx| {
+        tx.register_media(&media, &event, now).await?;
+        Ok(answer.clone())
+    };
+    once.write(&app, work).await
 }

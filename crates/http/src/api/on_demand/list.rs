@@ -1,21 +1,24 @@
 use axum::extract::State;
-use kinora_store::Page;
 
+use super::filter;
 use crate::api::view::MediaView;
 use crate::app::App;
 use crate::auth::Reader;
-use crate::envelope::{Data, Pagination};
+use crate::envelope::Data;
 use crate::error::ApiError;
-use crate::extract::PageQuery;
+use crate::fields::Problems;
+use crate::list_query::ListQuery;
 
-/// `GET /on-demand`: one page of the workspace's media, by creation time.
+/// `GET /on-demand`: one page of the workspace's media, by creation time, those that the filters let through.
 pub(crate) async fn list(
     State(app): State<App>,
     caller: Reader,
-    query: PageQuery,
+    query: ListQuery,
 ) -> Result<Data<Vec<MediaView>>, ApiError> {
-    let page = Page { limit: query.limit, number: query.offset, newest_first: query.is_newest_first };
-    let found = app.store.media_page(caller.workspace, page).await?;
-    let views = found.media.iter().map(|media| MediaView::new(media, &app.addresses)).collect();
-    Ok(Data::page(views, Pagination::of(query, found.total)))
+    let problems = Problems::default();
+    let filter = filter::read(&query, &problems);
+    let listing = query.filtered("media", problems, filter::is_filter)?;
+    let found = app.store.media_list(caller.workspace, &filter, listing.slice).await?;
+    let views = found.items.iter().map(|media| MediaView::new(media, &app.addresses)).collect();
+    Ok(listing.answer(&app, &found, views))
 }

@@ -1,5 +1,6 @@
 use axum::extract::State;
 use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
+use kinora_store::Tx;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -7,6 +8,7 @@ use crate::app::App;
 use crate::auth::Writer;
 use crate::envelope::Data;
 use crate::error::ApiError;
+use crate::once::{Answer, Once};
 use crate::openapi::schema;
 
 /// The one answer that holds a private key.
@@ -21,10 +23,11 @@ pub(super) struct CreatedKey {
     created_at: String,
 }
 
-/// `POST /iam/signing-keys`: makes a key; its private half is in this answer and nowhere else. A body is not read.
+/// `POST /iam/signing-keys`: makes a key; its private half is in this answer and nowhere else, unless the client named its request: then it is kept sealed, to be
+/// answered again. A body is not read.
 ///
 /// 409 when the workspace has as many as it may have, 503 while too many are being made; neither has made one.
-pub(super) async fn create(State(app): State<App>, caller: Writer) -> Result<Data<CreatedKey>, ApiError> {
+pub(super) async fn create(State(app): State<App>, caller: Writer, once: Once) -> Result<Answer, ApiError> {
     let workspace = caller.workspace;
     // Asked before the work is done, and again in the commit: others make keys meanwhile.
     check_count(app.store.signing_key_count(workspace).await?)?;
@@ -35,14 +38,13 @@ pub(super) async fn create(State(app): State<App>, caller: Writer) -> Result<Dat
         private_key: pair.private_key.reveal(),
         created_at: key.created_at.to_string(),
     };
-    app.store
-        .write(async move |tx| {
-            check_count(tx.signing_key_count(workspace).await?)?;
-            tx.insert_signing_key(&key).await?;
-            Ok::<_, ApiError>(())
-        })
-        .await?;
-    Ok(Data::created(answer, Vec::new()))
+    let answer = Data::created(answer, Vec::new()).into_answer();
+    let work = async move |tx: &mut Tx| {
+        check_count(tx.signing_key_count(workspace).await?)?;
+        tx.insert_signing_key(&key).await?;
+        Ok(answer.clone())
+    };
+    once.write(&app, work).await
 }
 
 fn new_key(app: &App, workspace: WorkspaceId, public_key: String) -> SigningKey {

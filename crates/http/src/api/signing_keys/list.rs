@@ -1,14 +1,13 @@
 use axum::extract::State;
 use kinora_domain::SigningKey;
-use kinora_store::Page;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::App;
 use crate::auth::Reader;
-use crate::envelope::{Data, Pagination};
+use crate::envelope::Data;
 use crate::error::ApiError;
-use crate::extract::PageQuery;
+use crate::list_query::ListQuery;
 use crate::openapi::schema;
 
 /// A key in a list.
@@ -32,10 +31,10 @@ impl From<&SigningKey> for KeyView {
 pub(super) async fn list(
     State(app): State<App>,
     caller: Reader,
-    query: PageQuery,
+    query: ListQuery,
 ) -> Result<Data<Vec<KeyView>>, ApiError> {
-    let page = Page { limit: query.limit, number: query.offset, newest_first: query.is_newest_first };
-    let found = app.store.signing_key_page(caller.workspace, page).await?;
-    let views = found.keys.iter().map(KeyView::from).collect();
-    Ok(Data::page(views, Pagination::of(query, found.total)))
+    let listing = query.of_list("signing keys")?;
+    let found = app.store.signing_key_page(caller.workspace, listing.slice).await?;
+    let views = found.items.iter().map(KeyView::from).collect();
+    Ok(listing.answer(&app, &found, views))
 }

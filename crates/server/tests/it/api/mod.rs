@@ -8,6 +8,7 @@ mod document;
 mod empty_lists;
 mod limited;
 mod list;
+mod once;
 mod operate;
 mod page;
 mod picture;

@@ -242,7 +242,7 @@ async fn a_workspace_has_a_bounded_number_of_keys_also_when_two_clients_make_the
 
 /// Makes keys, of no use, once it is let go; counts those that were begun.
 #[derive(Clone, Default)]
-struct HeldKeys(Arc<Held>);
+pub(super) struct HeldKeys(Arc<Held>);
 
 #[derive(Default)]
 struct Held {
@@ -257,15 +257,15 @@ struct HeldState {
 }
 
 impl HeldKeys {
-    fn begun(&self) -> usize {
+    pub(super) fn begun(&self) -> usize {
         self.0.state.lock().unwrap().begun
     }
 
-    async fn wait_for(&self, begun: usize) {
+    pub(super) async fn wait_for(&self, begun: usize) {
         until("the keys are being made", async || (self.begun() == begun).then_some(())).await;
     }
 
-    fn let_go(&self) {
+    pub(super) fn let_go(&self) {
         self.0.state.lock().unwrap().may_go = true;
         self.0.changed.notify_all();
     }

@@ -20,6 +20,7 @@ mod hostile;
 mod kill;
 mod life;
 mod not_media;
+mod once_life;
 pub(crate) mod stop;
 mod twice;
 mod upload_life;

@@ -53,6 +53,9 @@ fn engine_less() -> Vec<Statement> {
         crate::event::STATEMENTS,
         crate::job::LEASE,
         crate::job::STATEMENTS,
+        crate::kept_answer::STATEMENTS,
+        crate::media::FIND,
+        crate::media::METADATA,
         crate::media::STATEMENTS,
         crate::prune::STATEMENTS,
         crate::rendition::STATEMENTS,
@@ -63,5 +66,7 @@ fn engine_less() -> Vec<Statement> {
         crate::webhook::STATEMENTS,
         crate::workspace::STATEMENTS,
     ];
-    lists.into_iter().chain(crate::media::SELECTIONS.iter().copied()).flatten().copied().collect()
+    let of_media = crate::media::SELECTIONS.iter().chain(crate::media::DRIVERS).copied();
+    let ends = [crate::signing_key::PAGE, crate::upload::PAGE].map(|ends| [ends.newest, ends.oldest]);
+    lists.into_iter().chain(of_media).flatten().copied().chain(ends.into_iter().flatten()).collect()
 }

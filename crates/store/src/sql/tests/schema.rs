@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Row as _};
 
+use kinora_domain::WorkspaceId;
+use kinora_testkit::postgres::TestDatabase;
+
 use super::{options, postgres};
-use crate::{DatabasePlace, Store};
+use crate::sql::{Session, sqlite, statements, values};
+use crate::{DatabasePlace, MediaFilter, Page, Store, StoreOptions};
 
 /// What a table is made of.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,6 +43,57 @@ async fn texts_are_compared_byte_by_byte() {
     let others = sqlx::query(OTHERS).fetch_all(&mut connection).await.unwrap();
     let others: Vec<String> = others.iter().map(|row| row.get("name")).collect();
     assert_eq!(others, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn media_and_uploads_of_an_older_schema_are_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = DatabasePlace::Folder(dir.path().to_owned());
+    crate::folder::make_file(&dir.path().join("kinora.db")).unwrap();
+    let older = sqlite::Database::new(dir.path().join("kinora.db"));
+    are_listed(Session::sqlite(older.connect().await.unwrap()), options(place)).await;
+
+    let database = TestDatabase::create();
+    let place = crate::sql::postgres::Place::from_url(&database.url()).unwrap();
+    let session = Session::postgres(place.connect_first().await.unwrap());
+    are_listed(session, options(DatabasePlace::Postgres { url: database.url() })).await;
+}
+
+async fn are_listed(mut session: Session, options: StoreOptions) {
+    const MEDIA: &str = "019a492c-41f3-7001-8203-040506070809";
+    statements! {
+        WORKSPACE = "SELECT id FROM workspace WHERE name = 'Development'";
+        ADD_MEDIA = "INSERT INTO media (id, workspace_id, title, metadata, max_resolution, quality, source_access, optimize_audio, state,
+            created_at, updated_at, version) VALUES ($1, $2, $3, $4, '1080p', 'standard', 0, 0, 'Created', 5, 5, 0)";
+        ADD_UPLOAD = "INSERT INTO upload (id, workspace_id, max_resolution, quality, source_access, optimize_audio, policy, cors_origin,
+            timeout_s, source_id, state, kept, holds_source, created_at, updated_at, version)
+            VALUES ($1, $2, '1080p', 'standard', 0, 0, 'public', '*', 60, $1, 'waiting', 0, 1, 5, 5, 0)";
+    }
+    assert_eq!(STATEMENTS.len(), 3);
+    crate::schema::begin_at(&mut session, &options, 8).await.unwrap();
+    let row = session.first(WORKSPACE, values![]).await.unwrap().unwrap();
+    let here: WorkspaceId = row.id("id").unwrap();
+    let metadata = r#"{"a":"1","b":"\u0000"}"#;
+    session.execute(ADD_MEDIA, values![MEDIA, here, "ÄPFEL", metadata]).await.unwrap();
+    session.execute(ADD_UPLOAD, values![MEDIA, here]).await.unwrap();
+    session.close().await.unwrap();
+
+    let store = Store::open(options).await.unwrap();
+    let page = Page { limit: 9, number: 1, newest_first: true };
+    let entry = |key: &str, value: &str| vec![(key.to_owned(), value.to_owned())];
+    for filter in [
+        MediaFilter { title_prefix: Some("äpf".into()), ..MediaFilter::default() },
+        MediaFilter { metadata: entry("a", "1"), ..MediaFilter::default() },
+        MediaFilter { metadata: entry("b", "\0"), ..MediaFilter::default() },
+        MediaFilter { metadata_key: Some("b".into()), ..MediaFilter::default() },
+    ] {
+        let list = store.media_list(here, &filter, page.into()).await.unwrap();
+        let ids: Vec<_> = list.items.iter().map(|media| media.id.to_string()).collect();
+        assert_eq!((ids.as_slice(), list.total), (&[MEDIA.to_owned()][..], 1), "{filter:?}");
+    }
+    let uploads = store.upload_page(here, page).await.unwrap();
+    assert_eq!((uploads.items.len(), uploads.total), (1, 1), "they were counted");
+    store.close().await;
 }
 
 async fn on_sqlite() -> BTreeMap<String, Table> {

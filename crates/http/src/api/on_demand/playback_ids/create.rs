@@ -1,5 +1,6 @@
 use axum::extract::State;
 use kinora_domain::{MediaId, PlaybackHandle};
+use kinora_store::Tx;
 
 use super::request;
 use super::view::{PlaybackIdView, warnings_of_new};
@@ -8,31 +9,29 @@ use crate::auth::Writer;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PathId};
+use crate::once::{Answer, Once};
 
 /// `POST /on-demand/{mediaId}/playback-ids`: a further way to watch a media, in whatever state that is.
 ///
 /// 201 with the playback ID; 404 unless the media is in the caller's workspace, 400 when it has as many as it can have, 422 names each
-/// wrong field. The playback ID and its event are one commit; asked twice, there are two.
+/// wrong field. The playback ID and its event are one commit; asked twice without an `Idempotency-Key`, there are two.
 pub(super) async fn create(
     State(app): State<App>,
     caller: Writer,
+    once: Once,
     PathId(id): PathId<MediaId>,
     JsonBody(body): JsonBody,
-) -> Result<Data<PlaybackIdView>, ApiError> {
+) -> Result<Answer, ApiError> {
     let new = request::parse(&body)?;
     let now = app.clock.now();
     let playback = PlaybackHandle::new(new, now, &*app.random);
-    let answer = PlaybackIdView::from(&playback);
-    let warnings = app
-        .store
-        .write(async move |tx| {
-            let media = tx.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
-            let warnings = warnings_of_new(&playback, &media);
-            let (media, updated) =
-                media.add_playback(playback.clone(), now).map_err(ApiError::too_many_playback_ids)?;
-            tx.save_change(&media, Some(&updated)).await?;
-            Ok::<_, ApiError>(warnings)
-        })
-        .await?;
-    Ok(Data::created(answer, warnings))
+    let work = async move |tx: &mut Tx| {
+        let media = tx.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
+        let warnings = warnings_of_new(&playback, &media);
+        let (media, updated) =
+            media.add_playback(playback.clone(), now).map_err(ApiError::too_many_playback_ids)?;
+        tx.save_change(&media, Some(&updated)).await?;
+        Ok(Data::created(PlaybackIdView::from(&playback), warnings).into_answer())
+    };
+    once.write(&app, work).await
 }

@@ -1,5 +1,6 @@
 use axum::extract::State;
 use kinora_domain::Upload;
+use kinora_store::Tx;
 use serde_json::Value;
 
 use super::request;
@@ -9,6 +10,7 @@ use crate::auth::Writer;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::JsonBody;
+use crate::once::{Answer, Once};
 
 /// `POST /on-demand/upload`: registers a direct upload and answers the address that takes its bytes.
 ///
@@ -17,29 +19,35 @@ use crate::extract::JsonBody;
 pub(super) async fn create(
     State(app): State<App>,
     caller: Writer,
+    once: Once,
     JsonBody(body): JsonBody,
-) -> Result<Data<UploadView>, ApiError> {
-    register(&app, caller, &body, None).await
+) -> Result<Answer, ApiError> {
+    register(&app, caller, once, &body, None).await
 }
 
 /// `POST /on-demand/uploads`: the same for a file of at most 500 MB.
 pub(super) async fn create_limited(
     State(app): State<App>,
     caller: Writer,
+    once: Once,
     JsonBody(body): JsonBody,
-) -> Result<Data<UploadView>, ApiError> {
-    register(&app, caller, &body, Some(Upload::DEPRECATED_SIZE_MAX)).await
+) -> Result<Answer, ApiError> {
+    register(&app, caller, once, &body, Some(Upload::DEPRECATED_SIZE_MAX)).await
 }
 
 async fn register(
     app: &App,
     caller: Writer,
+    once: Once,
     body: &Value,
     size_max: Option<u64>,
-) -> Result<Data<UploadView>, ApiError> {
+) -> Result<Answer, ApiError> {
     let (new, warnings) = request::parse(body, caller.workspace, size_max)?;
     let (upload, event) = Upload::create(new, app.clock.now(), &*app.random);
-    let answer = UploadView::new(&upload, app);
-    app.store.write(async move |tx| tx.register_upload(&upload, &event).await).await?;
-    Ok(Data::created(answer, warnings))
+    let answer = Data::created(UploadView::new(&upload, app), warnings).into_answer();
+    let work = async move |tx: &mut Tx| {
+        tx.register_upload(&upload, &event).await?;
+        Ok(answer.clone())
+    };
+    once.write(app, work).await
 }

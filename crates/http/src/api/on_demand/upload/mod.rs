@@ -15,10 +15,12 @@ use crate::api::Routes;
 
 pub(super) use doc::operations;
 
+pub(crate) use deprecated::announce as announce_deprecated;
+
 /// The operations on uploads, below a prefix.
 pub(in crate::api) fn routes(prefix: &str) -> Routes {
     Routes::new()
         .route(&format!("{prefix}/on-demand/upload"), post(create::create))
-        .route(&format!("{prefix}/on-demand/uploads"), get(list::list).post(deprecated::create))
+        .route(&format!("{prefix}/on-demand/uploads"), get(list::list).post(create::create_limited))
         .route(&format!("{prefix}/on-demand/upload/{{uploadId}}/cancel"), put(cancel::cancel))
 }
