@@ -3,6 +3,7 @@
 import subprocess
 
 from bench import Bench
+from machine import pinned
 from places import OneMachine
 from report import Row, against_yardstick
 
@@ -30,6 +31,7 @@ def measure(bench: Bench) -> list[Row]:
     return rows
 
 
-def run(bench: Bench, what: str, folder: object, writers: int, seconds: int) -> float:
-    command = [bench.yardstick, what, folder, str(writers), str(seconds)]
+def run(bench: Bench, what: str, folder: object, writers: int, seconds: int, cpu: int | None = None) -> float:
+    """Commits a second, on one processor if one is named."""
+    command = pinned([bench.yardstick, what, folder, str(writers), str(seconds)], cpu)
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -1,6 +1,6 @@
 -- Asks for each address of a list in turn, on every connection, and prints what came of it as one line of JSON.
 --
---   wrk -s cycle.lua URL -- LIST [HEADER...]    LIST: a file with one path a line; HEADER: "Name: value"
+--   wrk -s cycle.lua URL -- LIST [HEADER...]    LIST: a file with one path a line, or method, path and body with tabs between; HEADER: "Name: value"
 
 local requests = {}
 local turn = 0
@@ -10,8 +10,9 @@ function init(arguments)
     local name, value = arguments[i]:match("^([^:]+):%s*(.*)$")
     wrk.headers[name] = value
   end
-  for path in io.lines(arguments[1]) do
-    requests[#requests + 1] = wrk.format("GET", path)
+  for line in io.lines(arguments[1]) do
+    local method, path, body = line:match("^(%u+)\t([^\t]+)\t(.*)$")
+    requests[#requests + 1] = wrk.format(method or "GET", path or line, nil, body)
   end
 end
 

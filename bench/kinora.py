@@ -20,14 +20,15 @@ STOP_WITHIN_S = 30
 class Kinora:
     """`kinora serve` on a database and objects of its own, with its ordinary settings but for access to the loopback.
 
-    `cpu` pins it to one processor, which also gives it one worker thread. Use it as a context manager.
+    `cpu` pins it to one processor, which also gives it one worker thread; `roles` are what it does, everything unless
+    told otherwise. Use it as a context manager.
     """
 
-    def __init__(self, ground: Ground, name: str, cpu: int | None = None) -> None:
+    def __init__(self, ground: Ground, name: str, cpu: int | None = None, roles: str = "all") -> None:
         self.binary, self.folder = ground.kinora, ground.folder / name
         self.port = free_port()
         self.folder.mkdir(parents=True)
-        self._environment = os.environ | ground.place.make(self.folder / "data")
+        self.environment = os.environ | ground.place.make(self.folder / "data")
         self._log = (self.folder / "log").open("wb")
         command = [
             self.binary,
@@ -36,9 +37,10 @@ class Kinora:
             f"127.0.0.1:{self.port}",
             "--allow-private",
             "127.0.0.0/8",
+            *(("--role", roles) if roles != "all" else ()),
         ]
         self.process = subprocess.Popen(
-            pinned(command, cpu), stdout=self._log, stderr=self._log, env=self._environment
+            pinned(command, cpu), stdout=self._log, stderr=self._log, env=self.environment
         )
         self._authorization = ""
 
@@ -104,7 +106,7 @@ class Kinora:
 
     def _command(self, *arguments: str) -> dict:
         command = [self.binary, *arguments, "--json"]
-        return json.loads(subprocess.run(command, check=True, capture_output=True, env=self._environment).stdout)
+        return json.loads(subprocess.run(command, check=True, capture_output=True, env=self.environment).stdout)
 
     def _json(self, method: str, path: str, body: dict) -> dict:
         return json.loads(self._request(method, path, json.dumps(body).encode()))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Kinora against its yardsticks, in one run on one machine, and prints the ratios as a table.
 
-    bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe|uploads ...]
+    bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe|uploads|lists|creation ...]
 
 Without names all of it, in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3. Exit status 0 when all was measured, whatever came out: these are no tests.
 """
@@ -17,9 +17,11 @@ import tempfile
 import cold
 import coldready
 import commits
+import creation
 import deliveries
 import fill
 import firstframe
+import lists
 import machine
 import memory
 import reads
@@ -45,6 +47,8 @@ BENCHES = {
     "sound": sound.measure,
     "firstframe": firstframe.measure,
     "uploads": uploads.measure,
+    "lists": lists.measure,
+    "creation": creation.measure,
 }
 
 

@@ -1,0 +1,40 @@
+"""Media made a second on SQLite, against what the writer commits at most: as many waiting writers, one row each, and no HTTP."""
+
+import json
+
+import load
+import machine
+from bench import Bench
+from commits import run as commits_a_second
+from kinora import Kinora
+from places import OneMachine
+from report import Row, against_yardstick
+
+ROUNDS = 5
+SECONDS = 3
+WARM_UP_SECONDS = 1
+# A media is five rows of six tables, and each of them is one of many that are read again later; the yardstick writes one.
+RATIO_MIN = 0.25
+
+
+def measure(bench: Bench) -> list[Row]:
+    """A server that takes requests and fetches nothing. Both sides in turn, the server on one processor and its clients on the other."""
+    if not isinstance(bench.place, OneMachine):
+        return []
+    folder = bench.folder / "creation"
+    database = bench.folder / "creation-commits"
+    commits_a_second(bench, "commit-store", database, load.CONNECTIONS, 1)  # makes the database
+    with Kinora(bench, folder.name, cpu=machine.SERVER_CPU, roles="api") as kinora:
+        body = {"inputs": [{"type": "video", "url": "https://media.example/a.mp4"}], "title": "A title"}
+        requests = folder / "requests.txt"
+        requests.write_text(f"POST\t/v1/on-demand\t{json.dumps(body)}\n")
+        headers = (f"Authorization: {kinora.authorization}", "Content-Type: application/json")
+        load.run(kinora.base, requests, WARM_UP_SECONDS, headers)
+        ours, theirs = [], []
+        for _ in range(ROUNDS):
+            ours.append(load.run(kinora.base, requests, SECONDS, headers).per_second)
+            theirs.append(
+                commits_a_second(bench, "commit-store", database, load.CONNECTIONS, SECONDS, machine.SERVER_CPU)
+            )
+    what = f"media made on SQLite, {load.CONNECTIONS} clients, over commits of {load.CONNECTIONS} writers"
+    return [against_yardstick(what, ours, theirs, "/s", RATIO_MIN)]
