@@ -40,7 +40,7 @@ impl KeptAnswer {
     /// How long it is kept (contract decision 24).
     pub const KEPT_FOR_US: i64 = 24 * 60 * 60 * Timestamp::SECOND;
     /// Bytes of sealed bodies that are kept of a workspace, at most. Decision 0069.
-    pub const BYTES_PER_WORKSPACE_MAX: i64 = 256 << 20;
+    pub const BYTES_PER_WORKSPACE_MAX: i64 = 2 << 30;
 }
 
 statements! {

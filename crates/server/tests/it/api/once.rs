@@ -31,7 +31,7 @@ fn field(answer: &Answer) -> Value {
 
 #[tokio::test]
 async fn every_post_that_is_sent_again_is_answered_again_and_not_done_again() {
-    let app = TestApp::options().allow_loopback(false).start().await;
+    let app = TestApp::start().await;
     let media = app.create("http://127.0.0.1/a.mp4").await;
     let ids = format!("/v1/on-demand/{}/playback-ids", text(&media["id"]));
     let upload = json!({"corsOrigin": "*"});

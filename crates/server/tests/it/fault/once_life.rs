@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::atomic::Ordering;
 
 use futures_util::{StreamExt as _, stream};
-use kinora_testkit::{CrashPlan, Source, fixture};
+use kinora_testkit::CrashPlan;
 use serde_json::{Value, json};
 
 use super::clock::TestClock;
@@ -52,7 +52,8 @@ async fn live_and_fail_at(n: u64) -> bool {
 }
 
 async fn live(life: &mut Life) {
-    let url = life.app.serve("/source.mp4", Source::of(fixture::two_seconds()));
+    // There is nothing: the media fails at once, for this is about what is asked and answered.
+    let url = format!("http://{}/nothing.mp4", life.app.sources.address());
     let body = json!({"inputs": [{"type": "video", "url": url}]});
     let media = insist(life, "/v1/on-demand", &body).await.data();
     let playback = format!("/v1/on-demand/{}/playback-ids", text(&media["id"]));
