@@ -35,7 +35,7 @@ pub(crate) struct Pagination {
     pub(crate) current_offset: u64,
     /// Number of pages.
     pub(crate) offset_count: u64,
-    /// There are at least so many records and pages (decision 0068).
+    /// There are at least so many records and pages (decision 0069).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) total_is_lower_bound: bool,
 }

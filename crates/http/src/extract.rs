@@ -174,7 +174,9 @@ impl PageQuery {
                 ("offset", value) => number("offset", value, u32::MAX, &mut page.offset),
                 ("orderBy", "asc") => page.is_newest_first = false,
                 ("orderBy", "desc") => page.is_newest_first = true,
-                ("orderBy", _) => problems.add("orderBy", format!("must be one of {}", Self::ORDERS.join(", "))),
+                ("orderBy", _) => {
+                    problems.add("orderBy", format!("must be one of {}", Self::ORDERS.join(", ")))
+                }
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-//! What is asked of a list: which part of it, by its number or by a cursor, and what lies beside it (contract 1.3, decision 0068).
+//! What is asked of a list: which part of it, by its number or by a cursor, and what lies beside it (contract 1.3, decision 0069).
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderValue;

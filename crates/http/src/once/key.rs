@@ -7,8 +7,8 @@ use crate::error::ApiError;
 pub(super) const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 /// As it is written, and named in refusals.
 const NAME: &str = "Idempotency-Key";
-/// Longest key, in characters. Decision 0069.
-const LEN_MAX: usize = 255;
+/// Longest key, in characters. Decision 0070.
+pub(crate) const LEN_MAX: usize = 255;
 
 /// The key: a text in quotes as the draft has it (RFC 9651, 3.3.3), or bare as most clients send it. The two are one key.
 pub(super) fn read(headers: &HeaderMap) -> Result<String, ApiError> {

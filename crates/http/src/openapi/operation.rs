@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::refusals::Refusals;
 use crate::error::ApiError;
 use crate::extract::{BODY_BYTES_MAX, PageQuery};
+use crate::once::IDEMPOTENCY_KEY_MAX;
 
 /// What is to be known of an operation. Begin with [`Operation::get`] and its neighbours, which add the refusals that all have.
 pub(crate) struct Operation {
@@ -29,7 +30,7 @@ impl Operation {
 
     /// What is made, with a read-write token.
     pub(crate) fn post(path: &'static str, id: &'static str, summary: &'static str) -> Self {
-        Self::new("post", path, id, summary).writes()
+        Self::new("post", path, id, summary).writes().named_by_its_client()
     }
 
     /// What is done to something, with a read-write token.
@@ -66,6 +67,17 @@ impl Operation {
 
     fn writes(self) -> Self {
         self.refuses(ApiError::read_only()).refuses(ApiError::full())
+    }
+
+    /// That it is done once, however often a client that names it asks.
+    fn named_by_its_client(mut self) -> Self {
+        self.parameters.push(json!({"name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "A name of your own making for this request, in visible characters of ASCII. For 24 hours the same request \
+                is answered as the first time, with `Idempotent-Replayed: true`, and done once.",
+            "schema": {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!#-~]+$"}}));
+        self.refuses(ApiError::request_under_way())
+            .refuses(ApiError::idempotency_key_reused())
+            .refuses(ApiError::too_many_kept_answers())
     }
 
     /// Further words for people, in Markdown.
@@ -134,6 +146,12 @@ impl Operation {
         self.query("limit", false, limit, "Records on a page.")
             .query("offset", false, offset, "Number of the page, from 1.")
             .query("orderBy", false, order, "By creation time: `desc` has the newest first.")
+            .query(
+                "cursor",
+                false,
+                json!({"type": "string"}),
+                "Of the `Link` header of another page, in place of `offset` and `orderBy`.",
+            )
             .refuses(ApiError::invalid_field("limit", format!("must be a whole number from 1 to {max}")))
     }
 

@@ -2,6 +2,7 @@
 
 pub(super) mod requests;
 
+use kinora_domain::{MediaSettings, MediaState};
 use serde_json::{Value, json};
 
 use super::input_info::InputInfo;
@@ -52,8 +53,14 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
             )
             .creates(created, created_example()),
         Operation::get("/on-demand", "listMedia", "List media")
-            .says("The media of the access token's workspace.")
-            .lists(media.clone(), media_example()),
+            .says("The media of the access token's workspace that meet all filters. The `Link` header leads to the pages beside this one.")
+            .lists(media.clone(), media_example())
+            .query("status", false, json!({"type": "string", "enum": MediaState::NAMES}), "In this state.")
+            .query("title", false, text(1), "Whose title begins so, in upper or lower case.")
+            .query("creatorId", false, text(0), "Of this creator.")
+            .query("metadataKey", false, text(0), "With this key in their metadata. `metadata[KEY]=VALUE` asks for an entry, up to ten times.")
+            .query("createdAfter", false, instant(), "Created then or later; a day alone begins at midnight in UTC.")
+            .query("createdBefore", false, instant(), "Created before."),
         one(Operation::get("/on-demand/{mediaId}", "getMedia", "Read a media"))
             .says("The id of a direct upload is the id of its media, which is there from the first byte on.")
             .answers(media.clone(), media_example()),
@@ -95,6 +102,14 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
             .refuses(ApiError::no_such_path()),
     ];
     all.into_iter().map(|operation| operation.tagged(MEDIA)).collect()
+}
+
+fn text(min: u32) -> Value {
+    json!({"type": "string", "minLength": min, "maxLength": MediaSettings::TEXT_MAX})
+}
+
+fn instant() -> Value {
+    json!({"type": "string", "format": "date-time"})
 }
 
 /// What is asked of one media.

@@ -1,4 +1,4 @@
-//! The filters of `GET /on-demand` (decision 0068).
+//! The filters of `GET /on-demand` (decision 0069).
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;

@@ -1,4 +1,4 @@
-//! Lists: pages, cursors and filters (contract 1.3, decisions 22 and 0068).
+//! Lists: pages, cursors and filters (contract 1.3, decisions 22 and 0069).
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use serde_json::{Value, json};

@@ -5,7 +5,6 @@ use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::create::create_limited;
 use crate::app::App;
 
 const PATH: &str = "/on-demand/uploads";

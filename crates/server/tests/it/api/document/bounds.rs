@@ -73,7 +73,12 @@ async fn every_bound_of_a_list_is_where_the_document_says() {
             values.extend(max.map(|max| ((max + 1).to_string(), false)));
             let words = schema["enum"].as_array().into_iter().flatten();
             values.extend(words.map(|word| (text(word).to_owned(), true)));
-            values.push(("other".to_owned(), false));
+            let longest = schema["maxLength"].as_u64().map(|max| usize::try_from(max).unwrap());
+            values.extend(longest.map(|max| ("a".repeat(max), true)));
+            values.extend(longest.map(|max| ("a".repeat(max + 1), false)));
+            values.extend((schema["minLength"] == 1).then(|| (String::new(), false)));
+            // A text is any text.
+            values.push(("other".to_owned(), longest.is_some()));
             for (value, is_taken) in values {
                 let answer = app.call("GET", &format!("/v1{path}?{name}={value}")).send().await;
                 judge(&answer, is_taken, name, &format!("{}?{name}={value}", operation.name()));
