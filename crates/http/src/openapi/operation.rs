@@ -30,7 +30,7 @@ impl Operation {
 
     /// What is made, with a read-write token.
     pub(crate) fn post(path: &'static str, id: &'static str, summary: &'static str) -> Self {
-        Self::new("post", path, id, summary).writes().named_by_its_client()
+        Self::new("post", path, id, summary).writes()
     }
 
     /// What is done to something, with a read-write token.
@@ -180,7 +180,7 @@ impl Operation {
 
     /// 201 with this payload, and perhaps warnings.
     pub(crate) fn creates(self, data: Value, example: Value) -> Self {
-        self.enveloped(201, Envelope::Warned, data, &example)
+        self.named_by_its_client().enveloped(201, Envelope::Warned, data, &example)
     }
 
     /// 200 with one page of a list of these.
