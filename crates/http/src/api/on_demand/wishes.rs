@@ -9,8 +9,8 @@ use kinora_domain::{AccessPolicy, MediaId, MediaQuality, MediaSettings, Resoluti
 use super::rules::{Entries, restriction};
 use crate::fields::Fields;
 
-/// Longest address, in characters: what browsers and proxies agree on.
-pub(super) const URL_MAX: usize = 8192;
+/// Longest address, in characters: no more is fetched.
+pub(super) const URL_MAX: usize = kinora_fetch::URL_BYTES_MAX;
 /// How long a summary may be asked to be, in words (contract 2.3).
 pub(super) const SUMMARY_LENGTHS: RangeInclusive<u32> = 30..=250;
 /// Most inputs of one media; a list of thousands would only make the refusal long.
