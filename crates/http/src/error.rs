@@ -1,6 +1,7 @@
 //! The one place that turns what went wrong into a status and a message (contract 1.4, decision 40).
 
 mod playback;
+mod playlist;
 mod problem;
 mod upload;
 

@@ -23,9 +23,6 @@ pub(crate) use signing_keys::KeyPairs;
 use crate::app::{App, Roles};
 use crate::error::ApiError;
 
-/// Paths of the contract that are not served yet, and are no media ids (contract 2.1, routing traps).
-const NOT_YET: [&str; 1] = ["/on-demand/playlists"];
-
 /// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request anew.
 ///
 /// What is added here is added to the document of the API too, in the `doc.rs` beside it; tests tell what was forgotten.
@@ -45,6 +42,7 @@ pub(crate) fn routes(prefix: &str) -> Routes {
             get(on_demand::drm_configuration),
         )
         .merge(on_demand::playback_id_routes(prefix))
+        .merge(on_demand::playlist_routes(prefix))
         .merge(on_demand::upload_routes(prefix))
         .merge(signing_keys::routes(prefix))
         .merge(unsupported::routes(prefix))
@@ -52,13 +50,9 @@ pub(crate) fn routes(prefix: &str) -> Routes {
 
 /// What else lies where the API is: its own 404, not that of the players' paths, which have any name.
 pub(crate) fn unknown() -> Router<App> {
-    let not_yet = NOT_YET.iter().flat_map(|path| [(*path).to_owned(), format!("/v1{path}")]);
-    let beside = ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/iam/{*rest}", "/data/{*rest}"];
-    beside
-        .into_iter()
-        .map(str::to_owned)
-        .chain(not_yet)
-        .fold(Router::new(), |router, path| router.route(&path, any(async || ApiError::no_such_path())))
+    ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/iam/{*rest}", "/data/{*rest}"]
+        .iter()
+        .fold(Router::new(), |router, path| router.route(path, any(async || ApiError::no_such_path())))
 }
 
 /// The same paths in a process without this role.

@@ -14,6 +14,7 @@ mod page;
 mod picture;
 mod playback;
 mod playback_ids;
+mod playlists;
 mod ranges;
 mod read;
 mod refusals;
