@@ -289,6 +289,15 @@ impl ApiError {
         error
     }
 
+    /// 412: what is there is not what the client knows.
+    pub(crate) fn precondition_failed() -> Self {
+        Self::described(
+            StatusCode::PRECONDITION_FAILED,
+            "precondition failed",
+            "it was changed since; read it again, and send the ETag of that answer in If-Match",
+        )
+    }
+
     /// 413: more bytes than allowed.
     pub fn body_too_large(max_bytes: usize) -> Self {
         Self::described(

@@ -10,7 +10,6 @@ pub(crate) mod view;
 
 use axum::Router;
 use axum::routing::{any, get};
-use bytes::Bytes;
 use kinora_domain::{MediaId, WorkspaceId};
 use kinora_store::Version;
 
@@ -21,6 +20,7 @@ pub(crate) use routes::Routes;
 pub(crate) use signing_keys::KeyPairs;
 
 use crate::app::{App, Roles};
+use crate::condition::Tagged;
 use crate::error::ApiError;
 
 /// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request anew.
@@ -70,7 +70,7 @@ pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
 /// A client of several processes reads what it wrote, whichever of them it asks: each answer is kept under the version of the
 /// database that it was made from (decision 0029).
 pub(crate) struct AnswerCache {
-    media: moka::sync::Cache<(WorkspaceId, MediaId), (Version, Bytes)>,
+    media: moka::sync::Cache<(WorkspaceId, MediaId), (Version, Tagged)>,
 }
 
 impl AnswerCache {
@@ -80,17 +80,17 @@ impl AnswerCache {
     pub(crate) fn new() -> Self {
         let media = moka::sync::Cache::builder()
             .max_capacity(Self::BYTES_MAX)
-            .weigher(|_, (_, answer): &(Version, Bytes)| u32::try_from(answer.len()).unwrap_or(u32::MAX))
+            .weigher(|_, (_, answer): &(Version, Tagged)| u32::try_from(answer.len()).unwrap_or(u32::MAX))
             .build();
         Self { media }
     }
 
-    fn get(&self, workspace: WorkspaceId, media: MediaId, version: &Version) -> Option<Bytes> {
+    fn get(&self, workspace: WorkspaceId, media: MediaId, version: &Version) -> Option<Tagged> {
         let (at, answer) = self.media.get(&(workspace, media))?;
         (at == *version).then_some(answer)
     }
 
-    fn put(&self, workspace: WorkspaceId, media: MediaId, version: Version, answer: Bytes) {
+    fn put(&self, workspace: WorkspaceId, media: MediaId, version: Version, answer: Tagged) {
         self.media.insert((workspace, media), (version, answer));
     }
 }

@@ -2,6 +2,7 @@
 
 mod auth;
 mod clients;
+mod conditions;
 mod create;
 mod delete;
 mod document;

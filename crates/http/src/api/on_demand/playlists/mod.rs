@@ -1,5 +1,6 @@
 //! `/on-demand/playlists`: lists of media, which play one after the other (contract 2.9, decision 0068).
 
+mod change;
 mod create;
 mod delete;
 mod list;

@@ -1,9 +1,11 @@
 use axum::extract::State;
+use axum::response::Response;
 use kinora_domain::PlaylistId;
 
 use super::view::PlaylistView;
 use crate::app::App;
 use crate::auth::Reader;
+use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::PathId;
@@ -13,8 +15,9 @@ pub(super) async fn read(
     State(app): State<App>,
     caller: Reader,
     PathId(id): PathId<PlaylistId>,
-) -> Result<Data<PlaylistView>, ApiError> {
+    conditions: Conditions,
+) -> Result<Response, ApiError> {
     let found = app.store.playlist(caller.workspace, id).await?;
     let (playlist, media) = found.ok_or_else(ApiError::playlist_not_found)?;
-    Ok(Data::ok(PlaylistView::new(&playlist, &media, &app.addresses)))
+    conditions.answer(Tagged::of(&Data::ok(PlaylistView::new(&playlist, &media, &app.addresses))))
 }
