@@ -118,7 +118,7 @@ async function create(address, authorization, url) {
 
 async function createPlaylist(address, authorization, mediaIds) {
   const ask = asker(address, authorization);
-  const fields = { name: "Trial", referenceId: mediaIds[0], type: "manual" };
+  const fields = { name: "Trial", referenceId: `${mediaIds.length} from ${mediaIds[0]}`, type: "manual" };
   const { id } = await ask("/v1/on-demand/playlists", { method: "POST", body: JSON.stringify(fields) });
   const request = { method: "PATCH", body: JSON.stringify({ mediaIds }) };
   await ask(`/v1/on-demand/playlists/${id}/media`, request);
