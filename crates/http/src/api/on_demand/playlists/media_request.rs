@@ -11,7 +11,7 @@ use crate::fields::{Fields, Problems};
 /// Its one field.
 pub(super) const MEDIA_IDS: &str = "mediaIds";
 /// Most ids of a request: an order names all media of a playlist.
-const MEDIA_IDS_MAX: usize = Playlist::ITEMS_MAX as usize;
+pub(super) const MEDIA_IDS_MAX: usize = Playlist::ITEMS_MAX as usize;
 
 /// The ids, each once, at least `min` of them.
 pub(super) fn media_ids(body: &Value, min: usize) -> Result<Vec<MediaId>, ApiError> {

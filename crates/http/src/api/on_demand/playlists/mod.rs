@@ -3,6 +3,7 @@
 mod change;
 mod create;
 mod delete;
+mod doc;
 mod list;
 mod media;
 mod media_request;
@@ -14,6 +15,8 @@ mod view;
 use axum::routing::{get, patch};
 
 use crate::api::Routes;
+
+pub(super) use doc::operations;
 
 /// The operations on playlists, below a prefix.
 pub(in crate::api) fn routes(prefix: &str) -> Routes {

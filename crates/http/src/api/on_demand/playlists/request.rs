@@ -119,11 +119,12 @@ fn days(metadata: &Fields<'_>, name: &str) -> Option<DayRange> {
         return Some(DayRange::default());
     }
     let range = metadata.object(name)?;
-    if !range.has("startDate") && !range.has("endDate") {
+    if ["startDate", "endDate"].iter().all(|name| !range.has(name)) {
         metadata.refuse(name, "must have startDate or endDate");
         return None;
     }
-    let (first, last) = (day(&range, "startDate")?, day(&range, "endDate")?);
+    let (first, last) = (day(&range, "startDate"), day(&range, "endDate"));
+    let (first, last) = (first?, last?);
     if let (Some(first), Some(last)) = (first, last)
         && last < first
     {

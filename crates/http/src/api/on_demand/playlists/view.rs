@@ -2,27 +2,39 @@
 
 use kinora_domain::{DayRange, Media, MediaDuration, MediaState, Playlist, PlaylistContent, SmartRules};
 use kinora_store::ListedPlaylist;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::view::thumbnail;
 use crate::app::Addresses;
+use crate::openapi::schema;
 
 /// A playlist with its media.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Playlist")]
 pub(super) struct PlaylistView {
+    #[schemars(with = "schema::Id")]
     id: String,
+    #[schemars(with = "schema::Text")]
     name: String,
+    #[schemars(with = "schema::Text")]
     reference_id: String,
+    #[schemars(with = "schema::PlaylistKind")]
     r#type: &'static str,
+    #[schemars(with = "schema::Text")]
     description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<schema::PlaylistOrder>")]
     play_order: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<RulesView>,
     media_list: Vec<ItemView>,
+    #[schemars(with = "schema::Id")]
     workspace_id: String,
+    #[schemars(with = "schema::Instant")]
     created_at: String,
+    #[schemars(with = "schema::Instant")]
     updated_at: String,
     media_count: usize,
 }
@@ -52,8 +64,9 @@ impl PlaylistView {
 }
 
 /// Those dates that were given.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "PlaylistRules")]
 struct RulesView {
     #[serde(skip_serializing_if = "Option::is_none")]
     created_date: Option<DaysView>,
@@ -68,12 +81,15 @@ impl From<&SmartRules> for RulesView {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "DayRange")]
 struct DaysView {
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<schema::CalendarDay>")]
     start_date: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<schema::CalendarDay>")]
     end_date: Option<String>,
 }
 
@@ -87,16 +103,25 @@ impl From<DayRange> for DaysView {
 }
 
 /// A media as a playlist shows it.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "PlaylistMedia")]
 struct ItemView {
+    #[schemars(with = "schema::Id")]
     id: String,
+    #[schemars(with = "Option<schema::Text>")]
     title: Option<String>,
+    #[schemars(with = "Option<schema::Text>")]
     creator_id: Option<String>,
+    #[schemars(with = "schema::Duration")]
     duration: String,
+    #[schemars(with = "schema::MediaStatus")]
     status: &'static str,
+    #[schemars(with = "Option<schema::Size>")]
     source_resolution: Option<&'static str>,
+    #[schemars(with = "Option<schema::Address>")]
     thumbnail: Option<String>,
+    #[schemars(with = "schema::Instant")]
     created_at: String,
 }
 
@@ -120,13 +145,19 @@ impl ItemView {
 }
 
 /// A playlist in a list of them.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ListedPlaylist")]
 pub(super) struct ListedPlaylistView {
+    #[schemars(with = "schema::Id")]
     id: String,
+    #[schemars(with = "schema::Text")]
     name: String,
+    #[schemars(with = "schema::PlaylistKind")]
     r#type: &'static str,
+    #[schemars(with = "schema::Text")]
     reference_id: String,
+    #[schemars(with = "schema::Instant")]
     created_at: String,
     media_count: u64,
 }
