@@ -40,7 +40,7 @@ pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operat
                         json!({
                             "name": "November",
                             "referenceId": "november",
-                            "type": "by dates",
+                            "type": "smart",
                             "limit": 20,
                             "playOrder": "createdDate DESC",
                             "metadata": {"createdDate": {"startDate": "2026-11-01", "endDate": "2026-11-30"}},
