@@ -105,6 +105,8 @@ id!(/// Names what a licence service needs to know of a media that it protects.
     DrmConfigurationId);
 id!(/// The public handle of a media, and the whole secret of a public one.
     PlaybackId);
+id!(/// Names a playlist, in its playback address too: whoever has it watches what is public of it.
+    PlaylistId);
 
 impl RenditionId {
     /// The id that stands for this hash of everything that shapes the rendition (UUID v8, RFC 9562, 5.8; 122 bits of it are kept).
@@ -119,6 +121,13 @@ impl PlaybackId {
         let mut bytes = [0; 16];
         random.fill(&mut bytes);
         Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
+    }
+}
+
+impl PlaylistId {
+    /// A new id (UUID v4), for the reason that a playback ID is one. Decision 0072.
+    pub fn new(random: &dyn Random) -> Self {
+        Self(PlaybackId::new(random).0)
     }
 }
 

@@ -8,11 +8,13 @@
 
 mod access;
 mod clock;
+mod day;
 mod event;
 mod failure;
 mod id;
 mod media;
 mod playback;
+mod playlist;
 mod resolution;
 mod signing_key;
 mod time;
@@ -22,12 +24,13 @@ mod workspace;
 
 pub use access::{AccessToken, Permission, Secret, SecretHash};
 pub use clock::{Clock, Random};
+pub use day::Day;
 pub use event::{Event, EventKind, EventSubject};
 pub use failure::{Failure, FailureCode};
 pub use id::{
     AccessTokenId, AttemptId, DeliveryId, DrmConfigurationId, EventId, InputId, JobId, MediaId,
-    OrganisationId, ParseIdError, PlaybackId, RenditionId, SigningKeyId, SourceId, TrackId, WebhookId,
-    WorkspaceId,
+    OrganisationId, ParseIdError, PlaybackId, PlaylistId, RenditionId, SigningKeyId, SourceId, TrackId,
+    WebhookId, WorkspaceId,
 };
 pub use media::{
     AspectRatio, Change, FrameRate, Input, Media, MediaChange, MediaDuration, MediaFacts, MediaQuality,
@@ -36,6 +39,9 @@ pub use media::{
 };
 pub use playback::{
     AccessPolicy, AccessRestrictions, DefaultPolicy, NewPlayback, PlaybackHandle, Restriction,
+};
+pub use playlist::{
+    DayRange, NewPlaylist, PlayOrder, Playlist, PlaylistContent, PlaylistItem, PlaylistProblem, SmartRules,
 };
 pub use resolution::Resolution;
 pub use signing_key::{KeyMaker, KeyPair, PrivateKey, SigningKey};

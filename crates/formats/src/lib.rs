@@ -9,6 +9,7 @@
 mod checkpoint;
 pub mod codec;
 pub mod encode;
+mod filler;
 pub mod foreign;
 pub mod hls;
 pub mod index;
@@ -21,4 +22,5 @@ pub mod sniff;
 pub mod timing;
 
 pub use checkpoint::CheckpointError;
+pub use filler::{BLACK_CODEC, FILLER_FRAME_END_MAX, FILLER_FRAMES_MAX, Filler};
 pub use scan::{Scanned, Scanner};

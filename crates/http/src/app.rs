@@ -10,7 +10,7 @@ use kinora_store::Store;
 
 use crate::api::{AnswerCache, KeyPairs};
 use crate::auth::Callers;
-use crate::delivery::AccessCache;
+use crate::delivery::{AccessCache, PlaylistCache};
 use crate::observe::{RequestCounts, RequestIds};
 use crate::once::UnderWay;
 
@@ -60,6 +60,7 @@ pub struct Parts {
     pub(crate) key_pairs: KeyPairs,
     pub(crate) access: AccessCache,
     pub(crate) under_way: UnderWay,
+    pub(crate) playlists: PlaylistCache,
     pub(crate) request_ids: RequestIds,
     pub(crate) request_counts: RequestCounts,
     pub(crate) document: OnceLock<Bytes>,
@@ -86,6 +87,7 @@ impl App {
         let answers = AnswerCache::new();
         let key_pairs = KeyPairs::new(key_maker);
         let access = AccessCache::new();
+        let playlists = PlaylistCache::new();
         let request_ids = RequestIds::new(&*random);
         Self(Arc::new(Parts {
             store,
@@ -102,6 +104,7 @@ impl App {
             key_pairs,
             access,
             under_way: UnderWay::default(),
+            playlists,
             request_ids,
             request_counts: RequestCounts::default(),
             document: OnceLock::new(),

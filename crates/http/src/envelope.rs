@@ -86,6 +86,13 @@ impl<T> Data<T> {
     }
 }
 
+impl<T> Data<T> {
+    /// The status that it answers.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+}
+
 impl<T: Serialize> Data<T> {
     /// The answer as bytes, for a request that may come again.
     pub(crate) fn into_answer(self) -> Answer {

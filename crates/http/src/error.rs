@@ -1,6 +1,7 @@
 //! The one place that turns what went wrong into a status and a message (contract 1.4, decision 40).
 
 mod playback;
+mod playlist;
 mod problem;
 mod upload;
 
@@ -286,6 +287,15 @@ impl ApiError {
         );
         error.retry_after_s = Some(Self::KEPT_RETRY_AFTER_S);
         error
+    }
+
+    /// 412: what is there is not what the client knows.
+    pub(crate) fn precondition_failed() -> Self {
+        Self::described(
+            StatusCode::PRECONDITION_FAILED,
+            "precondition failed",
+            "it was changed since; read it again, and send the ETag of that answer in If-Match",
+        )
     }
 
     /// 413: more bytes than allowed.

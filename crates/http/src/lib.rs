@@ -8,6 +8,7 @@
 mod api;
 mod app;
 mod auth;
+mod condition;
 mod delivery;
 mod envelope;
 mod error;

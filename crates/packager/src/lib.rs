@@ -4,7 +4,7 @@
 //! is stored. Segments of encoded renditions, and pictures, are made by the engine and kept as objects. Knows no workspace and no
 //! route: whether somebody may watch was decided before. Of rows it knows those of renditions alone.
 //!
-//! Begin with [`Packager`]; `manifest.rs` is what players are offered, `segment.rs` what they get, `encode/` how it is made.
+//! Begin with [`Packager`]; `manifest.rs` is what players are offered, `sequence.rs` what of several sources in a row, `segment.rs` what they get, `encode/` how it is made.
 
 mod encode;
 mod error;
@@ -13,6 +13,7 @@ mod packaged;
 mod picture;
 mod rendition;
 mod segment;
+mod sequence;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ pub use packaged::Packaged;
 pub use picture::PictureRequest;
 pub use rendition::Rendition;
 pub use segment::Segment;
+pub use sequence::{Sequence, SequenceItem};
 
 /// Memory for decoded indexes. A 2 h media takes about 2 MB.
 const INDEX_CACHE_BYTES: u64 = 128 << 20;

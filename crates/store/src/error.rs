@@ -38,6 +38,12 @@ pub enum Error {
         /// So many are.
         counted: u64,
     },
+    /// There are as many as there may be.
+    #[error("there are too many {what}")]
+    TooMany {
+        /// Of what, `playlists`.
+        what: &'static str,
+    },
     /// A newer Kinora wrote this database.
     #[error(
         "the database has schema {found} and this binary knows up to {known}; use the newer kinora that wrote it"

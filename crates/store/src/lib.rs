@@ -14,7 +14,7 @@
 //! | `writer/` | the thread that writes: many closures in one commit on SQLite, beside each other on PostgreSQL |
 //! | `sql/` | statements, values and rows, the same for every engine |
 //! | `schema.rs`, `folder.rs`, `keyring.rs`, `lock/` | the start: migrations, first rows, key, lock |
-//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `kept_answer.rs` | one aggregate each |
+//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `playlist/`, `kept_answer.rs` | one aggregate each |
 //! | `list.rs` | parts of lists, by number and by position |
 //! | `prune.rs` | what leaves again |
 //! | `watch.rs`, `notify.rs`, `version.rs` | what others changed: by looking, by being told, and on demand |
@@ -32,6 +32,7 @@ mod list;
 mod lock;
 mod media;
 mod notify;
+mod playlist;
 mod prune;
 mod rendition;
 mod schema;
@@ -56,6 +57,7 @@ pub use kept_answer::{KeptAnswer, RequestKey};
 pub use list::{List, Page, Position, Slice, SliceStart};
 pub use lock::{ObjectsPlace, ServeLock};
 pub use media::MediaFilter;
+pub use playlist::ListedPlaylist;
 pub use prune::Pruned;
 pub use rendition::{RenditionPlace, RenditionRow, RenditionUse};
 pub use store::{DatabasePlace, Opener, Store, StoreOptions};

@@ -53,6 +53,8 @@ export async function startKinora({ publicUrl, port } = {}) {
       stop,
       log: () => log,
       create: (url) => create(address, authorization, url),
+      /** Makes a playlist of these media, and answers the address of its manifest. */
+      createPlaylist: (mediaIds) => createPlaylist(address, authorization, mediaIds),
       /** Makes the address of an upload; `fields` are those of the request's body. */
       createUpload: (fields = {}, path = "/v1/on-demand/upload") =>
         asker(address, authorization)(path, { method: "POST", body: JSON.stringify({ corsOrigin: "*", ...fields }) }),
@@ -112,6 +114,15 @@ async function create(address, authorization, url) {
     if (Date.now() > until) throw new Error(`${url} is still ${media.status} after ${SETTLED_WITHIN_MS} ms`);
     await sleep(LOOK_EVERY_MS);
   }
+}
+
+async function createPlaylist(address, authorization, mediaIds) {
+  const ask = asker(address, authorization);
+  const fields = { name: "Trial", referenceId: `${mediaIds.length} from ${mediaIds[0]}`, type: "manual" };
+  const { id } = await ask("/v1/on-demand/playlists", { method: "POST", body: JSON.stringify(fields) });
+  const request = { method: "PATCH", body: JSON.stringify({ mediaIds }) };
+  await ask(`/v1/on-demand/playlists/${id}/media`, request);
+  return `${address}/playlist/${id}.m3u8`;
 }
 
 async function answers(url, server) {

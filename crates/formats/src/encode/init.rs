@@ -52,7 +52,7 @@ pub fn init_of_rung(index: &Index, rung: &Rung, avcc: &[u8]) -> Result<Vec<u8>, 
 }
 
 /// An `avc1` box. ISO/IEC 14496-12, 12.1.3; ISO/IEC 14496-15, 5.4.2.1.
-fn sample_entry((width, height): (u16, u16), avcc: &[u8], colour: Option<Colour>) -> Vec<u8> {
+pub(crate) fn sample_entry((width, height): (u16, u16), avcc: &[u8], colour: Option<Colour>) -> Vec<u8> {
     let mut boxes = Boxes::with_capacity(160 + avcc.len());
     boxes.boxed(b"avc1", |boxes| {
         boxes.zeros(6);

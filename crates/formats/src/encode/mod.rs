@@ -20,8 +20,10 @@ pub use audio::{
     AudioCollector, AudioFeed, ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, EncodedAudio, encoded_audio_init,
     encoded_audio_segments, encoded_audio_times, silent_segment,
 };
+pub(crate) use audio::{encoded_sample_entry, segment as frames_segment};
 pub use collect::{CollectError, Collector, ENCODED_LEN_MAX, Encoded, SegmentError};
 pub use feed::{Feed, FeedChunk, FeedChunks, FeedError, FeedFormat};
+pub(crate) use init::sample_entry as avc_sample_entry;
 pub use init::{InitError, init_of_rung};
 pub use ladder::{DECODED_PIXELS_MAX, ladder, ladder_without_copy, name_of_picture};
 pub use rate::rate_of_rung;

@@ -61,11 +61,15 @@ impl MediaPlaylist<'_> {
         (longest.saturating_add(timescale / 2) / timescale).max(1)
     }
 
-    /// An instant in microseconds, rounded to the nearest.
     fn microseconds(&self, ticks: i64) -> i128 {
-        let timescale = i128::from(self.timescale.max(1));
-        (i128::from(ticks) * MICROSECONDS * 2 + timescale).div_euclid(2 * timescale)
+        microseconds(ticks, self.timescale)
     }
+}
+
+/// An instant in microseconds, rounded to the nearest.
+pub(super) fn microseconds(ticks: i64, timescale: u32) -> i128 {
+    let timescale = i128::from(timescale.max(1));
+    (i128::from(ticks) * MICROSECONDS * 2 + timescale).div_euclid(2 * timescale)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod media;
 mod multivariant;
 mod offer;
 mod rate;
+mod sequence;
 mod sounds;
 
 pub use audio_groups::AudioGroup;
@@ -18,6 +19,7 @@ pub use media::MediaPlaylist;
 pub use multivariant::{IFrameVariant, MultivariantPlaylist, MultivariantUris, Variant, VideoRange};
 pub use offer::{Address, Choice, Offer, Order};
 pub use rate::{CopyRates, Rate};
+pub use sequence::SequencePlaylist;
 pub use sounds::{SoundOffer, sound_offers};
 
 /// The lowest protocol version that has all we use: EXT-X-MAP without I-FRAMES-ONLY. RFC 8216, 7.

@@ -10,7 +10,6 @@ pub(crate) mod view;
 
 use axum::Router;
 use axum::routing::{any, get};
-use bytes::Bytes;
 use kinora_domain::{MediaId, WorkspaceId};
 use kinora_store::Version;
 
@@ -21,10 +20,8 @@ pub(crate) use routes::Routes;
 pub(crate) use signing_keys::KeyPairs;
 
 use crate::app::{App, Roles};
+use crate::condition::Tagged;
 use crate::error::ApiError;
-
-/// Paths of the contract that are not served yet, and are no media ids (contract 2.1, routing traps).
-const NOT_YET: [&str; 1] = ["/on-demand/playlists"];
 
 /// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request anew.
 ///
@@ -45,6 +42,7 @@ pub(crate) fn routes(prefix: &str) -> Routes {
             get(on_demand::drm_configuration),
         )
         .merge(on_demand::playback_id_routes(prefix))
+        .merge(on_demand::playlist_routes(prefix))
         .merge(on_demand::upload_routes(prefix))
         .merge(signing_keys::routes(prefix))
         .merge(unsupported::routes(prefix))
@@ -52,13 +50,9 @@ pub(crate) fn routes(prefix: &str) -> Routes {
 
 /// What else lies where the API is: its own 404, not that of the players' paths, which have any name.
 pub(crate) fn unknown() -> Router<App> {
-    let not_yet = NOT_YET.iter().flat_map(|path| [(*path).to_owned(), format!("/v1{path}")]);
-    let beside = ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/iam/{*rest}", "/data/{*rest}"];
-    beside
-        .into_iter()
-        .map(str::to_owned)
-        .chain(not_yet)
-        .fold(Router::new(), |router, path| router.route(&path, any(async || ApiError::no_such_path())))
+    ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/iam/{*rest}", "/data/{*rest}"]
+        .iter()
+        .fold(Router::new(), |router, path| router.route(path, any(async || ApiError::no_such_path())))
 }
 
 /// The same paths in a process without this role.
@@ -76,7 +70,7 @@ pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
 /// A client of several processes reads what it wrote, whichever of them it asks: each answer is kept under the version of the
 /// database that it was made from (decision 0029).
 pub(crate) struct AnswerCache {
-    media: moka::sync::Cache<(WorkspaceId, MediaId), (Version, Bytes)>,
+    media: moka::sync::Cache<(WorkspaceId, MediaId), (Version, Tagged)>,
 }
 
 impl AnswerCache {
@@ -86,17 +80,17 @@ impl AnswerCache {
     pub(crate) fn new() -> Self {
         let media = moka::sync::Cache::builder()
             .max_capacity(Self::BYTES_MAX)
-            .weigher(|_, (_, answer): &(Version, Bytes)| u32::try_from(answer.len()).unwrap_or(u32::MAX))
+            .weigher(|_, (_, answer): &(Version, Tagged)| u32::try_from(answer.len()).unwrap_or(u32::MAX))
             .build();
         Self { media }
     }
 
-    fn get(&self, workspace: WorkspaceId, media: MediaId, version: &Version) -> Option<Bytes> {
+    fn get(&self, workspace: WorkspaceId, media: MediaId, version: &Version) -> Option<Tagged> {
         let (at, answer) = self.media.get(&(workspace, media))?;
         (at == *version).then_some(answer)
     }
 
-    fn put(&self, workspace: WorkspaceId, media: MediaId, version: Version, answer: Bytes) {
+    fn put(&self, workspace: WorkspaceId, media: MediaId, version: Version, answer: Tagged) {
         self.media.insert((workspace, media), (version, answer));
     }
 }

@@ -120,14 +120,9 @@ impl MediaView {
             MediaState::Failed { failure, .. } => Some(ErrorView::from(failure)),
             _ => None,
         };
-        // A picture exists once the media plays, and not for sound alone (contract decision 35).
-        let thumbnail = facts
-            .filter(|facts| !facts.is_audio_only())
-            .and(media.playback.first())
-            .map(|playback| format!("{}/{}/thumbnail.png", addresses.images, playback.id));
         Self {
             id: media.id.to_string(),
-            thumbnail,
+            thumbnail: thumbnail(media, addresses),
             workspace_id: media.workspace.to_string(),
             metadata: media.settings.metadata.clone().unwrap_or_default(),
             title: media.settings.title.clone(),
@@ -151,6 +146,13 @@ impl MediaView {
             playback_report: PlaybackReportView::of(media),
         }
     }
+}
+
+/// Address of a picture of a media. One exists once the media plays, and not for sound alone (contract decision 35).
+pub(crate) fn thumbnail(media: &Media, addresses: &Addresses) -> Option<String> {
+    let MediaState::Ready { facts, .. } = &media.state else { return None };
+    let playback = media.playback.first().filter(|_| !facts.is_audio_only())?;
+    Some(format!("{}/{}/thumbnail.png", addresses.images, playback.id))
 }
 
 /// Why a media or an upload failed (contract decision 31).

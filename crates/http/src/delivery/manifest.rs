@@ -44,8 +44,13 @@ pub(super) async fn multivariant(
         })?
     };
     // What is offered depends on more than the index: on what was asked for, on what is broken, on how busy the server is.
-    let etag = format!("\"{}\"", hex(&Sha256::digest(text.as_bytes())[..16]));
-    Ok(send(&request, Bytes::from(text), PLAYLIST, etag, SHORT))
+    Ok(send_text(&request, Bytes::from(text)))
+}
+
+/// A playlist that is another tomorrow.
+pub(super) fn send_text(request: &HeaderMap, text: Bytes) -> Response {
+    let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
+    send(request, text, PLAYLIST, etag, SHORT)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -157,7 +162,7 @@ impl File {
 }
 
 /// Bytes that are in memory already.
-fn send(
+pub(super) fn send(
     request: &HeaderMap,
     bytes: Bytes,
     content_type: &'static str,

@@ -1,6 +1,7 @@
 //! What players read: manifests, segments, pictures and the player page.
 //!
 //! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and `{n}.m4s` beside it.
+//! `playlist/{playlistId}.m3u8` lists `playlist/{playlistId}/{size}.m3u8`, which lists those of all media that are in the playlist.
 //! Every address asks [`access`] first.
 
 mod access;
@@ -8,6 +9,7 @@ mod demo;
 mod manifest;
 mod page;
 mod picture;
+mod playlist;
 mod send;
 mod wanted;
 
@@ -22,12 +24,16 @@ use crate::app::{App, Roles};
 use crate::error::ApiError;
 
 pub(crate) use access::AccessCache;
+pub(crate) use playlist::PlaylistCache;
 
 /// Every address below a playback ID, and the pages. Scripts of any origin may read what players read.
 pub(crate) fn routes() -> Router<App> {
     let played = Router::new()
         .route("/{file}", get(manifest::multivariant))
         .route("/{playbackId}/{file}", get(picture::thumbnail))
+        .route("/playlist/{file}", get(playlist::multivariant))
+        .route("/playlist/{playlistId}/{file}", get(playlist::media))
+        .route("/playlist/filler/{file}", get(playlist::filler))
         .route("/{playbackId}/{indexId}/{rendition}/{file}", get(manifest::child))
         // Before the layer, so that a preflight and a wrong method pass through it too.
         .method_not_allowed_fallback(refuse)
@@ -46,7 +52,12 @@ pub(crate) fn assets() -> Router<App> {
 /// The same paths in a process without this role.
 pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
     let refuse = async move || ApiError::other_role("delivery", roles);
-    let paths = ["/{file}", "/{playbackId}/{file}", "/{playbackId}/{indexId}/{rendition}/{file}"];
+    let paths = [
+        "/{file}",
+        "/{playbackId}/{file}",
+        "/playlist/{playlistId}/{file}",
+        "/{playbackId}/{indexId}/{rendition}/{file}",
+    ];
     paths.iter().fold(Router::new(), |router, path| router.route(path, any(refuse)))
 }
 

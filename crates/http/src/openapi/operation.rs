@@ -20,6 +20,8 @@ pub(crate) struct Operation {
     refusals: Refusals,
     /// Headers of every answer, beside those that all operations have.
     headers: Map<String, Value>,
+    /// Judges the conditions of requests.
+    is_conditional: bool,
 }
 
 impl Operation {
@@ -61,6 +63,7 @@ impl Operation {
             answer: None,
             refusals: Refusals::default(),
             headers: Map::new(),
+            is_conditional: false,
         };
         operation.refuses(ApiError::unauthorized()).refuses(ApiError::fault()).refuses(ApiError::busy())
     }
@@ -101,6 +104,22 @@ impl Operation {
         });
         self.headers.extend(described);
         self
+    }
+
+    /// Judges the conditions of requests by the tag of what it is about.
+    pub(crate) fn conditional(mut self) -> Self {
+        for (name, description) in [
+            ("If-Match", "Only of what has one of these tags: those of answers that you know."),
+            ("If-None-Match", "Only of what has none of these tags."),
+        ] {
+            let schema = json!({"type": "string"});
+            let place = json!({"name": name, "in": "header", "required": false, "description": description,
+                "schema": schema});
+            self.parameters.push(place);
+        }
+        self.is_conditional = true;
+        self.refuses(ApiError::precondition_failed())
+            .refuses(ApiError::bad_request("if-match must be * or up to 32 tags such as \"33a64df5\""))
     }
 
     /// A part of the path that is an id of ours.
@@ -233,11 +252,14 @@ impl Operation {
 
     /// Puts it where it belongs below `paths`. Refusals that others have too are kept once, below `responses`.
     pub(super) fn write(self, paths: &mut Map<String, Value>, responses: &mut Map<String, Value>) {
-        let Self { path, method, about, parameters, body, answer, refusals, headers } = self;
+        let Self { path, method, about, parameters, body, answer, refusals, headers, is_conditional } = self;
         let mut answers = BTreeMap::new();
         if let Some((status, content)) = answer {
             let description = if status == 201 { "Made." } else { "Done." };
             answers.insert(status, json!({"description": description, "content": content}));
+        }
+        if is_conditional && method == "get" {
+            answers.insert(304, json!({"description": "You have it."}));
         }
         for (status, response) in refusals.into_responses() {
             answers.insert(status, response);

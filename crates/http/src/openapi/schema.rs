@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use kinora_domain::{
     AccessPolicy, DefaultPolicy, FailureCode, MediaQuality, MediaSettings, MediaState, NotCopiedReason,
-    Resolution, UploadState,
+    PlayOrder, Resolution, UploadState,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -77,6 +77,12 @@ schemas! {
     Code = words(FailureCode::ALL.map(FailureCode::as_str));
     /// Why a track is not copied.
     Reason = words(NotCopiedReason::ALL.map(NotCopiedReason::as_str));
+    /// `2025-11-03`, in UTC.
+    CalendarDay = day();
+    /// Filled by hand, or by rules.
+    PlaylistKind = words(["manual", "smart"]);
+    /// The order of a smart playlist.
+    PlaylistOrder = words(PlayOrder::ALL.map(PlayOrder::as_str));
     /// What a track holds.
     Kind = words(["video", "audio"]);
 }
@@ -139,6 +145,11 @@ pub(crate) fn words(words: impl IntoIterator<Item = &'static str>) -> Value {
 /// A text of at most so many characters.
 pub(crate) fn text(max: usize) -> Value {
     json!({"type": "string", "maxLength": max})
+}
+
+/// A day of the calendar.
+pub(crate) fn day() -> Value {
+    json!({"type": "string", "format": "date"})
 }
 
 /// The client's own key and value pairs.

@@ -10,7 +10,7 @@ use crate::{Error, List};
 
 /// The statements that read the media of a selection. All take the same values.
 #[derive(Clone, Copy)]
-pub(super) struct Selection {
+pub(crate) struct Selection {
     media: Statement,
     inputs: Statement,
     playback: Statement,
@@ -23,7 +23,7 @@ macro_rules! selections {
     ($($(#[$doc:meta])* $name:ident = $ids:literal;)*) => {
         $(
             $(#[$doc])*
-            pub(super) const $name: Selection = Selection {
+            pub(crate) const $name: Selection = Selection {
                 media: Statement::new(concat!(
                     "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access,
                      optimize_audio, state, state_at, source_id, failure_code, failure_message, duration_us,
@@ -62,6 +62,16 @@ selections! {
     IN_WORKSPACE = "SELECT id FROM media WHERE id = $1 AND workspace_id = $2";
     BY_PLAYBACK = "SELECT media_id FROM playback_id WHERE id = $1";
     BY_SOURCE = "SELECT id FROM media WHERE source_id = $1";
+    IN_PLAYLIST = "SELECT media_id FROM playlist_item WHERE playlist_id = $1";
+    /// What smart playlists choose. The signs keep the other dates from being looked up by: the index of these gives the order too.
+    CREATED_BETWEEN_OLDEST = "SELECT id FROM media WHERE workspace_id = $1 AND state = 'Ready' AND created_at >= $2 AND created_at < $3
+        AND +updated_at >= $4 AND +updated_at < $5 ORDER BY created_at, id LIMIT $6";
+    CREATED_BETWEEN_NEWEST = "SELECT id FROM media WHERE workspace_id = $1 AND state = 'Ready' AND created_at >= $2 AND created_at < $3
+        AND +updated_at >= $4 AND +updated_at < $5 ORDER BY created_at DESC, id DESC LIMIT $6";
+    UPDATED_BETWEEN_OLDEST = "SELECT id FROM media WHERE workspace_id = $1 AND state = 'Ready' AND +created_at >= $2 AND +created_at < $3
+        AND updated_at >= $4 AND updated_at < $5 ORDER BY created_at, id LIMIT $6";
+    UPDATED_BETWEEN_NEWEST = "SELECT id FROM media WHERE workspace_id = $1 AND state = 'Ready' AND +created_at >= $2 AND +created_at < $3
+        AND updated_at >= $4 AND updated_at < $5 ORDER BY created_at DESC, id DESC LIMIT $6";
     /// From one media to another, both included. A range, not the keys: the statement is the same for every length.
     RANGE = "SELECT id FROM media WHERE workspace_id = $1 AND (created_at, id) >= ($2, $3) AND (created_at, id) <= ($4, $5)";
     /// As many as are looked up at once; fewer ids are filled up with the first one.
@@ -83,7 +93,7 @@ pub(super) async fn one(
 }
 
 /// The media of a selection, oldest first. The session must see one instant.
-pub(super) async fn many(
+pub(crate) async fn many(
     session: &mut Session,
     selection: Selection,
     values: Vec<Value>,

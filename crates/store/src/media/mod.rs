@@ -4,7 +4,7 @@ pub(crate) mod columns;
 mod filter;
 mod find;
 mod lifecycle;
-mod load;
+pub(crate) mod load;
 mod metadata;
 mod restrictions;
 

@@ -18,7 +18,7 @@ pub(crate) use session::Session;
 
 use kinora_domain::{
     AccessTokenId, AttemptId, DeliveryId, EventId, InputId, JobId, MediaId, OrganisationId, PlaybackId,
-    RenditionId, SigningKeyId, SourceId, Timestamp, TrackId, WebhookId, WorkspaceId,
+    PlaylistId, RenditionId, SigningKeyId, SourceId, Timestamp, TrackId, WebhookId, WorkspaceId,
 };
 
 use crate::{Error, WorkerId};
@@ -207,6 +207,7 @@ ids!(
     MediaId,
     OrganisationId,
     PlaybackId,
+    PlaylistId,
     RenditionId,
     SigningKeyId,
     SourceId,

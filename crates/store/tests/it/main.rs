@@ -53,6 +53,7 @@ mod late;
 mod lists;
 mod media;
 mod outage;
+mod playlists;
 mod postgres;
 mod proxy;
 mod prune;

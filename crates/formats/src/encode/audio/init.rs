@@ -28,7 +28,7 @@ pub fn encoded_audio_init(index: &Index, audio: usize) -> Option<Vec<u8>> {
 }
 
 /// An `mp4a` box. ISO/IEC 14496-12, 12.2.3; ISO/IEC 14496-14, 5.6; ISO/IEC 14496-1, 7.2.6.
-fn sample_entry() -> Vec<u8> {
+pub(crate) fn sample_entry() -> Vec<u8> {
     const DESCRIPTOR_HEAD: u8 = 2; // tag and length
     let specific = u8::try_from(AUDIO_SPECIFIC_CONFIG.len()).expect("two bytes");
     let decoder = 13 + DESCRIPTOR_HEAD + specific;

@@ -12,6 +12,7 @@ mod init;
 
 pub use collect::{AudioCollector, EncodedAudio};
 pub use feed::AudioFeed;
+pub(crate) use init::sample_entry as encoded_sample_entry;
 pub use init::{ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, encoded_audio_init};
 
 use crate::{
@@ -46,7 +47,7 @@ pub fn encoded_audio_times(index: &Index, audio: usize) -> Vec<Segment> {
 }
 
 /// A segment of these packets, which begins with frame `first`: that before 0 is the priming of the encoder.
-fn segment(number: u32, first: i64, packets: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn segment(number: u32, first: i64, packets: &[Vec<u8>]) -> Vec<u8> {
     let entries: Vec<_> = packets
         .iter()
         .map(|packet| Entry {

@@ -1,24 +1,28 @@
 use axum::extract::State;
 use kinora_domain::MediaId;
 
+use crate::api::view::MediaView;
 use crate::app::App;
 use crate::auth::Writer;
-use crate::envelope::Done;
+use crate::condition::Conditions;
+use crate::envelope::{Data, Done};
 use crate::error::ApiError;
 use crate::extract::PathId;
 
 /// `DELETE /on-demand/{mediaId}`: the media is gone with this answer, its bytes soon after. It cannot be taken back.
 ///
-/// 404 unless it is in the caller's workspace, also the second time.
+/// 404 unless it is in the caller's workspace, also the second time; 412 when it is not what `If-Match` names.
 pub(crate) async fn delete(
     State(app): State<App>,
     caller: Writer,
     PathId(id): PathId<MediaId>,
+    conditions: Conditions,
 ) -> Result<Done, ApiError> {
-    let now = app.clock.now();
+    let (now, here) = (app.clock.now(), app.clone());
     app.store
         .write(async move |tx| {
             let media = tx.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
+            conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
             tx.remove_media(media, now).await?;
             Ok::<_, ApiError>(())
         })

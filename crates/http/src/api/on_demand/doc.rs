@@ -6,7 +6,7 @@ use kinora_domain::{MediaSettings, MediaState};
 use serde_json::{Value, json};
 
 use super::input_info::InputInfo;
-use super::{playback_ids, upload};
+use super::{playback_ids, playlists, upload};
 use crate::api::doc::example;
 use crate::api::view::{CreatedMedia, MediaView};
 use crate::error::ApiError;
@@ -20,6 +20,7 @@ pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let mut all = media(schemas);
     all.extend(upload::operations(schemas));
     all.extend(playback_ids::operations(schemas));
+    all.extend(playlists::operations(schemas));
     all.extend(drm_configurations());
     all
 }
@@ -62,9 +63,11 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
             .query("createdAfter", false, instant(), "Created then or later; a day alone begins at midnight in UTC.")
             .query("createdBefore", false, instant(), "Created before."),
         one(Operation::get("/on-demand/{mediaId}", "getMedia", "Read a media"))
+            .conditional()
             .says("The id of a direct upload is the id of its media, which is there from the first byte on.")
             .answers(media.clone(), media_example()),
         one(Operation::patch("/on-demand/{mediaId}", "updateMedia", "Change a media"))
+            .conditional()
             .says(
                 "What is not sent stays as it is; `metadata` is replaced whole, and `title: null` empties the title. \
                  `video.media.updated` tells of it, unless nothing is another than before.",
@@ -81,6 +84,7 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
             )
             .answers(media, media_example()),
         one(Operation::delete("/on-demand/{mediaId}", "deleteMedia", "Delete a media"))
+            .conditional()
             .says("It is gone with this answer, its bytes soon after. It cannot be taken back.")
             .answers_done(),
         one(Operation::get("/on-demand/{mediaId}/input-info", "getInputInfo", "Read where a media came from"))

@@ -1,34 +1,38 @@
 use axum::extract::State;
+use axum::response::Response;
 use kinora_domain::MediaId;
 
 use super::update_request;
 use crate::api::view::MediaView;
 use crate::app::App;
 use crate::auth::Writer;
+use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PathId};
 
 /// `PATCH /on-demand/{mediaId}`: changes title, creator and metadata of a media, in whatever state it is. Answers as `GET` does.
 ///
-/// 404 unless it is in the caller's workspace, 422 names each wrong field. The change and its event are one commit; what changes
+/// 404 unless it is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names each wrong field. The change and its event are one commit; what changes
 /// nothing is not told.
 pub(crate) async fn update(
     State(app): State<App>,
     caller: Writer,
     PathId(id): PathId<MediaId>,
+    conditions: Conditions,
     JsonBody(body): JsonBody,
-) -> Result<Data<MediaView>, ApiError> {
+) -> Result<Response, ApiError> {
     let change = update_request::parse(&body)?;
-    let now = app.clock.now();
+    let (now, here) = (app.clock.now(), app.clone());
     let media = app
         .store
         .write(async move |tx| {
             let media = tx.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
+            conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
             let (media, updated) = media.update(change.clone(), now);
             tx.save_change(&media, updated.as_ref()).await?;
             Ok::<_, ApiError>(media)
         })
         .await?;
-    Ok(Data::ok(MediaView::new(&media, &app.addresses)))
+    Ok(Tagged::of(&Data::ok(MediaView::new(&media, &app.addresses))).into_response())
 }

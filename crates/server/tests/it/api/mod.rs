@@ -2,6 +2,7 @@
 
 mod auth;
 mod clients;
+mod conditions;
 mod create;
 mod delete;
 mod document;
@@ -14,6 +15,7 @@ mod page;
 mod picture;
 mod playback;
 mod playback_ids;
+mod playlists;
 mod ranges;
 mod read;
 mod refusals;

@@ -21,6 +21,7 @@ mod kill;
 mod life;
 mod not_media;
 mod once_life;
+mod playlist_life;
 pub(crate) mod stop;
 mod twice;
 mod upload_life;

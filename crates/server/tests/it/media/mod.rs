@@ -11,6 +11,7 @@ mod edits;
 mod first;
 mod fixtures;
 mod foreign;
+mod playlist;
 pub(crate) mod probe;
 mod rungs;
 mod several_audio;

@@ -57,6 +57,8 @@ fn engine_less() -> Vec<Statement> {
         crate::media::FIND,
         crate::media::METADATA,
         crate::media::STATEMENTS,
+        crate::playlist::CONTENT,
+        crate::playlist::STATEMENTS,
         crate::prune::STATEMENTS,
         crate::rendition::STATEMENTS,
         crate::signing_key::STATEMENTS,
@@ -67,6 +69,7 @@ fn engine_less() -> Vec<Statement> {
         crate::workspace::STATEMENTS,
     ];
     let of_media = crate::media::SELECTIONS.iter().chain(crate::media::DRIVERS).copied();
-    let ends = [crate::signing_key::PAGE, crate::upload::PAGE].map(|ends| [ends.newest, ends.oldest]);
+    let ends = [crate::playlist::PAGE, crate::signing_key::PAGE, crate::upload::PAGE]
+        .map(|ends| [ends.newest, ends.oldest]);
     lists.into_iter().chain(of_media).flatten().copied().chain(ends.into_iter().flatten()).collect()
 }

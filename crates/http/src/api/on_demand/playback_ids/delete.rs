@@ -1,9 +1,11 @@
 use axum::extract::{RawQuery, State};
 use kinora_domain::{MediaId, ParseIdError, PlaybackId};
 
+use super::view::PlaybackIdView;
 use crate::app::App;
 use crate::auth::Writer;
-use crate::envelope::Done;
+use crate::condition::Conditions;
+use crate::envelope::{Data, Done};
 use crate::error::ApiError;
 use crate::extract::PathId;
 
@@ -11,18 +13,23 @@ const PARAMETER: &str = "playbackId";
 
 /// `DELETE /on-demand/{mediaId}/playback-ids?playbackId=`: nobody watches through it any more. It may be the last one.
 ///
-/// 404 unless the media is in the caller's workspace and the playback ID is the media's, also the second time.
+/// 404 unless the media is in the caller's workspace and the playback ID is the media's, also the second time; 412 when the playback ID is
+/// not what `If-Match` names.
 pub(super) async fn delete(
     State(app): State<App>,
     caller: Writer,
     PathId(id): PathId<MediaId>,
     RawQuery(query): RawQuery,
+    conditions: Conditions,
 ) -> Result<Done, ApiError> {
     let playback = parse(query.as_deref().unwrap_or(""))?;
     let now = app.clock.now();
     app.store
         .write(async move |tx| {
             let media = tx.media(caller.workspace, id).await?;
+            if let Some(held) = media.as_ref().and_then(|media| media.playback(playback)) {
+                conditions.check(|| Data::ok(PlaybackIdView::from(held)))?;
+            }
             let removed = media.and_then(|media| media.remove_playback(playback, now));
             let (media, updated) = removed.ok_or_else(ApiError::media_playback_not_found)?;
             tx.save_change(&media, Some(&updated)).await?;

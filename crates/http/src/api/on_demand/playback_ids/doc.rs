@@ -51,6 +51,7 @@ pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operat
             .answers(list, json!([playback_example()])),
         Operation::delete(ALL, "deletePlaybackId", "Delete a playback ID")
             .id("mediaId", "The id of a media.", example::MEDIA)
+            .conditional()
             .says("Nobody watches through it any more. It may be the last one.")
             .query("playbackId", true, json!({"type": "string", "format": "uuid"}), "The playback ID.")
             .answers_done()
@@ -82,6 +83,7 @@ fn of_playback(operation: Operation) -> Operation {
     operation
         .id("mediaId", "The id of a media.", example::MEDIA)
         .id("playbackId", "The playback ID.", example::PLAYBACK)
+        .conditional()
         .refuses(ApiError::media_playback_not_found())
 }
 

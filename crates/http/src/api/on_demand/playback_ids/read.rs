@@ -1,9 +1,11 @@
 use axum::extract::State;
+use axum::response::Response;
 use kinora_domain::{MediaId, PlaybackId};
 
 use super::view::PlaybackIdView;
 use crate::app::App;
 use crate::auth::Reader;
+use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::PathIds;
@@ -15,8 +17,10 @@ pub(super) async fn read(
     State(app): State<App>,
     caller: Reader,
     PathIds(media, playback): PathIds<MediaId, PlaybackId>,
-) -> Result<Data<PlaybackIdView>, ApiError> {
+    conditions: Conditions,
+) -> Result<Response, ApiError> {
     let media = app.store.media(caller.workspace, media).await?;
     let found = media.as_ref().and_then(|media| media.playback(playback));
-    Ok(Data::ok(found.ok_or_else(ApiError::media_playback_not_found)?.into()))
+    let found = found.ok_or_else(ApiError::media_playback_not_found)?;
+    conditions.answer(Tagged::of(&Data::ok(PlaybackIdView::from(found))))
 }

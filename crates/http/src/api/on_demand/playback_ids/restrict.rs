@@ -4,11 +4,12 @@ use axum::extract::State;
 use kinora_domain::{MediaId, NewRestriction, PlaybackId, Restriction};
 use serde_json::Value;
 
-use super::view::warnings;
+use super::view::{PlaybackIdView, warnings};
 use crate::api::on_demand::rules::{Entries, restriction};
 use crate::api::view::RestrictionView;
 use crate::app::App;
 use crate::auth::Writer;
+use crate::condition::Conditions;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PathIds};
@@ -16,17 +17,19 @@ use crate::fields::{Fields, Problems};
 
 /// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/domains`: replaces the rule on hosts of pages, default and lists.
 ///
-/// Answers the rule. 404 unless the media is in the caller's workspace and the playback ID is the media's, 422 names each wrong
-/// field. The change and its event are one commit; a rule that is the same as before is not told.
+/// Answers the rule. 404 unless the media is in the caller's workspace and the playback ID is the media's, 412 when the playback ID is not
+/// what `If-Match` names, 422 names each wrong field. The change and its event are one commit; a rule that is the same as before is not told.
 pub(super) async fn domains(
     State(app): State<App>,
     caller: Writer,
     PathIds(media, playback): PathIds<MediaId, PlaybackId>,
+    conditions: Conditions,
     JsonBody(body): JsonBody,
 ) -> Result<Data<RestrictionView>, ApiError> {
     let rule = parse(&body, Entries::Domains)?;
     let answer = RestrictionView::from(&rule);
-    let warnings = replace(&app, caller, (media, playback), NewRestriction::Domains(rule)).await?;
+    let warnings =
+        replace(&app, caller, (media, playback), conditions, NewRestriction::Domains(rule)).await?;
     Ok(Data::warned(answer, warnings))
 }
 
@@ -35,11 +38,13 @@ pub(super) async fn user_agents(
     State(app): State<App>,
     caller: Writer,
     PathIds(media, playback): PathIds<MediaId, PlaybackId>,
+    conditions: Conditions,
     JsonBody(body): JsonBody,
 ) -> Result<Data<RestrictionView>, ApiError> {
     let rule = parse(&body, Entries::UserAgents)?;
     let answer = RestrictionView::from(&rule);
-    let warnings = replace(&app, caller, (media, playback), NewRestriction::UserAgents(rule)).await?;
+    let warnings =
+        replace(&app, caller, (media, playback), conditions, NewRestriction::UserAgents(rule)).await?;
     Ok(Data::warned(answer, warnings))
 }
 
@@ -54,12 +59,16 @@ async fn replace(
     app: &App,
     caller: Writer,
     (media, playback): (MediaId, PlaybackId),
+    conditions: Conditions,
     rule: NewRestriction,
 ) -> Result<Vec<String>, ApiError> {
     let now = app.clock.now();
     app.store
         .write(async move |tx| {
             let media = tx.media(caller.workspace, media).await?;
+            if let Some(held) = media.as_ref().and_then(|media| media.playback(playback)) {
+                conditions.check(|| Data::ok(PlaybackIdView::from(held)))?;
+            }
             let changed = media.and_then(|media| media.restrict_playback(playback, rule.clone(), now));
             let (media, updated) = changed.ok_or_else(ApiError::media_playback_not_found)?;
             tx.save_change(&media, updated.as_ref()).await?;

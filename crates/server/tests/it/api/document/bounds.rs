@@ -16,7 +16,10 @@ async fn every_bound_of_a_body_is_where_the_document_says() {
     let url = "http://127.0.0.1/a.mp4";
     let media = app.create(url).await;
     app.wait_settled(text(&media["id"])).await;
+    let playlist = json!({"name": "N", "referenceId": "of the test", "type": "manual"});
+    let playlist = app.call("POST", "/v1/on-demand/playlists").json(&playlist).send().await.data();
     let ids = BTreeMap::from([
+        ("{playlistId}", text(&playlist["id"]).to_owned()),
         ("{mediaId}", text(&media["id"]).to_owned()),
         ("{playbackId}", text(&media["playbackIds"][0]["id"]).to_owned()),
     ]);
@@ -30,6 +33,13 @@ async fn every_bound_of_a_body_is_where_the_document_says() {
         let mut trials = Vec::new();
         walk(&document, operation.body_schema().unwrap(), &Place::default(), &mut trials);
         for Trial { place, value, is_taken } in trials {
+            if is_taken && depends_on_others(&place.name(), &value) {
+                continue;
+            }
+            let mut body = body.clone();
+            if body["referenceId"].is_string() {
+                body["referenceId"] = json!(tried.to_string()); // each can be had once
+            }
             let answer =
                 app.call(&operation.method, &path).json(&place.put(&body, value.clone())).send().await;
             let shown = value.to_string().chars().take(60).collect::<String>();
@@ -85,6 +95,16 @@ async fn every_bound_of_a_list_is_where_the_document_says() {
         }
     }
     assert!(lists >= 6, "only {lists} lists");
+}
+
+/// What is taken, or not, for the sake of other fields or of what is there: media of a playlist, and the dates that a smart one must have and a
+/// manual one cannot.
+fn depends_on_others(place: &str, value: &Value) -> bool {
+    place == "mediaIds"
+        || place == "type" && value == "manual"
+        || place == "playOrder" && value.is_null()
+        || [".createdDate", ".updatedDate"].iter().any(|name| place.contains(name))
+        || place == "metadata" && value.is_null()
 }
 
 fn judge(answer: &Answer, is_taken: bool, field: &str, what: &str) {

@@ -1,0 +1,74 @@
+//! Days of the calendar.
+
+use std::fmt;
+
+use crate::Timestamp;
+
+/// A day in UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(jiff::civil::Date);
+
+impl Day {
+    /// The day that is written so: `2025-11-03`, and in no other form (RFC 3339, `full-date`). `None` for what is no day.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let day = Self(text.parse().ok()?);
+        // The parser knows more forms, and years before the first.
+        (0 < day.0.year() && day.to_string() == text).then_some(day)
+    }
+
+    /// Its first instant.
+    pub fn start(self) -> Timestamp {
+        let midnight = self.0.to_zoned(jiff::tz::TimeZone::UTC);
+        let micros = midnight.map(|midnight| midnight.timestamp().as_microsecond());
+        // Only the last days of the year 9999 have no such instant.
+        Timestamp::from_micros(micros.unwrap_or(i64::MAX))
+    }
+
+    /// The first instant that is no longer part of it.
+    pub fn end(self) -> Timestamp {
+        self.0.tomorrow().map_or(Timestamp::from_micros(i64::MAX), |next| Self(next).start())
+    }
+}
+
+/// `2025-11-03`
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_has_one_form() {
+        for text in ["2025-11-03", "2024-02-29", "0001-01-01", "9999-12-31"] {
+            assert_eq!(Day::from_text(text).map(|day| day.to_string()).as_deref(), Some(text));
+        }
+        for none in [
+            "",
+            "2025-11-3",
+            "2025-02-29",
+            "2025-13-01",
+            "20251103",
+            "2025-11-03T00:00:00Z",
+            " 2025-11-03",
+            "2025-11-03 ",
+            "+002025-11-03",
+            "-000001-01-01",
+            "03.11.2025",
+        ] {
+            assert_eq!(Day::from_text(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_day_begins_at_midnight_and_ends_where_the_next_begins() {
+        let day = Day::from_text("2025-11-03").unwrap();
+        assert_eq!(day.start().to_string(), "2025-11-03T00:00:00.000000Z");
+        assert_eq!(day.end().to_string(), "2025-11-04T00:00:00.000000Z");
+        let last = Day::from_text("9999-12-31").unwrap();
+        assert!(last.start() <= last.end());
+    }
+}

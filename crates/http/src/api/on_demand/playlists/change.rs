@@ -1,0 +1,36 @@
+use axum::response::Response;
+use kinora_domain::{Playlist, PlaylistId, WorkspaceId};
+use kinora_store::Tx;
+
+use super::view::PlaylistView;
+use crate::app::App;
+use crate::condition::{Conditions, Tagged};
+use crate::envelope::Data;
+use crate::error::ApiError;
+
+/// Changes a playlist of a workspace and answers it as `GET` does: what was read, judged by the conditions, changed and saved is one
+/// commit.
+pub(super) async fn change<F>(
+    app: &App,
+    (workspace, id): (WorkspaceId, PlaylistId),
+    conditions: Conditions,
+    mut change: F,
+) -> Result<Response, ApiError>
+where
+    F: AsyncFnMut(&mut Tx, Playlist) -> Result<Playlist, ApiError> + Send + 'static,
+{
+    let here = app.clone();
+    let answer = app
+        .store
+        .write(async move |tx: &mut Tx| {
+            let before = tx.playlist(workspace, id).await?.ok_or_else(ApiError::playlist_not_found)?;
+            let held = tx.playlist_media(&before).await?;
+            conditions.check(|| Data::ok(PlaylistView::new(&before, &held, &here.addresses)))?;
+            let after = change(tx, before.clone()).await?;
+            tx.save_playlist(&before, &after).await?;
+            let media = if before == after { held } else { tx.playlist_media(&after).await? };
+            Ok::<_, ApiError>(Tagged::of(&Data::ok(PlaylistView::new(&after, &media, &here.addresses))))
+        })
+        .await?;
+    Ok(answer.into_response())
+}

@@ -1,0 +1,45 @@
+use axum::extract::State;
+use kinora_domain::{Playlist, PlaylistContent};
+use kinora_store::{Error, Tx};
+
+use super::request;
+use super::view::PlaylistView;
+use crate::app::App;
+use crate::auth::Writer;
+use crate::envelope::Data;
+use crate::error::ApiError;
+use crate::extract::JsonBody;
+use crate::once::{Answer, Once};
+
+/// `POST /on-demand/playlists`: a manual playlist without media yet, or a smart one with those that its dates choose.
+///
+/// 201 with the playlist; 409 when another one of the workspace has the reference, or there are as many as there may be; 422 names
+/// each wrong field.
+pub(super) async fn create(
+    State(app): State<App>,
+    caller: Writer,
+    once: Once,
+    JsonBody(body): JsonBody,
+) -> Result<Answer, ApiError> {
+    let new = request::new_playlist(&body, caller.workspace)?;
+    let playlist = Playlist::create(new, app.clock.now(), &*app.random);
+    let here = app.clone();
+    let work = async move |tx: &mut Tx| {
+        tx.insert_playlist(&playlist).await.map_err(|error| refused(error, &playlist))?;
+        let media = match &playlist.content {
+            PlaylistContent::Manual(_) => Vec::new(),
+            PlaylistContent::Smart(_) => tx.playlist_media(&playlist).await?,
+        };
+        let view = PlaylistView::new(&playlist, &media, &here.addresses);
+        Ok(Data::created(view, Vec::new()).into_answer())
+    };
+    once.write(&app, work).await
+}
+
+fn refused(error: Error, playlist: &Playlist) -> ApiError {
+    match error {
+        Error::Taken { .. } => ApiError::playlist_reference_taken(&playlist.reference_id),
+        Error::TooMany { .. } => ApiError::too_many_playlists(Playlist::PER_WORKSPACE_MAX),
+        other => other.into(),
+    }
+}

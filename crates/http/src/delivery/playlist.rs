@@ -1,0 +1,212 @@
+//! A playlist as one stream: its media one after the other, each through its first playback ID that plays for everybody.
+//!
+//! What is listed are segments of the media, below their own playback IDs; each asks for itself whether it may be watched.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use kinora_domain::{Media, MediaState, PlaybackHandle, PlaylistId, Resolution};
+use kinora_formats::Filler;
+use kinora_formats::plan::Segment;
+use kinora_packager::{Sequence, SequenceItem};
+use kinora_store::Version;
+
+use super::manifest::{send, send_text};
+use super::send::IMMUTABLE;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::PathParts;
+
+/// Indexes that are read at once.
+const READ_AT_ONCE: usize = 8;
+/// The name of the playlist of the sound.
+const SOUND: &str = "audio";
+
+/// A text of a playlist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Part {
+    /// What a player reads first.
+    Multivariant,
+    /// The pictures of a size.
+    Pictures(Resolution),
+    /// The sound.
+    Sound,
+}
+
+/// Texts of playlists, valid as long as nothing was written by anybody: what was deleted, or withdrawn, is gone from them at once.
+pub(crate) struct PlaylistCache {
+    texts: moka::sync::Cache<(PlaylistId, Part), (Version, Bytes)>,
+}
+
+impl PlaylistCache {
+    /// The longest text has about 2 MB, most have some KiB.
+    const BYTES_MAX: u64 = 32 << 20;
+
+    pub(crate) fn new() -> Self {
+        let texts = moka::sync::Cache::builder()
+            .max_capacity(Self::BYTES_MAX)
+            .weigher(|_, (_, text): &(Version, Bytes)| u32::try_from(text.len()).unwrap_or(u32::MAX))
+            .build();
+        Self { texts }
+    }
+}
+
+/// `GET {stream}/playlist/{playlistId}.m3u8`: what a player reads first. 404 for an unknown playlist, and for one of which nothing plays.
+pub(super) async fn multivariant(
+    State(app): State<App>,
+    PathParts([file]): PathParts<1>,
+    request: HeaderMap,
+) -> Result<Response, ApiError> {
+    let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
+    let id: PlaylistId = name.parse().map_err(|_| ApiError::no_such_playlist())?;
+    answer(&app, id, Part::Multivariant, &request).await
+}
+
+/// `GET {stream}/playlist/{playlistId}/{file}`: `720p.m3u8` and so on, `audio.m3u8`. Changes with the playlist.
+pub(super) async fn media(
+    State(app): State<App>,
+    PathParts([playlist, file]): PathParts<2>,
+    request: HeaderMap,
+) -> Result<Response, ApiError> {
+    let id: PlaylistId = playlist.parse().map_err(|_| ApiError::no_such_path())?;
+    let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
+    let part = match Resolution::from_text(name) {
+        Some(size) => Part::Pictures(size),
+        None if name == SOUND => Part::Sound,
+        None => return Err(ApiError::no_such_path()),
+    };
+    answer(&app, id, part, &request).await
+}
+
+/// `GET {stream}/playlist/filler/{file}`: `black.mp4`, `silence-0-188.m4s` and so on. The same for everybody, and never another.
+pub(super) async fn filler(
+    PathParts([file]): PathParts<1>,
+    request: HeaderMap,
+) -> Result<Response, ApiError> {
+    let (filler, bytes) = filler_bytes(&file).ok_or_else(ApiError::no_such_path)?;
+    let content_type = match filler {
+        Filler::Black => "video/mp4",
+        Filler::Silence => "audio/mp4",
+    };
+    Ok(send(&request, Bytes::from(bytes), content_type, format!("\"{file}\""), IMMUTABLE))
+}
+
+async fn answer(app: &App, id: PlaylistId, part: Part, request: &HeaderMap) -> Result<Response, ApiError> {
+    // Taken before the rows are read: a commit in between makes this text old at once, never new.
+    let version = app.store.version().await?;
+    if let Some((at, text)) = app.playlists.texts.get(&(id, part))
+        && at == version
+    {
+        return Ok(send_text(request, text));
+    }
+    let sequence = sequence(app, id).await?;
+    let text = match part {
+        Part::Multivariant => Some(
+            sequence.multivariant(|size| format!("{id}/{}.m3u8", size.map_or(SOUND, Resolution::as_str))),
+        ),
+        Part::Pictures(size) => sequence.pictures(size, filler_address),
+        Part::Sound => sequence.sound(filler_address),
+    };
+    let text = Bytes::from(text.ok_or_else(ApiError::no_such_path)?);
+    app.playlists.texts.insert((id, part), (version, text.clone()));
+    Ok(send_text(request, text))
+}
+
+/// What plays of a playlist now.
+async fn sequence(app: &App, id: PlaylistId) -> Result<Sequence, ApiError> {
+    let (_, media) = app.store.playlist_by_id(id).await?.ok_or_else(ApiError::no_such_playlist)?;
+    let read = stream::iter(media).map(|media| async move { item(app, &media).await });
+    let mut items = std::pin::pin!(read.buffered(READ_AT_ONCE));
+    let mut sequence = Sequence::default();
+    while let Some(item) = items.try_next().await? {
+        if let Some(item) = item
+            && !sequence.push(item)
+        {
+            break;
+        }
+    }
+    if sequence.is_empty() { Err(ApiError::playlist_empty()) } else { Ok(sequence) }
+}
+
+/// A media among the others; `None` where it plays for nobody, or not for everybody.
+async fn item(app: &App, media: &Media) -> Result<Option<SequenceItem>, ApiError> {
+    let MediaState::Ready { source, facts, .. } = &media.state else { return Ok(None) };
+    let Some(playback) = media.playback.iter().find(|handle| PlaybackHandle::is_for_everybody(handle)) else {
+        return Ok(None);
+    };
+    let packaged = match app.packager.packaged(*source).await {
+        Ok(packaged) => packaged,
+        // Deleted a moment ago.
+        Err(error) if matches!(error.root(), kinora_packager::Error::Gone) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    // From the playlists of this playlist to the addresses below a playback ID.
+    let base = format!("../../{}/{}/", playback.id, packaged.id());
+    let max = media.settings.max_resolution;
+    Ok(app.packager.sequence_item(packaged, base, max, facts.does_not_decode).await?)
+}
+
+/// Where the files of fillers are, seen from the playlists of a playlist.
+fn filler_address(filler: Filler, segment: Option<&Segment>) -> String {
+    format!("../filler/{}", filler_name(filler, segment.map(Filler::frames)))
+}
+
+fn filler_name(filler: Filler, frames: Option<(u32, u32)>) -> String {
+    let kind = match filler {
+        Filler::Black => "black",
+        Filler::Silence => "silence",
+    };
+    match frames {
+        None => format!("{kind}.mp4"),
+        Some((first, count)) => format!("{kind}-{first}-{count}.m4s"),
+    }
+}
+
+/// The bytes of a filler's file; each has one name.
+fn filler_bytes(file: &str) -> Option<(Filler, Vec<u8>)> {
+    for filler in [Filler::Black, Filler::Silence] {
+        if file == filler_name(filler, None) {
+            return Some((filler, filler.init()));
+        }
+        let frames = file.strip_suffix(".m4s").and_then(|name| {
+            let mut parts = name.split('-').skip(1);
+            Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+        });
+        if let Some((first, count)) = frames
+            && file == filler_name(filler, frames)
+        {
+            return Some((filler, filler.segment(first, count)?));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_filler_has_one_name() {
+        for name in ["black.mp4", "silence.mp4", "black-0-1.m4s", "silence-0-188.m4s", "black-188-47.m4s"] {
+            assert!(filler_bytes(name).is_some_and(|(_, bytes)| !bytes.is_empty()), "{name}");
+        }
+        for none in [
+            "",
+            "black",
+            "black.m4s",
+            "grey.mp4",
+            "black-0.m4s",
+            "black-0-0.m4s",
+            "black-0-189.m4s",
+            "black-00-1.m4s",
+            "black-+0-1.m4s",
+            "black-0-1-2.m4s",
+            "silence--1-1.m4s",
+            "silence-4294967295-1.m4s",
+        ] {
+            assert!(filler_bytes(none).is_none(), "{none}");
+        }
+    }
+}
