@@ -48,7 +48,8 @@ pub(super) async fn multivariant(
     Ok(send(&request, Bytes::from(text), PLAYLIST, etag, SHORT))
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as lower-case hex digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

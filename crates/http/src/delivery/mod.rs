@@ -1,11 +1,17 @@
 //! What players read: manifests, segments, pictures and the player page.
 //!
+//! Beside them lie files: the original, where it was opened, and the media in one file, where that is wanted.
+//!
 //! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and `{n}.m4s` beside it.
 //! Every address asks [`access`] first.
 
 mod access;
 mod demo;
+mod disposition;
+mod file;
 mod manifest;
+mod mp4;
+mod original;
 mod page;
 mod picture;
 mod send;
@@ -27,7 +33,7 @@ pub(crate) use access::AccessCache;
 pub(crate) fn routes() -> Router<App> {
     let played = Router::new()
         .route("/{file}", get(manifest::multivariant))
-        .route("/{playbackId}/{file}", get(picture::thumbnail))
+        .route("/{playbackId}/{file}", get(file::of_media))
         .route("/{playbackId}/{indexId}/{rendition}/{file}", get(manifest::child))
         // Before the layer, so that a preflight and a wrong method pass through it too.
         .method_not_allowed_fallback(refuse)
@@ -54,6 +60,7 @@ pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
 async fn refuse(uri: Uri) -> ApiError {
     let file = uri.path().rsplit('/').next().unwrap_or_default();
     let is_ours = file.starts_with("thumbnail.")
+        || file::is_ours(file)
         || file == "init.mp4"
         || file.ends_with(".m3u8")
         || file.ends_with(".m4s");
@@ -62,7 +69,8 @@ async fn refuse(uri: Uri) -> ApiError {
 
 /// CORS for players on any page (contract 4.3). No credentials are used, so any origin may read.
 async fn allow_any_origin(request: Request, next: Next) -> Response {
-    const EXPOSED: &str = "accept-ranges, content-length, content-range, etag, retry-after, x-request-id";
+    const EXPOSED: &str =
+        "accept-ranges, content-length, content-range, etag, retry-after, content-disposition, x-request-id";
     let headers = [
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
         (header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED),

@@ -37,6 +37,10 @@ async fn every_bound_of_a_body_is_where_the_document_says() {
             if is_taken && operation.about["operationId"] == "createPlaybackId" {
                 continue;
             }
+            // What is so already is refused, and the words come one after another.
+            if is_taken && operation.about["operationId"] == "updateMp4Support" && value == "none" {
+                continue;
+            }
             let answer =
                 app.call(&operation.method, &path).json(&place.put(&body, value.clone())).send().await;
             let shown = value.to_string().chars().take(60).collect::<String>();
