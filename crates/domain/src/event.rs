@@ -24,6 +24,12 @@ pub enum EventKind {
     MediaFailed(Box<Media>),
     /// A media changed.
     MediaUpdated(MediaId),
+    /// The original of a media can be fetched.
+    SourceReady(Box<Media>),
+    /// The original of a media can be fetched no more.
+    SourceDeleted(Box<Media>),
+    /// The files that are wanted of a media can be fetched.
+    Mp4Ready(Box<Media>),
     /// A media is gone.
     MediaDeleted(MediaId),
     /// A direct upload was registered.
@@ -49,6 +55,9 @@ impl EventKind {
             Self::MediaReady(_) => "video.media.ready",
             Self::MediaFailed(_) => "video.media.failed",
             Self::MediaUpdated(_) => "video.media.updated",
+            Self::SourceReady(_) => "video.media.source.ready",
+            Self::SourceDeleted(_) => "video.media.source.deleted",
+            Self::Mp4Ready(_) => "video.media.mp4Support.ready",
             Self::MediaDeleted(_) => "video.media.deleted",
             Self::UploadRegistered(_) => "video.media.upload",
             Self::UploadCompleted(_) => "video.upload.media_created",
@@ -62,6 +71,9 @@ impl EventKind {
             Self::MediaCreated(media)
             | Self::MediaReady(media)
             | Self::MediaFailed(media)
+            | Self::SourceReady(media)
+            | Self::SourceDeleted(media)
+            | Self::Mp4Ready(media)
             | Self::UploadCompleted(media) => EventSubject::Media(media.id),
             Self::MediaUpdated(id) | Self::MediaDeleted(id) => EventSubject::Media(*id),
             Self::UploadRegistered(upload) | Self::UploadCancelled(upload) => EventSubject::Media(upload.id),

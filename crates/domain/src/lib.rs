@@ -34,8 +34,8 @@ pub use id::{
 };
 pub use media::{
     AspectRatio, Change, FrameRate, Input, Media, MediaChange, MediaDuration, MediaFacts, MediaQuality,
-    MediaSettings, MediaState, NewMedia, NewRestriction, NotCopied, NotCopiedReason, OfferedRendition,
-    PlaybackReport, TooManyPlaybackIds, Track, TrackKind, WithheldTrack, WrongState,
+    MediaSettings, MediaState, Mp4Refusal, Mp4Support, NewMedia, NewRestriction, NotCopied, NotCopiedReason,
+    OfferedRendition, PlaybackReport, TooManyPlaybackIds, Track, TrackKind, WithheldTrack, WrongState,
 };
 pub use playback::{
     AccessPolicy, AccessRestrictions, DefaultPolicy, NewPlayback, PlaybackHandle, Restriction,

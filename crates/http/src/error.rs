@@ -50,6 +50,8 @@ impl ApiError {
     const BUSY_RETRY_AFTER_S: u32 = 1;
     /// The same when the database or the object store does not answer: a restart takes some seconds.
     const AWAY_RETRY_AFTER_S: u32 = 5;
+    /// The same when a file is being made, which takes about as long as the media at best.
+    const PREPARING_RETRY_AFTER_S: u32 = 10;
     /// The same when the disk is full: freeing it takes a person.
     const FULL_RETRY_AFTER_S: u32 = 30;
 
@@ -438,6 +440,7 @@ impl From<kinora_packager::Error> for ApiError {
             kinora_packager::Error::NoPicture => {
                 Self::described(StatusCode::NOT_FOUND, "not found", "this media has no picture")
             }
+            kinora_packager::Error::NotYet => Self::file_not_ready(),
             kinora_packager::Error::Busy => Self::busy(),
             // Deleted a moment ago, perhaps by another process, after the viewer was let in.
             kinora_packager::Error::Gone => Self::playback_not_found(),

@@ -246,8 +246,7 @@ pub async fn take_over(
     tx.save_upload(&upload).await?;
     let media = tx.media_by_id(id).await?.ok_or(LeaseLost)?;
     let (media, ready) = media.finish_upload(source, facts, now).map_err(|_| LeaseLost)?;
-    tx.save_media(&media).await?;
-    tx.push_event(&ready).await?;
+    tx.save_ready(&media, &ready, now).await?;
     // What was encoded has been decoded already.
     if !missing.picture {
         tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, now)).await?;

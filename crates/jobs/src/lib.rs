@@ -12,6 +12,7 @@ mod discard_upload;
 mod download;
 mod encode_audio;
 mod error;
+mod files;
 mod fill;
 mod ingest;
 mod ingest_upload;

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{JobError, chain};
 use crate::lease::{RENEW_EVERY, lease_until};
 use crate::{
-    Context, delete_objects, discard_upload, download, encode_audio, fill, ingest_upload, probe_decode,
-    sweep, tend, tend_upload,
+    Context, delete_objects, discard_upload, download, encode_audio, files, fill, ingest_upload,
+    probe_decode, sweep, tend, tend_upload,
 };
 
 /// A queue and how many of its jobs run at once.
@@ -153,6 +153,8 @@ async fn settle(context: Context, job: ClaimedJob) {
         JobKind::ProbeDecode { media, source } => probe_decode::run(&context, &job, *media, *source).await,
         JobKind::EncodeAudio { media, source } => encode_audio::run(&context, &job, *media, *source).await,
         JobKind::Fill { media, source } => fill::run(&context, &job, *media, *source).await,
+        JobKind::PrepareFiles { media, source } => files::prepare(&context, &job, *media, *source).await,
+        JobKind::EncodeFiles { media, source } => files::encode(&context, &job, *media, *source).await,
         JobKind::TendRenditions => tend::run(&context, &job).await,
         JobKind::Sweep => sweep::run(&context, &job).await,
     };

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use kinora_domain::{SourceId, Timestamp};
+use kinora_packager::whole_of;
 use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, RenditionPlace, RenditionRow, Tx};
 
 use crate::Context;
@@ -93,6 +94,9 @@ enum Verdict {
 
 /// What becomes of one rendition, when all together take `excess` bytes too much.
 fn verdict(row: &RenditionRow, now: Timestamp, excess: u64) -> Verdict {
+    if whole_of(&row.name).is_some() {
+        return Verdict::Keep; // of a file that a client wants
+    }
     let unused_us = now.micros_since(row.watched_at.unwrap_or(row.created_at));
     let is_empty = row.segments == 0;
     let is_too_much = excess > 0 && unused_us > WATCHED_LATELY_US;
@@ -117,6 +121,14 @@ mod tests {
             broken_at: None,
             created_at: Timestamp::from_micros(DAY),
         }
+    }
+
+    #[test]
+    fn what_a_file_is_made_of_stays() {
+        let whole = RenditionRow { name: "720p whole".into(), ..row(None, 1) };
+        let now = Timestamp::from_micros(1000 * DAY);
+        assert_eq!(verdict(&row(None, 1), now, u64::MAX), Verdict::LetGo);
+        assert_eq!(verdict(&whole, now, u64::MAX), Verdict::Keep);
     }
 
     #[test]

@@ -11,6 +11,9 @@ pub enum Error {
     /// There is nothing to see: sound alone, or a frame that does not decode.
     #[error("the media has no picture")]
     NoPicture,
+    /// It was asked for and is being made.
+    #[error("the file is not made yet")]
+    NotYet,
     /// Too much is asked for at once; trying again soon helps.
     #[error("the media engine is busy")]
     Busy,

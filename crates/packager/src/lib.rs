@@ -4,16 +4,19 @@
 //! is stored. Segments of encoded renditions, and pictures, are made by the engine and kept as objects. Knows no workspace and no
 //! route: whether somebody may watch was decided before. Of rows it knows those of renditions alone.
 //!
-//! Begin with [`Packager`]; `manifest.rs` is what players are offered, `sequence.rs` what of several sources in a row, `segment.rs` what they get, `encode/` how it is made.
+//! Begin with [`Packager`]; `manifest.rs` is what players are offered, `sequence.rs` what of several sources in a row, `segment.rs` what they
+//! get, `encode/` how it is made. `file.rs` is all of it in one file.
 
 mod encode;
 mod error;
+mod file;
 mod manifest;
 mod packaged;
 mod picture;
 mod rendition;
 mod segment;
 mod sequence;
+mod whole;
 
 use std::sync::Arc;
 
@@ -25,6 +28,7 @@ use moka::future::Cache;
 
 pub use encode::{Asker, FillProgress};
 pub use error::Error;
+pub use file::{FileBounds, FileReader, MediaFile};
 pub use kinora_engine::{PICTURE_SIDE_MAX, PictureFormat};
 pub use manifest::{Order, Wanted};
 pub use packaged::Packaged;
@@ -32,6 +36,7 @@ pub use picture::PictureRequest;
 pub use rendition::Rendition;
 pub use segment::Segment;
 pub use sequence::{Sequence, SequenceItem};
+pub use whole::whole_of;
 
 /// Memory for decoded indexes. A 2 h media takes about 2 MB.
 const INDEX_CACHE_BYTES: u64 = 128 << 20;
@@ -47,6 +52,8 @@ pub struct Packager {
     clock: Arc<dyn Clock>,
     indexes: Cache<SourceId, Arc<Packaged>>,
     segments: Cache<segment::Key, bytes::Bytes>,
+    heads: Cache<file::HeadKey, Arc<kinora_formats::mp4::write::MovieFile>>,
+    wholes: Cache<kinora_domain::RenditionId, Arc<whole::Whole>>,
     pictures: picture::Flights,
     encoders: encode::Encoders,
 }
@@ -62,8 +69,18 @@ impl Packager {
             .max_capacity(SEGMENT_CACHE_BYTES)
             .weigher(|_, bytes: &bytes::Bytes| u32::try_from(bytes.len()).unwrap_or(u32::MAX))
             .build();
+        let heads = Cache::builder()
+            .max_capacity(file::HEADS_BYTES_MAX)
+            .weigher(|_, head: &Arc<kinora_formats::mp4::write::MovieFile>| {
+                u32::try_from(head.weight()).unwrap_or(u32::MAX)
+            })
+            .build();
+        let wholes = Cache::builder()
+            .max_capacity(whole::WHOLES_BYTES_MAX)
+            .weigher(|_, whole: &Arc<whole::Whole>| whole.weight())
+            .build();
         let (pictures, encoders) = (picture::Flights::new(), encode::Encoders::new());
-        Self { store, blob, engine, clock, indexes, segments, pictures, encoders }
+        Self { store, blob, engine, clock, indexes, segments, heads, wholes, pictures, encoders }
     }
 
     /// Everything that can be served of a source. Loaded once, however many ask; kept while memory allows.
@@ -78,6 +95,13 @@ impl Packager {
             Packaged::read(source, &bytes).map(Arc::new)
         };
         self.indexes.try_get_with(source, load).await.map_err(|error: Arc<Error>| Error::Shared(error))
+    }
+
+    /// The bytes of a source as they came.
+    ///
+    /// Errors: [`Error::Gone`] without them, those of the store.
+    pub async fn original(&self, packaged: &Packaged) -> Result<kinora_blob::ObjectReader, Error> {
+        self.blob.reader(ObjectKey::Source(packaged.source)).await?.ok_or(Error::Gone)
     }
 
     /// The clip that `kinora demo` takes in, while there is one.

@@ -6,6 +6,8 @@ use kinora_domain::{RenditionId, SourceId};
 use kinora_formats::encode::RungName;
 use sha2::{Digest as _, Sha256};
 
+use crate::whole::SUFFIX;
+
 /// How rungs and sound are encoded. What is kept under an address never changes, so whoever changes what comes out of an encode
 /// changes this, too.
 const RECIPE: &str = "1";
@@ -54,6 +56,19 @@ impl Rendition {
     pub(crate) fn in_part(self, source: SourceId) -> (RenditionId, String) {
         let name = format!("{self} in part");
         (hashed(&format!("{source}/{name}")), name)
+    }
+
+    /// The id and the name of the row of this rendition as a whole, joined to one object.
+    ///
+    /// Only of encoded ones. No rendition has the name.
+    pub(crate) fn whole(self, source: SourceId) -> (RenditionId, String) {
+        let name = format!("{self}{SUFFIX}");
+        (hashed(&format!("{source}/{name}/{RECIPE}")), name)
+    }
+
+    /// Whether it is encoded, and kept.
+    pub fn is_encoded(self) -> bool {
+        matches!(self, Self::Rung(_) | Self::Aac(_))
     }
 
     /// Whether it is sound.
@@ -128,6 +143,7 @@ mod tests {
             "aac-1",
             "aacs",
             "240p in part",
+            "240p whole",
         ] {
             assert_eq!(Rendition::from_text(none), None, "{none}");
         }

@@ -17,7 +17,7 @@ use crate::{Asker, Error, Packaged, Packager, Rendition};
 ///
 /// Small enough to be in the processor's cache still when they are sent. Having the kernel send the ranges from their file, without
 /// a copy, was measured too: the many short ranges of an interleaved source make it the slower way (docs/benchmarks.md).
-const WINDOW_BYTES: u64 = 256 << 10;
+pub(crate) const WINDOW_BYTES: u64 = 256 << 10;
 /// Larger segments are not kept in memory.
 const CACHED_BYTES_MAX: u64 = 256 << 10;
 

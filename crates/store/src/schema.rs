@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 11] = [
+const MIGRATIONS: [Migration; 12] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -71,6 +71,11 @@ const MIGRATIONS: [Migration; 11] = [
         version: 11,
         sqlite: include_str!("../migrations/sqlite/0011_playlist.sql"),
         postgres: include_str!("../migrations/postgres/0011_playlist.sql"),
+    },
+    Migration {
+        version: 12,
+        sqlite: include_str!("../migrations/sqlite/0012_mp4_support.sql"),
+        postgres: include_str!("../migrations/postgres/0012_mp4_support.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

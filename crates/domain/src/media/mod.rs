@@ -2,6 +2,8 @@
 
 mod change;
 mod facts;
+mod files;
+mod mp4_support;
 mod playback;
 mod report;
 mod settings;
@@ -9,6 +11,7 @@ mod state;
 
 pub use change::{Change, MediaChange};
 pub use facts::{AspectRatio, FrameRate, MediaDuration, MediaFacts, Track, TrackKind};
+pub use mp4_support::{Mp4Refusal, Mp4Support};
 pub use playback::{NewRestriction, TooManyPlaybackIds};
 pub use report::{NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, WithheldTrack};
 pub use settings::{Input, MediaQuality, MediaSettings};

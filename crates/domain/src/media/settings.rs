@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Mp4Support;
 use crate::{InputId, Resolution};
 
 /// The wishes that have an effect, or are echoed.
@@ -19,6 +20,8 @@ pub struct MediaSettings {
     pub quality: MediaQuality,
     /// Whether the original may be downloaded.
     pub source_access: bool,
+    /// Which files are offered beside playback.
+    pub mp4_support: Mp4Support,
     /// Echoed; loudness is not normalised so far.
     pub optimize_audio: bool,
 }
@@ -39,6 +42,7 @@ impl Default for MediaSettings {
             max_resolution: Resolution::P1080,
             quality: MediaQuality::default(),
             source_access: false,
+            mp4_support: Mp4Support::default(),
             optimize_audio: false,
         }
     }

@@ -4,6 +4,7 @@
 
 mod boxes;
 mod decoded;
+mod files;
 mod fragments;
 mod iframes;
 mod inits;

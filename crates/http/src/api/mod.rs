@@ -9,7 +9,7 @@ mod unsupported;
 pub(crate) mod view;
 
 use axum::Router;
-use axum::routing::{any, get};
+use axum::routing::{any, get, patch};
 use kinora_domain::{MediaId, WorkspaceId};
 use kinora_store::Version;
 
@@ -34,6 +34,8 @@ pub(crate) fn routes(prefix: &str) -> Routes {
             get(on_demand::read).patch(on_demand::update).delete(on_demand::delete),
         )
         .route(&format!("{prefix}/on-demand/{{mediaId}}/input-info"), get(on_demand::input_info))
+        .route(&format!("{prefix}/on-demand/{{mediaId}}/source-access"), patch(on_demand::source_access))
+        .route(&format!("{prefix}/on-demand/{{mediaId}}/update-mp4Support"), patch(on_demand::mp4_support))
         .route(&format!("{prefix}/on-demand/{{mediaId}}/media-clips"), get(on_demand::media_clips))
         .route(&format!("{prefix}/on-demand/{{livestreamId}}/live-clips"), get(on_demand::live_clips))
         .route(&format!("{prefix}/on-demand/drm-configurations"), get(on_demand::drm_configurations))

@@ -84,6 +84,9 @@ pub(crate) struct MediaView {
     source_resolution: Option<&'static str>,
     #[schemars(with = "schema::MediaStatus")]
     status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Files")]
+    mp4_support: Option<&'static str>,
     source_access: bool,
     playback_ids: Vec<PlaybackView>,
     tracks: Vec<TrackView>,
@@ -131,6 +134,10 @@ impl MediaView {
             max_resolution: media.settings.max_resolution.as_str(),
             source_resolution: facts.and_then(|facts| facts.source_resolution).map(|name| name.as_str()),
             status: media.state.name(),
+            // Left out while it is off (contract decision 27).
+            mp4_support: Some(media.settings.mp4_support)
+                .filter(|wanted| !wanted.is_none())
+                .map(|wanted| wanted.as_str()),
             source_access: media.settings.source_access,
             playback_ids: media.playback.iter().map(PlaybackView::from).collect(),
             tracks: facts.map(|facts| facts.tracks.iter().map(TrackView::from).collect()).unwrap_or_default(),

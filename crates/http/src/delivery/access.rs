@@ -1,10 +1,12 @@
 //! Who may watch: asked by every address below a playback ID, on every request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use kinora_domain::{AccessPolicy, MediaState, PlaybackId, Resolution, SourceId};
+use kinora_domain::{AccessPolicy, MediaState, Mp4Support, PlaybackId, Resolution, SourceId};
 use kinora_store::Version;
 
+use super::original;
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -17,6 +19,12 @@ pub(super) struct Granted {
     pub(super) max_resolution: Resolution,
     /// The picture turned out not to decode; what is left is the sound.
     pub(super) is_video_withdrawn: bool,
+    /// What the original is called, where it may be fetched.
+    pub(super) original: Option<Arc<str>>,
+    /// Which files are offered beside playback.
+    pub(super) files: Mp4Support,
+    /// What the database was when this was read of it.
+    read_at: Version,
 }
 
 /// Answers of a moment ago: who was let in may be for a moment after something changed, who was refused is not refused by an
@@ -77,7 +85,7 @@ pub(super) async fn grant(app: &App, playback: PlaybackId) -> Result<Granted, Ap
     {
         return Err(refusal.into());
     }
-    match look_up(app, playback).await? {
+    match look_up(app, playback, version.clone()).await? {
         Answer::Granted(granted) => {
             app.access.granted.insert(playback, (generation, granted.clone()));
             Ok(granted)
@@ -91,6 +99,22 @@ pub(super) async fn grant(app: &App, playback: PlaybackId) -> Result<Granted, Ap
     }
 }
 
+/// The same, for what a media may give or not give: an old answer never says that it does not.
+///
+/// What comes back may still say so; then it is as new as the database.
+pub(super) async fn grant_that(
+    app: &App,
+    playback: PlaybackId,
+    gives: impl Fn(&Granted) -> bool,
+) -> Result<Granted, ApiError> {
+    let granted = grant(app, playback).await?;
+    if gives(&granted) || granted.read_at == app.store.version().await? {
+        return Ok(granted);
+    }
+    app.access.granted.invalidate(&playback);
+    grant(app, playback).await
+}
+
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
@@ -102,7 +126,7 @@ impl From<Refusal> for ApiError {
     }
 }
 
-async fn look_up(app: &App, playback: PlaybackId) -> Result<Answer, ApiError> {
+async fn look_up(app: &App, playback: PlaybackId, read_at: Version) -> Result<Answer, ApiError> {
     let unknown = Answer::Refused(Refusal::Unknown);
     let Some(media) = app.store.media_of_playback(playback).await? else { return Ok(unknown) };
     let Some(handle) = media.playback(playback) else { return Ok(unknown) };
@@ -112,11 +136,15 @@ async fn look_up(app: &App, playback: PlaybackId) -> Result<Answer, ApiError> {
     if handle.is_limited() {
         return Ok(Answer::Refused(Refusal::Limited));
     }
+    let original = media.settings.source_access.then(|| original::name_of(&media).into());
     Ok(match media.state {
         MediaState::Ready { source, facts, .. } => Answer::Granted(Granted {
             source,
             max_resolution: media.settings.max_resolution,
             is_video_withdrawn: facts.does_not_decode,
+            original,
+            files: media.settings.mp4_support,
+            read_at,
         }),
         MediaState::Failed { .. } => Answer::Refused(Refusal::Failed),
         MediaState::Created | MediaState::Downloading { .. } => Answer::NotReady,

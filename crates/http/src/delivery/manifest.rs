@@ -53,7 +53,8 @@ pub(super) fn send_text(request: &HeaderMap, text: Bytes) -> Response {
     send(request, text, PLAYLIST, etag, SHORT)
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Bytes as lower-case hex digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -1,12 +1,18 @@
 //! What players read: manifests, segments, pictures and the player page.
 //!
+//! Beside them lie files: the original, where it was opened, and the media in one file, where that is wanted.
+//!
 //! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and `{n}.m4s` beside it.
 //! `playlist/{playlistId}.m3u8` lists `playlist/{playlistId}/{size}.m3u8`, which lists those of all media that are in the playlist.
 //! Every address asks [`access`] first.
 
 mod access;
 mod demo;
+mod disposition;
+mod file;
 mod manifest;
+mod mp4;
+mod original;
 mod page;
 mod picture;
 mod playlist;
@@ -30,7 +36,7 @@ pub(crate) use playlist::PlaylistCache;
 pub(crate) fn routes() -> Router<App> {
     let played = Router::new()
         .route("/{file}", get(manifest::multivariant))
-        .route("/{playbackId}/{file}", get(picture::thumbnail))
+        .route("/{playbackId}/{file}", get(file::of_media))
         .route("/playlist/{file}", get(playlist::multivariant))
         .route("/playlist/{playlistId}/{file}", get(playlist::media))
         .route("/playlist/filler/{file}", get(playlist::filler))
@@ -65,6 +71,7 @@ pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
 async fn refuse(uri: Uri) -> ApiError {
     let file = uri.path().rsplit('/').next().unwrap_or_default();
     let is_ours = file.starts_with("thumbnail.")
+        || file::is_ours(file)
         || file == "init.mp4"
         || file.ends_with(".m3u8")
         || file.ends_with(".m4s");
@@ -73,7 +80,8 @@ async fn refuse(uri: Uri) -> ApiError {
 
 /// CORS for players on any page (contract 4.3). No credentials are used, so any origin may read.
 async fn allow_any_origin(request: Request, next: Next) -> Response {
-    const EXPOSED: &str = "accept-ranges, content-length, content-range, etag, retry-after, x-request-id";
+    const EXPOSED: &str =
+        "accept-ranges, content-length, content-range, etag, retry-after, content-disposition, x-request-id";
     let headers = [
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
         (header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED),

@@ -1,7 +1,6 @@
 //! `GET {images}/{playbackId}/thumbnail.{jpg,png,webp}` (contract 4.4, decision 17).
 
 use axum::body::Body;
-use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_domain::PlaybackId;
@@ -11,7 +10,6 @@ use super::access::grant;
 use super::send::Content;
 use crate::app::App;
 use crate::error::{ApiError, FieldError};
-use crate::extract::PathParts;
 
 /// A thumbnail's address does not name its source, so what is kept of it grows old.
 const CACHING: &str = "public, max-age=60";
@@ -20,22 +18,31 @@ const SIDE_MAX: u32 = kinora_packager::PICTURE_SIDE_MAX;
 /// Longest media that is accepted (contract section 8: 12 hours), with room; a time past the end is the last frame.
 const TIME_S_MAX: f64 = 1_000_000.0;
 
-/// One frame of a media as a picture, made on the first request and kept.
-pub(super) async fn thumbnail(
-    State(app): State<App>,
-    PathParts([playback, file]): PathParts<2>,
-    RawQuery(query): RawQuery,
-    request: HeaderMap,
-) -> Result<Response, ApiError> {
-    let (format, content_type) = match file.as_str() {
+/// Whether a file is called as pictures are.
+pub(super) fn is_picture(file: &str) -> bool {
+    kind(file).is_some()
+}
+
+fn kind(file: &str) -> Option<(PictureFormat, &'static str)> {
+    Some(match file {
         "thumbnail.jpg" => (PictureFormat::Jpg, "image/jpeg"),
         "thumbnail.png" => (PictureFormat::Png, "image/png"),
         "thumbnail.webp" => (PictureFormat::Webp, "image/webp"),
-        _ => return Err(ApiError::no_such_path()),
-    };
-    let playback: PlaybackId = playback.parse().map_err(|_| ApiError::playback_not_found())?;
-    let wanted = parse(query.as_deref().unwrap_or(""), format)?;
-    let granted = grant(&app, playback).await?;
+        _ => return None,
+    })
+}
+
+/// One frame of a media as a picture, made on the first request and kept.
+pub(super) async fn thumbnail(
+    app: &App,
+    playback: PlaybackId,
+    file: &str,
+    query: &str,
+    request: &HeaderMap,
+) -> Result<Response, ApiError> {
+    let (format, content_type) = kind(file).ok_or_else(ApiError::no_such_path)?;
+    let wanted = parse(query, format)?;
+    let granted = grant(app, playback).await?;
     let packaged = app.packager.packaged(granted.source).await?;
     let picture = app.packager.picture(&packaged, wanted).await?;
     let etag = format!(
@@ -46,7 +53,7 @@ pub(super) async fn thumbnail(
         wanted.height.unwrap_or(0),
     );
     let content = Content { content_type, etag, caching: CACHING, len: picture.len() as u64 };
-    Ok(content.answer(&request, |range| {
+    Ok(content.answer(request, |range| {
         let at = |position: u64| usize::try_from(position).map_or(picture.len(), |at| at.min(picture.len()));
         Body::from(picture.slice(at(range.start)..at(range.end)))
     }))

@@ -1,7 +1,7 @@
 //! What whoever looks after playback IDs, and whoever watches through one, is refused with.
 
 use axum::http::StatusCode;
-use kinora_domain::TooManyPlaybackIds;
+use kinora_domain::{Mp4Refusal, TooManyPlaybackIds};
 
 use super::ApiError;
 
@@ -22,6 +22,46 @@ impl ApiError {
             "forbidden",
             "this playback ID is restricted, and plays for nobody until the server enforces its restrictions",
         )
+    }
+
+    /// 404 to a viewer: the original of the media is not open.
+    pub(crate) fn source_not_open() -> Self {
+        Self::described(
+            StatusCode::NOT_FOUND,
+            "not found",
+            "the original of this media is not open; whoever owns the media opens it with sourceAccess",
+        )
+    }
+
+    /// 400: files that cannot be wanted of a media.
+    pub(crate) fn files_refused(refusal: Mp4Refusal) -> Self {
+        let (message, remedy) = match refusal {
+            // The contract's own (1.4).
+            Mp4Refusal::Unchanged(_) => ("mp4Support value already exists", "send another value, or nothing"),
+            Mp4Refusal::NoSound => ("bad request", "want capped_4k or none"),
+            Mp4Refusal::NoPicture => ("bad request", "want audioOnly or none"),
+        };
+        Self::described(StatusCode::BAD_REQUEST, message, format!("{refusal}; {remedy}"))
+    }
+
+    /// 404 to a viewer: the media does not offer this file.
+    pub(crate) fn file_not_offered() -> Self {
+        Self::described(
+            StatusCode::NOT_FOUND,
+            "not found",
+            "this media does not offer this file; whoever owns the media offers it with mp4Support",
+        )
+    }
+
+    /// 404 to a viewer: the file is being made; it may be asked for again soon.
+    pub(crate) fn file_not_ready() -> Self {
+        let mut error = Self::described(
+            StatusCode::NOT_FOUND,
+            "file is not ready",
+            "the file is being prepared; video.media.mp4Support.ready says when it can be fetched",
+        );
+        error.retry_after_s = Some(Self::PREPARING_RETRY_AFTER_S);
+        error
     }
 
     /// 400: the media has as many playback IDs as it can have.

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use kinora_domain::{
-    AccessPolicy, DefaultPolicy, FailureCode, MediaQuality, MediaSettings, MediaState, NotCopiedReason,
-    PlayOrder, Resolution, UploadState,
+    AccessPolicy, DefaultPolicy, FailureCode, MediaQuality, MediaSettings, MediaState, Mp4Support,
+    NotCopiedReason, PlayOrder, Resolution, UploadState,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -69,6 +69,8 @@ schemas! {
     RuleDefault = words(DefaultPolicy::ALL.map(DefaultPolicy::as_str));
     /// What a client calls the quality it wants.
     Quality = words(MediaQuality::ALL.map(MediaQuality::as_str));
+    /// The files that are wanted beside playback.
+    Files = words(Mp4Support::WORDS);
     /// The largest that is stored and streamed.
     Cap = words(Resolution::CAPS.map(Resolution::as_str));
     /// The name of a size.

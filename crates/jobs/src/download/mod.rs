@@ -154,8 +154,7 @@ async fn name_source(
             let media = tx.media_by_id(media).await?.ok_or(JobError::LeaseLost)?;
             let id = media.id;
             let (media, event) = media.finish(source, facts.clone(), now)?;
-            tx.save_media(&media).await?;
-            tx.push_event(&event).await?;
+            tx.save_ready(&media, &event, now).await?;
             // What was encoded has been decoded already.
             if !missing.picture {
                 tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, now)).await?;

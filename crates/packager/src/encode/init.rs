@@ -86,7 +86,7 @@ impl Packager {
     }
 
     /// The init segment of a rung of which some segment was made.
-    pub(super) async fn init_known(&self, line: &RungLine) -> Result<Bytes, Error> {
+    pub(crate) async fn init_known(&self, line: &RungLine) -> Result<Bytes, Error> {
         if let Some(init) = self.encoders.inits.get(&line.id).await {
             return Ok(init.bytes);
         }

@@ -37,6 +37,9 @@ pub(crate) fn encode(kind: &EventKind) -> String {
         EventKind::MediaCreated(media)
         | EventKind::MediaReady(media)
         | EventKind::MediaFailed(media)
+        | EventKind::SourceReady(media)
+        | EventKind::SourceDeleted(media)
+        | EventKind::Mp4Ready(media)
         | EventKind::UploadCompleted(media) => AboutJson::Media(Box::new(MediaJson::from(media.as_ref()))),
         EventKind::MediaUpdated(id) => AboutJson::Changed { media: id.to_string() },
         EventKind::MediaDeleted(id) => AboutJson::Gone { media: id.to_string() },
@@ -65,6 +68,9 @@ pub(crate) fn decode(name: &str, facts: &str) -> Result<EventKind, Error> {
         "video.media.created" => media(EventKind::MediaCreated, facts.about),
         "video.media.ready" => media(EventKind::MediaReady, facts.about),
         "video.media.failed" => media(EventKind::MediaFailed, facts.about),
+        "video.media.source.ready" => media(EventKind::SourceReady, facts.about),
+        "video.media.source.deleted" => media(EventKind::SourceDeleted, facts.about),
+        "video.media.mp4Support.ready" => media(EventKind::Mp4Ready, facts.about),
         "video.media.updated" => match facts.about {
             AboutJson::Changed { media } => Ok(EventKind::MediaUpdated(id(&media)?)),
             _ => Err(strange("media")),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use kinora_domain::{
     AccessPolicy, AspectRatio, Failure, FailureCode, FrameRate, Input, Media, MediaDuration, MediaFacts,
-    MediaQuality, MediaSettings, MediaState, NotCopied, NotCopiedReason, PlaybackHandle, Resolution,
-    Timestamp, Track, TrackKind,
+    MediaQuality, MediaSettings, MediaState, Mp4Support, NotCopied, NotCopiedReason, PlaybackHandle,
+    Resolution, Timestamp, Track, TrackKind,
 };
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,8 @@ pub(super) struct SettingsJson {
     quality: String,
     source_access: bool,
     optimize_audio: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mp4_support: Option<String>,
 }
 
 impl From<&MediaSettings> for SettingsJson {
@@ -51,6 +53,9 @@ impl From<&MediaSettings> for SettingsJson {
             quality: settings.quality.as_str().to_owned(),
             source_access: settings.source_access,
             optimize_audio: settings.optimize_audio,
+            mp4_support: Some(settings.mp4_support)
+                .filter(|wanted| !wanted.is_none())
+                .map(|wanted| wanted.as_str().to_owned()),
         }
     }
 }
@@ -67,6 +72,11 @@ impl TryFrom<SettingsJson> for MediaSettings {
             quality: word(&json.quality, MediaQuality::from_text)?,
             source_access: json.source_access,
             optimize_audio: json.optimize_audio,
+            mp4_support: json
+                .mp4_support
+                .map(|text| word(&text, Mp4Support::from_text))
+                .transpose()?
+                .unwrap_or_default(),
         })
     }
 }

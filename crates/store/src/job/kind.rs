@@ -55,6 +55,20 @@ pub enum JobKind {
         /// Which source.
         source: SourceId,
     },
+    /// Looks what the files need that a client wants of a media, and removes what they do not need any more.
+    PrepareFiles {
+        /// Which media.
+        media: MediaId,
+        /// Which source.
+        source: SourceId,
+    },
+    /// Encodes what the files need that a client wants of a media.
+    EncodeFiles {
+        /// Which media.
+        media: MediaId,
+        /// Which source.
+        source: SourceId,
+    },
     /// Looks which renditions were watched, has these filled, and lets go of those that were not.
     TendRenditions,
     /// Removes what nobody needs any more.
@@ -103,6 +117,8 @@ impl JobKind {
             Self::ProbeDecode { .. } => "probe_decode",
             Self::EncodeAudio { .. } => "encode_audio",
             Self::Fill { .. } => "fill",
+            Self::PrepareFiles { .. } => "prepare_files",
+            Self::EncodeFiles { .. } => "encode_files",
             Self::TendRenditions => "tend_renditions",
             Self::Sweep => "sweep",
         }
@@ -114,12 +130,13 @@ impl JobKind {
             Self::Download { .. } => JobQueue::Download,
             Self::IngestUpload { .. } => JobQueue::Ingest,
             Self::TendUpload { .. } => JobQueue::Uploads,
-            Self::Fill { .. } => JobQueue::Fill,
+            Self::Fill { .. } | Self::EncodeFiles { .. } => JobQueue::Fill,
             Self::EncodeAudio { .. } => JobQueue::Sound,
             Self::TendRenditions => JobQueue::Tend,
             Self::DiscardUpload { .. }
             | Self::DeleteObjects { .. }
             | Self::ProbeDecode { .. }
+            | Self::PrepareFiles { .. }
             | Self::Sweep => JobQueue::Upkeep,
         }
     }
@@ -133,7 +150,9 @@ impl JobKind {
             Self::DeleteObjects { source } => Payload { media: None, source: Some(source.to_string()) },
             Self::ProbeDecode { media, source }
             | Self::EncodeAudio { media, source }
-            | Self::Fill { media, source } => {
+            | Self::Fill { media, source }
+            | Self::PrepareFiles { media, source }
+            | Self::EncodeFiles { media, source } => {
                 Payload { media: Some(media.to_string()), source: Some(source.to_string()) }
             }
             Self::TendRenditions | Self::Sweep => Payload::default(),
@@ -157,6 +176,12 @@ impl JobKind {
                 Ok(Self::EncodeAudio { media: id(payload.media)?, source: id(payload.source)? })
             }
             "fill" => Ok(Self::Fill { media: id(payload.media)?, source: id(payload.source)? }),
+            "prepare_files" => {
+                Ok(Self::PrepareFiles { media: id(payload.media)?, source: id(payload.source)? })
+            }
+            "encode_files" => {
+                Ok(Self::EncodeFiles { media: id(payload.media)?, source: id(payload.source)? })
+            }
             "tend_renditions" => Ok(Self::TendRenditions),
             "sweep" => Ok(Self::Sweep),
             _ => Err(Error::internal(format!("this version knows no job of kind {name}"))),
@@ -249,6 +274,16 @@ mod tests {
             "fill",
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
         );
+        for (kind, name) in [
+            (JobKind::PrepareFiles { media: media_id, source: source_id }, "prepare_files"),
+            (JobKind::EncodeFiles { media: media_id, source: source_id }, "encode_files"),
+        ] {
+            check(
+                kind,
+                name,
+                r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
+            );
+        }
         check(JobKind::TendRenditions, "tend_renditions", "{}");
         check(JobKind::Sweep, "sweep", "{}");
     }

@@ -2,8 +2,8 @@
 
 use kinora_domain::{
     AccessPolicy, AspectRatio, Failure, FailureCode, FrameRate, Input, Media, MediaDuration, MediaFacts,
-    MediaQuality, MediaSettings, MediaState, NotCopied, NotCopiedReason, PlaybackHandle, Resolution, Track,
-    TrackKind,
+    MediaQuality, MediaSettings, MediaState, Mp4Support, NotCopied, NotCopiedReason, PlaybackHandle,
+    Resolution, Track, TrackKind,
 };
 
 use super::RestrictionsJson;
@@ -19,7 +19,7 @@ pub(super) fn changing(media: &Media) -> Vec<Value> {
     values
 }
 
-/// From title to optimize_audio.
+/// From title to mp4_support.
 pub(crate) fn settings(settings: &MediaSettings) -> Vec<Value> {
     let metadata = settings.metadata.as_ref();
     let metadata = metadata.map(|map| serde_json::to_string(map).expect("a map of texts is always JSON"));
@@ -31,6 +31,7 @@ pub(crate) fn settings(settings: &MediaSettings) -> Vec<Value> {
         settings.quality.as_str(),
         settings.source_access,
         settings.optimize_audio,
+        settings.mp4_support.as_str(),
     ]
 }
 
@@ -44,6 +45,7 @@ pub(crate) fn read_settings(row: &Row) -> Result<MediaSettings, Error> {
         quality: row.word("quality", MediaQuality::from_text)?,
         source_access: row.flag("source_access")?,
         optimize_audio: row.flag("optimize_audio")?,
+        mp4_support: row.word("mp4_support", Mp4Support::from_text)?,
     })
 }
 

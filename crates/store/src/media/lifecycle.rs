@@ -1,6 +1,6 @@
 //! The ends of a media's life, and its changes between them: what is written together, whoever asks for it.
 
-use kinora_domain::{Event, Media, Timestamp, Upload};
+use kinora_domain::{Event, Media, MediaId, SourceId, Timestamp, Upload};
 
 use crate::{Error, JobKind, NewJob, Tx};
 
@@ -18,6 +18,54 @@ impl Tx {
         Ok(())
     }
 
+    /// Saves a media that has just become ready, with the event that says so, and what follows from that.
+    pub async fn save_ready(&mut self, media: &Media, ready: &Event, now: Timestamp) -> Result<(), Error> {
+        self.save_media(media).await?;
+        self.push_event(ready).await?;
+        if let Some(opened) = media.source_opened(now) {
+            self.push_event(&opened).await?;
+        }
+        if media.settings.mp4_support.is_none() { Ok(()) } else { self.prepare_files(media, now).await }
+    }
+
+    /// Saves a media of which a client wants other files than before, with the event that says so; what it takes to offer them, and to
+    /// say that they are there, is a job's.
+    pub async fn save_files_wanted(
+        &mut self,
+        media: &Media,
+        updated: &Event,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.save_change(media, Some(updated)).await?;
+        self.prepare_files(media, now).await
+    }
+
+    /// Has the files of a ready media prepared. Whoever works on what was wanted before loses its lease: only the last wish is told.
+    async fn prepare_files(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
+        let (Some(source), true) = (media.source(), media.is_ready()) else { return Ok(()) };
+        self.drop_files(media.id, source).await?;
+        let prepare = NewJob::soon(JobKind::PrepareFiles { media: media.id, source }, now);
+        self.enqueue(prepare).await.map(drop)
+    }
+
+    async fn drop_files(&mut self, media: MediaId, source: SourceId) -> Result<(), Error> {
+        self.drop_job(JobKind::PrepareFiles { media, source }).await?;
+        self.drop_job(JobKind::EncodeFiles { media, source }).await
+    }
+
+    /// Saves a media that a client changed, with the events that say so, in their order. Without any nothing is another, and nothing
+    /// is written.
+    pub async fn save_told(&mut self, media: &Media, events: &[Event]) -> Result<(), Error> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.save_media(media).await?;
+        for event in events {
+            self.push_event(event).await?;
+        }
+        Ok(())
+    }
+
     /// Saves a media that a client changed, with the event that says so. Without one nothing is another, and nothing is written.
     pub async fn save_change(&mut self, media: &Media, updated: Option<&Event>) -> Result<(), Error> {
         let Some(updated) = updated else { return Ok(()) };
@@ -30,7 +78,7 @@ impl Tx {
     ///
     /// A worker that is fetching it loses its lease with the job, and stops when it next renews.
     pub async fn remove_media(&mut self, media: Media, now: Timestamp) -> Result<(), Error> {
-        let source = media.source();
+        let (id, source) = (media.id, media.source());
         if let Some(upload) = self.upload_by_id(media.id).await?.filter(Upload::holds_source) {
             self.give_up_upload(upload, now).await?;
         }
@@ -38,6 +86,7 @@ impl Tx {
         self.drop_job(JobKind::Download { media: media.id }).await?;
         self.push_event(&media.delete(now)).await?;
         if let Some(source) = source {
+            self.drop_files(id, source).await?;
             self.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
         }
         Ok(())

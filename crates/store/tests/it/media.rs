@@ -33,6 +33,7 @@ async fn every_state_comes_back_as_it_was_saved(world: World) {
         quality: MediaQuality::Premium,
         source_access: true,
         optimize_audio: true,
+        mp4_support: kinora_domain::Mp4Support { capped_4k: true, audio_only: false },
     };
     let empty = MediaSettings { metadata: Some(BTreeMap::new()), ..MediaSettings::default() };
     for settings in [MediaSettings::default(), empty, full] {

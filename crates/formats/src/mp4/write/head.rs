@@ -284,7 +284,7 @@ fn run_entry(boxes: &mut Boxes, entry: &Entry, flags: u32) {
 }
 
 /// A size of 1 says that the real one follows in 64 bits. ISO/IEC 14496-12, 4.2.
-fn media_data_header(boxes: &mut Boxes, payload_len: u64) {
+pub(super) fn media_data_header(boxes: &mut Boxes, payload_len: u64) {
     match u32::try_from(payload_len.saturating_add(8)) {
         Ok(size) => {
             boxes.u32(size);

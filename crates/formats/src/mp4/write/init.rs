@@ -5,11 +5,11 @@ use super::{TRACK_ID, Timeline, WriteError};
 use crate::index::{Index, Track, TrackMedia};
 
 /// 1.0 in 16.16 fixed point.
-const ONE: i32 = 0x0001_0000;
+pub(super) const ONE: i32 = 0x0001_0000;
 /// The matrix that changes nothing. ISO/IEC 14496-12, 8.2.2.
 pub(crate) const IDENTITY: [i32; 9] = [ONE, 0, 0, 0, ONE, 0, 0, 0, 0x4000_0000];
 /// Track is enabled and part of the presentation. ISO/IEC 14496-12, 8.3.2.
-const TRACK_ENABLED_IN_MOVIE: u32 = 0x3;
+pub(super) const TRACK_ENABLED_IN_MOVIE: u32 = 0x3;
 /// The media is in this file. ISO/IEC 14496-12, 8.7.2.
 const SELF_CONTAINED: u32 = 0x1;
 /// `und` as three letters of five bits. ISO/IEC 14496-12, 8.4.2.
@@ -129,31 +129,36 @@ fn track_header(boxes: &mut Boxes, kind: &InitKind<'_>) {
         boxes.u32(TRACK_ID);
         boxes.zeros(4);
         boxes.u32(0); // duration
-        boxes.zeros(8);
-        boxes.zeros(4); // layer, alternate group
-        match *kind {
-            InitKind::Video { matrix: turned, size: (width, height) } => {
-                boxes.u16(0);
-                boxes.zeros(2);
-                matrix(boxes, turned);
-                boxes.u32(fixed_point(width));
-                boxes.u32(fixed_point(height));
-            }
-            InitKind::Audio => {
-                boxes.u16(0x0100);
-                boxes.zeros(2);
-                matrix(boxes, &IDENTITY);
-                boxes.zeros(8);
-            }
-        }
+        track_header_rest(boxes, kind);
     });
+}
+
+/// What stands behind the duration in a `tkhd`.
+pub(super) fn track_header_rest(boxes: &mut Boxes, kind: &InitKind<'_>) {
+    boxes.zeros(8);
+    boxes.zeros(4); // layer, alternate group
+    match *kind {
+        InitKind::Video { matrix: turned, size: (width, height) } => {
+            boxes.u16(0);
+            boxes.zeros(2);
+            matrix(boxes, turned);
+            boxes.u32(fixed_point(width));
+            boxes.u32(fixed_point(height));
+        }
+        InitKind::Audio => {
+            boxes.u16(0x0100);
+            boxes.zeros(2);
+            matrix(boxes, &IDENTITY);
+            boxes.zeros(8);
+        }
+    }
 }
 
 fn fixed_point(pixels: u32) -> u32 {
     u32::from(u16::try_from(pixels).unwrap_or(u16::MAX)) << 16
 }
 
-fn matrix(boxes: &mut Boxes, matrix: &[i32; 9]) {
+pub(super) fn matrix(boxes: &mut Boxes, matrix: &[i32; 9]) {
     for value in matrix {
         boxes.i32(*value);
     }
@@ -185,7 +190,16 @@ fn media(boxes: &mut Boxes, track: &InitTrack<'_>) {
         boxes.u16(packed_language(track.language));
         boxes.u16(0);
     });
-    let (handler, name): (&[u8; 4], &[u8]) = match track.kind {
+    handler(boxes, &track.kind);
+    boxes.boxed(b"minf", |boxes| {
+        media_information(boxes, &track.kind);
+        boxes.boxed(b"stbl", |boxes| sample_tables(boxes, track.sample_entry));
+    });
+}
+
+/// The kind of a track, in one box.
+pub(super) fn handler(boxes: &mut Boxes, kind: &InitKind<'_>) {
+    let (handler, name): (&[u8; 4], &[u8]) = match kind {
         InitKind::Video { .. } => (b"vide", b"video\0"),
         InitKind::Audio => (b"soun", b"audio\0"),
     };
@@ -195,18 +209,19 @@ fn media(boxes: &mut Boxes, track: &InitTrack<'_>) {
         boxes.zeros(12);
         boxes.raw(name);
     });
-    boxes.boxed(b"minf", |boxes| {
-        match track.kind {
-            InitKind::Video { .. } => boxes.full_box(b"vmhd", 0, 1, |boxes| boxes.zeros(8)),
-            InitKind::Audio => boxes.full_box(b"smhd", 0, 0, |boxes| boxes.zeros(4)),
-        }
-        boxes.boxed(b"dinf", |boxes| {
-            boxes.full_box(b"dref", 0, 0, |boxes| {
-                boxes.u32(1);
-                boxes.full_box(b"url ", 0, SELF_CONTAINED, |_| {});
-            });
+}
+
+/// What stands in front of the sample tables of a track.
+pub(super) fn media_information(boxes: &mut Boxes, kind: &InitKind<'_>) {
+    match kind {
+        InitKind::Video { .. } => boxes.full_box(b"vmhd", 0, 1, |boxes| boxes.zeros(8)),
+        InitKind::Audio => boxes.full_box(b"smhd", 0, 0, |boxes| boxes.zeros(4)),
+    }
+    boxes.boxed(b"dinf", |boxes| {
+        boxes.full_box(b"dref", 0, 0, |boxes| {
+            boxes.u32(1);
+            boxes.full_box(b"url ", 0, SELF_CONTAINED, |_| {});
         });
-        boxes.boxed(b"stbl", |boxes| sample_tables(boxes, track.sample_entry));
     });
 }
 
@@ -223,7 +238,7 @@ fn sample_tables(boxes: &mut Boxes, entry: &[u8]) {
 }
 
 /// ISO 639-2/T as `mdhd` holds it.
-fn packed_language(language: &str) -> u16 {
+pub(super) fn packed_language(language: &str) -> u16 {
     match language.as_bytes() {
         letters @ [_, _, _] if letters.iter().all(u8::is_ascii_lowercase) => {
             letters.iter().fold(0, |packed, letter| packed << 5 | u16::from(letter - 0x60))

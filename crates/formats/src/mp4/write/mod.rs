@@ -1,12 +1,14 @@
 //! Writes what players read: init segments and the heads of media segments, as fragmented MP4.
 //!
 //! Sample data is never touched: a segment is a head made here and byte ranges of the source behind it. Knows no addresses,
-//! reads no files. Begin with [`init_segment`] and [`segment_head`]; [`read_plan`] turns ranges into few reads.
+//! reads no files. Begin with [`init_segment`] and [`segment_head`]; [`read_plan`] turns ranges into few reads. [`MovieFile`] is all of
+//! it in one file, with one `moov` in front.
 //!
-//! One file holds one track, and both tracks follow one timeline: tick 0 of a track's media plus the `media_time` of its
+//! One file of segments holds one track, and both tracks follow one timeline: tick 0 of a track's media plus the `media_time` of its
 //! edit list is 0 on the common timeline. See [`Timeline`].
 
 mod bytes;
+mod file;
 mod head;
 mod iframes;
 mod init;
@@ -14,6 +16,7 @@ mod reads;
 mod timeline;
 
 pub(crate) use bytes::Boxes;
+pub use file::{FilePiece, FileTrack, MovieFile};
 pub(crate) use head::{
     Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, HEAD_FIXED_MAX, HEAD_SAMPLE_MAX, Payload, write_head,
 };
@@ -48,6 +51,18 @@ pub enum WriteError {
     /// The index holds something else than one sample entry box.
     #[error("the sample entry of the index is damaged")]
     SampleEntry,
+    /// A time between samples does not fit the tables of a progressive file.
+    #[error("{ticks} ticks do not fit a table")]
+    FileTiming {
+        /// The number that does not fit.
+        ticks: i64,
+    },
+    /// A track has more samples than a progressive file is made of.
+    #[error("{samples} samples are too many for a progressive file")]
+    FileTooLong {
+        /// How many.
+        samples: usize,
+    },
     /// The times of the samples do not fit the segment.
     #[error("segment {number} cannot be timed")]
     Timing {

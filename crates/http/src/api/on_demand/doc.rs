@@ -2,7 +2,7 @@
 
 pub(super) mod requests;
 
-use kinora_domain::{MediaSettings, MediaState};
+use kinora_domain::{MediaSettings, MediaState, Mp4Refusal};
 use serde_json::{Value, json};
 
 use super::input_info::InputInfo;
@@ -27,6 +27,7 @@ pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
 
 fn media(schemas: &mut Schemas) -> Vec<Operation> {
     let (create, update) = (requests::create(schemas), requests::update(schemas));
+    let (source_access, files) = (requests::source_access(schemas), requests::update_mp4_support(schemas));
     let (created, media, info) =
         (schemas.of::<CreatedMedia>(), schemas.of::<MediaView>(), schemas.of::<InputInfo>());
     let all = [
@@ -82,7 +83,24 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
                     ),
                 ],
             )
-            .answers(media, media_example()),
+            .answers(media.clone(), media_example()),
+        one(Operation::patch("/on-demand/{mediaId}/source-access", "updateSourceAccess", "Open or close the original"))
+            .says(
+                "While it is on, the file as it came is at `{playbackId}/source`, with its own type, for all who may watch. \
+                 `video.media.source.ready` and `video.media.source.deleted` tell of a media that is ready, `video.media.updated` of every \
+                 change; what is so already is not told.",
+            )
+            .takes(source_access, &[("on", json!({"sourceAccess": true}))])
+            .answers(media.clone(), media_example()),
+        one(Operation::patch("/on-demand/{mediaId}/update-mp4Support", "updateMp4Support", "Offer a media in one file"))
+            .says(
+                "What is copied of the source can be fetched at once, what is encoded is made first. `video.media.mp4Support.ready` tells when \
+                 all of it can be fetched.",
+            )
+            .takes(files, &[("pictures", json!({"mp4Support": "capped_4k"}))])
+            .answers(media, media_example())
+            .refuses(ApiError::files_refused(Mp4Refusal::Unchanged("capped_4k")))
+            .refuses(ApiError::files_refused(Mp4Refusal::NoSound)),
         one(Operation::delete("/on-demand/{mediaId}", "deleteMedia", "Delete a media"))
             .conditional()
             .says("It is gone with this answer, its bytes soon after. It cannot be taken back.")

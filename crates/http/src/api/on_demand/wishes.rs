@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use kinora_domain::{AccessPolicy, MediaId, MediaQuality, MediaSettings, Resolution, Restriction};
+use kinora_domain::{
+    AccessPolicy, MediaId, MediaQuality, MediaSettings, Mp4Support, Resolution, Restriction,
+};
 
 use super::rules::{Entries, restriction};
 use crate::fields::Fields;
@@ -122,8 +124,14 @@ fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {
             .unwrap_or(Resolution::P1080),
         quality,
         source_access: fields.bool("sourceAccess").unwrap_or(false),
+        mp4_support: mp4_support(fields).unwrap_or_default(),
         optimize_audio,
     }
+}
+
+/// The files that are wanted beside playback.
+pub(super) fn mp4_support(fields: &Fields<'_>) -> Option<Mp4Support> {
+    fields.word("mp4Support", &Mp4Support::WORDS, Mp4Support::from_text)
 }
 
 fn stored(fields: &Fields<'_>, name: &str) -> String {
@@ -155,12 +163,6 @@ fn free_pairs(parent: &Fields<'_>, name: &str, pairs: &Fields<'_>) -> BTreeMap<S
 
 /// What asks for something beside playback: refused unless it asks for what is so anyway (contract decision 33).
 fn extras(fields: &Fields<'_>) {
-    let mp4 = fields.word("mp4Support", &["none", "capped_4k", "audioOnly", "audioOnly,capped_4k"], |word| {
-        Some(word == "none")
-    });
-    if mp4 == Some(false) {
-        fields.refuse("mp4Support", "only none is supported yet");
-    }
     for name in ["chapters", "namedEntities"] {
         if fields.bool(name) == Some(true) {
             fields.refuse(name, NOT_YET);

@@ -8,9 +8,6 @@ use kinora_domain::{
 };
 use serde::Serialize;
 
-/// MP4 files are not made yet; events say so always (contract decision 27).
-const MP4_SUPPORT: &str = "none";
-
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct CreatedData {
@@ -84,7 +81,7 @@ impl ReadyData {
             playback_ids: playback_ids(media),
             tracks: facts.map(|facts| facts.tracks.iter().map(TrackItem::from).collect()).unwrap_or_default(),
             source_access: media.settings.source_access,
-            mp4_support: MP4_SUPPORT,
+            mp4_support: media.settings.mp4_support.as_str(),
             optimize_audio: media.settings.optimize_audio,
             duration: facts.map_or(MediaDuration::UNKNOWN, |facts| facts.duration).to_string(),
             aspect_ratio: facts.and_then(|facts| facts.aspect_ratio).map(|ratio| ratio.to_string()),
@@ -139,7 +136,7 @@ impl From<&Media> for UnplayedData {
             max_resolution: media.settings.max_resolution.as_str(),
             playback_ids: playback_ids(media),
             source_access: media.settings.source_access,
-            mp4_support: MP4_SUPPORT,
+            mp4_support: media.settings.mp4_support.as_str(),
             optimize_audio: media.settings.optimize_audio,
             duration: MediaDuration::UNKNOWN.to_string(),
             created_at: media.created_at.to_string(),

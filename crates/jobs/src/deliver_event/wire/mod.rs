@@ -37,6 +37,10 @@ pub(super) fn body(
         EventKind::MediaReady(media) => {
             (Some("ready"), Data::Ready(Box::new(ReadyData::new(media, images_url))))
         }
+        // Events of a change of a media that plays look as that of its first time (contract 5.4).
+        EventKind::SourceReady(media) | EventKind::SourceDeleted(media) | EventKind::Mp4Ready(media) => {
+            (Some("ready"), Data::Ready(Box::new(ReadyData::new(media, images_url))))
+        }
         EventKind::MediaFailed(media) => (Some("failed"), Data::Failed(Box::new(FailedData::from(&**media)))),
         EventKind::MediaUpdated(id) => {
             let data = Data::Updated { media_id: id.to_string(), is_named_entities_enabled: false };

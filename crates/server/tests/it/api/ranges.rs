@@ -1,15 +1,25 @@
 //! Conditions, ranges and HEAD on everything players read (RFC 9110, 13 and 14).
 
 use kinora_testkit::fixture;
+use serde_json::json;
 
 use super::playback::addresses;
 use crate::support::{Answer, TestApp, text};
 
 /// The addresses of a media that plays, pictures too.
 async fn all(app: &TestApp) -> Vec<String> {
-    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let media = app
+        .ready_with(
+            "/a.mp4",
+            fixture::two_seconds(),
+            json!({"sourceAccess": true, "mp4Support": "audioOnly,capped_4k"}),
+        )
+        .await;
     let mut all = addresses(app, &media).await;
-    all.push(format!("/{}/thumbnail.png", text(&media["playbackIds"][0]["id"])));
+    let playback = text(&media["playbackIds"][0]["id"]);
+    all.extend(
+        ["thumbnail.png", "source", "capped-4k.mp4", "audio.m4a"].map(|file| format!("/{playback}/{file}")),
+    );
     all
 }
 

@@ -24,13 +24,14 @@ async fn created_ready_and_deleted() {
     let fields = json!({"title": "A title", "creatorId": "creator-1", "metadata": {"season": "2"}, "sourceAccess": true,
         "optimizeAudio": true, "maxResolution": "720p"});
     let media = app.ready_with("/a.mp4", fixture::two_seconds(), fields).await;
-    bodies(&app, 2).await;
+    // Its original was asked for, so that is told too.
+    bodies(&app, 3).await;
     assert_eq!(app.delete(text(&media["id"])).await.status, 200);
-    let bodies = bodies(&app, 3).await;
+    let bodies = bodies(&app, 4).await;
     insta::assert_snapshot!(golden(&app, &bodies));
 
     // What the event says is what GET said.
-    let [created, ready, _] = &bodies[..] else { panic!("three events") };
+    let [created, ready, _, _] = &bodies[..] else { panic!("four events") };
     for name in ["id", "thumbnail", "sourceResolution", "playbackIds", "duration", "aspectRatio", "metadata"]
     {
         assert_eq!(ready["data"][name], media[name], "{name}");

@@ -63,10 +63,17 @@ async fn live(life: &mut Life, media: &Value) {
 
     let (media, all) = (format!("/v1/on-demand/{id}"), format!("/v1/on-demand/{id}/playback-ids"));
     insist(life, "PATCH", &media, &json!({"title": "A title"}), &[200]).await;
+    let open = json!({"sourceAccess": true});
+    insist(life, "PATCH", &format!("{media}/source-access"), &open, &[200]).await;
+    // A client whose answer was lost asks for what is so by then.
+    let files = json!({"mp4Support": "capped_4k"});
+    insist(life, "PATCH", &format!("{media}/update-mp4Support"), &files, &[200, 400]).await;
     let made = insist(life, "POST", &all, &json!({"accessPolicy": "public"}), &[201]).await;
     let made = text(&made["id"]);
     let rule = json!({"defaultPolicy": "deny", "allow": ["example.com"], "deny": []});
     insist(life, "PATCH", &format!("{all}/{made}/domains"), &rule, &[200]).await;
+    let open_id = insist(life, "POST", &all, &json!({"accessPolicy": "public"}), &[201]).await;
+    let open_id = text(&open_id["id"]);
     // A client whose answer was lost asks again for what is gone by then.
     insist(life, "DELETE", &format!("{all}?playbackId={first}"), &json!({}), &[200, 404]).await;
     life.settle().await;
@@ -80,10 +87,18 @@ async fn live(life: &mut Life, media: &Value) {
     assert_eq!(life.app.fetch(&format!("/{made}.m3u8")).await.status, 403);
     assert_eq!(life.app.fetch(&format!("/{first}.m3u8")).await.status, 404);
 
-    // Every save was a change, and every change was told: the title, each playback ID that there is, its rule, and the one that is gone.
+    for file in ["source", "capped-4k.mp4"] {
+        assert_eq!(life.app.fetch(&format!("/{open_id}/{file}")).await.status, 200, "{file}");
+    }
+
+    // Every save was a change, and every change was told: the title, the original, the files, each playback ID that there is, its rule, and
+    // the one that is gone.
     // A client whose answer was lost may have made two.
     let told = told(&life.app);
-    let changes = 1 + playback.len() + 1 + 1;
+    let changes = 3 + playback.len() + 1 + 1;
+    for once in ["video.media.source.ready", "video.media.mp4Support.ready"] {
+        assert_eq!(told.get(&(id.to_owned(), once.to_owned())), Some(&1), "{once}");
+    }
     assert_eq!(told.get(&(id.to_owned(), "video.media.updated".to_owned())), Some(&changes));
     assert_eq!(saves(&life.app, id).await - saves_before, i64::try_from(changes).unwrap());
     assert_eq!(told.get(&(id.to_owned(), "video.media.ready".to_owned())), Some(&1));

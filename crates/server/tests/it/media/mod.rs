@@ -8,6 +8,7 @@ mod browser;
 mod bytes;
 mod damaged;
 mod edits;
+mod files;
 mod first;
 mod fixtures;
 mod foreign;

@@ -119,6 +119,29 @@ async fn a_playback_id_plays_everywhere_once_it_is_made_and_nowhere_soon_after_i
     }
 }
 
+#[tokio::test]
+async fn an_original_is_open_everywhere_with_its_answer_and_closed_soon_after() {
+    let (one, other) = two().await;
+    let media = one.ready("/a.mp4", fixture::two_seconds()).await;
+    let change = format!("/v1/on-demand/{}/source-access", text(&media["id"]));
+    let original = format!("/{}/source", text(&media["playbackIds"][0]["id"]));
+    for turn in 0..TIMES / 4 {
+        let (writes, reads) = if turn % 2 == 0 { (&one, &other) } else { (&other, &one) };
+        // Both remember that it is closed.
+        for app in [&one, &other] {
+            assert_eq!(app.fetch(&original).await.status, 404, "turn {turn}");
+        }
+        let opened = writes.call("PATCH", &change).json(&json!({"sourceAccess": true})).send().await;
+        assert_eq!(opened.status, 200, "turn {turn}");
+        assert_eq!(reads.fetch(&original).await.status, 200, "turn {turn}");
+        assert_eq!(writes.fetch(&original).await.status, 200, "turn {turn}");
+        let closed = writes.call("PATCH", &change).json(&json!({"sourceAccess": false})).send().await;
+        assert_eq!(closed.status, 200, "turn {turn}");
+        assert_eq!(writes.fetch(&original).await.status, 404, "turn {turn}");
+        refused_soon(reads, &original, 404).await;
+    }
+}
+
 /// Contract decision 13: refused within 2 s of a change.
 async fn refused_soon(app: &TestApp, address: &str, status: u16) {
     let changed = Instant::now();

@@ -32,8 +32,13 @@ async fn of_an_upload_that_is_completed() {
     assert_eq!(upload.chunk(&app, &file, 0..5000).send().await.status, 308);
     assert_eq!(upload.chunk(&app, &file, 5000..file.len()).send().await.status, 200);
     let media = upload.ready(&app).await;
-    let types =
-        ["video.media.upload", "video.media.created", "video.upload.media_created", "video.media.ready"];
+    let types = [
+        "video.media.upload",
+        "video.media.created",
+        "video.upload.media_created",
+        "video.media.ready",
+        "video.media.source.ready",
+    ];
     let bodies = bodies(&app, &types).await;
     insta::assert_snapshot!(golden(&app, &upload, &bodies));
     assert_eq!(bodies[3]["data"]["playbackIds"], media["playbackIds"]);

@@ -118,7 +118,7 @@ fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
         (json!({"mediaQuality": "best"}), "mediaQuality"),
         (json!({"sourceAccess": "yes"}), "sourceAccess"),
         (json!({"optimizeAudio": 1}), "optimizeAudio"),
-        (json!({"mp4Support": "capped_4k"}), "mp4Support"),
+        (json!({"mp4Support": 4}), "mp4Support"),
         (json!({"mp4Support": "all"}), "mp4Support"),
         (json!({"chapters": true}), "chapters"),
         (json!({"namedEntities": true}), "namedEntities"),

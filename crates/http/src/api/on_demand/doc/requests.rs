@@ -1,6 +1,8 @@
 //! The bodies that media are made and changed with.
 
-use kinora_domain::{AccessPolicy, DefaultPolicy, MediaQuality, MediaSettings, Resolution, Restriction};
+use kinora_domain::{
+    AccessPolicy, DefaultPolicy, MediaQuality, MediaSettings, Mp4Support, Resolution, Restriction,
+};
 use serde_json::{Value, json};
 
 use crate::api::on_demand::wishes::{SUMMARY_LENGTHS, URL_MAX};
@@ -33,6 +35,23 @@ pub(super) fn update(schemas: &mut Schemas) -> Value {
         ],
     );
     schemas.named("UpdateMedia", body)
+}
+
+/// The body of `PATCH /on-demand/{mediaId}/source-access`.
+pub(super) fn source_access(schemas: &mut Schemas) -> Value {
+    let wish = said(json!({"type": "boolean"}), "Whether the file itself may be downloaded.");
+    schemas.named("SourceAccess", object(&["sourceAccess"], [("sourceAccess", wish)]))
+}
+
+/// The body of `PATCH /on-demand/{mediaId}/update-mp4Support`.
+pub(super) fn update_mp4_support(schemas: &mut Schemas) -> Value {
+    schemas.named("UpdateMp4Support", object(&["mp4Support"], [("mp4Support", mp4_support())]))
+}
+
+/// The files that are wanted beside playback.
+fn mp4_support() -> Value {
+    let description = "`capped_4k`: pictures and sound at `{playbackId}/capped-4k.mp4`. `audioOnly`: the sound at `{playbackId}/audio.m4a`.";
+    said(words(Mp4Support::WORDS), description)
 }
 
 /// `pushMediaSettings` of a direct upload: the wishes, and an input that has no address.
@@ -95,7 +114,7 @@ fn wishes() -> Vec<(&'static str, Value)> {
         ),
         ("sourceAccess", flag("Whether the file itself may be downloaded.")),
         ("optimizeAudio", flag("Stored; loudness is not normalised so far.")),
-        ("mp4Support", said(words(["none"]), "Files to download are not made yet.")),
+        ("mp4Support", default(mp4_support(), Mp4Support::default().as_str())),
         ("summary", said(summary, "Not made yet.")),
     ];
     for name in ["chapters", "namedEntities"] {

@@ -97,7 +97,7 @@ fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
         (with(json!({"metadata": {"a": 1}})), "pushMediaSettings.metadata.a"),
         (with(json!({"title": long})), "pushMediaSettings.title"),
         (with(json!({"maxResolution": "999p"})), "pushMediaSettings.maxResolution"),
-        (with(json!({"mp4Support": "capped_4k"})), "pushMediaSettings.mp4Support"),
+        (with(json!({"mp4Support": "capped-4k"})), "pushMediaSettings.mp4Support"),
         (with(json!({"subtitles": {"languageCode": "en"}})), "pushMediaSettings.subtitles"),
         (
             with(json!({"accessRestrictions": {"domains": {"deny": ["a.example"]}}})),

@@ -1,0 +1,48 @@
+use axum::extract::State;
+use kinora_domain::{MediaId, Mp4Support};
+use serde_json::Value;
+
+use super::wishes;
+use crate::api::view::MediaView;
+use crate::app::App;
+use crate::auth::Writer;
+use crate::envelope::Data;
+use crate::error::ApiError;
+use crate::extract::{JsonBody, PathId};
+use crate::fields::{Fields, Problems};
+
+/// `PATCH /on-demand/{mediaId}/update-mp4Support`: wants other files of a media beside playback, in whatever state it is. Answers as `GET`
+/// does.
+///
+/// 404 unless the media is in the caller's workspace, 422 names the wrong field, 400 for what is so already and for a file of which a ready
+/// media has nothing. The change, its event, and the job that says when the files can be fetched are one commit.
+pub(crate) async fn mp4_support(
+    State(app): State<App>,
+    caller: Writer,
+    PathId(id): PathId<MediaId>,
+    JsonBody(body): JsonBody,
+) -> Result<Data<MediaView>, ApiError> {
+    let wanted = parse(&body)?;
+    let now = app.clock.now();
+    let media = app
+        .store
+        .write(async move |tx| {
+            let media = tx.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
+            let (media, updated) = media.want_files(wanted, now).map_err(ApiError::files_refused)?;
+            tx.save_files_wanted(&media, &updated, now).await?;
+            Ok::<_, ApiError>(media)
+        })
+        .await?;
+    Ok(Data::ok(MediaView::new(&media, &app.addresses)))
+}
+
+fn parse(body: &Value) -> Result<Mp4Support, ApiError> {
+    let problems = Problems::default();
+    let wanted = Fields::of_body(body, &problems).and_then(|fields| {
+        if !fields.has("mp4Support") {
+            fields.refuse("mp4Support", "must not be null");
+        }
+        wishes::mp4_support(&fields)
+    });
+    problems.into_result(wanted)
+}

@@ -1,0 +1,47 @@
+use axum::extract::State;
+use kinora_domain::MediaId;
+use serde_json::Value;
+
+use crate::api::view::MediaView;
+use crate::app::App;
+use crate::auth::Writer;
+use crate::envelope::Data;
+use crate::error::ApiError;
+use crate::extract::{JsonBody, PathId};
+use crate::fields::{Fields, Problems};
+
+/// `PATCH /on-demand/{mediaId}/source-access`: opens the original of a media to those who may watch it, or closes it again, in whatever
+/// state the media is. Answers as `GET` does.
+///
+/// 404 unless the media is in the caller's workspace, 422 names the wrong field. The change and its events are one commit; what is so
+/// already is answered, and not told (decision 0075).
+pub(crate) async fn source_access(
+    State(app): State<App>,
+    caller: Writer,
+    PathId(id): PathId<MediaId>,
+    JsonBody(body): JsonBody,
+) -> Result<Data<MediaView>, ApiError> {
+    let is_open = parse(&body)?;
+    let now = app.clock.now();
+    let media = app
+        .store
+        .write(async move |tx| {
+            let media = tx.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
+            let (media, events) = media.open_source(is_open, now);
+            tx.save_told(&media, &events).await?;
+            Ok::<_, ApiError>(media)
+        })
+        .await?;
+    Ok(Data::ok(MediaView::new(&media, &app.addresses)))
+}
+
+fn parse(body: &Value) -> Result<bool, ApiError> {
+    let problems = Problems::default();
+    let is_open = Fields::of_body(body, &problems).and_then(|fields| {
+        if !fields.has("sourceAccess") {
+            fields.refuse("sourceAccess", "must not be null");
+        }
+        fields.bool("sourceAccess")
+    });
+    problems.into_result(is_open)
+}

@@ -1,0 +1,38 @@
+//! `GET {base}/{playbackId}/{file}`: what lies directly below a playback ID.
+
+use axum::extract::{RawQuery, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use kinora_domain::PlaybackId;
+
+use super::{mp4, original, picture};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::PathParts;
+
+/// Whether something with this name may lie directly below a playback ID.
+pub(super) fn is_ours(file: &str) -> bool {
+    file == original::NAME || mp4::of_name(file).is_some() || picture::is_picture(file)
+}
+
+/// The file with this name.
+pub(super) async fn of_media(
+    State(app): State<App>,
+    PathParts([playback, file]): PathParts<2>,
+    RawQuery(query): RawQuery,
+    request: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = query.as_deref().unwrap_or("");
+    // A name that is none of ours is told first, as for every other path.
+    if !is_ours(&file) {
+        return Err(ApiError::no_such_path());
+    }
+    let playback: PlaybackId = playback.parse().map_err(|_| ApiError::playback_not_found())?;
+    if let Some(file) = mp4::of_name(&file) {
+        return mp4::file(&app, playback, file, query, &request).await;
+    }
+    match file.as_str() {
+        original::NAME => original::original(&app, playback, query, &request).await,
+        picture => picture::thumbnail(&app, playback, picture, query, &request).await,
+    }
+}

@@ -1,0 +1,58 @@
+//! `GET {stream}/{playbackId}/capped-4k.mp4` and `audio.m4a`: a media in one file, where its owner wants it (contract 4.1, decisions 20 and
+//! 0068).
+
+use axum::body::Body;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use kinora_domain::{Mp4Support, PlaybackId};
+use kinora_packager::{FileBounds, MediaFile};
+
+use super::access::grant_that;
+use super::disposition;
+use super::send::{Content, SHORT};
+use crate::app::App;
+use crate::error::ApiError;
+
+/// The file with this name.
+pub(super) fn of_name(name: &str) -> Option<MediaFile> {
+    MediaFile::ALL.into_iter().find(|file| file.name() == name)
+}
+
+/// The file, in whole or one range of it.
+pub(super) async fn file(
+    app: &App,
+    playback: PlaybackId,
+    file: MediaFile,
+    query: &str,
+    request: &HeaderMap,
+) -> Result<Response, ApiError> {
+    let wanted = disposition::wanted(query)?;
+    let granted = grant_that(app, playback, |granted| is_offered(file, granted.files)).await?;
+    if !is_offered(file, granted.files) {
+        return Err(ApiError::file_not_offered());
+    }
+    let packaged = app.packager.packaged(granted.source).await?;
+    let bounds =
+        FileBounds { max_resolution: granted.max_resolution, is_video_withdrawn: granted.is_video_withdrawn };
+    let reader = match app.packager.file(&packaged, file, bounds).await {
+        Err(error) if matches!(error.root(), kinora_packager::Error::NotInPlan) => {
+            return Err(ApiError::file_not_offered());
+        }
+        reader => reader?,
+    };
+    let (content_type, extension) = match file {
+        MediaFile::Capped4k => ("video/mp4", "mp4"),
+        MediaFile::AudioOnly => ("audio/mp4", "m4a"),
+    };
+    let etag = reader.etag().to_owned();
+    let content = Content { content_type, etag, caching: SHORT, len: reader.len() };
+    let response = content.answer(request, |range| Body::from_stream(reader.stream(range)));
+    Ok(disposition::on(response, disposition::header(wanted.as_deref(), file.name(), extension)))
+}
+
+fn is_offered(file: MediaFile, files: Mp4Support) -> bool {
+    match file {
+        MediaFile::Capped4k => files.capped_4k,
+        MediaFile::AudioOnly => files.audio_only,
+    }
+}

@@ -1,0 +1,224 @@
+//! `PATCH /on-demand/{mediaId}/source-access`, and the original it opens at `/{playbackId}/source`.
+
+use bytes::Bytes;
+use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
+use kinora_testkit::{Source, fixture};
+use serde_json::{Value, json};
+
+use super::playback_ids::Ids;
+use super::update::told;
+use crate::support::{Answer, DEADLINE, HOOK, TestApp, text};
+
+const READY: &str = "video.media.source.ready";
+const DELETED: &str = "video.media.source.deleted";
+const UPDATED: &str = "video.media.updated";
+const UNKNOWN: &str = "019a492c-41f3-7001-8203-040506070809";
+
+async fn patch(app: &TestApp, id: &str, body: &Value) -> Answer {
+    app.call("PATCH", &format!("/v1/on-demand/{id}/source-access")).json(body).send().await
+}
+
+/// Opens or closes the original of a media.
+async fn set(app: &TestApp, media: &Value, is_open: bool) {
+    let answer = patch(app, text(&media["id"]), &json!({"sourceAccess": is_open})).await;
+    assert_eq!((answer.status, &answer.data()["sourceAccess"]), (200, &json!(is_open)));
+}
+
+/// The address of the original.
+fn address(media: &Value) -> String {
+    format!("/{}/source", text(&media["playbackIds"][0]["id"]))
+}
+
+#[tokio::test]
+async fn an_original_is_opened_and_closed_and_each_is_told() {
+    let app = TestApp::start().await;
+    let bytes = fixture::two_seconds();
+    let media = app.ready("/a.mp4", bytes.clone()).await;
+    let (id, address) = (text(&media["id"]), address(&media));
+    let closed = app.fetch(&address).await;
+    let mut golden = app.golden();
+    let mut transcript = golden.answer(&closed);
+
+    let opened = patch(&app, id, &json!({"sourceAccess": true, "unknown": 1})).await;
+    transcript += &golden.answer(&opened);
+    assert_eq!(opened.body, app.get(id).await.body, "it is answered as it is read");
+    let original = app.fetch(&address).await;
+    assert_eq!((original.status, &original.body), (200, &bytes));
+    // What is so already is answered, and not told.
+    assert_eq!(patch(&app, id, &json!({"sourceAccess": true})).await.data(), opened.data());
+
+    let shut =
+        app.call("PATCH", &format!("/on-demand/{id}/source-access")).json(&json!({"sourceAccess": false}));
+    transcript += &golden.answer(&shut.send().await);
+    assert_eq!(app.golden().answer(&app.fetch(&address).await), app.golden().answer(&closed));
+    insta::assert_snapshot!("opened", transcript);
+
+    let events: Vec<_> =
+        app.posts(HOOK, 6).await.iter().map(|post| (post.event_type(), post.json())).collect();
+    let names: Vec<_> = events.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names[2..], [READY, UPDATED, DELETED, UPDATED], "after created and ready");
+    let mut golden = app.golden();
+    insta::assert_snapshot!("told", golden.json(&events[2].1) + &golden.json(&events[4].1));
+    assert_eq!(told(&app, UPDATED).await.len(), 2);
+}
+
+#[tokio::test]
+async fn an_original_asked_for_at_creation_is_open_from_the_moment_the_media_is_ready() {
+    let app = TestApp::start().await;
+    let bytes = fixture::two_seconds();
+    let held = "/films/My%20film%20%C3%A9.mp4";
+    // What is asked of the address is no part of its name: it may be a secret.
+    let url = app.serve(held, Source::of(bytes.clone()).hold_last_byte()) + "?key=1";
+    let media = app.create_with(&url, json!({"sourceAccess": true})).await;
+    app.sources.wait_until_held(held, DEADLINE).await;
+    assert_eq!(app.fetch(&address(&media)).await.refusal(), (400, "media is not ready".to_owned()));
+    // It may be closed and opened before there is anything to open: then only the change is told.
+    set(&app, &media, false).await;
+    set(&app, &media, true).await;
+    app.sources.release(held);
+    app.wait_settled(text(&media["id"])).await;
+    let original = app.fetch(&address(&media)).await;
+    assert_eq!(original.body, bytes);
+    assert_eq!(
+        original.header("content-disposition"),
+        Some("inline; filename=\"My film _.mp4\"; filename*=UTF-8''My%20film%20%C3%A9.mp4")
+    );
+    app.all_delivered().await;
+    let names: Vec<_> = app.posts(HOOK, 5).await.iter().map(|post| post.event_type()).collect();
+    assert_eq!(names, ["video.media.created", UPDATED, UPDATED, "video.media.ready", READY]);
+}
+
+#[tokio::test]
+async fn an_original_is_sent_with_its_own_type_and_under_any_plain_name() {
+    let app = TestApp::start().await;
+    let open = json!({"sourceAccess": true});
+    for (path, bytes, content_type, name) in [
+        ("/a.mp4", fixture::two_seconds(), "video/mp4", "a.mp4"),
+        // What it is called does not decide what it is.
+        ("/page.html", fixture::audio_only(), "audio/mp4", "page.html.m4a"),
+        ("/b", fixture::vp9_webm(), "video/webm", ""),
+        ("/c.ts", fixture::packed::transport_stream(), "video/mp2t", "c.ts"),
+    ] {
+        let media = app.ready_with(path, bytes.clone(), open.clone()).await;
+        let answer = app.fetch(&address(&media)).await;
+        assert_eq!((answer.status, &answer.body), (200, &bytes), "{path}");
+        assert_eq!(answer.header("content-type"), Some(content_type), "{path}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+        let name = if name.is_empty() { format!("{}.webm", text(&media["id"])) } else { name.to_owned() };
+        let inline = format!("inline; filename=\"{name}\"");
+        assert_eq!(answer.header("content-disposition"), Some(&*inline), "{path}");
+    }
+    let media = app.ready_with("/d.mp4", fixture::two_seconds(), open).await;
+    let address = address(&media);
+    for (query, disposition) in [
+        ("download", "attachment; filename=\"d.mp4\""),
+        ("download=My%20clip", "attachment; filename=\"My clip.mp4\""),
+        ("download=../x%0d%0aSet-Cookie:%20a=b", "attachment; filename=\"xSet-Cookie: a=b.mp4\""),
+        ("download=%22%3bx", "attachment; filename=\"__x.mp4\"; filename*=UTF-8''%22%3Bx.mp4"),
+    ] {
+        let answer =
+            app.request("GET", &format!("{address}?{query}")).header("Range", "bytes=1-3").send().await;
+        assert_eq!(
+            (answer.status, answer.header("content-disposition")),
+            (206, Some(disposition)),
+            "{query}"
+        );
+        assert_eq!(answer.header("set-cookie"), None);
+    }
+    let longest = "x".repeat(255);
+    assert_eq!(app.fetch(&format!("{address}?download={longest}")).await.status, 200);
+    let refused = app.fetch(&format!("{address}?download={longest}x")).await;
+    insta::assert_snapshot!("name_too_long", app.golden().answer(&refused));
+}
+
+#[tokio::test]
+async fn an_original_of_an_upload_is_what_was_sent() {
+    let app = TestApp::start().await;
+    let bytes = fixture::two_seconds();
+    let body =
+        json!({"corsOrigin": "*", "pushMediaSettings": {"accessPolicy": "public", "sourceAccess": true}});
+    let upload = app.call("POST", "/v1/on-demand/upload").json(&body).send().await.data();
+    let target =
+        text(&upload["url"]).strip_prefix(&app.url("")).expect("an address of this server").to_owned();
+    let sent = app.request("PUT", &target).body(bytes.clone()).send().await;
+    assert_eq!(sent.status, 200, "{sent:?}");
+    let media = app.wait_settled(text(&upload["uploadId"])).await;
+    let original = app.fetch(&address(&media)).await;
+    assert_eq!((original.status, &original.body), (200, &bytes));
+    let name = format!("inline; filename=\"{}.mp4\"", text(&media["id"]));
+    assert_eq!(original.header("content-disposition"), Some(&*name));
+    assert_eq!(told(&app, READY).await.len(), 1);
+}
+
+#[tokio::test]
+async fn who_may_not_watch_may_not_have_the_original_either() {
+    let app = TestApp::start().await;
+    let media = app.ready_with("/a.mp4", fixture::two_seconds(), json!({"sourceAccess": true})).await;
+    let ids = Ids::of(&app, &media);
+    for (body, status) in [
+        (json!({"accessPolicy": "private"}), 401),
+        (
+            json!({"accessPolicy": "public", "accessRestrictions": {"domains": {"defaultPolicy": "deny"}}}),
+            403,
+        ),
+        (json!({"accessPolicy": "public", "resolution": "480p"}), 403),
+    ] {
+        let made = ids.made(&body).await;
+        assert_eq!(app.fetch(&format!("/{made}/source")).await.status, status, "{body}");
+    }
+    for unknown in [UNKNOWN, "x", "source"] {
+        assert_eq!(app.fetch(&format!("/{unknown}/source")).await.refusal().0, 404, "{unknown}");
+    }
+    let address = address(&media);
+    assert_eq!(app.request("POST", &address).send().await.status, 405);
+    assert_eq!(app.delete(text(&media["id"])).await.status, 200);
+    assert_eq!(app.fetch(&address).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_media_that_failed_has_no_original_and_only_the_wish_is_told() {
+    let app = TestApp::start().await;
+    let url = app.serve("/a.txt", Source::of(Bytes::from_static(b"no media at all")));
+    let media = app.create_with(&url, json!({"sourceAccess": true})).await;
+    app.wait_settled(text(&media["id"])).await;
+    set(&app, &media, false).await;
+    set(&app, &media, true).await;
+    assert_eq!(app.fetch(&address(&media)).await.status, 404);
+    assert_eq!(told(&app, UPDATED).await.len(), 2);
+    assert_eq!((told(&app, READY).await.len(), told(&app, DELETED).await.len()), (0, 0));
+}
+
+#[tokio::test]
+async fn what_is_no_wish_is_refused_and_only_a_read_write_token_of_its_workspace_may() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let id = text(&media["id"]);
+    let mut transcript = String::new();
+    for body in [
+        json!({}),
+        json!({"sourceAccess": null}),
+        json!({"sourceAccess": "true"}),
+        json!([]),
+        json!({"sourceAccess": 1}),
+    ] {
+        let refused = patch(&app, id, &body).await;
+        assert_eq!(refused.refusal(), (422, "payload validation failed".to_owned()), "{body}");
+        transcript += &format!("{body} {}\n", refused.text());
+    }
+    insta::assert_snapshot!("refused", transcript);
+    let body = json!({"sourceAccess": true});
+    assert_eq!(patch(&app, "42", &body).await.status, 422);
+    let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
+    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let path = format!("/v1/on-demand/{id}/source-access");
+    let call = async |token| app.request("PATCH", &path).token(token).json(&body).send().await;
+    assert_eq!(call(&reader).await.refusal(), (403, "forbidden".to_owned()));
+    assert_eq!(app.request("PATCH", &path).json(&body).send().await.refusal().0, 401);
+    let not_found = (404, "media workspace relation not found".to_owned());
+    assert_eq!(call(&stranger).await.refusal(), not_found);
+    assert_eq!(patch(&app, UNKNOWN, &body).await.refusal(), not_found);
+    let wrong = app.call("GET", &path).send().await;
+    assert_eq!((wrong.status, wrong.header("allow")), (405, Some("PATCH")));
+    assert_eq!(app.get(id).await.data(), media);
+    assert_eq!(told(&app, UPDATED).await.len(), 0);
+}
