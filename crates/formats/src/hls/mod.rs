@@ -10,6 +10,7 @@ mod multivariant;
 mod offer;
 mod rate;
 mod sounds;
+mod subtitles;
 
 pub use audio_groups::AudioGroup;
 pub use audio_names::{AudioName, audio_names};
@@ -19,6 +20,7 @@ pub use multivariant::{IFrameVariant, MultivariantPlaylist, MultivariantUris, Va
 pub use offer::{Address, Choice, Offer, Order};
 pub use rate::{CopyRates, Rate};
 pub use sounds::{SoundOffer, sound_offers};
+pub use subtitles::{SubtitleOffer, SubtitleRendition};
 
 /// The lowest protocol version that has all we use: EXT-X-MAP without I-FRAMES-ONLY. RFC 8216, 7.
-const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 6;
