@@ -22,7 +22,7 @@ mod workspace;
 
 pub use access::{AccessToken, Permission, Secret, SecretHash};
 pub use clock::{Clock, Random};
-pub use event::{Event, EventKind, EventSubject};
+pub use event::{Event, EventKind, EventSubject, TrackEvent, TrackHappening};
 pub use failure::{Failure, FailureCode};
 pub use id::{
     AccessTokenId, AttemptId, DeliveryId, DrmConfigurationId, EventId, InputId, JobId, MediaId,
@@ -30,9 +30,10 @@ pub use id::{
     WorkspaceId,
 };
 pub use media::{
-    AspectRatio, Change, FrameRate, Input, Media, MediaChange, MediaDuration, MediaFacts, MediaQuality,
-    MediaSettings, MediaState, NewMedia, NewRestriction, NotCopied, NotCopiedReason, OfferedRendition,
-    PlaybackReport, TooManyPlaybackIds, Track, TrackKind, WithheldTrack, WrongState,
+    AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, Change, FrameRate, Input, Media, MediaChange,
+    MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, NewMedia, NewRestriction, NewTrack,
+    NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, TooManyPlaybackIds, Track, TrackEvents,
+    TrackKind, TrackRefused, TrackUpdate, WithheldTrack, WrongState,
 };
 pub use playback::{
     AccessPolicy, AccessRestrictions, DefaultPolicy, NewPlayback, PlaybackHandle, Restriction,

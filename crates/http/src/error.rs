@@ -2,6 +2,7 @@
 
 mod playback;
 mod problem;
+mod tracks;
 mod upload;
 
 use axum::http::{HeaderValue, StatusCode, header};

@@ -1,7 +1,8 @@
 //! Turns (media, rendition, segment number) into bytes.
 //!
 //! Playlists and heads of copied segments are made from the sample index when somebody asks; the samples come from the source as it
-//! is stored. Segments of encoded renditions, and pictures, are made by the engine and kept as objects. Knows no workspace and no
+//! is stored. Segments of encoded renditions, and pictures, are made by the engine and kept as objects; those of subtitles are made of
+//! their file. Knows no workspace and no
 //! route: whether somebody may watch was decided before. Of rows it knows those of renditions alone.
 //!
 //! Begin with [`Packager`]; `manifest.rs` is what players are offered, `segment.rs` what they get, `encode/` how it is made.
@@ -13,6 +14,7 @@ mod packaged;
 mod picture;
 mod rendition;
 mod segment;
+mod subtitles;
 
 use std::sync::Arc;
 
@@ -30,11 +32,15 @@ pub use packaged::Packaged;
 pub use picture::PictureRequest;
 pub use rendition::Rendition;
 pub use segment::Segment;
+pub use subtitles::{OfferedSubtitles, SubtitleName};
 
 /// Memory for decoded indexes. A 2 h media takes about 2 MB.
 const INDEX_CACHE_BYTES: u64 = 128 << 20;
 /// Memory for whole small segments that are asked for often: audio, above all.
 const SEGMENT_CACHE_BYTES: u64 = 32 << 20;
+
+/// Memory for files of subtitles and their cues. Those of a film take less than 1 MiB.
+const SUBTITLE_CACHE_BYTES: u64 = 32 << 20;
 
 /// Makes what players ask for. Cheap to clone; clones share their caches.
 #[derive(Clone)]
@@ -45,6 +51,7 @@ pub struct Packager {
     clock: Arc<dyn Clock>,
     indexes: Cache<SourceId, Arc<Packaged>>,
     segments: Cache<segment::Key, bytes::Bytes>,
+    subtitles: Cache<SourceId, Arc<subtitles::Kept>>,
     pictures: picture::Flights,
     encoders: encode::Encoders,
 }
@@ -60,8 +67,12 @@ impl Packager {
             .max_capacity(SEGMENT_CACHE_BYTES)
             .weigher(|_, bytes: &bytes::Bytes| u32::try_from(bytes.len()).unwrap_or(u32::MAX))
             .build();
+        let subtitles = Cache::builder()
+            .max_capacity(SUBTITLE_CACHE_BYTES)
+            .weigher(|_, kept: &Arc<subtitles::Kept>| kept.weight())
+            .build();
         let (pictures, encoders) = (picture::Flights::new(), encode::Encoders::new());
-        Self { store, blob, engine, clock, indexes, segments, pictures, encoders }
+        Self { store, blob, engine, clock, indexes, segments, subtitles, pictures, encoders }
     }
 
     /// Everything that can be served of a source. Loaded once, however many ask; kept while memory allows.
@@ -86,8 +97,11 @@ impl Packager {
     /// Drops what is kept of a source that is about to be removed.
     pub fn forget(&self, source: SourceId) {
         self.stop_encodes(source);
-        let indexes = self.indexes.clone();
+        let (indexes, subtitles) = (self.indexes.clone(), self.subtitles.clone());
         // The cache is only memory: that it is emptied a moment later does no harm.
-        tokio::spawn(async move { indexes.invalidate(&source).await });
+        tokio::spawn(async move {
+            indexes.invalidate(&source).await;
+            subtitles.invalidate(&source).await;
+        });
     }
 }

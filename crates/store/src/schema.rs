@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 10] = [
+const MIGRATIONS: [Migration; 11] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -66,6 +66,11 @@ const MIGRATIONS: [Migration; 10] = [
         version: 10,
         sqlite: include_str!("../migrations/sqlite/0010_kept_answer.sql"),
         postgres: include_str!("../migrations/postgres/0010_kept_answer.sql"),
+    },
+    Migration {
+        version: 11,
+        sqlite: include_str!("../migrations/sqlite/0011_added_track.sql"),
+        postgres: include_str!("../migrations/postgres/0011_added_track.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

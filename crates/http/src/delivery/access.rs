@@ -1,10 +1,13 @@
 //! Who may watch: asked by every address below a playback ID, on every request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use kinora_domain::{AccessPolicy, MediaState, PlaybackId, Resolution, SourceId};
+use kinora_domain::{AccessPolicy, AddedTrackKind, Media, MediaState, PlaybackId, Resolution, SourceId};
+use kinora_packager::OfferedSubtitles;
 use kinora_store::Version;
 
+use super::subtitles::GrantedSubtitles;
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -17,6 +20,8 @@ pub(super) struct Granted {
     pub(super) max_resolution: Resolution,
     /// The picture turned out not to decode; what is left is the sound.
     pub(super) is_video_withdrawn: bool,
+    /// Subtitles that were added and are there.
+    pub(super) subtitles: Arc<[GrantedSubtitles]>,
 }
 
 /// Answers of a moment ago: who was let in may be for a moment after something changed, who was refused is not refused by an
@@ -44,7 +49,7 @@ impl AccessCache {
     /// A change by this process is seen at once, by another one within 0.5 s; this bounds what a missed one could do. A
     /// rule that changed is in force within 2 s, a negative answer lives 1 s (contract decisions 13 and 44).
     const REMEMBERED_FOR: Duration = Duration::from_secs(1);
-    /// About 100 bytes each.
+    /// About 100 bytes each, and some hundred for each of its subtitles.
     const REMEMBERED_MAX: u64 = 100_000;
 
     pub(crate) fn new() -> Self {
@@ -112,13 +117,28 @@ async fn look_up(app: &App, playback: PlaybackId) -> Result<Answer, ApiError> {
     if handle.is_limited() {
         return Ok(Answer::Refused(Refusal::Limited));
     }
+    let subtitles = subtitles(&media);
     Ok(match media.state {
         MediaState::Ready { source, facts, .. } => Answer::Granted(Granted {
             source,
             max_resolution: media.settings.max_resolution,
             is_video_withdrawn: facts.does_not_decode,
+            subtitles,
         }),
         MediaState::Failed { .. } => Answer::Refused(Refusal::Failed),
         MediaState::Created | MediaState::Downloading { .. } => Answer::NotReady,
     })
+}
+
+fn subtitles(media: &Media) -> Arc<[GrantedSubtitles]> {
+    let tracks = media.added.iter().filter(|track| track.wanted.kind == AddedTrackKind::Subtitle);
+    let granted = tracks.filter_map(|track| {
+        let offered = OfferedSubtitles {
+            source: track.available()?,
+            language_code: track.wanted.language_code.clone(),
+            language_name: track.wanted.language_name.clone(),
+        };
+        Some(GrantedSubtitles { track: track.id, offered })
+    });
+    granted.collect()
 }

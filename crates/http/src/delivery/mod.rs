@@ -1,6 +1,6 @@
 //! What players read: manifests, segments, pictures and the player page.
 //!
-//! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and `{n}.m4s` beside it.
+//! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and `{n}.m4s`, or `{n}.vtt`, beside it.
 //! Every address asks [`access`] first.
 
 mod access;
@@ -9,6 +9,7 @@ mod manifest;
 mod page;
 mod picture;
 mod send;
+mod subtitles;
 mod wanted;
 
 use axum::Router;
@@ -28,6 +29,7 @@ pub(crate) fn routes() -> Router<App> {
     let played = Router::new()
         .route("/{file}", get(manifest::multivariant))
         .route("/{playbackId}/{file}", get(picture::thumbnail))
+        .route("/{playbackId}/subtitles/{file}", get(subtitles::file))
         .route("/{playbackId}/{indexId}/{rendition}/{file}", get(manifest::child))
         // Before the layer, so that a preflight and a wrong method pass through it too.
         .method_not_allowed_fallback(refuse)
@@ -46,7 +48,12 @@ pub(crate) fn assets() -> Router<App> {
 /// The same paths in a process without this role.
 pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
     let refuse = async move || ApiError::other_role("delivery", roles);
-    let paths = ["/{file}", "/{playbackId}/{file}", "/{playbackId}/{indexId}/{rendition}/{file}"];
+    let paths = [
+        "/{file}",
+        "/{playbackId}/{file}",
+        "/{playbackId}/subtitles/{file}",
+        "/{playbackId}/{indexId}/{rendition}/{file}",
+    ];
     paths.iter().fold(Router::new(), |router, path| router.route(path, any(refuse)))
 }
 
@@ -56,7 +63,8 @@ async fn refuse(uri: Uri) -> ApiError {
     let is_ours = file.starts_with("thumbnail.")
         || file == "init.mp4"
         || file.ends_with(".m3u8")
-        || file.ends_with(".m4s");
+        || file.ends_with(".m4s")
+        || file.ends_with(".vtt");
     if is_ours { ApiError::method_not_allowed() } else { ApiError::no_such_path() }
 }
 

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use kinora_domain::{
-    AccessPolicy, DefaultPolicy, FailureCode, MediaQuality, MediaSettings, MediaState, NotCopiedReason,
-    Resolution, UploadState,
+    AccessPolicy, AddedTrackKind, AddedTrackState, DefaultPolicy, FailureCode, MediaQuality, MediaSettings,
+    MediaState, NotCopiedReason, Resolution, UploadState,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -78,7 +78,13 @@ schemas! {
     /// Why a track is not copied.
     Reason = words(NotCopiedReason::ALL.map(NotCopiedReason::as_str));
     /// What a track holds.
-    Kind = words(["video", "audio"]);
+    Kind = words(["video", "audio"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
+    /// What an added track holds.
+    AddedKind = words(AddedTrackKind::ALL.map(AddedTrackKind::as_str));
+    /// What an input is.
+    InputKind = words(["video"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
+    /// Where a track stands; those of the file are always available.
+    TrackStatus = words(AddedTrackState::NAMES);
 }
 
 /// Makes the schemas of answers, and collects those that have names.

@@ -18,5 +18,6 @@ mod ranges;
 mod read;
 mod refusals;
 mod signing_keys;
+pub(crate) mod tracks;
 mod unsupported;
 mod update;

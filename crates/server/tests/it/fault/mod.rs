@@ -22,6 +22,7 @@ mod life;
 mod not_media;
 mod once_life;
 pub(crate) mod stop;
+mod tracks_life;
 mod twice;
 mod upload_life;
 mod watched;

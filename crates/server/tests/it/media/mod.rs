@@ -16,3 +16,4 @@ mod rungs;
 mod several_audio;
 mod sound;
 mod stream;
+mod subtitles;

@@ -57,6 +57,7 @@ fn engine_less() -> Vec<Statement> {
         crate::media::FIND,
         crate::media::METADATA,
         crate::media::STATEMENTS,
+        crate::media::added::STATEMENTS,
         crate::prune::STATEMENTS,
         crate::rendition::STATEMENTS,
         crate::signing_key::STATEMENTS,

@@ -5,23 +5,25 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::schema::{operations, resolve};
-use super::{ID, document};
+use super::{ID, document, track_of};
 use crate::support::{Answer, TestApp, text};
 
 /// Texts that must be more than short enough: what is tried at their bound is refused for another reason.
-const WITH_A_FORM: [&str; 5] = [".url", "corsOrigin", "drmConfigurationId", ".allow[0]", ".deny[0]"];
+const WITH_A_FORM: [&str; 6] =
+    [".url", ".languageCode", "corsOrigin", "drmConfigurationId", ".allow[0]", ".deny[0]"];
 
 #[tokio::test]
 async fn every_bound_of_a_body_is_where_the_document_says() {
     // Sources are refused at once: this is about what is asked for.
     let app = TestApp::options().allow_loopback(false).without_webhook().start().await;
     let document = document(&app).await;
-    let url = "http://127.0.0.1/a.mp4";
+    let url = "http://127.0.0.1/a";
     let media = app.create(url).await;
     app.wait_settled(text(&media["id"])).await;
     let ids = BTreeMap::from([
         ("{mediaId}", text(&media["id"]).to_owned()),
         ("{playbackId}", text(&media["playbackIds"][0]["id"]).to_owned()),
+        ("{trackId}", track_of(&app, &media, "http://127.0.0.1/a.srt").await),
     ]);
     let mut tried = 0;
     for operation in operations(&document).iter().filter(|operation| operation.body_schema().is_some()) {
@@ -29,12 +31,13 @@ async fn every_bound_of_a_body_is_where_the_document_says() {
         let path = format!("/v1{}", parts.collect::<Vec<_>>().join("/"));
         let body = operation.bodies().swap_remove(0).1.expect("it has a body");
         let body: Value =
-            serde_json::from_str(&body.to_string().replace("https://example.com/talk.mp4", url)).unwrap();
+            serde_json::from_str(&body.to_string().replace("https://example.com/talk", url)).unwrap();
         let mut trials = Vec::new();
         walk(&document, operation.body_schema().unwrap(), &Place::default(), &mut trials);
         for Trial { place, value, is_taken } in trials {
-            // As many playback IDs as a media can have are soon made.
-            if is_taken && operation.about["operationId"] == "createPlaybackId" {
+            // As many playback IDs as a media can have are soon made, and a track has a name of its own.
+            let is_once = ["createPlaybackId", "addTrack"].contains(&text(&operation.about["operationId"]));
+            if is_taken && is_once {
                 continue;
             }
             let answer =
@@ -256,7 +259,9 @@ fn walk(document: &Value, schema: &Value, place: &Place, trials: &mut Vec<Trial>
             walk(document, property, &place.field(name), trials);
         }
     }
-    if schema["items"].is_object() {
-        walk(document, &schema["items"], &place.first(), trials);
+    // Of several kinds of items the first one: the others are tried where they come by themselves.
+    let items = schema["items"]["anyOf"].get(0).unwrap_or(&schema["items"]);
+    if items.is_object() {
+        walk(document, items, &place.first(), trials);
     }
 }

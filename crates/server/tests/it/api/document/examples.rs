@@ -6,11 +6,13 @@ use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
 use super::schema::{Operation, operations, problems, problems_of_answer, resolve};
-use super::{ID, document};
+use super::{ID, document, track_of};
 use crate::support::{Answer, TestApp, text};
 
 /// Where the source of the examples lies; tests serve it themselves.
 const SOURCE: &str = "https://example.com/talk.mp4";
+/// The same of subtitles.
+const SUBTITLES: &str = "https://example.com/talk.srt";
 
 #[tokio::test]
 async fn every_example_of_the_document_can_be_sent_and_is_answered_as_described() {
@@ -49,12 +51,14 @@ impl Ids {
     async fn make(app: &TestApp) -> Self {
         let media = app.ready("/a.mp4", fixture::two_seconds()).await;
         let post = async |path: &str, body: Value| app.call("POST", path).json(&body).send().await.data();
+        let track = track_of(app, &media, &app.sources.url("/none.srt")).await;
         let upload = post("/v1/on-demand/upload", json!({"corsOrigin": "*"})).await;
         let key = post("/v1/iam/signing-keys", json!({})).await;
         let id = |value: &Value| text(value).to_owned();
         Self(BTreeMap::from([
             ("mediaId", id(&media["id"])),
             ("playbackId", id(&media["playbackIds"][0]["id"])),
+            ("trackId", track),
             ("uploadId", id(&upload["uploadId"])),
             ("signingKeyId", id(&key["id"])),
         ]))
@@ -86,7 +90,8 @@ impl Ids {
 }
 
 fn served(body: Value, url: &str) -> Value {
-    serde_json::from_str(&body.to_string().replace(SOURCE, url)).unwrap()
+    let subtitles = url.replace(".mp4", ".srt");
+    serde_json::from_str(&body.to_string().replace(SOURCE, url).replace(SUBTITLES, &subtitles)).unwrap()
 }
 
 /// Its body, type and headers are those that the document describes.
