@@ -11,6 +11,8 @@ const UPDATED: &str = "video.media.updated";
 const UNKNOWN: &str = "019a492c-41f3-7001-8203-040506070809";
 /// Most tracks of a media beside its own (decision 0071).
 const TRACKS_MAX: usize = 100;
+/// Most inputs of a creation.
+const INPUTS_MAX: usize = 64;
 /// Bytes of the largest file of subtitles (decision 0071).
 const BYTES_MAX: usize = 10 << 20;
 
@@ -346,16 +348,39 @@ async fn what_cannot_be_added_is_refused_and_nothing_changes() {
             .status,
         200
     );
-    for number in 2..TRACKS_MAX {
-        assert_eq!(tracks.add(&held, "en", &format!("{number}")).await.status, 201);
-    }
-    let refused = tracks.add(&held, "en", "one too many").await;
-    assert_eq!(refused.refusal(), (400, "bad request".to_owned()));
-    transcript += &refused.text();
     insta::assert_snapshot!(transcript);
-    assert_eq!(tracks.delete(text(&second["id"])).await.status, 200);
-    assert_eq!(tracks.add(&held, "en", "one more").await.status, 201);
     app.sources.release("/held.srt");
+}
+
+#[tokio::test]
+async fn a_media_has_so_many_added_tracks_and_no_more() {
+    let app = TestApp::options().without_webhook().start().await;
+    // As many as a creation takes beside its video; that they fail at once is no matter.
+    let nowhere = app.sources.url("/none.srt");
+    let input = |number: usize| json!({"type": "subtitle", "url": nowhere, "languageCode": "en", "languageName": number.to_string()});
+    let video = json!({"type": "video", "url": app.sources.url("/none.mp4")});
+    let inputs: Vec<Value> = (0..INPUTS_MAX - 1).map(input).chain([video]).collect();
+    let created = app.call("POST", "/v1/on-demand").json(&json!({"inputs": inputs})).send().await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let media = created.data();
+    let tracks = Tracks::of(&app, &media);
+    until("all of them have failed", async || {
+        let shown = app.get(tracks.media).await.data();
+        let list = shown["tracks"].as_array().expect("a list");
+        assert_eq!(list.len(), INPUTS_MAX - 1);
+        list.iter().all(|track| track["status"] == "failed").then_some(())
+    })
+    .await;
+    let mut last = String::new();
+    for number in INPUTS_MAX - 1..TRACKS_MAX {
+        let added = tracks.add(&nowhere, "en", &number.to_string()).await;
+        assert_eq!(added.status, 201, "{added:?}");
+        last = text(&added.data()["id"]).to_owned();
+    }
+    let refused = tracks.add(&nowhere, "en", "one too many").await;
+    insta::assert_snapshot!("too_many", app.golden().answer(&refused));
+    assert_eq!(tracks.delete(&last).await.status, 200);
+    assert_eq!(tracks.add(&nowhere, "en", "one more").await.status, 201);
 }
 
 #[tokio::test]
