@@ -30,4 +30,6 @@ ff -i h264_aac.mp4 -map 0:v -c copy -f matroska -live 1 - >live.mkv
 ff $picture $sound -c:v libvpx -crf 63 -b:v 10k -g 5 -c:a libopus -b:a 6k vp8_opus.webm
 ff $sound -c:a libmp3lame -b:a 8k mp3.mka
 
+# The subtitles beside them, *.srt and *.vtt, are written by hand.
+
 find . -size +4095c | { ! grep . ; } # none may be larger

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of MP4 and Matroska: for a minute together, or for KINORA_FUZZ_SECONDS. What it learns is kept in the target folder, so each run
+# Fuzzes the readers of MP4, Matroska and subtitles: for a minute together, or for KINORA_FUZZ_SECONDS. What it learns is kept in the target folder, so each run
 # goes on where the last one ended. An input that breaks a promise is written to a file and named; run it again with
 #   scripts/fuzz.sh FILE
 set -euo pipefail

@@ -6,6 +6,7 @@ use kinora_formats::{
     index::{Index, Track},
     mp4::write::{init_segment, segment_head, segment_len_max},
     plan::{FEED_SAMPLES_MAX, Segment},
+    subtitles::{SubtitleSegments, Subtitles},
 };
 use sha2::{Digest, Sha256};
 
@@ -31,6 +32,7 @@ pub(crate) fn exercise(data: &[u8]) {
         go_on_from(&with_checksum(data));
         return;
     }
+    subtitles(data);
     let Ok(index) = read(data) else { return };
     assert_eq!(index.source_len, data.len() as u64);
     for track in &index.tracks {
@@ -48,6 +50,19 @@ pub(crate) fn exercise(data: &[u8]) {
     }
     assert_eq!(Index::from_bytes(&index.to_bytes()).expect("an index reads its own bytes"), index);
     package(&index).expect("what is accepted can be packaged");
+}
+
+/// Reads a file of subtitles: what is written of it is read back the same, and segments of it are read, too.
+fn subtitles(data: &[u8]) {
+    let Ok(subtitles) = Subtitles::read(data) else { return };
+    assert!(subtitles.cues.is_sorted_by_key(|cue| cue.start_ms));
+    let segments = SubtitleSegments::of_duration(subtitles.cues.last().map_or(0, |cue| cue.end_ms * 1000));
+    for number in [0, segments.count() - 1] {
+        let segment = segments.segment(&subtitles, number).expect("it is listed");
+        Subtitles::read(segment.as_bytes()).expect("a segment is WebVTT");
+    }
+    let written = subtitles.to_webvtt();
+    assert_eq!(Subtitles::read(written.as_bytes()).expect("it is WebVTT"), subtitles);
 }
 
 /// The index of a source, if it is one that plays.

@@ -1,4 +1,4 @@
-//! Fuzzes the readers of MP4, QuickTime and Matroska files, with the sniffing in front of them and the checkpoints between two of their bytes, and
+//! Fuzzes the readers of MP4, QuickTime and Matroska files and of subtitles, with the sniffing in front of them and the checkpoints between two of their bytes, and
 //! what is made of what they read, guided by coverage.
 //!
 //! `scripts/fuzz.sh` builds and runs it. [`exercise`] is what is promised of any input, [`boxes`] changes inputs box by box, so

@@ -20,6 +20,8 @@ pub enum ObjectKey {
     Normalised(SourceId),
     /// The sample index of a source.
     Index(SourceId),
+    /// Subtitles that were added to a media, as WebVTT.
+    Subtitle(SourceId),
     /// What has come of a source that still grows (folder only). Nobody reads it under this name.
     Growing(SourceId),
     /// What has come of a source that grows and is no whole part yet (S3 only).
@@ -75,6 +77,8 @@ pub enum ObjectKind {
     Normalised,
     /// [`ObjectKey::Index`]
     Index,
+    /// [`ObjectKey::Subtitle`]
+    Subtitle,
     /// [`ObjectKey::Growing`]
     Growing,
     /// [`ObjectKey::Piece`]
@@ -97,10 +101,11 @@ pub enum ObjectKind {
 
 impl ObjectKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Source,
         Self::Normalised,
         Self::Index,
+        Self::Subtitle,
         Self::Growing,
         Self::Piece,
         Self::Checkpoint,
@@ -117,6 +122,7 @@ impl ObjectKind {
             Self::Source => "source",
             Self::Normalised => "normalised",
             Self::Index => "index",
+            Self::Subtitle => "subtitle",
             Self::Growing => "growing",
             Self::Piece => "piece",
             Self::Checkpoint => "checkpoint",
@@ -177,6 +183,7 @@ impl fmt::Display for ObjectKey {
             Self::Source(source) => Sharded(ObjectKind::Source, source.as_uuid()).fmt(f),
             Self::Normalised(source) => Sharded(ObjectKind::Normalised, source.as_uuid()).fmt(f),
             Self::Index(source) => Sharded(ObjectKind::Index, source.as_uuid()).fmt(f),
+            Self::Subtitle(source) => Sharded(ObjectKind::Subtitle, source.as_uuid()).fmt(f),
             Self::Growing(source) => Sharded(ObjectKind::Growing, source.as_uuid()).fmt(f),
             Self::Piece(source, name) => write!(f, "{}/{name}", Prefix::PiecesOf(*source)),
             Self::Checkpoint(source, offset) => write!(f, "{}/{offset}", Prefix::CheckpointsOf(*source)),
@@ -227,6 +234,7 @@ impl FromStr for ObjectKey {
             ["source", _, id] => Self::Source(id.parse().map_err(|_| ParseKeyError)?),
             ["normalised", _, id] => Self::Normalised(id.parse().map_err(|_| ParseKeyError)?),
             ["index", _, id] => Self::Index(id.parse().map_err(|_| ParseKeyError)?),
+            ["subtitle", _, id] => Self::Subtitle(id.parse().map_err(|_| ParseKeyError)?),
             ["growing", _, id] => Self::Growing(id.parse().map_err(|_| ParseKeyError)?),
             ["piece", _, id, name] => Self::Piece(id.parse().map_err(|_| ParseKeyError)?, name.parse()?),
             ["checkpoint", _, id, offset] => {
@@ -297,6 +305,7 @@ mod tests {
         check(ObjectKey::Source(source), "source/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Normalised(source), "normalised/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Index(source), "index/e9/019a4946-bdd3-7001-8203-0405060708e9");
+        check(ObjectKey::Subtitle(source), "subtitle/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Init(rendition), "init/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Segment(rendition, 0), "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/0");
         check(

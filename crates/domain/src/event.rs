@@ -1,6 +1,6 @@
 //! What happened, to be told to the client's application.
 
-use crate::{Media, MediaId, Timestamp, Upload, WorkspaceId};
+use crate::{Media, MediaId, Timestamp, TrackId, Upload, WorkspaceId};
 
 /// One thing that happened, committed together with the change it tells of. The store gives it its id.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,55 @@ pub enum EventKind {
     UploadCompleted(Box<Media>),
     /// A direct upload is wanted no more; the upload as it was before.
     UploadCancelled(Box<Upload>),
+    /// Something happened to a track that was added to a media.
+    Track(Box<TrackEvent>),
+}
+
+/// What happened to an added track, with the media as it was at that moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrackEvent {
+    /// What happened.
+    pub what: TrackHappening,
+    /// To which track. Of one that is gone only this is left.
+    pub track: TrackId,
+    /// The media.
+    pub media: Media,
+}
+
+/// What can happen to an added track (contract 5.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TrackHappening {
+    /// It was added, and is fetched.
+    Created,
+    /// Players are offered it.
+    Ready,
+    /// It could not be fetched, or is of no use.
+    Failed,
+    /// Its client changed it.
+    Updated,
+    /// It is gone.
+    Deleted,
+}
+
+impl TrackHappening {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Created, Self::Ready, Self::Failed, Self::Updated, Self::Deleted];
+
+    /// The type of the event as receivers and rows see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "video.media.track.created",
+            Self::Ready => "video.media.track.ready",
+            Self::Failed => "video.media.track.failed",
+            Self::Updated => "video.media.track.updated",
+            Self::Deleted => "video.media.track.deleted",
+        }
+    }
+
+    /// What the events of this type tell.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|what| what.name() == name)
+    }
 }
 
 /// What an event is about. Events of one subject reach a webhook in the order of their commits.
@@ -62,6 +111,7 @@ impl EventKind {
             Self::UploadRegistered(_) => "video.media.upload",
             Self::UploadCompleted(_) => "video.upload.media_created",
             Self::UploadCancelled(_) => "video.media.upload.cancelled",
+            Self::Track(event) => event.what.name(),
         }
     }
 
@@ -77,6 +127,7 @@ impl EventKind {
             | Self::UploadCompleted(media) => EventSubject::Media(media.id),
             Self::MediaUpdated(id) | Self::MediaDeleted(id) => EventSubject::Media(*id),
             Self::UploadRegistered(upload) | Self::UploadCancelled(upload) => EventSubject::Media(upload.id),
+            Self::Track(event) => EventSubject::Media(event.media.id),
         }
     }
 }

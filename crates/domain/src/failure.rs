@@ -15,6 +15,8 @@ pub enum FailureCode {
     SourceTimeout,
     /// The bytes are no media file.
     NotMedia,
+    /// What should be subtitles is something else.
+    NotSubtitles,
     /// Bytes are missing and what is there does not play.
     Truncated,
     /// A codec, or a use of one, that is not supported.
@@ -29,13 +31,14 @@ pub enum FailureCode {
 
 impl FailureCode {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::SourceUnreachable,
         Self::SourceNotFound,
         Self::SourceForbiddenAddress,
         Self::SourceTooLarge,
         Self::SourceTimeout,
         Self::NotMedia,
+        Self::NotSubtitles,
         Self::Truncated,
         Self::CodecUnsupported,
         Self::ResolutionAboveMax,
@@ -52,6 +55,7 @@ impl FailureCode {
             Self::SourceTooLarge => "source_too_large",
             Self::SourceTimeout => "source_timeout",
             Self::NotMedia => "not_media",
+            Self::NotSubtitles => "not_subtitles",
             Self::Truncated => "truncated",
             Self::CodecUnsupported => "codec_unsupported",
             Self::ResolutionAboveMax => "resolution_above_max",

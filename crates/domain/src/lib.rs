@@ -25,7 +25,7 @@ mod workspace;
 pub use access::{AccessToken, Permission, Secret, SecretHash};
 pub use clock::{Clock, Random};
 pub use day::Day;
-pub use event::{Event, EventKind, EventSubject};
+pub use event::{Event, EventKind, EventSubject, TrackEvent, TrackHappening};
 pub use failure::{Failure, FailureCode};
 pub use id::{
     AccessTokenId, AttemptId, DeliveryId, DrmConfigurationId, EventId, InputId, JobId, MediaId,
@@ -33,9 +33,10 @@ pub use id::{
     WebhookId, WorkspaceId,
 };
 pub use media::{
-    AspectRatio, Change, FrameRate, Input, Media, MediaChange, MediaDuration, MediaFacts, MediaQuality,
-    MediaSettings, MediaState, Mp4Refusal, Mp4Support, NewMedia, NewRestriction, NotCopied, NotCopiedReason,
-    OfferedRendition, PlaybackReport, TooManyPlaybackIds, Track, TrackKind, WithheldTrack, WrongState,
+    AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, Change, FrameRate, Input, Media, MediaChange,
+    MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Refusal, Mp4Support, NewMedia,
+    NewRestriction, NewTrack, NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport,
+    TooManyPlaybackIds, Track, TrackEvents, TrackKind, TrackRefused, TrackUpdate, WithheldTrack, WrongState,
 };
 pub use playback::{
     AccessPolicy, AccessRestrictions, DefaultPolicy, NewPlayback, PlaybackHandle, Restriction,

@@ -19,6 +19,7 @@ pub mod plan;
 mod scan;
 mod silence;
 pub mod sniff;
+pub mod subtitles;
 pub mod timing;
 
 pub use checkpoint::CheckpointError;

@@ -3,6 +3,7 @@
 mod playback;
 mod playlist;
 mod problem;
+mod tracks;
 mod upload;
 
 use axum::http::{HeaderValue, StatusCode, header};

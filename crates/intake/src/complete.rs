@@ -208,6 +208,7 @@ pub(crate) async fn begin(
     tx.save_upload(&upload).await?;
     tx.insert_media(&media).await?;
     tx.push_event(&created).await?;
+    tx.begin_tracks(&media, now).await?;
     Ok(Upload { version: upload.version + 1, ..upload })
 }
 

@@ -10,7 +10,7 @@ use crate::error::JobError;
 /// Objects a page when pictures and segments are removed.
 const PAGE: usize = 1000;
 
-/// Removes the source, its index, its pictures and its renditions. May run twice.
+/// Removes the source, its index, its pictures and its renditions, or subtitles. May run twice.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob, source: SourceId) -> Result<(), JobError> {
     remove(context, source).await?;
     let job = job.clone();
@@ -21,7 +21,12 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, source: SourceId) -
 /// The index goes first: without it nobody looks for the bytes.
 pub(crate) async fn remove(context: &Context, source: SourceId) -> Result<(), JobError> {
     context.packager.forget(source);
-    for key in [ObjectKey::Index(source), ObjectKey::Source(source), ObjectKey::Normalised(source)] {
+    for key in [
+        ObjectKey::Index(source),
+        ObjectKey::Source(source),
+        ObjectKey::Normalised(source),
+        ObjectKey::Subtitle(source),
+    ] {
         context.blob.delete(key).await?;
     }
     remove_all(context, Prefix::PicturesOf(source)).await?;

@@ -12,6 +12,7 @@ mod discard_upload;
 mod download;
 mod encode_audio;
 mod error;
+mod fetch_track;
 mod files;
 mod fill;
 mod ingest;
@@ -95,6 +96,7 @@ pub struct Context {
 pub async fn run(context: Context, stop: CancellationToken) {
     tokio::join!(
         runner::run(context.clone(), runner::DOWNLOADS, stop.clone()),
+        runner::run(context.clone(), runner::TRACKS, stop.clone()),
         runner::run(context.clone(), runner::INGESTS, stop.clone()),
         runner::run(context.clone(), runner::UPLOADS, stop.clone()),
         runner::run(context.clone(), runner::FILLS, stop.clone()),

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{JobError, chain};
 use crate::lease::{RENEW_EVERY, lease_until};
 use crate::{
-    Context, delete_objects, discard_upload, download, encode_audio, files, fill, ingest_upload,
+    Context, delete_objects, discard_upload, download, encode_audio, fetch_track, files, fill, ingest_upload,
     probe_decode, sweep, tend, tend_upload,
 };
 
@@ -25,6 +25,8 @@ pub(crate) struct Lane {
 
 /// Most downloads wait for their source, some for minutes; [`TRANSFERS_MAX`](crate::TRANSFERS_MAX) bounds those that hold memory.
 pub(crate) const DOWNLOADS: Lane = Lane { queue: JobQueue::Download, concurrent_max: 1024 };
+/// Each holds a file of some MiB in memory, and some wait for their source for minutes.
+pub(crate) const TRACKS: Lane = Lane { queue: JobQueue::Tracks, concurrent_max: 64 };
 /// Each may repack a file and begin its renditions; the engine says who goes first.
 pub(crate) const INGESTS: Lane = Lane { queue: JobQueue::Ingest, concurrent_max: 8 };
 /// A look at a row, mostly.
@@ -146,6 +148,10 @@ async fn settle(context: Context, job: ClaimedJob) {
     let started = Instant::now();
     let result = match &job.kind {
         JobKind::Download { media } => download::run(&context, &job, *media).await,
+        JobKind::FetchTrack { media, track, source } => {
+            let wanted = fetch_track::Wanted { media: *media, track: *track, source: *source };
+            fetch_track::run(&context, &job, wanted).await
+        }
         JobKind::IngestUpload { media } => ingest_upload::run(&context, &job, *media).await,
         JobKind::TendUpload { media } => tend_upload::run(&context, &job, *media).await,
         JobKind::DiscardUpload { media } => discard_upload::run(&context, &job, *media).await,
@@ -192,6 +198,10 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
     }
     let ended = match &job.kind {
         JobKind::Download { media } => download::give_up(context, job, *media).await,
+        JobKind::FetchTrack { media, track, source } => {
+            let wanted = fetch_track::Wanted { media: *media, track: *track, source: *source };
+            fetch_track::give_up(context, job, wanted).await
+        }
         JobKind::IngestUpload { media } => ingest_upload::give_up(context, job, *media).await,
         _ => {
             let claimed = job.clone();

@@ -24,7 +24,13 @@ const ROWS: u32 = 500;
 pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobError> {
     let now = context.clock.now();
     ownership::claim(&context.store, &context.blob).await?;
-    for kind in [ObjectKind::Source, ObjectKind::Normalised, ObjectKind::Index, ObjectKind::Picture] {
+    for kind in [
+        ObjectKind::Source,
+        ObjectKind::Normalised,
+        ObjectKind::Index,
+        ObjectKind::Subtitle,
+        ObjectKind::Picture,
+    ] {
         sweep_kind(context, kind, now).await?;
     }
     for kind in [ObjectKind::Growing, ObjectKind::Piece, ObjectKind::Checkpoint] {
@@ -61,7 +67,8 @@ async fn sweep_kind(context: &Context, kind: ObjectKind, now: Timestamp) -> Resu
             }
             // In this order: an upload hands its source over to a media, never the other way.
             let is_named = context.store.is_held_by_upload(source).await?
-                || context.store.media_of_source(source).await?.is_some();
+                || context.store.media_of_source(source).await?.is_some()
+                || context.store.is_source_of_track(source).await?;
             if !is_named {
                 tracing::info!(source.id = %source, "swept objects that no media names");
                 delete_objects::remove(context, source).await?;
@@ -186,6 +193,7 @@ fn source_of(key: ObjectKey) -> Option<SourceId> {
         ObjectKey::Source(source)
         | ObjectKey::Normalised(source)
         | ObjectKey::Index(source)
+        | ObjectKey::Subtitle(source)
         | ObjectKey::Picture(source, _) => Some(source),
         ObjectKey::Init(_)
         | ObjectKey::Segment(..)

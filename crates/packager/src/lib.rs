@@ -1,7 +1,8 @@
 //! Turns (media, rendition, segment number) into bytes.
 //!
 //! Playlists and heads of copied segments are made from the sample index when somebody asks; the samples come from the source as it
-//! is stored. Segments of encoded renditions, and pictures, are made by the engine and kept as objects. Knows no workspace and no
+//! is stored. Segments of encoded renditions, and pictures, are made by the engine and kept as objects; those of subtitles are made of
+//! their file. Knows no workspace and no
 //! route: whether somebody may watch was decided before. Of rows it knows those of renditions alone.
 //!
 //! Begin with [`Packager`]; `manifest.rs` is what players are offered, `sequence.rs` what of several sources in a row, `segment.rs` what they
@@ -16,6 +17,7 @@ mod picture;
 mod rendition;
 mod segment;
 mod sequence;
+mod subtitles;
 mod whole;
 
 use std::sync::Arc;
@@ -36,12 +38,16 @@ pub use picture::PictureRequest;
 pub use rendition::Rendition;
 pub use segment::Segment;
 pub use sequence::{Sequence, SequenceItem};
+pub use subtitles::{OfferedSubtitles, SubtitleName};
 pub use whole::whole_of;
 
 /// Memory for decoded indexes. A 2 h media takes about 2 MB.
 const INDEX_CACHE_BYTES: u64 = 128 << 20;
 /// Memory for whole small segments that are asked for often: audio, above all.
 const SEGMENT_CACHE_BYTES: u64 = 32 << 20;
+
+/// Memory for files of subtitles and their cues. Those of a film take less than 1 MiB.
+const SUBTITLE_CACHE_BYTES: u64 = 32 << 20;
 
 /// Makes what players ask for. Cheap to clone; clones share their caches.
 #[derive(Clone)]
@@ -54,6 +60,7 @@ pub struct Packager {
     segments: Cache<segment::Key, bytes::Bytes>,
     heads: Cache<file::HeadKey, Arc<kinora_formats::mp4::write::MovieFile>>,
     wholes: Cache<kinora_domain::RenditionId, Arc<whole::Whole>>,
+    subtitles: Cache<SourceId, Arc<subtitles::Kept>>,
     pictures: picture::Flights,
     encoders: encode::Encoders,
 }
@@ -79,8 +86,12 @@ impl Packager {
             .max_capacity(whole::WHOLES_BYTES_MAX)
             .weigher(|_, whole: &Arc<whole::Whole>| whole.weight())
             .build();
+        let subtitles = Cache::builder()
+            .max_capacity(SUBTITLE_CACHE_BYTES)
+            .weigher(|_, kept: &Arc<subtitles::Kept>| kept.weight())
+            .build();
         let (pictures, encoders) = (picture::Flights::new(), encode::Encoders::new());
-        Self { store, blob, engine, clock, indexes, segments, heads, wholes, pictures, encoders }
+        Self { store, blob, engine, clock, indexes, segments, heads, wholes, subtitles, pictures, encoders }
     }
 
     /// Everything that can be served of a source. Loaded once, however many ask; kept while memory allows.
@@ -112,8 +123,11 @@ impl Packager {
     /// Drops what is kept of a source that is about to be removed.
     pub fn forget(&self, source: SourceId) {
         self.stop_encodes(source);
-        let indexes = self.indexes.clone();
+        let (indexes, subtitles) = (self.indexes.clone(), self.subtitles.clone());
         // The cache is only memory: that it is emptied a moment later does no harm.
-        tokio::spawn(async move { indexes.invalidate(&source).await });
+        tokio::spawn(async move {
+            indexes.invalidate(&source).await;
+            subtitles.invalidate(&source).await;
+        });
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use kinora_domain::Resolution;
 use kinora_formats::hls::{self, Address, Choice, MultivariantPlaylist, Offer};
 
-use crate::{Error, Packaged, Packager, Rendition};
+use crate::{Error, OfferedSubtitles, Packaged, Packager, Rendition, subtitles};
 
 /// Which renditions a viewer wants to choose from. Contract 4.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,19 +31,20 @@ pub enum Order {
 
 impl Packager {
     /// What a player reads first. `base` is put in front of `video/playlist.m3u8`, `720p/playlist.m3u8` and so on; nothing is larger
-    /// than `max`. A busy server offers one rung beside the copy. `None` where nothing is left that was wanted.
+    /// than `max`; `subtitles` stand beside every one. A busy server offers one rung beside the copy. `None` where nothing is left that was wanted.
     pub async fn multivariant(
         &self,
         packaged: &Packaged,
         base: &str,
         max: Resolution,
         wanted: Wanted,
+        subtitles: &[OfferedSubtitles],
     ) -> Result<Option<String>, Error> {
         let broken = self.broken(packaged.source).await?;
         let load = self.engine.load();
         // As many wait as can run: a new viewer of a cold rung would wait for two segments in front.
         let is_busy = load.places <= load.waiting;
-        Ok(packaged.multivariant(base, max, wanted, &broken, is_busy))
+        Ok(packaged.multivariant(base, max, wanted, subtitles, &broken, is_busy))
     }
 }
 
@@ -54,6 +55,7 @@ impl Packaged {
         base: &str,
         max: Resolution,
         wanted: Wanted,
+        subtitles: &[OfferedSubtitles],
         broken: &HashSet<Rendition>,
         is_busy: bool,
     ) -> Option<String> {
@@ -70,15 +72,21 @@ impl Packaged {
             choice: wanted.choice(),
             is_busy,
         };
-        let playlist = MultivariantPlaylist::offered(self.index(), &offer, &|address| uri(base, address));
+        let mut playlist = MultivariantPlaylist::offered(self.index(), &offer, &|address| uri(base, address));
         if playlist.variants.is_empty() && wanted == Wanted::default() {
-            return self.audio_only(base, broken);
+            return self.audio_only(base, subtitles, broken);
         }
+        playlist.subtitles = subtitles::renditions(base, subtitles);
         (!playlist.variants.is_empty()).then(|| playlist.render())
     }
 
     /// The sound alone, for a video that turned out not to decode; `None` when there is none.
-    pub fn audio_only(&self, base: &str, broken: &HashSet<Rendition>) -> Option<String> {
+    pub fn audio_only(
+        &self,
+        base: &str,
+        subtitles: &[OfferedSubtitles],
+        broken: &HashSet<Rendition>,
+    ) -> Option<String> {
         let broken_audio = broken_audio(broken);
         let offer = Offer {
             rates: self.rates(),
@@ -86,8 +94,9 @@ impl Packaged {
             broken_audio: &broken_audio,
             ..Offer::default()
         };
-        let playlist =
+        let mut playlist =
             MultivariantPlaylist::offered_audio(self.index(), &offer, &|address| uri(base, address));
+        playlist.subtitles = subtitles::renditions(base, subtitles);
         (!playlist.variants.is_empty()).then(|| playlist.render())
     }
 }

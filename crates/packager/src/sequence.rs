@@ -283,6 +283,7 @@ impl Sequence {
         let has_open = copies.into_iter().any(|item| item.packaged.rates().has_open_segments);
         MultivariantPlaylist {
             audio: audio.into_iter().collect(),
+            subtitles: Vec::new(),
             variants,
             iframes: None,
             has_independent_segments: !has_open,

@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 12] = [
+const MIGRATIONS: [Migration; 13] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -76,6 +76,11 @@ const MIGRATIONS: [Migration; 12] = [
         version: 12,
         sqlite: include_str!("../migrations/sqlite/0012_mp4_support.sql"),
         postgres: include_str!("../migrations/postgres/0012_mp4_support.sql"),
+    },
+    Migration {
+        version: 13,
+        sqlite: include_str!("../migrations/sqlite/0013_added_track.sql"),
+        postgres: include_str!("../migrations/postgres/0013_added_track.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

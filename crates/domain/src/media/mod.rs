@@ -1,5 +1,6 @@
 //! The media a client owns, and the moves of its life.
 
+mod added;
 mod change;
 mod facts;
 mod files;
@@ -9,6 +10,9 @@ mod report;
 mod settings;
 mod state;
 
+pub use added::{
+    AddedTrack, AddedTrackKind, AddedTrackState, NewTrack, TrackEvents, TrackRefused, TrackUpdate,
+};
 pub use change::{Change, MediaChange};
 pub use facts::{AspectRatio, FrameRate, MediaDuration, MediaFacts, Track, TrackKind};
 pub use mp4_support::{Mp4Refusal, Mp4Support};
@@ -33,6 +37,8 @@ pub struct Media {
     pub settings: MediaSettings,
     /// Where it comes from.
     pub inputs: Vec<Input>,
+    /// Tracks that were added beside those of its source, oldest first.
+    pub added: Vec<AddedTrack>,
     /// Through what it is watched, oldest first.
     pub playback: Vec<PlaybackHandle>,
     /// Where it stands, with what belongs to that.
@@ -56,10 +62,13 @@ pub struct NewMedia {
     pub url: String,
     /// Who may watch.
     pub policy: AccessPolicy,
+    /// What is added to what the file holds: at most [`Media::ADDED_TRACKS_MAX`], no two of one kind with the same name.
+    pub tracks: Vec<NewTrack>,
 }
 
 impl Media {
-    /// Registers a media that will be fetched from an address. Its playback ID is usable from now on.
+    /// Registers a media that will be fetched from an address. Its playback ID is usable from now on. What is added to it is told of by
+    /// events of its own, [`Media::track_event`].
     pub fn create(new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
         Self::register(MediaId::new(now, random), new, now, random)
     }
@@ -71,8 +80,9 @@ impl Media {
         now: Timestamp,
         random: &dyn Random,
     ) -> (Self, Event) {
-        let Upload { workspace, settings, policy, .. } = upload.clone();
-        Self::register(upload.id, NewMedia { workspace, settings, url: address, policy }, now, random)
+        let Upload { workspace, settings, policy, tracks, .. } = upload.clone();
+        let new = NewMedia { workspace, settings, url: address, policy, tracks };
+        Self::register(upload.id, new, now, random)
     }
 
     fn register(id: MediaId, new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
@@ -83,6 +93,7 @@ impl Media {
             workspace: new.workspace,
             settings: new.settings,
             inputs: vec![Input { id: InputId::new(now, random), url: new.url }],
+            added: new.tracks.into_iter().map(|track| AddedTrack::new(track, now, random)).collect(),
             playback: vec![PlaybackHandle::new(playback, now, random)],
             state: MediaState::Created,
             created_at: now,

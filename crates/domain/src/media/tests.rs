@@ -9,20 +9,21 @@ impl Random for Zeros {
     }
 }
 
-fn at(seconds: i64) -> Timestamp {
+pub(super) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * Timestamp::SECOND)
 }
 
-fn source(second: i64) -> SourceId {
+pub(super) fn source(second: i64) -> SourceId {
     SourceId::new(at(second), &Zeros)
 }
 
-fn created() -> Media {
+pub(super) fn created() -> Media {
     let new = NewMedia {
         workspace: WorkspaceId::new(at(0), &Zeros),
         settings: MediaSettings::default(),
         url: "https://example.com/a.mp4".into(),
         policy: AccessPolicy::Public,
+        tracks: Vec::new(),
     };
     Media::create(new, at(1), &Zeros).0
 }

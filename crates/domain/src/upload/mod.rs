@@ -11,8 +11,8 @@ pub use origin::CorsOrigin;
 pub use state::{UploadState, UploadWrongState};
 
 use crate::{
-    AccessPolicy, Event, EventKind, Failure, Media, MediaId, MediaSettings, Random, SourceId, Timestamp,
-    WorkspaceId,
+    AccessPolicy, Event, EventKind, Failure, Media, MediaId, MediaSettings, NewTrack, Random, SourceId,
+    Timestamp, WorkspaceId,
 };
 
 /// A direct upload.
@@ -26,6 +26,8 @@ pub struct Upload {
     pub settings: MediaSettings,
     /// Who may watch the media.
     pub policy: AccessPolicy,
+    /// What is added to what the file holds.
+    pub tracks: Vec<NewTrack>,
     /// From which pages browsers may send.
     pub origin: CorsOrigin,
     /// Seconds until the first byte must be kept, and then until the next one.
@@ -55,6 +57,8 @@ pub struct NewUpload {
     pub settings: MediaSettings,
     /// Who may watch the media.
     pub policy: AccessPolicy,
+    /// What is added to what the file holds, bounded as for [`NewMedia`](crate::NewMedia).
+    pub tracks: Vec<NewTrack>,
     /// From which pages browsers may send.
     pub origin: CorsOrigin,
     /// Seconds until the first byte must be kept, and then until the next one.
@@ -106,6 +110,7 @@ impl Upload {
             workspace: new.workspace,
             settings: new.settings,
             policy: new.policy,
+            tracks: new.tracks,
             origin: new.origin,
             timeout_s: new.timeout_s,
             size_max: new.size_max,

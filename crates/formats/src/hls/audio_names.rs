@@ -41,7 +41,7 @@ pub fn audio_names(index: &Index, unknown: &str) -> Vec<AudioName> {
 }
 
 /// A title as one short line: what a quoted string cannot hold and what turns text around is replaced.
-fn shown(title: &str) -> String {
+pub(super) fn shown(title: &str) -> String {
     let letter = |letter: char| match letter {
         '"' => '\'',
         // Marks that turn the text behind them around could hide what a menu says. Unicode, UAX 9.

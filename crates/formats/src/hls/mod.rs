@@ -11,6 +11,7 @@ mod offer;
 mod rate;
 mod sequence;
 mod sounds;
+mod subtitles;
 
 pub use audio_groups::AudioGroup;
 pub use audio_names::{AudioName, audio_names};
@@ -21,6 +22,7 @@ pub use offer::{Address, Choice, Offer, Order};
 pub use rate::{CopyRates, Rate};
 pub use sequence::SequencePlaylist;
 pub use sounds::{SoundOffer, sound_offers};
+pub use subtitles::{SubtitleOffer, SubtitleRendition};
 
 /// The lowest protocol version that has all we use: EXT-X-MAP without I-FRAMES-ONLY. RFC 8216, 7.
-const VERSION: u32 = 6;
+pub(crate) const VERSION: u32 = 6;

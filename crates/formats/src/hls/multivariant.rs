@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Address, AudioGroup, CopyRates, Offer, Rate, VERSION};
+use super::subtitles::SUBTITLES_GROUP;
+use super::{Address, AudioGroup, CopyRates, Offer, Rate, SubtitleRendition, VERSION};
 use crate::index::Index;
 
 /// What a player reads first.
@@ -10,6 +11,8 @@ use crate::index::Index;
 pub struct MultivariantPlaylist {
     /// Audio renditions to choose among; empty without audio, or where the only one is the variant.
     pub audio: Vec<AudioGroup>,
+    /// Subtitles to choose among, beside every variant.
+    pub subtitles: Vec<SubtitleRendition>,
     /// The variants in the order of the text: players begin with the first.
     pub variants: Vec<Variant>,
     /// Keyframes alone, for players that show pictures while somebody winds.
@@ -103,8 +106,12 @@ impl MultivariantPlaylist {
         for audio in &self.audio {
             audio.render(&mut text);
         }
+        for subtitles in &self.subtitles {
+            subtitles.render(&mut text);
+        }
+        let subtitles = (!self.subtitles.is_empty()).then_some(SUBTITLES_GROUP);
         for variant in &self.variants {
-            variant.render(&mut text);
+            variant.render(subtitles, &mut text);
         }
         if let Some(iframes) = &self.iframes {
             iframes.render(&mut text);
@@ -126,7 +133,7 @@ impl MultivariantUris<'_> {
 // Writing to a String cannot fail: what `write!` answers below is of no use.
 
 impl Variant {
-    fn render(&self, text: &mut String) {
+    fn render(&self, subtitles: Option<&str>, text: &mut String) {
         let _ = write!(
             text,
             "#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{}\"",
@@ -145,6 +152,9 @@ impl Variant {
         }
         if let Some(group) = self.audio {
             let _ = write!(text, ",AUDIO=\"{group}\"");
+        }
+        if let Some(group) = subtitles {
+            let _ = write!(text, ",SUBTITLES=\"{group}\"");
         }
         // RFC 8216, 4.3.4.2: said of one, it must be said of all. Players that are not told look for captions in segments.
         let _ = writeln!(text, ",CLOSED-CAPTIONS=NONE\n{}", self.uri);

@@ -122,6 +122,7 @@ impl MultivariantPlaylist {
         });
         Self {
             audio: [everywhere.renditions, copies].concat(),
+            subtitles: Vec::new(),
             variants: candidates.into_iter().map(|candidate| candidate.variant).collect(),
             iframes,
             has_independent_segments: !(lists_copy && offer.rates.has_open_segments),
@@ -148,6 +149,7 @@ impl MultivariantPlaylist {
         Self {
             variants: variants.into_iter().collect(),
             audio: if is_choice { group.renditions } else { Vec::new() },
+            subtitles: Vec::new(),
             iframes: None,
             has_independent_segments: true,
         }

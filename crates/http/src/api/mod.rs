@@ -45,6 +45,7 @@ pub(crate) fn routes(prefix: &str) -> Routes {
         )
         .merge(on_demand::playback_id_routes(prefix))
         .merge(on_demand::playlist_routes(prefix))
+        .merge(on_demand::track_routes(prefix))
         .merge(on_demand::upload_routes(prefix))
         .merge(signing_keys::routes(prefix))
         .merge(unsupported::routes(prefix))

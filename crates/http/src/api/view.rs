@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessRestrictions, Failure, Input, Media, MediaDuration, MediaState, PlaybackHandle, Restriction, Track,
-    TrackKind,
+    AccessRestrictions, AddedTrack, AddedTrackState, Failure, Input, Media, MediaDuration, MediaState,
+    PlaybackHandle, Restriction, Track, TrackKind,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -52,7 +52,12 @@ impl From<&Media> for CreatedMedia {
             media_quality: media.settings.quality.as_str(),
             source_access: media.settings.source_access,
             max_resolution: media.settings.max_resolution.as_str(),
-            inputs: media.inputs.iter().map(InputView::from).collect(),
+            inputs: media
+                .inputs
+                .iter()
+                .map(InputView::from)
+                .chain(media.added.iter().map(InputView::from))
+                .collect(),
             optimize_audio: media.settings.optimize_audio,
         }
     }
@@ -140,10 +145,10 @@ impl MediaView {
                 .map(|wanted| wanted.as_str()),
             source_access: media.settings.source_access,
             playback_ids: media.playback.iter().map(PlaybackView::from).collect(),
-            tracks: facts.map(|facts| facts.tracks.iter().map(TrackView::from).collect()).unwrap_or_default(),
+            tracks: tracks(media),
             generated_subtitles: [],
             is_audio_only: facts.is_some_and(|facts| facts.is_audio_only()),
-            subtitle_available: false,
+            subtitle_available: media.has_subtitles(),
             duration: facts.map_or(MediaDuration::UNKNOWN, |facts| facts.duration).to_string(),
             frame_rate: facts.and_then(|facts| facts.frame_rate()).map(|rate| rate.to_string()),
             aspect_ratio: facts.and_then(|facts| facts.aspect_ratio).map(|ratio| ratio.to_string()),
@@ -180,7 +185,7 @@ impl From<&Failure> for ErrorView {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Input")]
 struct InputView {
-    #[schemars(extend("const" = "video"))]
+    #[schemars(with = "schema::InputKind")]
     r#type: &'static str,
     url: String,
 }
@@ -188,6 +193,12 @@ struct InputView {
 impl From<&Input> for InputView {
     fn from(input: &Input) -> Self {
         Self { r#type: "video", url: input.url.clone() }
+    }
+}
+
+impl From<&AddedTrack> for InputView {
+    fn from(track: &AddedTrack) -> Self {
+        Self { r#type: track.wanted.kind.as_str(), url: track.wanted.url.clone() }
     }
 }
 
@@ -266,7 +277,7 @@ pub(crate) struct TrackView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "schema::FrameRate")]
     frame_rate: Option<String>,
-    #[schemars(extend("const" = "available"))]
+    #[schemars(with = "schema::TrackStatus")]
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -274,6 +285,38 @@ pub(crate) struct TrackView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     language_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ErrorView")]
+    error: Option<ErrorView>,
+}
+
+/// Those of the file, then those that were added.
+fn tracks(media: &Media) -> Vec<TrackView> {
+    let own: &[Track] = match &media.state {
+        MediaState::Ready { facts, .. } => &facts.tracks,
+        _ => &[],
+    };
+    own.iter().map(TrackView::from).chain(media.added.iter().map(TrackView::from)).collect()
+}
+
+impl From<&AddedTrack> for TrackView {
+    fn from(track: &AddedTrack) -> Self {
+        let error = match &track.state {
+            AddedTrackState::Failed { failure } => Some(ErrorView::from(failure)),
+            _ => None,
+        };
+        Self {
+            id: track.id.to_string(),
+            r#type: track.wanted.kind.as_str(),
+            width: None,
+            height: None,
+            frame_rate: None,
+            status: track.state.name(),
+            language_code: Some(track.wanted.language_code.clone()),
+            language_name: Some(track.wanted.language_name.clone()),
+            error,
+        }
+    }
 }
 
 impl From<&Track> for TrackView {
@@ -289,6 +332,7 @@ impl From<&Track> for TrackView {
                 status: "available",
                 language_code: None,
                 language_name: None,
+                error: None,
             },
             TrackKind::Audio { language_code, language_name } => Self {
                 id,
@@ -299,6 +343,7 @@ impl From<&Track> for TrackView {
                 status: "available",
                 language_code: Some(language_code.clone()),
                 language_name: Some(language_name.clone()),
+                error: None,
             },
         }
     }

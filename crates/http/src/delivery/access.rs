@@ -3,10 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kinora_domain::{AccessPolicy, MediaState, Mp4Support, PlaybackId, Resolution, SourceId};
+use kinora_domain::{
+    AccessPolicy, AddedTrackKind, Media, MediaState, Mp4Support, PlaybackId, Resolution, SourceId,
+};
+use kinora_packager::OfferedSubtitles;
 use kinora_store::Version;
 
 use super::original;
+use super::subtitles::GrantedSubtitles;
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -19,6 +23,8 @@ pub(super) struct Granted {
     pub(super) max_resolution: Resolution,
     /// The picture turned out not to decode; what is left is the sound.
     pub(super) is_video_withdrawn: bool,
+    /// Subtitles that were added and are there.
+    pub(super) subtitles: Arc<[GrantedSubtitles]>,
     /// What the original is called, where it may be fetched.
     pub(super) original: Option<Arc<str>>,
     /// Which files are offered beside playback.
@@ -52,7 +58,7 @@ impl AccessCache {
     /// A change by this process is seen at once, by another one within 0.5 s; this bounds what a missed one could do. A
     /// rule that changed is in force within 2 s, a negative answer lives 1 s (contract decisions 13 and 44).
     const REMEMBERED_FOR: Duration = Duration::from_secs(1);
-    /// About 100 bytes each.
+    /// About 100 bytes each, and some hundred for each of its subtitles.
     const REMEMBERED_MAX: u64 = 100_000;
 
     pub(crate) fn new() -> Self {
@@ -136,12 +142,14 @@ async fn look_up(app: &App, playback: PlaybackId, read_at: Version) -> Result<An
     if handle.is_limited() {
         return Ok(Answer::Refused(Refusal::Limited));
     }
+    let subtitles = subtitles(&media);
     let original = media.settings.source_access.then(|| original::name_of(&media).into());
     Ok(match media.state {
         MediaState::Ready { source, facts, .. } => Answer::Granted(Granted {
             source,
             max_resolution: media.settings.max_resolution,
             is_video_withdrawn: facts.does_not_decode,
+            subtitles,
             original,
             files: media.settings.mp4_support,
             read_at,
@@ -149,4 +157,17 @@ async fn look_up(app: &App, playback: PlaybackId, read_at: Version) -> Result<An
         MediaState::Failed { .. } => Answer::Refused(Refusal::Failed),
         MediaState::Created | MediaState::Downloading { .. } => Answer::NotReady,
     })
+}
+
+fn subtitles(media: &Media) -> Arc<[GrantedSubtitles]> {
+    let tracks = media.added.iter().filter(|track| track.wanted.kind == AddedTrackKind::Subtitle);
+    let granted = tracks.filter_map(|track| {
+        let offered = OfferedSubtitles {
+            source: track.available()?,
+            language_code: track.wanted.language_code.clone(),
+            language_name: track.wanted.language_name.clone(),
+        };
+        Some(GrantedSubtitles { track: track.id, offered })
+    });
+    granted.collect()
 }

@@ -7,19 +7,19 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use kinora_domain::PlaybackId;
-use kinora_packager::{Asker, Packaged, Rendition, Segment, Wanted};
+use kinora_packager::{Asker, Packaged, Rendition, Segment, SubtitleName, Wanted};
 use sha2::{Digest as _, Sha256};
 
 use super::access::{Granted, grant};
 use super::send::{Content, IMMUTABLE, SHORT, known};
-use super::wanted;
+use super::{subtitles, wanted};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
 use crate::serve::ClientAddress;
 
 /// RFC 8216, 4: the type of playlists; in lower case, as the web player looks for it (contract 4.3).
-const PLAYLIST: &str = "application/vnd.apple.mpegurl";
+pub(super) const PLAYLIST: &str = "application/vnd.apple.mpegurl";
 
 /// `GET {stream}/{playbackId}.m3u8`: what a player reads first.
 pub(super) async fn multivariant(
@@ -34,11 +34,13 @@ pub(super) async fn multivariant(
     let granted = grant(&app, playback).await?;
     let packaged = app.packager.packaged(granted.source).await?;
     let base = format!("{playback}/{}/", packaged.id());
+    let subtitles: Vec<_> = granted.subtitles.iter().map(|subtitles| subtitles.offered.clone()).collect();
     let text = if granted.is_video_withdrawn {
         let broken = app.packager.broken(granted.source).await?;
-        packaged.audio_only(&base, &broken).ok_or_else(ApiError::playback_failed)?
+        packaged.audio_only(&base, &subtitles, &broken).ok_or_else(ApiError::playback_failed)?
     } else {
-        let text = app.packager.multivariant(&packaged, &base, granted.max_resolution, wanted).await?;
+        let max = granted.max_resolution;
+        let text = app.packager.multivariant(&packaged, &base, max, wanted, &subtitles).await?;
         text.ok_or_else(|| {
             if wanted == Wanted::default() { ApiError::playback_failed() } else { wanted::none(wanted) }
         })?
@@ -58,7 +60,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// `GET {stream}/{playbackId}/{indexId}/{rendition}/{file}`: `playlist.m3u8`, `init.mp4`, `{n}.m4s`. Never changes.
+/// `GET {stream}/{playbackId}/{indexId}/{rendition}/{file}`: `playlist.m3u8`, `init.mp4`, `{n}.m4s`; of subtitles `{n}.vtt`. Never changes.
 pub(super) async fn child(
     State(app): State<App>,
     Extension(ClientAddress(address)): Extension<ClientAddress>,
@@ -66,6 +68,15 @@ pub(super) async fn child(
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let playback: PlaybackId = playback.parse().map_err(|_| ApiError::no_such_path())?;
+    if let Some(name) = SubtitleName::from_text(&rendition) {
+        let file = subtitles::File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
+        let granted = grant(&app, playback).await?;
+        let packaged = app.packager.packaged(granted.source).await?;
+        if index != packaged.id().to_string() {
+            return Err(ApiError::no_such_path());
+        }
+        return subtitles::child(&app, &request, &granted, &packaged, name, file).await;
+    }
     let rendition = Rendition::from_text(&rendition).ok_or_else(ApiError::no_such_path)?;
     let file = File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
     let granted = grant(&app, playback).await?;

@@ -2,7 +2,7 @@
 //!
 //! Beside them lie files: the original, where it was opened, and the media in one file, where that is wanted.
 //!
-//! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and `{n}.m4s` beside it.
+//! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and `{n}.m4s`, or `{n}.vtt`, beside it.
 //! `playlist/{playlistId}.m3u8` lists `playlist/{playlistId}/{size}.m3u8`, which lists those of all media that are in the playlist.
 //! Every address asks [`access`] first.
 
@@ -17,6 +17,7 @@ mod page;
 mod picture;
 mod playlist;
 mod send;
+mod subtitles;
 mod wanted;
 
 use axum::Router;
@@ -40,6 +41,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/playlist/{file}", get(playlist::multivariant))
         .route("/playlist/{playlistId}/{file}", get(playlist::media))
         .route("/playlist/filler/{file}", get(playlist::filler))
+        .route("/{playbackId}/subtitles/{file}", get(subtitles::file))
         .route("/{playbackId}/{indexId}/{rendition}/{file}", get(manifest::child))
         // Before the layer, so that a preflight and a wrong method pass through it too.
         .method_not_allowed_fallback(refuse)
@@ -62,6 +64,7 @@ pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
         "/{file}",
         "/{playbackId}/{file}",
         "/playlist/{playlistId}/{file}",
+        "/{playbackId}/subtitles/{file}",
         "/{playbackId}/{indexId}/{rendition}/{file}",
     ];
     paths.iter().fold(Router::new(), |router, path| router.route(path, any(refuse)))
@@ -74,7 +77,8 @@ async fn refuse(uri: Uri) -> ApiError {
         || file::is_ours(file)
         || file == "init.mp4"
         || file.ends_with(".m3u8")
-        || file.ends_with(".m4s");
+        || file.ends_with(".m4s")
+        || file.ends_with(".vtt");
     if is_ours { ApiError::method_not_allowed() } else { ApiError::no_such_path() }
 }
 

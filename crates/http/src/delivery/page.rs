@@ -75,12 +75,13 @@ pub(super) async fn asset(
     Ok((headers, bytes.into_owned()).into_response())
 }
 
-/// Nothing from outside but the stream and its pictures; any page may frame it.
+/// Nothing from outside but the stream and its pictures; any page may frame it. The player makes tracks of subtitles from an empty `data:` file, and
+/// loses their cues where that is refused.
 fn policy(app: &App) -> HeaderValue {
     let (stream, images) = (&app.addresses.stream, &app.addresses.images);
     let text = format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self' {stream}; \
-         media-src 'self' blob: {stream}; img-src 'self' data: {images}; worker-src 'self' blob:; base-uri 'none'; \
+         media-src 'self' blob: data: {stream}; img-src 'self' data: {images}; worker-src 'self' blob:; base-uri 'none'; \
          form-action 'none'; frame-ancestors *"
     );
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("default-src 'self'"))

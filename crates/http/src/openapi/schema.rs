@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use kinora_domain::{
-    AccessPolicy, DefaultPolicy, FailureCode, MediaQuality, MediaSettings, MediaState, Mp4Support,
-    NotCopiedReason, PlayOrder, Resolution, UploadState,
+    AccessPolicy, AddedTrackKind, AddedTrackState, DefaultPolicy, FailureCode, MediaQuality, MediaSettings,
+    MediaState, Mp4Support, NotCopiedReason, PlayOrder, Resolution, UploadState,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -86,7 +86,13 @@ schemas! {
     /// The order of a smart playlist.
     PlaylistOrder = words(PlayOrder::ALL.map(PlayOrder::as_str));
     /// What a track holds.
-    Kind = words(["video", "audio"]);
+    Kind = words(["video", "audio"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
+    /// What an added track holds.
+    AddedKind = words(AddedTrackKind::ALL.map(AddedTrackKind::as_str));
+    /// What an input is.
+    InputKind = words(["video"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
+    /// Where a track stands; those of the file are always available.
+    TrackStatus = words(AddedTrackState::NAMES);
 }
 
 /// Makes the schemas of answers, and collects those that have names.

@@ -47,7 +47,8 @@ async fn an_engine_that_is_away_leaves_no_mark_and_is_used_once_it_is_back() {
     for number in 0..count {
         packager.encoded_segment(&packaged, &rungs[0], number, asker()).await.unwrap();
     }
-    let manifest = packager.multivariant(&packaged, "", Resolution::P1080, Wanted::default()).await.unwrap();
+    let manifest =
+        packager.multivariant(&packaged, "", Resolution::P1080, Wanted::default(), &[]).await.unwrap();
     assert!(manifest.is_some_and(|manifest| manifest.contains("240p/playlist.m3u8")));
 }
 

@@ -104,8 +104,13 @@ impl World {
         let workspace = self.store.workspaces().await.unwrap()[0].id;
         let now = MovableClock::default().now();
         let url = "https://example.com/a.mp4".to_owned();
-        let new =
-            NewMedia { workspace, settings: MediaSettings::default(), url, policy: AccessPolicy::Public };
+        let new = NewMedia {
+            workspace,
+            settings: MediaSettings::default(),
+            url,
+            policy: AccessPolicy::Public,
+            tracks: Vec::new(),
+        };
         let (media, created) = Media::create(new, now, &self.random);
         let fetching = media.clone().start_download(source, now).unwrap();
         let saved = fetching.clone();

@@ -146,6 +146,7 @@ async fn register(
     let new = NewUpload {
         workspace,
         settings: MediaSettings { title: Some(title), ..MediaSettings::default() },
+        tracks: Vec::new(),
         policy: if arguments.private { AccessPolicy::Private } else { AccessPolicy::Public },
         origin: CorsOrigin::Any,
         timeout_s: Upload::LIFE_MAX_S,

@@ -1,7 +1,7 @@
 //! The facts of an event as JSON. Rows outlive upgrades: what was written once must be read for ever, so a field is only ever
 //! added, with a default.
 
-use kinora_domain::{EventKind, Media, Upload};
+use kinora_domain::{EventKind, Media, TrackEvent, TrackHappening, Upload};
 use serde::{Deserialize, Serialize};
 
 use super::media_json::{MediaJson, id, strange};
@@ -29,6 +29,8 @@ enum AboutJson {
     Gone { media: String },
     /// The upload as it was.
     Upload(Box<UploadJson>),
+    /// An added track, and its media as it was.
+    Track { track: String, media: Box<MediaJson> },
 }
 
 /// The facts of an event.
@@ -46,6 +48,10 @@ pub(crate) fn encode(kind: &EventKind) -> String {
         EventKind::UploadRegistered(upload) | EventKind::UploadCancelled(upload) => {
             AboutJson::Upload(Box::new(UploadJson::from(upload.as_ref())))
         }
+        EventKind::Track(event) => AboutJson::Track {
+            track: event.track.to_string(),
+            media: Box::new(MediaJson::from(&event.media)),
+        },
     };
     serde_json::to_string(&FactsJson { v: FORM, about }).expect("texts and numbers are always JSON")
 }
@@ -82,7 +88,14 @@ pub(crate) fn decode(name: &str, facts: &str) -> Result<EventKind, Error> {
         "video.media.upload" => upload(EventKind::UploadRegistered, facts.about),
         "video.upload.media_created" => media(EventKind::UploadCompleted, facts.about),
         "video.media.upload.cancelled" => upload(EventKind::UploadCancelled, facts.about),
-        _ => Err(strange("kind")),
+        _ => match (TrackHappening::from_name(name), facts.about) {
+            (Some(what), AboutJson::Track { track, media }) => {
+                let (track, media) = (id(&track)?, Media::try_from(*media)?);
+                Ok(EventKind::Track(Box::new(TrackEvent { what, track, media })))
+            }
+            (Some(_), _) => Err(strange("track")),
+            (None, _) => Err(strange("kind")),
+        },
     }
 }
 

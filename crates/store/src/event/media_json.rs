@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessPolicy, AspectRatio, Failure, FailureCode, FrameRate, Input, Media, MediaDuration, MediaFacts,
-    MediaQuality, MediaSettings, MediaState, Mp4Support, NotCopied, NotCopiedReason, PlaybackHandle,
-    Resolution, Timestamp, Track, TrackKind,
+    AccessPolicy, AddedTrack, AddedTrackState, AspectRatio, Failure, FailureCode, FrameRate, Input, Media,
+    MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support, NewTrack, NotCopied,
+    NotCopiedReason, PlaybackHandle, Resolution, Timestamp, Track, TrackKind,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::media::RestrictionsJson;
+use crate::media::added::NewTrackJson;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct MediaJson {
@@ -19,6 +20,8 @@ pub(super) struct MediaJson {
     #[serde(flatten)]
     settings: SettingsJson,
     inputs: Vec<InputJson>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    added: Vec<AddedTrackJson>,
     playback: Vec<PlaybackJson>,
     state: StateJson,
     created_at: i64,
@@ -85,6 +88,22 @@ impl TryFrom<SettingsJson> for MediaSettings {
 struct InputJson {
     id: String,
     url: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AddedTrackJson {
+    id: String,
+    #[serde(flatten)]
+    wanted: NewTrackJson,
+    state: AddedTrackStateJson,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum AddedTrackStateJson {
+    Preparing { source: String },
+    Available { source: String },
+    Failed { code: String, message: String },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -166,6 +185,7 @@ impl From<&Media> for MediaJson {
                 .iter()
                 .map(|input| InputJson { id: input.id.to_string(), url: input.url.clone() })
                 .collect(),
+            added: media.added.iter().map(AddedTrackJson::from).collect(),
             playback: media.playback.iter().map(PlaybackJson::from).collect(),
             state: StateJson::from(&media.state),
             created_at: media.created_at.as_micros(),
@@ -185,12 +205,46 @@ impl TryFrom<MediaJson> for Media {
             workspace: id(&json.workspace)?,
             settings: json.settings.try_into()?,
             inputs: json.inputs.into_iter().map(input).collect::<Result<_, Error>>()?,
+            added: json.added.into_iter().map(AddedTrack::try_from).collect::<Result<_, _>>()?,
             playback: json.playback.into_iter().map(PlaybackHandle::try_from).collect::<Result<_, _>>()?,
             state: json.state.try_into()?,
             created_at: Timestamp::from_micros(json.created_at),
             updated_at: Timestamp::from_micros(json.updated_at),
             version: json.version,
         })
+    }
+}
+
+impl From<&AddedTrack> for AddedTrackJson {
+    fn from(track: &AddedTrack) -> Self {
+        let state = match &track.state {
+            AddedTrackState::Preparing { source } => {
+                AddedTrackStateJson::Preparing { source: source.to_string() }
+            }
+            AddedTrackState::Available { source } => {
+                AddedTrackStateJson::Available { source: source.to_string() }
+            }
+            AddedTrackState::Failed { failure } => AddedTrackStateJson::Failed {
+                code: failure.code.as_str().to_owned(),
+                message: failure.message.clone(),
+            },
+        };
+        Self { id: track.id.to_string(), wanted: NewTrackJson::from(&track.wanted), state }
+    }
+}
+
+impl TryFrom<AddedTrackJson> for AddedTrack {
+    type Error = Error;
+
+    fn try_from(json: AddedTrackJson) -> Result<Self, Error> {
+        let state = match json.state {
+            AddedTrackStateJson::Preparing { source } => AddedTrackState::Preparing { source: id(&source)? },
+            AddedTrackStateJson::Available { source } => AddedTrackState::Available { source: id(&source)? },
+            AddedTrackStateJson::Failed { code, message } => AddedTrackState::Failed {
+                failure: Failure { code: word(&code, FailureCode::from_text)?, message },
+            },
+        };
+        Ok(Self { id: id(&json.id)?, wanted: NewTrack::try_from(json.wanted)?, state })
     }
 }
 

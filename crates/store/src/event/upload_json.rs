@@ -1,10 +1,13 @@
 //! An upload as the facts of an event hold it.
 
-use kinora_domain::{AccessPolicy, CorsOrigin, Failure, FailureCode, Timestamp, Upload, UploadState};
+use kinora_domain::{
+    AccessPolicy, CorsOrigin, Failure, FailureCode, NewTrack, Timestamp, Upload, UploadState,
+};
 use serde::{Deserialize, Serialize};
 
 use super::media_json::{SettingsJson, id, word};
 use crate::Error;
+use crate::media::added::NewTrackJson;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct UploadJson {
@@ -13,6 +16,8 @@ pub(super) struct UploadJson {
     #[serde(flatten)]
     settings: SettingsJson,
     policy: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tracks: Vec<NewTrackJson>,
     origin: String,
     timeout_s: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,6 +49,7 @@ impl From<&Upload> for UploadJson {
             workspace: upload.workspace.to_string(),
             settings: SettingsJson::from(&upload.settings),
             policy: upload.policy.as_str().to_owned(),
+            tracks: upload.tracks.iter().map(NewTrackJson::from).collect(),
             origin: upload.origin.as_str().to_owned(),
             timeout_s: upload.timeout_s,
             size_max: upload.size_max,
@@ -66,6 +72,7 @@ impl TryFrom<UploadJson> for Upload {
             workspace: id(&json.workspace)?,
             settings: json.settings.try_into()?,
             policy: word(&json.policy, AccessPolicy::from_text)?,
+            tracks: json.tracks.into_iter().map(NewTrack::try_from).collect::<Result<_, _>>()?,
             origin: CorsOrigin::from_text(&json.origin),
             timeout_s: json.timeout_s,
             size_max: json.size_max,

@@ -1,7 +1,7 @@
 //! The kinds of jobs, and their payloads as JSON. A payload outlives upgrades: it holds ids and little else, and its fields are only
 //! ever added, with a default.
 
-use kinora_domain::{MediaId, SourceId};
+use kinora_domain::{MediaId, SourceId, TrackId};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -13,6 +13,15 @@ pub enum JobKind {
     Download {
         /// Which media.
         media: MediaId,
+    },
+    /// Brings in a track that was added to a media.
+    FetchTrack {
+        /// Which media.
+        media: MediaId,
+        /// Which track.
+        track: TrackId,
+        /// Where it will lie.
+        source: SourceId,
     },
     /// Makes a media of the file of a direct upload, where that takes longer than a request may.
     IngestUpload {
@@ -80,6 +89,8 @@ pub enum JobKind {
 pub enum JobQueue {
     /// Bringing in sources.
     Download,
+    /// Bringing in what is added to media.
+    Tracks,
     /// Making media of files that were sent to us.
     Ingest,
     /// Looking after uploads that wait.
@@ -110,6 +121,7 @@ impl JobKind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Download { .. } => "download",
+            Self::FetchTrack { .. } => "fetch_track",
             Self::IngestUpload { .. } => "ingest_upload",
             Self::TendUpload { .. } => "tend_upload",
             Self::DiscardUpload { .. } => "discard_upload",
@@ -128,6 +140,7 @@ impl JobKind {
     pub fn queue(&self) -> JobQueue {
         match self {
             Self::Download { .. } => JobQueue::Download,
+            Self::FetchTrack { .. } => JobQueue::Tracks,
             Self::IngestUpload { .. } => JobQueue::Ingest,
             Self::TendUpload { .. } => JobQueue::Uploads,
             Self::Fill { .. } | Self::EncodeFiles { .. } => JobQueue::Fill,
@@ -146,14 +159,24 @@ impl JobKind {
             Self::Download { media }
             | Self::IngestUpload { media }
             | Self::TendUpload { media }
-            | Self::DiscardUpload { media } => Payload { media: Some(media.to_string()), source: None },
-            Self::DeleteObjects { source } => Payload { media: None, source: Some(source.to_string()) },
+            | Self::DiscardUpload { media } => {
+                Payload { media: Some(media.to_string()), ..Payload::default() }
+            }
+            Self::FetchTrack { media, track, source } => Payload {
+                media: Some(media.to_string()),
+                track: Some(track.to_string()),
+                source: Some(source.to_string()),
+            },
+            Self::DeleteObjects { source } => {
+                Payload { source: Some(source.to_string()), ..Payload::default() }
+            }
             Self::ProbeDecode { media, source }
             | Self::EncodeAudio { media, source }
             | Self::Fill { media, source }
             | Self::PrepareFiles { media, source }
             | Self::EncodeFiles { media, source } => {
-                Payload { media: Some(media.to_string()), source: Some(source.to_string()) }
+                let (media, source) = (Some(media.to_string()), Some(source.to_string()));
+                Payload { media, source, ..Payload::default() }
             }
             Self::TendRenditions | Self::Sweep => Payload::default(),
         };
@@ -165,6 +188,11 @@ impl JobKind {
         let payload: Payload = serde_json::from_str(payload).map_err(Error::internal)?;
         match name {
             "download" => Ok(Self::Download { media: id(payload.media)? }),
+            "fetch_track" => Ok(Self::FetchTrack {
+                media: id(payload.media)?,
+                track: id(payload.track)?,
+                source: id(payload.source)?,
+            }),
             "ingest_upload" => Ok(Self::IngestUpload { media: id(payload.media)? }),
             "tend_upload" => Ok(Self::TendUpload { media: id(payload.media)? }),
             "discard_upload" => Ok(Self::DiscardUpload { media: id(payload.media)? }),
@@ -194,6 +222,7 @@ impl JobQueue {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Download => "download",
+            Self::Tracks => "tracks",
             Self::Ingest => "ingest",
             Self::Uploads => "uploads",
             Self::Fill => "fill",
@@ -221,6 +250,8 @@ struct Payload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     media: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    track: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<String>,
 }
 
@@ -246,6 +277,11 @@ mod tests {
             JobKind::Download { media: media_id },
             "download",
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11"}"#,
+        );
+        check(
+            JobKind::FetchTrack { media: media_id, track: media.parse().unwrap(), source: source_id },
+            "fetch_track",
+            r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","track":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
         );
         for (kind, name) in [
             (JobKind::IngestUpload { media: media_id }, "ingest_upload"),
@@ -313,6 +349,7 @@ mod tests {
             |name: &str, payload: &str| assert!(JobKind::read(name, payload).is_err(), "{name} {payload}");
         check("transcode", "{}");
         check("download", "{}");
+        check("fetch_track", r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11"}"#);
         check("download", r#"{"media":"x"}"#);
         check("download", "");
     }

@@ -135,6 +135,7 @@ pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
         workspace: row.id("workspace_id")?,
         settings: read_settings(row)?,
         inputs: Vec::new(),
+        added: Vec::new(),
         playback: Vec::new(),
         state: read_state(row)?,
         created_at: row.time("created_at")?,

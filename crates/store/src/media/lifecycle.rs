@@ -5,7 +5,7 @@ use kinora_domain::{Event, Media, MediaId, SourceId, Timestamp, Upload};
 use crate::{Error, JobKind, NewJob, Tx};
 
 impl Tx {
-    /// Registers a media that is to be fetched: its rows, its event, and the job that fetches it.
+    /// Registers a media that is to be fetched: its rows, its event, and the job that fetches it; the same of each track that is added to it.
     pub async fn register_media(
         &mut self,
         media: &Media,
@@ -15,7 +15,7 @@ impl Tx {
         self.insert_media(media).await?;
         self.push_event(created).await?;
         self.enqueue(NewJob::soon(JobKind::Download { media: media.id }, now)).await?;
-        Ok(())
+        self.begin_tracks(media, now).await
     }
 
     /// Saves a media that has just become ready, with the event that says so, and what follows from that.
@@ -84,6 +84,9 @@ impl Tx {
         }
         self.delete_media(media.id).await?;
         self.drop_job(JobKind::Download { media: media.id }).await?;
+        for track in &media.added {
+            self.let_go_of_track(&media, track, now).await?;
+        }
         self.push_event(&media.delete(now)).await?;
         if let Some(source) = source {
             self.drop_files(id, source).await?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use kinora_domain::{Media, MediaId, MediaState, WorkspaceId};
 
-use super::columns;
+use super::{added, columns};
 use crate::sql::{Row, Session, Statement, Value, values};
 use crate::{Error, List};
 
@@ -14,6 +14,7 @@ pub(crate) struct Selection {
     media: Statement,
     inputs: Statement,
     playback: Statement,
+    added: Statement,
     tracks: Statement,
     broken: Statement,
 }
@@ -38,6 +39,10 @@ macro_rules! selections {
                     "SELECT media_id, id, policy, restrictions, resolution, created_at
                      FROM playback_id WHERE media_id IN (", $ids, ") ORDER BY media_id, position"
                 )),
+                added: Statement::new(concat!(
+                    "SELECT media_id, id, kind, url, language_code, language_name, state, source_id, failure_code, failure_message
+                     FROM added_track WHERE media_id IN (", $ids, ") ORDER BY media_id, position"
+                )),
                 tracks: Statement::new(concat!(
                     "SELECT media_id, id, kind, width, height, frame_rate_numerator, frame_rate_denominator,
                      language_code, language_name, not_copied_reason, not_copied_detail, is_encoded
@@ -53,7 +58,7 @@ macro_rules! selections {
 
         #[cfg(test)]
         pub(crate) const STATEMENTS: &[&[Statement]] =
-            &[$(&[$name.media, $name.inputs, $name.playback, $name.tracks, $name.broken]),*];
+            &[$(&[$name.media, $name.inputs, $name.playback, $name.added, $name.tracks, $name.broken]),*];
     };
 }
 
@@ -106,6 +111,7 @@ pub(crate) async fn many(
     let mut inputs = by_media(session.all(selection.inputs, values.clone()).await?, columns::read_input)?;
     let mut playback =
         by_media(session.all(selection.playback, values.clone()).await?, columns::read_playback)?;
+    let mut added = by_media(session.all(selection.added, values.clone()).await?, added::read)?;
     let (mut tracks, mut broken) = (HashMap::new(), HashMap::new());
     if list.iter().any(|media| matches!(media.state, MediaState::Ready { .. })) {
         tracks = by_media(session.all(selection.tracks, values.clone()).await?, columns::read_track)?;
@@ -114,6 +120,7 @@ pub(crate) async fn many(
     for media in &mut list {
         media.inputs = inputs.remove(&media.id).unwrap_or_default();
         media.playback = playback.remove(&media.id).unwrap_or_default();
+        media.added = added.remove(&media.id).unwrap_or_default();
         if let MediaState::Ready { facts, .. } = &mut media.state {
             facts.tracks = tracks.remove(&media.id).unwrap_or_default();
             facts.broken = broken.remove(&media.id).unwrap_or_default();

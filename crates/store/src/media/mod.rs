@@ -1,5 +1,6 @@
 //! Media with their inputs, tracks and playback IDs.
 
+pub(crate) mod added;
 pub(crate) mod columns;
 mod filter;
 mod find;
@@ -111,11 +112,12 @@ impl Tx {
         values.extend(columns::changing(media));
         self.session.execute(INSERT, values).await?;
         self.session.execute(COUNT, values![media.workspace, 1_i64]).await?;
-        save_parts(&mut self.session, media, media.version).await
+        save_parts(&mut self.session, media, media.version).await?;
+        self.insert_added(media).await
     }
 
     /// Saves a changed media over the version it was read as, which the row then is one ahead of. [`Error::Conflict`] when it
-    /// moved, or is gone: the closure runs again.
+    /// moved, or is gone: the closure runs again. Added tracks are left as they are: [`Tx::save_tracks`] writes those.
     pub async fn save_media(&mut self, media: &Media) -> Result<(), Error> {
         self.effects.rows = true;
         let mut values = values![media.id, media.version];

@@ -3,6 +3,7 @@
 use kinora_domain::{AccessPolicy, CorsOrigin, Failure, FailureCode, Timestamp, Upload, UploadState};
 
 use crate::Error;
+use crate::media::added::NewTrackJson;
 use crate::media::columns::read_settings;
 use crate::sql::{Row, Value, values};
 
@@ -39,6 +40,7 @@ pub(super) fn read(row: &Row) -> Result<Upload, Error> {
         workspace: row.id("workspace_id")?,
         settings: read_settings(row)?,
         policy: row.word("policy", AccessPolicy::from_text)?,
+        tracks: NewTrackJson::read_list(row.text_or_none("tracks")?)?,
         origin: CorsOrigin::from_text(&row.text("cors_origin")?),
         timeout_s: row.number("timeout_s")?,
         size_max: row.number_or_none("size_max")?,

@@ -30,7 +30,12 @@ impl Tx {
             Err(wrong) => return Ok(Err(wrong)),
         };
         self.save_upload(&upload).await?;
-        self.delete_media(upload.id).await?;
+        if let Some(media) = self.media_by_id(upload.id).await? {
+            for track in &media.added {
+                self.let_go_of_track(&media, track, now).await?;
+            }
+            self.delete_media(media.id).await?;
+        }
         self.push_event(&event).await?;
         self.discard_upload(&upload, now).await?;
         Ok(Ok(upload))

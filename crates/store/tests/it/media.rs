@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, DefaultPolicy, Failure, FailureCode, MediaQuality, MediaSettings,
-    MediaState, PlaybackHandle, PlaybackId, Resolution, Restriction, TrackKind,
+    AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, DefaultPolicy, Failure, FailureCode, Media,
+    MediaQuality, MediaSettings, MediaState, NewTrack, PlaybackHandle, PlaybackId, Resolution, Restriction,
+    TrackEvents, TrackKind, TrackUpdate,
 };
-use kinora_store::Page;
+use kinora_store::{ClaimJobs, JobKind, JobQueue, Page};
 
 use crate::support::{SECOND, World, insert, push, workspace, write};
 
@@ -17,6 +18,8 @@ suite!(
     a_page_has_its_media_in_order_and_the_number_of_all,
     a_deleted_media_is_gone_with_its_parts_and_its_events_stay,
     a_text_with_a_nul_is_kept_without_it,
+    added_tracks_come_back_in_every_state_and_hold_their_sources,
+    a_deleted_media_lets_go_of_its_tracks,
 );
 
 async fn every_state_comes_back_as_it_was_saved(world: World) {
@@ -196,4 +199,88 @@ async fn a_text_with_a_nul_is_kept_without_it(world: World) {
     let found = store.media_by_id(media.id).await.unwrap().unwrap();
     media.settings.title = Some("a\u{fffd}b".into());
     assert_eq!(found, media);
+}
+
+fn subtitles(name: &str) -> NewTrack {
+    NewTrack {
+        kind: AddedTrackKind::Subtitle,
+        url: "https://example.com/a.srt".into(),
+        language_code: "en-US".into(),
+        language_name: name.into(),
+    }
+}
+
+async fn added_tracks_come_back_in_every_state_and_hold_their_sources(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let (mut media, event) = world.media(workspace);
+    let track = |name| AddedTrack::new(subtitles(name), world.now(), world.random.as_ref());
+    media.added = vec![track("a"), track("b"), track("c")];
+    insert(&store, &media, &event).await;
+    assert_eq!(store.media(workspace, media.id).await.unwrap().unwrap(), media);
+    let sources: Vec<_> = media.added.iter().map(|track| track.source().unwrap()).collect();
+
+    let ids: Vec<_> = media.added.iter().map(|track| track.id).collect();
+    let failure = Failure::new(FailureCode::NotSubtitles, "a page");
+    let renamed = TrackUpdate { url: None, language_code: "de".into(), language_name: "Deutsch".into() };
+    let moves: [&dyn Fn(Media) -> (Media, TrackEvents); 5] = [
+        &|media| media.track_ready(ids[0], sources[0], world.now()).unwrap(),
+        &|media| media.track_failed(ids[1], sources[1], failure.clone(), world.now()).unwrap(),
+        &|media| {
+            let (media, events) =
+                media.update_track(ids[2], renamed.clone(), world.now(), world.random.as_ref()).unwrap();
+            (media, events.unwrap())
+        },
+        &|media| media.add_track(track("d"), world.now()).unwrap(),
+        &|media| {
+            let (media, _, events) = media.remove_track(ids[0], world.now()).unwrap();
+            (media, events)
+        },
+    ];
+    for step in moves {
+        let (moved, events) = step(media);
+        let saved = moved.clone();
+        write(&store, async move |tx| tx.save_tracks(&saved, &events).await).await.unwrap();
+        media = Media { version: moved.version + 1, ..moved };
+        assert_eq!(store.media_by_id(media.id).await.unwrap().unwrap(), media);
+    }
+    assert_eq!(media.added.iter().map(|track| track.id).take(2).collect::<Vec<_>>(), ids[1..]);
+    let mut held = Vec::new();
+    for source in &sources {
+        held.push(store.is_source_of_track(*source).await.unwrap());
+    }
+    assert_eq!(held, [false, false, true]);
+
+    // Another save of the media leaves its tracks alone.
+    media.settings.title = Some("A title".into());
+    let saved = media.clone();
+    write(&store, async move |tx| tx.save_media(&saved).await).await.unwrap();
+    media.version += 1;
+    assert_eq!(store.media_by_id(media.id).await.unwrap().unwrap(), media);
+}
+
+async fn a_deleted_media_lets_go_of_its_tracks(world: World) {
+    let store = world.open().await;
+    let (mut media, created) = world.media(workspace(&store).await);
+    media.added = vec![AddedTrack::new(subtitles("a"), world.now(), world.random.as_ref())];
+    let source = media.added[0].source().unwrap();
+    let (registered, now) = (media.clone(), world.now());
+    write(&store, async move |tx| tx.register_media(&registered, &created, now).await).await.unwrap();
+    let claim = async |queue| {
+        let now = world.now();
+        let claim =
+            ClaimJobs { owner: world.worker(), queue, limit: 9, now, lease_until: now.plus_seconds(30) };
+        let jobs = store.claim_jobs(claim).await.unwrap();
+        jobs.into_iter().map(|job| job.kind).collect::<Vec<_>>()
+    };
+    let fetch = JobKind::FetchTrack { media: media.id, track: media.added[0].id, source };
+    assert_eq!(claim(JobQueue::Tracks).await, [fetch]);
+
+    let id = media.id;
+    write(&store, async move |tx| tx.remove_media(media.clone(), now).await).await.unwrap();
+    assert!(store.media_by_id(id).await.unwrap().is_none());
+    assert!(!store.is_source_of_track(source).await.unwrap());
+    assert_eq!(claim(JobQueue::Upkeep).await, [JobKind::DeleteObjects { source }]);
+    world.clock.advance(31 * SECOND);
+    assert_eq!(claim(JobQueue::Tracks).await, [], "whoever fetched it has lost it");
 }

@@ -1,8 +1,8 @@
 //! Uploads: who may write of them, and what is written together.
 
 use kinora_domain::{
-    AccessPolicy, CorsOrigin, Failure, FailureCode, MediaSettings, NewUpload, Upload, UploadState,
-    WorkspaceId,
+    AccessPolicy, AddedTrackKind, CorsOrigin, Failure, FailureCode, MediaSettings, NewTrack, NewUpload,
+    Upload, UploadState, WorkspaceId,
 };
 use kinora_store::{Error, JobQueue, Page, Store, UploadGrown, UploadPart, WorkerId};
 
@@ -26,6 +26,12 @@ fn upload(world: &World, workspace: WorkspaceId) -> Upload {
     let new = NewUpload {
         workspace,
         settings: MediaSettings { title: Some("A title".into()), ..MediaSettings::default() },
+        tracks: vec![NewTrack {
+            kind: AddedTrackKind::Subtitle,
+            url: "https://example.com/a.srt".into(),
+            language_code: "en-US".into(),
+            language_name: "English".into(),
+        }],
         policy: AccessPolicy::Private,
         origin: CorsOrigin::One("https://shop.example".into()),
         timeout_s: 3600,
@@ -41,6 +47,7 @@ async fn registered(world: &World, store: &Store) -> Upload {
             workspace: upload.workspace,
             settings: upload.settings.clone(),
             policy: upload.policy,
+            tracks: upload.tracks.clone(),
             origin: upload.origin.clone(),
             timeout_s: upload.timeout_s,
             size_max: upload.size_max,

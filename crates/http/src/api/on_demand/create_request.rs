@@ -1,9 +1,9 @@
 //! The body of `POST /on-demand`: every field of the contract is known and checked (contract 2.3, decisions 10, 11, 16, 32, 33).
 
-use kinora_domain::{NewMedia, WorkspaceId};
+use kinora_domain::{NewMedia, NewTrack, WorkspaceId};
 use serde_json::Value;
 
-use super::wishes::{URL_MAX, Wishes, video_input, wishes};
+use super::wishes::{Inputs, URL_MAX, Wishes, inputs, wishes};
 use crate::error::ApiError;
 use crate::fields::{Fields, Problems};
 
@@ -13,20 +13,21 @@ pub(super) fn parse(body: &Value, workspace: WorkspaceId) -> Result<(NewMedia, V
     let mut warnings = Vec::new();
     let new = Fields::of_body(body, &problems).and_then(|fields| {
         let Wishes { policy, settings } = wishes(&fields, &mut warnings);
-        let url = address(&fields)?;
-        Some(NewMedia { workspace, settings, url, policy })
+        let (url, tracks) = sources(&fields)?;
+        Some(NewMedia { workspace, settings, url, policy, tracks })
     });
     problems.into_result(new).map(|new| (new, warnings))
 }
 
-/// The one video input's address.
-fn address(fields: &Fields<'_>) -> Option<String> {
+/// The one video input's address, and what is added to it.
+fn sources(fields: &Fields<'_>) -> Option<(String, Vec<NewTrack>)> {
     if !fields.has("inputs") {
         fields.refuse("inputs", "must not be null");
         return None;
     }
     let is_empty = fields.list("inputs")?.is_empty();
-    let Some(input) = video_input(fields) else {
+    let Inputs { video, tracks } = inputs(fields);
+    let Some(input) = video else {
         let must =
             if is_empty { "must have one input of type video" } else { "must have an input of type video" };
         fields.refuse("inputs", must);
@@ -44,7 +45,7 @@ fn address(fields: &Fields<'_>) -> Option<String> {
     if let Err(problem) = kinora_fetch::parse_source_url(url) {
         input.refuse("url", problem.to_string());
     }
-    Some(url.to_owned())
+    Some((url.to_owned(), tracks))
 }
 
 #[cfg(test)]

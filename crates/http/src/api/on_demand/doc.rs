@@ -6,7 +6,7 @@ use kinora_domain::{MediaSettings, MediaState, Mp4Refusal};
 use serde_json::{Value, json};
 
 use super::input_info::InputInfo;
-use super::{playback_ids, playlists, upload};
+use super::{playback_ids, playlists, tracks, upload};
 use crate::api::doc::example;
 use crate::api::view::{CreatedMedia, MediaView};
 use crate::error::ApiError;
@@ -21,6 +21,7 @@ pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     all.extend(upload::operations(schemas));
     all.extend(playback_ids::operations(schemas));
     all.extend(playlists::operations(schemas));
+    all.extend(tracks::operations(schemas));
     all.extend(drm_configurations());
     all
 }

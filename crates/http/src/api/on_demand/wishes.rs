@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use kinora_domain::{
-    AccessPolicy, MediaId, MediaQuality, MediaSettings, Mp4Support, Resolution, Restriction,
+    AccessPolicy, Media, MediaId, MediaQuality, MediaSettings, Mp4Support, NewTrack, Resolution, Restriction,
 };
 
 use super::rules::{Entries, restriction};
+use super::tracks::subtitle_input;
 use crate::fields::Fields;
 
 /// Longest address, in characters: no more is fetched.
@@ -16,7 +17,7 @@ pub(super) const URL_MAX: usize = kinora_fetch::URL_BYTES_MAX;
 /// How long a summary may be asked to be, in words (contract 2.3).
 pub(super) const SUMMARY_LENGTHS: RangeInclusive<u32> = 30..=250;
 /// Most inputs of one media; a list of thousands would only make the refusal long.
-const INPUTS_MAX: usize = 64;
+pub(super) const INPUTS_MAX: usize = 64;
 
 pub(super) const NOT_YET: &str = "is not supported yet; leave it out";
 
@@ -35,10 +36,20 @@ pub(super) fn wishes(fields: &Fields<'_>, warnings: &mut Vec<String>) -> Wishes 
     Wishes { policy, settings }
 }
 
-/// The one video input; the others are refused, each by its own path. `None` without one.
-pub(super) fn video_input<'a>(fields: &Fields<'a>) -> Option<Fields<'a>> {
-    let mut video = None;
-    for input in fields.objects("inputs", INPUTS_MAX)? {
+/// What a media is made of.
+#[derive(Default)]
+pub(super) struct Inputs<'a> {
+    /// The one video input.
+    pub(super) video: Option<Fields<'a>>,
+    /// Subtitles, no two with the same name.
+    pub(super) tracks: Vec<NewTrack>,
+}
+
+/// The inputs that are supported; the others are refused, each by its own path.
+pub(super) fn inputs<'a>(fields: &Fields<'a>) -> Inputs<'a> {
+    const { assert!(INPUTS_MAX <= Media::ADDED_TRACKS_MAX) };
+    let Inputs { mut video, mut tracks } = Inputs::default();
+    for input in fields.objects("inputs", INPUTS_MAX).unwrap_or_default() {
         let kind =
             input.word("type", &["video", "watermark", "audio", "subtitle"], |word| Some(word.to_owned()));
         match kind.as_deref() {
@@ -49,12 +60,19 @@ pub(super) fn video_input<'a>(fields: &Fields<'a>) -> Option<Fields<'a>> {
                 cuts(&input);
                 video = Some(input);
             }
+            Some("subtitle") => {
+                let Some(track) = subtitle_input(&input) else { continue };
+                if tracks.iter().any(|other: &NewTrack| other.language_name == track.language_name) {
+                    input.refuse("languageName", "must not be that of another subtitle input");
+                }
+                tracks.push(track);
+            }
             Some(kind) => input.refuse("type", format!("{kind} inputs are not supported yet; leave it out")),
             None if !input.has("type") => input.refuse("type", "must not be null"),
             None => {}
         }
     }
-    video
+    Inputs { video, tracks }
 }
 
 /// What would show something else than the file as it is.

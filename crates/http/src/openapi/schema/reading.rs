@@ -46,6 +46,11 @@ fn fullest(schema: &Value, path: &str, described: &mut BTreeSet<String>, empty: 
     }
     let kind = schema["type"].get(0).unwrap_or(&schema["type"]);
     match kind.as_str().expect("a field has a type") {
+        // One of each kind.
+        "array" if schema["items"]["anyOf"].is_array() => {
+            let kinds = schema["items"]["anyOf"].as_array().into_iter().flatten().enumerate();
+            kinds.map(|(at, kind)| fullest(kind, &format!("{path}[{at}]"), described, empty)).collect()
+        }
         "array" if schema["items"].is_object() => {
             json!([fullest(&schema["items"], &format!("{path}[0]"), described, empty)])
         }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessRestrictions, Media, MediaDuration, MediaSettings, MediaState, PlaybackHandle, Restriction, Track,
-    TrackKind,
+    AccessRestrictions, AddedTrack, AddedTrackState, Failure, Media, MediaDuration, MediaFacts,
+    MediaSettings, MediaState, PlaybackHandle, Restriction, Track, TrackKind,
 };
 use serde::Serialize;
 
@@ -27,7 +27,11 @@ pub(super) struct CreatedData {
 
 impl From<&Media> for CreatedData {
     fn from(media: &Media) -> Self {
-        let inputs = media.inputs.iter();
+        let inputs = media.inputs.iter().map(|input| InputItem { r#type: "video", url: input.url.clone() });
+        let added = media
+            .added
+            .iter()
+            .map(|track| InputItem { r#type: track.wanted.kind.as_str(), url: track.wanted.url.clone() });
         Self {
             id: media.id.to_string(),
             trial: false,
@@ -38,7 +42,7 @@ impl From<&Media> for CreatedData {
             metadata: metadata(&media.settings),
             source_access: media.settings.source_access,
             max_resolution: media.settings.max_resolution.as_str(),
-            inputs: inputs.map(|input| InputItem { r#type: "video", url: input.url.clone() }).collect(),
+            inputs: inputs.chain(added).collect(),
             subtitles: Empty {},
             optimize_audio: media.settings.optimize_audio,
         }
@@ -79,7 +83,7 @@ impl ReadyData {
             max_resolution: media.settings.max_resolution.as_str(),
             source_resolution: facts.and_then(|facts| facts.source_resolution).map(|name| name.as_str()),
             playback_ids: playback_ids(media),
-            tracks: facts.map(|facts| facts.tracks.iter().map(TrackItem::from).collect()).unwrap_or_default(),
+            tracks: tracks(media, facts),
             source_access: media.settings.source_access,
             mp4_support: media.settings.mp4_support.as_str(),
             optimize_audio: media.settings.optimize_audio,
@@ -101,9 +105,7 @@ pub(super) struct FailedData {
 impl From<&Media> for FailedData {
     fn from(media: &Media) -> Self {
         let error = match &media.state {
-            MediaState::Failed { failure, .. } => {
-                Some(ErrorItem { code: failure.code.as_str(), message: failure.message.clone() })
-            }
+            MediaState::Failed { failure, .. } => Some(ErrorItem::from(failure)),
             _ => None,
         };
         Self { media: UnplayedData::from(media), error }
@@ -149,6 +151,12 @@ impl From<&Media> for UnplayedData {
 struct ErrorItem {
     code: &'static str,
     message: String,
+}
+
+impl From<&Failure> for ErrorItem {
+    fn from(failure: &Failure) -> Self {
+        Self { code: failure.code.as_str(), message: failure.message.clone() }
+    }
 }
 
 #[derive(Serialize)]
@@ -233,6 +241,34 @@ struct TrackItem {
     height: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frame_rate: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorItem>,
+}
+
+/// Those of the file, then those that were added.
+fn tracks(media: &Media, facts: Option<&MediaFacts>) -> Vec<TrackItem> {
+    let own = facts.map(|facts| facts.tracks.iter()).unwrap_or_default();
+    own.map(TrackItem::from).chain(media.added.iter().map(TrackItem::from)).collect()
+}
+
+impl From<&AddedTrack> for TrackItem {
+    fn from(track: &AddedTrack) -> Self {
+        let error = match &track.state {
+            AddedTrackState::Failed { failure } => Some(ErrorItem::from(failure)),
+            _ => None,
+        };
+        Self {
+            id: track.id.to_string(),
+            r#type: track.wanted.kind.as_str(),
+            status: track.state.name(),
+            language_code: track.wanted.language_code.clone(),
+            language_name: track.wanted.language_name.clone(),
+            width: None,
+            height: None,
+            frame_rate: None,
+            error,
+        }
+    }
 }
 
 impl From<&Track> for TrackItem {
@@ -246,6 +282,7 @@ impl From<&Track> for TrackItem {
             width: None,
             height: None,
             frame_rate: None,
+            error: None,
         };
         match &track.kind {
             TrackKind::Video { width, height, frame_rate } => Self {

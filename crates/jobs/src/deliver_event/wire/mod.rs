@@ -6,7 +6,7 @@ mod attempt;
 mod media;
 mod upload;
 
-use kinora_domain::{Attempt, EventKind, EventSubject, WebhookId};
+use kinora_domain::{Attempt, EventKind, EventSubject, MediaState, WebhookId};
 use kinora_store::StoredEvent;
 use serde::Serialize;
 
@@ -53,6 +53,15 @@ pub(super) fn body(
         EventKind::UploadRegistered(upload) | EventKind::UploadCancelled(upload) => {
             (None, Data::Upload(Box::new(UploadData::new(upload, uploads))))
         }
+        // As that of the media, of which the data is what a ready one tells (contract 5.4).
+        EventKind::Track(event) => {
+            let status = match event.media.state {
+                MediaState::Ready { .. } => "ready",
+                MediaState::Failed { .. } => "failed",
+                MediaState::Created | MediaState::Downloading { .. } => "media_created",
+            };
+            (Some(status), Data::Ready(Box::new(ReadyData::new(&event.media, images_url))))
+        }
     };
     match kind {
         EventKind::MediaReady(media) => {
@@ -62,11 +71,10 @@ pub(super) fn body(
         EventKind::UploadRegistered(_) | EventKind::UploadCompleted(_) => created_at_snake = Some(at),
         _ => created_at = Some(at),
     }
-    let EventSubject::Media(subject) = kind.subject();
     let skipped = attempts.len().saturating_sub(ATTEMPTS_TOLD_MAX);
     let envelope = Envelope {
         r#type: kind.name(),
-        object: Object { r#type: object_type(kind), id: subject.to_string() },
+        object: object(kind),
         id: event.id.to_string(),
         workspace: Workspace { name: &event.workspace.name, id: event.workspace.id.to_string() },
         status,
@@ -127,10 +135,13 @@ enum Data {
     Upload(Box<UploadData>),
 }
 
-/// What an event is about (contract decision 5); a cancelled upload is told of as its media, as the specification demands.
-fn object_type(kind: &EventKind) -> &'static str {
+/// What an event is about (contract decision 5); a cancelled upload is told of as its media, as the specification demands. Without the id of its
+/// track nobody would know which one is gone.
+fn object(kind: &EventKind) -> Object {
+    let EventSubject::Media(media) = kind.subject();
     match kind {
-        EventKind::UploadRegistered(_) => "upload",
-        _ => "media",
+        EventKind::Track(event) => Object { r#type: "track", id: event.track.to_string() },
+        EventKind::UploadRegistered(_) => Object { r#type: "upload", id: media.to_string() },
+        _ => Object { r#type: "media", id: media.to_string() },
     }
 }

@@ -1,6 +1,6 @@
 //! How a media is shown: to people, and to scripts.
 
-use kinora_domain::{Media, MediaFacts, MediaState, PlaybackReport, TrackKind};
+use kinora_domain::{AddedTrack, AddedTrackState, Media, MediaFacts, MediaState, PlaybackReport, TrackKind};
 use kinora_http::PlaybackReportView;
 use serde_json::{Value, json};
 
@@ -25,6 +25,7 @@ pub(in crate::command) fn show(session: &Session, media: &Media) {
         }
         MediaState::Created | MediaState::Downloading { .. } => {}
     }
+    lines.extend(media.added.iter().map(added));
     for playback in &media.playback {
         lines.push(format!("playback  {} ({})", playback.id, playback.policy.as_str()));
         lines.push(format!("player    {}", player_url(session, playback.id)));
@@ -35,6 +36,16 @@ pub(in crate::command) fn show(session: &Session, media: &Media) {
         lines.push(report_for_people(&report));
     }
     session.print(&view(session, media), &lines.join("\n"));
+}
+
+/// A track that was added to what the file holds.
+fn added(track: &AddedTrack) -> String {
+    let why = match &track.state {
+        AddedTrackState::Failed { failure } => format!(": {}: {}", failure.code.as_str(), failure.message),
+        _ => String::new(),
+    };
+    let (kind, name) = (track.wanted.kind.as_str(), &track.wanted.language_name);
+    format!("{kind}  {name} ({}, {}{why})", track.wanted.language_code, track.state.name())
 }
 
 fn push_facts(lines: &mut Vec<String>, facts: &MediaFacts) {

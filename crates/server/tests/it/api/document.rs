@@ -6,9 +6,9 @@ mod schema;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::TestApp;
+use crate::support::{TestApp, text};
 use schema::{Operation, operations};
 
 const ID: &str = "019a492c-41f3-7001-8203-040506070809";
@@ -71,4 +71,12 @@ async fn a_process_without_the_role_has_neither() {
     for path in ["/openapi.json", "/docs"] {
         assert_eq!(app.fetch(path).await.refusal(), (404, "not found".to_owned()), "{path}");
     }
+}
+
+/// The id of a track that was added to a media, whatever becomes of it.
+async fn track_of(app: &TestApp, media: &Value, url: &str) -> String {
+    let track = json!({"url": url, "type": "subtitle", "languageCode": "de", "languageName": "Deutsch"});
+    let path = format!("/v1/on-demand/{}/tracks", text(&media["id"]));
+    let added = app.call("POST", &path).json(&json!({"tracks": track})).send().await;
+    text(&added.data()["id"]).to_owned()
 }

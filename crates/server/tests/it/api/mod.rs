@@ -22,5 +22,6 @@ mod read;
 mod refusals;
 mod signing_keys;
 mod source_access;
+pub(crate) mod tracks;
 mod unsupported;
 mod update;

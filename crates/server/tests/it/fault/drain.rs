@@ -46,7 +46,7 @@ pub(crate) async fn drain(app: &TestApp, clock: &TestClock) {
 async fn is_drained(app: &TestApp, clock: &TestClock) -> bool {
     let far = clock.now().plus_seconds(LONGEST_WAIT_S);
     let jobs = async |queue| app.store.next_job_due(queue).await;
-    for queue in [JobQueue::Download, JobQueue::Ingest] {
+    for queue in [JobQueue::Download, JobQueue::Tracks, JobQueue::Ingest] {
         if !matches!(jobs(queue).await, Ok(None)) {
             return false;
         }

@@ -23,6 +23,7 @@ mod not_media;
 mod once_life;
 mod playlist_life;
 pub(crate) mod stop;
+mod tracks_life;
 mod twice;
 mod upload_life;
 mod watched;

@@ -18,3 +18,4 @@ mod rungs;
 mod several_audio;
 mod sound;
 mod stream;
+mod subtitles;

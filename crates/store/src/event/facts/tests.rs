@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessPolicy, AspectRatio, Clock, CorsOrigin, Failure, FailureCode, FrameRate, MediaDuration, MediaFacts,
-    MediaQuality, MediaSettings, MediaState, Mp4Support, NewMedia, NewUpload, NotCopied, NotCopiedReason,
-    Random, Resolution, SourceId, Timestamp, Track, TrackId, TrackKind, UploadState, WorkspaceId,
+    AccessPolicy, AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, Clock, CorsOrigin, Failure,
+    FailureCode, FrameRate, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support,
+    NewMedia, NewTrack, NewUpload, NotCopied, NotCopiedReason, Random, Resolution, SourceId, Timestamp,
+    Track, TrackId, TrackKind, UploadState, WorkspaceId,
 };
 
 use super::*;
@@ -30,6 +31,7 @@ fn media(settings: MediaSettings) -> Media {
         settings,
         url: "https://example.com/a.mp4".into(),
         policy: AccessPolicy::Public,
+        tracks: Vec::new(),
     };
     Media::create(new, Then.now(), &Sevens).0
 }
@@ -132,6 +134,47 @@ fn a_deleted_media_is_written_so_and_read_back() {
     );
 }
 
+fn subtitles() -> NewTrack {
+    NewTrack {
+        kind: AddedTrackKind::Subtitle,
+        url: "https://example.com/a.srt".into(),
+        language_code: "en-US".into(),
+        language_name: "English".into(),
+    }
+}
+
+#[test]
+fn an_added_track_is_written_so_with_its_media_and_read_back() {
+    let mut media = media(MediaSettings::default());
+    (media.inputs, media.playback) = (Vec::new(), Vec::new());
+    let track = AddedTrack::new(subtitles(), Then.now(), &Sevens);
+    let source = track.preparing().unwrap();
+    let failure = Failure::new(FailureCode::NotSubtitles, "a page");
+    media.added = vec![
+        track.clone(),
+        AddedTrack { state: AddedTrackState::Available { source }, ..track.clone() },
+        AddedTrack { state: AddedTrackState::Failed { failure }, ..track.clone() },
+    ];
+    for what in TrackHappening::ALL {
+        let kind = media.track_event(what, track.id, Then.now()).kind;
+        assert_eq!(decode(kind.name(), &encode(&kind)).unwrap(), kind);
+    }
+    let kind = media.track_event(TrackHappening::Ready, track.id, Then.now()).kind;
+    check(
+        kind.clone(),
+        r#"{"v":1,"track":{"track":"019a492c-41f3-7707-8707-070707070707","media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","max_resolution":"1080p","quality":"standard","source_access":false,"optimize_audio":false,"inputs":[],"added":[{"id":"019a492c-41f3-7707-8707-070707070707","kind":"subtitle","url":"https://example.com/a.srt","language_code":"en-US","language_name":"English","state":{"preparing":{"source":"019a492c-41f3-7707-8707-070707070707"}}},{"id":"019a492c-41f3-7707-8707-070707070707","kind":"subtitle","url":"https://example.com/a.srt","language_code":"en-US","language_name":"English","state":{"available":{"source":"019a492c-41f3-7707-8707-070707070707"}}},{"id":"019a492c-41f3-7707-8707-070707070707","kind":"subtitle","url":"https://example.com/a.srt","language_code":"en-US","language_name":"English","state":{"failed":{"code":"not_subtitles","message":"a page"}}}],"playback":[],"state":"created","created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}}"#,
+    );
+    assert!(decode("video.media.ready", &encode(&kind)).is_err());
+    assert!(decode("video.media.track.ready", &encode(&EventKind::MediaUpdated(media.id))).is_err());
+    assert!(decode("video.media.track.exploded", &encode(&kind)).is_err());
+}
+
+#[test]
+fn an_upload_keeps_what_is_added_to_its_media() {
+    let kind = EventKind::UploadRegistered(Box::new(Upload { tracks: vec![subtitles(); 2], ..upload() }));
+    assert_eq!(decode(kind.name(), &encode(&kind)).unwrap(), kind);
+}
+
 #[test]
 fn what_is_no_event_is_refused() {
     let gone = r#"{"v":1,"gone":{"media":"019a492c-41f3-7707-8707-070707070707"}}"#;
@@ -152,6 +195,7 @@ fn upload() -> Upload {
         workspace: WorkspaceId::new(Then.now(), &Sevens),
         settings: MediaSettings::default(),
         policy: AccessPolicy::Private,
+        tracks: Vec::new(),
         origin: CorsOrigin::One("https://shop.example".into()),
         timeout_s: 14_400,
         size_max: Some(500_000_000),

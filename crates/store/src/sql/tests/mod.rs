@@ -59,6 +59,7 @@ fn engine_less() -> Vec<Statement> {
         crate::media::STATEMENTS,
         crate::playlist::CONTENT,
         crate::playlist::STATEMENTS,
+        crate::media::added::STATEMENTS,
         crate::prune::STATEMENTS,
         crate::rendition::STATEMENTS,
         crate::signing_key::STATEMENTS,

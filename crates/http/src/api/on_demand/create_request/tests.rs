@@ -63,6 +63,24 @@ fn wishes_that_are_only_stored_are_named_in_warnings() {
     );
 }
 
+fn subtitle(name: &str) -> Value {
+    json!({"type": "subtitle", "url": "https://example.com/a.srt", "languageCode": "en-US", "languageName": name})
+}
+
+#[test]
+fn subtitles_are_added_to_the_video() {
+    let video = json!({"type": "video", "url": "https://example.com/a.mp4"});
+    let body = json!({"inputs": [subtitle("English"), video, subtitle("German")]});
+    let (new, warnings) = read(&body).unwrap();
+    let names: Vec<_> = new.tracks.iter().map(|track| track.language_name.as_str()).collect();
+    assert_eq!(
+        (new.url.as_str(), &*names, warnings.len()),
+        ("https://example.com/a.mp4", &["English", "German"][..], 0)
+    );
+    let many: Vec<_> = (0..63).map(|n| subtitle(&n.to_string())).chain([video]).collect();
+    assert_eq!(read(&json!({"inputs": many})).unwrap().0.tracks.len(), 63);
+}
+
 #[test]
 fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
     let url = "https://example.com/a.mp4";
@@ -87,7 +105,23 @@ fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
         (json!({"inputs": [video, video]}), "inputs[1].type"),
         (json!({"inputs": [video, {"type": "watermark", "url": url}]}), "inputs[1].type"),
         (json!({"inputs": [video, {"type": "audio", "swapTrackUrl": url}]}), "inputs[1].type"),
-        (json!({"inputs": [video, {"type": "subtitle", "url": url}]}), "inputs[1].type"),
+        (
+            json!({"inputs": [video, {"type": "subtitle", "url": url, "languageCode": "en"}]}),
+            "inputs[1].languageName",
+        ),
+        (
+            json!({"inputs": [video, {"type": "subtitle", "url": url, "languageName": "English", "languageCode": "?"}]}),
+            "inputs[1].languageCode",
+        ),
+        (
+            json!({"inputs": [{"type": "subtitle", "languageName": "English", "languageCode": "en", "url": "x"}, video]}),
+            "inputs[0].url",
+        ),
+        (
+            json!({"inputs": [video, subtitle("English"), subtitle("German"), subtitle("English")]}),
+            "inputs[3].languageName",
+        ),
+        (json!({"inputs": vec![subtitle("English"); 65]}), "inputs"),
         (json!({"inputs": [{"type": "video", "url": url, "startTime": 0}]}), "inputs[0].startTime"),
         (json!({"inputs": [{"type": "video", "url": url, "endTime": "5"}]}), "inputs[0].endTime"),
         (json!({"inputs": [{"type": "video", "url": url, "introUrl": url}]}), "inputs[0].introUrl"),

@@ -5,7 +5,8 @@ use kinora_domain::{
 };
 use serde_json::{Value, json};
 
-use crate::api::on_demand::wishes::{SUMMARY_LENGTHS, URL_MAX};
+use crate::api::on_demand::tracks::described_input;
+use crate::api::on_demand::wishes::{INPUTS_MAX, SUMMARY_LENGTHS, URL_MAX};
 use crate::openapi::Schemas;
 use crate::openapi::schema::{default, metadata, object, said, text, words};
 
@@ -18,8 +19,8 @@ pub(super) fn create(schemas: &mut Schemas) -> Value {
     );
     let video =
         object(&["type", "url"], [("type", words(["video"])), ("url", url)].into_iter().chain(cuts()));
-    let inputs = json!({"type": "array", "minItems": 1, "maxItems": 1, "items": video});
-    let inputs = said(inputs, "What it is made of: one video or sound file.");
+    let mut inputs = inputs(video);
+    inputs["minItems"] = 1.into();
     let body = object(&["inputs"], [("inputs", inputs)].into_iter().chain(wishes()));
     schemas.named("CreateMedia", body)
 }
@@ -58,8 +59,14 @@ fn mp4_support() -> Value {
 pub(in crate::api::on_demand) fn push_media_settings() -> Value {
     let url = said(words([""]), "Left out: the file is what is sent to the upload's address.");
     let video = object(&["type"], [("type", words(["video"])), ("url", url)].into_iter().chain(cuts()));
-    let inputs = json!({"type": "array", "maxItems": 1, "items": video});
-    object(&[], [("inputs", inputs)].into_iter().chain(times()).chain(wishes()))
+    object(&[], [("inputs", inputs(video))].into_iter().chain(times()).chain(wishes()))
+}
+
+/// One video, and subtitles.
+fn inputs(video: Value) -> Value {
+    let inputs =
+        json!({"type": "array", "maxItems": INPUTS_MAX, "items": {"anyOf": [video, described_input()]}});
+    said(inputs, "What it is made of: one video or sound file, and subtitles that are shown with it.")
 }
 
 /// What can be wished of a media, however its bytes come.

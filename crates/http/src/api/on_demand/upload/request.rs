@@ -1,9 +1,9 @@
 //! The body that makes an upload: where it may come from, how long it may take, and what is wished of the media (contract 2.5).
 
-use kinora_domain::{AccessPolicy, CorsOrigin, MediaSettings, NewUpload, Upload, WorkspaceId};
+use kinora_domain::{AccessPolicy, CorsOrigin, MediaSettings, NewTrack, NewUpload, Upload, WorkspaceId};
 use serde_json::Value;
 
-use super::super::wishes::{URL_MAX, Wishes, times, video_input, wishes};
+use super::super::wishes::{Inputs, URL_MAX, Wishes, inputs, times, wishes};
 use super::origin;
 use crate::error::ApiError;
 use crate::fields::{Fields, Problems};
@@ -19,8 +19,8 @@ pub(super) fn parse(
     let new = Fields::of_body(body, &problems).and_then(|fields| {
         let origin = cors_origin(&fields);
         let timeout_s = timeout(&fields);
-        let Wishes { policy, settings } = media(&fields, &mut warnings);
-        Some(NewUpload { workspace, settings, policy, origin: origin?, timeout_s, size_max })
+        let (Wishes { policy, settings }, tracks) = media(&fields, &mut warnings);
+        Some(NewUpload { workspace, settings, policy, tracks, origin: origin?, timeout_s, size_max })
     });
     problems.into_result(new).map(|new| (new, warnings))
 }
@@ -48,17 +48,19 @@ fn timeout(fields: &Fields<'_>) -> u32 {
     seconds as u32
 }
 
-fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> Wishes {
+fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (Wishes, Vec<NewTrack>) {
     let Some(fields) = fields.object("pushMediaSettings") else {
-        return Wishes { policy: AccessPolicy::Public, settings: MediaSettings::default() };
+        let wishes = Wishes { policy: AccessPolicy::Public, settings: MediaSettings::default() };
+        return (wishes, Vec::new());
     };
     times(&fields);
-    if let Some(input) = video_input(&fields)
+    let Inputs { video, tracks } = inputs(&fields);
+    if let Some(input) = video
         && input.text("url", URL_MAX).is_some_and(|url| !url.is_empty())
     {
         input.refuse("url", "must be left out: the file is what is sent to the upload's address");
     }
-    wishes(&fields, warnings)
+    (wishes(&fields, warnings), tracks)
 }
 
 #[cfg(test)]

@@ -6,11 +6,13 @@ use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
 use super::schema::{Operation, operations, problems, problems_of_answer, resolve};
-use super::{ID, document};
+use super::{ID, document, track_of};
 use crate::support::{Answer, TestApp, text};
 
 /// Where the source of the examples lies; tests serve it themselves.
 const SOURCE: &str = "https://example.com/talk.mp4";
+/// The same of subtitles.
+const SUBTITLES: &str = "https://example.com/talk.srt";
 
 #[tokio::test]
 async fn every_example_of_the_document_can_be_sent_and_is_answered_as_described() {
@@ -49,6 +51,7 @@ impl Ids {
     async fn make(app: &TestApp) -> Self {
         let media = app.ready("/a.mp4", fixture::two_seconds()).await;
         let post = async |path: &str, body: Value| app.call("POST", path).json(&body).send().await.data();
+        let track = track_of(app, &media, &app.sources.url("/none.srt")).await;
         let upload = post("/v1/on-demand/upload", json!({"corsOrigin": "*"})).await;
         let key = post("/v1/iam/signing-keys", json!({})).await;
         let playlist = json!({"name": "N", "referenceId": "of the test", "type": "manual"});
@@ -60,6 +63,7 @@ impl Ids {
             ("mediaId", id(&media["id"])),
             ("playbackId", id(&media["playbackIds"][0]["id"])),
             ("playlistId", id(&playlist["id"])),
+            ("trackId", track),
             ("uploadId", id(&upload["uploadId"])),
             ("signingKeyId", id(&key["id"])),
         ]))
@@ -92,7 +96,9 @@ impl Ids {
 
 /// An example with what there is in place of what it names.
 fn served(body: Value, url: &str, media: &str) -> Value {
-    serde_json::from_str(&body.to_string().replace(SOURCE, url).replace(ID, media)).unwrap()
+    let subtitles = url.replace(".mp4", ".srt");
+    let body = body.to_string().replace(SOURCE, url).replace(SUBTITLES, &subtitles).replace(ID, media);
+    serde_json::from_str(&body).unwrap()
 }
 
 /// Its body, type and headers are those that the document describes.

@@ -1,0 +1,75 @@
+//! SRT files, as leniently as players read them: there is no standard.
+
+use super::times::{ARROW, read_timing};
+use super::{CUE_TEXT_MAX, Cue, SubtitlesError, markup, push};
+
+/// The cues of a file, in its order. Those whose times cannot be read are left out with their texts.
+pub(super) fn read(text: &str) -> Result<Vec<Cue>, SubtitlesError> {
+    let mut cues = Vec::new();
+    let mut draft: Option<Draft<'_>> = None;
+    for line in text.split('\n').map(str::trim_end) {
+        if !line.contains(ARROW) {
+            draft.iter_mut().for_each(|draft| draft.push(line));
+            continue;
+        }
+        if let Some(cue) = draft.take().and_then(|draft| draft.finish(true)) {
+            push(&mut cues, cue)?;
+        }
+        // What may stand behind the times are places in pixels of a video that nobody knows.
+        draft = read_timing(line).map(|(start_ms, end_ms, _)| Draft { start_ms, end_ms, ..Draft::default() });
+    }
+    if let Some(cue) = draft.and_then(|draft| draft.finish(false)) {
+        push(&mut cues, cue)?;
+    }
+    Ok(cues)
+}
+
+/// A cue whose text is still read.
+#[derive(Default)]
+struct Draft<'a> {
+    start_ms: u64,
+    end_ms: u64,
+    lines: Vec<&'a str>,
+    len: usize,
+    /// The line that was read last, which may be the number of the next cue.
+    last: &'a str,
+}
+
+impl<'a> Draft<'a> {
+    fn push(&mut self, line: &'a str) {
+        self.last = line;
+        // A cue of WebVTT has no empty lines.
+        if !line.trim().is_empty() {
+            self.len += line.len();
+            if self.len <= CUE_TEXT_MAX {
+                self.lines.push(line);
+            }
+        }
+    }
+
+    /// The cue; `None` without a text, or with one that is no subtitle. In front of another cue its number does not belong to this one.
+    fn finish(mut self, is_followed: bool) -> Option<Cue> {
+        if is_followed && !self.last.is_empty() && self.last.trim().bytes().all(|byte| byte.is_ascii_digit())
+        {
+            self.len -= self.last.len();
+            if self.lines.last() == Some(&self.last) {
+                self.lines.pop();
+            }
+        }
+        if self.lines.is_empty() || self.len > CUE_TEXT_MAX {
+            return None;
+        }
+        let lines: Vec<String> = self.lines.into_iter().map(markup::of_srt).collect();
+        let text = lines.join("\n");
+        // Nothing but commands may have been in a line.
+        let lines: Vec<&str> = text.split('\n').filter(|line| !line.trim().is_empty()).collect();
+        let text = lines.join("\n");
+        (!text.is_empty() && text.len() <= CUE_TEXT_MAX).then(|| Cue {
+            start_ms: self.start_ms,
+            end_ms: self.end_ms,
+            id: None,
+            settings: String::new(),
+            text,
+        })
+    }
+}

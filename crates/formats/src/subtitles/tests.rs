@@ -1,0 +1,235 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn cue(start_ms: u64, end_ms: u64, text: &str) -> Cue {
+    Cue { start_ms, end_ms, id: None, settings: String::new(), text: text.to_owned() }
+}
+
+fn cues(file: &str) -> Vec<Cue> {
+    Subtitles::read(file.as_bytes()).unwrap_or_else(|error| panic!("{error}: {file}")).cues
+}
+
+#[test]
+fn srt_files_are_read_as_they_are_found() {
+    let one = || cue(1000, 2000, "one");
+    let check = |file: &str, expected: &[Cue]| assert_eq!(cues(file), expected, "{file:?}");
+    check(
+        "1\n00:00:01,000 --> 00:00:02,000\none\n\n2\n00:00:03,000 --> 00:00:04,000\ntwo\nlines\n",
+        &[one(), cue(3000, 4000, "two\nlines")],
+    );
+    check("\r\n\r\n1\r\n00:00:01,000 --> 00:00:02,000\r\none\r\n", &[one()]);
+    // Without numbers, without empty lines, with an empty line in the text.
+    check(
+        "00:00:01.000 --> 00:00:02.000\none\n00:00:03,000 --> 00:00:04,000\ntwo",
+        &[one(), cue(3000, 4000, "two")],
+    );
+    check(
+        "1\n00:00:01,000 --> 00:00:02,000\none\n2\n00:00:03,000 --> 00:00:04,000\na\n\nb\n\n",
+        &[one(), cue(3000, 4000, "a\nb")],
+    );
+    // A number that is a text.
+    check(
+        "1\n00:00:01,000 --> 00:00:02,000\n42\n\n00:00:03,000 --> 00:00:04,000\n7\n",
+        &[cue(1000, 2000, "42"), cue(3000, 4000, "7")],
+    );
+    check(
+        "00:00:01,000 --> 00:00:02,000 X1:40 X2:600 Y1:20 Y2:50\n{\\an8}<i>one</i>",
+        &[cue(1000, 2000, "<i>one</i>")],
+    );
+}
+
+#[test]
+fn what_is_broken_is_left_out_and_the_rest_is_kept_in_order() {
+    let check = |file: &str, expected: &[Cue]| assert_eq!(cues(file), expected, "{file:?}");
+    // Times that cannot be read take their text with them; so does an end before the beginning, and a text of commands alone.
+    check(
+        "1\n00:00:05,000 --> 00:00:06,000\nlate\n\n2\n00:0x:01,000 --> 00:00:02,000\nlost\n\n\
+         3\n00:00:02,000 --> 00:00:01,000\nlost\n\n4\n00:00:01,000 --> 00:00:09,000\nearly\n\n\
+         5\n00:00:02,000 --> 00:00:03,000\n{\\fad(1,2)}\n\n6\n00:00:03,000 --> 00:00:04,000\n",
+        &[cue(1000, 9000, "early"), cue(5000, 6000, "late")],
+    );
+    // The same time: as in the file. They overlap.
+    check(
+        "00:00:01,000 --> 00:00:03,000\na\n00:00:01,000 --> 00:00:02,000\nb\n",
+        &[cue(1000, 3000, "a"), cue(1000, 2000, "b")],
+    );
+    let long = "x".repeat(CUE_TEXT_MAX);
+    check(&format!("00:01,0 --> 00:02,0\n{long}\n"), &[cue(1000, 2000, &long)]);
+    let longer = format!("00:01,0 --> 00:02,0\n{long}\nx\n\n00:03,0 --> 00:04,0\nkept");
+    check(&longer, &[cue(3000, 4000, "kept")]);
+    check(
+        &format!("00:01,0 --> 00:02,0\n<{}\n\n00:03,0 --> 00:04,0\nkept", &long[1..]),
+        &[cue(3000, 4000, "kept")],
+    );
+}
+
+#[test]
+fn webvtt_keeps_its_styles_settings_ids_and_tags() {
+    let file = "WEBVTT - a title\nKind: captions\n\nSTYLE\n::cue(b) { color: red }\n\nREGION\nid:fred\nwidth:40%\n\nNOTE\nnot shown\n\n\
+        an id\n00:01.000 --> 00:00:02.000 line:0 align:left  unknown:1 size:\n<v Anna>Hello <c.loud>there</c>\nyou &amp; me\n\n\
+        STYLE\n::cue { too: late }\n\n00:03.000 --> 00:04.000 region:fred\nlast\n";
+    let subtitles = Subtitles::read(file.as_bytes()).unwrap();
+    let expected = Subtitles {
+        blocks: vec!["STYLE\n::cue(b) { color: red }".into(), "REGION\nid:fred\nwidth:40%".into()],
+        cues: vec![
+            Cue {
+                id: Some("an id".into()),
+                settings: "line:0 align:left".into(),
+                ..cue(1000, 2000, "<v Anna>Hello <c.loud>there</c>\nyou &amp; me")
+            },
+            Cue { settings: "region:fred".into(), ..cue(3000, 4000, "last") },
+        ],
+    };
+    assert_eq!(subtitles, expected);
+    assert_eq!(
+        subtitles.to_webvtt(),
+        "WEBVTT\n\nSTYLE\n::cue(b) { color: red }\n\nREGION\nid:fred\nwidth:40%\n\n\
+         an id\n00:00:01.000 --> 00:00:02.000 line:0 align:left\n<v Anna>Hello <c.loud>there</c>\nyou &amp; me\n\n\
+         00:00:03.000 --> 00:00:04.000 region:fred\nlast\n\n"
+    );
+    assert_eq!(Subtitles::read(subtitles.to_webvtt().as_bytes()), Ok(expected));
+}
+
+#[test]
+fn webvtt_without_its_empty_lines_and_with_broken_cues_is_read_as_browsers_do() {
+    let check = |file: &str, expected: &[Cue]| assert_eq!(cues(file), expected, "{file:?}");
+    check("WEBVTT", &[]);
+    check("WEBVTT\n00:01.000 --> 00:02.000\na", &[cue(1000, 2000, "a")]);
+    check(
+        "WEBVTT\n\n00:01.000 --> 00:02.000\na\n00:03.000 --> 00:04.000\nb",
+        &[cue(1000, 2000, "a"), cue(3000, 4000, "b")],
+    );
+    check(
+        "WEBVTT\n\n00:0x --> 00:02.000\nlost\n\nno cue\nat all\n00:03.000 --> 00:04.000\nb\n\n",
+        &[cue(3000, 4000, "b")],
+    );
+    check("WEBVTT\n\n00:01.000 --> 00:02.000 --> 00:03.000 line:0\na", &[cue(1000, 2000, "a")]);
+    check("WEBVTT\n\n00:01.000 --> 00:02.000\n\n00:03.000 --> 00:04.000\n \n", &[]);
+    let id = "i".repeat(CUE_ID_MAX + 1);
+    check(&format!("WEBVTT\n\n{id}\n00:01.000 --> 00:02.000\na"), &[cue(1000, 2000, "a")]);
+    let styles = format!("WEBVTT\n\nSTYLE\n{}\n\nSTYLE\nb\n\n", "a".repeat(BLOCKS_MAX));
+    assert_eq!(Subtitles::read(styles.as_bytes()).unwrap().blocks, ["STYLE\nb"]);
+    let styles = format!("WEBVTT\n\nSTYLE\n{}\n\n", "a".repeat(BLOCKS_MAX / 2)).repeat(3);
+    assert_eq!(Subtitles::read(styles.as_bytes()).unwrap().blocks.len(), 1);
+}
+
+#[test]
+fn what_is_no_subtitles_and_what_is_too_many_is_refused() {
+    for other in [
+        "",
+        "\n\n",
+        "hello",
+        "1\n2\n3\n",
+        "<html>-->",
+        "{\"a\": 1}",
+        "WEBVTTX\n\n",
+        "00:00:01,000 --> 00:00:02,000\n",
+    ] {
+        assert_eq!(Subtitles::read(other.as_bytes()), Err(SubtitlesError::NotSubtitles), "{other:?}");
+    }
+    assert_eq!(Subtitles::read(&[0xff, 0xfe, 0x00]), Err(SubtitlesError::NotSubtitles));
+    for head in ["", "WEBVTT\n\n"] {
+        let many = |count| format!("{head}{}", "00:01.000 --> 00:02.000\na\n\n".repeat(count));
+        assert_eq!(cues(&many(CUES_MAX)).len(), CUES_MAX);
+        assert_eq!(Subtitles::read(many(CUES_MAX + 1).as_bytes()), Err(SubtitlesError::TooManyCues));
+    }
+}
+
+#[test]
+fn a_playlist_lists_segments_that_last_as_long_as_the_media() {
+    let playlist = |seconds: f64| SubtitleSegments::of_duration((seconds * 1e6) as u64).playlist();
+    assert_eq!(
+        playlist(61.5),
+        "#EXTM3U\n#EXT-X-VERSION:6\n#EXT-X-TARGETDURATION:30\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXTINF:30.000000,\n0.vtt\n\
+         #EXTINF:30.000000,\n1.vtt\n#EXTINF:1.500000,\n2.vtt\n#EXT-X-ENDLIST\n"
+    );
+    let check = |seconds: f64, count| {
+        assert_eq!(SubtitleSegments::of_duration((seconds * 1e6) as u64).count(), count)
+    };
+    check(0.0, 1);
+    check(0.04, 1);
+    check(30.0, 1);
+    check(30.000_001, 2);
+    check(43_200.0, 1440);
+    check(86_400.0, 2880);
+    check(86_401.0, 2788);
+    assert!(SubtitleSegments::of_duration(u64::MAX).count() <= 2880);
+    assert!(SubtitleSegments::of_duration(u64::MAX).segment(&Subtitles::default(), 2879).is_some());
+}
+
+#[test]
+fn a_cue_that_crosses_a_border_is_in_both_segments() {
+    let subtitles = Subtitles {
+        blocks: vec!["STYLE\n::cue { color: red }".into()],
+        cues: vec![
+            cue(0, 30_000, "first"),
+            cue(29_000, 61_000, "all"),
+            cue(30_000, 31_000, "second"),
+            cue(90_000, 91_000, "never"),
+        ],
+    };
+    let segments = SubtitleSegments::of_duration(62_000_000);
+    let texts = |number| {
+        let text = segments.segment(&subtitles, number).unwrap();
+        let head = "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000\n\nSTYLE\n::cue { color: red }\n\n";
+        assert!(text.starts_with(head), "{text}");
+        cues(&text).into_iter().map(|cue| cue.text).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(0), ["first", "all"]);
+    assert_eq!(texts(1), ["all", "second"]);
+    assert_eq!(texts(2), ["all"]);
+    assert_eq!(segments.segment(&subtitles, 3), None);
+    assert_eq!(segments.segment(&subtitles, u32::MAX), None);
+}
+
+/// Lines that a file may have, broken ones among them.
+fn line() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(String::new()),
+        Just("WEBVTT".to_owned()),
+        Just("STYLE".to_owned()),
+        Just("NOTE".to_owned()),
+        "[0-9]{1,3}",
+        "[0-9]{1,2}:[0-5][0-9]:[0-5][0-9][.,][0-9]{3} --> [0-9]{1,2}:[0-5][0-9]:[0-5][0-9][.,][0-9]{3}( line:[0-9]{1,2})?",
+        "[a-z<>&{}\\\\/ -]{0,12}",
+        "\\PC{0,12}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_comes_is_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        let _ = Subtitles::read(&bytes);
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_the_same(lines in prop::collection::vec(line(), 0..40), is_webvtt: bool) {
+        let head = if is_webvtt { "WEBVTT\n\n" } else { "" };
+        if let Ok(subtitles) = Subtitles::read(format!("{head}{}", lines.join("\n")).as_bytes()) {
+            prop_assert!(subtitles.cues.is_sorted_by_key(|cue| cue.start_ms));
+            prop_assert!(subtitles.cues.iter().all(|cue| cue.start_ms < cue.end_ms && !cue.text.is_empty()));
+            let again = Subtitles::read(subtitles.to_webvtt().as_bytes());
+            prop_assert_eq!(again, Ok(subtitles));
+        }
+    }
+
+    #[test]
+    fn segments_hold_every_cue_while_it_is_shown(
+        times in prop::collection::vec((0_u64..200_000, 1_u64..90_000), 0..40),
+        duration_us in 1_u64..250_000_000,
+    ) {
+        let mut cues: Vec<Cue> = times.iter().map(|(start, len)| cue(*start, start + len, "x")).collect();
+        cues.sort_by_key(|cue| cue.start_ms);
+        let subtitles = Subtitles { blocks: Vec::new(), cues };
+        let segments = SubtitleSegments::of_duration(duration_us);
+        for number in 0..segments.count() {
+            let (start, end) = (u64::from(number) * 30_000, (u64::from(number) + 1) * 30_000);
+            let expected: Vec<_> =
+                subtitles.cues.iter().filter(|cue| cue.start_ms < end && start < cue.end_ms).cloned().collect();
+            let segment = segments.segment(&subtitles, number).expect("it is listed");
+            prop_assert_eq!(Subtitles::read(segment.as_bytes()).expect("it is WebVTT").cues, expected);
+        }
+        prop_assert_eq!(segments.segment(&subtitles, segments.count()), None);
+    }
+}

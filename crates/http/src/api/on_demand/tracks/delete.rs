@@ -1,0 +1,29 @@
+use axum::extract::State;
+use kinora_domain::{MediaId, TrackId};
+
+use crate::app::App;
+use crate::auth::Writer;
+use crate::envelope::Done;
+use crate::error::ApiError;
+use crate::extract::PathIds;
+
+/// `DELETE /on-demand/{mediaId}/tracks/{trackId}`: takes an added track away; its file is removed after the commit.
+///
+/// 404 unless the media is in the caller's workspace and has the track, also the second time; 400 for a track of the media's own file.
+pub(super) async fn delete(
+    State(app): State<App>,
+    caller: Writer,
+    PathIds(media, track): PathIds<MediaId, TrackId>,
+) -> Result<Done, ApiError> {
+    let now = app.clock.now();
+    app.store
+        .write(async move |tx| {
+            let media = tx.media(caller.workspace, media).await?.ok_or_else(ApiError::media_not_found)?;
+            let (media, gone, events) = media.remove_track(track, now).map_err(ApiError::track_refused)?;
+            tx.save_tracks(&media, &events).await?;
+            tx.let_go_of_track(&media, &gone, now).await?;
+            Ok::<_, ApiError>(())
+        })
+        .await?;
+    Ok(Done)
+}

@@ -1,0 +1,99 @@
+//! What the document of the API says of added tracks.
+
+use kinora_domain::{AddedTrackKind, MediaSettings, NewTrack, TrackRefused};
+use serde_json::{Value, json};
+
+use super::view::TrackAnswer;
+use crate::api::doc::example;
+use crate::api::on_demand::doc::one;
+use crate::api::on_demand::wishes::URL_MAX;
+use crate::error::ApiError;
+use crate::openapi::schema::{object, said, words};
+use crate::openapi::{Operation, Schemas};
+
+const ALL: &str = "/on-demand/{mediaId}/tracks";
+const ONE: &str = "/on-demand/{mediaId}/tracks/{trackId}";
+/// Where the subtitles of examples lie.
+const SRT: &str = "https://example.com/talk.srt";
+
+/// Every operation on added tracks.
+pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let answer = schemas.of::<TrackAnswer>();
+    let (new, update) = (request(schemas), update(schemas));
+    let track = json!({"url": SRT, "type": "subtitle", "languageCode": "en-US", "languageName": "English"});
+    let change = json!({"url": SRT, "languageCode": "en-GB", "languageName": "British English"});
+    let all = [
+        one(Operation::post(ALL, "addTrack", "Add subtitles to a media"))
+            .says(
+                "SRT or WebVTT in any encoding, fetched from an address, in whatever state the media is. `video.media.track.ready` or \
+                 `video.media.track.failed` tells how it ended; the media lists the track meanwhile.",
+            )
+            .takes(new, &[("english", json!({"tracks": track}))])
+            .creates(answer.clone(), track_example("en-US", "English"))
+            .refuses(ApiError::track_refused(TrackRefused::NameTaken))
+            .refuses(ApiError::track_refused(TrackRefused::TooMany)),
+        of_track(Operation::patch(ONE, "updateTrack", "Change or replace a track"))
+            .says("It keeps its id. With a `url`, even the same one, the file is fetched anew, and what was there is not shown any more.")
+            .takes(update, &[("replaced", change)])
+            .answers(answer, track_example("en-GB", "British English"))
+            .refuses(ApiError::track_refused(TrackRefused::NameTaken)),
+        of_track(Operation::delete(ONE, "deleteTrack", "Delete a track")).answers_done(),
+    ];
+    all.into_iter().map(|operation| operation.tagged("Media")).collect()
+}
+
+/// What is asked of one track.
+fn of_track(operation: Operation) -> Operation {
+    one(operation)
+        .id("trackId", "The id of a track that was added.", example::OTHER)
+        .refuses(ApiError::track_refused(TrackRefused::Unknown))
+        .refuses(ApiError::track_refused(TrackRefused::OfSource))
+}
+
+/// An input of type `subtitle`.
+pub(in crate::api::on_demand) fn input() -> Value {
+    let required = ["type", "url", "languageCode", "languageName"];
+    let properties = [("type", words(AddedTrackKind::ALL.map(AddedTrackKind::as_str))), ("url", address())];
+    object(&required, properties.into_iter().chain(language()))
+}
+
+fn request(schemas: &mut Schemas) -> Value {
+    let track = said(input(), "One track, under a plural name.");
+    schemas.named("AddTrack", object(&["tracks"], [("tracks", track)]))
+}
+
+fn update(schemas: &mut Schemas) -> Value {
+    let url = said(address(), "Left out, the file stays.");
+    let body = object(&["languageCode", "languageName"], [("url", url)].into_iter().chain(language()));
+    schemas.named("UpdateTrack", body)
+}
+
+fn address() -> Value {
+    json!({"type": "string", "maxLength": URL_MAX, "format": "uri", "pattern": "^https?://",
+        "description": "Where the file is."})
+}
+
+fn language() -> [(&'static str, Value); 2] {
+    let code = json!({"type": "string", "minLength": 2, "maxLength": NewTrack::LANGUAGE_CODE_MAX,
+        "description": "A BCP 47 tag such as `en-US`."});
+    let name = json!({"type": "string", "minLength": 1, "maxLength": MediaSettings::TEXT_MAX,
+        "description": "What players show; no two tracks of a type have the same."});
+    [("languageCode", code), ("languageName", name)]
+}
+
+fn track_example(code: &str, name: &str) -> Value {
+    json!({"id": example::OTHER, "type": "subtitle", "url": SRT, "languageCode": code, "languageName": name})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::request as read;
+    use super::*;
+    use crate::openapi::schema::reading::check_fields;
+
+    #[test]
+    fn what_is_read_of_a_track_is_described_and_nothing_else() {
+        check_fields(request, |body| drop(read::parse_new(body)));
+        check_fields(update, |body| drop(read::parse_update(body)));
+    }
+}

@@ -1,0 +1,22 @@
+//! `/on-demand/{mediaId}/tracks`: what is added to a media beside what its file holds (contract 2.6, decision 0071).
+
+mod create;
+mod delete;
+mod doc;
+mod request;
+mod update;
+mod view;
+
+use axum::routing::{patch, post};
+
+use crate::api::Routes;
+
+pub(super) use doc::{input as described_input, operations};
+pub(super) use request::subtitle_input;
+
+/// The operations on added tracks, below a prefix.
+pub(in crate::api) fn routes(prefix: &str) -> Routes {
+    let all = format!("{prefix}/on-demand/{{mediaId}}/tracks");
+    let one = format!("{all}/{{trackId}}");
+    Routes::new().route(&all, post(create::create)).route(&one, patch(update::update).delete(delete::delete))
+}

@@ -1,0 +1,105 @@
+//! Subtitles that were added to a media: a whole file, and playlists with segments beside those of video and sound.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use kinora_domain::{PlaybackId, SourceId, TrackId};
+use kinora_packager::{OfferedSubtitles, Packaged, SubtitleName};
+
+use super::access::{Granted, grant};
+use super::manifest::{PLAYLIST, send};
+use super::send::{IMMUTABLE, SHORT};
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::PathParts;
+
+/// WebVTT, 7: always UTF-8.
+const WEBVTT: &str = "text/vtt";
+
+/// A track that is offered.
+#[derive(Debug, Clone)]
+pub(super) struct GrantedSubtitles {
+    pub(super) track: TrackId,
+    pub(super) offered: OfferedSubtitles,
+}
+
+/// `GET {stream}/{playbackId}/subtitles/{trackId}.vtt`: the whole file (contract decision 21). The address stays when the track is given another
+/// file, so nobody keeps the answer for long.
+pub(super) async fn file(
+    State(app): State<App>,
+    PathParts([playback, file]): PathParts<2>,
+    request: HeaderMap,
+) -> Result<Response, ApiError> {
+    let playback: PlaybackId = playback.parse().map_err(|_| ApiError::no_such_path())?;
+    let track = file.strip_suffix(".vtt").and_then(|track| track.parse::<TrackId>().ok());
+    let track = track.filter(|track| file == format!("{track}.vtt")).ok_or_else(ApiError::no_such_path)?;
+    let granted = grant(&app, playback).await?;
+    let wanted = granted.subtitles.iter().find(|subtitles| subtitles.track == track);
+    let source = wanted.ok_or_else(ApiError::no_such_path)?.offered.source;
+    let bytes = app.packager.subtitle_file(source).await?;
+    Ok(send(&request, bytes, WEBVTT, format!("\"{source}\""), SHORT))
+}
+
+/// `GET {stream}/{playbackId}/{indexId}/subtitles-{id}/{file}`: `playlist.m3u8`, `{n}.vtt`. The id is another one for every file, so what lies
+/// here never changes.
+pub(super) async fn child(
+    app: &App,
+    request: &HeaderMap,
+    granted: &Granted,
+    packaged: &Packaged,
+    SubtitleName(source): SubtitleName,
+    file: File,
+) -> Result<Response, ApiError> {
+    if !is_offered(granted, source) {
+        return Err(ApiError::no_such_path());
+    }
+    let etag = |name: &str| format!("\"{}-{source}-{name}\"", packaged.id());
+    match file {
+        File::Playlist => {
+            Ok(send(request, packaged.subtitle_playlist(), PLAYLIST, etag("playlist"), IMMUTABLE))
+        }
+        File::Segment(number) => {
+            let bytes = app.packager.subtitle_segment(packaged, source, number).await?;
+            Ok(send(request, bytes, WEBVTT, etag(&number.to_string()), IMMUTABLE))
+        }
+    }
+}
+
+fn is_offered(granted: &Granted, source: SourceId) -> bool {
+    granted.subtitles.iter().any(|subtitles| subtitles.offered.source == source)
+}
+
+/// The last part of an address of subtitles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum File {
+    Playlist,
+    Segment(u32),
+}
+
+impl File {
+    pub(super) fn from_text(text: &str) -> Option<Self> {
+        if text == "playlist.m3u8" {
+            return Some(Self::Playlist);
+        }
+        let number: u32 = text.strip_suffix(".vtt")?.parse().ok()?;
+        // One address each: `+1.vtt` and `01.vtt` are none.
+        (text == format!("{number}.vtt")).then_some(Self::Segment(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_has_one_name() {
+        let check = |text, file| assert_eq!(File::from_text(text), file, "{text}");
+        check("playlist.m3u8", Some(File::Playlist));
+        check("0.vtt", Some(File::Segment(0)));
+        check("4294967295.vtt", Some(File::Segment(u32::MAX)));
+        for none in ["4294967296.vtt", "+1.vtt", "01.vtt", ".vtt", "1.m4s", "1", "init.mp4", "Playlist.m3u8"]
+        {
+            check(none, None);
+        }
+    }
+}

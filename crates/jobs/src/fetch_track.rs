@@ -1,0 +1,171 @@
+//! Brings in a track that was added to a media: subtitles from an address, kept as WebVTT, and then one commit.
+
+use bytes::Bytes;
+use kinora_blob::ObjectKey;
+use kinora_domain::{AddedTrack, Failure, FailureCode, MediaId, SourceId, Timestamp, TrackId};
+use kinora_fetch::{DownloadError, Sink};
+use kinora_formats::subtitles::Subtitles;
+use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
+
+use crate::Context;
+use crate::error::JobError;
+use crate::patience::{PATIENCE, Waiter, keep_trying};
+
+/// Bytes of the largest file of subtitles. Those of a film have some hundred KiB; the rest is for styles and for 16 bits a letter (decision 0071).
+pub(crate) const SUBTITLES_BYTES_MAX: usize = 10 << 20;
+
+/// What a track is and where it will lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) media: MediaId,
+    pub(crate) track: TrackId,
+    pub(crate) source: SourceId,
+}
+
+/// Fetches a track and makes it available, or failed with its reason; the media is what it was in both cases.
+///
+/// May run twice: what is kept under the source first is what it is, and the last commit changes a track only if it still waits for
+/// this source.
+pub(crate) async fn run(context: &Context, job: &ClaimedJob, wanted: Wanted) -> Result<(), JobError> {
+    let Some(track) = waiting(context, wanted).await? else {
+        // Deleted, changed, or settled by an earlier run.
+        let job = job.clone();
+        context.store.write(async move |tx| tx.complete_job(&job).await).await?;
+        return Ok(());
+    };
+    let ended = match bring_in(context, &track, wanted.source).await {
+        Ok(()) => make_available(context, job, wanted).await,
+        Err(error) => Err(error),
+    };
+    match ended {
+        Err(JobError::Fatal(failure)) => {
+            let step = || end(context, job, wanted, Some(failure.clone()));
+            keep_trying(Waiter::Job(job.id), PATIENCE, step).await
+        }
+        ended => ended,
+    }
+}
+
+/// Ends a track whose attempts are used up by faults of ours.
+pub(crate) async fn give_up(context: &Context, job: &ClaimedJob, wanted: Wanted) -> Result<(), JobError> {
+    let sentence = "the server could not process this track; update it with the same address";
+    end(context, job, wanted, Some(Failure::new(FailureCode::Internal, sentence))).await
+}
+
+/// The track, if it still waits for this.
+async fn waiting(context: &Context, wanted: Wanted) -> Result<Option<AddedTrack>, JobError> {
+    let media = context.store.media_by_id(wanted.media).await?;
+    let track = media.and_then(|media| media.added_track(wanted.track).cloned());
+    Ok(track.filter(|track| track.preparing() == Some(wanted.source)))
+}
+
+/// Fetches the file, reads it, and keeps it as players get it.
+async fn bring_in(context: &Context, track: &AddedTrack, source: SourceId) -> Result<(), JobError> {
+    let address = kinora_fetch::parse_source_url(&track.wanted.url).map_err(|problem| {
+        JobError::Fatal(Failure::new(FailureCode::SourceUnreachable, format!("the address {problem}")))
+    })?;
+    let mut file = File(Vec::new());
+    match context.fetcher.download(&address, &mut file, &*context.random).await {
+        Ok(_) => {}
+        Err(DownloadError::Fetch(error)) => return Err(JobError::Fatal(error.failure())),
+        Err(DownloadError::Sink(TooLarge)) => {
+            let sentence = format!("the file of subtitles is larger than {SUBTITLES_BYTES_MAX} bytes");
+            return Err(JobError::Fatal(Failure::new(FailureCode::SourceTooLarge, sentence)));
+        }
+    }
+    // Some MiB of text take longer than others should wait for this thread.
+    let read = tokio::task::spawn_blocking(move || Subtitles::read(&file.0).map(|read| read.to_webvtt()));
+    let text = match read.await {
+        Ok(Ok(text)) => text,
+        Ok(Err(error)) => {
+            return Err(JobError::Fatal(Failure::new(FailureCode::NotSubtitles, error.to_string())));
+        }
+        Err(panic) => return Err(JobError::Retry(Box::new(panic))),
+    };
+    context.blob.put_once(ObjectKey::Subtitle(source), Bytes::from(text)).await?;
+    Ok(())
+}
+
+/// The commit behind the bytes: row, events and job.
+async fn make_available(context: &Context, job: &ClaimedJob, wanted: Wanted) -> Result<(), JobError> {
+    let step = || end(context, job, wanted, None);
+    match keep_trying(Waiter::Job(job.id), PATIENCE, step).await {
+        // The track was changed or deleted, or another worker has it. Nothing will ever name what was just kept, unless that one does.
+        Err(JobError::LeaseLost) => {
+            leave_behind(context, wanted.source).await?;
+            Err(JobError::LeaseLost)
+        }
+        ended => ended,
+    }
+}
+
+/// Ends the job, and the waiting of its track if that still waits for this: well, or with a reason.
+async fn end(
+    context: &Context,
+    job: &ClaimedJob,
+    wanted: Wanted,
+    failure: Option<Failure>,
+) -> Result<(), JobError> {
+    let (job, now) = (job.clone(), context.clock.now());
+    let Wanted { media, track, source } = wanted;
+    context
+        .store
+        .write(async move |tx| {
+            tx.complete_job(&job).await?; // first: whoever lost the lease changes nothing
+            let media = tx.media_by_id(media).await?;
+            let moved = media.and_then(|media| match failure.clone() {
+                None => media.track_ready(track, source, now),
+                Some(failure) => media.track_failed(track, source, failure, now),
+            });
+            if let Some((media, events)) = moved {
+                tx.save_tracks(&media, &events).await?;
+                if failure.is_some() {
+                    remove(tx, source, now).await?;
+                }
+            }
+            Ok::<_, JobError>(())
+        })
+        .await
+}
+
+/// Has what was kept removed, unless a track names it after all. May run twice.
+async fn leave_behind(context: &Context, source: SourceId) -> Result<(), JobError> {
+    let now = context.clock.now();
+    context
+        .store
+        .write(async move |tx| {
+            if !tx.is_source_of_track(source).await? {
+                remove(tx, source, now).await?;
+            }
+            Ok::<_, JobError>(())
+        })
+        .await
+}
+
+async fn remove(tx: &mut Tx, source: SourceId, now: Timestamp) -> Result<(), JobError> {
+    tx.enqueue_once(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
+    Ok(())
+}
+
+/// A small file, in memory.
+struct File(Vec<u8>);
+
+/// It is not so small.
+struct TooLarge;
+
+impl Sink for File {
+    type Error = TooLarge;
+
+    async fn restart(&mut self) -> Result<(), TooLarge> {
+        self.0.clear();
+        Ok(())
+    }
+
+    async fn write(&mut self, bytes: Bytes) -> Result<(), TooLarge> {
+        if self.0.len() + bytes.len() > SUBTITLES_BYTES_MAX {
+            return Err(TooLarge);
+        }
+        self.0.extend_from_slice(&bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! Subtitles of a media whose server stops at the n-th write, or cannot make it, for every n: every track ends available or gone, every change of it
+//! was told with the media behind it, and no file is left that no track names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::ready;
+use std::sync::atomic::Ordering;
+
+use futures_util::{StreamExt as _, stream};
+use kinora_testkit::{CrashPlan, Source, fixture};
+use serde_json::{Value, json};
+
+use super::clock::TestClock;
+use super::drain::{drain, objects_but_pictures, objects_of, sweep};
+use super::failing::{FailAt, SPEED};
+use super::life::{LEASE, Life, answered, say};
+use crate::support::{DEADLINE, Faults, TestApp, text};
+
+/// Lives at once: they wait more than they work.
+const AT_ONCE: usize = 4;
+/// The writes of a life are about twice as many; far fewer would mean that they are not counted.
+const WRITES_MIN: usize = 25;
+
+const SRT: &str = "1\n00:00:00,000 --> 00:00:01,500\nHello\n";
+const PREFIX: &str = "video.media.track.";
+
+#[tokio::test]
+async fn a_crash_at_any_write_keeps_each_change_of_a_track_with_its_events_or_neither() {
+    let crashed =
+        stream::iter(0..).map(live_and_crash_at).buffered(AT_ONCE).take_while(|crashed| ready(*crashed));
+    let points = crashed.count().await;
+    assert!(points >= WRITES_MIN, "only {points} writes were crash points");
+}
+
+#[tokio::test]
+async fn a_write_that_fails_is_made_up_for() {
+    let failed =
+        stream::iter(0..).map(live_and_fail_at).buffered(AT_ONCE).take_while(|failed| ready(*failed));
+    let points = failed.count().await;
+    assert!(points >= WRITES_MIN, "only {points} writes could fail");
+}
+
+async fn live_and_crash_at(n: u64) -> bool {
+    let plan = CrashPlan::at_write(n);
+    let mut life = Life::begin(TestClock::standing(), plan.clone(), Faults::of_plan(&plan)).await;
+    say(&format!("crash at write {n}"));
+    live(&mut life).await;
+    plan.has_crashed()
+}
+
+async fn live_and_fail_at(n: u64) -> bool {
+    let failing = FailAt::write(n);
+    let mut life = Life::begin(TestClock::running(SPEED), CrashPlan::never(), failing.faults()).await;
+    say(&format!("failure at write {n}"));
+    live(&mut life).await;
+    failing.count.load(Ordering::SeqCst) > n
+}
+
+async fn live(life: &mut Life) {
+    let video = life.app.serve("/source.mp4", Source::of(fixture::two_seconds()));
+    let srt = life.app.serve("/a.srt", Source::of(SRT));
+    let subtitle = json!({"type": "subtitle", "url": srt, "languageCode": "en", "languageName": "English"});
+    let body = json!({"inputs": [{"type": "video", "url": video}, subtitle]});
+    let created = insist(life, "POST", "/v1/on-demand", &body, &[201]).await;
+    let id = text(&created["id"]);
+    all_available(life, id).await;
+
+    // Another one. A client whose answer was lost asks again, and its name is taken by then.
+    let all = format!("/v1/on-demand/{id}/tracks");
+    let body =
+        json!({"tracks": {"url": srt, "type": "subtitle", "languageCode": "de", "languageName": "Deutsch"}});
+    insist(life, "POST", &all, &body, &[201, 400]).await;
+    let tracks = all_available(life, id).await;
+    let [first, second] = tracks.as_slice() else { panic!("two tracks: {tracks:?}") };
+    // One gets another file, the other goes.
+    let body = json!({"url": srt, "languageCode": "en", "languageName": "English"});
+    insist(life, "PATCH", &format!("{all}/{first}"), &body, &[200]).await;
+    insist(life, "DELETE", &format!("{all}/{second}"), &json!({}), &[200, 404]).await;
+    all_available(life, id).await;
+    life.settle().await;
+
+    assert_eq!(subtitles_of(&life.app, id).await, 1);
+    for media in life.accepted().await {
+        // A client whose request broke off asks again, and may have made two.
+        check_told(&life.app, &media).await;
+        insist(life, "DELETE", &format!("/v1/on-demand/{media}"), &json!({}), &[200, 404]).await;
+    }
+    life.settle().await;
+    assert_eq!(life.app.objects().await, [""; 0], "nothing is left of what was deleted");
+}
+
+/// Waits until the media is ready and nothing is prepared; answers the ids of the tracks that were added.
+async fn all_available(life: &mut Life, id: &str) -> Vec<String> {
+    let path = format!("/v1/on-demand/{id}");
+    life.insist("the media is ready with its tracks", async |app| {
+        let media = answered(app, "GET", &path, None).await?;
+        let media = (media.status == 200).then(|| media.data())?;
+        let tracks = media["tracks"].as_array()?;
+        let is_over = media["status"] == "Ready" && tracks.iter().all(|track| track["status"] == "available");
+        let added = tracks.iter().filter(|track| track["type"] == "subtitle");
+        is_over.then(|| added.map(|track| text(&track["id"]).to_owned()).collect())
+    })
+    .await
+}
+
+/// How many subtitles a media has; each is there, and beside them and the media's own nothing is that belongs to nobody.
+async fn subtitles_of(app: &TestApp, id: &str) -> usize {
+    let list = app.call("GET", "/v1/on-demand?limit=50").send().await.data();
+    let mut named = BTreeSet::new();
+    let mut count = 0;
+    for media in list.as_array().expect("a list") {
+        named.extend(objects_of(app, text(&media["id"])).await);
+        let media_id = text(&media["id"]).parse().expect("an id from the API");
+        let media =
+            app.store.media_by_id(media_id).await.expect("the database is there").expect("it is listed");
+        let sources: Vec<_> = media.added.iter().filter_map(kinora_domain::AddedTrack::available).collect();
+        if media_id.to_string() == id {
+            count = sources.len();
+        }
+        named.extend(sources.into_iter().map(|source| kinora_blob::ObjectKey::Subtitle(source).to_string()));
+    }
+    let there: BTreeSet<_> = objects_but_pictures(app).await.into_iter().collect();
+    assert_eq!(there, named, "what is named is there, and nothing else");
+    count
+}
+
+/// Every event of a track has the media's behind it, and every save of the media was told.
+async fn check_told(app: &TestApp, media: &str) {
+    let mut told: BTreeMap<String, Value> = BTreeMap::new();
+    for post in app.receiver.posted() {
+        told.insert(post.event_id(), post.json());
+    }
+    let of_media =
+        told.values().filter(|event| event["data"]["id"] == media || event["object"]["id"] == media);
+    let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+    of_media.for_each(|event| *counts.entry(text(&event["type"])).or_default() += 1);
+    let of = |what: &str| counts.get(what).copied().unwrap_or(0);
+    let tracks: i64 =
+        counts.iter().filter(|(name, _)| name.starts_with(PREFIX)).map(|(_, count)| count).sum();
+    assert_eq!(of(&format!("{PREFIX}failed")), 0, "{counts:?}");
+    assert!(of(&format!("{PREFIX}ready")) >= of(&format!("{PREFIX}created")), "{counts:?}");
+    // The track of the creation is told without: the media itself was new.
+    assert_eq!(of("video.media.updated"), tracks - 1, "{counts:?}");
+    assert_eq!(of("video.media.ready"), 1, "{counts:?}");
+    let id = media.parse().expect("an id from the API");
+    let version =
+        app.store.media_by_id(id).await.expect("the database is there").expect("it is there").version;
+    // The download saves twice at least: when it begins, once more after each crash, and when the media is ready.
+    assert!(version >= of("video.media.updated") + 2, "{counts:?}");
+}
+
+/// Asks until the answer is one of these.
+async fn insist(life: &mut Life, method: &str, target: &str, body: &Value, wanted: &[u16]) -> Value {
+    let answer = life
+        .insist(&format!("{method} {target}"), async |app| {
+            answered(app, method, target, Some(body)).await.filter(|answer| wanted.contains(&answer.status))
+        })
+        .await;
+    if answer.status < 300 { answer.json()["data"].take() } else { Value::Null }
+}
+
+#[tokio::test]
+async fn a_track_that_is_deleted_while_it_is_fetched_leaves_nothing() {
+    let clock = TestClock::standing();
+    let app = TestApp::options().clock(clock.clone()).start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let id = text(&media["id"]);
+    for is_media in [false, true] {
+        let url = app.serve("/held.srt", Source::of(SRT).hold_last_byte());
+        let body = json!({"tracks": {"url": url, "type": "subtitle", "languageCode": "en", "languageName": "English"}});
+        let track = app.call("POST", &format!("/v1/on-demand/{id}/tracks")).json(&body).send().await.data();
+        app.sources.wait_until_held("/held.srt", DEADLINE).await;
+        let track = if is_media { String::new() } else { format!("/tracks/{}", text(&track["id"])) };
+        let deleted = app.call("DELETE", &format!("/v1/on-demand/{id}{track}")).send().await;
+        assert_eq!(deleted.status, 200);
+        app.sources.release("/held.srt");
+        drain(&app, &clock).await;
+        sweep(&app, &clock).await;
+        let expected = objects_of(&app, id).await.into_iter().collect::<BTreeSet<_>>();
+        assert_eq!(objects_but_pictures(&app).await.into_iter().collect::<BTreeSet<_>>(), expected);
+        assert_eq!(expected.is_empty(), is_media);
+    }
+    let told: Vec<String> = app.receiver.posted().iter().map(kinora_testkit::Posted::event_type).collect();
+    assert!(
+        told.iter().all(|name| name != "video.media.track.ready" && name != "video.media.track.failed"),
+        "{told:?}"
+    );
+    assert_eq!(told.iter().filter(|name| *name == "video.media.track.deleted").count(), 1);
+    assert_eq!(
+        told.last().map(String::as_str),
+        Some("video.media.deleted"),
+        "nothing is told of what is gone"
+    );
+}
+
+#[tokio::test]
+async fn of_two_fetches_of_a_track_one_wins_and_the_other_changes_nothing() {
+    let clock = TestClock::standing();
+    let app = TestApp::options().clock(clock.clone()).start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let id = text(&media["id"]);
+    let url = app.serve("/held.srt", Source::of(SRT).hold_last_byte());
+    let body =
+        json!({"tracks": {"url": url, "type": "subtitle", "languageCode": "en", "languageName": "English"}});
+    let added = app.call("POST", &format!("/v1/on-demand/{id}/tracks")).json(&body).send().await;
+    assert_eq!(added.status, 201, "{added:?}");
+    app.sources.wait_until_held("/held.srt", DEADLINE).await;
+    clock.advance(LEASE);
+    app.sources.wait_for_requests("/held.srt", 2, DEADLINE).await;
+    app.sources.release("/held.srt");
+    drain(&app, &clock).await;
+    assert_eq!(app.receiver.distinct_events("video.media.track.ready").len(), 1);
+    assert_eq!(app.receiver.distinct_events("video.media.updated").len(), 2);
+    sweep(&app, &clock).await;
+    assert_eq!(subtitles_of(&app, id).await, 1);
+}
