@@ -290,7 +290,7 @@ fn walk(document: &Value, schema: &Value, place: &Place, trials: &mut Vec<Trial>
 /// A text of so many characters, in the form that is wanted there.
 fn longest(name: &str, characters: usize) -> String {
     let (begin, letter) = match name {
-        _ if name.ends_with(".url") => ("http://127.0.0.1/", "a"),
+        _ if name == "url" || name.ends_with(".url") => ("http://127.0.0.1/", "a"),
         "corsOrigin" => ("app://", "a"),
         _ if name.ends_with("[0]") => ("*.", "a"),
         _ => ("", "é"),
