@@ -151,14 +151,16 @@ impl Drop for Place {
     }
 }
 
-/// Looks whether a POST was answered before. Whoever may not write is refused by the operation, and leaves nothing here.
+/// Looks whether a POST was answered before. Whoever may not write is refused at once, and leaves nothing here: to ask the operation would
+/// be to ask the database again, which might know by then what it did not know just now, and what is done would be kept by nobody.
 pub(crate) async fn recognise(State(app): State<App>, request: Request, next: Next) -> Response {
     if request.method() != Method::POST || !request.headers().contains_key(&key::HEADER) {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
-    let Ok(caller) = Writer::from_request_parts(&mut parts, &app).await else {
-        return next.run(Request::from_parts(parts, body)).await;
+    let caller = match Writer::from_request_parts(&mut parts, &app).await {
+        Ok(caller) => caller,
+        Err(refusal) => return refusal.into_response(),
     };
     let told = async {
         let key = key::read(&parts.headers)?;

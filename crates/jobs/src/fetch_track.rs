@@ -68,14 +68,15 @@ async fn bring_in(context: &Context, track: &AddedTrack, source: SourceId) -> Re
     match context.fetcher.download(&address, &mut file, &*context.random).await {
         Ok(_) => {}
         Err(DownloadError::Fetch(error)) => return Err(JobError::Fatal(error.failure())),
-        Err(DownloadError::Sink(TooLarge)) => {
-            let sentence = format!("the file of subtitles is larger than {SUBTITLES_BYTES_MAX} bytes");
-            return Err(JobError::Fatal(Failure::new(FailureCode::SourceTooLarge, sentence)));
-        }
+        Err(DownloadError::Sink(TooLarge)) => return Err(too_large("is")),
     }
     // Some MiB of text take longer than others should wait for this thread.
     let read = tokio::task::spawn_blocking(move || Subtitles::read(&file.0).map(|read| read.to_webvtt()));
     let text = match read.await {
+        // Some letters take more room in WebVTT. Beyond this bound it would be read anew for each viewer.
+        Ok(Ok(text)) if text.len() > SUBTITLES_BYTES_MAX => {
+            return Err(too_large("would as WebVTT be"));
+        }
         Ok(Ok(text)) => text,
         Ok(Err(error)) => {
             return Err(JobError::Fatal(Failure::new(FailureCode::NotSubtitles, error.to_string())));
@@ -84,6 +85,11 @@ async fn bring_in(context: &Context, track: &AddedTrack, source: SourceId) -> Re
     };
     context.blob.put_once(ObjectKey::Subtitle(source), Bytes::from(text)).await?;
     Ok(())
+}
+
+fn too_large(how: &str) -> JobError {
+    let sentence = format!("the file of subtitles {how} larger than {SUBTITLES_BYTES_MAX} bytes");
+    JobError::Fatal(Failure::new(FailureCode::SourceTooLarge, sentence))
 }
 
 /// The commit behind the bytes: row, events and job.

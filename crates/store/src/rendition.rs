@@ -22,7 +22,8 @@ statements! {
         FROM rendition WHERE source_id = $1 ORDER BY name";
     BY_WATCH = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
         FROM rendition WHERE (watched_at, id) > ($1, $2) ORDER BY watched_at, id LIMIT $3";
-    BYTES = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM rendition WHERE watched_at >= $1";
+    /// Without what is joined to a file: that is not let go as a cache is, and would push out all that is.
+    BYTES = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM rendition WHERE watched_at >= $1 AND name NOT LIKE '% whole'";
     WITHOUT_MEDIA = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
         FROM rendition r WHERE id > $1 AND NOT EXISTS (SELECT 1 FROM media m WHERE m.source_id = r.source_id)
         AND NOT EXISTS (SELECT 1 FROM upload u WHERE u.source_id = r.source_id AND u.holds_source = 1)

@@ -35,7 +35,7 @@ function parameters(document: Document, { about }: Operation): HTMLElement | und
   if (!about.parameters?.length) return undefined;
   const list = make("dl", { class: "fields" });
   for (const { name, in: place, required, description, schema } of about.parameters) {
-    const where = place === "path" ? "in the path" : "behind the question mark";
+    const where = { path: "in the path", query: "behind the question mark", header: "header" }[place];
     list.append(
       make("dt", {}, make("code", {}, name), " ", make("span", { class: "soft" }, `${where}, ${what(document, schema)}`), " ", required ? make("b", {}, "required") : undefined),
       make("dd", {}, ...marked(description ?? "")),

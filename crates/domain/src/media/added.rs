@@ -121,10 +121,13 @@ impl NewTrack {
     pub const LANGUAGE_CODE_MAX: usize = 35;
 
     /// Whether a text has the form of a BCP 47 tag: `en`, `pt-BR`, `zh-Hant-TW`. Whether anybody speaks it is not looked up.
+    ///
+    /// It begins with two or three letters: longer languages are allowed by RFC 5646, 2.2.1, and none was ever registered; a name such as
+    /// `English` is one by mistake.
     pub fn is_language_code(text: &str) -> bool {
         let mut subtags = text.split('-');
         let is_language = |primary: &str| {
-            (2..=8).contains(&primary.len()) && primary.bytes().all(|byte| byte.is_ascii_alphabetic())
+            (2..=3).contains(&primary.len()) && primary.bytes().all(|byte| byte.is_ascii_alphabetic())
         };
         let is_subtag = |subtag: &str| {
             (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -427,7 +430,7 @@ mod tests {
             assert!(NewTrack::is_language_code(code), "{code}");
         }
         let long = "en-".to_owned() + &"a-".repeat(16) + "b";
-        for code in ["", "e", "en_US", "en-", "-en", "12", "en-toolongtag", "é", "en US", &long] {
+        for code in ["", "e", "en_US", "en-", "-en", "12", "en-toolongtag", "English", "é", "en US", &long] {
             assert!(!NewTrack::is_language_code(code), "{code}");
         }
     }

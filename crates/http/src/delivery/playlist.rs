@@ -140,6 +140,8 @@ async fn item(app: &App, media: &Media) -> Result<Option<SequenceItem>, ApiError
         Ok(packaged) => packaged,
         // Deleted a moment ago.
         Err(error) if matches!(error.root(), kinora_packager::Error::Gone) => return Ok(None),
+        // One media that cannot be read takes no other along; its own address says so.
+        Err(error) if matches!(error.root(), kinora_packager::Error::Damaged(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     // From the playlists of this playlist to the addresses below a playback ID.

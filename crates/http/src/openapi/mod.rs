@@ -35,10 +35,11 @@ most 128 visible characters. Fields that are not named here are ignored in reque
 cannot do is refused before an operation is reached: an unknown path with 404, an unknown method with 405 and `Allow`.";
 
 /// The groups of operations, in the order in which they are shown.
-const TAGS: [(&str, &str); 6] = [
+const TAGS: [(&str, &str); 7] = [
     ("Media", "What comes in, and what players get of it."),
     ("Direct uploads", "Files that your users send by themselves, to a signed address."),
     ("Playback IDs", "Through what a media is watched, and by whom."),
+    ("Playlists", "Media that play one after another, chosen by hand or by dates."),
     ("Signing keys", "What you sign the playback tokens of private media with."),
     ("DRM configurations", "There are none: this server has no licence service."),
     ("Not supported", "Operations that exist elsewhere. Here they answer 404, which says so."),
