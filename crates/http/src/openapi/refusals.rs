@@ -39,13 +39,15 @@ fn response(status: StatusCode, refusals: &[ApiError]) -> Value {
         "description": describe(status, &messages),
         "content": json_content(schema, &json!(first.body())),
     });
-    for (is_there, name, place) in [
-        (first.has_retry_after(), "Retry-After", "RetryAfter"),
-        (first.has_challenge(), "WWW-Authenticate", "Challenge"),
-    ] {
-        if is_there {
-            response["headers"][name] = json!({"$ref": format!("#/components/headers/{place}")});
-        }
+    if refusals.iter().all(ApiError::has_retry_after) {
+        response["headers"]["Retry-After"] = json!({"$ref": "#/components/headers/RetryAfter"});
+    } else if refusals.iter().any(ApiError::has_retry_after) {
+        let description = "In how many seconds to try again, where that can help.";
+        response["headers"]["Retry-After"] =
+            json!({"description": description, "schema": {"type": "integer"}});
+    }
+    if first.has_challenge() {
+        response["headers"]["WWW-Authenticate"] = json!({"$ref": "#/components/headers/Challenge"});
     }
     if refusals.len() > 1 {
         let content = &mut response["content"]["application/json"];
