@@ -153,7 +153,7 @@ mod tests {
             ("languageCode", json!("")),
             ("languageCode", json!("English")),
             ("languageCode", json!("en_US")),
-            ("languageCode", json!(format!("en-{}xx", "a-".repeat(15)))),
+            ("languageCode", json!(format!("en-{}xx", "a-".repeat(16)))),
             ("languageName", json!("")),
             ("languageName", json!("  ")),
             ("languageName", json!("x".repeat(256))),
