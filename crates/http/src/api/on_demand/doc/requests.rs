@@ -12,7 +12,7 @@ use crate::openapi::schema::{default, metadata, object, said, text, words};
 
 /// The body of `POST /on-demand`.
 pub(super) fn create(schemas: &mut Schemas) -> Value {
-    let url = json!({"type": "string", "maxLength": URL_MAX, "format": "uri", "pattern": "^https?://"});
+    let url = json!({"type": "string", "maxLength": URL_MAX, "pattern": "^https?://"});
     let url = said(
         url,
         "Where the file is. Its host must lie in the public network, unless the operator allows others.",

@@ -69,7 +69,7 @@ fn update(schemas: &mut Schemas) -> Value {
 }
 
 fn address() -> Value {
-    json!({"type": "string", "maxLength": URL_MAX, "format": "uri", "pattern": "^https?://",
+    json!({"type": "string", "maxLength": URL_MAX, "pattern": "^https?://",
         "description": "Where the file is."})
 }
 
