@@ -80,7 +80,7 @@ async function windsTo(file) {
     if (range !== undefined) starts.push(Number(/^bytes=(\d+)-/.exec(range)?.[1] ?? 0));
   });
   try {
-    await page.goto(`${stage.address}/`).catch(() => {});
+    await page.goto(`${stage.address}/trial.html`);
     const seen = await page.evaluate(
       async ({ file, seek, timeout }) => {
         const video = document.createElement("video");

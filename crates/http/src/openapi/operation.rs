@@ -75,9 +75,9 @@ impl Operation {
     /// That it is done once, however often a client that names it asks.
     fn named_by_its_client(mut self) -> Self {
         self.parameters.push(json!({"name": "Idempotency-Key", "in": "header", "required": false,
-            "description": "A name of your own making for this request, in visible characters of ASCII. For 24 hours the same request \
-                is answered as the first time, with `Idempotent-Replayed: true`, and done once.",
-            "schema": {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!#-~]+$"}}));
+            "description": "A name of your own making for this request, in visible characters of ASCII, bare or in quotes. For 24 hours \
+                the same request is answered as the first time, with `Idempotent-Replayed: true`, and done once.",
+            "schema": {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX}}));
         self.refuses(ApiError::request_under_way())
             .refuses(ApiError::idempotency_key_reused())
             .refuses(ApiError::too_many_kept_answers())

@@ -3,10 +3,8 @@
 //! What else is written is counted in `crash.rs` and `failing.rs`; here the beginning that is made before it is ready, what viewers
 //! ask for, the whole sound, the fill, and the removal of all that.
 
-use std::future::ready;
 use std::sync::Arc;
 
-use futures_util::{StreamExt as _, stream};
 use kinora_blob::{FaultAction, ObjectKey};
 use kinora_domain::{Clock as _, MediaId, SourceId};
 use kinora_store::{JobKind, NewJob};
@@ -15,31 +13,23 @@ use serde_json::json;
 
 use super::clock::TestClock;
 use super::drain::{Fills, objects_but_pictures, objects_of};
+use super::each_write::{crash_where, nothing};
 use super::events;
-use super::life::{EVENTS, Life, answered, say};
+use super::life::{EVENTS, Life, answered};
 use super::watched::kept;
 use crate::media::boxes::fragment;
 use crate::support::{Faults, TestApp, text};
 
-/// Lives at once: each encodes a little and waits a lot.
-const AT_ONCE: usize = 4;
 /// An init segment, two segments of the rung and two of the sound; each is written once and removed once.
 const KEPT: usize = 5;
 
 #[tokio::test]
 async fn a_crash_at_any_encoded_object_costs_nothing_but_time() {
-    let crashed =
-        stream::iter(0..).map(live_and_crash_at).buffered(AT_ONCE).take_while(|crashed| ready(*crashed));
-    let crash_points = crashed.count().await;
-    assert!(crash_points >= 2 * KEPT, "only {crash_points} writes were crash points");
+    crash_where(faults, 2 * KEPT, nothing, live).await;
 }
 
-/// One life with a crash. `false`: it had fewer such writes than that.
-async fn live_and_crash_at(n: u64) -> bool {
-    let plan = CrashPlan::at_write(n);
-    let clock = TestClock::standing();
-    let mut life = Life::begin(clock.clone(), Arc::clone(&plan), faults(&plan)).await;
-    say(&format!("crash at encoded object {n}"));
+async fn live(life: &mut Life, (): ()) {
+    let clock = life.clock.clone();
     let url = life.app.serve("/source.mkv", Source::of(fixture::not_copied_small()));
     let body = json!({"inputs": [{"type": "video", "url": url}]});
     let media = life
@@ -76,7 +66,6 @@ async fn live_and_crash_at(n: u64) -> bool {
         told.sort_by_key(|event| EVENTS.iter().position(|known| known == event));
     }
     assert_eq!(told, EVENTS);
-    plan.has_crashed()
 }
 
 /// The process dies as a whole before the n-th write or removal of something that was encoded.

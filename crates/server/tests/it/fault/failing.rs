@@ -1,41 +1,19 @@
 //! Fail at the n-th write, for every n. Nobody dies: the disk had no room just then, or an answer was lost.
 
-use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use futures_util::{StreamExt as _, stream};
-use kinora_testkit::CrashPlan;
+use super::each_write::{fail_at_each, nothing};
+use super::life::Order;
+use crate::support::Faults;
 
-use super::clock::TestClock;
-use super::life::{Life, Order, say};
-use crate::support::{Faults, Pair};
-
-/// Lives at once: they wait more than they work, but on PostgreSQL, where a lease must last as long as a busy machine takes.
-fn at_once() -> usize {
-    match Pair::chosen() {
-        Pair::SqliteAndFolder => 6,
-        Pair::PostgresAndS3 => 4,
-    }
-}
 const WRITES_MIN: usize = 25;
 /// A lease of 25 s is over in eight, just after it is renewed; a shorter one would be lost by jobs of a busy machine, again and again.
 pub(super) const SPEED: u32 = 3;
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    let failed =
-        stream::iter(0..).map(live_and_fail_at).buffered(at_once()).take_while(|failed| ready(*failed));
-    let points = failed.count().await;
-    assert!(points >= WRITES_MIN, "only {points} writes could fail");
-}
-
-async fn live_and_fail_at(n: u64) -> bool {
-    let failing = FailAt::write(n);
-    let mut life = Life::begin(TestClock::running(SPEED), CrashPlan::never(), failing.faults()).await;
-    say(&format!("failure at write {n}"));
-    life.live(Order::Loose).await;
-    failing.count.load(Ordering::SeqCst) > n
+    fail_at_each(WRITES_MIN, nothing, async |life, ()| life.live(Order::Loose).await).await;
 }
 
 /// Fails one write, counted over database and objects.

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kinora_testkit::{CrashPlan, Source, fixture};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::clock::TestClock;
 use super::drain::{drain, objects_but_pictures, objects_of, sweep};
@@ -33,12 +33,7 @@ pub(super) enum Order {
 }
 
 impl Life {
-    /// A server that has nothing to do, and goes wrong from now on.
-    pub(super) async fn begin(clock: TestClock, plan: Arc<CrashPlan>, faults: Faults) -> Self {
-        Self::begin_after(clock, plan, faults, async |_| ()).await.0
-    }
-
-    /// The same after something that goes well: only what comes after it is counted, and goes wrong.
+    /// A server that has nothing to do after something that went well, and goes wrong from now on.
     pub(super) async fn begin_after<T>(
         clock: TestClock,
         plan: Arc<CrashPlan>,
@@ -124,6 +119,15 @@ impl Life {
         }
     }
 
+    /// Asks until the answer has one of these statuses, as a client does whose answer was lost. A body of null is none.
+    pub(super) async fn ask(&mut self, method: &str, target: &str, body: &Value, wanted: &[u16]) -> Answer {
+        let body = Some(body).filter(|body| !body.is_null());
+        self.insist(&format!("{method} {target}"), async |app| {
+            answered(app, method, target, body).await.filter(|answer| wanted.contains(&answer.status))
+        })
+        .await
+    }
+
     /// Everything is done that can be, and what nobody needs is gone. A crash on the way is part of it.
     pub(super) async fn settle(&mut self) {
         loop {
@@ -178,7 +182,7 @@ pub(super) async fn answered(
     app: &TestApp,
     method: &str,
     target: &str,
-    body: Option<&serde_json::Value>,
+    body: Option<&Value>,
 ) -> Option<Answer> {
     let request = app.call(method, target);
     let request = if let Some(body) = body { request.json(body) } else { request };

@@ -9,6 +9,7 @@ mod clock;
 mod crash;
 mod disk_full;
 pub(crate) mod drain;
+mod each_write;
 mod encoded_life;
 mod encodes;
 mod engine_away;

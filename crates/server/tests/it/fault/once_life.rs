@@ -1,57 +1,27 @@
 //! A client that names its requests, whose server stops at the n-th write, or cannot make it, for every n: it asks until it is answered, and
 //! each thing is made once.
 
-use std::future::ready;
-use std::sync::atomic::Ordering;
-
-use futures_util::{StreamExt as _, stream};
-use kinora_testkit::CrashPlan;
 use serde_json::{Value, json};
 
-use super::clock::TestClock;
+use super::each_write::{self, nothing};
 use super::events;
-use super::failing::{FailAt, SPEED};
-use super::life::{Life, say};
-use crate::support::{Answer, Faults, TestApp, text};
+use super::life::Life;
+use crate::support::{Answer, TestApp, text};
 
-/// Lives at once: they wait more than they work.
-const AT_ONCE: usize = 4;
 /// Four requests are four writes, and each is two points; far fewer would mean that they are not counted.
 const WRITES_MIN: usize = 8;
 
 #[tokio::test]
 async fn a_crash_at_any_write_neither_loses_nor_doubles_a_named_request() {
-    let crashed =
-        stream::iter(0..).map(live_and_crash_at).buffered(AT_ONCE).take_while(|crashed| ready(*crashed));
-    let points = crashed.count().await;
-    assert!(points >= WRITES_MIN, "only {points} writes were crash points");
+    each_write::crash_at_each(WRITES_MIN, nothing, live).await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for_once() {
-    let failed =
-        stream::iter(0..).map(live_and_fail_at).buffered(AT_ONCE).take_while(|failed| ready(*failed));
-    let points = failed.count().await;
-    assert!(points >= WRITES_MIN, "only {points} writes could fail");
+    each_write::fail_at_each(WRITES_MIN, nothing, live).await;
 }
 
-async fn live_and_crash_at(n: u64) -> bool {
-    let plan = CrashPlan::at_write(n);
-    let mut life = Life::begin(TestClock::standing(), plan.clone(), Faults::of_plan(&plan)).await;
-    say(&format!("crash at write {n}"));
-    live(&mut life).await;
-    plan.has_crashed()
-}
-
-async fn live_and_fail_at(n: u64) -> bool {
-    let failing = FailAt::write(n);
-    let mut life = Life::begin(TestClock::running(SPEED), CrashPlan::never(), failing.faults()).await;
-    say(&format!("failure at write {n}"));
-    live(&mut life).await;
-    failing.count.load(Ordering::SeqCst) > n
-}
-
-async fn live(life: &mut Life) {
+async fn live(life: &mut Life, (): ()) {
     // There is nothing: the media fails at once, for this is about what is asked and answered.
     let url = format!("http://{}/nothing.mp4", life.app.sources.address());
     let body = json!({"inputs": [{"type": "video", "url": url}]});

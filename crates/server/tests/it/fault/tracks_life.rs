@@ -2,21 +2,16 @@
 //! was told with the media behind it, and no file is left that no track names.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::ready;
-use std::sync::atomic::Ordering;
 
-use futures_util::{StreamExt as _, stream};
-use kinora_testkit::{CrashPlan, Source, fixture};
+use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
 use super::clock::TestClock;
 use super::drain::{drain, objects_but_pictures, objects_of, sweep};
-use super::failing::{FailAt, SPEED};
-use super::life::{LEASE, Life, answered, say};
-use crate::support::{DEADLINE, Faults, TestApp, text};
+use super::each_write::{self, nothing};
+use super::life::{LEASE, Life, answered};
+use crate::support::{DEADLINE, TestApp, text};
 
-/// Lives at once: they wait more than they work.
-const AT_ONCE: usize = 4;
 /// The writes of a life are about twice as many; far fewer would mean that they are not counted.
 const WRITES_MIN: usize = 25;
 
@@ -25,42 +20,20 @@ const PREFIX: &str = "video.media.track.";
 
 #[tokio::test]
 async fn a_crash_at_any_write_keeps_each_change_of_a_track_with_its_events_or_neither() {
-    let crashed =
-        stream::iter(0..).map(live_and_crash_at).buffered(AT_ONCE).take_while(|crashed| ready(*crashed));
-    let points = crashed.count().await;
-    assert!(points >= WRITES_MIN, "only {points} writes were crash points");
+    each_write::crash_at_each(WRITES_MIN, nothing, live).await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    let failed =
-        stream::iter(0..).map(live_and_fail_at).buffered(AT_ONCE).take_while(|failed| ready(*failed));
-    let points = failed.count().await;
-    assert!(points >= WRITES_MIN, "only {points} writes could fail");
+    each_write::fail_at_each(WRITES_MIN, nothing, live).await;
 }
 
-async fn live_and_crash_at(n: u64) -> bool {
-    let plan = CrashPlan::at_write(n);
-    let mut life = Life::begin(TestClock::standing(), plan.clone(), Faults::of_plan(&plan)).await;
-    say(&format!("crash at write {n}"));
-    live(&mut life).await;
-    plan.has_crashed()
-}
-
-async fn live_and_fail_at(n: u64) -> bool {
-    let failing = FailAt::write(n);
-    let mut life = Life::begin(TestClock::running(SPEED), CrashPlan::never(), failing.faults()).await;
-    say(&format!("failure at write {n}"));
-    live(&mut life).await;
-    failing.count.load(Ordering::SeqCst) > n
-}
-
-async fn live(life: &mut Life) {
+async fn live(life: &mut Life, (): ()) {
     let video = life.app.serve("/source.mp4", Source::of(fixture::two_seconds()));
     let srt = life.app.serve("/a.srt", Source::of(SRT));
     let subtitle = json!({"type": "subtitle", "url": srt, "languageCode": "en", "languageName": "English"});
     let body = json!({"inputs": [{"type": "video", "url": video}, subtitle]});
-    let created = insist(life, "POST", "/v1/on-demand", &body, &[201]).await;
+    let created = life.ask("POST", "/v1/on-demand", &body, &[201]).await.data();
     let id = text(&created["id"]);
     all_available(life, id).await;
 
@@ -68,13 +41,13 @@ async fn live(life: &mut Life) {
     let all = format!("/v1/on-demand/{id}/tracks");
     let body =
         json!({"tracks": {"url": srt, "type": "subtitle", "languageCode": "de", "languageName": "Deutsch"}});
-    insist(life, "POST", &all, &body, &[201, 400]).await;
+    life.ask("POST", &all, &body, &[201, 400]).await;
     let tracks = all_available(life, id).await;
     let [first, second] = tracks.as_slice() else { panic!("two tracks: {tracks:?}") };
     // One gets another file, the other goes.
     let body = json!({"url": srt, "languageCode": "en", "languageName": "English"});
-    insist(life, "PATCH", &format!("{all}/{first}"), &body, &[200]).await;
-    insist(life, "DELETE", &format!("{all}/{second}"), &json!({}), &[200, 404]).await;
+    life.ask("PATCH", &format!("{all}/{first}"), &body, &[200]).await;
+    life.ask("DELETE", &format!("{all}/{second}"), &Value::Null, &[200, 404]).await;
     all_available(life, id).await;
     life.settle().await;
 
@@ -82,7 +55,7 @@ async fn live(life: &mut Life) {
     for media in life.accepted().await {
         // A client whose request broke off asks again, and may have made two.
         check_told(&life.app, &media).await;
-        insist(life, "DELETE", &format!("/v1/on-demand/{media}"), &json!({}), &[200, 404]).await;
+        life.ask("DELETE", &format!("/v1/on-demand/{media}"), &Value::Null, &[200, 404]).await;
     }
     life.settle().await;
     assert_eq!(life.app.objects().await, [""; 0], "nothing is left of what was deleted");
@@ -146,16 +119,6 @@ async fn check_told(app: &TestApp, media: &str) {
         app.store.media_by_id(id).await.expect("the database is there").expect("it is there").version;
     // The download saves twice at least: when it begins, once more after each crash, and when the media is ready.
     assert!(version >= of("video.media.updated") + 2, "{counts:?}");
-}
-
-/// Asks until the answer is one of these.
-async fn insist(life: &mut Life, method: &str, target: &str, body: &Value, wanted: &[u16]) -> Value {
-    let answer = life
-        .insist(&format!("{method} {target}"), async |app| {
-            answered(app, method, target, Some(body)).await.filter(|answer| wanted.contains(&answer.status))
-        })
-        .await;
-    if answer.status < 300 { answer.json()["data"].take() } else { Value::Null }
 }
 
 #[tokio::test]

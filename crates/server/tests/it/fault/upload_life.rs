@@ -2,24 +2,19 @@
 //!
 //! The client of the upload does what clients do: it asks where it stands, sends what is missing, and asks again when nothing comes back.
 
-use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use futures_util::{StreamExt as _, stream};
-use kinora_testkit::{CrashPlan, fixture};
+use kinora_testkit::fixture;
 use serde_json::json;
 
-use super::clock::TestClock;
 use super::drain::{objects_but_pictures, objects_of};
+use super::each_write::{self, nothing};
 use super::events;
-use super::failing::{FailAt, SPEED};
-use super::life::{Life, answered, say};
-use crate::support::{Faults, TestApp, text};
+use super::life::{Life, answered};
+use crate::support::{TestApp, text};
 
-/// Lives at once: they wait more than they work.
-const AT_ONCE: usize = 4;
 /// The writes of a life are about twice as many; far fewer would mean that they are not counted.
 const WRITES_MIN: usize = 25;
 /// Chunks of a file.
@@ -36,37 +31,15 @@ const EVENTS: [&str; 5] = [
 
 #[tokio::test]
 async fn a_crash_at_any_write_costs_no_acknowledged_byte_and_makes_one_media() {
-    let crashed =
-        stream::iter(0..).map(live_and_crash_at).buffered(AT_ONCE).take_while(|crashed| ready(*crashed));
-    let points = crashed.count().await;
-    assert!(points >= WRITES_MIN, "only {points} writes were crash points");
+    each_write::crash_at_each(WRITES_MIN, nothing, live).await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    let failed =
-        stream::iter(0..).map(live_and_fail_at).buffered(AT_ONCE).take_while(|failed| ready(*failed));
-    let points = failed.count().await;
-    assert!(points >= WRITES_MIN, "only {points} writes could fail");
+    each_write::fail_at_each(WRITES_MIN, nothing, live).await;
 }
 
-async fn live_and_crash_at(n: u64) -> bool {
-    let plan = CrashPlan::at_write(n);
-    let mut life = Life::begin(TestClock::standing(), plan.clone(), Faults::of_plan(&plan)).await;
-    say(&format!("crash at write {n}"));
-    live(&mut life).await;
-    plan.has_crashed()
-}
-
-async fn live_and_fail_at(n: u64) -> bool {
-    let failing = FailAt::write(n);
-    let mut life = Life::begin(TestClock::running(SPEED), CrashPlan::never(), failing.faults()).await;
-    say(&format!("failure at write {n}"));
-    live(&mut life).await;
-    failing.count.load(Ordering::SeqCst) > n
-}
-
-async fn live(life: &mut Life) {
+async fn live(life: &mut Life, (): ()) {
     let file = fixture::two_seconds();
     let body = json!({"corsOrigin": "*"});
     let upload = life

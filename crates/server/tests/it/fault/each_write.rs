@@ -1,0 +1,73 @@
+//! Bad days one after another: a life that goes wrong at its n-th write, for every n.
+
+use std::future::ready;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures_util::{StreamExt as _, stream};
+use kinora_testkit::CrashPlan;
+
+use super::clock::TestClock;
+use super::failing::{FailAt, SPEED};
+use super::life::{Life, say};
+use crate::support::{Faults, TestApp};
+
+/// Lives at once: they wait more than they work.
+const AT_ONCE: usize = 4;
+
+/// Nothing comes before this life.
+pub(super) async fn nothing(_: &TestApp) {}
+
+/// Lives what comes after `prepare` again and again, with a server that stops at the n-th write of it. Fewer than `writes_min` lives that
+/// went wrong would mean that writes are not counted.
+pub(super) async fn crash_at_each<T>(
+    writes_min: usize,
+    prepare: impl AsyncFn(&TestApp) -> T,
+    live: impl AsyncFn(&mut Life, T),
+) {
+    crash_where(Faults::of_plan, writes_min, prepare, live).await;
+}
+
+/// The same, where `faults` says which writes are counted.
+pub(super) async fn crash_where<T>(
+    faults: impl Fn(&Arc<CrashPlan>) -> Faults,
+    writes_min: usize,
+    prepare: impl AsyncFn(&TestApp) -> T,
+    live: impl AsyncFn(&mut Life, T),
+) {
+    let (faults, prepare, live) = (&faults, &prepare, &live);
+    let live_and_crash_at = |n| async move {
+        let plan = CrashPlan::at_write(n);
+        let (clock, faults) = (TestClock::standing(), faults(&plan));
+        let (mut life, prepared) = Life::begin_after(clock, plan.clone(), faults, prepare).await;
+        say(&format!("crash at write {n}"));
+        live(&mut life, prepared).await;
+        plan.has_crashed()
+    };
+    count_until_none(live_and_crash_at, writes_min).await;
+}
+
+/// The same with a write that cannot be made while nobody dies: the disk had no room just then, or an answer was lost.
+pub(super) async fn fail_at_each<T>(
+    writes_min: usize,
+    prepare: impl AsyncFn(&TestApp) -> T,
+    live: impl AsyncFn(&mut Life, T),
+) {
+    let (prepare, live) = (&prepare, &live);
+    let live_and_fail_at = |n| async move {
+        let failing = FailAt::write(n);
+        let (clock, never) = (TestClock::running(SPEED), CrashPlan::never());
+        let (mut life, prepared) = Life::begin_after(clock, never, failing.faults(), prepare).await;
+        say(&format!("failure at write {n}"));
+        live(&mut life, prepared).await;
+        failing.count.load(Ordering::SeqCst) > n
+    };
+    count_until_none(live_and_fail_at, writes_min).await;
+}
+
+/// Lives until a life had no such write any more.
+async fn count_until_none<L: Future<Output = bool>>(went_wrong: impl Fn(u64) -> L, writes_min: usize) {
+    let lives = stream::iter(0..).map(went_wrong).buffered(AT_ONCE).take_while(|wrong| ready(*wrong));
+    let points = lives.count().await;
+    assert!(points >= writes_min, "only {points} writes could go wrong");
+}
