@@ -83,10 +83,15 @@ impl Conditions {
         Ok(tagged.into_response())
     }
 
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.if_match.is_none() && self.if_none_match.is_none()
+    }
+
     /// Whether a change may be made of what answers `GET` so. Called in the transaction of the change: two that were made for the
     /// same answer cannot both be.
     pub(crate) fn check<T: Serialize>(&self, now: impl FnOnce() -> Data<T>) -> Result<(), ApiError> {
-        if self.if_match.is_none() && self.if_none_match.is_none() {
+        if self.is_empty() {
             return Ok(());
         }
         let now = Tagged::of(&now());

@@ -17,7 +17,7 @@ use crate::app::Roles;
 pub(crate) use problem::Problem;
 
 /// A refusal, as the client sees it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ApiError {
     status: StatusCode,
     message: &'static str,
@@ -27,7 +27,7 @@ pub struct ApiError {
     allow: Option<&'static str>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Detail {
     Description(String),
     Fields(Vec<FieldError>),

@@ -57,7 +57,7 @@ pub use kept_answer::{KeptAnswer, RequestKey};
 pub use list::{List, Page, Position, Slice, SliceStart};
 pub use lock::{ObjectsPlace, ServeLock};
 pub use media::MediaFilter;
-pub use playlist::ListedPlaylist;
+pub use playlist::{ListedPlaylist, PlaylistEdition};
 pub use prune::Pruned;
 pub use rendition::{RenditionPlace, RenditionRow, RenditionUse};
 pub use store::{DatabasePlace, Opener, Store, StoreOptions};

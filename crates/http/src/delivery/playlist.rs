@@ -2,6 +2,9 @@
 //!
 //! What is listed are segments of the media, below their own playback IDs; each asks for itself whether it may be watched.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -11,7 +14,8 @@ use kinora_domain::{Media, MediaState, PlaybackHandle, PlaylistId, Resolution};
 use kinora_formats::Filler;
 use kinora_formats::plan::Segment;
 use kinora_packager::{Sequence, SequenceItem};
-use kinora_store::Version;
+use kinora_store::{PlaylistEdition, Version};
+use moka::future::Cache;
 
 use super::manifest::{send, send_text};
 use super::send::IMMUTABLE;
@@ -35,21 +39,28 @@ enum Part {
     Sound,
 }
 
-/// Texts of playlists, valid as long as nothing was written by anybody: what was deleted, or withdrawn, is gone from them at once.
+/// Texts of playlists. What was deleted, or withdrawn, is gone from them at once: they are looked up by what is in the playlist, and that by
+/// whether anything was written by anybody. Whoever asks for what is being made waits for it.
 pub(crate) struct PlaylistCache {
-    texts: moka::sync::Cache<(PlaylistId, Part), (Version, Bytes)>,
+    editions: Cache<(PlaylistId, Version), PlaylistEdition>,
+    texts: Cache<(PlaylistId, Part, PlaylistEdition), Bytes>,
 }
 
 impl PlaylistCache {
     /// The longest text has about 2 MB, most have some KiB.
     const BYTES_MAX: u64 = 32 << 20;
+    /// A hundred bytes each.
+    const EDITIONS_MAX: u64 = 10_000;
+    /// Which pictures cannot be made is learned of other processes no sooner.
+    const KEPT_FOR: Duration = Duration::from_secs(60);
 
     pub(crate) fn new() -> Self {
-        let texts = moka::sync::Cache::builder()
+        let texts = Cache::builder()
             .max_capacity(Self::BYTES_MAX)
-            .weigher(|_, (_, text): &(Version, Bytes)| u32::try_from(text.len()).unwrap_or(u32::MAX))
+            .weigher(|_, text: &Bytes| u32::try_from(text.len()).unwrap_or(u32::MAX))
+            .time_to_live(Self::KEPT_FOR)
             .build();
-        Self { texts }
+        Self { editions: Cache::new(Self::EDITIONS_MAX), texts }
     }
 }
 
@@ -94,13 +105,25 @@ pub(super) async fn filler(
 }
 
 async fn answer(app: &App, id: PlaylistId, part: Part, request: &HeaderMap) -> Result<Response, ApiError> {
-    // Taken before the rows are read: a commit in between makes this text old at once, never new.
+    // Taken before the rows are read: a commit in between makes this edition old at once, never new.
     let version = app.store.version().await?;
-    if let Some((at, text)) = app.playlists.texts.get(&(id, part))
-        && at == version
-    {
-        return Ok(send_text(request, text));
-    }
+    let edition = async {
+        let edition = app.store.playlist_edition(id).await?;
+        edition.ok_or_else(ApiError::no_such_playlist)
+    };
+    let caches = &app.playlists;
+    let edition = caches.editions.try_get_with((id, version), edition).await.map_err(shared)?;
+    let text = caches.texts.try_get_with((id, part, edition), text(app, id, part)).await.map_err(shared)?;
+    Ok(send_text(request, text))
+}
+
+/// The refusal of everybody who waited.
+fn shared(refused: Arc<ApiError>) -> ApiError {
+    Arc::unwrap_or_clone(refused)
+}
+
+/// A text as it is now.
+async fn text(app: &App, id: PlaylistId, part: Part) -> Result<Bytes, ApiError> {
     let sequence = sequence(app, id).await?;
     let text = match part {
         Part::Multivariant => Some(
@@ -109,9 +132,7 @@ async fn answer(app: &App, id: PlaylistId, part: Part, request: &HeaderMap) -> R
         Part::Pictures(size) => sequence.pictures(size, filler_address),
         Part::Sound => sequence.sound(filler_address),
     };
-    let text = Bytes::from(text.ok_or_else(ApiError::no_such_path)?);
-    app.playlists.texts.insert((id, part), (version, text.clone()));
-    Ok(send_text(request, text))
+    text.map(Bytes::from).ok_or_else(ApiError::no_such_path)
 }
 
 /// What plays of a playlist now.

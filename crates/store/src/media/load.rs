@@ -67,16 +67,6 @@ selections! {
     IN_WORKSPACE = "SELECT id FROM media WHERE id = $1 AND workspace_id = $2";
     BY_PLAYBACK = "SELECT media_id FROM playback_id WHERE id = $1";
     BY_SOURCE = "SELECT id FROM media WHERE source_id = $1";
-    IN_PLAYLIST = "SELECT media_id FROM playlist_item WHERE playlist_id = $1";
-    /// What smart playlists choose. The signs keep the other dates from being looked up by: the index of these gives the order too.
-    CREATED_BETWEEN_OLDEST = "SELECT id FROM media WHERE workspace_id = $1 AND state = 'Ready' AND created_at >= $2 AND created_at < $3
-        AND +updated_at >= $4 AND +updated_at < $5 ORDER BY created_at, id LIMIT $6";
-    CREATED_BETWEEN_NEWEST = "SELECT id FROM media WHERE workspace_id = $1 AND state = 'Ready' AND created_at >= $2 AND created_at < $3
-        AND +updated_at >= $4 AND +updated_at < $5 ORDER BY created_at DESC, id DESC LIMIT $6";
-    UPDATED_BETWEEN_OLDEST = "SELECT id FROM media WHERE workspace_id = $1 AND state = 'Ready' AND +created_at >= $2 AND +created_at < $3
-        AND updated_at >= $4 AND updated_at < $5 ORDER BY created_at, id LIMIT $6";
-    UPDATED_BETWEEN_NEWEST = "SELECT id FROM media WHERE workspace_id = $1 AND state = 'Ready' AND +created_at >= $2 AND +created_at < $3
-        AND updated_at >= $4 AND updated_at < $5 ORDER BY created_at DESC, id DESC LIMIT $6";
     /// From one media to another, both included. A range, not the keys: the statement is the same for every length.
     RANGE = "SELECT id FROM media WHERE workspace_id = $1 AND (created_at, id) >= ($2, $3) AND (created_at, id) <= ($4, $5)";
     /// As many as are looked up at once; fewer ids are filled up with the first one.
@@ -129,6 +119,17 @@ pub(crate) async fn many(
     Ok(list)
 }
 
+/// The media of these ids, in their order; those that are not there are left out. No id may stand twice. The session must see one instant.
+pub(crate) async fn by_ids(session: &mut Session, ids: &[MediaId]) -> Result<Vec<Media>, Error> {
+    let mut found = HashMap::with_capacity(ids.len());
+    for some in ids.chunks(IDS_AT_ONCE) {
+        let all = some.iter().chain(some.first().into_iter().cycle());
+        let values = all.take(IDS_AT_ONCE).map(|id| Value::from(*id)).collect();
+        found.extend(many(session, BY_IDS, values).await?.into_iter().map(|media| (media.id, media)));
+    }
+    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
+}
+
 /// The media of these rows, in their order. `is_gapless`: the workspace has no others between the first one and the last.
 pub(super) async fn list(
     session: &mut Session,
@@ -142,7 +143,7 @@ pub(super) async fn list(
         keys.reverse();
     }
     let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Ok(rows.with(Vec::new())) };
-    let mut media = Vec::with_capacity(keys.len());
+    let mut media;
     if is_gapless {
         let range = values![
             workspace,
@@ -153,14 +154,8 @@ pub(super) async fn list(
         ];
         media = many(session, RANGE, range).await?;
     } else {
-        for some in keys.chunks(IDS_AT_ONCE) {
-            let first = some.first().expect("a chunk is not empty");
-            let mut values = Vec::with_capacity(IDS_AT_ONCE);
-            for at in 0..IDS_AT_ONCE {
-                values.extend(values![some.get(at).unwrap_or(first).text("id")?]);
-            }
-            media.extend(many(session, BY_IDS, values).await?);
-        }
+        let ids = keys.iter().map(|row| row.id("id")).collect::<Result<Vec<MediaId>, _>>()?;
+        media = by_ids(session, &ids).await?;
     }
     if newest_first {
         media.reverse();

@@ -5,11 +5,24 @@ use std::collections::HashMap;
 use kinora_domain::{
     Media, MediaId, PlayOrder, Playlist, PlaylistContent, PlaylistId, SmartRules, WorkspaceId,
 };
+use sha2::{Digest as _, Sha256};
 
 use super::{by_id, in_workspace};
 use crate::media::load;
-use crate::sql::{Session, Value, statements, values};
+use crate::sql::{Row, Session, Statement, Value, statements, values};
 use crate::{Error, Store, Tx};
+
+/// What is in a playlist, as far as a change of any of it shows: equal editions play the same. A SHA-256.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PlaylistEdition([u8; 32]);
+
+/// A media in a playlist.
+struct Member {
+    id: MediaId,
+    version: i64,
+    /// How many of its encoded renditions cannot be made.
+    broken: u64,
+}
 
 /// Ids that [`STATES`] asks for at once.
 const STATES_AT_ONCE: usize = 20;
@@ -22,6 +35,43 @@ statements! {
         AND created_at >= $2 AND created_at < $3 AND +updated_at >= $4 AND +updated_at < $5 LIMIT $6) AS chosen";
     COUNT_UPDATED = "SELECT COUNT(*) AS total FROM (SELECT id FROM media WHERE workspace_id = $1 AND state = 'Ready'
         AND +created_at >= $2 AND +created_at < $3 AND updated_at >= $4 AND updated_at < $5 LIMIT $6) AS chosen";
+}
+
+/// Declares the statements of members by those that choose their ids, at most as many as are in a playlist. They choose within an index;
+/// rows are read of those alone that are chosen.
+macro_rules! members {
+    ($($(#[$doc:meta])* $name:ident = $chosen:literal, $order:literal;)*) => {
+        $(
+            $(#[$doc])*
+            const $name: Statement = Statement::new(concat!(
+                "SELECT media.id, media.version, (SELECT COUNT(*) FROM rendition
+                 WHERE rendition.source_id = media.source_id AND broken_at IS NOT NULL) AS broken
+                 FROM (", $chosen, ") AS chosen JOIN media ON media.id = chosen.id ORDER BY ", $order
+            ));
+        )*
+
+        #[cfg(test)]
+        pub(crate) const MEMBERS: &[Statement] = &[$($name),*];
+    };
+}
+
+members! {
+    ITEMS = "SELECT media_id AS id, position FROM playlist_item WHERE playlist_id = $1", "chosen.position";
+    /// What smart playlists choose. The signs keep the other dates from being looked up by: the index of these gives the order too.
+    CREATED_OLDEST = "SELECT id, created_at FROM media WHERE workspace_id = $1 AND state = 'Ready'
+        AND created_at >= $2 AND created_at < $3 AND +updated_at >= $4 AND +updated_at < $5 ORDER BY created_at, id LIMIT $6",
+        "chosen.created_at, chosen.id";
+    CREATED_NEWEST = "SELECT id, created_at FROM media WHERE workspace_id = $1 AND state = 'Ready'
+        AND created_at >= $2 AND created_at < $3 AND +updated_at >= $4 AND +updated_at < $5
+        ORDER BY created_at DESC, id DESC LIMIT $6",
+        "chosen.created_at DESC, chosen.id DESC";
+    UPDATED_OLDEST = "SELECT id, created_at FROM media WHERE workspace_id = $1 AND state = 'Ready'
+        AND +created_at >= $2 AND +created_at < $3 AND updated_at >= $4 AND updated_at < $5 ORDER BY created_at, id LIMIT $6",
+        "chosen.created_at, chosen.id";
+    UPDATED_NEWEST = "SELECT id, created_at FROM media WHERE workspace_id = $1 AND state = 'Ready'
+        AND +created_at >= $2 AND +created_at < $3 AND updated_at >= $4 AND updated_at < $5
+        ORDER BY created_at DESC, id DESC LIMIT $6",
+        "chosen.created_at DESC, chosen.id DESC";
 }
 
 impl Store {
@@ -43,6 +93,39 @@ impl Store {
         let mut snapshot = self.snapshot().await?;
         match by_id(&mut snapshot, id).await? {
             Some(playlist) => with_media(&mut snapshot, playlist).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The edition of a playlist of any workspace: what tells for little whether [`playlist_by_id`](Store::playlist_by_id) would read
+    /// the same again.
+    pub async fn playlist_edition(&self, id: PlaylistId) -> Result<Option<PlaylistEdition>, Error> {
+        let mut snapshot = self.snapshot().await?;
+        let Some(playlist) = by_id(&mut snapshot, id).await? else { return Ok(None) };
+        let mut edition = Sha256::new_with_prefix(playlist.version.to_be_bytes());
+        for Member { id, version, broken } in members(&mut snapshot, &playlist).await? {
+            edition.update(id.to_string());
+            edition.update(version.to_be_bytes());
+            edition.update(broken.to_be_bytes());
+        }
+        Ok(Some(PlaylistEdition(edition.finalize().into())))
+    }
+
+    /// The media that a smart playlist chooses now, in their order, whether the playlist is kept yet or not.
+    pub async fn chosen_media(&self, playlist: &Playlist) -> Result<Vec<Media>, Error> {
+        media(&mut self.snapshot().await?, playlist).await
+    }
+
+    /// The same of one that is kept; `None` unless it is a smart one of the workspace.
+    pub async fn chosen_media_of(
+        &self,
+        workspace: WorkspaceId,
+        id: PlaylistId,
+    ) -> Result<Option<Vec<Media>>, Error> {
+        let mut snapshot = self.snapshot().await?;
+        let playlist = in_workspace(&mut snapshot, workspace, id).await?;
+        match playlist.filter(|playlist| matches!(playlist.content, PlaylistContent::Smart(_))) {
+            Some(playlist) => media(&mut snapshot, &playlist).await.map(Some),
             None => Ok(None),
         }
     }
@@ -80,27 +163,29 @@ async fn with_media(session: &mut Session, playlist: Playlist) -> Result<(Playli
 }
 
 async fn media(session: &mut Session, playlist: &Playlist) -> Result<Vec<Media>, Error> {
-    match &playlist.content {
-        PlaylistContent::Manual(items) => {
-            let all = load::many(session, load::IN_PLAYLIST, values![playlist.id]).await?;
-            let mut by_id: HashMap<MediaId, Media> = all.into_iter().map(|media| (media.id, media)).collect();
-            Ok(items.iter().filter_map(|item| by_id.remove(&item.media)).collect())
-        }
+    let ids: Vec<MediaId> = members(session, playlist).await?.iter().map(|member| member.id).collect();
+    load::by_ids(session, &ids).await
+}
+
+/// What is in a playlist, in its order, without reading it.
+async fn members(session: &mut Session, playlist: &Playlist) -> Result<Vec<Member>, Error> {
+    let rows = match &playlist.content {
+        PlaylistContent::Manual(_) => session.all(ITEMS, values![playlist.id]).await?,
         PlaylistContent::Smart(rules) => {
-            let is_newest_first = rules.order == PlayOrder::NewestFirst;
-            let selection = match (is_by_update(*rules), is_newest_first) {
-                (false, false) => load::CREATED_BETWEEN_OLDEST,
-                (false, true) => load::CREATED_BETWEEN_NEWEST,
-                (true, false) => load::UPDATED_BETWEEN_OLDEST,
-                (true, true) => load::UPDATED_BETWEEN_NEWEST,
+            let statement = match (is_by_update(*rules), rules.order) {
+                (false, PlayOrder::OldestFirst) => CREATED_OLDEST,
+                (false, PlayOrder::NewestFirst) => CREATED_NEWEST,
+                (true, PlayOrder::OldestFirst) => UPDATED_OLDEST,
+                (true, PlayOrder::NewestFirst) => UPDATED_NEWEST,
             };
-            let mut media = load::many(session, selection, chosen(playlist, *rules)).await?;
-            if is_newest_first {
-                media.reverse();
-            }
-            Ok(media)
+            session.all(statement, chosen(playlist, *rules)).await?
         }
-    }
+    };
+    let member = |row: &Row| {
+        let (id, version) = (row.id("id")?, row.int("version")?);
+        Ok(Member { id, version, broken: row.number("broken")? })
+    };
+    rows.iter().map(member).collect()
 }
 
 /// How many media the rules of a playlist choose.

@@ -8,8 +8,9 @@ use kinora_domain::{
     Day, DayRange, PlayOrder, Playlist, PlaylistContent, PlaylistId, PlaylistItem, SmartRules, WorkspaceId,
 };
 
+pub use content::PlaylistEdition;
 #[cfg(test)]
-pub(crate) use content::STATEMENTS as CONTENT;
+pub(crate) use content::{MEMBERS, STATEMENTS as CONTENT};
 
 use crate::list::{Bounds, Ends, Rows, ends};
 use crate::sql::{Row, Session, Value, statements, values};

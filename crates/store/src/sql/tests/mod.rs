@@ -58,6 +58,7 @@ fn engine_less() -> Vec<Statement> {
         crate::media::METADATA,
         crate::media::STATEMENTS,
         crate::playlist::CONTENT,
+        crate::playlist::MEMBERS,
         crate::playlist::STATEMENTS,
         crate::media::added::STATEMENTS,
         crate::prune::STATEMENTS,

@@ -19,16 +19,23 @@ pub(super) async fn change<F>(
 where
     F: AsyncFnMut(&mut Tx, Playlist) -> Result<Playlist, ApiError> + Send + 'static,
 {
+    // What a smart one chooses takes a long look at the index, which is not for the one writer; no change is one of its rules.
+    let chosen = if conditions.is_empty() { app.store.chosen_media_of(workspace, id).await? } else { None };
     let here = app.clone();
     let answer = app
         .store
         .write(async move |tx: &mut Tx| {
             let before = tx.playlist(workspace, id).await?.ok_or_else(ApiError::playlist_not_found)?;
-            let held = tx.playlist_media(&before).await?;
-            conditions.check(|| Data::ok(PlaylistView::new(&before, &held, &here.addresses)))?;
+            if !conditions.is_empty() {
+                let held = tx.playlist_media(&before).await?;
+                conditions.check(|| Data::ok(PlaylistView::new(&before, &held, &here.addresses)))?;
+            }
             let after = change(tx, before.clone()).await?;
             tx.save_playlist(&before, &after).await?;
-            let media = if before == after { held } else { tx.playlist_media(&after).await? };
+            let media = match &chosen {
+                Some(media) => media.clone(),
+                None => tx.playlist_media(&after).await?,
+            };
             Ok::<_, ApiError>(Tagged::of(&Data::ok(PlaylistView::new(&after, &media, &here.addresses))))
         })
         .await?;

@@ -23,13 +23,14 @@ pub(super) async fn create(
 ) -> Result<Answer, ApiError> {
     let new = request::new_playlist(&body, caller.workspace)?;
     let playlist = Playlist::create(new, app.clock.now(), &*app.random);
+    // A long look at the index is not for the one writer; what is chosen changes by itself anyway.
+    let media = match &playlist.content {
+        PlaylistContent::Manual(_) => Vec::new(),
+        PlaylistContent::Smart(_) => app.store.chosen_media(&playlist).await?,
+    };
     let here = app.clone();
     let work = async move |tx: &mut Tx| {
         tx.insert_playlist(&playlist).await.map_err(|error| refused(error, &playlist))?;
-        let media = match &playlist.content {
-            PlaylistContent::Manual(_) => Vec::new(),
-            PlaylistContent::Smart(_) => tx.playlist_media(&playlist).await?,
-        };
         let view = PlaylistView::new(&playlist, &media, &here.addresses);
         Ok(Data::created(view, Vec::new()).into_answer())
     };
