@@ -441,6 +441,9 @@ impl From<kinora_packager::Error> for ApiError {
             kinora_packager::Error::NoPicture => {
                 Self::described(StatusCode::NOT_FOUND, "not found", "this media has no picture")
             }
+            kinora_packager::Error::NoFile => {
+                Self::described(StatusCode::NOT_FOUND, "not found", "this file cannot be made of the media")
+            }
             kinora_packager::Error::NotYet => Self::file_not_ready(),
             kinora_packager::Error::Busy => Self::busy(),
             // Deleted a moment ago, perhaps by another process, after the viewer was let in.

@@ -30,11 +30,7 @@ pub(crate) async fn prepare(
 ) -> Result<(), JobError> {
     match look(context, media, source).await? {
         Some((packaged, needs)) => {
-            for row in context.store.renditions_of(source).await? {
-                if let Some(rendition) = whole_of(&row.name).filter(|whole| !needs.wholes.contains(whole)) {
-                    context.packager.remove_whole(&packaged, rendition).await?;
-                }
-            }
+            remove_unwanted(context, job, source, &needs).await?;
             let missing = missing(context, &packaged, &needs).await?;
             if missing.is_empty() {
                 tell(context, job, media, needs.has_some).await
@@ -69,7 +65,7 @@ pub(crate) async fn encode(
             Ok(()) => {}
             Err(error) if matches!(error.root(), Error::NoFrame | Error::Unmade(_) | Error::NotInPlan) => {
                 tracing::warn!(source.id = %source, rendition = %rendition, error = %chain(&error), "a file cannot be made");
-                return done(context, job).await;
+                return give_up(context, job, source, *rendition).await;
             }
             // The media was deleted meanwhile.
             Err(error) if matches!(error.root(), Error::Gone) => return done(context, job).await,
@@ -78,6 +74,57 @@ pub(crate) async fn encode(
         }
     }
     tell(context, job, media, needs.has_some).await
+}
+
+/// Removes what was made for files that nobody wants any more.
+///
+/// May run twice. The rows go while this job is the last wish; then nothing is made or read under their ids any more, so the objects may
+/// go whenever it is, and are swept otherwise.
+async fn remove_unwanted(
+    context: &Context,
+    job: &ClaimedJob,
+    source: SourceId,
+    needs: &Needs,
+) -> Result<(), JobError> {
+    let rows = context.store.renditions_of(source).await?;
+    let is_unwanted = |name: &str| whole_of(name).is_some_and(|whole| !needs.wholes.contains(&whole));
+    let unwanted: Vec<_> = rows.iter().filter(|row| is_unwanted(&row.name)).map(|row| row.id).collect();
+    if unwanted.is_empty() {
+        return Ok(());
+    }
+    let (job, rows) = (job.clone(), unwanted.clone());
+    let forget = async move |tx: &mut Tx| {
+        tx.hold_job(&job).await?;
+        for id in &rows {
+            tx.delete_rendition(*id).await?;
+        }
+        Ok::<_, JobError>(())
+    };
+    context.store.write(forget).await?;
+    for id in unwanted {
+        context.packager.remove_whole(id).await?;
+    }
+    Ok(())
+}
+
+/// Ends the job: this rendition cannot be made as a whole, and who asks for its file is told so.
+async fn give_up(
+    context: &Context,
+    job: &ClaimedJob,
+    source: SourceId,
+    rendition: Rendition,
+) -> Result<(), JobError> {
+    let whole = context.store.renditions_of(source).await?;
+    let whole = whole.into_iter().find(|row| whole_of(&row.name) == Some(rendition));
+    let (job, now) = (job.clone(), context.clock.now());
+    let give_up = async move |tx: &mut Tx| {
+        tx.complete_job(&job).await?;
+        if let Some(row) = &whole {
+            tx.set_rendition_broken(row.id, now).await?;
+        }
+        Ok::<_, JobError>(())
+    };
+    context.store.write(give_up).await
 }
 
 /// What the media needs; `None` when it is gone or has another source by now.

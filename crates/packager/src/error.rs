@@ -11,6 +11,9 @@ pub enum Error {
     /// There is nothing to see: sound alone, or a frame that does not decode.
     #[error("the media has no picture")]
     NoPicture,
+    /// It was asked for and cannot be made: what it would be made of does not decode, or it would be too long.
+    #[error("the file cannot be made")]
+    NoFile,
     /// It was asked for and is being made.
     #[error("the file is not made yet")]
     NotYet,

@@ -21,6 +21,8 @@ use crate::{Error, Packaged, Packager, Rendition};
 
 /// Heads of files in memory. That of a 2 h media takes about 4 MB, of a 10 h one with 60 pictures a second 35 MB.
 pub(crate) const HEADS_BYTES_MAX: u64 = 128 << 20;
+/// A longer head would push out all others, and might be made anew for each range.
+const HEAD_BYTES_MAX: u64 = HEADS_BYTES_MAX / 2;
 /// Windows that are read at once for one viewer: of a bucket each is a request.
 const WINDOWS_AHEAD: usize = 4;
 
@@ -116,7 +118,7 @@ impl Packager {
     /// A file of a media.
     ///
     /// Errors: [`Error::NotInPlan`] where the source has nothing to make it of, [`Error::NotYet`] until what is encoded of it was made,
-    /// [`Error::Gone`] without the source, [`Error::Damaged`], those of the store.
+    /// [`Error::NoFile`] when it could not be made, or would have too long a head, [`Error::Gone`] without the source, [`Error::Damaged`], those of the store.
     pub async fn file(
         &self,
         packaged: &Arc<Packaged>,
@@ -141,10 +143,13 @@ impl Packager {
             });
             let built = built.await.map_err(|panic| Error::Damaged(Box::new(panic)))?;
             let built = built.ok_or_else(|| Error::Damaged("a track of a file has no samples".into()))?;
-            built.map(Arc::new).map_err(|error| Error::Damaged(Box::new(error)))
+            let built = built.map_err(|error| Error::Damaged(Box::new(error)))?;
+            // That it is too long is remembered like what is not.
+            let fits = built.weight() <= HEAD_BYTES_MAX;
+            Ok(fits.then(|| Arc::new(built)))
         };
         let movie = self.heads.try_get_with(key, build).await;
-        let movie = movie.map_err(|error: Arc<Error>| Error::Shared(error))?;
+        let movie = movie.map_err(|error: Arc<Error>| Error::Shared(error))?.ok_or(Error::NoFile)?;
         Ok(FileReader { parts, movie, etag })
     }
 

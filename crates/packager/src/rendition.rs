@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kinora_domain::{RenditionId, SourceId};
+use kinora_domain::{RenditionId, SourceId, Timestamp};
 use kinora_formats::encode::RungName;
 use sha2::{Digest as _, Sha256};
 
@@ -58,12 +58,16 @@ impl Rendition {
         (hashed(&format!("{source}/{name}")), name)
     }
 
-    /// The id and the name of the row of this rendition as a whole, joined to one object.
+    /// The name of the row of this rendition as a whole, joined to one object.
     ///
     /// Only of encoded ones. No rendition has the name.
-    pub(crate) fn whole(self, source: SourceId) -> (RenditionId, String) {
-        let name = format!("{self}{SUFFIX}");
-        (hashed(&format!("{source}/{name}/{RECIPE}")), name)
+    pub(crate) fn whole_name(self) -> String {
+        format!("{self}{SUFFIX}")
+    }
+
+    /// The id of a whole that is begun now. Each time another one: who still removes an earlier one does not meet it.
+    pub(crate) fn whole_begun(self, source: SourceId, now: Timestamp) -> RenditionId {
+        hashed(&format!("{source}/{self}{SUFFIX}/{RECIPE}/{}", now.as_micros()))
     }
 
     /// Whether it is encoded, and kept.

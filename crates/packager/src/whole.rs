@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use kinora_blob::{ObjectKey, ObjectReader};
+use kinora_domain::RenditionId;
 use kinora_formats::Scanner;
 use kinora_formats::index::{Index, IndexId};
 
@@ -25,8 +26,6 @@ pub(crate) struct Whole {
     /// Of the bytes in front of it.
     pub(crate) index: Index,
     pub(crate) id: IndexId,
-    /// Length of the object.
-    len: u64,
     index_len: u64,
 }
 
@@ -48,7 +47,7 @@ impl Whole {
         if index.source_len != index_at || index.tracks.len() != 1 {
             return Err(damaged());
         }
-        Ok(Self { index, id: IndexId::of_bytes(&bytes), len, index_len })
+        Ok(Self { index, id: IndexId::of_bytes(&bytes), index_len })
     }
 }
 
@@ -58,31 +57,29 @@ pub fn whole_of(row_name: &str) -> Option<Rendition> {
 }
 
 impl Packager {
-    /// A rendition as a whole, and its bytes; `None` until it was made.
+    /// A rendition as a whole, and its bytes; `None` until it was made. [`Error::NoFile`] when it could not be.
     pub(crate) async fn whole(
         &self,
         packaged: &Packaged,
         rendition: Rendition,
     ) -> Result<Option<(Arc<Whole>, ObjectReader)>, Error> {
-        let (id, _) = rendition.whole(packaged.source);
-        let Some(reader) = self.blob.reader(ObjectKey::Segment(id, 0)).await? else {
-            self.wholes.invalidate(&id).await;
+        let Some(row) = self.store.rendition_named(packaged.source, &rendition.whole_name()).await? else {
             return Ok(None);
         };
-        // Removed and made again, perhaps by another process: encoders do not repeat themselves to the byte.
-        if self.wholes.get(&id).await.is_some_and(|known| known.len != reader.len()) {
-            self.wholes.invalidate(&id).await;
+        if row.broken_at.is_some() {
+            return Err(Error::NoFile);
         }
+        let Some(reader) = self.blob.reader(ObjectKey::Segment(row.id, 0)).await? else { return Ok(None) };
         let read = async { Whole::read(&reader).await.map(Arc::new) };
-        let whole = self.wholes.try_get_with(id, read).await;
+        let whole = self.wholes.try_get_with(row.id, read).await;
         Ok(Some((whole.map_err(|error: Arc<Error>| Error::Shared(error))?, reader)))
     }
 
-    /// Whether a rendition is there as a whole, with the row that keeps it from being swept.
+    /// Whether a rendition is there as a whole.
     pub async fn has_whole(&self, packaged: &Packaged, rendition: Rendition) -> Result<bool, Error> {
-        let (id, _) = rendition.whole(packaged.source);
-        let has_row = self.store.rendition(id).await?.is_some();
-        Ok(has_row && self.blob.reader(ObjectKey::Segment(id, 0)).await?.is_some())
+        let row = self.store.rendition_named(packaged.source, &rendition.whole_name()).await?;
+        let Some(row) = row.filter(|row| row.broken_at.is_none()) else { return Ok(false) };
+        Ok(self.blob.reader(ObjectKey::Segment(row.id, 0)).await?.is_some())
     }
 
     /// Makes what is missing of an encoded rendition, and joins it to a whole.
@@ -100,13 +97,12 @@ impl Packager {
         if !rendition.is_encoded() {
             return Err(Error::NotInPlan);
         }
-        let ((id, name), source) = (rendition.whole(packaged.source), packaged.source);
-        let now = self.clock.now();
-        let begin = async move |tx: &mut kinora_store::Tx| tx.begin_rendition(id, source, &name, now).await;
-        if !self.store.write(begin).await.map_err(Error::from)? {
-            return Err(Error::Gone);
-        }
-        if self.has_whole(packaged, rendition).await? {
+        let (source, now) = (packaged.source, self.clock.now());
+        let (id, name) = (rendition.whole_begun(source, now), rendition.whole_name());
+        let begin =
+            async move |tx: &mut kinora_store::Tx| tx.begin_rendition_named(id, source, &name, now).await;
+        let id = self.store.write(begin).await.map_err(Error::from)?.ok_or(Error::Gone)?;
+        if self.blob.reader(ObjectKey::Segment(id, 0)).await?.is_some() {
             return Ok(());
         }
         let (line, init) = match rendition {
@@ -166,12 +162,10 @@ impl Packager {
             .map_err(Error::from)
     }
 
-    /// Removes a rendition as a whole. May run twice. Its segments stay, as a cache.
-    pub async fn remove_whole(&self, packaged: &Packaged, rendition: Rendition) -> Result<(), Error> {
-        let (id, _) = rendition.whole(packaged.source);
-        self.blob.delete(ObjectKey::Segment(id, 0)).await?;
+    /// Removes the object of a whole whose row is gone. May run twice; what is left of it is swept.
+    pub async fn remove_whole(&self, id: RenditionId) -> Result<(), Error> {
         self.wholes.invalidate(&id).await;
-        self.store.write(async move |tx| tx.delete_rendition(id).await).await.map_err(Error::from)
+        self.blob.delete(ObjectKey::Segment(id, 0)).await.map_err(Error::from)
     }
 }
 

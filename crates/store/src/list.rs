@@ -73,6 +73,16 @@ impl Position {
         Self { created_at: Timestamp::from_micros(at), id: Uuid::from_slice(id).expect("it has 16 bytes") }
     }
 
+    /// When the entry was made.
+    pub(crate) fn created_at(self) -> Timestamp {
+        self.created_at
+    }
+
+    /// The id of the entry.
+    pub(crate) fn id(self) -> Uuid {
+        self.id
+    }
+
     pub(crate) fn of_row(row: &Row) -> Result<Self, Error> {
         let id = row.text("id")?.parse().map_err(|_| Row::bad("id"))?;
         Ok(Self { created_at: row.time("created_at")?, id })

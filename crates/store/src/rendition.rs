@@ -17,6 +17,15 @@ statements! {
         SELECT $1::text, $2::text, $3::text, $4::bigint WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2::text)
         OR EXISTS (SELECT 1 FROM upload WHERE source_id = $2::text AND holds_source = 1)
         ON CONFLICT (id) DO NOTHING";
+    /// A name of a source has one row. Only while a media names the source.
+    INSERT_NAMED = "INSERT INTO rendition (id, source_id, name, created_at)
+        SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2)
+        ON CONFLICT (source_id, name) DO NOTHING", postgres: "INSERT INTO rendition (id, source_id, name, created_at)
+        SELECT $1::text, $2::text, $3::text, $4::bigint WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2::text)
+        ON CONFLICT (source_id, name) DO NOTHING";
+    BY_NAME = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
+        FROM rendition WHERE source_id = $1 AND name = $2";
+    DELETE_BROKEN = "DELETE FROM rendition WHERE source_id = $1 AND name = $2 AND broken_at IS NOT NULL";
     BY_ID = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at FROM rendition WHERE id = $1";
     OF_SOURCE = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
         FROM rendition WHERE source_id = $1 ORDER BY name";
@@ -98,6 +107,11 @@ impl Store {
         self.reader().await?.first(BY_ID, values![id]).await?.as_ref().map(read).transpose()
     }
 
+    /// The rendition of a source with this name.
+    pub async fn rendition_named(&self, source: SourceId, name: &str) -> Result<Option<RenditionRow>, Error> {
+        self.reader().await?.first(BY_NAME, values![source, name]).await?.as_ref().map(read).transpose()
+    }
+
     /// The renditions of a source, by name.
     pub async fn renditions_of(&self, source: SourceId) -> Result<Vec<RenditionRow>, Error> {
         self.reader().await?.all(OF_SOURCE, values![source]).await?.iter().map(read).collect()
@@ -149,6 +163,21 @@ impl Tx {
     ) -> Result<bool, Error> {
         let inserted = self.session.execute(INSERT, values![id, source, name, now]).await?;
         Ok(inserted > 0 || self.session.first(BY_ID, values![id]).await?.is_some())
+    }
+
+    /// The same by name: what was begun before and can be made is gone on with, under the id it has. `None` without a media that names
+    /// the source. May run twice.
+    pub async fn begin_rendition_named(
+        &mut self,
+        id: RenditionId,
+        source: SourceId,
+        name: &str,
+        now: Timestamp,
+    ) -> Result<Option<RenditionId>, Error> {
+        self.session.execute(DELETE_BROKEN, values![source, name]).await?;
+        self.session.execute(INSERT_NAMED, values![id, source, name, now]).await?;
+        let row = self.session.first(BY_NAME, values![source, name]).await?;
+        row.map(|row| row.id("id")).transpose()
     }
 
     /// Adds what was made and watched since the last time. A rendition without a row stays without one.

@@ -13,6 +13,7 @@ use kinora_blob::{FaultAction, Faults};
 pub struct CrashPlan {
     crash_at: Option<u64>,
     count: AtomicU64,
+    is_paused: AtomicBool,
     crashed: AtomicBool,
     stores: Mutex<Vec<Arc<Faults>>>,
 }
@@ -32,6 +33,7 @@ impl CrashPlan {
         Arc::new(Self {
             crash_at,
             count: AtomicU64::new(0),
+            is_paused: AtomicBool::new(false),
             crashed: AtomicBool::new(false),
             stores: Mutex::default(),
         })
@@ -42,14 +44,25 @@ impl CrashPlan {
         if self.has_crashed() {
             return true;
         }
-        let n = self.count.fetch_add(1, Ordering::SeqCst);
-        if self.crash_at == Some(n) {
+        let n = self.count_write();
+        if n.is_some() && self.crash_at == n {
             self.crashed.store(true, Ordering::SeqCst);
             for store in self.stores.lock().unwrap_or_else(PoisonError::into_inner).iter() {
                 store.stop();
             }
         }
         self.has_crashed()
+    }
+
+    /// Counts a write and answers its number; `None`: writes are not counted just now.
+    pub fn count_write(&self) -> Option<u64> {
+        let is_paused = self.is_paused.load(Ordering::SeqCst);
+        (!is_paused).then(|| self.count.fetch_add(1, Ordering::SeqCst))
+    }
+
+    /// Counts no write, and dies at none, until it is told to count again.
+    pub fn pause(&self, is_paused: bool) {
+        self.is_paused.store(is_paused, Ordering::SeqCst);
     }
 
     /// Whether the crash has happened.
@@ -98,6 +111,17 @@ mod tests {
         assert!(plan.dies_now());
         assert!(matches!(blob.get(ObjectKey::DemoClip).await, Err(Error::Stopped)));
         assert_eq!(plan.writes(), 3);
+    }
+
+    #[test]
+    fn what_happens_in_a_pause_does_not_count() {
+        let plan = CrashPlan::at_write(1);
+        assert!(!plan.dies_now());
+        plan.pause(true);
+        assert!(!plan.dies_now());
+        plan.pause(false);
+        assert!(plan.dies_now());
+        assert_eq!(plan.writes(), 2);
     }
 
     #[tokio::test]

@@ -10,6 +10,11 @@ use super::{Subtitles, vtt};
 pub const SUBTITLE_SEGMENT_S: u64 = 30;
 /// Most segments of a playlist: those of a day. What lasts longer has longer ones.
 const SEGMENTS_MAX: u64 = 2880;
+/// Bytes of the cues of a segment: far more than can be read while it lasts. Of a file whose cues all overlap each segment would be as long
+/// as the file.
+const CUES_BYTES_MAX: usize = 256 << 10;
+/// Bytes of the line that says when a cue is shown.
+const TIMES_LEN: usize = 30;
 /// Says that the times of cues are those of the presentation, which begins at 0. RFC 8216, 3.5.
 const TIMESTAMP_MAP: &str = "X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:00.000";
 
@@ -59,7 +64,8 @@ impl SubtitleSegments {
         text
     }
 
-    /// Segment `number`: every cue of which something is shown while it lasts. `None` for one that the playlist does not list.
+    /// Segment `number`: every cue of which something is shown while it lasts, from the first one on as many as have 256 KiB of text. `None`
+    /// for one that the playlist does not list.
     pub fn segment(&self, subtitles: &Subtitles, number: u32) -> Option<String> {
         if number >= self.count() {
             return None;
@@ -70,7 +76,12 @@ impl SubtitleSegments {
         let mut text = format!("WEBVTT\n{TIMESTAMP_MAP}\n\n");
         // In the order of their beginnings.
         let begun = subtitles.cues.iter().take_while(|cue| cue.start_ms < end);
-        vtt::write(&mut text, &subtitles.blocks, begun.filter(|cue| start < cue.end_ms));
+        let mut bytes = 0;
+        let shown = begun.filter(|cue| start < cue.end_ms).take_while(|cue| {
+            bytes += TIMES_LEN + cue.text.len() + cue.settings.len() + cue.id.as_ref().map_or(0, String::len);
+            bytes <= CUES_BYTES_MAX
+        });
+        vtt::write(&mut text, &subtitles.blocks, shown);
         Some(text)
     }
 }

@@ -183,6 +183,18 @@ fn a_cue_that_crosses_a_border_is_in_both_segments() {
     assert_eq!(segments.segment(&subtitles, u32::MAX), None);
 }
 
+#[test]
+fn a_segment_has_a_bound_whatever_overlaps() {
+    let all = |text: &str| Subtitles { blocks: Vec::new(), cues: vec![cue(0, 60_000, text); CUES_MAX] };
+    let segments = SubtitleSegments::of_duration(60_000_000);
+    for text in ["a", &"a".repeat(1000)] {
+        let segment = segments.segment(&all(text), 1).unwrap();
+        let held = cues(&segment).len();
+        assert!((250 << 10..280 << 10).contains(&segment.len()), "{} bytes of {held} cues", segment.len());
+        assert!(held > 200);
+    }
+}
+
 /// Lines that a file may have, broken ones among them.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![

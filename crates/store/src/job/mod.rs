@@ -92,6 +92,8 @@ statements! {
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     DROP = "UPDATE job SET state = 'done', note = 'not needed any more', finished_at = $4, lease_owner = NULL,
         leased_until = NULL WHERE state = 'pending' AND queue = $1 AND kind = $2 AND payload = $3";
+    /// Changes nothing: what changes the job waits for the commit.
+    HOLD = "UPDATE job SET note = note WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     FINISH = "UPDATE job SET state = $4, note = $5, finished_at = $6, lease_owner = NULL, leased_until = NULL
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     RETRY = "UPDATE job SET run_at = $4, note = $5, lease_owner = NULL, leased_until = NULL
@@ -130,6 +132,12 @@ impl Tx {
     pub async fn drop_job(&mut self, kind: JobKind) -> Result<(), Error> {
         let values = values![kind.queue().as_str(), kind.name(), kind.payload(), self.now()];
         self.session.execute(DROP, values).await.map(drop)
+    }
+
+    /// Holds a job until the commit: nobody took or ended it before. [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    pub async fn hold_job(&mut self, job: &ClaimedJob) -> Result<(), Error> {
+        let rows = self.session.execute(HOLD, values![job.id, job.owner, job.attempt]).await?;
+        self.held(rows)
     }
 
     /// Gives a job back that could not even be tried, such as for want of disk: the claim is not counted as an attempt.

@@ -16,6 +16,9 @@ impl MediaFilter {
     pub const LOOKED_AT_MAX: u32 = 10_000;
 }
 
+/// Rows that are looked at in one piece: with what other conditions ask for a row may have some KiB.
+const LOOKED_AT_ONCE: u32 = 500;
+
 statements! {
     TOTAL = "SELECT media_count FROM workspace WHERE id = $1";
 }
@@ -114,12 +117,12 @@ impl Store {
                 None => 0,
             };
             let rows = Finder { workspace, driver: ALL, condition: None, bounds };
-            let list = rows.slice(&mut session, slice, (total, false)).await?;
+            let list = positions(rows.slice(&mut session, slice, (total, false)).await?)?;
             return load::list(&mut session, workspace, list, slice.newest_first, true).await;
         }
         let (found, rest, total) = Finder::of(&mut session, workspace, bounds, conditions).await?;
         let list = if rest.is_empty() {
-            found.slice(&mut session, slice, total).await?
+            positions(found.slice(&mut session, slice, total).await?)?
         } else {
             found.sift(&mut session, slice, &rest).await?
         };
@@ -210,13 +213,12 @@ impl Finder {
         session: &mut Session,
         slice: Slice,
         rest: &[Condition],
-    ) -> Result<List<Row>, Error> {
+    ) -> Result<List<Position>, Error> {
         let first = Slice { start: SliceStart::Number(1), ..slice };
         let sifted = self.look(session, first, rest).await?;
         let (total, is_lower_bound) = (sifted.met.len() as u64, sifted.ends_at.is_some());
         let limit = usize::try_from(slice.limit).unwrap_or(usize::MAX);
         let mut list = List { items: Vec::new(), total, is_lower_bound, next: None, previous: None };
-        let at = |row: Option<&Row>| row.map(Position::of_row).transpose();
         match slice.start {
             SliceStart::Number(number) => {
                 let skip =
@@ -226,16 +228,16 @@ impl Finder {
                 }
                 let is_last = sifted.met.len() <= skip.saturating_add(limit);
                 list.items = sifted.met.into_iter().skip(skip).take(limit).collect();
-                list.next = if is_last { sifted.ends_at } else { at(list.items.last())? };
-                list.previous = at(list.items.first().filter(|_| skip > 0))?;
+                list.next = if is_last { sifted.ends_at } else { list.items.last().copied() };
+                list.previous = list.items.first().copied().filter(|_| skip > 0);
             }
             SliceStart::After(_) | SliceStart::Before(_) => {
                 let is_after = matches!(slice.start, SliceStart::After(_));
                 let mut sifted = self.look(session, slice, rest).await?;
                 let is_last = sifted.met.len() <= limit;
                 sifted.met.truncate(limit);
-                let beyond = if is_last { sifted.ends_at } else { at(sifted.met.last())? };
-                let back = at(sifted.met.first())?;
+                let beyond = if is_last { sifted.ends_at } else { sifted.met.last().copied() };
+                let back = sifted.met.first().copied();
                 if !is_after {
                     sifted.met.reverse();
                 }
@@ -248,27 +250,36 @@ impl Finder {
 
     /// The rows from the start of a slice on, away from where it begins, that meet the conditions.
     async fn look(&self, session: &mut Session, slice: Slice, rest: &[Condition]) -> Result<Sifted, Error> {
-        let window = Slice { limit: MediaFilter::LOOKED_AT_MAX, ..slice };
-        let list = self.rows(self.driver.candidates).slice(session, window, 0, true).await?;
         let is_backwards = matches!(slice.start, SliceStart::Before(_));
-        let ends_at = if is_backwards { list.previous } else { list.next };
-        let mut met = Vec::new();
-        for row in list.items {
-            if all_met(rest, &row)? {
-                met.push(row);
+        let (mut sifted, mut start) = (Sifted { met: Vec::new(), ends_at: None }, slice.start);
+        for _ in 0..MediaFilter::LOOKED_AT_MAX / LOOKED_AT_ONCE {
+            let window = Slice { start, limit: LOOKED_AT_ONCE, ..slice };
+            let mut list = self.rows(self.driver.candidates).slice(session, window, 0, true).await?;
+            sifted.ends_at = if is_backwards { list.previous } else { list.next };
+            if is_backwards {
+                list.items.reverse();
             }
+            for row in list.items {
+                if all_met(rest, &row)? {
+                    sifted.met.push(Position::of_row(&row)?);
+                }
+            }
+            let Some(end) = sifted.ends_at else { break };
+            start = if is_backwards { SliceStart::Before(end) } else { SliceStart::After(end) };
         }
-        if is_backwards {
-            met.reverse();
-        }
-        Ok(Sifted { met, ends_at })
+        Ok(sifted)
     }
+}
+
+fn positions(list: List<Row>) -> Result<List<Position>, Error> {
+    let items = list.items.iter().map(Position::of_row).collect::<Result<Vec<_>, _>>()?;
+    Ok(list.with(items))
 }
 
 /// What came of looking at rows.
 struct Sifted {
     /// Those that meet all conditions, the nearest first.
-    met: Vec<Row>,
+    met: Vec<Position>,
     /// The last one that was looked at, where there are more.
     ends_at: Option<Position>,
 }

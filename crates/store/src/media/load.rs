@@ -6,7 +6,7 @@ use kinora_domain::{Media, MediaId, MediaState, WorkspaceId};
 
 use super::{added, columns};
 use crate::sql::{Row, Session, Statement, Value, values};
-use crate::{Error, List};
+use crate::{Error, List, Position};
 
 /// The statements that read the media of a selection. All take the same values.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ macro_rules! selections {
                 broken: Statement::new(concat!(
                     "SELECT media.id AS media_id, rendition.name
                      FROM media JOIN rendition ON rendition.source_id = media.source_id
-                     WHERE rendition.broken_at IS NOT NULL AND media.id IN (", $ids, ") ORDER BY media.id, rendition.name"
+                     WHERE rendition.broken_at IS NOT NULL AND rendition.name NOT LIKE '% whole' AND media.id IN (", $ids, ") ORDER BY media.id, rendition.name"
                 )),
             };
         )*
@@ -130,37 +130,34 @@ pub(crate) async fn by_ids(session: &mut Session, ids: &[MediaId]) -> Result<Vec
     Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
 }
 
-/// The media of these rows, in their order. `is_gapless`: the workspace has no others between the first one and the last.
+/// The media that stand there, in this order. `is_gapless`: the workspace has no others between the first one and the last.
 pub(super) async fn list(
     session: &mut Session,
     workspace: WorkspaceId,
-    rows: List<Row>,
+    list: List<Position>,
     newest_first: bool,
     is_gapless: bool,
 ) -> Result<List<Media>, Error> {
-    let mut keys: Vec<&Row> = rows.items.iter().collect();
-    if newest_first {
-        keys.reverse();
-    }
-    let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return Ok(rows.with(Vec::new())) };
-    let mut media;
-    if is_gapless {
-        let range = values![
-            workspace,
-            first.time("created_at")?,
-            first.text("id")?,
-            last.time("created_at")?,
-            last.text("id")?,
-        ];
-        media = many(session, RANGE, range).await?;
+    let media = if is_gapless {
+        let mut ends = [list.items.first(), list.items.last()];
+        if newest_first {
+            ends.reverse();
+        }
+        let [Some(first), Some(last)] = ends else { return Ok(list.with(Vec::new())) };
+        let mut range = values![workspace];
+        for end in [first, last] {
+            range.extend(values![end.created_at(), MediaId::from_uuid(end.id())]);
+        }
+        let mut media = many(session, RANGE, range).await?;
+        if newest_first {
+            media.reverse();
+        }
+        media
     } else {
-        let ids = keys.iter().map(|row| row.id("id")).collect::<Result<Vec<MediaId>, _>>()?;
-        media = by_ids(session, &ids).await?;
-    }
-    if newest_first {
-        media.reverse();
-    }
-    Ok(rows.with(media))
+        let ids: Vec<MediaId> = list.items.iter().map(|place| MediaId::from_uuid(place.id())).collect();
+        by_ids(session, &ids).await?
+    };
+    Ok(list.with(media))
 }
 
 /// Rows beside media, in their order, by the media they belong to.

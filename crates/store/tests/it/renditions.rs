@@ -1,12 +1,13 @@
 //! Rows of encoded renditions.
 
 use kinora_domain::{MediaState, RenditionId, SourceId};
-use kinora_store::{RenditionPlace, RenditionRow, RenditionUse, Store};
+use kinora_store::{RenditionPlace, RenditionRow, RenditionUse, Store, Tx};
 
 use crate::support::{World, insert, workspace, write};
 
 suite!(
     a_rendition_has_a_row_only_while_a_media_names_its_source,
+    a_name_of_a_source_has_one_row_until_that_is_broken,
     counters_add_up_and_the_last_watch_only_moves_forward,
     renditions_are_walked_from_those_that_nobody_watched,
     a_rendition_is_reset_broken_once_and_forgotten,
@@ -67,6 +68,29 @@ async fn a_rendition_has_a_row_only_while_a_media_names_its_source(world: World)
     assert_eq!(store.renditions_without_media(Some(id), 9).await.unwrap(), []);
     let again = write(&store, async move |tx| tx.begin_rendition(id, source, "720p", now).await).await;
     assert!(again.unwrap(), "until it is swept the row is there");
+}
+
+async fn a_name_of_a_source_has_one_row_until_that_is_broken(world: World) {
+    let store = world.open().await;
+    let (source, unknown, now) = (fetched(&world, &store).await, world.source(), world.now());
+    let begin = async |source| {
+        let id = id(&world);
+        let begin = async move |tx: &mut Tx| tx.begin_rendition_named(id, source, "720p whole", now).await;
+        (id, write(&store, begin).await.unwrap())
+    };
+    assert_eq!(begin(unknown).await.1, None, "no media names its source");
+    let (first, begun) = begin(source).await;
+    assert_eq!(begun, Some(first));
+    assert_eq!(begin(source).await.1, Some(first), "what was begun is gone on with");
+    let row = store.rendition_named(source, "720p whole").await.unwrap();
+    assert_eq!(row.map(|row| row.id), Some(first));
+    assert_eq!(store.rendition_named(source, "720p").await.unwrap(), None);
+
+    write(&store, async move |tx| tx.set_rendition_broken(first, now).await).await.unwrap();
+    let (second, begun) = begin(source).await;
+    assert_eq!(begun, Some(second), "what could not be made is begun anew");
+    let ids: Vec<_> = store.renditions_of(source).await.unwrap().iter().map(|row| row.id).collect();
+    assert_eq!(ids, [second]);
 }
 
 async fn counters_add_up_and_the_last_watch_only_moves_forward(world: World) {

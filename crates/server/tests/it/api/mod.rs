@@ -13,6 +13,7 @@ pub(crate) mod mp4_support;
 mod once;
 mod operate;
 mod page;
+mod permission;
 mod picture;
 mod playback;
 mod playback_ids;

@@ -1,17 +1,16 @@
 //! `PATCH /on-demand/{mediaId}/update-mp4Support`, and what viewers get at `capped-4k.mp4` and `audio.m4a`. What is in the files is judged in
 //! `media/files.rs`.
 
-use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
+use super::permission::check_patch;
 use super::playback_ids::Ids;
 use super::update::told;
 use crate::support::{Answer, DEADLINE, TestApp, text};
 
 pub(crate) const READY: &str = "video.media.mp4Support.ready";
 const UPDATED: &str = "video.media.updated";
-const UNKNOWN: &str = "019a492c-41f3-7001-8203-040506070809";
 const BOTH: &str = "audioOnly,capped_4k";
 const FILES: [&str; 2] = ["capped-4k.mp4", "audio.m4a"];
 
@@ -179,16 +178,6 @@ async fn what_is_no_wish_is_refused_and_only_a_read_write_token_of_its_workspace
     }
     insta::assert_snapshot!("refused", transcript);
     let body = json!({"mp4Support": "capped_4k"});
-    assert_eq!(patch(&app, "42", &body).await.status, 422);
-    let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
-    let path = format!("/v1/on-demand/{id}/update-mp4Support");
-    let call = async |token| app.request("PATCH", &path).token(token).json(&body).send().await;
-    assert_eq!(call(&reader).await.refusal(), (403, "forbidden".to_owned()));
-    assert_eq!(app.request("PATCH", &path).json(&body).send().await.refusal().0, 401);
-    let not_found = (404, "media workspace relation not found".to_owned());
-    assert_eq!(call(&stranger).await.refusal(), not_found);
-    assert_eq!(patch(&app, UNKNOWN, &body).await.refusal(), not_found);
-    assert_eq!(app.get(id).await.data(), media);
+    check_patch(&app, &media, "update-mp4Support", &body).await;
     assert_eq!((told(&app, UPDATED).await.len(), told(&app, READY).await.len()), (0, 0));
 }

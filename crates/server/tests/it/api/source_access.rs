@@ -1,10 +1,10 @@
 //! `PATCH /on-demand/{mediaId}/source-access`, and the original it opens at `/{playbackId}/source`.
 
 use bytes::Bytes;
-use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
+use super::permission::{UNKNOWN, check_patch};
 use super::playback_ids::Ids;
 use super::update::told;
 use crate::support::{Answer, DEADLINE, HOOK, TestApp, text};
@@ -12,7 +12,6 @@ use crate::support::{Answer, DEADLINE, HOOK, TestApp, text};
 const READY: &str = "video.media.source.ready";
 const DELETED: &str = "video.media.source.deleted";
 const UPDATED: &str = "video.media.updated";
-const UNKNOWN: &str = "019a492c-41f3-7001-8203-040506070809";
 
 async fn patch(app: &TestApp, id: &str, body: &Value) -> Answer {
     app.call("PATCH", &format!("/v1/on-demand/{id}/source-access")).json(body).send().await
@@ -207,18 +206,6 @@ async fn what_is_no_wish_is_refused_and_only_a_read_write_token_of_its_workspace
     }
     insta::assert_snapshot!("refused", transcript);
     let body = json!({"sourceAccess": true});
-    assert_eq!(patch(&app, "42", &body).await.status, 422);
-    let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
-    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
-    let path = format!("/v1/on-demand/{id}/source-access");
-    let call = async |token| app.request("PATCH", &path).token(token).json(&body).send().await;
-    assert_eq!(call(&reader).await.refusal(), (403, "forbidden".to_owned()));
-    assert_eq!(app.request("PATCH", &path).json(&body).send().await.refusal().0, 401);
-    let not_found = (404, "media workspace relation not found".to_owned());
-    assert_eq!(call(&stranger).await.refusal(), not_found);
-    assert_eq!(patch(&app, UNKNOWN, &body).await.refusal(), not_found);
-    let wrong = app.call("GET", &path).send().await;
-    assert_eq!((wrong.status, wrong.header("allow")), (405, Some("PATCH")));
-    assert_eq!(app.get(id).await.data(), media);
+    check_patch(&app, &media, "source-access", &body).await;
     assert_eq!(told(&app, UPDATED).await.len(), 0);
 }

@@ -2,7 +2,6 @@
 
 use std::future::ready;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use futures_util::{StreamExt as _, stream};
 use kinora_testkit::CrashPlan;
@@ -56,11 +55,11 @@ pub(super) async fn fail_at_each<T>(
     let (prepare, live) = (&prepare, &live);
     let live_and_fail_at = |n| async move {
         let failing = FailAt::write(n);
-        let (clock, never) = (TestClock::running(SPEED), CrashPlan::never());
-        let (mut life, prepared) = Life::begin_after(clock, never, failing.faults(), prepare).await;
+        let (clock, plan) = (TestClock::running(SPEED), failing.plan.clone());
+        let (mut life, prepared) = Life::begin_after(clock, plan, failing.faults(), prepare).await;
         say(&format!("failure at write {n}"));
         live(&mut life, prepared).await;
-        failing.count.load(Ordering::SeqCst) > n
+        failing.plan.writes() > n
     };
     count_until_none(live_and_fail_at, writes_min).await;
 }

@@ -57,7 +57,7 @@ async fn live(life: &mut Life, (): ()) {
         matches!(answer.status, 200 | 404).then_some(())
     })
     .await;
-    life.settle().await;
+    life.settle_at_each_write().await;
     assert_eq!(life.app.objects().await, [""; 0], "nothing is left of what was deleted");
     let mut told = events::by_media(&life.app.receiver);
     let mut told = told.remove(id).expect("it was told of");

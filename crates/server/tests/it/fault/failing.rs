@@ -1,7 +1,8 @@
 //! Fail at the n-th write, for every n. Nobody dies: the disk had no room just then, or an answer was lost.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use kinora_testkit::CrashPlan;
 
 use super::each_write::{fail_at_each, nothing};
 use super::life::Order;
@@ -19,12 +20,13 @@ async fn a_write_that_fails_is_made_up_for() {
 /// Fails one write, counted over database and objects.
 pub(super) struct FailAt {
     n: u64,
-    pub(super) count: AtomicU64,
+    /// It counts, and nobody dies.
+    pub(super) plan: Arc<CrashPlan>,
 }
 
 impl FailAt {
     pub(super) fn write(n: u64) -> Arc<Self> {
-        Arc::new(Self { n, count: AtomicU64::new(0) })
+        Arc::new(Self { n, plan: CrashPlan::never() })
     }
 
     pub(super) fn faults(self: &Arc<Self>) -> Faults {
@@ -40,7 +42,7 @@ impl FailAt {
     }
 
     fn fails_now(&self) -> bool {
-        self.count.fetch_add(1, Ordering::SeqCst) == self.n
+        self.plan.count_write() == Some(self.n)
     }
 }
 

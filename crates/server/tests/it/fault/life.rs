@@ -14,7 +14,7 @@ use crate::support::{Answer, Faults, TestApp, text, until};
 pub(super) struct Life {
     pub(super) app: TestApp,
     pub(super) clock: TestClock,
-    /// When it is that the server is to die; it does so once.
+    /// What counts the writes, and when it is that the server is to die; it does so once.
     plan: Arc<CrashPlan>,
     has_restarted: bool,
 }
@@ -65,7 +65,7 @@ impl Life {
         })
         .await;
         self.insist("the media plays", async |app| plays(app, playback).await).await;
-        self.settle().await;
+        self.settle_at_each_write().await;
 
         // A client whose request broke off asks again, and may have made two.
         let accepted = self.accepted().await;
@@ -86,7 +86,7 @@ impl Life {
             })
             .await;
         }
-        self.settle().await;
+        self.settle_at_each_write().await;
         assert_eq!(self.app.objects().await, [""; 0], "nothing is left of what was deleted");
 
         let told = events::by_media(&self.app.receiver);
@@ -128,13 +128,32 @@ impl Life {
         .await
     }
 
-    /// Everything is done that can be, and what nobody needs is gone. A crash on the way is part of it.
+    /// Everything is done that can be, and what nobody needs is gone. A crash before the sweep is part of it; the writes of that are the
+    /// same in every life, and one of them crashes at each.
     pub(super) async fn settle(&mut self) {
+        self.come_to_rest(async |app, clock| drain(app, clock).await).await;
+        self.plan.pause(true);
+        // It may have died just now.
+        self.revive().await;
+        sweep(&self.app, &self.clock).await;
+        self.plan.pause(false);
+    }
+
+    /// The same with each write of the sweep.
+    pub(super) async fn settle_at_each_write(&mut self) {
+        self.come_to_rest(async |app, clock| {
+            drain(app, clock).await;
+            sweep(app, clock).await;
+        })
+        .await;
+    }
+
+    async fn come_to_rest(&mut self, rest: impl AsyncFn(&TestApp, &TestClock)) {
         loop {
             self.revive().await;
             let died = until_or_never(&self.plan, !self.has_restarted);
             tokio::select! {
-                () = async { drain(&self.app, &self.clock).await; sweep(&self.app, &self.clock).await } => {}
+                () = rest(&self.app, &self.clock) => {}
                 () = died => {}
             }
             // It may have died in its very last step.

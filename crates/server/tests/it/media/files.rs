@@ -100,6 +100,30 @@ async fn what_is_not_copied_is_encoded_before_it_is_told() {
 }
 
 #[tokio::test]
+async fn a_file_that_could_not_be_made_says_so_until_it_is_wanted_anew() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mkv", fixture::not_copied_small()).await;
+    want(&app, &media, "audioOnly").await;
+    told_ready(&app, 1).await;
+    let stored = app.store.media_by_id(text(&media["id"]).parse().unwrap()).await.unwrap().unwrap();
+    let source = stored.source().unwrap();
+    let whole = async || app.store.rendition_named(source, "aac whole").await.unwrap();
+    let (first, now) = (whole().await.expect("it was joined").id, stored.updated_at);
+    app.store.write(async move |tx| tx.set_rendition_broken(first, now).await).await.unwrap();
+    let refused = app.fetch(&address(&media, M4A)).await;
+    assert_eq!(refused.refusal(), (404, "not found".to_owned()));
+    assert!(refused.text().contains("this file cannot be made of the media"), "{refused:?}");
+    let told = app.get(text(&media["id"])).await.data();
+    assert_eq!(told["playbackReport"]["broken"], Value::Null, "it plays as before");
+
+    want(&app, &media, "none").await;
+    want(&app, &media, "audioOnly").await;
+    told_ready(&app, 2).await;
+    assert_eq!(app.fetch(&address(&media, M4A)).await.status, 200);
+    assert_ne!(whole().await.expect("it was joined anew").id, first);
+}
+
+#[tokio::test]
 async fn what_is_larger_than_the_media_may_be_is_encoded() {
     let app = TestApp::start().await;
     let media = with_files(&app, "/a.mp4", fixture::wide(), json!({"maxResolution": "480p"})).await;
