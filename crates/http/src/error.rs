@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::Roles;
+use crate::rate_limit::RateLimit;
 
 pub(crate) use problem::Problem;
 
@@ -289,6 +290,21 @@ impl ApiError {
              answers leave after 24 hours, and a request without the key is not refused",
         );
         error.retry_after_s = Some(Self::KEPT_RETRY_AFTER_S);
+        error
+    }
+
+    /// 429: the access token has sent as many requests as it may. Nothing was read, and nothing done.
+    pub fn rate_limited(limit: RateLimit, retry_after_s: u32) -> Self {
+        let (requests, window_s) = (limit.requests(), limit.window_s());
+        let mut error = Self::described(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too many requests",
+            format!(
+                "this access token may send {requests} requests within {window_s} seconds, and nothing was done; \
+                 send it again as Retry-After says"
+            ),
+        );
+        error.retry_after_s = Some(retry_after_s);
         error
     }
 

@@ -8,6 +8,7 @@ use super::refusals::Refusals;
 use crate::error::ApiError;
 use crate::extract::{BODY_BYTES_MAX, PageQuery};
 use crate::once::IDEMPOTENCY_KEY_MAX;
+use crate::rate_limit::RateLimit;
 
 /// What is to be known of an operation. Begin with [`Operation::get`] and its neighbours, which add the refusals that all have.
 pub(crate) struct Operation {
@@ -65,7 +66,11 @@ impl Operation {
             headers: Map::new(),
             is_conditional: false,
         };
-        operation.refuses(ApiError::unauthorized()).refuses(ApiError::fault()).refuses(ApiError::busy())
+        operation
+            .refuses(ApiError::unauthorized())
+            .refuses(ApiError::rate_limited(RateLimit::EXAMPLE, 1))
+            .refuses(ApiError::fault())
+            .refuses(ApiError::busy())
     }
 
     fn writes(self) -> Self {
@@ -269,6 +274,13 @@ impl Operation {
             .map(|(status, mut response)| {
                 for (name, place) in [("X-Request-Id", "RequestId"), ("Cache-Control", "NoStore")] {
                     response["headers"][name] = json!({"$ref": format!("#/components/headers/{place}")});
+                }
+                // Who is not known has no limit of its own.
+                if status != 401 {
+                    for (name, place) in [("RateLimit", "RateLimit"), ("RateLimit-Policy", "RateLimitPolicy")]
+                    {
+                        response["headers"][name] = json!({"$ref": format!("#/components/headers/{place}")});
+                    }
                 }
                 for (name, header) in &headers {
                     response["headers"][name] = header.clone();
