@@ -81,7 +81,8 @@ impl Operation {
     fn named_by_its_client(mut self) -> Self {
         self.parameters.push(json!({"name": "Idempotency-Key", "in": "header", "required": false,
             "description": "A name of your own making for this request, in visible characters of ASCII, bare or in quotes. For 24 hours \
-                the same request is answered as the first time, with `Idempotent-Replayed: true`, and done once.",
+                the same request, sent with the same access token, is answered as the first time, with `Idempotent-Replayed: true`, and done \
+                once. With another path, body or token the key is refused with 422.",
             "schema": {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX}}));
         self.refuses(ApiError::request_under_way())
             .refuses(ApiError::idempotency_key_reused())
@@ -114,7 +115,11 @@ impl Operation {
     /// Judges the conditions of requests by the tag of what it is about.
     pub(crate) fn conditional(mut self) -> Self {
         for (name, description) in [
-            ("If-Match", "Only of what has one of these tags: those of answers that you know."),
+            (
+                "If-Match",
+                "Only of what has one of these tags: those of answers that you know. What has no `GET` of its own goes by the tag of what it is \
+                 a part of.",
+            ),
             ("If-None-Match", "Only of what has none of these tags."),
         ] {
             let schema = json!({"type": "string"});
