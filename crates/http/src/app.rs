@@ -13,6 +13,7 @@ use crate::auth::Callers;
 use crate::delivery::{AccessCache, PlaylistCache};
 use crate::observe::{RequestCounts, RequestIds};
 use crate::once::UnderWay;
+use crate::rate_limit::{RateLimit, RateLimits};
 
 /// Shared by all requests; cheap to clone.
 #[derive(Clone)]
@@ -42,6 +43,8 @@ pub struct AppOptions {
     pub render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// What this process does.
     pub roles: Roles,
+    /// How many requests an access token may send; `None`: as many as it likes.
+    pub rate_limit: Option<RateLimit>,
 }
 
 /// What handlers find in an [`App`].
@@ -65,6 +68,7 @@ pub struct Parts {
     pub(crate) request_counts: RequestCounts,
     pub(crate) document: OnceLock<Bytes>,
     pub(crate) roles: Roles,
+    pub(crate) rate_limits: Option<RateLimits>,
 }
 
 impl App {
@@ -82,6 +86,7 @@ impl App {
             health,
             render_metrics,
             roles,
+            rate_limit,
         } = options;
         let callers = Callers::new();
         let answers = AnswerCache::new();
@@ -89,6 +94,7 @@ impl App {
         let access = AccessCache::new();
         let playlists = PlaylistCache::new();
         let request_ids = RequestIds::new(&*random);
+        let rate_limits = rate_limit.map(|limit| RateLimits::new(limit, Arc::clone(&clock)));
         Self(Arc::new(Parts {
             store,
             packager,
@@ -109,6 +115,7 @@ impl App {
             request_counts: RequestCounts::default(),
             document: OnceLock::new(),
             roles,
+            rate_limits,
         }))
     }
 

@@ -88,7 +88,17 @@ impl Callers {
     }
 }
 
+/// Who calls, for what lies before the operations: those need not ask again. 401 as they answer it.
+pub(crate) async fn identify(parts: &mut RequestParts, app: &App) -> Result<AccessTokenId, ApiError> {
+    let caller = authenticate(parts, app).await?;
+    parts.extensions.insert(caller);
+    Ok(caller.token)
+}
+
 async fn authenticate(parts: &RequestParts, app: &App) -> Result<Caller, ApiError> {
+    if let Some(caller) = parts.extensions.get() {
+        return Ok(*caller);
+    }
     let header = parts.headers.get(AUTHORIZATION).ok_or_else(ApiError::unauthorized)?.as_bytes();
     if header.len() > Callers::CREDENTIALS_BYTES_MAX {
         return Err(ApiError::unauthorized());

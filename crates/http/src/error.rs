@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::Roles;
+use crate::rate_limit::RateLimit;
 
 pub(crate) use problem::Problem;
 
@@ -250,15 +251,17 @@ impl ApiError {
         )
     }
 
-    /// 409: the workspace has as many signing keys as it may have.
+    /// 400: there are as many of something as there may be. The status is the contract's for limits (1.4), and the same for all of them
+    /// (decision 0078).
+    fn limit_reached(description: impl Into<String>) -> Self {
+        Self::described(StatusCode::BAD_REQUEST, "limit reached", description)
+    }
+
+    /// 400: the workspace has as many signing keys as it may have.
     pub fn too_many_signing_keys(max: u64) -> Self {
-        Self::described(
-            StatusCode::CONFLICT,
-            "too many signing keys",
-            format!(
-                "a workspace has at most {max} signing keys; delete one that nothing is signed with any more"
-            ),
-        )
+        Self::limit_reached(format!(
+            "a workspace has at most {max} signing keys; delete one that nothing is signed with any more"
+        ))
     }
 
     /// 409: the same request is being answered.
@@ -289,6 +292,21 @@ impl ApiError {
              answers leave after 24 hours, and a request without the key is not refused",
         );
         error.retry_after_s = Some(Self::KEPT_RETRY_AFTER_S);
+        error
+    }
+
+    /// 429: the access token has sent as many requests as it may. Nothing was read, and nothing done.
+    pub fn rate_limited(limit: RateLimit, retry_after_s: u32) -> Self {
+        let (requests, window_s) = (limit.requests(), limit.window_s());
+        let mut error = Self::described(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too many requests",
+            format!(
+                "this access token may send {requests} requests within {window_s} seconds, and nothing was done; \
+                 send it again as Retry-After says"
+            ),
+        );
+        error.retry_after_s = Some(retry_after_s);
         error
     }
 
@@ -489,5 +507,27 @@ impl IntoResponse for ApiError {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kinora_domain::{TooManyPlaybackIds, TrackRefused};
+
+    use super::*;
+
+    #[test]
+    fn every_limit_that_is_reached_is_refused_alike_and_says_what_to_do() {
+        for refused in [
+            ApiError::too_many_signing_keys(1),
+            ApiError::too_many_playlists(1),
+            ApiError::too_many_playback_ids(TooManyPlaybackIds),
+            ApiError::track_refused(TrackRefused::TooMany),
+        ] {
+            assert_eq!((refused.status().as_u16(), refused.message()), (400, "limit reached"));
+            let Detail::Description(description) = &refused.detail else { panic!("no description") };
+            assert!(description.contains("; delete one"), "{description}");
+            assert!(!refused.has_retry_after(), "no time heals it");
+        }
     }
 }

@@ -19,6 +19,7 @@ mod observe;
 mod once;
 mod openapi;
 mod operate;
+mod rate_limit;
 mod serve;
 mod upload;
 
@@ -30,6 +31,7 @@ pub use api::PlaybackReportView;
 pub use app::{Addresses, App, AppOptions, Assets, Check, Health, Roles};
 pub use error::ApiError;
 pub use openapi::document;
+pub use rate_limit::{NoRateLimit, RateLimit};
 pub use serve::{ServeOptions, serve};
 
 /// The paths of the API that are served, each with and without `/v1` in front of it.
@@ -47,10 +49,16 @@ pub fn router(app: App) -> Router {
         let recognise = middleware::from_fn_with_state(app.clone(), once::recognise);
         // Outside of it: it is said of what was answered before, too.
         let announce = middleware::from_fn_with_state(app.clone(), api::announce_deprecated);
-        Router::new()
+        let operations = Router::new()
             .merge(api::routes("").into_router())
             .merge(api::routes("/v1").into_router())
-            .route_layer(recognise)
+            .route_layer(recognise);
+        // Outside of what reads a body; an answer that was given before counts like any other.
+        let operations = match app.rate_limits {
+            Some(_) => operations.route_layer(middleware::from_fn_with_state(app.clone(), rate_limit::limit)),
+            None => operations,
+        };
+        operations
             .route_layer(announce)
             .merge(api::unknown())
             .merge(openapi::routes())

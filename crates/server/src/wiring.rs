@@ -170,6 +170,7 @@ impl Server {
             health: Arc::new(health::Parts { store: store.clone(), blob, room }),
             render_metrics: Arc::new(move || render_metrics.render()),
             roles,
+            rate_limit: settings.rate_limit,
         });
         let (stop, is_lost) = (CancellationToken::new(), CancellationToken::new());
         let jobs = roles.worker.then_some(context);

@@ -46,7 +46,8 @@ impl KeptAnswer {
 statements! {
     FIND = "SELECT fingerprint, status, body FROM kept_answer WHERE workspace_id = $1 AND key_hash = $2 AND created_at > $3";
     INSERT = "INSERT INTO kept_answer (workspace_id, key_hash, fingerprint, status, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
-    DELETE = "DELETE FROM kept_answer WHERE workspace_id = $1 AND key_hash = $2 RETURNING workspace_id, CAST(length(body) AS BIGINT) AS size";
+    DELETE = "DELETE FROM kept_answer WHERE workspace_id = $1 AND key_hash = $2 AND created_at <= $3
+        RETURNING workspace_id, CAST(length(body) AS BIGINT) AS size";
     SWEEP = "DELETE FROM kept_answer WHERE (workspace_id, key_hash) IN (
         SELECT workspace_id, key_hash FROM kept_answer WHERE created_at <= $1 LIMIT $2)
         RETURNING workspace_id, CAST(length(body) AS BIGINT) AS size";
@@ -74,14 +75,16 @@ impl Tx {
         find(&mut self.session, &self.common.keyring, key, now).await
     }
 
-    /// Keeps an answer for 24 hours in place of one that is too old. `false`, and nothing is kept, when the workspace has no room left.
+    /// Keeps an answer for 24 hours in place of one that is too old. `false`, and nothing is kept, when the workspace has no room left. One
+    /// that still counts stays, and is an error: whoever keeps an answer has looked for one in the same transaction.
     pub async fn keep_answer(
         &mut self,
         key: RequestKey,
         answer: &KeptAnswer,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        let old = self.session.change(DELETE, values![key.workspace, &key.hash[..]]).await?;
+        let before = now.plus_micros(-KeptAnswer::KEPT_FOR_US);
+        let old = self.session.change(DELETE, values![key.workspace, &key.hash[..], before]).await?;
         count_out(&mut self.session, &old).await?;
         let body = self.common.keyring.seal(&answer.body, &owner(key), self.common.random.as_ref());
         let size = i64::try_from(body.len()).unwrap_or(i64::MAX);

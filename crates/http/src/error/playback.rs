@@ -66,6 +66,6 @@ impl ApiError {
 
     /// 400: the media has as many playback IDs as it can have.
     pub(crate) fn too_many_playback_ids(error: TooManyPlaybackIds) -> Self {
-        Self::bad_request(format!("{error}; delete one that is not used any more"))
+        Self::limit_reached(format!("{error}; delete one that is not used any more"))
     }
 }

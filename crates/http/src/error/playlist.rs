@@ -39,12 +39,10 @@ impl ApiError {
         )
     }
 
-    /// 409: the workspace has as many playlists as it may have.
+    /// 400: the workspace has as many playlists as it may have.
     pub(crate) fn too_many_playlists(max: u64) -> Self {
-        Self::described(
-            StatusCode::CONFLICT,
-            "playlist create failed",
-            format!("a workspace has at most {max} playlists; delete one that nobody watches any more"),
-        )
+        Self::limit_reached(format!(
+            "a workspace has at most {max} playlists; delete one that nobody watches any more"
+        ))
     }
 }

@@ -15,7 +15,7 @@ impl ApiError {
                 "duplicate language name",
                 "another track of this type has this languageName; choose another one, or update that track",
             ),
-            TrackRefused::TooMany => Self::bad_request(format!("{refused}; delete one that is not needed")),
+            TrackRefused::TooMany => Self::limit_reached(format!("{refused}; delete one that is not needed")),
             TrackRefused::OfSource => {
                 Self::bad_request(format!("{refused}; only tracks that were added can be"))
             }

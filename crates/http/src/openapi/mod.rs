@@ -32,7 +32,8 @@ pub(crate) const PATHS: [&str; 2] = ["/openapi.json", "/docs"];
 const ABOUT: &str = "Media come in by address or by upload, play at once on every device, and tell your application by signed \
 webhooks.\n\nEvery path is served with and without `/v1`. Every answer is JSON and has an `X-Request-Id`: yours, if you sent one of at \
 most 128 visible characters. Fields that are not named here are ignored in requests; `null` is the same as left out.\n\nWhat a path \
-cannot do is refused before an operation is reached: an unknown path with 404, an unknown method with 405 and `Allow`.";
+cannot do is refused before an operation is reached: an unknown path with 404, an unknown method with 405 and `Allow`.\n\nA server may limit \
+how many requests an access token sends; then every answer to a token has `RateLimit`, and what is too much is 429 with `Retry-After`.";
 
 /// The groups of operations, in the order in which they are shown.
 const TAGS: [(&str, &str); 7] = [
@@ -120,6 +121,17 @@ fn headers() -> Value {
             "description": "Seconds after which it may be tried again.",
             "required": true,
             "schema": {"type": "integer", "minimum": 1},
+        },
+        "RateLimit": {
+            "description": "What the access token may send at once, and in how many seconds there is one more \
+                (draft-ietf-httpapi-ratelimit-headers-11). Only where the server limits access tokens.",
+            "schema": {"type": "string", "pattern": "^\"token\";r=[0-9]+;t=[0-9]+$"},
+            "example": "\"token\";r=599;t=1",
+        },
+        "RateLimitPolicy": {
+            "description": "How many requests an access token may send, and within how many seconds. Only where the server limits access tokens.",
+            "schema": {"type": "string", "pattern": "^\"token\";q=[0-9]+;w=[0-9]+$"},
+            "example": "\"token\";q=600;w=60",
         },
         "Challenge": {
             "description": "How to send an access token.",

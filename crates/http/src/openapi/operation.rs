@@ -8,6 +8,7 @@ use super::refusals::Refusals;
 use crate::error::ApiError;
 use crate::extract::{BODY_BYTES_MAX, PageQuery};
 use crate::once::IDEMPOTENCY_KEY_MAX;
+use crate::rate_limit::RateLimit;
 
 /// What is to be known of an operation. Begin with [`Operation::get`] and its neighbours, which add the refusals that all have.
 pub(crate) struct Operation {
@@ -65,7 +66,11 @@ impl Operation {
             headers: Map::new(),
             is_conditional: false,
         };
-        operation.refuses(ApiError::unauthorized()).refuses(ApiError::fault()).refuses(ApiError::busy())
+        operation
+            .refuses(ApiError::unauthorized())
+            .refuses(ApiError::rate_limited(RateLimit::EXAMPLE, 1))
+            .refuses(ApiError::fault())
+            .refuses(ApiError::busy())
     }
 
     fn writes(self) -> Self {
@@ -76,7 +81,8 @@ impl Operation {
     fn named_by_its_client(mut self) -> Self {
         self.parameters.push(json!({"name": "Idempotency-Key", "in": "header", "required": false,
             "description": "A name of your own making for this request, in visible characters of ASCII, bare or in quotes. For 24 hours \
-                the same request is answered as the first time, with `Idempotent-Replayed: true`, and done once.",
+                the same request, sent with the same access token, is answered as the first time, with `Idempotent-Replayed: true`, and done \
+                once. With another path, body or token the key is refused with 422.",
             "schema": {"type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX}}));
         self.refuses(ApiError::request_under_way())
             .refuses(ApiError::idempotency_key_reused())
@@ -109,7 +115,11 @@ impl Operation {
     /// Judges the conditions of requests by the tag of what it is about.
     pub(crate) fn conditional(mut self) -> Self {
         for (name, description) in [
-            ("If-Match", "Only of what has one of these tags: those of answers that you know."),
+            (
+                "If-Match",
+                "Only of what has one of these tags: those of answers that you know. What has no `GET` of its own goes by the tag of what it is \
+                 a part of.",
+            ),
             ("If-None-Match", "Only of what has none of these tags."),
         ] {
             let schema = json!({"type": "string"});
@@ -269,6 +279,13 @@ impl Operation {
             .map(|(status, mut response)| {
                 for (name, place) in [("X-Request-Id", "RequestId"), ("Cache-Control", "NoStore")] {
                     response["headers"][name] = json!({"$ref": format!("#/components/headers/{place}")});
+                }
+                // Who is not known has no limit of its own.
+                if status != 401 {
+                    for (name, place) in [("RateLimit", "RateLimit"), ("RateLimit-Policy", "RateLimitPolicy")]
+                    {
+                        response["headers"][name] = json!({"$ref": format!("#/components/headers/{place}")});
+                    }
                 }
                 for (name, header) in &headers {
                     response["headers"][name] = header.clone();

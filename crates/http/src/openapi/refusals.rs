@@ -70,6 +70,7 @@ fn describe(status: StatusCode, messages: &[&str]) -> String {
         413 => "The body is too large",
         415 => "The body is not JSON",
         422 => "A value is wrong; `fields` names each",
+        429 => "More was sent than may be, and nothing was done; try again as `Retry-After` says",
         500 => "The fault is the server's",
         503 => "Not now; try again as `Retry-After` says",
         507 => "The server's disk is full; nothing was changed",

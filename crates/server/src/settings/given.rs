@@ -50,6 +50,10 @@ pub(crate) struct Given {
     /// Bytes that encoded renditions may take; what was not watched for the longest is let go [default: whatever the disk has]
     #[arg(long, global = true, env = "KINORA_CACHE_BYTES", value_name = "BYTES")]
     pub(super) cache_bytes: Option<u64>,
+    /// How many requests one access token may send, and within how many seconds, such as 600/60; each process counts for itself
+    /// [default: as many as it likes]
+    #[arg(long, global = true, env = "KINORA_RATE_LIMIT", value_name = "REQUESTS/SECONDS")]
+    pub(super) rate_limit: Option<String>,
     /// What is logged [default: info]
     #[arg(long, global = true, env = "KINORA_LOG", value_name = "FILTER")]
     pub(super) log: Option<String>,

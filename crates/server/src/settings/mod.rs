@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use ipnet::IpNet;
 use kinora_blob::StorageUrl;
-use kinora_http::Roles;
+use kinora_http::{NoRateLimit, RateLimit, Roles};
 use serde::{Deserialize, Serialize};
 
 use crate::addresses::ServedAddresses;
@@ -60,6 +60,8 @@ pub struct Settings {
     pub ffmpeg: Option<PathBuf>,
     /// What encoded renditions may take; `None`: whatever the disk has.
     pub cache_bytes: Option<u64>,
+    /// How many requests an access token may send; `None`: as many as it likes.
+    pub rate_limit: Option<RateLimit>,
     /// What is logged.
     pub log: String,
     /// How it is logged.
@@ -116,6 +118,8 @@ impl Settings {
             .map(|url| StorageUrl::parse(&url))
             .transpose()
             .map_err(|problem| Problem::new(format!("--storage-url cannot be used: {problem}")))?;
+        let rate_limit = given.rate_limit.or(from_file.rate_limit);
+        let rate_limit = rate_limit.map(|text| rate_limit_of(&text)).transpose()?;
         let roles = role::roles(given.role.or(from_file.role))?;
         if roles != Roles::ALL && (database_url.is_none() || storage_url.is_none()) {
             let had = roles.names().join(", ");
@@ -138,6 +142,7 @@ impl Settings {
             signature_headers: given.signature_header.or(from_file.signature_header).unwrap_or_default(),
             ffmpeg: given.ffmpeg.or(from_file.ffmpeg),
             cache_bytes: given.cache_bytes.or(from_file.cache_bytes),
+            rate_limit,
             log: given.log.or(from_file.log).unwrap_or_else(|| "info".to_owned()),
             log_format: given.log_format.or(from_file.log_format).unwrap_or(LogFormat::Text),
             secret_key: given.secret_key.or(from_file.secret_key),
@@ -161,6 +166,7 @@ impl Settings {
             "signature-header": self.signature_headers,
             "ffmpeg": self.ffmpeg,
             "cache-bytes": self.cache_bytes,
+            "rate-limit": self.rate_limit.map(|limit| limit.to_string()),
             "log": self.log,
             "log-format": self.log_format,
             "secret-key": match (&self.secret_key, &self.database_url) {
@@ -205,6 +211,11 @@ impl Settings {
     pub(crate) fn demo_url(&self) -> String {
         format!("{}/demo/clip.mp4", self.public_url)
     }
+}
+
+fn rate_limit_of(text: &str) -> Result<RateLimit, Problem> {
+    let wrong = |refused: NoRateLimit| Problem::new(format!("--rate-limit {refused}, not {text:?}"));
+    text.parse().map_err(wrong)
 }
 
 #[cfg(test)]

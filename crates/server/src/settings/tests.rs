@@ -50,6 +50,28 @@ fn a_base_that_is_none_is_refused_with_its_name() {
 }
 
 #[test]
+fn a_rate_limit_is_none_or_one_that_can_be_kept() {
+    let resolve = |text: Option<&str>| {
+        let given = Given { rate_limit: text.map(str::to_owned), ..Given::default() };
+        Settings::resolve(given, None)
+    };
+    let limit = |text| resolve(text).unwrap().rate_limit.map(|limit| limit.to_string());
+    assert_eq!(limit(None), None);
+    assert_eq!(limit(Some("600/60")), Some("600/60".to_owned()));
+    assert_eq!(resolve(Some("600/60")).unwrap().shown()["rate-limit"], "600/60");
+    for text in ["", "600", "0/60", "600/0", "100000001/60", "600/86401", "600 / 60"] {
+        let problem = resolve(Some(text)).unwrap_err().to_string();
+        assert_eq!(
+            problem,
+            format!(
+                "--rate-limit must be REQUESTS/SECONDS such as 600/60, 1 to 100000000 requests within 1 to 86400 seconds, \
+                 not {text:?}"
+            )
+        );
+    }
+}
+
+#[test]
 fn secrets_are_not_shown() {
     let given = Given { secret_key: Some("c2VjcmV0".into()), ..Given::default() };
     let shown = Settings::resolve(given, None).unwrap().shown().to_string();

@@ -7,6 +7,7 @@ use crate::support::{DAY, SECRET_KEY, World, workspace, write};
 
 suite!(
     an_answer_is_found_by_its_key_in_its_workspace_for_a_day,
+    an_answer_that_still_counts_is_not_replaced,
     an_answer_is_kept_with_its_change_or_neither_is,
     a_workspace_keeps_so_many_bytes_and_gets_them_back,
     an_answer_lies_sealed_and_is_opened_after_a_new_key,
@@ -47,6 +48,22 @@ async fn an_answer_is_found_by_its_key_in_its_workspace_for_a_day(world: World) 
     let pruned = store.prune(later.plus_micros(DAY)).await.unwrap();
     assert_eq!(pruned, Pruned { answers: 1, ..Pruned::default() });
     assert_eq!(find(key(here, 1), later).await, None);
+}
+
+async fn an_answer_that_still_counts_is_not_replaced(world: World) {
+    let store = world.open().await;
+    let here = workspace(&store).await;
+    let now = world.now();
+    assert!(keep(&store, key(here, 1), answer("first"), now).await);
+    for at in [now, now.plus_micros(DAY - 1)] {
+        let second = answer("second");
+        let kept = write(&store, async move |tx| tx.keep_answer(key(here, 1), &second, at).await).await;
+        assert!(kept.is_err(), "{kept:?}");
+        assert_eq!(store.kept_answer(key(here, 1), at).await.unwrap(), Some(answer("first")));
+    }
+    let over = now.plus_micros(DAY);
+    assert!(keep(&store, key(here, 1), answer("second"), over).await);
+    assert_eq!(store.kept_answer(key(here, 1), over).await.unwrap(), Some(answer("second")));
 }
 
 async fn an_answer_is_kept_with_its_change_or_neither_is(world: World) {

@@ -86,6 +86,7 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
             )
             .answers(media.clone(), media_example()),
         one(Operation::patch("/on-demand/{mediaId}/source-access", "updateSourceAccess", "Open or close the original"))
+            .conditional()
             .says(
                 "While it is on, the file as it came is at `{playbackId}/source`, with its own type, for all who may watch. \
                  `video.media.source.ready` and `video.media.source.deleted` tell of a media that is ready, `video.media.updated` of every \
@@ -94,6 +95,7 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
             .takes(source_access, &[("on", json!({"sourceAccess": true}))])
             .answers(media.clone(), media_example()),
         one(Operation::patch("/on-demand/{mediaId}/update-mp4Support", "updateMp4Support", "Offer a media in one file"))
+            .conditional()
             .says(
                 "What is copied of the source can be fetched at once, what is encoded is made first. `video.media.mp4Support.ready` tells when \
                  all of it can be fetched.",

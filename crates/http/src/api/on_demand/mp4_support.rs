@@ -1,4 +1,5 @@
 use axum::extract::State;
+use axum::response::Response;
 use kinora_domain::{MediaId, Mp4Support};
 use serde_json::Value;
 
@@ -6,6 +7,7 @@ use super::wishes;
 use crate::api::view::MediaView;
 use crate::app::App;
 use crate::auth::Writer;
+use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PathId};
@@ -14,26 +16,29 @@ use crate::fields::{Fields, Problems};
 /// `PATCH /on-demand/{mediaId}/update-mp4Support`: wants other files of a media beside playback, in whatever state it is. Answers as `GET`
 /// does.
 ///
-/// 404 unless the media is in the caller's workspace, 422 names the wrong field, 400 for what is so already and for a file of which a ready
-/// media has nothing. The change, its event, and the job that says when the files can be fetched are one commit.
+/// 404 unless the media is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names the wrong field, 400 for what is so
+/// already and for a file of which a ready media has nothing. The change, its event, and the job that says when the files can be fetched are one
+/// commit.
 pub(crate) async fn mp4_support(
     State(app): State<App>,
     caller: Writer,
     PathId(id): PathId<MediaId>,
+    conditions: Conditions,
     JsonBody(body): JsonBody,
-) -> Result<Data<MediaView>, ApiError> {
+) -> Result<Response, ApiError> {
     let wanted = parse(&body)?;
-    let now = app.clock.now();
+    let (now, here) = (app.clock.now(), app.clone());
     let media = app
         .store
         .write(async move |tx| {
             let media = tx.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
+            conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
             let (media, updated) = media.want_files(wanted, now).map_err(ApiError::files_refused)?;
             tx.save_files_wanted(&media, &updated, now).await?;
             Ok::<_, ApiError>(media)
         })
         .await?;
-    Ok(Data::ok(MediaView::new(&media, &app.addresses)))
+    Ok(Tagged::of(&Data::ok(MediaView::new(&media, &app.addresses))).into_response())
 }
 
 fn parse(body: &Value) -> Result<Mp4Support, ApiError> {

@@ -1,10 +1,12 @@
 use axum::extract::State;
+use axum::response::Response;
 use kinora_domain::MediaId;
 use serde_json::Value;
 
 use crate::api::view::MediaView;
 use crate::app::App;
 use crate::auth::Writer;
+use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PathId};
@@ -13,26 +15,28 @@ use crate::fields::{Fields, Problems};
 /// `PATCH /on-demand/{mediaId}/source-access`: opens the original of a media to those who may watch it, or closes it again, in whatever
 /// state the media is. Answers as `GET` does.
 ///
-/// 404 unless the media is in the caller's workspace, 422 names the wrong field. The change and its events are one commit; what is so
-/// already is answered, and not told (decision 0075).
+/// 404 unless the media is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names the wrong field. The change and its
+/// events are one commit; what is so already is answered, and not told (decision 0075).
 pub(crate) async fn source_access(
     State(app): State<App>,
     caller: Writer,
     PathId(id): PathId<MediaId>,
+    conditions: Conditions,
     JsonBody(body): JsonBody,
-) -> Result<Data<MediaView>, ApiError> {
+) -> Result<Response, ApiError> {
     let is_open = parse(&body)?;
-    let now = app.clock.now();
+    let (now, here) = (app.clock.now(), app.clone());
     let media = app
         .store
         .write(async move |tx| {
             let media = tx.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
+            conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
             let (media, events) = media.open_source(is_open, now);
             tx.save_told(&media, &events).await?;
             Ok::<_, ApiError>(media)
         })
         .await?;
-    Ok(Data::ok(MediaView::new(&media, &app.addresses)))
+    Ok(Tagged::of(&Data::ok(MediaView::new(&media, &app.addresses))).into_response())
 }
 
 fn parse(body: &Value) -> Result<bool, ApiError> {

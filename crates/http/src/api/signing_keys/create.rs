@@ -26,7 +26,7 @@ pub(super) struct CreatedKey {
 /// `POST /iam/signing-keys`: makes a key; its private half is in this answer and nowhere else, unless the client named its request: then it is kept sealed, to be
 /// answered again. A body is not read.
 ///
-/// 409 when the workspace has as many as it may have, 503 while too many are being made; neither has made one.
+/// 400 when the workspace has as many as it may have, 503 while too many are being made; neither has made one.
 pub(super) async fn create(State(app): State<App>, caller: Writer, once: Once) -> Result<Answer, ApiError> {
     let workspace = caller.workspace;
     // Asked before the work is done, and again in the commit: others make keys meanwhile.

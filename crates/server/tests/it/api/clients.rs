@@ -72,6 +72,29 @@ impl Client {
             Self::Node => json!({"accessPolicy": "public", "accessRestrictions": nothing_restricted()}),
         }
     }
+
+    /// `PATCH /on-demand/{mediaId}/tracks/{trackId}`: Python knows no address, and a title that nobody else does (contract 2.6).
+    fn track_update(self, url: &str) -> Value {
+        match self {
+            Self::Python => json!({"languageCode": "en-GB", "languageName": "British", "title": "My title"}),
+            Self::Node => json!({"url": url, "languageCode": "en-GB", "languageName": "British"}),
+        }
+    }
+
+    /// `POST /on-demand/playlists` with nothing but what must be there (contract 2.9): Node fills in a limit.
+    fn playlist(self, reference: &str, smart: bool) -> Value {
+        let mut body = if smart {
+            let range = json!({"startDate": "2024-11-11", "endDate": "2099-12-12"});
+            let dates = json!({"createdDate": range, "updatedDate": range});
+            json!({"name": "P", "referenceId": reference, "type": "smart", "playOrder": "createdDate ASC", "metadata": dates})
+        } else {
+            json!({"name": "P", "referenceId": reference, "type": "manual"})
+        };
+        if self == Self::Node {
+            body["limit"] = json!(1000);
+        }
+        body
+    }
 }
 
 fn nothing_restricted() -> Value {
@@ -243,6 +266,101 @@ async fn a_media_is_read_changed_and_deleted_with_what_clients_send_by_default()
         let delete = client.dressed(app.call("DELETE", &path)).header("Content-Type", "application/json");
         let deleted = delete.send().await;
         assert_eq!((deleted.status, deleted.json()), (200, json!({"success": true})));
+    }
+}
+
+#[tokio::test]
+async fn a_track_is_added_changed_and_deleted_with_what_clients_send_by_default() {
+    let app = TestApp::options().without_webhook().start().await;
+    let url = app.serve("/a.srt", Source::of("1\n00:00:00,000 --> 00:00:01,500\nHello\n"));
+    for client in Client::ALL {
+        let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+        let all = format!("/v1/on-demand/{}/tracks", text(&media["id"]));
+        let track =
+            json!({"url": url, "type": "subtitle", "languageCode": "en-US", "languageName": "English"});
+        let added = client.dressed(app.call("POST", &all)).json(&json!({"tracks": track})).send().await;
+        let added = taken(&added, 201);
+        has(&added, &["id", "type", "url", "languageCode", "languageName"]);
+        let one = format!("{all}/{}", text(&added["id"]));
+        let update = client.dressed(app.call("PATCH", &one)).json(&client.track_update(&url)).send().await;
+        let updated = taken(&update, 200);
+        has(&updated, &["id", "type", "url", "languageCode", "languageName"]);
+        assert_eq!((&updated["id"], &updated["url"]), (&added["id"], &json!(url)), "{client:?}");
+        assert_eq!(
+            (&updated["languageCode"], &updated["languageName"]),
+            (&json!("en-GB"), &json!("British"))
+        );
+        let delete = client.dressed(app.call("DELETE", &one)).header("Content-Type", "application/json");
+        let deleted = delete.send().await;
+        assert_eq!((deleted.status, deleted.json()), (200, json!({"success": true})));
+    }
+}
+
+#[tokio::test]
+async fn a_playlist_is_made_filled_and_deleted_with_what_clients_send_by_default() {
+    const ALL: &str = "/v1/on-demand/playlists";
+    const FIELDS: [&str; 10] = [
+        "id",
+        "name",
+        "referenceId",
+        "type",
+        "description",
+        "mediaList",
+        "workspaceId",
+        "createdAt",
+        "updatedAt",
+        "mediaCount",
+    ];
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let ids = json!({"mediaIds": [media["id"]]});
+    for client in Client::ALL {
+        let call = async |method: &str, path: &str, body: &Value| {
+            client.dressed(app.call(method, path)).json(body).send().await
+        };
+        let smart = taken(&call("POST", ALL, &client.playlist("smart", true)).await, 201);
+        has(&smart, &FIELDS);
+        has(&smart, &["playOrder", "metadata"]);
+        assert_eq!(
+            (&smart["mediaCount"], &smart["mediaList"][0]["id"]),
+            (&json!(1), &media["id"]),
+            "{client:?}"
+        );
+        let manual = taken(&call("POST", ALL, &client.playlist("manual", false)).await, 201);
+        has(&manual, &FIELDS);
+        let one = format!("{ALL}/{}", text(&manual["id"]));
+        let held = format!("{one}/media");
+        for (method, count) in [("PATCH", 1), ("PUT", 1), ("DELETE", 0)] {
+            let changed = taken(&call(method, &held, &ids).await, 200);
+            has(&changed, &FIELDS);
+            assert_eq!(changed["mediaCount"], count, "{client:?} {method}");
+            for media in changed["mediaList"].as_array().expect("a list") {
+                has(
+                    media,
+                    &[
+                        "id",
+                        "title",
+                        "creatorId",
+                        "duration",
+                        "status",
+                        "sourceResolution",
+                        "thumbnail",
+                        "createdAt",
+                    ],
+                );
+            }
+        }
+        let renamed = call("PUT", &one, &json!({"name": "Q", "description": "D"})).await;
+        has(&taken(&renamed, 200), &FIELDS);
+        assert_eq!(taken(&client.dressed(app.call("GET", &one)).send().await, 200), renamed.data());
+        let listed = client.dressed(app.call("GET", &format!("{ALL}?limit=10&offset=1"))).send().await;
+        has(&taken(&listed, 200)[0], &["id", "name", "type", "referenceId", "createdAt", "mediaCount"]);
+        has(&listed.json()["pagination"], &["totalRecords", "currentOffset", "offsetCount"]);
+        for id in [&manual["id"], &smart["id"]] {
+            let delete = client.dressed(app.call("DELETE", &format!("{ALL}/{}", text(id))));
+            let deleted = delete.header("Content-Type", "application/json").send().await;
+            assert_eq!((deleted.status, deleted.json()), (200, json!({"success": true})));
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! `ETag`, `If-None-Match` and `If-Match`: what is known is not sent again, and no change is made over another (decision 0074).
 
 use futures_util::future::join_all;
-use kinora_testkit::fixture;
+use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
 use super::playlists::Playlists;
+use super::tracks::Tracks;
 use crate::support::{Answer, TestApp, text};
 
 const OTHER: &str = "\"0123456789abcdef0123456789abcdef\"";
@@ -65,6 +66,15 @@ async fn what_is_known_is_not_sent_again() {
 async fn a_change_is_made_of_what_the_client_knows_and_of_nothing_else() {
     let app = TestApp::options().without_webhook().start().await;
     let [media, playback, playlist] = things(&app).await;
+    let subtitles = app.serve("/a.srt", Source::of("1\n00:00:00,000 --> 00:00:01,500\nHello\n"));
+    let track = Tracks::of(&app, &app.call("GET", &media).send().await.data())
+        .added(&subtitles, "en", "English")
+        .await;
+    let track = format!("{media}/tracks/{track}");
+    let (opened, files) = (json!({"sourceAccess": true}), json!({"mp4Support": "capped_4k"}));
+    let named = json!({"languageCode": "en-GB", "languageName": "British"});
+    let (source_access, mp4_support) =
+        (format!("{media}/source-access"), format!("{media}/update-mp4Support"));
     let (title, rule) = (json!({"title": "T"}), json!({"defaultPolicy": "deny"}));
     let id = media.rsplit('/').next().expect("an id");
     let (ids, shown) = (json!({"mediaIds": [id]}), json!({"name": "M", "description": ""}));
@@ -74,8 +84,12 @@ async fn a_change_is_made_of_what_the_client_knows_and_of_nothing_else() {
     let of_playlist = format!("{playlist}/media");
     let nothing = Value::Null;
     // What they change, and with what: deletions last.
-    let changes: [(&str, (&str, &str, &Value)); 9] = [
+    let changes: [(&str, (&str, &str, &Value)); 13] = [
         (&media, ("PATCH", &media, &title)),
+        (&media, ("PATCH", &source_access, &opened)),
+        (&media, ("PATCH", &mp4_support, &files)),
+        (&media, ("PATCH", &track, &named)),
+        (&media, ("DELETE", &track, &nothing)),
         (&playback, ("PATCH", &rules[0], &rule)),
         (&playback, ("PATCH", &rules[1], &rule)),
         (&playlist, ("PUT", &playlist, &shown)),
@@ -104,12 +118,22 @@ async fn a_change_is_made_of_what_the_client_knows_and_of_nothing_else() {
         assert_eq!(app.call("GET", thing).send().await.text(), before, "{change:?}");
         let made = call(&app, change, "If-Match", &format!("{OTHER}, {now}")).await;
         assert_eq!(made.status, 200, "{change:?}: {made:?}");
+        // What is answered is the thing itself, or something else.
+        let is_the_thing = change.1 == thing && change.0 != "DELETE"
+            || [&source_access, &mp4_support].map(String::as_str).contains(&change.1);
+        assert!(made.header("etag").is_some() || !is_the_thing, "{change:?}: {made:?}");
         if let Some(told) = made.header("etag") {
             assert_eq!(told, tag(&app, thing).await, "{change:?}: the tag of what is now");
         }
     }
     assert_eq!(call(&app, ("DELETE", &playlist, &nothing), "If-Match", OTHER).await.refusal().0, 412);
     assert_eq!(call(&app, ("DELETE", &playlist, &nothing), "If-Match", "*").await.status, 200);
+    let bodies = [&title, &opened, &files, &named, &nothing];
+    for (path, body) in [&media, &source_access, &mp4_support, &track, &track].into_iter().zip(bodies) {
+        let method = if body.is_null() { "DELETE" } else { "PATCH" };
+        let gone = call(&app, (method, path, body), "If-Match", "*").await;
+        assert_eq!(gone.refusal().0, 404, "{method} {path}");
+    }
     // Nothing is there that could be another.
     for path in [&media, &playlist] {
         assert_eq!(call(&app, ("DELETE", path, &nothing), "If-Match", "*").await.refusal().0, 404);

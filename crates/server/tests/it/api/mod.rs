@@ -19,6 +19,7 @@ mod playback;
 mod playback_ids;
 mod playlists;
 mod ranges;
+mod rate_limits;
 mod read;
 mod refusals;
 mod signing_keys;

@@ -229,7 +229,7 @@ async fn a_workspace_has_a_bounded_number_of_keys_also_when_two_clients_make_the
     let (first, second, ()) = tokio::join!(make(&app), make(&app), release);
     let refused = if first.status == 201 { &second } else { &first };
     insta::assert_snapshot!("too_many", app.golden().answer(refused));
-    assert_eq!(first.status + second.status, 201 + 409);
+    assert_eq!(first.status + second.status, 201 + 400);
     assert_eq!(page(&app, "").await.1, [most, 1, most.div_ceil(10)]);
 
     assert_eq!(make(&app).await.refusal(), refused.refusal());

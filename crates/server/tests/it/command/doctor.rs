@@ -79,6 +79,7 @@ async fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
         "signature-header": [],
         "ffmpeg": null,
         "cache-bytes": null,
+        "rate-limit": null,
         "log": "info",
         "log-format": "json",
         "secret-key": "(hidden)",

@@ -32,6 +32,7 @@ async fn a_refusal_names_what_was_wrong_and_what_would_be_right() {
         with(&["media", "wait"], id),
         with(&["media", "delete"], id),
         with(&["config", "--public-url"], "video.example.com"),
+        with(&["config", "--rate-limit"], "600"),
         with(&["config", "--config"], "nowhere.toml"),
         with(&["serve", "--ffmpeg"], "/nowhere/ffmpeg"),
     ] {

@@ -4,6 +4,7 @@ use std::time::Duration;
 use kinora_domain::{Clock, KeyMaker};
 use kinora_engine::Engine;
 use kinora_fetch::Limits;
+use kinora_http::RateLimit;
 use kinora_intake::PaceMin;
 use kinora_server::{Roles, SystemClock, SystemKeys};
 use kinora_testkit::CrashPlan;
@@ -22,6 +23,7 @@ pub(crate) struct Options {
     pub(super) has_webhook: bool,
     pub(super) roles: Roles,
     pub(super) cache_bytes: Option<u64>,
+    pub(super) rate_limit: Option<RateLimit>,
     pub(super) engine: Option<Engine>,
     pub(super) faults: Faults,
 }
@@ -45,6 +47,7 @@ impl Default for Options {
             has_webhook: true,
             roles: Roles::ALL,
             cache_bytes: None,
+            rate_limit: None,
             engine: None,
             faults: Faults::default(),
         }
@@ -95,6 +98,11 @@ impl Options {
     /// What encoded renditions may take; as much as there is unless told otherwise.
     pub(crate) fn cache_bytes(self, bytes: u64) -> Self {
         Self { cache_bytes: Some(bytes), ..self }
+    }
+
+    /// How many requests a token may send, `3/60`; as many as it likes unless told otherwise.
+    pub(crate) fn rate_limit(self, limit: &str) -> Self {
+        Self { rate_limit: Some(limit.parse().expect("a rate limit")), ..self }
     }
 
     /// The media engine; the ffmpeg of this machine unless told otherwise.

@@ -123,6 +123,7 @@ async fn server_options(
     settings.signature_headers = options.signature_headers;
     settings.roles = options.roles;
     settings.cache_bytes = options.cache_bytes;
+    settings.rate_limit = options.rate_limit;
     if options.allow_loopback {
         settings.allow_private = vec!["127.0.0.0/8".parse().expect("a network")];
     }

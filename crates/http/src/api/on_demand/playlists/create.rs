@@ -13,7 +13,7 @@ use crate::once::{Answer, Once};
 
 /// `POST /on-demand/playlists`: a manual playlist without media yet, or a smart one with those that its dates choose.
 ///
-/// 201 with the playlist; 409 when another one of the workspace has the reference, or there are as many as there may be; 422 names
+/// 201 with the playlist; 409 when another one of the workspace has the reference, 400 when there are as many as there may be; 422 names
 /// each wrong field.
 pub(super) async fn create(
     State(app): State<App>,
@@ -30,17 +30,32 @@ pub(super) async fn create(
     };
     let here = app.clone();
     let work = async move |tx: &mut Tx| {
-        tx.insert_playlist(&playlist).await.map_err(|error| refused(error, &playlist))?;
+        tx.insert_playlist(&playlist).await.map_err(|error| refused(error, &playlist.reference_id))?;
         let view = PlaylistView::new(&playlist, &media, &here.addresses);
         Ok(Data::created(view, Vec::new()).into_answer())
     };
     once.write(&app, work).await
 }
 
-fn refused(error: Error, playlist: &Playlist) -> ApiError {
+fn refused(error: Error, reference: &str) -> ApiError {
     match error {
-        Error::Taken { .. } => ApiError::playlist_reference_taken(&playlist.reference_id),
+        Error::Taken { .. } => ApiError::playlist_reference_taken(reference),
         Error::TooMany { .. } => ApiError::too_many_playlists(Playlist::PER_WORKSPACE_MAX),
         other => other.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_too_many_is_a_limit_and_a_reference_that_is_taken_is_none() {
+        let check = |error, expected: (u16, &str)| {
+            let refused = refused(error, "r");
+            assert_eq!((refused.status().as_u16(), refused.message()), expected);
+        };
+        check(Error::TooMany { what: "playlists" }, (400, "limit reached"));
+        check(Error::Taken { what: "playlist reference" }, (409, "playlist create failed"));
     }
 }

@@ -33,11 +33,12 @@ pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operat
             .refuses(ApiError::track_refused(TrackRefused::NameTaken))
             .refuses(ApiError::track_refused(TrackRefused::TooMany)),
         of_track(Operation::patch(ONE, "updateTrack", "Change or replace a track"))
+            .conditional()
             .says("It keeps its id. With a `url`, even the same one, the file is fetched anew, and what was there is not shown any more.")
             .takes(update, &[("replaced", change)])
             .answers(answer, track_example("en-GB", "British English"))
             .refuses(ApiError::track_refused(TrackRefused::NameTaken)),
-        of_track(Operation::delete(ONE, "deleteTrack", "Delete a track")).answers_done(),
+        of_track(Operation::delete(ONE, "deleteTrack", "Delete a track")).conditional().answers_done(),
     ];
     all.into_iter().map(|operation| operation.tagged("Media")).collect()
 }

@@ -3,31 +3,37 @@ use kinora_domain::{MediaId, TrackId};
 
 use super::request;
 use super::view::TrackAnswer;
+use crate::api::view::MediaView;
 use crate::app::App;
 use crate::auth::Writer;
+use crate::condition::Conditions;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PathIds};
 
 /// `PATCH /on-demand/{mediaId}/tracks/{trackId}`: gives a track another name and language, and with an address another file, which is fetched.
 ///
-/// Answers the track, which keeps its id. 404 unless the media is in the caller's workspace and has the track, 400 for a track of the media's own
-/// file and for a language name that another track has, 422 names each wrong field. The change, its events and its job are one commit; what
-/// changes nothing is not told.
+/// Answers the track, which keeps its id. 404 unless the media is in the caller's workspace and has the track, 412 when the media is not what
+/// `If-Match` names, 400 for a track of the media's own file and for a language name that another track has, 422 names each wrong field. The
+/// change, its events and its job are one commit; what changes nothing is not told.
 pub(super) async fn update(
     State(app): State<App>,
     caller: Writer,
     PathIds(media, track): PathIds<MediaId, TrackId>,
+    conditions: Conditions,
     JsonBody(body): JsonBody,
 ) -> Result<Data<TrackAnswer>, ApiError> {
     let update = request::parse_update(&body)?;
-    let now = app.clock.now();
+    let (now, here) = (app.clock.now(), app.clone());
     let random = app.random.clone();
     let answer = app
         .store
         .write(async move |tx| {
             let media = tx.media(caller.workspace, media).await?.ok_or_else(ApiError::media_not_found)?;
             let before = media.added_track(track).cloned();
+            if before.is_some() {
+                conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
+            }
             let (media, events) =
                 media.update_track(track, update.clone(), now, &*random).map_err(ApiError::track_refused)?;
             let (before, after) = before.zip(media.added_track(track)).expect("it was just changed");

@@ -9,6 +9,9 @@ use super::schema::{Operation, operations, problems, problems_of_answer, resolve
 use super::{ID, document, track_of};
 use crate::support::{Answer, TestApp, text};
 
+/// So high that nobody reaches it; with one every answer to a token has all of the headers that are described.
+const LIMIT: &str = "1000000/60";
+
 /// Where the source of the examples lies; tests serve it themselves.
 const SOURCE: &str = "https://example.com/talk.mp4";
 /// The same of subtitles.
@@ -16,7 +19,7 @@ const SUBTITLES: &str = "https://example.com/talk.srt";
 
 #[tokio::test]
 async fn every_example_of_the_document_can_be_sent_and_is_answered_as_described() {
-    let app = TestApp::options().without_webhook().start().await;
+    let app = TestApp::options().without_webhook().rate_limit(LIMIT).start().await;
     let document = document(&app).await;
     let url = app.serve("/talk.mp4", Source::of(fixture::two_seconds()));
     let ids = Ids::make(&app).await;
@@ -129,7 +132,7 @@ fn check(document: &Value, operation: &Operation, answer: &Answer) {
 /// The refusals that can be had without breaking anything, of every operation.
 #[tokio::test]
 async fn refusals_are_answered_as_described() {
-    let app = TestApp::options().without_webhook().start().await;
+    let app = TestApp::options().without_webhook().rate_limit(LIMIT).start().await;
     let document = document(&app).await;
     let reader = app.new_token(kinora_domain::DEVELOPMENT, kinora_domain::Permission::ReadOnly).await;
     let ids = Ids(BTreeMap::new());
@@ -172,7 +175,7 @@ async fn refusals_are_answered_as_described() {
 /// What is shown as an answer is one, by the document itself.
 #[tokio::test]
 async fn the_answers_that_the_document_shows_are_as_it_describes_them() {
-    let app = TestApp::options().without_webhook().start().await;
+    let app = TestApp::options().without_webhook().rate_limit(LIMIT).start().await;
     let document = document(&app).await;
     let mut shown = 0;
     for operation in operations(&document) {
