@@ -94,6 +94,7 @@ statements! {
         leased_until = NULL WHERE state = 'pending' AND queue = $1 AND kind = $2 AND payload = $3";
     FINISH = "UPDATE job SET state = $4, note = $5, finished_at = $6, lease_owner = NULL, leased_until = NULL
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
+    HELD = "SELECT id FROM job WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     RETRY = "UPDATE job SET run_at = $4, note = $5, lease_owner = NULL, leased_until = NULL
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
 }
@@ -139,6 +140,12 @@ impl Tx {
         let rows = self.session.execute(DEFER, values).await?;
         self.effects.jobs = true;
         self.held(rows)
+    }
+
+    /// Whether a job is still in these hands, for what is written before its end. [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    pub async fn check_lease(&mut self, job: &ClaimedJob) -> Result<(), Error> {
+        let held = self.session.first(HELD, values![job.id, job.owner, job.attempt]).await?;
+        self.held(u64::from(held.is_some()))
     }
 
     /// Ends a job that did what it should. [`Error::LeaseLost`] when somebody else holds it now; then nothing of the whole

@@ -102,7 +102,7 @@ async fn a_lost_lease_changes_nothing(world: World) {
     let held = claim(&world, &store, owner, JobQueue::Upkeep, 1).await.remove(0);
 
     let now = world.now();
-    for end in 0..3 {
+    for end in 0..4 {
         let (job, media) = (lost.clone(), world.media(workspace).0);
         let id = media.id;
         let result = write(&store, async move |tx| {
@@ -110,6 +110,7 @@ async fn a_lost_lease_changes_nothing(world: World) {
             let ended = match end {
                 0 => tx.complete_job(&job).await,
                 1 => tx.retry_job(&job, now, "again").await,
+                2 => tx.check_lease(&job).await,
                 _ => tx.fail_job(&job, "no").await,
             };
             // Even if it is not passed on.
@@ -119,6 +120,8 @@ async fn a_lost_lease_changes_nothing(world: World) {
         assert!(matches!(result.await, Err(Error::LeaseLost)));
         assert_eq!(store.media_by_id(id).await.unwrap(), None);
     }
+    let looked = held.clone();
+    write(&store, async move |tx| tx.check_lease(&looked).await).await.unwrap();
     complete(&store, &held).await.unwrap();
     assert!(matches!(complete(&store, &held).await, Err(Error::LeaseLost)));
 }
