@@ -17,6 +17,8 @@ pub enum FailureCode {
     NotMedia,
     /// What should be subtitles is something else.
     NotSubtitles,
+    /// What should be sound has none.
+    NoAudio,
     /// Bytes are missing and what is there does not play.
     Truncated,
     /// A codec, or a use of one, that is not supported.
@@ -31,7 +33,7 @@ pub enum FailureCode {
 
 impl FailureCode {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::SourceUnreachable,
         Self::SourceNotFound,
         Self::SourceForbiddenAddress,
@@ -39,6 +41,7 @@ impl FailureCode {
         Self::SourceTimeout,
         Self::NotMedia,
         Self::NotSubtitles,
+        Self::NoAudio,
         Self::Truncated,
         Self::CodecUnsupported,
         Self::ResolutionAboveMax,
@@ -56,6 +59,7 @@ impl FailureCode {
             Self::SourceTimeout => "source_timeout",
             Self::NotMedia => "not_media",
             Self::NotSubtitles => "not_subtitles",
+            Self::NoAudio => "no_audio",
             Self::Truncated => "truncated",
             Self::CodecUnsupported => "codec_unsupported",
             Self::ResolutionAboveMax => "resolution_above_max",

@@ -1,7 +1,7 @@
 //! Encodes the sound of a media as a whole, from when it is ready on: at some sixty times its speed, so that few requests come
 //! before it.
 
-use kinora_domain::{MediaId, MediaState, SourceId};
+use kinora_domain::{Media, MediaId, MediaState, SourceId};
 use kinora_engine::{AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE};
 use kinora_packager::Error;
 use kinora_store::ClaimedJob;
@@ -10,7 +10,7 @@ use crate::Context;
 use crate::cache::Cache;
 use crate::error::{JobError, chain};
 
-/// Makes what is missing of the encoded sound of a ready media, track by track.
+/// Makes what is missing of the encoded sound of a ready media, or of a sound that was added to it, track by track.
 ///
 /// Where the cache has no room for a track, its segments are made when they are asked for.
 ///
@@ -22,9 +22,11 @@ pub(crate) async fn run(
     media: MediaId,
     source: SourceId,
 ) -> Result<(), JobError> {
-    let is_current =
-        |state: &MediaState| matches!(state, MediaState::Ready { source: current, .. } if *current == source);
-    if context.store.media_by_id(media).await?.is_some_and(|media| is_current(&media.state)) {
+    let is_current = |media: &Media| {
+        let is_own = matches!(media.state, MediaState::Ready { source: current, .. } if current == source);
+        is_own || media.added.iter().any(|track| track.available() == Some(source))
+    };
+    if context.store.media_by_id(media).await?.is_some_and(|media| is_current(&media)) {
         let cache = Cache::look(context, context.clock.now()).await?;
         match encode(context, source, cache).await {
             Ok(()) => {}

@@ -99,6 +99,12 @@ pub(crate) fn internal_failure() -> Failure {
     Failure::new(FailureCode::Internal, "the server could not process this media; create it again")
 }
 
+/// The same of a track that was added to a media.
+pub(crate) fn internal_failure_of_track() -> Failure {
+    let sentence = "the server could not process this track; update it with the same address";
+    Failure::new(FailureCode::Internal, sentence)
+}
+
 /// An error with its causes, for the log.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

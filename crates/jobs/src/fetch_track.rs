@@ -1,4 +1,4 @@
-//! Brings in a track that was added to a media: subtitles from an address, kept as WebVTT, and then one commit.
+//! Brings in subtitles that were added to a media: from an address, kept as WebVTT, and then one commit. Sound is in `fetch_sound.rs`.
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
@@ -8,7 +8,7 @@ use kinora_formats::subtitles::Subtitles;
 use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
 
 use crate::Context;
-use crate::error::JobError;
+use crate::error::{JobError, internal_failure_of_track};
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// Bytes of the largest file of subtitles. Those of a film have some hundred KiB; the rest is for styles and for 16 bits a letter (decision 0071).
@@ -48,8 +48,7 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, wanted: Wanted) -> 
 
 /// Ends a track whose attempts are used up by faults of ours.
 pub(crate) async fn give_up(context: &Context, job: &ClaimedJob, wanted: Wanted) -> Result<(), JobError> {
-    let sentence = "the server could not process this track; update it with the same address";
-    end(context, job, wanted, Some(Failure::new(FailureCode::Internal, sentence))).await
+    end(context, job, wanted, Some(internal_failure_of_track())).await
 }
 
 /// The track, if it still waits for this.
@@ -135,7 +134,7 @@ async fn end(
 }
 
 /// Has what was kept removed, unless a track names it after all. May run twice.
-async fn leave_behind(context: &Context, source: SourceId) -> Result<(), JobError> {
+pub(crate) async fn leave_behind(context: &Context, source: SourceId) -> Result<(), JobError> {
     let now = context.clock.now();
     context
         .store
@@ -148,7 +147,7 @@ async fn leave_behind(context: &Context, source: SourceId) -> Result<(), JobErro
         .await
 }
 
-async fn remove(tx: &mut Tx, source: SourceId, now: Timestamp) -> Result<(), JobError> {
+pub(crate) async fn remove(tx: &mut Tx, source: SourceId, now: Timestamp) -> Result<(), JobError> {
     tx.enqueue_once(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
     Ok(())
 }

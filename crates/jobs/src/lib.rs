@@ -12,6 +12,7 @@ mod discard_upload;
 mod download;
 mod encode_audio;
 mod error;
+mod fetch_sound;
 mod fetch_track;
 mod files;
 mod fill;

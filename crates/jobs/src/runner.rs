@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{JobError, chain};
 use crate::lease::{RENEW_EVERY, lease_until};
 use crate::{
-    Context, delete_objects, discard_upload, download, encode_audio, fetch_track, files, fill, ingest_upload,
-    probe_decode, sweep, tend, tend_upload,
+    Context, delete_objects, discard_upload, download, encode_audio, fetch_sound, fetch_track, files, fill,
+    ingest_upload, probe_decode, sweep, tend, tend_upload,
 };
 
 /// A queue and how many of its jobs run at once.
@@ -152,6 +152,7 @@ async fn settle(context: Context, job: ClaimedJob) {
             let wanted = fetch_track::Wanted { media: *media, track: *track, source: *source };
             fetch_track::run(&context, &job, wanted).await
         }
+        JobKind::FetchSound { media, track } => fetch_sound::run(&context, &job, *media, *track).await,
         JobKind::IngestUpload { media } => ingest_upload::run(&context, &job, *media).await,
         JobKind::TendUpload { media } => tend_upload::run(&context, &job, *media).await,
         JobKind::DiscardUpload { media } => discard_upload::run(&context, &job, *media).await,
@@ -202,6 +203,7 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
             let wanted = fetch_track::Wanted { media: *media, track: *track, source: *source };
             fetch_track::give_up(context, job, wanted).await
         }
+        JobKind::FetchSound { media, track } => fetch_sound::give_up(context, job, *media, *track).await,
         JobKind::IngestUpload { media } => ingest_upload::give_up(context, job, *media).await,
         _ => {
             let claimed = job.clone();

@@ -8,6 +8,7 @@
 //! Begin with [`Packager`]; `manifest.rs` is what players are offered, `sequence.rs` what of several sources in a row, `segment.rs` what they
 //! get, `encode/` how it is made. `file.rs` is all of it in one file.
 
+mod added_sound;
 mod encode;
 mod error;
 mod file;
@@ -28,11 +29,12 @@ use kinora_engine::Engine;
 use kinora_store::Store;
 use moka::future::Cache;
 
+pub use added_sound::{OfferedSound, SoundName};
 pub use encode::{Asker, FillProgress};
 pub use error::Error;
 pub use file::{FileBounds, FileReader, MediaFile};
 pub use kinora_engine::{PICTURE_SIDE_MAX, PictureFormat};
-pub use manifest::{Order, Wanted};
+pub use manifest::{Added, Order, Wanted};
 pub use packaged::Packaged;
 pub use picture::PictureRequest;
 pub use rendition::Rendition;

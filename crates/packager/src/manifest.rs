@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use kinora_domain::Resolution;
-use kinora_formats::hls::{self, Address, Choice, MultivariantPlaylist, Offer};
+use kinora_formats::hls::{self, AddedSound, Address, Choice, MultivariantPlaylist, Offer};
 
-use crate::{Error, OfferedSubtitles, Packaged, Packager, Rendition, subtitles};
+use crate::{Error, OfferedSound, OfferedSubtitles, Packaged, Packager, Rendition, subtitles};
 
 /// Which renditions a viewer wants to choose from. Contract 4.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,6 +20,21 @@ pub struct Wanted {
     pub order: Option<Order>,
 }
 
+/// What was added to a media, and stands beside every rendition of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Added<'a> {
+    /// Text that is shown.
+    pub subtitles: &'a [OfferedSubtitles],
+    /// Sound from files of its own.
+    pub sounds: &'a [OfferedSound],
+}
+
+/// The same as a manifest lists it.
+struct Listed<'a> {
+    subtitles: &'a [OfferedSubtitles],
+    sounds: Vec<AddedSound>,
+}
+
 /// The order of the renditions of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -31,20 +46,38 @@ pub enum Order {
 
 impl Packager {
     /// What a player reads first. `base` is put in front of `video/playlist.m3u8`, `720p/playlist.m3u8` and so on; nothing is larger
-    /// than `max`; `subtitles` stand beside every one. A busy server offers one rung beside the copy. `None` where nothing is left that was wanted.
+    /// than `max`; what was added stands beside every one. A busy server offers one rung beside the copy. `None` where nothing is left that was wanted.
     pub async fn multivariant(
         &self,
         packaged: &Packaged,
         base: &str,
         max: Resolution,
         wanted: Wanted,
-        subtitles: &[OfferedSubtitles],
+        added: Added<'_>,
     ) -> Result<Option<String>, Error> {
+        let listed = self.listed(base, added).await?;
         let broken = self.broken(packaged.source).await?;
         let load = self.engine.load();
         // As many wait as can run: a new viewer of a cold rung would wait for two segments in front.
         let is_busy = load.places <= load.waiting;
-        Ok(packaged.multivariant(base, max, wanted, subtitles, &broken, is_busy))
+        Ok(packaged.multivariant(base, max, wanted, &listed, &broken, is_busy))
+    }
+
+    /// The sound alone, for a video that turned out not to decode; `None` when there is none.
+    pub async fn audio_only(
+        &self,
+        packaged: &Packaged,
+        base: &str,
+        added: Added<'_>,
+    ) -> Result<Option<String>, Error> {
+        let listed = self.listed(base, added).await?;
+        let broken = self.broken(packaged.source).await?;
+        Ok(packaged.audio_only(base, &listed, &broken))
+    }
+
+    async fn listed<'a>(&self, base: &str, added: Added<'a>) -> Result<Listed<'a>, Error> {
+        let sounds = self.added_sounds(base, added.sounds).await?;
+        Ok(Listed { subtitles: added.subtitles, sounds })
     }
 }
 
@@ -55,7 +88,7 @@ impl Packaged {
         base: &str,
         max: Resolution,
         wanted: Wanted,
-        subtitles: &[OfferedSubtitles],
+        listed: &Listed<'_>,
         broken: &HashSet<Rendition>,
         is_busy: bool,
     ) -> Option<String> {
@@ -68,35 +101,32 @@ impl Packaged {
             rungs: &rungs,
             encodes_audio: true,
             broken_audio: &broken_audio,
+            added: &listed.sounds,
             iframes: self.iframe_rate(),
             choice: wanted.choice(),
             is_busy,
         };
         let mut playlist = MultivariantPlaylist::offered(self.index(), &offer, &|address| uri(base, address));
         if playlist.variants.is_empty() && wanted == Wanted::default() {
-            return self.audio_only(base, subtitles, broken);
+            return self.audio_only(base, listed, broken);
         }
-        playlist.subtitles = subtitles::renditions(base, subtitles);
+        playlist.subtitles = subtitles::renditions(base, listed.subtitles);
         (!playlist.variants.is_empty()).then(|| playlist.render())
     }
 
-    /// The sound alone, for a video that turned out not to decode; `None` when there is none.
-    pub fn audio_only(
-        &self,
-        base: &str,
-        subtitles: &[OfferedSubtitles],
-        broken: &HashSet<Rendition>,
-    ) -> Option<String> {
+    /// As [`Packager::audio_only`].
+    fn audio_only(&self, base: &str, listed: &Listed<'_>, broken: &HashSet<Rendition>) -> Option<String> {
         let broken_audio = broken_audio(broken);
         let offer = Offer {
             rates: self.rates(),
             encodes_audio: true,
             broken_audio: &broken_audio,
+            added: &listed.sounds,
             ..Offer::default()
         };
         let mut playlist =
             MultivariantPlaylist::offered_audio(self.index(), &offer, &|address| uri(base, address));
-        playlist.subtitles = subtitles::renditions(base, subtitles);
+        playlist.subtitles = subtitles::renditions(base, listed.subtitles);
         (!playlist.variants.is_empty()).then(|| playlist.render())
     }
 }

@@ -52,10 +52,10 @@ struct Picture {
 
 /// The sound that plays when nobody chose.
 #[derive(Debug)]
-struct Sound {
-    rendition: Rendition,
-    rate: Rate,
-    codec: String,
+pub(crate) struct Sound {
+    pub(crate) rendition: Rendition,
+    pub(crate) rate: Rate,
+    pub(crate) codec: String,
 }
 
 /// Sources in a row.
@@ -117,7 +117,8 @@ impl Packaged {
         pictures
     }
 
-    fn sound(&self) -> Option<Sound> {
+    /// The sound that plays everywhere of the track that plays when nobody chose.
+    pub(crate) fn sound(&self) -> Option<Sound> {
         let (default, _) = self.index.audio()?;
         let mut tracks = self.index.audio_tracks().enumerate();
         let (number, (_, audio)) =

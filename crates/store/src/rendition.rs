@@ -13,9 +13,11 @@ statements! {
     INSERT = "INSERT INTO rendition (id, source_id, name, created_at)
         SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2)
         OR EXISTS (SELECT 1 FROM upload WHERE source_id = $2 AND holds_source = 1)
+        OR EXISTS (SELECT 1 FROM added_track WHERE source_id = $2)
         ON CONFLICT (id) DO NOTHING", postgres: "INSERT INTO rendition (id, source_id, name, created_at)
         SELECT $1::text, $2::text, $3::text, $4::bigint WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2::text)
         OR EXISTS (SELECT 1 FROM upload WHERE source_id = $2::text AND holds_source = 1)
+        OR EXISTS (SELECT 1 FROM added_track WHERE source_id = $2::text)
         ON CONFLICT (id) DO NOTHING";
     /// A name of a source has one row. Only while a media names the source.
     INSERT_NAMED = "INSERT INTO rendition (id, source_id, name, created_at)
@@ -36,6 +38,7 @@ statements! {
     WITHOUT_MEDIA = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
         FROM rendition r WHERE id > $1 AND NOT EXISTS (SELECT 1 FROM media m WHERE m.source_id = r.source_id)
         AND NOT EXISTS (SELECT 1 FROM upload u WHERE u.source_id = r.source_id AND u.holds_source = 1)
+        AND NOT EXISTS (SELECT 1 FROM added_track a WHERE a.source_id = r.source_id)
         ORDER BY id LIMIT $2";
     /// Two processes may write at once, in any order.
     NOTE = "UPDATE rendition SET bytes = bytes + $2, segments = segments + $3,

@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 13] = [
+const MIGRATIONS: [Migration; 14] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -81,6 +81,11 @@ const MIGRATIONS: [Migration; 13] = [
         version: 13,
         sqlite: include_str!("../migrations/sqlite/0013_added_track.sql"),
         postgres: include_str!("../migrations/postgres/0013_added_track.sql"),
+    },
+    Migration {
+        version: 14,
+        sqlite: include_str!("../migrations/sqlite/0014_added_sound.sql"),
+        postgres: include_str!("../migrations/postgres/0014_added_sound.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

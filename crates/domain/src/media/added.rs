@@ -1,4 +1,4 @@
-//! Tracks that a client adds to a media, beside those of its source (contract 2.6, decision 0071).
+//! Tracks that a client adds to a media, beside those of its source (contract 2.6, decisions 0071 and 0079).
 
 use super::{Media, MediaState};
 use crate::{Event, EventKind, Failure, Random, SourceId, Timestamp, TrackEvent, TrackHappening, TrackId};
@@ -30,6 +30,8 @@ pub struct NewTrack {
 /// What an added track carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AddedTrackKind {
+    /// Sound that a viewer may choose in place of the source's own.
+    Audio,
     /// Text that is shown.
     Subtitle,
 }
@@ -87,11 +89,12 @@ pub enum TrackRefused {
 
 impl AddedTrackKind {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Subtitle];
+    pub const ALL: [Self; 2] = [Self::Audio, Self::Subtitle];
 
     /// The word as clients and rows see it.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Audio => "audio",
             Self::Subtitle => "subtitle",
         }
     }
@@ -244,6 +247,13 @@ impl Media {
         Ok((media, track, events))
     }
 
+    /// Another attempt to fetch a track begins, and keeps what comes under a source id of its own. `None` when the track waits for nothing, or
+    /// for another source than `before`. Nobody is told: what clients see stays as it is.
+    pub fn track_attempt(mut self, id: TrackId, before: SourceId, source: SourceId) -> Option<Self> {
+        self.waiting_for(id, before)?.state = AddedTrackState::Preparing { source };
+        Some(self)
+    }
+
     /// What a track waits for is there. `None` when it waits for nothing, or for something else.
     pub fn track_ready(
         mut self,
@@ -352,6 +362,22 @@ mod tests {
         assert_eq!(names(&events), ["video.media.track.deleted", "video.media.updated"]);
         assert_eq!((media.added.len(), track.id), (0, id));
         assert_eq!(media.remove_track(id, at(6)).unwrap_err(), TrackRefused::Unknown);
+    }
+
+    #[test]
+    fn each_attempt_has_a_source_of_its_own_and_ends_the_one_before() {
+        let random = random();
+        let track =
+            AddedTrack::new(NewTrack { kind: AddedTrackKind::Audio, ..wanted("English") }, at(2), &random);
+        let (id, first) = (track.id, track.preparing().unwrap());
+        let media = created().add_track(track, at(2)).unwrap().0;
+        assert!(media.clone().track_attempt(id, source(9), source(8)).is_none());
+        let media = media.track_attempt(id, first, source(8)).unwrap();
+        assert_eq!((media.added[0].preparing(), media.updated_at), (Some(source(8)), at(2)));
+        assert!(media.clone().track_ready(id, first, at(3)).is_none());
+        let media = media.track_ready(id, source(8), at(3)).unwrap().0;
+        assert_eq!((media.has_subtitles(), media.added[0].available()), (false, Some(source(8))));
+        assert!(media.track_attempt(id, source(8), source(9)).is_none(), "it waits for nothing");
     }
 
     #[test]

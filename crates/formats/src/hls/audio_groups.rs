@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::{
-    Address, AudioName, Offer, Rate, audio_names,
+    AddedSound, Address, AudioName, Offer, Rate, audio_names,
+    audio_names::{numbered, shown},
+    language,
     rate::is_aac,
     sounds::{plays_beside_the_copy, plays_everywhere, sound_offers},
 };
@@ -111,6 +113,11 @@ impl Group {
                 describes_video: track.label.describes_video,
             });
         }
+        for added in offer.added {
+            rate = rate.heavier(added.rate);
+            let rendition = of_added(added, group, &renditions);
+            renditions.push(rendition);
+        }
         choose(&mut renditions);
         Self { renditions, rate }
     }
@@ -125,6 +132,26 @@ impl Group {
             }
         }
         codecs
+    }
+}
+
+/// The line of a sound that is no part of the source, behind these: under the name it was given, unless one of them has it.
+fn of_added(added: &AddedSound, group: &'static str, before: &[AudioGroup]) -> AudioGroup {
+    let language = language(&added.language_code);
+    let name = Some(shown(&added.name)).filter(|name| !name.is_empty());
+    let name = name.or_else(|| language.as_ref().map(|language| language.name.clone()));
+    let name = name.unwrap_or_else(|| UNKNOWN_NAME.to_owned());
+    let is_free = |name: &String| before.iter().all(|other| other.name != *name);
+    AudioGroup {
+        group,
+        uri: added.uri.clone(),
+        codec: added.codec.clone(),
+        language: language.map(|language| language.tag),
+        name: numbered(name, is_free),
+        channels: added.channels,
+        is_default: false,
+        is_autoselected: false,
+        describes_video: false,
     }
 }
 

@@ -32,12 +32,16 @@ pub fn audio_names(index: &Index, unknown: &str) -> Vec<AudioName> {
             (None, Some(title)) => title,
             (None, None) => unknown.to_owned(),
         };
-        let is_free = |name: &String| names.iter().all(|other| other.name != *name);
-        let numbered = (2..).map(|number: u32| format!("{name} ({number})"));
-        let name = std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name);
+        let name = numbered(name, |name| names.iter().all(|other| other.name != *name));
         names.push(AudioName { language: language.as_ref().map(|language| language.tag.clone()), name });
     }
     names
+}
+
+/// The name, with a number behind it where it is not free.
+pub(super) fn numbered(name: String, is_free: impl Fn(&String) -> bool) -> String {
+    let numbered = (2..).map(|number: u32| format!("{name} ({number})"));
+    std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
 }
 
 /// A title as one short line: what a quoted string cannot hold and what turns text around is replaced.

@@ -18,7 +18,7 @@ pub use audio_names::{AudioName, audio_names};
 pub use language::{Language, language};
 pub use media::MediaPlaylist;
 pub use multivariant::{IFrameVariant, MultivariantPlaylist, MultivariantUris, Variant, VideoRange};
-pub use offer::{Address, Choice, Offer, Order};
+pub use offer::{AddedSound, Address, Choice, Offer, Order};
 pub use rate::{CopyRates, Rate};
 pub use sequence::SequencePlaylist;
 pub use sounds::{SoundOffer, sound_offers};

@@ -29,12 +29,31 @@ pub struct Offer<'a> {
     pub encodes_audio: bool,
     /// Audio tracks, counted from 0 in the order of the index, of which the encoded rendition cannot be made.
     pub broken_audio: &'a [usize],
+    /// Sound from files of its own, behind that of the source.
+    pub added: &'a [AddedSound],
     /// Rates of the keyframes of the copy, where they have a playlist.
     pub iframes: Option<Rate>,
     /// What a viewer asked for.
     pub choice: Choice,
     /// No more is encoded than must be: the copy and one rung.
     pub is_busy: bool,
+}
+
+/// Sound that stands beside a source and is no part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddedSound {
+    /// BCP 47 tag, as a client wrote it.
+    pub language_code: String,
+    /// What a client calls it.
+    pub name: String,
+    /// Address of the playlist, without quotes or line ends.
+    pub uri: String,
+    /// RFC 6381 string.
+    pub codec: String,
+    /// Number of channels.
+    pub channels: u32,
+    /// What it takes.
+    pub rate: Rate,
 }
 
 /// What a viewer asks for: the query of a playback address. Contract, 4.2.

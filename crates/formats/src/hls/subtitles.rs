@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::{audio_names::shown, language};
+use super::{
+    audio_names::{numbered, shown},
+    language,
+};
 
 /// The group that every variant refers to.
 pub(super) const SUBTITLES_GROUP: &str = "subtitles";
@@ -40,9 +43,7 @@ impl SubtitleRendition {
             let name = Some(shown(offer.name)).filter(|name| !name.is_empty());
             let name = name.or_else(|| language.as_ref().map(|language| language.name.clone()));
             let name = name.unwrap_or_else(|| "Subtitles".to_owned());
-            let is_free = |name: &String| renditions.iter().all(|other| other.name != *name);
-            let numbered = (2..).map(|number: u32| format!("{name} ({number})"));
-            let name = std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name);
+            let name = numbered(name, |name| renditions.iter().all(|other| other.name != *name));
             let language = language.map(|language| language.tag);
             let is_autoselected = renditions.iter().all(|other| other.language != language);
             renditions.push(Self { uri: offer.uri.to_owned(), language, name, is_autoselected });

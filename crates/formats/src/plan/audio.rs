@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_SAMPLES_MAX, SEGMENT_TARGET_S, Segment,
-    cuts_beside, presented_at,
+    AUDIO_SEGMENTS_MAX, PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_SAMPLES_MAX,
+    SEGMENT_TARGET_S, Segment, cuts_beside, presented_at,
 };
 use crate::codec::opus;
 use crate::index::{AudioTrack, Sample, Track};
@@ -61,14 +61,50 @@ impl Cuts {
         self.passed as u64 + beyond.unsigned_abs()
     }
 
+    /// All that lie behind `from` and before `to`.
+    fn between(&self, from: i64, to: i64) -> Vec<i64> {
+        let target = self.target;
+        let beyond = self.along.last().copied().into_iter();
+        let beyond = beyond
+            .flat_map(|last| (1..).map(move |number| last.saturating_add(target.saturating_mul(number))));
+        let all = self.along.iter().copied().chain(beyond);
+        all.skip_while(|cut| *cut <= from).take_while(|cut| *cut < to).take(AUDIO_SEGMENTS_MAX).collect()
+    }
+
     /// The cuts beside the video that lie at or before an instant.
     fn until(&self, at: i64) -> &[i64] {
         &self.along[..self.along.partition_point(|cut| *cut <= at)]
     }
 }
 
+/// Adds segments of silence behind the last one, to `end`. `false`, and nothing is added, where we cannot make so much of it.
+pub(super) fn extend_silently(
+    segments: &mut Vec<Segment>,
+    track: &Track,
+    audio: &AudioTrack,
+    cuts: &Cuts,
+    end: i64,
+) -> bool {
+    let (Some(_), Some(last)) = (silent_ticks(track, audio), segments.last()) else { return false };
+    let shortest = SEGMENT_MIN_S * i64::from(track.timescale);
+    let (number, mut start) = (last.samples.end, last.end);
+    let mut silent = Vec::new();
+    for cut in cuts.between(start, end).into_iter().chain([end]) {
+        let is_last = cut == end;
+        if is_last || (shortest <= cut.saturating_sub(start) && shortest <= end.saturating_sub(cut)) {
+            silent.push(Segment { samples: number..number, start, end: cut });
+            start = cut;
+        }
+    }
+    let can_be_made = check_silence(track, audio, &silent).is_ok();
+    if can_be_made {
+        segments.append(&mut silent);
+    }
+    can_be_made
+}
+
 /// The first tick of `to` at or after an instant in ticks of `from`.
-fn rescaled_up(ticks: i64, from: u32, to: u32) -> i64 {
+pub(super) fn rescaled_up(ticks: i64, from: u32, to: u32) -> i64 {
     let (scaled, from) = (i128::from(ticks) * i128::from(to), i128::from(from));
     let up = scaled.div_euclid(from) + i128::from(scaled.rem_euclid(from) != 0);
     i64::try_from(up).unwrap_or(i64::MAX)

@@ -4,8 +4,10 @@
 //! follow it, so they outlive a change of this code. It knows no bytes and no playlist.
 //!
 //! Begin with [`plan`]. Copied video is cut at sync samples (`video.rs`), copied audio on its packet grid at the video's cuts (`audio.rs`);
-//! encoded renditions are cut anywhere near the targets (`encoded.rs`, `encoded_audio.rs`).
+//! encoded renditions are cut anywhere near the targets (`encoded.rs`, `encoded_audio.rs`); sound from a file of its own is cut along
+//! another source (`along.rs`).
 
+mod along;
 mod audio;
 mod encoded;
 mod encoded_audio;
@@ -17,6 +19,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub use along::AlongError;
 pub(crate) use audio::packets;
 pub use encoded::{FEED_BYTES_MAX, FEED_SAMPLES_MAX};
 use encoded_audio::Instant;

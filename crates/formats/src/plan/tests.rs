@@ -1,5 +1,6 @@
 //! Cuts of hand-made tracks, and properties over many.
 
+mod along;
 mod encoded;
 
 use proptest::prelude::*;

@@ -2,7 +2,8 @@
 
 use kinora_formats::encode::ladder;
 use kinora_formats::hls::{
-    Address, Choice, CopyRates, MultivariantPlaylist, Offer, Order, Rate, SoundOffer, sound_offers,
+    AddedSound, Address, Choice, CopyRates, MultivariantPlaylist, Offer, Order, Rate, SoundOffer,
+    sound_offers,
 };
 use kinora_formats::index::{Index, NotCopied, NotCopiedReason, SampleEntry, TrackMedia, VideoTrack};
 
@@ -21,12 +22,18 @@ fn uri(address: Address) -> String {
 
 /// What is offered of a source to whoever asks for nothing; `change` says what else.
 fn offered(index: &Index, change: impl FnOnce(&mut Offer<'_>)) -> String {
+    offered_beside(index, &[], change)
+}
+
+/// The same with sound that was added.
+fn offered_beside(index: &Index, added: &[AddedSound], change: impl FnOnce(&mut Offer<'_>)) -> String {
     let rungs = ladder(index, 1080);
     let mut offer = Offer {
         rates: CopyRates::of(index),
         copies_video: true,
         rungs: &rungs,
         encodes_audio: true,
+        added,
         iframes: Some(Rate { peak: 20_000, average: 10_000 }),
         ..Offer::default()
     };
@@ -223,4 +230,29 @@ fn segments_are_independent_where_no_open_group_is_listed() {
     assert!(!text(true).contains("INDEPENDENT"));
     assert!(text(false).contains("INDEPENDENT"));
     assert_eq!(variants(&text(false)), ["480p", "360p", "240p"]);
+}
+
+#[test]
+fn added_sound_stands_behind_the_sources_own_in_every_group() {
+    let added = |language_code: &str, name: &str, uri: &str| AddedSound {
+        language_code: language_code.to_owned(),
+        name: name.to_owned(),
+        uri: uri.to_owned(),
+        codec: "mp4a.40.2".to_owned(),
+        channels: 2,
+        rate: Rate { peak: 999_000, average: 64_000 },
+    };
+    let sounds = [
+        added("de", "Deutsch", "added-1/index.m3u8"),
+        added("de", "Audio", "added-2/index.m3u8"),
+        added("fr", "\"\r\n#EXT\u{202e}", "added-3/index.m3u8"),
+        added("pt-BR", "", "added-4/index.m3u8"),
+    ];
+    let source = changed(with_opus(clip()), |video| video.codec = "hvc1.1.6.L93.B0".to_owned());
+    assert_golden("offer_added_sound", &offered_beside(&source.index, &sounds, |_| {}));
+    // A source without sound has this, and its first one plays when nobody chose.
+    let silent = video_only(|_, _| {});
+    assert_golden("offer_added_sound_alone", &offered_beside(&silent.index, &sounds[..1], |_| {}));
+    let alone = offered_beside(&audio_only().index, &sounds[..1], |_| {});
+    assert_golden("offer_added_sound_beside_sound", &alone);
 }

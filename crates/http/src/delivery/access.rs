@@ -6,7 +6,7 @@ use std::time::Duration;
 use kinora_domain::{
     AccessPolicy, AddedTrackKind, Media, MediaState, Mp4Support, PlaybackId, Resolution, SourceId,
 };
-use kinora_packager::OfferedSubtitles;
+use kinora_packager::{OfferedSound, OfferedSubtitles};
 use kinora_store::Version;
 
 use super::original;
@@ -25,6 +25,8 @@ pub(super) struct Granted {
     pub(super) is_video_withdrawn: bool,
     /// Subtitles that were added and are there.
     pub(super) subtitles: Arc<[GrantedSubtitles]>,
+    /// Sound that was added and is there.
+    pub(super) sounds: Arc<[OfferedSound]>,
     /// What the original is called, where it may be fetched.
     pub(super) original: Option<Arc<str>>,
     /// Which files are offered beside playback.
@@ -58,7 +60,7 @@ impl AccessCache {
     /// A change by this process is seen at once, by another one within 0.5 s; this bounds what a missed one could do. A
     /// rule that changed is in force within 2 s, a negative answer lives 1 s (contract decisions 13 and 44).
     const REMEMBERED_FOR: Duration = Duration::from_secs(1);
-    /// About 100 bytes each, and some hundred for each of its subtitles.
+    /// About 100 bytes each, and some hundred for each track that was added.
     const REMEMBERED_MAX: u64 = 100_000;
 
     pub(crate) fn new() -> Self {
@@ -142,7 +144,7 @@ async fn look_up(app: &App, playback: PlaybackId, read_at: Version) -> Result<An
     if handle.is_limited() {
         return Ok(Answer::Refused(Refusal::Limited));
     }
-    let subtitles = subtitles(&media);
+    let (subtitles, sounds) = (subtitles(&media), sounds(&media));
     let original = media.settings.source_access.then(|| original::name_of(&media).into());
     Ok(match media.state {
         MediaState::Ready { source, facts, .. } => Answer::Granted(Granted {
@@ -150,6 +152,7 @@ async fn look_up(app: &App, playback: PlaybackId, read_at: Version) -> Result<An
             max_resolution: media.settings.max_resolution,
             is_video_withdrawn: facts.does_not_decode,
             subtitles,
+            sounds,
             original,
             files: media.settings.mp4_support,
             read_at,
@@ -170,4 +173,16 @@ fn subtitles(media: &Media) -> Arc<[GrantedSubtitles]> {
         Some(GrantedSubtitles { track: track.id, offered })
     });
     granted.collect()
+}
+
+fn sounds(media: &Media) -> Arc<[OfferedSound]> {
+    let tracks = media.added.iter().filter(|track| track.wanted.kind == AddedTrackKind::Audio);
+    let offered = tracks.filter_map(|track| {
+        Some(OfferedSound {
+            source: track.available()?,
+            language_code: track.wanted.language_code.clone(),
+            language_name: track.wanted.language_name.clone(),
+        })
+    });
+    offered.collect()
 }

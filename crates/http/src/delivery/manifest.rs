@@ -7,7 +7,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use kinora_domain::PlaybackId;
-use kinora_packager::{Asker, Packaged, Rendition, Segment, SubtitleName, Wanted};
+use kinora_packager::{Added, Asker, Packaged, Rendition, Segment, SoundName, SubtitleName, Wanted};
 use sha2::{Digest as _, Sha256};
 
 use super::access::{Granted, grant};
@@ -35,12 +35,13 @@ pub(super) async fn multivariant(
     let packaged = app.packager.packaged(granted.source).await?;
     let base = format!("{playback}/{}/", packaged.id());
     let subtitles: Vec<_> = granted.subtitles.iter().map(|subtitles| subtitles.offered.clone()).collect();
+    let added = Added { subtitles: &subtitles, sounds: &granted.sounds };
     let text = if granted.is_video_withdrawn {
-        let broken = app.packager.broken(granted.source).await?;
-        packaged.audio_only(&base, &subtitles, &broken).ok_or_else(ApiError::playback_failed)?
+        let text = app.packager.audio_only(&packaged, &base, added).await?;
+        text.ok_or_else(ApiError::playback_failed)?
     } else {
         let max = granted.max_resolution;
-        let text = app.packager.multivariant(&packaged, &base, max, wanted, &subtitles).await?;
+        let text = app.packager.multivariant(&packaged, &base, max, wanted, added).await?;
         text.ok_or_else(|| {
             if wanted == Wanted::default() { ApiError::playback_failed() } else { wanted::none(wanted) }
         })?
@@ -77,12 +78,23 @@ pub(super) async fn child(
         }
         return subtitles::child(&app, &request, &granted, &packaged, name, file).await;
     }
-    let rendition = Rendition::from_text(&rendition).ok_or_else(ApiError::no_such_path)?;
+    let added = SoundName::from_text(&rendition);
+    let rendition = added.map(|name| name.rendition).or_else(|| Rendition::from_text(&rendition));
+    let rendition = rendition.ok_or_else(ApiError::no_such_path)?;
     let file = File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
     let granted = grant(&app, playback).await?;
-    let packaged = app.packager.packaged(granted.source).await?;
-    if index != packaged.id().to_string() || !is_offered(&packaged, rendition, &granted) {
-        return Err(ApiError::no_such_path()); // of a source that was replaced, or never listed
+    let mut packaged = app.packager.packaged(granted.source).await?;
+    if index != packaged.id().to_string() {
+        return Err(ApiError::no_such_path()); // of a source that was replaced
+    }
+    if let Some(SoundName { source, .. }) = added {
+        if granted.sounds.iter().all(|sound| sound.source != source) {
+            return Err(ApiError::no_such_path()); // of a file that was replaced, or of another media
+        }
+        packaged = app.packager.packaged(source).await?;
+    }
+    if !is_offered(&packaged, rendition, &granted) {
+        return Err(ApiError::no_such_path()); // never listed
     }
     let etag = |name: &str| format!("\"{}-{rendition}-{name}\"", packaged.id());
     let asker = Asker { playback, address };

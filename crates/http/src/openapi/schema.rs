@@ -86,7 +86,7 @@ schemas! {
     /// The order of a smart playlist.
     PlaylistOrder = words(PlayOrder::ALL.map(PlayOrder::as_str));
     /// What a track holds.
-    Kind = words(["video", "audio"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
+    Kind = words(["video"].into_iter().chain(AddedTrackKind::ALL.map(AddedTrackKind::as_str)));
     /// What an added track holds.
     AddedKind = words(AddedTrackKind::ALL.map(AddedTrackKind::as_str));
     /// What an input is.

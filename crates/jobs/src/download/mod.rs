@@ -1,18 +1,16 @@
 //! Brings in a source: from its address into the store, its index built from the passing bytes, and at the last byte one commit.
 
-mod sink;
-
 use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, SourceId};
-use kinora_fetch::{DownloadError, Sink as _};
+use kinora_fetch::Sink as _;
 use kinora_intake::{Missing, of_index};
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
 use crate::Context;
 use crate::error::{JobError, internal_failure};
 use crate::ingest::first;
+use crate::ingest::sink::{Arrived, Owner, SourceSink};
 use crate::patience::{PATIENCE, Waiter, keep_trying};
-use sink::{Arrived, SourceSink};
 
 /// Fetches a media and makes it ready, or failed with its reason.
 ///
@@ -76,18 +74,12 @@ async fn bring_in(
     source: SourceId,
 ) -> Result<Arrived, JobError> {
     let url = &media.inputs.first().ok_or_else(|| JobError::Fatal(internal_failure()))?.url;
-    let mut sink = SourceSink::begin(context, media.id, source, context.room.is_wanted_by(job.id)).await?;
+    let owner = Owner::Media(media.id);
+    let mut sink = SourceSink::begin(context, owner, source, context.room.is_wanted_by(job.id)).await?;
     if **url == *context.demo_url {
         read_demo(context, &mut sink).await?;
     } else {
-        let address = kinora_fetch::parse_source_url(url).map_err(|problem| {
-            JobError::Fatal(Failure::new(FailureCode::SourceUnreachable, format!("the address {problem}")))
-        })?;
-        match context.fetcher.download(&address, &mut sink, &*context.random).await {
-            Ok(_) => {}
-            Err(DownloadError::Fetch(error)) => return Err(JobError::Fatal(error.failure())),
-            Err(DownloadError::Sink(error)) => return Err(sink.explain(error).await),
-        }
+        sink.download(url).await?;
     }
     sink.arrive().await
 }
@@ -117,7 +109,7 @@ async fn make_ready(
 ) -> Result<(), JobError> {
     let (source, max, now) = (arrived.source(), media.settings.max_resolution, context.clock.now());
     let ended = async {
-        let index = arrived.keep(context, job).await?;
+        let index = arrived.keep(context, job, Ok).await?;
         let facts = of_index(&index, max, now, &*context.random);
         let missing = Missing::of(&index, max);
         if !missing.is_nothing() {
@@ -194,8 +186,7 @@ async fn fail(context: &Context, job: &ClaimedJob, media: MediaId, failure: Fail
                 tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
             }
             let (media, event) = media.fail(failure.clone(), now)?;
-            tx.save_media(&media).await?;
-            tx.push_event(&event).await?;
+            tx.save_failed(&media, &event, now).await?;
             Ok::<_, JobError>(())
         })
         .await

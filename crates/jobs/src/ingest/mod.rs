@@ -3,6 +3,7 @@
 
 pub(crate) mod first;
 pub(crate) mod remux;
+pub(crate) mod sink;
 
 use kinora_intake::has_room;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use kinora_blob::ObjectKey;
 use kinora_domain::{PlaybackId, Resolution};
 use kinora_engine::{Engine, Settings};
-use kinora_packager::{Asker, Error, PictureFormat, PictureRequest, Rendition, Wanted};
+use kinora_packager::{Added, Asker, Error, PictureFormat, PictureRequest, Rendition, Wanted};
 use kinora_testkit::{LentFfmpeg, SeededRandom, fixture};
 
 use crate::world::World;
@@ -47,8 +47,10 @@ async fn an_engine_that_is_away_leaves_no_mark_and_is_used_once_it_is_back() {
     for number in 0..count {
         packager.encoded_segment(&packaged, &rungs[0], number, asker()).await.unwrap();
     }
-    let manifest =
-        packager.multivariant(&packaged, "", Resolution::P1080, Wanted::default(), &[]).await.unwrap();
+    let manifest = packager
+        .multivariant(&packaged, "", Resolution::P1080, Wanted::default(), Added::default())
+        .await
+        .unwrap();
     assert!(manifest.is_some_and(|manifest| manifest.contains("240p/playlist.m3u8")));
 }
 

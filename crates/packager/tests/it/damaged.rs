@@ -9,7 +9,7 @@ use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
 use kinora_domain::{PlaybackId, Resolution, SourceId};
 use kinora_formats::index::Track;
-use kinora_packager::{Asker, Error, Packaged, Packager, Rendition, Segment, Wanted};
+use kinora_packager::{Added, Asker, Error, Packaged, Packager, Rendition, Segment, Wanted};
 use kinora_testkit::{SeededRandom, fixture};
 
 use crate::world::World;
@@ -119,7 +119,10 @@ async fn segment(world: &World, packaged: &Arc<Packaged>, number: u32) -> Result
 }
 
 async fn manifest(world: &World, packaged: &Packaged) -> String {
-    let manifest = world.packager.multivariant(packaged, "", Resolution::P1080, Wanted::default(), &[]).await;
+    let manifest = world
+        .packager
+        .multivariant(packaged, "", Resolution::P1080, Wanted::default(), Added::default())
+        .await;
     manifest.unwrap().expect("something is offered")
 }
 
@@ -231,7 +234,10 @@ async fn a_rung_of_which_nothing_can_be_made_leaves_the_manifest() {
     let left = manifest(&world, &packaged).await;
     assert!(left.contains("video/playlist.m3u8") && !left.contains("240p/playlist.m3u8"), "{left}");
     let other = world.another_packager().await;
-    let left = other.multivariant(&packaged, "", Resolution::P1080, Wanted::default(), &[]).await.unwrap();
+    let left = other
+        .multivariant(&packaged, "", Resolution::P1080, Wanted::default(), Added::default())
+        .await
+        .unwrap();
     assert!(left.is_some_and(|left| !left.contains("240p/playlist.m3u8")), "another process knows it, too");
 }
 

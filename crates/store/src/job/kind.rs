@@ -14,7 +14,7 @@ pub enum JobKind {
         /// Which media.
         media: MediaId,
     },
-    /// Brings in a track that was added to a media.
+    /// Brings in subtitles that were added to a media.
     FetchTrack {
         /// Which media.
         media: MediaId,
@@ -22,6 +22,13 @@ pub enum JobKind {
         track: TrackId,
         /// Where it will lie.
         source: SourceId,
+    },
+    /// Brings in sound that was added to a media, when that is ready.
+    FetchSound {
+        /// Which media.
+        media: MediaId,
+        /// Which track.
+        track: TrackId,
     },
     /// Makes a media of the file of a direct upload, where that takes longer than a request may.
     IngestUpload {
@@ -122,6 +129,7 @@ impl JobKind {
         match self {
             Self::Download { .. } => "download",
             Self::FetchTrack { .. } => "fetch_track",
+            Self::FetchSound { .. } => "fetch_sound",
             Self::IngestUpload { .. } => "ingest_upload",
             Self::TendUpload { .. } => "tend_upload",
             Self::DiscardUpload { .. } => "discard_upload",
@@ -139,7 +147,7 @@ impl JobKind {
     /// Where it waits.
     pub fn queue(&self) -> JobQueue {
         match self {
-            Self::Download { .. } => JobQueue::Download,
+            Self::Download { .. } | Self::FetchSound { .. } => JobQueue::Download,
             Self::FetchTrack { .. } => JobQueue::Tracks,
             Self::IngestUpload { .. } => JobQueue::Ingest,
             Self::TendUpload { .. } => JobQueue::Uploads,
@@ -167,6 +175,11 @@ impl JobKind {
                 track: Some(track.to_string()),
                 source: Some(source.to_string()),
             },
+            Self::FetchSound { media, track } => Payload {
+                media: Some(media.to_string()),
+                track: Some(track.to_string()),
+                ..Payload::default()
+            },
             Self::DeleteObjects { source } => {
                 Payload { source: Some(source.to_string()), ..Payload::default() }
             }
@@ -193,6 +206,7 @@ impl JobKind {
                 track: id(payload.track)?,
                 source: id(payload.source)?,
             }),
+            "fetch_sound" => Ok(Self::FetchSound { media: id(payload.media)?, track: id(payload.track)? }),
             "ingest_upload" => Ok(Self::IngestUpload { media: id(payload.media)? }),
             "tend_upload" => Ok(Self::TendUpload { media: id(payload.media)? }),
             "discard_upload" => Ok(Self::DiscardUpload { media: id(payload.media)? }),
@@ -282,6 +296,11 @@ mod tests {
             JobKind::FetchTrack { media: media_id, track: media.parse().unwrap(), source: source_id },
             "fetch_track",
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","track":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
+        );
+        check(
+            JobKind::FetchSound { media: media_id, track: media.parse().unwrap() },
+            "fetch_sound",
+            r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","track":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11"}"#,
         );
         for (kind, name) in [
             (JobKind::IngestUpload { media: media_id }, "ingest_upload"),

@@ -2,7 +2,7 @@
 
 use kinora_domain::{
     AddedTrack, AddedTrackKind, AddedTrackState, EventKind, Failure, FailureCode, Media, MediaId, NewTrack,
-    SourceId, Timestamp, TrackEvents, TrackHappening,
+    SourceId, Timestamp, TrackEvents, TrackHappening, TrackId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -68,16 +68,33 @@ impl Tx {
         Ok(())
     }
 
-    /// Has a track fetched that waits for it.
+    /// Saves that another attempt to fetch a track began, which nobody is told.
+    pub async fn save_track_attempt(&mut self, media: &Media, track: TrackId) -> Result<(), Error> {
+        self.save_media(media).await?;
+        let Some(track) = media.added_track(track) else { return Ok(()) };
+        self.session.execute(SAVE, values_of(media.id, track)).await.map(drop)
+    }
+
+    /// Has a track fetched that waits for it. Sound is cut along its media, so it waits for that first: see [`Tx::fetch_sounds`].
     pub async fn fetch_track(
         &mut self,
         media: &Media,
         track: &AddedTrack,
         now: Timestamp,
     ) -> Result<(), Error> {
-        if let Some(source) = track.preparing() {
-            let fetch = JobKind::FetchTrack { media: media.id, track: track.id, source };
+        if track.wanted.kind == AddedTrackKind::Audio && !media.is_settled() {
+            return Ok(());
+        }
+        if let Some(fetch) = fetch_of(media.id, track) {
             self.enqueue(NewJob::soon(fetch, now)).await?;
+        }
+        Ok(())
+    }
+
+    /// Has the sounds fetched that waited for their media, which has just become ready, or failed.
+    pub(crate) async fn fetch_sounds(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
+        for track in media.added.iter().filter(|track| track.wanted.kind == AddedTrackKind::Audio) {
+            self.fetch_track(media, track, now).await?;
         }
         Ok(())
     }
@@ -89,14 +106,24 @@ impl Tx {
         before: &AddedTrack,
         now: Timestamp,
     ) -> Result<(), Error> {
-        if let Some(source) = before.preparing() {
-            self.drop_job(JobKind::FetchTrack { media: media.id, track: before.id, source }).await?;
+        if let Some(fetch) = fetch_of(media.id, before) {
+            self.drop_job(fetch).await?;
         }
         if let Some(source) = before.source() {
+            self.drop_job(JobKind::EncodeAudio { media: media.id, source }).await?;
             self.enqueue_once(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
         }
         Ok(())
     }
+}
+
+/// The job that fetches what a track waits for.
+fn fetch_of(media: MediaId, track: &AddedTrack) -> Option<JobKind> {
+    let source = track.preparing()?;
+    Some(match track.wanted.kind {
+        AddedTrackKind::Audio => JobKind::FetchSound { media, track: track.id },
+        AddedTrackKind::Subtitle => JobKind::FetchTrack { media, track: track.id, source },
+    })
 }
 
 /// In the order of the statement.

@@ -22,10 +22,18 @@ impl Tx {
     pub async fn save_ready(&mut self, media: &Media, ready: &Event, now: Timestamp) -> Result<(), Error> {
         self.save_media(media).await?;
         self.push_event(ready).await?;
+        self.fetch_sounds(media, now).await?;
         if let Some(opened) = media.source_opened(now) {
             self.push_event(&opened).await?;
         }
         if media.settings.mp4_support.is_none() { Ok(()) } else { self.prepare_files(media, now).await }
+    }
+
+    /// Saves a media that has just failed, with the event that says so, and what follows from that.
+    pub async fn save_failed(&mut self, media: &Media, failed: &Event, now: Timestamp) -> Result<(), Error> {
+        self.save_media(media).await?;
+        self.push_event(failed).await?;
+        self.fetch_sounds(media, now).await
     }
 
     /// Saves a media of which a client wants other files than before, with the event that says so; what it takes to offer them, and to

@@ -76,9 +76,7 @@ impl Tx {
             return Ok(());
         };
         let (media, event) = media.fail(failure, now).map_err(Error::internal)?;
-        self.save_media(&media).await?;
-        self.push_event(&event).await?;
-        Ok(())
+        self.save_failed(&media, &event, now).await
     }
 
     /// Has removed what an upload that has ended kept beside its source, and the source too unless a media has taken it over. Nobody

@@ -20,6 +20,7 @@ suite!(
     a_text_with_a_nul_is_kept_without_it,
     added_tracks_come_back_in_every_state_and_hold_their_sources,
     a_deleted_media_lets_go_of_its_tracks,
+    added_sound_is_fetched_when_its_media_is_settled,
 );
 
 async fn every_state_comes_back_as_it_was_saved(world: World) {
@@ -202,9 +203,13 @@ async fn a_text_with_a_nul_is_kept_without_it(world: World) {
 }
 
 fn subtitles(name: &str) -> NewTrack {
+    wanted(AddedTrackKind::Subtitle, name)
+}
+
+fn wanted(kind: AddedTrackKind, name: &str) -> NewTrack {
     NewTrack {
-        kind: AddedTrackKind::Subtitle,
-        url: "https://example.com/a.srt".into(),
+        kind,
+        url: "https://example.com/a".into(),
         language_code: "en-US".into(),
         language_name: name.into(),
     }
@@ -216,6 +221,7 @@ async fn added_tracks_come_back_in_every_state_and_hold_their_sources(world: Wor
     let (mut media, event) = world.media(workspace);
     let track = |name| AddedTrack::new(subtitles(name), world.now(), world.random.as_ref());
     media.added = vec![track("a"), track("b"), track("c")];
+    media.added[1].wanted.kind = AddedTrackKind::Audio;
     insert(&store, &media, &event).await;
     assert_eq!(store.media(workspace, media.id).await.unwrap().unwrap(), media);
     let sources: Vec<_> = media.added.iter().map(|track| track.source().unwrap()).collect();
@@ -283,4 +289,88 @@ async fn a_deleted_media_lets_go_of_its_tracks(world: World) {
     assert_eq!(claim(JobQueue::Upkeep).await, [JobKind::DeleteObjects { source }]);
     world.clock.advance(31 * SECOND);
     assert_eq!(claim(JobQueue::Tracks).await, [], "whoever fetched it has lost it");
+}
+
+async fn added_sound_is_fetched_when_its_media_is_settled(world: World) {
+    let claim = async |store: &kinora_store::Store, queue| {
+        let now = world.now();
+        let claim =
+            ClaimJobs { owner: world.worker(), queue, limit: 99, now, lease_until: now.plus_seconds(30) };
+        let jobs = store.claim_jobs(claim).await.unwrap();
+        jobs.into_iter()
+            .map(|job| job.kind)
+            .filter(|kind| !matches!(kind, JobKind::Sweep))
+            .collect::<Vec<_>>()
+    };
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let now = world.now();
+    for is_ready in [true, false] {
+        let (mut media, created) = world.media(workspace);
+        let sound = AddedTrack::new(wanted(AddedTrackKind::Audio, "a"), now, world.random.as_ref());
+        let text = AddedTrack::new(subtitles("a"), now, world.random.as_ref());
+        media.added = vec![sound.clone(), text.clone()];
+        let id = media.id;
+        let registered = media.clone();
+        write(&store, async move |tx| tx.register_media(&registered, &created, now).await).await.unwrap();
+        let fetch = JobKind::FetchSound { media: id, track: sound.id };
+        let early = claim(&store, JobQueue::Download).await;
+        assert!(early.contains(&JobKind::Download { media: id }) && !early.contains(&fetch), "{early:?}");
+        let fetch_text = JobKind::FetchTrack { media: id, track: text.id, source: text.source().unwrap() };
+        assert!(claim(&store, JobQueue::Tracks).await.contains(&fetch_text));
+
+        let source = world.source();
+        let fetching = media.start_download(source, now).unwrap();
+        let saved = fetching.clone();
+        write(&store, async move |tx| tx.save_media(&saved).await).await.unwrap();
+        let fetching = Media { version: 1, ..fetching };
+        let facts = world.facts();
+        write(&store, async move |tx| {
+            if is_ready {
+                let (media, ready) = fetching.clone().finish(source, facts.clone(), now).unwrap();
+                tx.save_ready(&media, &ready, now).await
+            } else {
+                let failure = Failure::new(FailureCode::NotMedia, "a page");
+                let (media, failed) = fetching.clone().fail(failure, now).unwrap();
+                tx.save_failed(&media, &failed, now).await
+            }
+        })
+        .await
+        .unwrap();
+        assert_eq!(claim(&store, JobQueue::Download).await, [fetch], "{is_ready}");
+        assert_eq!(claim(&store, JobQueue::Tracks).await, [], "subtitles are not fetched again");
+
+        // An attempt has a source of its own, which holds what is made of it.
+        let (before, attempt) = (sound.source().unwrap(), world.source());
+        let media = store.media_by_id(id).await.unwrap().unwrap();
+        let track = sound.id;
+        let began = media.track_attempt(track, before, attempt).unwrap();
+        write(&store, async move |tx| tx.save_track_attempt(&began, track).await).await.unwrap();
+        let named = async |source| store.is_source_of_track(source).await.unwrap();
+        assert_eq!((named(before).await, named(attempt).await), (false, true));
+        let rendition = kinora_domain::RenditionId::of_hash(attempt.as_uuid().into_bytes());
+        let begin = |source| {
+            async move |tx: &mut kinora_store::Tx| tx.begin_rendition(rendition, source, "aac", now).await
+        };
+        assert!(!write(&store, begin(before)).await.unwrap());
+        assert!(write(&store, begin(attempt)).await.unwrap());
+        assert_eq!(store.renditions_without_media(None, 9).await.unwrap(), []);
+
+        // With the track its jobs go, and what there is of it is removed.
+        let media = store.media_by_id(id).await.unwrap().unwrap();
+        let (media, gone, events) = media.remove_track(track, now).unwrap();
+        write(&store, async move |tx| {
+            tx.save_tracks(&media, &events).await?;
+            tx.let_go_of_track(&media, &gone, now).await
+        })
+        .await
+        .unwrap();
+        assert_eq!(store.renditions_without_media(None, 9).await.unwrap().len(), 1);
+        let delete = JobKind::DeleteObjects { source: attempt };
+        assert!(claim(&store, JobQueue::Upkeep).await.contains(&delete));
+        world.clock.advance(31 * SECOND);
+        assert!(!claim(&store, JobQueue::Download).await.contains(&fetch), "whoever fetched it has lost it");
+        let forget = async move |tx: &mut kinora_store::Tx| tx.delete_rendition(rendition).await;
+        write(&store, forget).await.unwrap();
+    }
 }

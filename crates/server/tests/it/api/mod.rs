@@ -1,5 +1,6 @@
 //! The JSON API and what players read, over real HTTP.
 
+mod added_sound;
 mod auth;
 mod clients;
 mod conditions;

@@ -23,21 +23,28 @@ const VTT: &str = "WEBVTT\n\nSTYLE\n::cue { color: red }\n\n00:00.500 --> 00:01.
 /// The tracks of a media, as its owner sees them.
 pub(crate) struct Tracks<'a> {
     app: &'a TestApp,
-    media: &'a str,
+    pub(crate) media: &'a str,
+    /// Of what type those are that are added.
+    kind: &'static str,
 }
 
 impl<'a> Tracks<'a> {
     pub(crate) fn of(app: &'a TestApp, media: &'a Value) -> Self {
-        Self { app, media: text(&media["id"]) }
+        Self { app, media: text(&media["id"]), kind: "subtitle" }
     }
 
-    fn path(&self, rest: &str) -> String {
+    /// The same; what is added is sound.
+    pub(crate) fn of_sound(app: &'a TestApp, media: &'a Value) -> Self {
+        Self { kind: "audio", ..Self::of(app, media) }
+    }
+
+    pub(crate) fn path(&self, rest: &str) -> String {
         format!("/v1/on-demand/{}/tracks{rest}", self.media)
     }
 
     /// `POST`, whatever it answers.
     pub(crate) async fn add(&self, url: &str, code: &str, name: &str) -> Answer {
-        self.app.call("POST", &self.path("")).json(&subtitle(url, code, name)).send().await
+        self.app.call("POST", &self.path("")).json(&track(self.kind, url, code, name)).send().await
     }
 
     /// The id of a new one, once players are offered it.
@@ -50,23 +57,23 @@ impl<'a> Tracks<'a> {
     }
 
     /// `PATCH`, whatever it answers.
-    async fn update(&self, id: &str, body: &Value) -> Answer {
+    pub(crate) async fn update(&self, id: &str, body: &Value) -> Answer {
         self.app.call("PATCH", &self.path(&format!("/{id}"))).json(body).send().await
     }
 
-    async fn delete(&self, id: &str) -> Answer {
+    pub(crate) async fn delete(&self, id: &str) -> Answer {
         self.app.call("DELETE", &self.path(&format!("/{id}"))).send().await
     }
 
     /// The track as the media shows it.
-    async fn shown(&self, id: &str) -> Option<Value> {
+    pub(crate) async fn shown(&self, id: &str) -> Option<Value> {
         let media = self.app.get(self.media).await.data();
         let tracks = media["tracks"].as_array().expect("a list").clone();
         tracks.into_iter().find(|track| track["id"] == id)
     }
 
     /// The same once it waits for nothing.
-    async fn settled(&self, id: &str) -> Value {
+    pub(crate) async fn settled(&self, id: &str) -> Value {
         until("the track is available or failed", async || {
             self.shown(id).await.filter(|track| track["status"] != "preparing")
         })
@@ -74,17 +81,21 @@ impl<'a> Tracks<'a> {
     }
 }
 
+pub(super) fn track(kind: &str, url: &str, code: &str, name: &str) -> Value {
+    json!({"tracks": {"url": url, "type": kind, "languageCode": code, "languageName": name}})
+}
+
 fn subtitle(url: &str, code: &str, name: &str) -> Value {
-    json!({"tracks": {"url": url, "type": "subtitle", "languageCode": code, "languageName": name}})
+    track("subtitle", url, code, name)
 }
 
 /// As they happened: what is slow to arrive may be overtaken.
-fn in_order(mut events: Vec<Value>) -> Vec<Value> {
+pub(super) fn in_order(mut events: Vec<Value>) -> Vec<Value> {
     events.sort_by_key(|event| text(&event["createdAt"]).to_owned());
     events
 }
 
-async fn manifest(app: &TestApp, media: &Value) -> String {
+pub(crate) async fn manifest(app: &TestApp, media: &Value) -> String {
     let answer = app.fetch(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]))).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.text()
@@ -317,7 +328,7 @@ async fn what_cannot_be_added_is_refused_and_nothing_changes() {
         json!({"tracks": []}),
         json!({"tracks": {}}),
         json!({"tracks": {"url": "a.srt", "type": "video", "languageCode": "en_US", "languageName": " "}}),
-        json!({"tracks": {"url": url, "type": "audio", "languageCode": "en", "languageName": "English"}}),
+        json!({"tracks": {"url": url, "type": "text", "languageCode": "en", "languageName": "English"}}),
     ] {
         let refused = app.call("POST", &tracks.path("")).json(&body).send().await;
         assert_eq!(refused.refusal(), (422, "payload validation failed".to_owned()), "{body}");

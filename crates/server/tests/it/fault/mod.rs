@@ -3,6 +3,7 @@
 //! Begin with [`life`]: what a client does with a media from its first request to its last, whatever happens meanwhile.
 
 mod attempts;
+mod audio_life;
 mod binary;
 mod changed_life;
 mod clock;

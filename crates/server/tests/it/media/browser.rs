@@ -31,7 +31,7 @@ async fn play(app: &TestApp, media: &Value) -> Option<Value> {
     play_with(app, media, &[]).await
 }
 
-async fn play_with(app: &TestApp, media: &Value, options: &[&str]) -> Option<Value> {
+pub(super) async fn play_with(app: &TestApp, media: &Value, options: &[&str]) -> Option<Value> {
     let web = web()?;
     let page = app.url(&format!("/embed/{}", text(&media["playbackIds"][0]["id"])));
     let run = Program::new("node")

@@ -3,6 +3,7 @@
 //!
 //! Begin with [`fixtures`]: what must come out of each file.
 
+mod added_sound;
 pub(crate) mod boxes;
 mod browser;
 mod bytes;

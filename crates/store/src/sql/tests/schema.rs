@@ -96,6 +96,70 @@ async fn are_listed(mut session: Session, options: StoreOptions) {
     store.close().await;
 }
 
+#[tokio::test]
+async fn tracks_of_an_older_schema_are_kept_and_may_be_sound() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = DatabasePlace::Folder(dir.path().to_owned());
+    crate::folder::make_file(&dir.path().join("kinora.db")).unwrap();
+    let older = sqlite::Database::new(dir.path().join("kinora.db"));
+    are_kept(Session::sqlite(older.connect().await.unwrap()), options(place)).await;
+
+    let database = TestDatabase::create();
+    let place = crate::sql::postgres::Place::from_url(&database.url()).unwrap();
+    let session = Session::postgres(place.connect_first().await.unwrap());
+    are_kept(session, options(DatabasePlace::Postgres { url: database.url() })).await;
+}
+
+async fn are_kept(mut session: Session, options: StoreOptions) {
+    const MEDIA: &str = "019a492c-41f3-7001-8203-040506070809";
+    const TRACK: &str = "019a492c-41f3-7001-8203-04050607080a";
+    statements! {
+        WORKSPACE = "SELECT id FROM workspace WHERE name = 'Development'";
+        ADD_MEDIA = "INSERT INTO media (id, workspace_id, metadata, max_resolution, quality, source_access, optimize_audio, mp4_support,
+            state, created_at, updated_at, version)
+            VALUES ($1, $2, '{}', '1080p', 'standard', 0, 0, 'none', 'Created', 5, 5, 0)";
+        ADD_TRACK = "INSERT INTO added_track (id, media_id, position, kind, url, language_code, language_name, state, source_id)
+            VALUES ($1, $2, 7, 'subtitle', 'https://example.com/a.srt', 'en', 'English', 'available', $2)";
+    }
+    assert_eq!(STATEMENTS.len(), 3);
+    crate::schema::begin_at(&mut session, &options, 13).await.unwrap();
+    let row = session.first(WORKSPACE, values![]).await.unwrap().unwrap();
+    let here: WorkspaceId = row.id("id").unwrap();
+    session.execute(ADD_MEDIA, values![MEDIA, here]).await.unwrap();
+    session.execute(ADD_TRACK, values![TRACK, MEDIA]).await.unwrap();
+    session.close().await.unwrap();
+
+    let store = Store::open(options).await.unwrap();
+    let media = store.media_by_id(MEDIA.parse().unwrap()).await.unwrap().unwrap();
+    let [track] = media.added.as_slice() else { panic!("one track: {media:?}") };
+    assert_eq!((track.id.to_string().as_str(), track.available()), (TRACK, Some(MEDIA.parse().unwrap())));
+    let now = store.common().clock.now();
+    let url = kinora_domain::TrackUpdate {
+        url: Some("https://example.com/b.srt".into()),
+        language_code: "en".into(),
+        language_name: "English".into(),
+    };
+    let random = store.common().random.clone();
+    let id = track.id;
+    let (media, events) = media.update_track(id, url, now, random.as_ref()).unwrap();
+    let events = events.unwrap();
+    let mut track = media.added[0].clone();
+    (track.id, track.wanted.kind) = (MEDIA.parse().unwrap(), kinora_domain::AddedTrackKind::Audio);
+    (track.state, track.wanted.language_name) =
+        (kinora_domain::AddedTrackState::Preparing { source: TRACK.parse().unwrap() }, "Deutsch".into());
+    let saved = store.write(async move |tx| {
+        tx.save_tracks(&media, &events).await?;
+        let media = tx.media_by_id(media.id).await?.unwrap();
+        let (media, events) = media.add_track(track.clone(), now).unwrap();
+        tx.save_tracks(&media, &events).await
+    });
+    saved.await.map_err(|error: crate::Error| error).unwrap();
+    let media = store.media_by_id(MEDIA.parse().unwrap()).await.unwrap().unwrap();
+    let kinds: Vec<_> = media.added.iter().map(|track| track.wanted.kind.as_str()).collect();
+    assert_eq!(kinds, ["subtitle", "audio"], "in the order in which they were added");
+    store.close().await;
+}
+
 async fn on_sqlite() -> BTreeMap<String, Table> {
     const COLUMNS: &str =
         "SELECT m.name AS of_table, m.sql AS script, c.name, c.type AS kind, c.\"notnull\" AS required, c.pk

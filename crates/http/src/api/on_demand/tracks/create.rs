@@ -11,7 +11,8 @@ use crate::error::ApiError;
 use crate::extract::{JsonBody, PathId};
 use crate::once::{Answer, Once};
 
-/// `POST /on-demand/{mediaId}/tracks`: adds subtitles to a media, in whatever state that is, and begins to fetch them.
+/// `POST /on-demand/{mediaId}/tracks`: adds subtitles or sound to a media, in whatever state that is. Subtitles are fetched at once, sound when
+/// the media is ready.
 ///
 /// 201 with the track; 404 unless the media is in the caller's workspace, 400 when another track has the language name or the media has as many
 /// as it can have, 422 names each wrong field. The track, its events and its job are one commit.

@@ -16,19 +16,24 @@ const ONE: &str = "/on-demand/{mediaId}/tracks/{trackId}";
 /// Where the subtitles of examples lie.
 const SRT: &str = "https://example.com/talk.srt";
 
+/// And the sound.
+const FLAC: &str = "https://example.com/talk-in-german.flac";
+
 /// Every operation on added tracks.
 pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let answer = schemas.of::<TrackAnswer>();
     let (new, update) = (request(schemas), update(schemas));
     let track = json!({"url": SRT, "type": "subtitle", "languageCode": "en-US", "languageName": "English"});
+    let sound = json!({"url": FLAC, "type": "audio", "languageCode": "de", "languageName": "Deutsch"});
     let change = json!({"url": SRT, "languageCode": "en-GB", "languageName": "British English"});
     let all = [
-        one(Operation::post(ALL, "addTrack", "Add subtitles to a media"))
+        one(Operation::post(ALL, "addTrack", "Add subtitles or sound to a media"))
             .says(
-                "SRT or WebVTT in any encoding, fetched from an address, in whatever state the media is. `video.media.track.ready` or \
-                 `video.media.track.failed` tells how it ended; the media lists the track meanwhile.",
+                "Fetched from an address, in whatever state the media is. Subtitles are SRT or WebVTT in any encoding; sound is the first \
+                 audio track of any file that could be a media, fetched when the media is ready, and heard as long as that lasts. \
+                 `video.media.track.ready` or `video.media.track.failed` tells how it ended; the media lists the track meanwhile.",
             )
-            .takes(new, &[("english", json!({"tracks": track}))])
+            .takes(new, &[("subtitles", json!({"tracks": track})), ("sound", json!({"tracks": sound}))])
             .creates(answer.clone(), track_example("en-US", "English"))
             .refuses(ApiError::track_refused(TrackRefused::NameTaken))
             .refuses(ApiError::track_refused(TrackRefused::TooMany)),
@@ -53,13 +58,18 @@ fn of_track(operation: Operation) -> Operation {
 
 /// An input of type `subtitle`.
 pub(in crate::api::on_demand) fn input() -> Value {
+    track(&[AddedTrackKind::Subtitle])
+}
+
+/// A track of one of these kinds.
+fn track(kinds: &[AddedTrackKind]) -> Value {
     let required = ["type", "url", "languageCode", "languageName"];
-    let properties = [("type", words(AddedTrackKind::ALL.map(AddedTrackKind::as_str))), ("url", address())];
+    let properties = [("type", words(kinds.iter().map(|kind| kind.as_str()))), ("url", address())];
     object(&required, properties.into_iter().chain(language()))
 }
 
 fn request(schemas: &mut Schemas) -> Value {
-    let track = said(input(), "One track, under a plural name.");
+    let track = said(track(&AddedTrackKind::ALL), "One track, under a plural name.");
     schemas.named("AddTrack", object(&["tracks"], [("tracks", track)]))
 }
 

@@ -1,4 +1,4 @@
-//! `/on-demand/{mediaId}/tracks`: what is added to a media beside what its file holds (contract 2.6, decision 0071).
+//! `/on-demand/{mediaId}/tracks`: what is added to a media beside what its file holds (contract 2.6, decisions 0071 and 0079).
 
 mod create;
 mod delete;

@@ -43,12 +43,7 @@ fn kind(fields: &Fields<'_>) -> Option<AddedTrackKind> {
     if !fields.has("type") {
         fields.refuse("type", "must not be null");
     }
-    let word = fields.word("type", &["audio", "subtitle"], |word| Some(word.to_owned()))?;
-    let kind = AddedTrackKind::from_text(&word);
-    if kind.is_none() {
-        fields.refuse("type", format!("{word} tracks are not supported yet; use subtitle"));
-    }
-    kind
+    fields.word("type", &AddedTrackKind::ALL.map(AddedTrackKind::as_str), AddedTrackKind::from_text)
 }
 
 fn address(fields: &Fields<'_>) -> Option<String> {
@@ -114,6 +109,7 @@ mod tests {
         let (code, name) = (format!("en-{}x", "a-".repeat(15)), "é".repeat(255));
         let longest = read(json!({"languageCode": code, "languageName": name})).unwrap();
         assert_eq!((longest.language_code, longest.language_name), (code, name));
+        assert_eq!(read(json!({"type": "audio"})).unwrap().kind, AddedTrackKind::Audio);
         assert_eq!(read(json!({"languageName": "a\0"})).unwrap().language_name, "a\u{fffd}");
 
         let update = |body: Value| parse_update(&body).unwrap();
@@ -142,7 +138,6 @@ mod tests {
             &["tracks.url", "tracks.type", "tracks.languageCode", "tracks.languageName"],
         );
         for (field, value) in [
-            ("type", json!("audio")),
             ("type", json!("video")),
             ("type", json!(1)),
             ("url", json!("")),

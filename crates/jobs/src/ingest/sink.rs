@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use kinora_blob::{ObjectKey, ObjectWriter};
-use kinora_domain::{MediaId, SourceId};
-use kinora_fetch::Sink;
+use kinora_domain::{Failure, FailureCode, MediaId, SourceId, Timestamp, TrackId};
+use kinora_fetch::{DownloadError, Sink};
 use kinora_formats::Scanned;
 use kinora_formats::index::Index;
 use kinora_intake::{ROOM_EVERY_BYTES, Scan, failure_of};
-use kinora_store::{ClaimedJob, JobKind, NewJob};
+use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::Context;
@@ -15,10 +15,48 @@ use crate::error::JobError;
 use crate::ingest::check_room;
 use crate::ingest::remux::{self, Foreign};
 
+/// What a source is brought in for: whose row names it while it comes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Owner {
+    /// A media of its own.
+    Media(MediaId),
+    /// A track that was added to one.
+    Track(MediaId, TrackId),
+}
+
+impl Owner {
+    /// Has the row name another source than `before`, which is given up.
+    ///
+    /// Errors: `LeaseLost` when the row is gone, or names another one by now.
+    async fn move_on(
+        self,
+        tx: &mut Tx,
+        before: SourceId,
+        source: SourceId,
+        now: Timestamp,
+    ) -> Result<(), JobError> {
+        let (Self::Media(id) | Self::Track(id, _)) = self;
+        let media = tx.media_by_id(id).await?.ok_or(JobError::LeaseLost)?;
+        match self {
+            Self::Media(_) => {
+                if media.source() != Some(before) {
+                    return Err(JobError::LeaseLost);
+                }
+                tx.save_media(&media.start_download(source, now)?).await?;
+            }
+            Self::Track(_, track) => {
+                let media = media.track_attempt(track, before, source).ok_or(JobError::LeaseLost)?;
+                tx.save_track_attempt(&media, track).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Takes the bytes of one attempt.
-pub(super) struct SourceSink<'a> {
+pub(crate) struct SourceSink<'a> {
     context: &'a Context,
-    media: MediaId,
+    owner: Owner,
     source: SourceId,
     writer: ObjectWriter,
     /// `None` until the first bytes come.
@@ -34,7 +72,7 @@ pub(super) struct SourceSink<'a> {
 }
 
 /// What ended a download from our side.
-pub(super) enum SinkError {
+pub(crate) enum SinkError {
     /// The scanner gave up; [`SourceSink::explain`] asks it why.
     Hopeless,
     /// Something of ours.
@@ -42,23 +80,23 @@ pub(super) enum SinkError {
 }
 
 /// A source that is whole and known for what it is, and has no name yet. Dropped, it leaves nothing.
-pub(super) struct Arrived {
+pub(crate) struct Arrived {
     source: SourceId,
     writer: ObjectWriter,
     scanned: Scanned,
 }
 
 impl<'a> SourceSink<'a> {
-    pub(super) async fn begin(
+    pub(crate) async fn begin(
         context: &'a Context,
-        media: MediaId,
+        owner: Owner,
         source: SourceId,
         lacked_room: bool,
     ) -> Result<Self, JobError> {
         let writer = context.blob.writer(ObjectKey::Source(source)).await?;
         Ok(Self {
             context,
-            media,
+            owner,
             source,
             writer,
             scan: None,
@@ -69,14 +107,27 @@ impl<'a> SourceSink<'a> {
         })
     }
 
+    /// Reads all of a source from its address.
+    pub(crate) async fn download(&mut self, url: &str) -> Result<(), JobError> {
+        let address = kinora_fetch::parse_source_url(url).map_err(|problem| {
+            JobError::Fatal(Failure::new(FailureCode::SourceUnreachable, format!("the address {problem}")))
+        })?;
+        let context = self.context;
+        match context.fetcher.download(&address, self, &*context.random).await {
+            Ok(_) => Ok(()),
+            Err(DownloadError::Fetch(error)) => Err(JobError::Fatal(error.failure())),
+            Err(DownloadError::Sink(error)) => Err(self.explain(error).await),
+        }
+    }
+
     /// All bytes are there: what are they?
-    pub(super) async fn arrive(mut self) -> Result<Arrived, JobError> {
+    pub(crate) async fn arrive(mut self) -> Result<Arrived, JobError> {
         let scanned = self.scanned().await?;
         Ok(Arrived { source: self.source, writer: self.writer, scanned })
     }
 
     /// Why a download was ended.
-    pub(super) async fn explain(&mut self, error: SinkError) -> JobError {
+    pub(crate) async fn explain(&mut self, error: SinkError) -> JobError {
         match error {
             SinkError::Ours(error) => error,
             SinkError::Hopeless => match self.scanned().await {
@@ -103,18 +154,13 @@ impl<'a> SourceSink<'a> {
     async fn begin_again(&mut self) -> Result<(), JobError> {
         let (left_behind, now) = (self.source, self.context.clock.now());
         let source = SourceId::new(now, &*self.context.random);
-        let media = self.media;
+        let owner = self.owner;
         self.context
             .store
             .write(async move |tx| {
-                let Some(media) = tx.media_by_id(media).await? else { return Err(JobError::LeaseLost) };
-                if media.source() != Some(left_behind) {
-                    return Err(JobError::LeaseLost);
-                }
-                let media = media.start_download(source, now)?;
-                tx.save_media(&media).await?;
+                owner.move_on(tx, left_behind, source, now).await?;
                 tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source: left_behind }, now)).await?;
-                Ok(())
+                Ok::<_, JobError>(())
             })
             .await?;
         self.writer = self.context.blob.writer(ObjectKey::Source(source)).await?;
@@ -160,18 +206,25 @@ impl Sink for SourceSink<'_> {
 }
 
 impl Arrived {
-    pub(super) fn source(&self) -> SourceId {
+    pub(crate) fn source(&self) -> SourceId {
         self.source
     }
 
-    /// Gives the source its name, and an index: its own, or that of a copy which can be read. All of them outlive a power cut afterwards.
-    pub(super) async fn keep(self, context: &Context, job: &ClaimedJob) -> Result<Index, JobError> {
+    /// Gives the source its name, and an index: its own, or that of a copy which can be read, as `shape` makes it. All of them outlive a power
+    /// cut afterwards.
+    pub(crate) async fn keep(
+        self,
+        context: &Context,
+        job: &ClaimedJob,
+        shape: impl FnOnce(Index) -> Result<Index, JobError>,
+    ) -> Result<Index, JobError> {
         let put = async |index: &Index| {
             let bytes = Bytes::from(index.to_bytes());
             context.blob.put_once(ObjectKey::Index(self.source), bytes).await
         };
         match self.scanned {
             Scanned::Index(index) => {
+                let index = shape(index)?;
                 let (source, put) = tokio::join!(self.writer.finish(), put(&index));
                 source?;
                 put?;
@@ -180,7 +233,7 @@ impl Arrived {
             Scanned::Foreign { container, len, sha256, refusal, facts } => {
                 self.writer.finish().await?;
                 let foreign = Foreign { source: self.source, container, len, sha256, refusal, facts };
-                let index = remux::normalise(context, job, &foreign).await?;
+                let index = shape(remux::normalise(context, job, &foreign).await?)?;
                 put(&index).await?;
                 Ok(index)
             }
