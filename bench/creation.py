@@ -1,6 +1,5 @@
 """Media made a second on SQLite, against what the writer commits at most: as many waiting writers, one row each, and no HTTP."""
 
-import dataclasses
 import json
 
 import load
@@ -14,6 +13,8 @@ from report import Row, against_yardstick
 ROUNDS = 5
 SECONDS = 3
 WARM_UP_SECONDS = 1
+# Of the ceiling of group commit.
+RATIO_MIN = 0.5
 
 
 def measure(bench: Bench) -> list[Row]:
@@ -37,4 +38,4 @@ def measure(bench: Bench) -> list[Row]:
             )
     what = f"media made on SQLite, {load.CONNECTIONS} clients, over commits of {load.CONNECTIONS} writers"
     # A media is rows of several tables with an event and a job, a commit of the yardstick is one row: how far they are apart is the question.
-    return [dataclasses.replace(against_yardstick(what, ours, theirs, "/s", 0), goal="none set")]
+    return [against_yardstick(what, ours, theirs, "/s", RATIO_MIN)]

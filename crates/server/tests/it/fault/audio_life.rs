@@ -98,6 +98,8 @@ async fn sounds_of(app: &TestApp, id: &str) -> usize {
 
 /// The same once nobody works any more: whoever lost its job goes on for a while, and what it keeps is swept.
 async fn sounds_at_rest(app: &TestApp, clock: &TestClock, id: &str) -> usize {
+    // While something is told no time is passed over: it would be told again.
+    drain(app, clock).await;
     until("what is named is there, and nothing else", async || {
         sweep(app, clock).await;
         let Look { there, named, sounds } = look(app, id).await;
