@@ -25,8 +25,8 @@ pub(crate) struct Lane {
 
 /// Most downloads wait for their source, some for minutes; [`TRANSFERS_MAX`](crate::TRANSFERS_MAX) bounds those that hold memory.
 pub(crate) const DOWNLOADS: Lane = Lane { queue: JobQueue::Download, concurrent_max: 1024 };
-/// Each holds a file of some MiB in memory, and some wait for their source for minutes.
-pub(crate) const TRACKS: Lane = Lane { queue: JobQueue::Tracks, concurrent_max: 64 };
+/// Each holds a file of subtitles in memory, of 10 MiB at most, and what it reads as; some wait for their source for minutes.
+pub(crate) const TRACKS: Lane = Lane { queue: JobQueue::Tracks, concurrent_max: 16 };
 /// Each may repack a file and begin its renditions; the engine says who goes first.
 pub(crate) const INGESTS: Lane = Lane { queue: JobQueue::Ingest, concurrent_max: 8 };
 /// A look at a row, mostly.

@@ -9,10 +9,15 @@ use kinora_testkit::CrashPlan;
 use super::clock::TestClock;
 use super::failing::{FailAt, SPEED};
 use super::life::{Life, say};
-use crate::support::{Faults, TestApp};
+use crate::support::{Faults, Pair, TestApp};
 
-/// Lives at once: they wait more than they work.
-const AT_ONCE: usize = 4;
+/// Lives at once: they wait more than they work, but on PostgreSQL, where a lease must last as long as a busy machine takes.
+fn at_once() -> usize {
+    match Pair::chosen() {
+        Pair::SqliteAndFolder => 6,
+        Pair::PostgresAndS3 => 4,
+    }
+}
 
 /// Nothing comes before this life.
 pub(super) async fn nothing(_: &TestApp) {}
@@ -66,7 +71,7 @@ pub(super) async fn fail_at_each<T>(
 
 /// Lives until a life had no such write any more.
 async fn count_until_none<L: Future<Output = bool>>(went_wrong: impl Fn(u64) -> L, writes_min: usize) {
-    let lives = stream::iter(0..).map(went_wrong).buffered(AT_ONCE).take_while(|wrong| ready(*wrong));
+    let lives = stream::iter(0..).map(went_wrong).buffered(at_once()).take_while(|wrong| ready(*wrong));
     let points = lives.count().await;
     assert!(points >= writes_min, "only {points} writes could go wrong");
 }

@@ -16,7 +16,7 @@ pub(crate) use app::{HOOK, Hook, TestApp, Token, text};
 pub(crate) use children::{Child, stop_and_list};
 pub(crate) use client::{Answer, Request, Sending};
 pub(crate) use golden::Golden;
-pub(crate) use ground::Ground;
+pub(crate) use ground::{Ground, Pair};
 pub(crate) use options::Faults;
 pub(crate) use process::bind as reserve;
 pub(crate) use program::{Program, Run, Running};
