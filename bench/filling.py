@@ -12,7 +12,7 @@ IDS = {
 }
 NUMBERS = {
     "sqlite": "(WITH RECURSIVE up (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM up WHERE n < {count}) SELECT n FROM up) AS number",
-    "postgres": "generate_series(1, {count}) AS number (n)",
+    "postgres": "generate_series(CAST(1 AS bigint), {count}) AS number (n)",
 }
 # One media a second from 2024 on. Of a hundred creators each has a hundredth, and of a thousand projects each a thousandth.
 STATEMENTS = (

@@ -68,7 +68,6 @@ def main() -> int:
         f"{datetime.date.today()}, commit {machine.revision()}: {machine.description()}; load {machine.load()}",
         flush=True,
     )
-    tables = []
     with tempfile.TemporaryDirectory(dir=kept, prefix="run-") as name:
         for number, place in enumerate(PLACES):
             rows = []
@@ -84,10 +83,10 @@ def main() -> int:
             for one in names:
                 print(f"measuring {one} on {place.name} ...", flush=True)
                 rows += BENCHES[one](bench)
-            tables.append(f"{place.name}\n\n{report.table(rows)}\n")
+            # What was measured is kept, also when the next place fails.
+            print(f"{place.name}\n\n{report.table(rows)}\n", flush=True)
             shutil.rmtree(folder)
-    print(f"load at the end {machine.load()}\n")
-    print("\n".join(tables))
+    print(f"load at the end {machine.load()}")
     return 0
 
 
