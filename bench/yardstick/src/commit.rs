@@ -3,6 +3,7 @@
 //! Both put the same row into the same table of the same database, so the difference is what a commit costs.
 
 mod each;
+mod media;
 mod store;
 
 use std::future::Future;
@@ -15,6 +16,7 @@ use tokio::time::Instant;
 use crate::Error;
 
 pub(crate) use each::run as each;
+pub(crate) use media::run as media;
 pub(crate) use store::run as store;
 
 /// Runs `writers` of them side by side for some seconds and prints how many commits a second they were answered.

@@ -6,6 +6,7 @@
 //! kinora-yardstick post URL FILE COUNT AT_ONCE    posts the bytes of FILE so many times
 //! kinora-yardstick commit-store DATABASE WRITERS SECONDS    commits through Kinora's store, and prints commits a second
 //! kinora-yardstick commit-each FOLDER WRITERS SECONDS       the same rows with one sync a commit
+//! kinora-yardstick commit-media DATABASE WRITERS SECONDS    the rows of new media through the store, and prints media a second
 //! kinora-yardstick complete ENDPOINT BUCKET FILE            completes an upload in parts, and prints how many ms that took
 //! ```
 //!
@@ -31,9 +32,11 @@ async fn main() -> ExitCode {
         ["post", url, file, count, at_once] => post::run(url, file, count, at_once).await,
         ["commit-store", database, writers, seconds] => commit::store(database, writers, seconds).await,
         ["commit-each", folder, writers, seconds] => commit::each(folder, writers, seconds).await,
+        ["commit-media", database, writers, seconds] => commit::media(database, writers, seconds).await,
         ["complete", endpoint, bucket, file] => complete::run(endpoint, bucket, file).await,
         _ => Err("usage: answer ADDRESS FILE | receive ADDRESS | post URL FILE COUNT AT_ONCE | \
                 commit-store DATABASE WRITERS SECONDS | commit-each FOLDER WRITERS SECONDS | \
+                commit-media DATABASE WRITERS SECONDS | \
                 complete ENDPOINT BUCKET FILE"
             .into()),
     };

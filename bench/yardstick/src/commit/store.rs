@@ -11,7 +11,14 @@ use crate::Error;
 
 /// The database is a folder, or an address that begins with `postgres://`.
 pub(crate) async fn run(database: &str, writers: &str, seconds: &str) -> Result<(), Error> {
-    let store = Store::open(StoreOptions {
+    let store = open(database).await?;
+    measure(writers, seconds, |until| write(store.clone(), until)).await?;
+    store.close().await;
+    Ok(())
+}
+
+pub(super) async fn open(database: &str) -> Result<Store, Error> {
+    let options = StoreOptions {
         database: match database.starts_with("postgres") {
             true => DatabasePlace::Postgres { url: database.to_owned() },
             false => DatabasePlace::Folder(PathBuf::from(database)),
@@ -21,11 +28,8 @@ pub(crate) async fn run(database: &str, writers: &str, seconds: &str) -> Result<
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),
         faults: None,
-    })
-    .await?;
-    measure(writers, seconds, |until| write(store.clone(), until)).await?;
-    store.close().await;
-    Ok(())
+    };
+    Ok(Store::open(options).await?)
 }
 
 async fn write(store: Store, until: Instant) -> Result<u64, Error> {
