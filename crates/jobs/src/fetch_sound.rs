@@ -109,7 +109,7 @@ async fn make_available(
     let ended = async {
         let along = along(context, &attempt.media).await?;
         let shape =
-            |index: Index| index.sound_along(along.as_ref().map(|media| media.index())).map_err(refuse);
+            move |index: Index| index.sound_along(along.as_ref().map(|media| media.index())).map_err(refuse);
         let index = arrived.keep(context, job, shape).await?;
         let missing = Missing::of(&index, max);
         if !missing.is_nothing() {

@@ -55,17 +55,20 @@ pub(crate) async fn encode(
     let Some((packaged, needs)) = look(context, media, source).await? else {
         return done(context, job).await;
     };
+    let mut is_whole = true;
     for rendition in &needs.wholes {
         let told = |progress: kinora_packager::FillProgress| {
             tracing::debug!(source.id = %source, rendition = %rendition, done = progress.done, of = progress.of, "a file is encoded");
         };
-        let made =
-            context.packager.make_whole(&packaged, *rendition, needs.bounds.max_resolution, told).await;
+        let max = needs.bounds.max_resolution;
+        let made = context.packager.make_whole(job, &packaged, *rendition, max, told).await;
         match made {
             Ok(()) => {}
             Err(error) if matches!(error.root(), Error::NoFrame | Error::Unmade(_) | Error::NotInPlan) => {
                 tracing::warn!(source.id = %source, rendition = %rendition, error = %chain(&error), "a file cannot be made");
-                return give_up(context, job, source, *rendition).await;
+                // Another file may be made of the others.
+                give_up(context, job, source, *rendition).await?;
+                is_whole = false;
             }
             // The media was deleted meanwhile.
             Err(error) if matches!(error.root(), Error::Gone) => return done(context, job).await,
@@ -73,7 +76,7 @@ pub(crate) async fn encode(
             Err(error) => return Err(error.into()),
         }
     }
-    tell(context, job, media, needs.has_some).await
+    tell(context, job, media, needs.has_some && is_whole).await
 }
 
 /// Removes what was made for files that nobody wants any more.
@@ -107,7 +110,7 @@ async fn remove_unwanted(
     Ok(())
 }
 
-/// Ends the job: this rendition cannot be made as a whole, and who asks for its file is told so.
+/// This rendition cannot be made as a whole, and who asks for its file is told so.
 async fn give_up(
     context: &Context,
     job: &ClaimedJob,
@@ -118,7 +121,7 @@ async fn give_up(
     let whole = whole.into_iter().find(|row| whole_of(&row.name) == Some(rendition));
     let (job, now) = (job.clone(), context.clock.now());
     let give_up = async move |tx: &mut Tx| {
-        tx.complete_job(&job).await?;
+        tx.hold_job(&job).await?;
         if let Some(row) = &whole {
             tx.set_rendition_broken(row.id, now).await?;
         }

@@ -10,6 +10,7 @@ use kinora_blob::{ObjectKey, ObjectReader};
 use kinora_domain::RenditionId;
 use kinora_formats::Scanner;
 use kinora_formats::index::{Index, IndexId};
+use kinora_store::{ClaimedJob, Tx};
 
 use crate::{Error, FillProgress, Packaged, Packager, Rendition};
 
@@ -85,10 +86,11 @@ impl Packager {
     /// Makes what is missing of an encoded rendition, and joins it to a whole.
     ///
     /// May run twice, and goes on where an earlier call ended: segments that are kept are not made again. Its processes give way to all
-    /// others. Errors: [`Error::NotInPlan`] for what is not encoded, [`Error::NoFrame`] and [`Error::Unmade`] where it cannot be,
+    /// others. It begins only for whoever still holds `job`. Errors: [`Error::NotInPlan`] for what is not encoded, [`Error::NoFrame`] and [`Error::Unmade`] where it cannot be,
     /// [`Error::Busy`], [`Error::Gone`] when no media names the source any more, those of the stores.
     pub async fn make_whole(
         &self,
+        job: &ClaimedJob,
         packaged: &Arc<Packaged>,
         rendition: Rendition,
         max: kinora_domain::Resolution,
@@ -99,8 +101,12 @@ impl Packager {
         }
         let (source, now) = (packaged.source, self.clock.now());
         let (id, name) = (rendition.whole_begun(source, now), rendition.whole_name());
-        let begin =
-            async move |tx: &mut kinora_store::Tx| tx.begin_rendition_named(id, source, &name, now).await;
+        let job = job.clone();
+        let begin = async move |tx: &mut Tx| {
+            // Whoever lost it would begin again what nobody wants, or what cannot be made.
+            tx.hold_job(&job).await?;
+            tx.begin_rendition_named(id, source, &name, now).await
+        };
         let id = self.store.write(begin).await.map_err(Error::from)?.ok_or(Error::Gone)?;
         if self.blob.reader(ObjectKey::Segment(id, 0)).await?.is_some() {
             return Ok(());

@@ -46,10 +46,12 @@ fn plan(track: &mut Track, media: Option<&Index>) -> Result<SegmentPlan, PlanErr
         let cuts = audio::Cuts::beside(beside, track);
         let is_filled =
             cut.copy.is_empty() || audio::extend_silently(&mut cut.copy, track, &audio, &cuts, end);
-        if is_filled {
+        let filled = Instant { ticks: end, timescale: track.timescale };
+        let encoded = encoded_audio::cuts(beside, filled);
+        // Without either nothing would be left of it.
+        if is_filled && (encoded.is_some() || !cut.copy.is_empty()) {
             track.end = end;
-            let end = Instant { ticks: end, timescale: track.timescale };
-            cut.encoded = encoded_audio::cuts(beside, end).unwrap_or_default();
+            cut.encoded = encoded.unwrap_or_default();
         }
     }
     let mut plan = SegmentPlan::default();

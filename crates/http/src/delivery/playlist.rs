@@ -49,8 +49,8 @@ pub(crate) struct PlaylistCache {
 impl PlaylistCache {
     /// The longest text has about 2 MB, most have some KiB.
     const BYTES_MAX: u64 = 32 << 20;
-    /// A hundred bytes each.
-    const EDITIONS_MAX: u64 = 10_000;
+    /// Some KiB each at most: PostgreSQL names all that is under way.
+    const EDITIONS_MAX: u64 = 1_000;
     /// Which pictures cannot be made is learned of other processes no sooner.
     const KEPT_FOR: Duration = Duration::from_secs(60);
 

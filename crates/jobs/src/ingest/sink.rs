@@ -216,15 +216,20 @@ impl Arrived {
         self,
         context: &Context,
         job: &ClaimedJob,
-        shape: impl FnOnce(Index) -> Result<Index, JobError>,
+        shape: impl FnOnce(Index) -> Result<Index, JobError> + Send + 'static,
     ) -> Result<Index, JobError> {
+        // Of some files millions of samples are looked at.
+        let shape = async |index: Index| {
+            let shaped = tokio::task::spawn_blocking(move || shape(index)).await;
+            shaped.map_err(|panic| JobError::Retry(Box::new(panic)))?
+        };
         let put = async |index: &Index| {
             let bytes = Bytes::from(index.to_bytes());
             context.blob.put_once(ObjectKey::Index(self.source), bytes).await
         };
         match self.scanned {
             Scanned::Index(index) => {
-                let index = shape(index)?;
+                let index = shape(index).await?;
                 let (source, put) = tokio::join!(self.writer.finish(), put(&index));
                 source?;
                 put?;
@@ -233,7 +238,7 @@ impl Arrived {
             Scanned::Foreign { container, len, sha256, refusal, facts } => {
                 self.writer.finish().await?;
                 let foreign = Foreign { source: self.source, container, len, sha256, refusal, facts };
-                let index = shape(remux::normalise(context, job, &foreign).await?)?;
+                let index = shape(remux::normalise(context, job, &foreign).await?).await?;
                 put(&index).await?;
                 Ok(index)
             }

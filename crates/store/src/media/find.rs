@@ -252,8 +252,11 @@ impl Finder {
     async fn look(&self, session: &mut Session, slice: Slice, rest: &[Condition]) -> Result<Sifted, Error> {
         let is_backwards = matches!(slice.start, SliceStart::Before(_));
         let (mut sifted, mut start) = (Sifted { met: Vec::new(), ends_at: None }, slice.start);
-        for _ in 0..MediaFilter::LOOKED_AT_MAX / LOOKED_AT_ONCE {
-            let window = Slice { start, limit: LOOKED_AT_ONCE, ..slice };
+        // Titles are sorted anew for each piece, so there is one.
+        let is_sorted = matches!(self.condition, Some(Condition::Title(_)));
+        let at_once = if is_sorted { MediaFilter::LOOKED_AT_MAX } else { LOOKED_AT_ONCE };
+        for _ in 0..MediaFilter::LOOKED_AT_MAX / at_once {
+            let window = Slice { start, limit: at_once, ..slice };
             let mut list = self.rows(self.driver.candidates).slice(session, window, 0, true).await?;
             sifted.ends_at = if is_backwards { list.previous } else { list.next };
             if is_backwards {
