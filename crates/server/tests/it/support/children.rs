@@ -42,14 +42,18 @@ impl Stat {
 }
 
 impl Child {
-    /// What runs of all that a process has started.
+    /// What runs of all that a process has started and that is another program by now. One that is about to be is still a part of it:
+    /// suspended then, it would keep what it was given and be known to nobody.
     pub(crate) fn all_of(parent: u32) -> Vec<Self> {
+        let program = |id: &dyn std::fmt::Display| fs::read_link(format!("/proc/{id}/exe")).ok();
+        let of_parent = program(&parent);
         let ids = fs::read_dir("/proc").expect("Linux has it");
         let ids = ids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
         let child = |id: i32| {
             let stat = Stat::read(&format!("/proc/{id}/stat"))?;
             let is_child = u32::try_from(stat.parent) == Ok(parent) && stat.is_alive();
-            is_child.then_some(Self { id, started: stat.started })
+            let is_another = is_child && program(&id).is_some_and(|own| Some(own) != of_parent);
+            is_another.then_some(Self { id, started: stat.started })
         };
         ids.filter_map(child).collect()
     }
