@@ -18,6 +18,8 @@ pub enum ObjectKey {
     Source(SourceId),
     /// The packets of a source in a container that can be read in place, where its own cannot.
     Normalised(SourceId),
+    /// The samples of the sound that was put in the place of a source's own.
+    Sound(SourceId),
     /// The sample index of a source.
     Index(SourceId),
     /// Subtitles that were added to a media, as WebVTT.
@@ -75,6 +77,8 @@ pub enum ObjectKind {
     Source,
     /// [`ObjectKey::Normalised`]
     Normalised,
+    /// [`ObjectKey::Sound`]
+    Sound,
     /// [`ObjectKey::Index`]
     Index,
     /// [`ObjectKey::Subtitle`]
@@ -101,9 +105,10 @@ pub enum ObjectKind {
 
 impl ObjectKind {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Source,
         Self::Normalised,
+        Self::Sound,
         Self::Index,
         Self::Subtitle,
         Self::Growing,
@@ -121,6 +126,7 @@ impl ObjectKind {
         match self {
             Self::Source => "source",
             Self::Normalised => "normalised",
+            Self::Sound => "sound",
             Self::Index => "index",
             Self::Subtitle => "subtitle",
             Self::Growing => "growing",
@@ -182,6 +188,7 @@ impl fmt::Display for ObjectKey {
         match self {
             Self::Source(source) => Sharded(ObjectKind::Source, source.as_uuid()).fmt(f),
             Self::Normalised(source) => Sharded(ObjectKind::Normalised, source.as_uuid()).fmt(f),
+            Self::Sound(source) => Sharded(ObjectKind::Sound, source.as_uuid()).fmt(f),
             Self::Index(source) => Sharded(ObjectKind::Index, source.as_uuid()).fmt(f),
             Self::Subtitle(source) => Sharded(ObjectKind::Subtitle, source.as_uuid()).fmt(f),
             Self::Growing(source) => Sharded(ObjectKind::Growing, source.as_uuid()).fmt(f),
@@ -233,6 +240,7 @@ impl FromStr for ObjectKey {
         let key = match parts[..] {
             ["source", _, id] => Self::Source(id.parse().map_err(|_| ParseKeyError)?),
             ["normalised", _, id] => Self::Normalised(id.parse().map_err(|_| ParseKeyError)?),
+            ["sound", _, id] => Self::Sound(id.parse().map_err(|_| ParseKeyError)?),
             ["index", _, id] => Self::Index(id.parse().map_err(|_| ParseKeyError)?),
             ["subtitle", _, id] => Self::Subtitle(id.parse().map_err(|_| ParseKeyError)?),
             ["growing", _, id] => Self::Growing(id.parse().map_err(|_| ParseKeyError)?),
@@ -304,6 +312,7 @@ mod tests {
         };
         check(ObjectKey::Source(source), "source/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Normalised(source), "normalised/e9/019a4946-bdd3-7001-8203-0405060708e9");
+        check(ObjectKey::Sound(source), "sound/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Index(source), "index/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Subtitle(source), "subtitle/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Init(rendition), "init/e9/019a4946-bdd3-7001-8203-0405060708e9");

@@ -241,6 +241,7 @@ impl Scanner {
             source_sha256: sha256,
             container,
             normalised: None,
+            other_sound: None,
             is_truncated,
             tracks,
             plan,

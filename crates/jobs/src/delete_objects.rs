@@ -25,6 +25,7 @@ pub(crate) async fn remove(context: &Context, source: SourceId) -> Result<(), Jo
         ObjectKey::Index(source),
         ObjectKey::Source(source),
         ObjectKey::Normalised(source),
+        ObjectKey::Sound(source),
         ObjectKey::Subtitle(source),
     ] {
         context.blob.delete(key).await?;

@@ -27,6 +27,7 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
     for kind in [
         ObjectKind::Source,
         ObjectKind::Normalised,
+        ObjectKind::Sound,
         ObjectKind::Index,
         ObjectKind::Subtitle,
         ObjectKind::Picture,
@@ -192,6 +193,7 @@ fn source_of(key: ObjectKey) -> Option<SourceId> {
     match key {
         ObjectKey::Source(source)
         | ObjectKey::Normalised(source)
+        | ObjectKey::Sound(source)
         | ObjectKey::Index(source)
         | ObjectKey::Subtitle(source)
         | ObjectKey::Picture(source, _) => Some(source),

@@ -155,7 +155,7 @@ impl Packager {
 
     async fn parts(&self, packaged: &Arc<Packaged>, renditions: &[Rendition]) -> Result<Parts, Error> {
         let (mut tracks, mut readers, mut places) = (Vec::new(), Vec::new(), Vec::new());
-        let mut source = None;
+        let mut places_of = Vec::new();
         for rendition in renditions {
             if rendition.id(packaged.source).is_some() {
                 let (whole, reader) = self.whole(packaged, *rendition).await?.ok_or(Error::NotYet)?;
@@ -164,12 +164,13 @@ impl Packager {
                 tracks.push((*rendition, Some(whole)));
                 continue;
             }
-            let place = match source {
-                Some(place) => place,
+            let key = packaged.samples_key(*rendition);
+            let place = match places_of.iter().find(|(known, _)| *known == key) {
+                Some((_, place)) => *place,
                 None => {
-                    let reader = self.blob.reader(packaged.samples_key()).await?.ok_or(Error::Gone)?;
-                    readers.push(reader);
-                    *source.insert(readers.len() - 1)
+                    readers.push(self.blob.reader(key).await?.ok_or(Error::Gone)?);
+                    places_of.push((key, readers.len() - 1));
+                    readers.len() - 1
                 }
             };
             places.push(place);

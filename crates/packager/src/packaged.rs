@@ -94,11 +94,12 @@ impl Packaged {
         encoded_audio_segments(&self.index, audio.into())
     }
 
-    /// The object in which the samples lie.
-    pub(crate) fn samples_key(&self) -> ObjectKey {
-        match self.index.normalised {
-            None => ObjectKey::Source(self.source),
-            Some(_) => ObjectKey::Normalised(self.source),
+    /// The object in which the samples lie that a rendition is made from.
+    pub(crate) fn samples_key(&self, rendition: Rendition) -> ObjectKey {
+        match (self.index.other_sound, self.index.normalised) {
+            (Some(_), _) if rendition.is_audio() => ObjectKey::Sound(self.source),
+            (_, None) => ObjectKey::Source(self.source),
+            (_, Some(_)) => ObjectKey::Normalised(self.source),
         }
     }
 

@@ -14,7 +14,7 @@ use kinora_formats::plan::{Segment as PlannedSegment, SegmentPlan, presented_at}
 use moka::future::Cache;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::{Error, Packaged, Packager};
+use crate::{Error, Packaged, Packager, Rendition};
 use kinora_formats::mp4::write::{init_segment, segment_head};
 use moment::Moment;
 
@@ -211,7 +211,7 @@ impl Packager {
         let damaged = |error| Error::Damaged(Box::new(error));
         let init = init_segment(&index, track).map_err(damaged)?;
         let head = segment_head(&index, track, 0).map_err(damaged)?;
-        let reader = self.blob.reader(packaged.samples_key()).await?.ok_or(Error::Gone)?;
+        let reader = self.blob.reader(packaged.samples_key(Rendition::Video)).await?.ok_or(Error::Gone)?;
         let ranges: Vec<_> = head.ranges.iter().map(|range| range.offset..range.end()).collect();
         let pieces = reader.read_many(&ranges).await?;
         let mut input = init;
@@ -232,7 +232,7 @@ impl Packager {
         let samples: Vec<_> = track.samples.range(moment.samples.clone()).collect();
         let ranges: Vec<_> =
             samples.iter().map(|sample| sample.offset..sample.offset + u64::from(sample.size)).collect();
-        let reader = self.blob.reader(packaged.samples_key()).await?.ok_or(Error::Gone)?;
+        let reader = self.blob.reader(packaged.samples_key(Rendition::Video)).await?.ok_or(Error::Gone)?;
         let pieces = reader.read_many(&ranges).await?;
         let first = samples.iter().map(|sample| sample.pts).min().unwrap_or(0);
         let time_us = |pts: i64| {

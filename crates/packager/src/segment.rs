@@ -56,7 +56,7 @@ impl Packager {
             return Ok(Segment { content: Content::Whole(bytes) });
         }
         let head = head(packaged, rendition, number)?;
-        let reader = self.blob.reader(packaged.samples_key()).await?.ok_or(Error::Gone)?;
+        let reader = self.blob.reader(packaged.samples_key(rendition)).await?.ok_or(Error::Gone)?;
         let is_small = head.total_len <= CACHED_BYTES_MAX;
         let segment = Segment { content: Content::Source { head, reader } };
         if !is_small {

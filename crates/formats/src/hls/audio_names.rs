@@ -93,6 +93,7 @@ mod tests {
             source_sha256: [0; 32],
             container: Container::Mp4,
             normalised: None,
+            other_sound: None,
             is_truncated: false,
             tracks: tracks.iter().map(|(language, title)| track(language, *title)).collect(),
             plan: SegmentPlan::default(),

@@ -35,6 +35,8 @@ pub struct Index {
     pub container: Container,
     /// Where the samples lie when they do not lie in the source itself.
     pub normalised: Option<Normalised>,
+    /// Where the samples of all audio tracks lie when another sound was put in the place of the source's own; the pictures lie where they lay.
+    pub other_sound: Option<OtherSound>,
     /// Set when samples at the end had no bytes and the playable prefix was kept.
     pub is_truncated: bool,
     /// The chosen tracks: at most one video track, in front, then audio tracks in the order of the source.
@@ -53,6 +55,15 @@ pub struct Normalised {
     pub container: Container,
     /// Its length in bytes.
     pub len: u64,
+}
+
+/// An object that holds the samples of sound from elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherSound {
+    /// Its length in bytes.
+    pub len: u64,
+    /// SHA-256 of it: of the same pictures with another sound, as long, another index must come.
+    pub sha256: [u8; 32],
 }
 
 /// One elementary stream of the source.
@@ -215,11 +226,6 @@ impl Index {
         })
     }
 
-    /// Length of the object in which the samples lie: the source, or its normalised copy.
-    pub fn samples_len(&self) -> u64 {
-        self.normalised.map_or(self.source_len, |normalised| normalised.len)
-    }
-
     /// The segments of the copy of one of these tracks; none where it is not copied, nor of a track of another index.
     pub fn segments(&self, track: &Track) -> &[Segment] {
         let segments = match &track.media {
@@ -234,6 +240,19 @@ impl Index {
 }
 
 impl Track {
+    /// The same track whose samples lie one behind the other in an object of their own, and the length of that object in bytes: what comes of
+    /// writing the bytes of all samples in decode order.
+    pub fn in_one_piece(self) -> (Self, u64) {
+        let mut end = 0_u64;
+        let samples = self.samples.iter().map(|sample| {
+            let offset = end;
+            end = end.saturating_add(sample.size.into());
+            Sample { offset, ..sample }
+        });
+        let samples = samples.collect();
+        (Self { samples, ..self }, end)
+    }
+
     /// Whether the samples of what came back from a checkpoint can be reckoned with.
     pub(crate) fn is_sound(&self) -> bool {
         let rises = self.joints.is_sorted_by(|a, b| a.sample < b.sample && a.pts < b.pts);

@@ -13,20 +13,22 @@ use sha2::{Digest, Sha256};
 
 use super::{
     AUDIO_TRACKS_MAX, AudioTrack, Container, Index, JOINTS_MAX, Joint, NOT_COPIED_DETAIL_LEN_MAX, Normalised,
-    NotCopied, NotCopiedReason, SampleEntry, SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
+    NotCopied, NotCopiedReason, OtherSound, SampleEntry, SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
     bytes::{Reader, Writer},
 };
 use crate::plan::{Segment, SegmentPlan, plan_beside_copies};
 
 const MAGIC: &[u8; 8] = b"KINORAIX";
 /// Raised with every change of the body.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// The first version: at most one audio track, and no labels. Still read, for it is stored beside media that are ready.
 const VERSION_ONE_AUDIO: u32 = 1;
 /// The last version whose tracks were all copied, and whose samples all lay in the source.
 const VERSION_COPIES_ONLY: u32 = 2;
 /// The last version whose edit lists jumped at keyframes only.
 const VERSION_NO_JOINTS: u32 = 3;
+/// The last version whose sound always lay beside the pictures. Still written where it does: equal sources keep equal bytes.
+const VERSION_OWN_SOUND: u32 = 4;
 const CHECKSUM_LEN: usize = 8;
 /// One video track and the audio tracks.
 const TRACKS_MAX: usize = 1 + AUDIO_TRACKS_MAX;
@@ -77,7 +79,8 @@ impl Index {
         let mut body = Writer::default();
         write_index(self, &mut body);
         let checksum = first_of_sha256(&body.bytes);
-        [MAGIC, &VERSION.to_le_bytes()[..], &checksum, &body.bytes].concat()
+        let version = if self.other_sound.is_some() { VERSION } else { VERSION_OWN_SOUND };
+        [MAGIC, &version.to_le_bytes()[..], &checksum, &body.bytes].concat()
     }
 
     /// Reads what [`Index::to_bytes`] wrote, in this version or an earlier one. Bytes of any other origin are refused without a panic;
@@ -120,6 +123,10 @@ fn write_index(index: &Index, writer: &mut Writer) {
             writer.varint(len);
         }
     }
+    if let Some(OtherSound { len, sha256 }) = index.other_sound {
+        writer.varint(len);
+        writer.bytes.extend_from_slice(&sha256);
+    }
     writer.u8(index.is_truncated.into());
     writer.varint(index.tracks.len() as u64);
     for track in &index.tracks {
@@ -141,10 +148,15 @@ fn read_index(reader: &mut Reader<'_>, version: u32) -> Option<Index> {
     let source_sha256 = reader.array()?;
     let container = Container::from_byte(reader.u8()?)?;
     let normalised = if version > VERSION_COPIES_ONLY { read_normalised(reader)? } else { None };
-    let samples_len = normalised.map_or(source_len, |normalised| normalised.len);
+    let other_sound = if version > VERSION_OWN_SOUND {
+        Some(OtherSound { len: reader.varint()?, sha256: reader.array()? })
+    } else {
+        None
+    };
+    let lens = SamplesLens::of(source_len, normalised, other_sound);
     let is_truncated = read_bool(reader)?;
     let count = reader.varint().filter(|&count| count <= TRACKS_MAX as u64)?;
-    let tracks = (0..count).map(|_| read_track(reader, version, samples_len)).collect::<Option<Vec<_>>>()?;
+    let tracks = (0..count).map(|_| read_track(reader, version, lens)).collect::<Option<Vec<_>>>()?;
     let audio_tracks = tracks.iter().filter(|track| matches!(track.media, TrackMedia::Audio(_))).count();
     let video = read_segments(reader)?;
     let audio = if version == VERSION_ONE_AUDIO {
@@ -161,7 +173,7 @@ fn read_index(reader: &mut Reader<'_>, version: u32) -> Option<Index> {
     } else {
         plan_beside_copies(&tracks, video, audio)
     };
-    Some(Index { source_len, source_sha256, container, normalised, is_truncated, tracks, plan })
+    Some(Index { source_len, source_sha256, container, normalised, other_sound, is_truncated, tracks, plan })
 }
 
 /// `None` inside stands for a source whose samples lie in itself.
@@ -171,6 +183,20 @@ fn read_normalised(reader: &mut Reader<'_>) -> Option<Option<Normalised>> {
         return Some(None);
     }
     Some(Some(Normalised { container: Container::from_byte(reader.u8()?)?, len: reader.varint()? }))
+}
+
+/// Lengths of the objects in which samples lie.
+#[derive(Clone, Copy)]
+struct SamplesLens {
+    video: u64,
+    audio: u64,
+}
+
+impl SamplesLens {
+    fn of(source_len: u64, normalised: Option<Normalised>, other_sound: Option<OtherSound>) -> Self {
+        let video = normalised.map_or(source_len, |normalised| normalised.len);
+        Self { video, audio: other_sound.map_or(video, |sound| sound.len) }
+    }
 }
 
 fn write_track(track: &Track, writer: &mut Writer) {
@@ -196,14 +222,14 @@ fn write_track(track: &Track, writer: &mut Writer) {
     writer.varint(track.bitrate_peak);
 }
 
-fn read_track(reader: &mut Reader<'_>, version: u32, samples_len: u64) -> Option<Track> {
+fn read_track(reader: &mut Reader<'_>, version: u32, lens: SamplesLens) -> Option<Track> {
     let source_track = reader.u32()?;
     let timescale = reader.u32().filter(|&timescale| timescale > 0)?;
     let language = read_text(reader)?;
     let label = if version == VERSION_ONE_AUDIO { TrackLabel::default() } else { read_label(reader)? };
-    let media = match reader.u8()? {
-        VIDEO => TrackMedia::Video(read_video(reader, version)?),
-        AUDIO => TrackMedia::Audio(read_audio(reader, version)?),
+    let (media, samples_len) = match reader.u8()? {
+        VIDEO => (TrackMedia::Video(read_video(reader, version)?), lens.video),
+        AUDIO => (TrackMedia::Audio(read_audio(reader, version)?), lens.audio),
         _ => return None,
     };
     let samples = SampleTable::read(reader, samples_len)?;

@@ -36,6 +36,7 @@ impl Source {
             source_sha256: [7; 32],
             container: Container::Mp4,
             normalised: None,
+            other_sound: None,
             is_truncated: false,
             tracks,
             plan,

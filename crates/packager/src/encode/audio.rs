@@ -12,7 +12,7 @@ use kinora_formats::plan::ENCODED_AUDIO_RATE;
 
 use super::order;
 use super::run::{Fed, of_engine, read};
-use crate::{Error, FillProgress, Packaged, Packager};
+use crate::{Error, FillProgress, Packaged, Packager, Rendition};
 
 /// How much sound a whole encode says at once: about a segment.
 const FRAGMENT: Duration = Duration::from_secs(4);
@@ -91,7 +91,8 @@ impl AudioRun {
         let limits = order::limits_of_sound(seconds);
         let spec = AudioEncode { container: order::container(feed.format()), span, priority, limits };
         let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun };
-        let input = read(packager, packaged, fed, move |chunk, bytes| feed.wrap(chunk, bytes));
+        let key = packaged.samples_key(Rendition::Aac(audio));
+        let input = read(packager, key, fed, move |chunk, bytes| feed.wrap(chunk, bytes));
         let encoder = Some((packager.engine.encode_audio(spec, input), collector));
         Ok(Self { encoder, heard_until, ready: VecDeque::new() })
     }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
+use kinora_blob::ObjectKey;
 use kinora_engine::{Encoding, EngineError};
 use kinora_formats::encode::{
     Collector, Feed, FeedChunk, FeedChunks, FeedError, Rung, RungName, SegmentError,
 };
 
 use super::order::{self, Order};
-use crate::{Error, Packaged, Packager};
+use crate::{Error, Packaged, Packager, Rendition};
 
 /// A segment that a run came to.
 #[derive(Debug)]
@@ -59,7 +60,8 @@ impl Run {
         let spec = order::spec(&feed, video, &order, keep_us, seconds);
         let collector = Collector::new(&feed, &order.rungs);
         let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun: order.begun };
-        let input = read(packager, packaged, fed, move |chunk, bytes| feed.wrap(chunk, bytes));
+        let key = packaged.samples_key(Rendition::Video);
+        let input = read(packager, key, fed, move |chunk, bytes| feed.wrap(chunk, bytes));
         Ok(Self {
             packager: packager.clone(),
             packaged: Arc::clone(packaged),
@@ -141,14 +143,14 @@ pub(super) struct Fed {
     pub(super) begun: Box<dyn FnOnce() + Send>,
 }
 
-/// The bytes of a feed, each read when the engine has room for it. `wrap` makes them of those of a chunk.
+/// The bytes of a feed, each read from the object `key` when the engine has room for it. `wrap` makes them of those of a chunk.
 pub(super) fn read(
     packager: &Packager,
-    packaged: &Packaged,
+    key: ObjectKey,
     fed: Fed,
     wrap: impl Fn(&FeedChunk, &[u8]) -> Result<Vec<u8>, FeedError> + Clone + Send + 'static,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
-    let (blob, key) = (packager.blob.clone(), packaged.samples_key());
+    let blob = packager.blob.clone();
     let open = async move {
         let Fed { header, chunks, begun } = fed;
         begun();

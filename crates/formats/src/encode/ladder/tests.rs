@@ -40,6 +40,7 @@ fn source((width, height): (u32, u32), change: impl FnOnce(&mut VideoTrack)) -> 
         source_sha256: [0; 32],
         container: Container::Mp4,
         normalised: None,
+        other_sound: None,
         is_truncated: false,
         tracks: vec![track],
         plan: SegmentPlan::default(),

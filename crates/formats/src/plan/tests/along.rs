@@ -1,7 +1,7 @@
 //! Sound from a file of its own, cut along another source.
 
 use super::*;
-use crate::index::{Container, Index, NotCopied};
+use crate::index::{Container, Index, NotCopied, OtherSound};
 use crate::plan::AlongError;
 
 fn index(mut tracks: Vec<Track>) -> Index {
@@ -14,6 +14,7 @@ fn index(mut tracks: Vec<Track>) -> Index {
         source_sha256: [7; 32],
         container: Container::Mp4,
         normalised: None,
+        other_sound: None,
         is_truncated: false,
         tracks,
         plan,
@@ -141,4 +142,43 @@ fn a_video_that_is_only_copied_is_followed_too() {
     let followed = index(vec![seconds(60)]).sound_along(Some(&media)).unwrap();
     media.plan.encoded_video.clear();
     assert_eq!(index(vec![seconds(60)]).sound_along(Some(&media)).unwrap(), followed);
+}
+
+#[test]
+fn another_sound_takes_the_place_of_all_of_the_own() {
+    let own = media(true);
+    let (other, len) = seconds(60).in_one_piece();
+    let sound = index(vec![other]);
+    let lies = OtherSound { len, sha256: [9; 32] };
+    let found = own.clone().with_sound(sound.clone(), lies).unwrap();
+    let along = sound.clone().sound_along(Some(&own)).unwrap();
+    let [video, audio] = found.tracks.as_slice() else { panic!("two tracks: {found:?}") };
+    assert_eq!((video, audio.source_track), (&own.tracks[0], 3));
+    assert_eq!((&audio.samples, audio.end), (&along.tracks[0].samples, along.tracks[0].end));
+    assert_eq!((&found.plan.video, &found.plan.encoded_video), (&own.plan.video, &own.plan.encoded_video));
+    assert_eq!((&found.plan.audio, &found.plan.encoded_audio), (&along.plan.audio, &along.plan.encoded_audio));
+    assert_eq!((found.other_sound, found.source_len), (Some(lies), own.source_len));
+    // What is stored is what was made, and what lies behind the object of the sound is damage.
+    let stored = Index::from_bytes(&found.to_bytes());
+    assert_eq!(stored, Ok(found.clone()));
+    let cut = Index { other_sound: Some(OtherSound { len: len - 1, ..lies }), ..found };
+    assert_eq!(Index::from_bytes(&cut.to_bytes()), Err(crate::index::IndexError::Damaged));
+    // Sound alone is not as long as what it replaces.
+    let alone = index(vec![seconds(5)]).with_sound(sound, lies).unwrap();
+    assert_eq!((alone.tracks.len(), alone.tracks[0].end), (1, seconds(60).end));
+    assert_eq!(media(false).with_sound(media(false), lies), Err(AlongError::NoAudio));
+}
+
+#[test]
+fn a_track_in_one_piece_has_no_gaps() {
+    let scattered = seconds(5);
+    let (track, len) = scattered.clone().in_one_piece();
+    let sizes: u64 = scattered.samples.iter().map(|sample| u64::from(sample.size)).sum();
+    assert_eq!(len, sizes);
+    let mut at = 0;
+    for (packed, sample) in track.samples.iter().zip(scattered.samples.iter()) {
+        assert_eq!(packed, Sample { offset: at, ..sample });
+        at += u64::from(sample.size);
+    }
+    assert_eq!(track.samples.len(), scattered.samples.len());
 }

@@ -307,6 +307,7 @@ proptest! {
             source_sha256: [0; 32],
             container: crate::index::Container::Mp4,
             normalised: None,
+            other_sound: None,
             is_truncated: false,
             tracks,
             plan,
