@@ -79,7 +79,7 @@ fn job(seconds: u32, file: &NamedTempFile) -> Job {
         kind: "demo_clip",
         arguments: arguments(seconds, file),
         input: Bytes::new(),
-        files: Files { read: None, write: Some(file.path().to_owned()) },
+        files: Files { read: Vec::new(), write: Some(file.path().to_owned()) },
         limits: Limits {
             deadline,
             cpu: deadline,

@@ -32,7 +32,7 @@ const LEAD_FRAMES: u64 = 2;
 
 /// Samples of the source heard before the first that is needed: what a resampler and a decoder need to settle, 80 ms for
 /// Opus (RFC 7845, 4.6).
-const SETTLE_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 10;
+pub(crate) const SETTLE_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 10;
 
 /// Resampling of a piece begins on a grid of 40 ms. There, both the source's and the encoded samples begin together at every usual
 /// rate (1/75 s is enough for the multiples of 8000 and 11 025 Hz), so every run puts its samples at the same places. It also is a whole number of
@@ -41,7 +41,7 @@ const GRID_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 25;
 const GRID_US: u64 = 40_000;
 
 /// Past any real time: 11 days.
-const SAMPLES_MAX: u64 = 1_000_000 * AUDIO_SAMPLE_RATE as u64;
+pub(crate) const SAMPLES_MAX: u64 = 1_000_000 * AUDIO_SAMPLE_RATE as u64;
 
 /// Which part of a track one run encodes. All positions are samples at 48 kHz on the feed's timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,22 +162,26 @@ fn arguments(spec: &AudioEncode) -> Vec<OsString> {
 }
 
 /// Drops what comes long before, resamples from a place all runs agree on, and cuts to the sample.
-///
-/// Twice, for the second one counts `first_pts` in samples of its input, whose rate the first one sets. There
-/// `async=1` puts silence into gaps of more than `min_hard_comp` seconds and drops what overlaps, and counts samples otherwise.
 fn filters(span: &AudioSpan) -> String {
     let (start, end) = span.encoded();
-    let settle = if end.is_some() { SETTLE_SAMPLES } else { 0 };
+    let settled = from_grid(start, if end.is_some() { SETTLE_SAMPLES } else { 0 });
+    match end {
+        Some(end) => format!("{settled},apad,atrim=start_pts={start}:end_pts={end}"),
+        None => format!("{settled},atrim=start_pts={start}"),
+    }
+}
+
+/// The filters that give stereo samples at their places, from a place of the grid so many samples before `start` on.
+///
+/// Resampled twice, for the second one counts `first_pts` in samples of its input, whose rate the first one sets. There
+/// `async=1` puts silence into gaps of more than `min_hard_comp` seconds and drops what overlaps, and counts samples otherwise.
+pub(crate) fn from_grid(start: u64, settle: u64) -> String {
     let grid = start.saturating_sub(settle) / GRID_SAMPLES;
     let (begin_us, begin) = (grid * GRID_US, grid * GRID_SAMPLES);
     let begin_s = format!("{}.{:06}", begin_us / 1_000_000, begin_us % 1_000_000);
-    let cut = match end {
-        Some(end) => format!("apad,atrim=start_pts={start}:end_pts={end}"),
-        None => format!("atrim=start_pts={start}"),
-    };
     format!(
         "atrim=start={begin_s},aresample={AUDIO_SAMPLE_RATE},\
-         aresample={AUDIO_SAMPLE_RATE}:async=1:min_hard_comp=0.02:first_pts={begin},aformat=sample_fmts=fltp:channel_layouts=stereo,{cut}"
+         aresample={AUDIO_SAMPLE_RATE}:async=1:min_hard_comp=0.02:first_pts={begin},aformat=sample_fmts=fltp:channel_layouts=stereo"
     )
 }
 

@@ -80,18 +80,30 @@ const DAMAGED: [&str; 6] = ["-err_detect", "ignore_err", "-flags", "+output_corr
 /// to other files are off (`-enable_drefs` exists for the mov demuxer alone).
 pub(crate) fn read(from: &str, demuxer: &str, threads: u8, options: &[&'static str]) -> Vec<OsString> {
     let mut arguments = quiet();
+    push(&mut arguments, ["-filter_threads", "1"]);
+    read_also(&mut arguments, from, demuxer, threads, options);
+    arguments
+}
+
+/// One more input of the same run, read in the same way.
+pub(crate) fn read_also(
+    arguments: &mut Vec<OsString>,
+    from: &str,
+    demuxer: &str,
+    threads: u8,
+    options: &[&'static str],
+) {
     let decoders = format!("{VIDEO_DECODERS},{AUDIO_DECODERS}");
     let (threads, pixels) = (threads.to_string(), FRAME_PIXELS_MAX.to_string());
     let protocol = from.split_once(':').map_or(from, |(protocol, _)| protocol);
-    push(&mut arguments, ["-filter_threads", "1", "-threads", &threads, "-max_pixels", &pixels]);
+    push(arguments, ["-threads", &threads, "-max_pixels", &pixels]);
     push(
-        &mut arguments,
+        arguments,
         ["-protocol_whitelist", protocol, "-format_whitelist", demuxer, "-codec_whitelist", &decoders],
     );
     if demuxer == FeedContainer::Mp4.demuxer() {
-        push(&mut arguments, ["-enable_drefs", "0"]);
+        push(arguments, ["-enable_drefs", "0"]);
     }
-    push(&mut arguments, options.iter().copied());
-    push(&mut arguments, ["-f", demuxer, "-i", from]);
-    arguments
+    push(arguments, options.iter().copied());
+    push(arguments, ["-f", demuxer, "-i", from]);
 }

@@ -24,10 +24,10 @@ pub(crate) struct Job {
     pub is_try: bool,
 }
 
-/// The files one run may touch beside the program's own libraries. Both must exist when the run starts.
+/// The files one run may touch beside the program's own libraries. All must exist when the run starts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
-    pub read: Option<PathBuf>,
+    pub read: Vec<PathBuf>,
     pub write: Option<PathBuf>,
 }
 

@@ -147,7 +147,7 @@ impl Engine {
             kind: "remux",
             arguments: copy(&spec, from),
             input: Bytes::new(),
-            files: Files { read: file, write: None },
+            files: Files { read: file.into_iter().collect(), write: None },
             limits: spec.limits.of_job(),
             priority: spec.priority,
             is_try: true,

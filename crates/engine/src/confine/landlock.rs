@@ -61,7 +61,7 @@ fn rules(cage: &Cage, files: &Files) -> Result<RulesetCreated, RulesetError> {
         rules = grant(rules, Path::new(path), AccessFs::ReadFile | AccessFs::ReadDir)?;
     }
     rules = grant(rules, Path::new("/dev/null"), AccessFs::ReadFile | AccessFs::WriteFile)?;
-    if let Some(path) = &files.read {
+    for path in &files.read {
         rules = grant(rules, path, read)?;
     }
     if let Some(path) = &files.write {

@@ -103,7 +103,7 @@ impl Engine {
     async fn try_a_file(&self) -> Result<Guard, EngineError> {
         let file = canary().map_err(EngineError::Spawn)?;
         let read = |files| self.run(measurement(read_raw(&format!("file:{}", file.path().display())), files));
-        let granted = read(Files { read: Some(file.path().to_owned()), write: None }).await;
+        let granted = read(Files { read: vec![file.path().to_owned()], write: None }).await;
         let refused = read(Files::default()).await;
         Ok(match (granted, refused) {
             (Ok(content), Err(EngineError::Failed { .. })) if content == CANARY[..] => Guard::InForce,
@@ -129,7 +129,7 @@ impl Engine {
         let file = canary().map_err(EngineError::Spawn)?;
         let send = copy_raw(&format!("file:{}", file.path().display()), &format!("udp://{udp}"));
         let sent =
-            self.run(measurement(send, Files { read: Some(file.path().to_owned()), write: None })).await;
+            self.run(measurement(send, Files { read: vec![file.path().to_owned()], write: None })).await;
         let by_udp = sent.is_ok() || receiver.recv(&mut [0; CANARY.len()]).is_ok();
 
         Ok(match (by_tcp, by_udp) {

@@ -289,7 +289,7 @@ async fn a_child_touches_no_file_but_its_own() {
         let limits = Limits { file_max: 1 << 10, ..limits(LONG) };
         program.runner.run(Job { files, ..job(&paths, limits) }).await
     };
-    let granted = Files { read: Some(secret.clone()), write: Some(output.clone()) };
+    let granted = Files { read: vec![secret.clone()], write: Some(output.clone()) };
 
     assert_eq!(run("cat $1", granted.clone()).await.unwrap(), "secret");
     assert!(run("cat $1", Files::default()).await.is_err());
@@ -334,7 +334,7 @@ async fn a_script_that_ffmpeg_obeys_reaches_only_what_was_granted() {
         let limits = Limits { memory_bytes: 512 << 20, ..limits(LONG) };
         runner.run(Job { input: Bytes::from(list.clone()), files, ..job(&arguments, limits) }).await
     };
-    let granted = run(Files { read: Some(canary.path().to_owned()), write: None }).await;
+    let granted = run(Files { read: vec![canary.path().to_owned()], write: None }).await;
     assert_eq!(granted.unwrap(), "canary", "the list would be obeyed");
     let refused = run(Files::default()).await;
     assert!(matches!(refused, Err(EngineError::Failed { .. })), "{refused:?}");

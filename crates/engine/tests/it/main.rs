@@ -10,5 +10,6 @@ mod find;
 mod fixture;
 mod fragments;
 mod hostile;
+mod mix;
 mod pictures;
 mod remux;

@@ -1,0 +1,215 @@
+//! Sounds from files, laid over each other on one timeline and encoded once.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+
+use crate::encode::EncodeLimits;
+use crate::encode_audio::{AUDIO_BITRATE_BPS, AUDIO_SAMPLE_RATE, SAMPLES_MAX, SETTLE_SAMPLES, from_grid};
+use crate::encoding::Encoding;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::input::{FeedContainer, read, read_also};
+use crate::job::{Files, Job, push};
+use crate::priority::Priority;
+use crate::run::Pace;
+
+/// Sounds of one mix: a process may open 64 files, some of them libraries.
+pub const MIX_PARTS_MAX: usize = 40;
+
+/// When the mix begins in its output, in samples: later than the encoder's priming, since a `tfdt` has no sign.
+pub const MIX_START: u64 = 10 * AUDIO_SAMPLE_RATE as u64;
+
+/// How much comes out at once.
+const FRAGMENT: Duration = Duration::from_secs(4);
+
+/// Filters without which nothing is mixed.
+const FILTERS: [&str; 5] = ["anullsrc", "adelay", "afade", "amix", "atrim"];
+
+/// One sound of a mix. Times are samples at 48 kHz.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MixPart {
+    /// An absolute path; of what lies there the first audio track is read. As [`Engine::encode_audio`] is fed.
+    pub file: PathBuf,
+    /// What it is wrapped in.
+    pub container: FeedContainer,
+    /// The first sample that is heard of it, on its own timeline.
+    pub start: u64,
+    /// How many are heard. Behind its end it is silent.
+    pub len: u64,
+    /// When it begins in the mix.
+    pub at: u64,
+    /// It grows louder for so long, from nothing.
+    pub fade_in: u64,
+    /// It grows quieter for so long before its end, to nothing.
+    pub fade_out: u64,
+}
+
+/// One mix. It gives AAC-LC, stereo, 48 kHz, 128 kbit/s.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mix {
+    /// At most [`MIX_PARTS_MAX`], none of them silent throughout. What is louder together than can be said is clipped.
+    pub parts: Vec<MixPart>,
+    /// How many samples come out; what would be heard later is left out.
+    pub len: u64,
+    /// Who waits for it.
+    pub priority: Priority,
+    /// What it may use.
+    pub limits: EncodeLimits,
+}
+
+impl Engine {
+    /// Adds the samples of all parts.
+    ///
+    /// The output is one fragmented MP4 with one track of 48 000 ticks a second and no edit list. The packet of time [`MIX_START`] decodes to the
+    /// first samples of the mix; the one before it is the encoder's priming. The process can read the files of the parts and no other.
+    ///
+    /// Errors, as the last item: [`Impossible`](EngineError::Impossible), [`MissingFilter`](EngineError::MissingFilter),
+    /// [`Failed`](EngineError::Failed) where a part does not decode, and those of every run.
+    pub fn mix(&self, spec: &Mix) -> Encoding {
+        match self.mix_job(spec) {
+            Ok(job) => self.runner().start(job, stream::empty(), Pace::Progress),
+            Err(error) => Encoding::refused(error),
+        }
+    }
+
+    fn mix_job(&self, spec: &Mix) -> Result<Job, EngineError> {
+        let is_possible = (1..=SAMPLES_MAX).contains(&spec.len)
+            && (1..=MIX_PARTS_MAX).contains(&spec.parts.len())
+            && spec.parts.iter().all(MixPart::is_possible);
+        if !is_possible {
+            return Err(EngineError::Impossible("the sounds to mix"));
+        }
+        self.require_encoder("aac")?;
+        FILTERS.iter().try_for_each(|filter| self.require_filter(filter))?;
+        Ok(Job {
+            kind: "mix",
+            arguments: arguments(spec),
+            input: Bytes::new(),
+            files: Files { read: spec.parts.iter().map(|part| part.file.clone()).collect(), write: None },
+            limits: spec.limits.of_job(),
+            priority: spec.priority,
+            is_try: false,
+        })
+    }
+}
+
+impl MixPart {
+    fn is_possible(&self) -> bool {
+        let is_named = self.file.is_absolute() && self.file.to_str().is_some();
+        let times = [self.start, self.len, self.at, self.fade_in, self.fade_out];
+        is_named && 0 < self.len && times.iter().all(|time| *time <= SAMPLES_MAX)
+    }
+}
+
+/// The whole command line. The parts have been checked.
+fn arguments(spec: &Mix) -> Vec<OsString> {
+    let mut arguments = Vec::new();
+    for part in &spec.parts {
+        let from = format!("file:{}", part.file.display());
+        if arguments.is_empty() {
+            arguments = read(&from, part.container.demuxer(), 1, &[]);
+        } else {
+            read_also(&mut arguments, &from, part.container.demuxer(), 1, &[]);
+        }
+    }
+    push(&mut arguments, ["-copyts", "-filter_complex", &graph(spec), "-map", "[mix]", "-map_metadata", "-1"]);
+    push(&mut arguments, ["-map_chapters", "-1", "-fflags", "+bitexact", "-flags:a", "+bitexact"]);
+    push(&mut arguments, ["-c:a", "aac", "-profile:a", "aac_low", "-b:a", &AUDIO_BITRATE_BPS.to_string()]);
+    push(&mut arguments, ["-avoid_negative_ts", "disabled", "-muxdelay", "0", "-use_editlist", "0"]);
+    push(&mut arguments, ["-frag_duration", &FRAGMENT.as_micros().to_string()]);
+    push(&mut arguments, ["-movflags", "+delay_moov+default_base_moof+frag_discont+skip_trailer"]);
+    push(&mut arguments, ["-flush_packets", "1", "-f", "mp4", "pipe:1"]);
+    arguments
+}
+
+/// Silence as long as the mix, and each part on it at its time.
+fn graph(spec: &Mix) -> String {
+    let mut graph = format!("anullsrc=r={AUDIO_SAMPLE_RATE}:cl=stereo,atrim=end_sample={}[silence]", spec.len);
+    let mut mixed = String::from("[silence]");
+    for (number, part) in spec.parts.iter().enumerate() {
+        let MixPart { start, len, at, fade_in, fade_out, .. } = *part;
+        let settled = from_grid(start, SETTLE_SAMPLES);
+        let end = start + len;
+        let _ = write!(graph, ";[{number}:a:0]{settled},apad,atrim=start_pts={start}:end_pts={end}");
+        graph += ",asetpts=PTS-STARTPTS";
+        if fade_in > 0 {
+            let _ = write!(graph, ",afade=t=in:ss=0:ns={}", fade_in.min(len));
+        }
+        if fade_out > 0 {
+            let fade_out = fade_out.min(len);
+            let _ = write!(graph, ",afade=t=out:ss={}:ns={fade_out}", len - fade_out);
+        }
+        if at > 0 {
+            let _ = write!(graph, ",adelay=delays={at}S:all=1");
+        }
+        let _ = write!(graph, "[part{number}]");
+        let _ = write!(mixed, "[part{number}]");
+    }
+    // Without `normalize=0` every part would be quieter for the others.
+    let _ = write!(
+        graph,
+        ";{mixed}amix=inputs={}:duration=first:dropout_transition=0:normalize=0,asetpts=PTS+{MIX_START}[mix]",
+        spec.parts.len() + 1
+    );
+    graph
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part() -> MixPart {
+        MixPart {
+            file: "/tmp/a".into(),
+            container: FeedContainer::Matroska,
+            start: 480_000,
+            len: 96_000,
+            at: 0,
+            fade_in: 0,
+            fade_out: 0,
+        }
+    }
+
+    fn mix(parts: Vec<MixPart>, len: u64) -> Mix {
+        let limits = EncodeLimits {
+            deadline: Duration::from_secs(1),
+            cpu: Duration::from_secs(1),
+            memory_bytes: 1,
+            output_max: 1,
+        };
+        Mix { parts, len, priority: Priority::Prepare, limits }
+    }
+
+    #[test]
+    fn every_part_is_cut_faded_and_put_in_its_place() {
+        let over = MixPart { at: 48_000, fade_in: 200_000, fade_out: 24_000, ..part() };
+        assert_eq!(
+            graph(&mix(vec![part(), over], 960_000)),
+            "anullsrc=r=48000:cl=stereo,atrim=end_sample=960000[silence];\
+             [0:a:0]atrim=start=9.880000,aresample=48000,aresample=48000:async=1:min_hard_comp=0.02:first_pts=474240,\
+             aformat=sample_fmts=fltp:channel_layouts=stereo,apad,atrim=start_pts=480000:end_pts=576000,asetpts=PTS-STARTPTS[part0];\
+             [1:a:0]atrim=start=9.880000,aresample=48000,aresample=48000:async=1:min_hard_comp=0.02:first_pts=474240,\
+             aformat=sample_fmts=fltp:channel_layouts=stereo,apad,atrim=start_pts=480000:end_pts=576000,asetpts=PTS-STARTPTS,\
+             afade=t=in:ss=0:ns=96000,afade=t=out:ss=72000:ns=24000,adelay=delays=48000S:all=1[part1];\
+             [silence][part0][part1]amix=inputs=3:duration=first:dropout_transition=0:normalize=0,asetpts=PTS+480000[mix]"
+        );
+    }
+
+    #[test]
+    fn parts_that_cannot_be_are_refused() {
+        let possible = [part(), MixPart { at: SAMPLES_MAX, ..part() }];
+        let impossible = [
+            MixPart { len: 0, ..part() },
+            MixPart { file: "a".into(), ..part() },
+            MixPart { start: SAMPLES_MAX + 1, ..part() },
+            MixPart { fade_in: u64::MAX, ..part() },
+        ];
+        assert!(possible.iter().all(MixPart::is_possible));
+        assert!(!impossible.iter().any(MixPart::is_possible));
+    }
+}
