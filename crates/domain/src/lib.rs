@@ -35,8 +35,9 @@ pub use id::{
 pub use media::{
     AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, Change, FrameRate, Input, Media, MediaChange,
     MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Refusal, Mp4Support, NewMedia,
-    NewRestriction, NewTrack, NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport,
-    TooManyPlaybackIds, Track, TrackEvents, TrackKind, TrackRefused, TrackUpdate, WithheldTrack, WrongState,
+    NewRestriction, NewTrack, NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, SoundEdit,
+    SoundOverlay, TooManyPlaybackIds, Track, TrackEvents, TrackKind, TrackRefused, TrackUpdate,
+    WithheldTrack, WrongState,
 };
 pub use playback::{
     AccessPolicy, AccessRestrictions, DefaultPolicy, NewPlayback, PlaybackHandle, Restriction,

@@ -117,7 +117,10 @@ fn arguments(spec: &Mix) -> Vec<OsString> {
             read_also(&mut arguments, &from, part.container.demuxer(), 1, &[]);
         }
     }
-    push(&mut arguments, ["-copyts", "-filter_complex", &graph(spec), "-map", "[mix]", "-map_metadata", "-1"]);
+    push(
+        &mut arguments,
+        ["-copyts", "-filter_complex", &graph(spec), "-map", "[mix]", "-map_metadata", "-1"],
+    );
     push(&mut arguments, ["-map_chapters", "-1", "-fflags", "+bitexact", "-flags:a", "+bitexact"]);
     push(&mut arguments, ["-c:a", "aac", "-profile:a", "aac_low", "-b:a", &AUDIO_BITRATE_BPS.to_string()]);
     push(&mut arguments, ["-avoid_negative_ts", "disabled", "-muxdelay", "0", "-use_editlist", "0"]);
@@ -129,7 +132,8 @@ fn arguments(spec: &Mix) -> Vec<OsString> {
 
 /// Silence as long as the mix, and each part on it at its time.
 fn graph(spec: &Mix) -> String {
-    let mut graph = format!("anullsrc=r={AUDIO_SAMPLE_RATE}:cl=stereo,atrim=end_sample={}[silence]", spec.len);
+    let mut graph =
+        format!("anullsrc=r={AUDIO_SAMPLE_RATE}:cl=stereo,atrim=end_sample={}[silence]", spec.len);
     let mut mixed = String::from("[silence]");
     for (number, part) in spec.parts.iter().enumerate() {
         let MixPart { start, len, at, fade_in, fade_out, .. } = *part;

@@ -98,7 +98,8 @@ impl Intake {
         let Reading::On(scan) = std::mem::replace(&mut session.scan, Reading::Blind) else {
             return Ok(Read::Later(None));
         };
-        if scan.is_foreign().await == Ok(true) {
+        // Another sound is fetched by a job.
+        if session.upload.settings.sound.is_some() || scan.is_foreign().await == Ok(true) {
             // What was seen of it while it came is told to the job.
             session.scan = Reading::On(scan);
             session.write_last_checkpoint(&self.0).await;

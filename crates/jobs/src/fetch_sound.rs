@@ -1,9 +1,8 @@
 //! Brings in sound that was added to a media: from its address into the store as the source of a media is, its index cut along the media's, and
 //! then one commit.
 
-use kinora_domain::{AddedTrack, Failure, FailureCode, Media, MediaId, MediaState, SourceId, TrackId};
+use kinora_domain::{AddedTrack, Failure, Media, MediaId, MediaState, SourceId, TrackId};
 use kinora_formats::index::Index;
-use kinora_formats::plan::AlongError;
 use kinora_intake::Missing;
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
@@ -12,6 +11,7 @@ use crate::error::{JobError, internal_failure_of_track};
 use crate::fetch_track::{leave_behind, remove};
 use crate::ingest::first;
 use crate::ingest::sink::{Arrived, Owner, SourceSink};
+use crate::ingest::sound::refuse;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// An attempt to fetch a track.
@@ -108,9 +108,12 @@ async fn make_available(
     let (source, max) = (arrived.source(), attempt.media.settings.max_resolution);
     let ended = async {
         let along = along(context, &attempt.media).await?;
-        let shape =
-            move |index: Index| index.sound_along(along.as_ref().map(|media| media.index())).map_err(refuse);
-        let index = arrived.keep(context, job, shape).await?;
+        let shape = async move |index: Index| {
+            // Of some files millions of samples are looked at.
+            let cut = move || index.sound_along(along.as_ref().map(|media| media.index())).map_err(refuse);
+            tokio::task::spawn_blocking(cut).await.map_err(|panic| JobError::Retry(Box::new(panic)))?
+        };
+        let index = arrived.keep_as(context, job, shape).await?;
         let missing = Missing::of(&index, max);
         if !missing.is_nothing() {
             let begin = || Box::pin(first::make(context, source, max, missing));
@@ -140,14 +143,6 @@ async fn along(
         Err(error) if matches!(error.root(), kinora_packager::Error::Gone) => Err(JobError::LeaseLost), // deleted
         Err(error) => Err(error.into()),
     }
-}
-
-fn refuse(error: AlongError) -> JobError {
-    let code = match error {
-        AlongError::NoAudio => FailureCode::NoAudio,
-        AlongError::Plan(_) => FailureCode::NotMedia,
-    };
-    JobError::Fatal(Failure::new(code, error.to_string()))
 }
 
 /// Available, with its events: the track names its source from now on.

@@ -13,6 +13,7 @@ use crate::Context;
 use crate::error::{JobError, internal_failure};
 use crate::ingest::first;
 use crate::ingest::remux::{self, Foreign};
+use crate::ingest::sound;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// Makes the media ready, or failed with its reason. May run twice: until the last commit nothing names what it makes.
@@ -79,15 +80,28 @@ async fn index(context: &Context, job: &ClaimedJob, upload: &Upload) -> Result<I
             remux::normalise(context, job, &foreign).await?
         }
     };
+    let index = match &upload.settings.sound {
+        None => index,
+        Some(edit) => {
+            context.blob.delete(ObjectKey::Sound(source)).await?; // what an earlier run left
+            Box::pin(sound::edited(context, job, source, index, edit)).await?
+        }
+    };
     context.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes())).await?;
     Ok(index)
 }
 
 /// Whether the bytes lie in the store that an index speaks of.
 async fn has_its_bytes(context: &Context, source: SourceId, index: &Index) -> Result<bool, JobError> {
-    let Some(normalised) = &index.normalised else { return Ok(true) };
-    let reader = context.blob.reader(ObjectKey::Normalised(source)).await?;
-    Ok(reader.is_some_and(|reader| reader.len() == normalised.len))
+    let normalised = index.normalised.map(|normalised| (ObjectKey::Normalised(source), normalised.len));
+    let sound = index.other_sound.map(|sound| (ObjectKey::Sound(source), sound.len));
+    for (key, len) in normalised.into_iter().chain(sound) {
+        let reader = context.blob.reader(key).await?;
+        if reader.is_none_or(|reader| reader.len() != len) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// What the file is, as it was read while it came; read once more where that is not known.

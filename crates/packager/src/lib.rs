@@ -30,7 +30,7 @@ use kinora_store::Store;
 use moka::future::Cache;
 
 pub use added_sound::{OfferedSound, SoundName};
-pub use encode::{Asker, FillProgress};
+pub use encode::{Asker, FillProgress, Overlay, SoundMix};
 pub use error::Error;
 pub use file::{FileBounds, FileReader, MediaFile};
 pub use kinora_engine::{PICTURE_SIDE_MAX, PictureFormat};

@@ -8,6 +8,7 @@ mod mp4_support;
 mod playback;
 mod report;
 mod settings;
+mod sound;
 mod state;
 
 pub use added::{
@@ -19,6 +20,7 @@ pub use mp4_support::{Mp4Refusal, Mp4Support};
 pub use playback::{NewRestriction, TooManyPlaybackIds};
 pub use report::{NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, WithheldTrack};
 pub use settings::{Input, MediaQuality, MediaSettings};
+pub use sound::{SoundEdit, SoundOverlay};
 pub use state::{MediaState, WrongState};
 
 use crate::{

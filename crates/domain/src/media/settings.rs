@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Mp4Support;
+use super::{Mp4Support, SoundEdit};
 use crate::{InputId, Resolution};
 
 /// The wishes that have an effect, or are echoed.
@@ -24,6 +24,8 @@ pub struct MediaSettings {
     pub mp4_support: Mp4Support,
     /// Echoed; loudness is not normalised so far.
     pub optimize_audio: bool,
+    /// What is done to the sound before the media is ready.
+    pub sound: Option<SoundEdit>,
 }
 
 impl MediaSettings {
@@ -44,6 +46,7 @@ impl Default for MediaSettings {
             source_access: false,
             mp4_support: Mp4Support::default(),
             optimize_audio: false,
+            sound: None,
         }
     }
 }

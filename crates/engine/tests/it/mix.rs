@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use kinora_engine::{
-    AUDIO_SAMPLE_RATE, EncodeLimits, EngineError, FeedContainer, MIX_PARTS_MAX, MIX_START, Mix, MixPart, Priority,
+    AUDIO_SAMPLE_RATE, EncodeLimits, EngineError, FeedContainer, MIX_PARTS_MAX, MIX_START, Mix, MixPart,
+    Priority,
 };
 use tempfile::TempDir;
 
@@ -19,11 +20,22 @@ const RATE: u64 = AUDIO_SAMPLE_RATE as u64;
 /// A tone of 10 s from second 10 of its timeline on.
 fn tone(folder: &Path, name: &str, hz: u32, codec: &str) -> MixPart {
     let sound = format!("sine=frequency={hz}:sample_rate=44100:duration=10");
-    let made = ffmpeg(folder, &format!("-f lavfi -i {sound} -af volume=4,asetpts=PTS+10/TB {codec} -f matroska {name}"));
+    let made = ffmpeg(
+        folder,
+        &format!("-f lavfi -i {sound} -af volume=4,asetpts=PTS+10/TB {codec} -f matroska {name}"),
+    );
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let file = folder.join(name);
     let len = 10 * RATE;
-    MixPart { file, container: FeedContainer::Matroska, start: MIX_START, len, at: 0, fade_in: 0, fade_out: 0 }
+    MixPart {
+        file,
+        container: FeedContainer::Matroska,
+        start: MIX_START,
+        len,
+        at: 0,
+        fade_in: 0,
+        fade_out: 0,
+    }
 }
 
 fn mix(parts: Vec<MixPart>, seconds: u64) -> Mix {

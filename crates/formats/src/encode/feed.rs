@@ -286,6 +286,13 @@ pub struct FeedChunks {
     pub(super) rest: Range<u32>,
 }
 
+impl FeedChunks {
+    /// All samples of a track.
+    pub fn of_track(track: &Track) -> Self {
+        Self { table: track.samples.clone(), rest: 0..track.samples.len() }
+    }
+}
+
 impl Iterator for FeedChunks {
     type Item = FeedChunk;
 

@@ -13,7 +13,8 @@ use sha2::{Digest, Sha256};
 
 use super::{
     AUDIO_TRACKS_MAX, AudioTrack, Container, Index, JOINTS_MAX, Joint, NOT_COPIED_DETAIL_LEN_MAX, Normalised,
-    NotCopied, NotCopiedReason, OtherSound, SampleEntry, SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
+    NotCopied, NotCopiedReason, OtherSound, SampleEntry, SampleTable, Track, TrackLabel, TrackMedia,
+    VideoTrack,
     bytes::{Reader, Writer},
 };
 use crate::plan::{Segment, SegmentPlan, plan_beside_copies};

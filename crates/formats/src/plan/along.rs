@@ -37,7 +37,8 @@ impl Index {
         let is_video = |track: &Track| matches!(track.media, TrackMedia::Video(_));
         let number = self.tracks.iter().map(|track| track.source_track).max().unwrap_or(0);
         let sound = sound.sound_along(self.video().is_some().then_some(&self))?;
-        let heard = sound.tracks.into_iter().map(|track| Track { source_track: number.wrapping_add(1), ..track });
+        let heard =
+            sound.tracks.into_iter().map(|track| Track { source_track: number.wrapping_add(1), ..track });
         let tracks = self.tracks.into_iter().filter(is_video).chain(heard).collect();
         let SegmentPlan { video, encoded_video, .. } = self.plan;
         let SegmentPlan { audio, encoded_audio, .. } = sound.plan;

@@ -10,6 +10,7 @@ use crate::Context;
 use crate::error::{JobError, internal_failure};
 use crate::ingest::first;
 use crate::ingest::sink::{Arrived, Owner, SourceSink};
+use crate::ingest::sound;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// Fetches a media and makes it ready, or failed with its reason.
@@ -109,7 +110,13 @@ async fn make_ready(
 ) -> Result<(), JobError> {
     let (source, max, now) = (arrived.source(), media.settings.max_resolution, context.clock.now());
     let ended = async {
-        let index = arrived.keep(context, job, Ok).await?;
+        let index = match &media.settings.sound {
+            None => arrived.keep(context, job).await?,
+            Some(edit) => {
+                let edited = async |index| Box::pin(sound::edited(context, job, source, index, edit)).await;
+                arrived.keep_as(context, job, edited).await?
+            }
+        };
         let facts = of_index(&index, max, now, &*context.random);
         let missing = Missing::of(&index, max);
         if !missing.is_nothing() {

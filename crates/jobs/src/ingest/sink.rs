@@ -22,6 +22,8 @@ pub(crate) enum Owner {
     Media(MediaId),
     /// A track that was added to one.
     Track(MediaId, TrackId),
+    /// No row: it is of use to one attempt alone, and what a crash leaves of it is swept.
+    Nobody,
 }
 
 impl Owner {
@@ -35,7 +37,7 @@ impl Owner {
         source: SourceId,
         now: Timestamp,
     ) -> Result<(), JobError> {
-        let (Self::Media(id) | Self::Track(id, _)) = self;
+        let (Self::Media(id) | Self::Track(id, _)) = self else { return Ok(()) };
         let media = tx.media_by_id(id).await?.ok_or(JobError::LeaseLost)?;
         match self {
             Self::Media(_) => {
@@ -44,6 +46,7 @@ impl Owner {
                 }
                 tx.save_media(&media.start_download(source, now)?).await?;
             }
+            Self::Nobody => {}
             Self::Track(_, track) => {
                 let media = media.track_attempt(track, before, source).ok_or(JobError::LeaseLost)?;
                 tx.save_track_attempt(&media, track).await?;
@@ -210,38 +213,45 @@ impl Arrived {
         self.source
     }
 
-    /// Gives the source its name, and an index: its own, or that of a copy which can be read, as `shape` makes it. All of them outlive a power
-    /// cut afterwards.
-    pub(crate) async fn keep(
-        self,
-        context: &Context,
-        job: &ClaimedJob,
-        shape: impl FnOnce(Index) -> Result<Index, JobError> + Send + 'static,
-    ) -> Result<Index, JobError> {
-        // Of some files millions of samples are looked at.
-        let shape = async |index: Index| {
-            let shaped = tokio::task::spawn_blocking(move || shape(index)).await;
-            shaped.map_err(|panic| JobError::Retry(Box::new(panic)))?
-        };
-        let put = async |index: &Index| {
-            let bytes = Bytes::from(index.to_bytes());
-            context.blob.put_once(ObjectKey::Index(self.source), bytes).await
-        };
+    /// Gives the source its name, and its index. All of them outlive a power cut afterwards.
+    pub(crate) async fn keep(self, context: &Context, job: &ClaimedJob) -> Result<Index, JobError> {
         match self.scanned {
+            // Beside each other: nothing looks at the bytes before both are there.
             Scanned::Index(index) => {
-                let index = shape(index).await?;
-                let (source, put) = tokio::join!(self.writer.finish(), put(&index));
+                let (source, put) = tokio::join!(self.writer.finish(), put(context, self.source, &index));
                 source?;
                 put?;
                 Ok(index)
             }
-            Scanned::Foreign { container, len, sha256, refusal, facts } => {
-                self.writer.finish().await?;
-                let foreign = Foreign { source: self.source, container, len, sha256, refusal, facts };
-                let index = shape(remux::normalise(context, job, &foreign).await?).await?;
-                put(&index).await?;
-                Ok(index)
+            foreign @ Scanned::Foreign { .. } => {
+                let arrived = Self { scanned: foreign, ..self };
+                arrived.keep_as(context, job, async |index| Ok(index)).await
             }
         }
     }
+
+    /// The same, with the index as `shape` makes it of the source's own, or of that of a copy which can be read. The bytes are there by then.
+    pub(crate) async fn keep_as(
+        self,
+        context: &Context,
+        job: &ClaimedJob,
+        shape: impl AsyncFnOnce(Index) -> Result<Index, JobError>,
+    ) -> Result<Index, JobError> {
+        self.writer.finish().await?;
+        let index = match self.scanned {
+            Scanned::Index(index) => index,
+            Scanned::Foreign { container, len, sha256, refusal, facts } => {
+                let foreign = Foreign { source: self.source, container, len, sha256, refusal, facts };
+                remux::normalise(context, job, &foreign).await?
+            }
+        };
+        let index = shape(index).await?;
+        put(context, self.source, &index).await?;
+        Ok(index)
+    }
+}
+
+async fn put(context: &Context, source: SourceId, index: &Index) -> Result<(), JobError> {
+    context.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes())).await?;
+    Ok(())
 }

@@ -7,6 +7,7 @@
 //! | `head.rs` | a run as a task: what it makes is kept, then handed to those who wait |
 //! | `run.rs` | one call of the engine: feed in, segments out |
 //! | `audio.rs` | the same of sound, and whole tracks of it |
+//! | `mix.rs` | sound that is put together before a media is ready |
 //! | `still.rs` | what stands where the source does not decode |
 //! | `order.rs` | what the engine is told and allowed |
 //! | `init.rs` | init segments of rungs |
@@ -24,6 +25,7 @@ mod flight;
 mod head;
 mod init;
 mod line;
+mod mix;
 mod notes;
 mod order;
 mod run;
@@ -48,6 +50,7 @@ use line::Line;
 
 pub use cold::Asker;
 pub use fill::FillProgress;
+pub use mix::{Overlay, SoundMix};
 
 /// Renditions whose state is kept in memory, some KiB each.
 const LINES_MAX: u64 = 10_000;

@@ -38,6 +38,8 @@ const PICTURES_ENCODED: u64 = 48;
 const PIXEL_ENCODED_BYTES: u64 = 4;
 /// Memory of a run of sound: it holds a few packets.
 const MEMORY_OF_SOUND: u64 = 256 << 20;
+/// Memory of each sound of a mix: its demuxer, its decoder and its filters.
+const MEMORY_OF_MIXED: u64 = 12 << 20;
 /// Seconds of sound that are encoded in a second of processor time on a slow core. Of the 60 that were measured, a sixth. Pipeline, 9.
 const SOUND_A_SECOND: u64 = 10;
 /// Output of a run, beside what the rates of its rungs allow.
@@ -150,6 +152,17 @@ pub(super) fn limits_of_sound(seconds: u64) -> EncodeLimits {
         memory_bytes: MEMORY_OF_SOUND,
         // Twice the rate: what a container and a bit reservoir add is far less.
         output_max: OUTPUT_BASE + seconds.saturating_mul(2 * rate),
+    }
+}
+
+/// What a run may use that mixes so many sounds for so many seconds.
+pub(super) fn limits_of_mix(seconds: u64, parts: u64) -> EncodeLimits {
+    let one = limits_of_sound(seconds);
+    EncodeLimits {
+        // Each is decoded.
+        cpu: CPU_BASE + Duration::from_secs(seconds.saturating_mul(parts) / SOUND_A_SECOND),
+        memory_bytes: one.memory_bytes + parts * MEMORY_OF_MIXED,
+        ..one
     }
 }
 

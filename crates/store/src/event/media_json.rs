@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use kinora_domain::{
     AccessPolicy, AddedTrack, AddedTrackState, AspectRatio, Failure, FailureCode, FrameRate, Input, Media,
     MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support, NewTrack, NotCopied,
-    NotCopiedReason, PlaybackHandle, Resolution, Timestamp, Track, TrackKind,
+    NotCopiedReason, PlaybackHandle, Resolution, SoundEdit, Timestamp, Track, TrackKind,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::media::RestrictionsJson;
 use crate::media::added::NewTrackJson;
+use crate::media::{RestrictionsJson, SoundEditJson};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct MediaJson {
@@ -44,6 +44,8 @@ pub(super) struct SettingsJson {
     optimize_audio: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mp4_support: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sound: Option<SoundEditJson>,
 }
 
 impl From<&MediaSettings> for SettingsJson {
@@ -59,6 +61,7 @@ impl From<&MediaSettings> for SettingsJson {
             mp4_support: Some(settings.mp4_support)
                 .filter(|wanted| !wanted.is_none())
                 .map(|wanted| wanted.as_str().to_owned()),
+            sound: settings.sound.as_ref().map(SoundEditJson::from),
         }
     }
 }
@@ -80,6 +83,7 @@ impl TryFrom<SettingsJson> for MediaSettings {
                 .map(|text| word(&text, Mp4Support::from_text))
                 .transpose()?
                 .unwrap_or_default(),
+            sound: json.sound.map(SoundEdit::from),
         })
     }
 }

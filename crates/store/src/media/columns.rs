@@ -8,6 +8,7 @@ use kinora_domain::{
 
 use super::RestrictionsJson;
 use super::filter::title_key;
+use super::sound::SoundEditJson;
 use crate::Error;
 use crate::sql::{Row, Value, values};
 
@@ -46,6 +47,7 @@ pub(crate) fn read_settings(row: &Row) -> Result<MediaSettings, Error> {
         source_access: row.flag("source_access")?,
         optimize_audio: row.flag("optimize_audio")?,
         mp4_support: row.word("mp4_support", Mp4Support::from_text)?,
+        sound: SoundEditJson::read(row.text_or_none("sound_edit")?)?,
     })
 }
 

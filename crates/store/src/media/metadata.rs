@@ -12,7 +12,7 @@ statements! {
         ON CONFLICT (media_id, key) DO UPDATE SET media_version = excluded.media_version, value = excluded.value";
     CLEAR_OLD = "DELETE FROM media_metadata WHERE media_id = $1 AND media_version <> $2";
     UNFILLED = "SELECT id, workspace_id, created_at, version, title, creator_id, metadata, max_resolution, quality, source_access,
-        optimize_audio, mp4_support FROM media WHERE id > $1 ORDER BY id LIMIT $2";
+        optimize_audio, mp4_support, sound_edit FROM media WHERE id > $1 ORDER BY id LIMIT $2";
     SET_TITLE = "UPDATE media SET title_key = $2 WHERE id = $1";
 }
 

@@ -8,6 +8,7 @@ mod lifecycle;
 pub(crate) mod load;
 mod metadata;
 mod restrictions;
+mod sound;
 
 use kinora_domain::{Media, MediaId, MediaState, PlaybackId, Resolution, SourceId, WorkspaceId};
 
@@ -20,6 +21,7 @@ pub(crate) use load::STATEMENTS as SELECTIONS;
 pub(crate) use metadata::STATEMENTS as METADATA;
 pub(crate) use metadata::fill;
 pub(crate) use restrictions::RestrictionsJson;
+pub(crate) use sound::SoundEditJson;
 
 use crate::sql::{Session, statements, values};
 use crate::{Error, Store, Tx};
@@ -28,9 +30,9 @@ statements! {
     INSERT = "INSERT INTO media
         (id, workspace_id, created_at, version, title, creator_id, metadata, max_resolution, quality, source_access,
          optimize_audio, mp4_support, state, state_at, source_id, failure_code, failure_message, duration_us, source_resolution,
-         aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, updated_at, title_key)
+         aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, updated_at, title_key, sound_edit)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-         $24, $25, $26, $27)";
+         $24, $25, $26, $27, $28)";
     SAVE = "UPDATE media SET version = version + 1, title = $3, creator_id = $4, metadata = $5, max_resolution = $6,
         quality = $7, source_access = $8, optimize_audio = $9, mp4_support = $10, state = $11, state_at = $12, source_id = $13,
         failure_code = $14, failure_message = $15, duration_us = $16, source_resolution = $17, aspect_width = $18,
@@ -110,6 +112,7 @@ impl Tx {
         self.effects.rows = true;
         let mut values = values![media.id, media.workspace, media.created_at, media.version];
         values.extend(columns::changing(media));
+        values.extend(values![SoundEditJson::text(media.settings.sound.as_ref())]);
         self.session.execute(INSERT, values).await?;
         self.session.execute(COUNT, values![media.workspace, 1_i64]).await?;
         save_parts(&mut self.session, media, media.version).await?;

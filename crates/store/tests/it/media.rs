@@ -1,11 +1,12 @@
 //! Media and their parts come back as they were saved.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, DefaultPolicy, Failure, FailureCode, Media,
     MediaQuality, MediaSettings, MediaState, NewTrack, PlaybackHandle, PlaybackId, Resolution, Restriction,
-    TrackEvents, TrackKind, TrackUpdate,
+    SoundEdit, SoundOverlay, TrackEvents, TrackKind, TrackUpdate,
 };
 use kinora_store::{ClaimJobs, JobKind, JobQueue, Page};
 
@@ -23,6 +24,18 @@ suite!(
     added_sound_is_fetched_when_its_media_is_settled,
 );
 
+fn sound_edit() -> SoundEdit {
+    let overlay = SoundOverlay {
+        url: "https://example.com/b.mp3".into(),
+        start: Duration::from_millis(1_500),
+        end: Some(Duration::from_secs(9)),
+        fade_in: Duration::from_secs(1),
+        fade_out: Duration::from_millis(1),
+    };
+    let whole = SoundOverlay { end: None, ..overlay.clone() };
+    SoundEdit { swap_url: Some("https://example.com/a.m4a".into()), overlays: vec![overlay, whole] }
+}
+
 async fn every_state_comes_back_as_it_was_saved(world: World) {
     let store = world.open().await;
     let workspace = workspace(&store).await;
@@ -38,6 +51,7 @@ async fn every_state_comes_back_as_it_was_saved(world: World) {
         source_access: true,
         optimize_audio: true,
         mp4_support: kinora_domain::Mp4Support { capped_4k: true, audio_only: false },
+        sound: Some(sound_edit()),
     };
     let empty = MediaSettings { metadata: Some(BTreeMap::new()), ..MediaSettings::default() };
     for settings in [MediaSettings::default(), empty, full] {

@@ -2,7 +2,7 @@
 
 use kinora_domain::{
     AccessPolicy, AddedTrackKind, CorsOrigin, Failure, FailureCode, MediaSettings, NewTrack, NewUpload,
-    Upload, UploadState, WorkspaceId,
+    SoundEdit, Upload, UploadState, WorkspaceId,
 };
 use kinora_store::{Error, JobQueue, Page, Store, UploadGrown, UploadPart, WorkerId};
 
@@ -25,7 +25,11 @@ suite!(
 fn upload(world: &World, workspace: WorkspaceId) -> Upload {
     let new = NewUpload {
         workspace,
-        settings: MediaSettings { title: Some("A title".into()), ..MediaSettings::default() },
+        settings: MediaSettings {
+            title: Some("A title".into()),
+            sound: Some(SoundEdit { swap_url: Some("https://example.com/a.mp3".into()), overlays: vec![] }),
+            ..MediaSettings::default()
+        },
         tracks: vec![NewTrack {
             kind: AddedTrackKind::Subtitle,
             url: "https://example.com/a.srt".into(),

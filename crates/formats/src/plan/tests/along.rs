@@ -156,7 +156,10 @@ fn another_sound_takes_the_place_of_all_of_the_own() {
     assert_eq!((video, audio.source_track), (&own.tracks[0], 3));
     assert_eq!((&audio.samples, audio.end), (&along.tracks[0].samples, along.tracks[0].end));
     assert_eq!((&found.plan.video, &found.plan.encoded_video), (&own.plan.video, &own.plan.encoded_video));
-    assert_eq!((&found.plan.audio, &found.plan.encoded_audio), (&along.plan.audio, &along.plan.encoded_audio));
+    assert_eq!(
+        (&found.plan.audio, &found.plan.encoded_audio),
+        (&along.plan.audio, &along.plan.encoded_audio)
+    );
     assert_eq!((found.other_sound, found.source_len), (Some(lies), own.source_len));
     // What is stored is what was made, and what lies behind the object of the sound is damage.
     let stored = Index::from_bytes(&found.to_bytes());

@@ -1,6 +1,6 @@
 //! The body of `POST /on-demand`: every field of the contract is known and checked (contract 2.3, decisions 10, 11, 16, 32, 33).
 
-use kinora_domain::{NewMedia, NewTrack, WorkspaceId};
+use kinora_domain::{MediaSettings, NewMedia, NewTrack, SoundEdit, WorkspaceId};
 use serde_json::Value;
 
 use super::wishes::{Inputs, URL_MAX, Wishes, inputs, wishes};
@@ -13,20 +13,21 @@ pub(super) fn parse(body: &Value, workspace: WorkspaceId) -> Result<(NewMedia, V
     let mut warnings = Vec::new();
     let new = Fields::of_body(body, &problems).and_then(|fields| {
         let Wishes { policy, settings } = wishes(&fields, &mut warnings);
-        let (url, tracks) = sources(&fields)?;
+        let (url, tracks, sound) = sources(&fields)?;
+        let settings = MediaSettings { sound, ..settings };
         Some(NewMedia { workspace, settings, url, policy, tracks })
     });
     problems.into_result(new).map(|new| (new, warnings))
 }
 
-/// The one video input's address, and what is added to it.
-fn sources(fields: &Fields<'_>) -> Option<(String, Vec<NewTrack>)> {
+/// The one video input's address, what is added to it, and what is done to its sound.
+fn sources(fields: &Fields<'_>) -> Option<(String, Vec<NewTrack>, Option<SoundEdit>)> {
     if !fields.has("inputs") {
         fields.refuse("inputs", "must not be null");
         return None;
     }
     let is_empty = fields.list("inputs")?.is_empty();
-    let Inputs { video, tracks } = inputs(fields);
+    let Inputs { video, tracks, sound } = inputs(fields);
     let Some(input) = video else {
         let must =
             if is_empty { "must have one input of type video" } else { "must have an input of type video" };
@@ -45,7 +46,7 @@ fn sources(fields: &Fields<'_>) -> Option<(String, Vec<NewTrack>)> {
     if let Err(problem) = kinora_fetch::parse_source_url(url) {
         input.refuse("url", problem.to_string());
     }
-    Some((url.to_owned(), tracks))
+    Some((url.to_owned(), tracks, sound))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod playback_ids;
 mod playlists;
 mod read;
 mod rules;
+mod sound_input;
 mod source_access;
 mod tracks;
 mod update;

@@ -6,9 +6,11 @@ use std::ops::RangeInclusive;
 
 use kinora_domain::{
     AccessPolicy, Media, MediaId, MediaQuality, MediaSettings, Mp4Support, NewTrack, Resolution, Restriction,
+    SoundEdit,
 };
 
 use super::rules::{Entries, restriction};
+use super::sound_input::sound_input;
 use super::tracks::subtitle_input;
 use crate::fields::Fields;
 
@@ -43,12 +45,15 @@ pub(super) struct Inputs<'a> {
     pub(super) video: Option<Fields<'a>>,
     /// Subtitles, no two with the same name.
     pub(super) tracks: Vec<NewTrack>,
+    /// What is done to the sound.
+    pub(super) sound: Option<SoundEdit>,
 }
 
 /// The inputs that are supported; the others are refused, each by its own path.
 pub(super) fn inputs<'a>(fields: &Fields<'a>) -> Inputs<'a> {
     const { assert!(INPUTS_MAX <= Media::ADDED_TRACKS_MAX) };
-    let Inputs { mut video, mut tracks } = Inputs::default();
+    let Inputs { mut video, mut tracks, mut sound } = Inputs::default();
+    let mut has_sound = false;
     for input in fields.objects("inputs", INPUTS_MAX).unwrap_or_default() {
         let kind =
             input.word("type", &["video", "watermark", "audio", "subtitle"], |word| Some(word.to_owned()));
@@ -59,6 +64,13 @@ pub(super) fn inputs<'a>(fields: &Fields<'a>) -> Inputs<'a> {
             Some("video") => {
                 cuts(&input);
                 video = Some(input);
+            }
+            Some("audio") if has_sound => {
+                input.refuse("type", "a second audio input cannot be; use its imposeTracks")
+            }
+            Some("audio") => {
+                has_sound = true;
+                sound = sound_input(&input);
             }
             Some("subtitle") => {
                 let Some(track) = subtitle_input(&input) else { continue };
@@ -72,7 +84,7 @@ pub(super) fn inputs<'a>(fields: &Fields<'a>) -> Inputs<'a> {
             None => {}
         }
     }
-    Inputs { video, tracks }
+    Inputs { video, tracks, sound }
 }
 
 /// What would show something else than the file as it is.
@@ -144,6 +156,7 @@ fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {
         source_access: fields.bool("sourceAccess").unwrap_or(false),
         mp4_support: mp4_support(fields).unwrap_or_default(),
         optimize_audio,
+        sound: None,
     }
 }
 

@@ -114,9 +114,11 @@ pub(crate) async fn sweep(app: &TestApp, clock: &TestClock) {
 pub(crate) async fn objects_of(app: &TestApp, media: &str) -> Vec<String> {
     let id: MediaId = media.parse().expect("an id from the API");
     let media = app.store.media_by_id(id).await.expect("the database can be read");
-    let source = media.filter(|media| media.is_settled()).and_then(|media| media.source());
-    let keys = source.map(|source| [ObjectKey::Index(source), ObjectKey::Source(source)]);
-    keys.into_iter().flatten().map(|key| key.to_string()).collect()
+    let Some(media) = media.filter(|media| media.is_settled()) else { return Vec::new() };
+    let Some(source) = media.source() else { return Vec::new() };
+    let sound = media.settings.sound.map(|_| ObjectKey::Sound(source));
+    let keys = [ObjectKey::Index(source), ObjectKey::Source(source)].into_iter().chain(sound);
+    keys.map(|key| key.to_string()).collect()
 }
 
 /// The objects without the pictures, which come when somebody asks.

@@ -24,6 +24,7 @@ mod life;
 mod not_media;
 mod once_life;
 mod playlist_life;
+mod sound_edit_life;
 pub(crate) mod stop;
 mod tracks_life;
 mod twice;

@@ -21,7 +21,7 @@ const HZ_SLACK: f64 = 3.0;
 /// RFC 8216 lets no player wait for so little; a frame of AAC at 48 kHz is 21 ms.
 const SECONDS_SLACK: f64 = 0.025;
 
-async fn manifest(app: &TestApp, media: &Value) -> (MasterPlaylist, String) {
+pub(super) async fn manifest(app: &TestApp, media: &Value) -> (MasterPlaylist, String) {
     let path = format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]));
     let answer = app.fetch(&path).await;
     let mut manifest = m3u8_rs::parse_master_playlist_res(&answer.body).expect("m3u8-rs reads it");
@@ -30,7 +30,7 @@ async fn manifest(app: &TestApp, media: &Value) -> (MasterPlaylist, String) {
 }
 
 /// The tone of a stream between two seconds, by how often it passes 0; `None` where it is silent.
-async fn tone(input: &str, stream: &str, from: u32, to: u32) -> Option<f64> {
+pub(super) async fn tone(input: &str, stream: &str, from: u32, to: u32) -> Option<f64> {
     let measure = "astats=metadata=1:measure_overall=none:measure_perchannel=Zero_crossings_rate+RMS_level";
     let filter = format!("aresample=48000,atrim={from}:{to},{measure},ametadata=mode=print:file=-");
     let run = Program::new("ffmpeg")
@@ -50,7 +50,7 @@ async fn tone(input: &str, stream: &str, from: u32, to: u32) -> Option<f64> {
 }
 
 #[track_caller]
-fn check_tone(heard: Option<f64>, expected: f64, what: &str) {
+pub(super) fn check_tone(heard: Option<f64>, expected: f64, what: &str) {
     let heard = heard.unwrap_or_else(|| panic!("{what}: it is silent"));
     assert!((heard - expected).abs() <= HZ_SLACK, "{what}: {heard} Hz, not {expected}");
 }

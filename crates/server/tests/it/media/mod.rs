@@ -13,6 +13,7 @@ mod files;
 mod first;
 mod fixtures;
 mod foreign;
+mod other_sound;
 mod playlist;
 pub(crate) mod probe;
 mod rungs;

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use kinora_domain::{
     AccessPolicy, AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, Clock, CorsOrigin, Failure,
     FailureCode, FrameRate, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support,
-    NewMedia, NewTrack, NewUpload, NotCopied, NotCopiedReason, Random, Resolution, SourceId, Timestamp,
-    Track, TrackId, TrackKind, UploadState, WorkspaceId,
+    NewMedia, NewTrack, NewUpload, NotCopied, NotCopiedReason, Random, Resolution, SoundEdit, SourceId,
+    Timestamp, Track, TrackId, TrackKind, UploadState, WorkspaceId,
 };
 
 use super::*;
@@ -61,6 +61,7 @@ fn a_ready_media_is_written_so_and_read_back() {
         source_access: true,
         optimize_audio: true,
         mp4_support: Mp4Support { capped_4k: true, audio_only: true },
+        sound: Some(SoundEdit { swap_url: Some("https://example.com/a.mp3".into()), overlays: vec![] }),
     });
     media.playback.clear();
     let track =
@@ -92,7 +93,7 @@ fn a_ready_media_is_written_so_and_read_back() {
     };
     check(
         EventKind::MediaReady(Box::new(media)),
-        r#"{"v":1,"media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","title":"T","creator_id":"C","metadata":{"k":"v"},"max_resolution":"2160p","quality":"pro","source_access":true,"optimize_audio":true,"mp4_support":"audioOnly,capped_4k","inputs":[{"id":"019a492c-41f3-7707-8707-070707070707","url":"https://example.com/a.mp4"}],"playback":[],"state":{"ready":{"ready_at":1762164228595604,"source":"019a492c-41f3-7707-8707-070707070707","facts":{"container":"mov","duration_us":30000000,"tracks":[{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480,"frame_rate":[24,1]}},{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480}},{"id":"019a492c-41f3-7707-8707-070707070707","audio":{"language_code":"und","language_name":"Undetermined"},"not_copied":{"reason":"codec","detail":"AC-3"},"is_encoded":true}],"source_resolution":"480p","aspect_ratio":[16,9],"rungs":["360p","240p"],"is_truncated":false,"does_not_decode":false}}},"created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
+        r#"{"v":1,"media":{"id":"019a492c-41f3-7707-8707-070707070707","workspace":"019a492c-41f3-7707-8707-070707070707","title":"T","creator_id":"C","metadata":{"k":"v"},"max_resolution":"2160p","quality":"pro","source_access":true,"optimize_audio":true,"mp4_support":"audioOnly,capped_4k","sound":{"swap_url":"https://example.com/a.mp3","overlays":[]},"inputs":[{"id":"019a492c-41f3-7707-8707-070707070707","url":"https://example.com/a.mp4"}],"playback":[],"state":{"ready":{"ready_at":1762164228595604,"source":"019a492c-41f3-7707-8707-070707070707","facts":{"container":"mov","duration_us":30000000,"tracks":[{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480,"frame_rate":[24,1]}},{"id":"019a492c-41f3-7707-8707-070707070707","video":{"width":854,"height":480}},{"id":"019a492c-41f3-7707-8707-070707070707","audio":{"language_code":"und","language_name":"Undetermined"},"not_copied":{"reason":"codec","detail":"AC-3"},"is_encoded":true}],"source_resolution":"480p","aspect_ratio":[16,9],"rungs":["360p","240p"],"is_truncated":false,"does_not_decode":false}}},"created_at":1762164228595604,"updated_at":1762164228595604,"version":0}}"#,
     );
 }
 

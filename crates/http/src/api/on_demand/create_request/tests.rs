@@ -1,4 +1,4 @@
-use kinora_domain::{AccessPolicy, MediaQuality, MediaSettings, Random, Timestamp};
+use kinora_domain::{AccessPolicy, MediaQuality, MediaSettings, Random, SoundEdit, Timestamp};
 use serde_json::json;
 
 use super::*;
@@ -82,6 +82,16 @@ fn subtitles_are_added_to_the_video() {
 }
 
 #[test]
+fn another_sound_is_put_under_the_video() {
+    let video = json!({"type": "video", "url": "https://example.com/a.mp4"});
+    let audio = json!({"type": "audio", "swapTrackUrl": "https://example.com/a.mp3"});
+    let (new, warnings) = read(&json!({"inputs": [audio, video]})).unwrap();
+    let sound = SoundEdit { swap_url: Some("https://example.com/a.mp3".into()), overlays: vec![] };
+    assert_eq!((new.settings.sound, warnings.len()), (Some(sound), 0));
+    assert_eq!(read(&json!({"inputs": [video]})).unwrap().0.settings.sound, None);
+}
+
+#[test]
 fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
     let url = "https://example.com/a.mp4";
     let video = json!({"type": "video", "url": url});
@@ -104,7 +114,17 @@ fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
         ),
         (json!({"inputs": [video, video]}), "inputs[1].type"),
         (json!({"inputs": [video, {"type": "watermark", "url": url}]}), "inputs[1].type"),
-        (json!({"inputs": [video, {"type": "audio", "swapTrackUrl": url}]}), "inputs[1].type"),
+        (json!({"inputs": [video, {"type": "audio"}]}), "inputs[1].swapTrackUrl"),
+        (json!({"inputs": [{"type": "audio", "swapTrackUrl": "x"}, video]}), "inputs[0].swapTrackUrl"),
+        (
+            json!({"inputs": [video, {"type": "audio", "imposeTracks": [{}]}]}),
+            "inputs[1].imposeTracks[0].url",
+        ),
+        (
+            json!({"inputs": [video, {"type": "audio", "swapTrackUrl": url}, {"type": "audio", "swapTrackUrl": url}]}),
+            "inputs[2].type",
+        ),
+        (json!({"inputs": [{"type": "audio", "swapTrackUrl": url}]}), "inputs"),
         (
             json!({"inputs": [video, {"type": "subtitle", "url": url, "languageCode": "en"}]}),
             "inputs[1].languageName",

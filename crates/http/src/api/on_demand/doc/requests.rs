@@ -5,6 +5,7 @@ use kinora_domain::{
 };
 use serde_json::{Value, json};
 
+use crate::api::on_demand::sound_input;
 use crate::api::on_demand::tracks::described_input;
 use crate::api::on_demand::wishes::{INPUTS_MAX, SUMMARY_LENGTHS, URL_MAX};
 use crate::openapi::Schemas;
@@ -62,11 +63,14 @@ pub(in crate::api::on_demand) fn push_media_settings() -> Value {
     object(&[], [("inputs", inputs(video))].into_iter().chain(times()).chain(wishes()))
 }
 
-/// One video, and subtitles.
+/// One video, what is done to its sound, and subtitles.
 fn inputs(video: Value) -> Value {
-    let inputs =
-        json!({"type": "array", "maxItems": INPUTS_MAX, "items": {"anyOf": [video, described_input()]}});
-    said(inputs, "What it is made of: one video or sound file, and subtitles that are shown with it.")
+    let kinds = [video, sound_input::described(), described_input()];
+    let inputs = json!({"type": "array", "maxItems": INPUTS_MAX, "items": {"anyOf": kinds}});
+    said(
+        inputs,
+        "What it is made of: one video or sound file; another sound for it, or more over it; subtitles that are shown with it.",
+    )
 }
 
 /// What can be wished of a media, however its bytes come.

@@ -54,13 +54,14 @@ fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (Wishes, Vec<NewTra
         return (wishes, Vec::new());
     };
     times(&fields);
-    let Inputs { video, tracks } = inputs(&fields);
+    let Inputs { video, tracks, sound } = inputs(&fields);
     if let Some(input) = video
         && input.text("url", URL_MAX).is_some_and(|url| !url.is_empty())
     {
         input.refuse("url", "must be left out: the file is what is sent to the upload's address");
     }
-    (wishes(&fields, warnings), tracks)
+    let Wishes { policy, settings } = wishes(&fields, warnings);
+    (Wishes { policy, settings: MediaSettings { sound, ..settings } }, tracks)
 }
 
 #[cfg(test)]

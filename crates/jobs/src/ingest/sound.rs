@@ -1,0 +1,220 @@
+//! What is done to the sound of a source before its media is ready: another file's in its place, and more laid over it.
+//!
+//! The samples of what comes of it lie in an object beside the source, and the index names them there: nothing else of the source is written a
+//! second time. Decision 0080.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use kinora_blob::{ObjectKey, ObjectWriter};
+use kinora_domain::{Failure, FailureCode, SoundEdit, SourceId};
+use kinora_formats::Scanned;
+use kinora_formats::index::{Index, OtherSound, Track};
+use kinora_formats::plan::{AlongError, ENCODED_AUDIO_RATE};
+use kinora_intake::Scan;
+use kinora_packager::{Error, Overlay, Packaged, SoundMix};
+use kinora_store::ClaimedJob;
+use sha2::{Digest as _, Sha256};
+
+use crate::Context;
+use crate::delete_objects;
+use crate::error::{JobError, chain};
+use crate::ingest::sink::{Owner, SourceSink};
+
+/// A source with its sound as it is wanted. `index` is its own; its samples are in the store.
+///
+/// May run twice for two sources, and for one when what it wrote was removed.
+/// Errors: `Fatal` where an address does not give sound, which is named as the client named it; those of a download.
+pub(crate) async fn edited(
+    context: &Context,
+    job: &ClaimedJob,
+    source: SourceId,
+    index: Index,
+    edit: &SoundEdit,
+) -> Result<Index, JobError> {
+    let mut fetched = Fetched::default();
+    let edited = async {
+        let swapped = match &edit.swap_url {
+            Some(url) => Some(fetched.fetch(context, job, url, "swapTrackUrl").await?),
+            None => None,
+        };
+        let mut overlays = Vec::new();
+        for (number, overlay) in edit.overlays.iter().enumerate() {
+            let name = format!("imposeTracks[{number}].url");
+            let sound = fetched.fetch(context, job, &overlay.url, &name).await?;
+            overlays.push(Overlay { sound, wanted: overlay.clone() });
+        }
+        match swapped {
+            Some(sound) if overlays.is_empty() => swap(context, source, index, &sound).await,
+            None if overlays.is_empty() => Ok(index),
+            swapped => mix(context, source, index, swapped.as_deref(), &overlays).await,
+        }
+    };
+    let edited = edited.await;
+    // What it was made of is of no more use, and nothing ever names it.
+    for source in fetched.sources {
+        delete_objects::remove(context, source).await?;
+    }
+    edited
+}
+
+/// Files that were brought in for a while.
+#[derive(Default)]
+struct Fetched {
+    sources: Vec<SourceId>,
+}
+
+impl Fetched {
+    /// Brings in a file that has sound. `name` is that of its address in the client's words.
+    async fn fetch(
+        &mut self,
+        context: &Context,
+        job: &ClaimedJob,
+        url: &str,
+        name: &str,
+    ) -> Result<Arc<Packaged>, JobError> {
+        let source = SourceId::new(context.clock.now(), &*context.random);
+        let fetched = async {
+            let lacked_room = context.room.is_wanted_by(job.id);
+            let mut sink = SourceSink::begin(context, Owner::Nobody, source, lacked_room).await?;
+            sink.download(url).await?;
+            let arrived = sink.arrive().await?;
+            self.sources.push(arrived.source());
+            let source = arrived.source();
+            arrived.keep_as(context, job, async |index| index.sound_along(None).map_err(refuse)).await?;
+            Ok::<_, JobError>(context.packager.packaged(source).await?)
+        };
+        fetched.await.map_err(|error| match error {
+            JobError::Fatal(failure) => {
+                JobError::Fatal(Failure::new(failure.code, format!("{name}: {}", failure.message)))
+            }
+            other => other,
+        })
+    }
+}
+
+/// The samples of `sound` are copied, packed one behind the other.
+async fn swap(
+    context: &Context,
+    source: SourceId,
+    index: Index,
+    sound: &Packaged,
+) -> Result<Index, JobError> {
+    let mut kept = Kept::begin(context, source).await?;
+    let mut samples = context.packager.sound_samples(sound).await?;
+    while let Some(bytes) = samples.next().await {
+        kept.write(bytes?).await?;
+    }
+    let lies = kept.finish().await?;
+    let heard = sound.index().tracks.iter().cloned().map(|track| track.in_one_piece().0).collect();
+    let heard = Index { tracks: heard, ..sound.index().clone() };
+    index.with_sound(heard, lies).map_err(refuse)
+}
+
+/// All that is heard is encoded once: `swapped`, or else the source's own sound, and what is laid over it.
+async fn mix(
+    context: &Context,
+    source: SourceId,
+    index: Index,
+    swapped: Option<&Packaged>,
+    overlays: &[Overlay],
+) -> Result<Index, JobError> {
+    let own = context.packager.unstored(source, &index)?;
+    let below = swapped.unwrap_or(&own);
+    // A media is as long as its pictures and what was heard with them; sound alone is as long as the sound.
+    let measured = if index.video().is_some() { &index } else { below.index() };
+    let len = Duration::from_micros(measured.facts().duration_us);
+    let language = below.index().audio().map(|(track, _)| track.language.clone());
+    let number = number_of_sound(below.index()).map(|number| (below, number));
+    let mix = context.packager.mix(len, number, overlays, &context.scratch).await.map_err(explain)?;
+    let Some(mut mix) = mix else { return Ok(index) };
+    let mut kept = Kept::begin(context, source).await?;
+    let scan = Scan::begin();
+    while let Some(bytes) = mix.chunk().await {
+        let bytes = bytes.map_err(explain)?;
+        if scan.push(bytes.clone()).await.is_err() {
+            break; // its end says why
+        }
+        kept.write(bytes).await?;
+    }
+    drop(mix);
+    let mixed = match scan.finish().await {
+        Ok(Ok(Scanned::Index(mixed))) => mixed,
+        Ok(Ok(Scanned::Foreign { .. })) => return Err(JobError::Retry("a mix is no MP4".into())),
+        Ok(Err(error)) => return Err(JobError::Retry(Box::new(error))),
+        Err(panic) => return Err(JobError::Retry(Box::new(panic))),
+    };
+    let lies = kept.finish().await?;
+    let heard = mixed.tracks.iter().cloned().map(in_its_place).collect();
+    let mixed = Index { tracks: heard, ..mixed };
+    let mut index = index.with_sound(mixed, lies).map_err(refuse)?;
+    if let (Some(language), Some(track)) = (language, index.tracks.last_mut()) {
+        track.language = language;
+    }
+    Ok(index)
+}
+
+/// Which audio track plays when nobody chose.
+fn number_of_sound(index: &Index) -> Option<u8> {
+    let (chosen, _) = index.audio()?;
+    let number = index.audio_tracks().position(|(track, _)| track.source_track == chosen.source_track)?;
+    u8::try_from(number).ok()
+}
+
+/// The output of a mix says by its times where it begins.
+fn in_its_place(track: Track) -> Track {
+    let ticks = |samples: u64| {
+        let ticks = u128::from(samples) * u128::from(track.timescale) / u128::from(ENCODED_AUDIO_RATE);
+        i64::try_from(ticks).unwrap_or(i64::MAX)
+    };
+    let shift = -ticks(SoundMix::START);
+    let end = track.end.saturating_sub(track.shift).saturating_add(shift);
+    Track { shift, end, ..track }
+}
+
+/// The object of a sound that is being written.
+struct Kept {
+    writer: ObjectWriter,
+    sha256: Sha256,
+}
+
+impl Kept {
+    async fn begin(context: &Context, source: SourceId) -> Result<Self, JobError> {
+        let writer = context.blob.writer(ObjectKey::Sound(source)).await?;
+        Ok(Self { writer, sha256: Sha256::new() })
+    }
+
+    async fn write(&mut self, bytes: Bytes) -> Result<(), JobError> {
+        self.sha256.update(&bytes);
+        Ok(self.writer.write(bytes).await?)
+    }
+
+    async fn finish(self) -> Result<OtherSound, JobError> {
+        let lies = OtherSound { len: self.writer.written(), sha256: self.sha256.finalize().into() };
+        self.writer.finish().await?;
+        Ok(lies)
+    }
+}
+
+/// Why a file of sound is of no use.
+pub(crate) fn refuse(error: AlongError) -> JobError {
+    let code = match error {
+        AlongError::NoAudio => FailureCode::NoAudio,
+        AlongError::Plan(_) => FailureCode::NotMedia,
+    };
+    JobError::Fatal(Failure::new(code, error.to_string()))
+}
+
+fn explain(error: Error) -> JobError {
+    match error.root() {
+        Error::Gone => JobError::LeaseLost, // the media was deleted meanwhile
+        Error::Busy => JobError::Away(Box::new(error)),
+        Error::Unmade(_) => {
+            tracing::warn!(error = %chain(&error), "the sound of a media could not be mixed");
+            JobError::Fatal(Failure::new(FailureCode::CodecUnsupported, "the sound cannot be mixed"))
+        }
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,245 @@
+//! Another sound in the place of a media's own, and more laid over it: what is heard, in every way a media is played.
+
+use std::ffi::OsStr;
+
+use bytes::Bytes;
+use kinora_testkit::fixture::packed::{clip_with_tone, tone_of};
+use kinora_testkit::{Source, fixture};
+use serde_json::{Value, json};
+
+use super::added_sound::{check_tone, manifest, tone};
+use super::probe::{decoded, hashes};
+use crate::api::mp4_support::{address, told_ready};
+use crate::support::{Program, TestApp, text};
+
+const M4A: &str = "-c:a aac -b:a 128k";
+/// Quieter than that is nothing, louder than [`LOUD_DB`] is a tone of a fixture.
+const SILENT_DB: f64 = -50.0;
+const LOUD_DB: f64 = -30.0;
+
+/// A media of this file, with an input of type `audio`.
+async fn with_sound(app: &TestApp, video: Bytes, sound: Value, fields: Value) -> Value {
+    let mut audio = json!({"type": "audio"});
+    audio.as_object_mut().unwrap().extend(sound.as_object().unwrap().clone());
+    let url = app.serve("/video", Source::of(video));
+    let mut body = json!({"inputs": [audio, {"type": "video", "url": url}]});
+    body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let media = app.create_with(&url, body).await;
+    let media = app.wait_settled(text(&media["id"])).await;
+    assert_eq!(media["status"], "Ready", "{media}");
+    media
+}
+
+/// How loud it is around a frequency between two seconds.
+async fn loudness(input: &str, hz: u32, from: u32, to: u32) -> f64 {
+    let band = format!("bandpass=f={hz}:width_type=h:w=40");
+    let filter = format!("aresample=48000,{band},{band},atrim={from}:{to},volumedetect");
+    let run = Program::new("ffmpeg")
+        .args(["-v", "info", "-nostdin", "-i", input, "-map", "0:a:0", "-af", &filter, "-f", "null", "-"])
+        .run()
+        .await
+        .ok();
+    let line = run.stderr.lines().find(|line| line.contains("mean_volume: "));
+    let line = line.unwrap_or_else(|| panic!("no volume: {run:?}"));
+    line.split("mean_volume: ").nth(1).unwrap().trim_end_matches(" dB").parse().expect("decibels")
+}
+
+async fn is_heard(input: &str, hz: u32, from: u32, to: u32) -> bool {
+    let loudness = loudness(input, hz, from, to).await;
+    assert!(!(SILENT_DB..LOUD_DB).contains(&loudness), "{hz} Hz from {from} s to {to} s: {loudness} dB");
+    loudness >= LOUD_DB
+}
+
+/// What is left in the store of a media and all that it was made of.
+const KINDS: [&str; 3] = ["index", "sound", "source"];
+
+/// The kinds of objects that a store holds, less what was made for viewers.
+async fn kinds(app: &TestApp) -> Vec<String> {
+    let objects = app.objects().await;
+    let mut kinds: Vec<_> = objects.iter().map(|path| path.split('/').next().unwrap().to_owned()).collect();
+    kinds.retain(|kind| !["picture", "segment", "init"].contains(&&**kind));
+    kinds.sort();
+    kinds
+}
+
+#[tokio::test]
+async fn the_sound_of_another_file_takes_the_place_of_the_own_everywhere() {
+    for (name, file, seconds) in [
+        ("aac", tone_of(1000, 15, "m4a", M4A), 12),
+        ("shorter", tone_of(1000, 5, "m4a", M4A), 5),
+        ("mp3", tone_of(1000, 15, "mp3", "-c:a libmp3lame"), 12),
+        ("video", clip_with_tone(1000, 13), 12),
+    ] {
+        let app = TestApp::start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source");
+        std::fs::write(&source, fixture::wide()).unwrap();
+        let swap = json!({"swapTrackUrl": app.serve("/sound", Source::of(file))});
+        let media =
+            with_sound(&app, fixture::wide(), swap, json!({"mp4Support": "audioOnly,capped_4k"})).await;
+        assert_eq!(kinds(&app).await, KINDS, "{name}");
+        assert_eq!(media["duration"], "00:00:12", "{name}");
+        let kinds: Vec<_> = media["tracks"].as_array().unwrap().iter().map(|track| &track["type"]).collect();
+        assert_eq!(kinds, ["video", "audio"], "{name}");
+
+        let (listed, played) = manifest(&app, &media).await;
+        assert_eq!(listed.alternatives.len(), 1, "{name}: the own one is gone");
+        told_ready(&app, 1).await;
+        let [mp4, m4a] = ["capped-4k.mp4", "audio.m4a"].map(|file| app.url(&address(&media, file)));
+        for input in [&played, &mp4, &m4a] {
+            check_tone(tone(input, "a:0", 1, seconds - 1).await, 1000.0, &format!("{name} {input}"));
+            let frames = decoded(OsStr::new(input), "a:0").await.expect("it has sound").frames;
+            // A file need not be filled with silence.
+            let expected = if *input == played { 12 } else { seconds };
+            let heard = frames as f64 * 1024.0 / 48_000.0;
+            assert!((heard - f64::from(expected)).abs() < 0.1, "{name} {input}: {heard} s");
+        }
+        if seconds < 11 {
+            assert_eq!(
+                tone(&played, "a:0", seconds + 1, 12).await,
+                None,
+                "{name}: behind its end it is silent"
+            );
+        }
+        assert_eq!(
+            hashes(OsStr::new(&mp4), "v:0").await,
+            hashes(source.as_os_str(), "v:0").await,
+            "{name}: the pictures are those of the source"
+        );
+    }
+}
+
+#[tokio::test]
+async fn sounds_are_heard_over_the_own_at_their_times() {
+    let app = TestApp::options().without_webhook().start().await;
+    let music = app.serve("/music", Source::of(tone_of(1000, 30, "mp3", "-c:a libmp3lame")));
+    let jingle = app.serve("/jingle", Source::of(tone_of(2500, 3, "wav", "-c:a pcm_s16le")));
+    let imposed = json!({"imposeTracks": [
+        {"url": music, "startTime": 3, "endTime": 9, "fadeInLevel": 1, "fadeOutLevel": 1},
+        {"url": jingle},
+        // Behind the end of the media nothing is heard.
+        {"url": music, "startTime": 500}
+    ]});
+    let media = with_sound(&app, fixture::wide(), imposed, json!({})).await;
+    assert_eq!(kinds(&app).await, KINDS);
+    assert_eq!(media["duration"], "00:00:12");
+    let (listed, played) = manifest(&app, &media).await;
+    assert_eq!(listed.alternatives.len(), 1);
+    for (hz, heard) in [(440, 0..12), (1000, 3..9), (2500, 0..3)] {
+        for (from, to) in [(0, 2), (4, 6), (6, 8), (10, 12)] {
+            let expected = heard.contains(&from) && heard.contains(&(to - 1));
+            assert_eq!(is_heard(&played, hz, from, to).await, expected, "{hz} Hz from {from} s to {to} s");
+        }
+    }
+    let (own, faded) = (loudness(&played, 1000, 5, 7).await, loudness(&played, 1000, 3, 4).await);
+    assert!((2.0..12.0).contains(&(own - faded)), "it grows louder: {faded} dB, then {own} dB");
+}
+
+#[tokio::test]
+async fn a_sound_is_swapped_and_more_is_laid_over_it() {
+    let app = TestApp::options().without_webhook().start().await;
+    let swapped = app.serve("/swapped", Source::of(tone_of(700, 5, "flac", "-c:a flac")));
+    let over = app.serve("/over", Source::of(tone_of(1000, 3, "m4a", M4A)));
+    let sound = json!({"swapTrackUrl": swapped, "imposeTracks": [{"url": over, "startTime": 7.5}]});
+    let media = with_sound(&app, fixture::wide(), sound, json!({})).await;
+    let (_, played) = manifest(&app, &media).await;
+    for (hz, from, to, expected) in [
+        (440, 1, 12, false),
+        (700, 1, 4, true),
+        (700, 6, 12, false),
+        (1000, 1, 7, false),
+        (1000, 8, 10, true),
+    ] {
+        assert_eq!(is_heard(&played, hz, from, to).await, expected, "{hz} Hz from {from} s to {to} s");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_video_gets_a_sound_and_sound_alone_another_one() {
+    let app = TestApp::options().without_webhook().start().await;
+    let tone_url = app.serve("/tone", Source::of(tone_of(1000, 15, "m4a", M4A)));
+    for sound in [json!({"swapTrackUrl": tone_url}), json!({"imposeTracks": [{"url": tone_url}]})] {
+        let media = with_sound(&app, fixture::video_only(), sound, json!({})).await;
+        let (listed, played) = manifest(&app, &media).await;
+        assert_eq!((listed.alternatives.len(), &media["duration"]), (1, &json!("00:00:02")));
+        check_tone(tone(&played, "a:0", 1, 2).await, 1000.0, "the sound of a silent video");
+    }
+    // As long as what it is now.
+    let media = with_sound(&app, fixture::audio_only(), json!({"swapTrackUrl": tone_url}), json!({})).await;
+    assert_eq!((&media["duration"], &media["isAudioOnly"]), (&json!("00:00:15"), &json!(true)));
+    let (_, played) = manifest(&app, &media).await;
+    check_tone(tone(&played, "a:0", 1, 14).await, 1000.0, "sound alone");
+}
+
+#[tokio::test]
+async fn the_same_pictures_with_sounds_of_one_length_are_told_apart() {
+    // Uncompressed sound has samples of one size: only their bytes differ.
+    let app = TestApp::options().without_webhook().start().await;
+    let mut ids = Vec::new();
+    for hz in [700, 1000] {
+        let sound = app.serve(&format!("/{hz}"), Source::of(tone_of(hz, 12, "wav", "-c:a pcm_s16le")));
+        let media = with_sound(&app, fixture::wide(), json!({"swapTrackUrl": sound}), json!({})).await;
+        let (listed, played) = manifest(&app, &media).await;
+        check_tone(tone(&played, "a:0", 1, 11).await, f64::from(hz), "each its own");
+        ids.push(listed.variants[0].uri.split('/').nth(1).unwrap().to_owned());
+    }
+    assert_ne!(ids[0], ids[1], "players and caches keep what lies under an index id");
+}
+
+#[tokio::test]
+async fn an_upload_gets_another_sound_too() {
+    let app = TestApp::options().without_webhook().start().await;
+    let sound = app.serve("/sound", Source::of(tone_of(1000, 15, "m4a", M4A)));
+    let settings = json!({"inputs": [{"type": "video"}, {"type": "audio", "swapTrackUrl": sound}]});
+    let body = json!({"corsOrigin": "*", "pushMediaSettings": settings});
+    let upload = app.call("POST", "/v1/on-demand/upload").json(&body).send().await;
+    assert_eq!(upload.status, 201, "{upload:?}");
+    let upload = upload.data();
+    let path = text(&upload["url"]).strip_prefix(&app.url("")).unwrap().to_owned();
+    let sent = app.request("PUT", &path).body(fixture::wide()).send().await;
+    assert_eq!(sent.status, 200, "{sent:?}");
+    let media = app.wait_settled(text(&upload["uploadId"])).await;
+    assert_eq!((&media["status"], &media["duration"]), (&json!("Ready"), &json!("00:00:12")), "{media}");
+    let (_, played) = manifest(&app, &media).await;
+    check_tone(tone(&played, "a:0", 1, 11).await, 1000.0, "the sound of an upload");
+    assert_eq!(kinds(&app).await, KINDS);
+}
+
+#[tokio::test]
+async fn a_sound_that_cannot_be_had_fails_the_media_and_says_which() {
+    let app = TestApp::options().without_webhook().start().await;
+    let good = app.serve("/good", Source::of(tone_of(1000, 3, "m4a", M4A)));
+    let silent = app.serve("/silent", Source::of(fixture::video_only()));
+    let page = app.serve("/page", Source::of(fixture::foreign::html()));
+    let none = app.sources.url("/none.mp3");
+    for (sound, code, sentence) in [
+        (
+            json!({"swapTrackUrl": none}),
+            "source_not_found",
+            "swapTrackUrl: the server of the source answered 404",
+        ),
+        (json!({"swapTrackUrl": silent}), "no_audio", "swapTrackUrl: the file has no audio"),
+        (
+            json!({"swapTrackUrl": good, "imposeTracks": [{"url": good}, {"url": page}]}),
+            "not_media",
+            "imposeTracks[1].url: ",
+        ),
+        (
+            json!({"swapTrackUrl": "http://10.0.0.1/a.mp3"}),
+            "source_forbidden_address",
+            "swapTrackUrl: the source, or an address it redirects to, is not on the public internet",
+        ),
+    ] {
+        let mut audio = json!({"type": "audio"});
+        audio.as_object_mut().unwrap().extend(sound.as_object().unwrap().clone());
+        let url = app.serve("/video", Source::of(fixture::two_seconds()));
+        let inputs = json!({"inputs": [{"type": "video", "url": url}, audio]});
+        let media = app.create_with(&url, inputs).await;
+        let media = app.wait_settled(text(&media["id"])).await;
+        assert_eq!((&media["status"], &media["error"]["code"]), (&json!("Failed"), &json!(code)), "{media}");
+        let told = text(&media["error"]["message"]);
+        assert!(told.starts_with(sentence), "{told}");
+    }
+    crate::support::until("nothing is left of them", async || app.objects().await.is_empty().then_some(()))
+        .await;
+}

@@ -1,0 +1,3 @@
+-- What is done to the sound before the media is ready, as JSON.
+ALTER TABLE media ADD COLUMN sound_edit TEXT COLLATE "C";
+ALTER TABLE upload ADD COLUMN sound_edit TEXT COLLATE "C";
