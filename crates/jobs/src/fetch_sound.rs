@@ -115,10 +115,7 @@ async fn make_available(
         };
         let index = arrived.keep_as(context, job, shape).await?;
         let missing = Missing::of(&index, max);
-        if !missing.is_nothing() {
-            let begin = || Box::pin(first::make(context, source, max, missing));
-            keep_trying(Waiter::Job(job.id), PATIENCE, begin).await?;
-        }
+        first::made(context, job, source, max, missing).await?;
         let name = || name_source(context, job, attempt, source, missing);
         keep_trying(Waiter::Job(job.id), PATIENCE, name).await
     };

@@ -42,10 +42,7 @@ async fn make_ready(context: &Context, job: &ClaimedJob, upload: &Upload) -> Res
     let index = index(context, job, upload).await?;
     let facts = of_index(&index, max, context.clock.now(), &*context.random);
     let missing = Missing::of(&index, max);
-    if !missing.is_nothing() {
-        let begin = || Box::pin(first::make(context, source, max, missing));
-        keep_trying(Waiter::Job(job.id), PATIENCE, begin).await?;
-    }
+    first::made(context, job, source, max, missing).await?;
     let commit = || async {
         let (job, facts, now) = (job.clone(), facts.clone(), context.clock.now());
         context

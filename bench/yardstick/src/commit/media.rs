@@ -1,13 +1,12 @@
 //! The rows of new media, with event and job, in shared commits: what a server that makes media does but for HTTP.
 
-use kinora_domain::{AccessPolicy, DEVELOPMENT, Media, MediaSettings, NewMedia, WorkspaceId};
+use kinora_domain::{AccessPolicy, Clock as _, DEVELOPMENT, Media, MediaSettings, NewMedia, WorkspaceId};
 use kinora_store::{Store, Tx};
 use tokio::time::Instant;
 
 use super::store::open;
 use super::{SystemClock, SystemRandom, measure};
 use crate::Error;
-use kinora_domain::Clock as _;
 
 /// The database is a folder, or an address that begins with `postgres://`.
 pub(crate) async fn run(database: &str, writers: &str, seconds: &str) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{
     AddedSound, Address, AudioName, Offer, Rate, audio_names,
-    audio_names::{numbered, shown},
+    audio_names::{given_name, numbered},
     language,
     rate::is_aac,
     sounds::{plays_beside_the_copy, plays_everywhere, sound_offers},
@@ -138,9 +138,7 @@ impl Group {
 /// The line of a sound that is no part of the source, behind these: under the name it was given, unless one of them has it.
 fn of_added(added: &AddedSound, group: &'static str, before: &[AudioGroup]) -> AudioGroup {
     let language = language(&added.language_code);
-    let name = Some(shown(&added.name)).filter(|name| !name.is_empty());
-    let name = name.or_else(|| language.as_ref().map(|language| language.name.clone()));
-    let name = name.unwrap_or_else(|| UNKNOWN_NAME.to_owned());
+    let name = given_name(&added.name, language.as_ref(), UNKNOWN_NAME);
     let is_free = |name: &String| before.iter().all(|other| other.name != *name);
     AudioGroup {
         group,

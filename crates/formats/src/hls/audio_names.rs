@@ -15,6 +15,12 @@ pub struct AudioName {
     pub name: String,
 }
 
+/// What players show of a track that a client added: the name that it gave, else that of the language, else `unknown`.
+pub(super) fn given_name(given: &str, language: Option<&Language>, unknown: &str) -> String {
+    let given = Some(shown(given)).filter(|name| !name.is_empty());
+    given.or_else(|| language.map(|language| language.name.clone())).unwrap_or_else(|| unknown.to_owned())
+}
+
 /// Names the audio tracks of an index, in their order; `unknown` is said of one of which nothing is known.
 ///
 /// The name is that of the language. Where several tracks share one, their titles stand behind it, and numbers behind what is

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    audio_names::{numbered, shown},
+    audio_names::{given_name, numbered},
     language,
 };
 
@@ -40,9 +40,7 @@ impl SubtitleRendition {
         let mut renditions: Vec<Self> = Vec::with_capacity(offers.len());
         for offer in offers {
             let language = language(offer.language_code);
-            let name = Some(shown(offer.name)).filter(|name| !name.is_empty());
-            let name = name.or_else(|| language.as_ref().map(|language| language.name.clone()));
-            let name = name.unwrap_or_else(|| "Subtitles".to_owned());
+            let name = given_name(offer.name, language.as_ref(), "Subtitles");
             let name = numbered(name, |name| renditions.iter().all(|other| other.name != *name));
             let language = language.map(|language| language.tag);
             let is_autoselected = renditions.iter().all(|other| other.language != language);

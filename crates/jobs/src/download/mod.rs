@@ -119,10 +119,7 @@ async fn make_ready(
         };
         let facts = of_index(&index, max, now, &*context.random);
         let missing = Missing::of(&index, max);
-        if !missing.is_nothing() {
-            let begin = || Box::pin(first::make(context, source, max, missing));
-            keep_trying(Waiter::Job(job.id), PATIENCE, begin).await?;
-        }
+        first::made(context, job, source, max, missing).await?;
         let name = || name_source(context, job, media.id, source, facts.clone(), missing);
         keep_trying(Waiter::Job(job.id), PATIENCE, name).await
     };

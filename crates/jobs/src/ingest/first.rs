@@ -4,17 +4,35 @@ use kinora_domain::{Failure, FailureCode, Resolution, SourceId};
 use kinora_formats::index::NotCopied;
 use kinora_intake::Missing;
 use kinora_packager::Error;
+use kinora_store::ClaimedJob;
 
 use crate::Context;
 use crate::error::{JobError, chain};
+use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// How often a beginning is tried that the engine could not make, for a reason that another try may not meet.
 const TRIES_MAX: u32 = 2;
 
+/// Makes the beginnings that are missing, and waits for what does not answer meanwhile. May run twice.
+///
+/// Errors: as [`make`].
+pub(crate) async fn made(
+    context: &Context,
+    job: &ClaimedJob,
+    source: SourceId,
+    max: Resolution,
+    missing: Missing,
+) -> Result<(), JobError> {
+    if missing.is_nothing() {
+        return Ok(());
+    }
+    keep_trying(Waiter::Job(job.id), PATIENCE, || Box::pin(make(context, source, max, missing))).await
+}
+
 /// Makes the beginnings that are missing. The objects of the source must be there. May run twice.
 ///
 /// Errors: `Fatal` when nothing decodes, `Away` while the engine or a store is, `LeaseLost` when the media was deleted.
-pub(crate) async fn make(
+async fn make(
     context: &Context,
     source: SourceId,
     max: Resolution,

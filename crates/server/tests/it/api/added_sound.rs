@@ -4,12 +4,10 @@ use kinora_testkit::fixture::packed::tone_of;
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
-use super::tracks::{Tracks, in_order, manifest, track};
+use super::permission::UNKNOWN;
+use super::tracks::{Tracks, in_order, manifest, told_of_a_life, track};
 use super::update::told;
 use crate::support::{DEADLINE, TestApp, text, until};
-
-const UPDATED: &str = "video.media.updated";
-const UNKNOWN: &str = "019a492c-41f3-7001-8203-040506070809";
 
 fn aac() -> Source {
     Source::of(tone_of(1000, 5, "m4a", "-c:a aac -b:a 128k"))
@@ -61,21 +59,7 @@ async fn sound_is_added_replaced_and_deleted_and_each_step_is_told() {
     assert_eq!(manifest(&app, &media).await, plain, "as if there had never been any");
     insta::assert_snapshot!("answers", transcript);
 
-    app.all_delivered().await;
-    let mut events: Vec<Value> = Vec::new();
-    for what in ["created", "ready", "updated", "deleted"] {
-        events.extend(in_order(told(&app, &format!("video.media.track.{what}")).await));
-    }
-    let mut bodies = String::new();
-    for event in &events {
-        assert_eq!(event["object"], json!({"type": "track", "id": id}));
-        bodies += &golden.json(event);
-        bodies += "\n";
-    }
-    insta::assert_snapshot!("events", bodies);
-    assert_eq!(events.len(), 1 + 2 + 2 + 1, "created, ready twice, updated twice, deleted");
-    assert_eq!(told(&app, UPDATED).await.len(), events.len(), "each with the media behind it");
-    assert_eq!(told(&app, "video.media.track.failed").await.len(), 0);
+    insta::assert_snapshot!("events", told_of_a_life(&app, &mut golden, &id).await);
 }
 
 #[tokio::test]

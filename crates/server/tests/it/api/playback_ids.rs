@@ -4,11 +4,11 @@ use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
+use super::permission::UNKNOWN;
 use super::update::told;
 use crate::support::{Answer, DEADLINE, HOOK, Request, TestApp, text};
 
 const UPDATED: &str = "video.media.updated";
-const UNKNOWN: &str = "019a492c-41f3-7001-8203-040506070809";
 /// Most playback IDs of a media, and entries of a list (decision 0067).
 const IDS_MAX: usize = 50;
 const ENTRIES_MAX: usize = 100;
