@@ -2,7 +2,6 @@
 //! then one commit.
 
 use kinora_domain::{AddedTrack, Failure, Media, MediaId, MediaState, SourceId, TrackId};
-use kinora_formats::index::Index;
 use kinora_intake::Missing;
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
@@ -11,7 +10,7 @@ use crate::error::{JobError, internal_failure_of_track};
 use crate::fetch_track::{leave_behind, remove};
 use crate::ingest::first;
 use crate::ingest::sink::{Arrived, Owner, SourceSink};
-use crate::ingest::sound::refuse;
+use crate::ingest::sound::cut_along;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// An attempt to fetch a track.
@@ -108,12 +107,7 @@ async fn make_available(
     let (source, max) = (arrived.source(), attempt.media.settings.max_resolution);
     let ended = async {
         let along = along(context, &attempt.media).await?;
-        let shape = async move |index: Index| {
-            // Of some files millions of samples are looked at.
-            let cut = move || index.sound_along(along.as_ref().map(|media| media.index())).map_err(refuse);
-            tokio::task::spawn_blocking(cut).await.map_err(|panic| JobError::Retry(Box::new(panic)))?
-        };
-        let index = arrived.keep_as(context, job, shape).await?;
+        let index = arrived.keep_as(context, job, async |index| cut_along(index, along).await).await?;
         let missing = Missing::of(&index, max);
         first::made(context, job, source, max, missing).await?;
         let name = || name_source(context, job, attempt, source, missing);

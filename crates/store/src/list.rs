@@ -189,6 +189,9 @@ pub(crate) use ends;
 /// What a list is made of.
 pub(crate) struct Rows<'a> {
     pub(crate) ends: Ends,
+    /// The same without bounds, for pages by number: `$1` is whose list it is, `$2` the most rows, `$3` how many are passed over. Bounds are
+    /// compared with every row that is passed over, which takes longer than the passing.
+    pub(crate) unbounded: Option<Ends>,
     /// Whose it is.
     pub(crate) owner: Value,
     pub(crate) bounds: &'a Bounds,
@@ -227,8 +230,14 @@ impl Rows<'_> {
     }
 
     async fn rows(self, session: &mut Session, walk: &Walk) -> Result<Vec<Row>, Error> {
-        let statement = if walk.is_from_newest { self.ends.newest } else { self.ends.oldest };
+        let whole = self.unbounded.filter(|_| walk.bounds == Bounds::all());
+        let ends = whole.unwrap_or(self.ends);
+        let statement = if walk.is_from_newest { ends.newest } else { ends.oldest };
         let mut values = vec![self.owner];
+        if whole.is_some() {
+            values.extend(values![walk.take, walk.skip]);
+            return session.all(statement, values).await;
+        }
         values.extend(walk.bounds.values());
         values.extend(values![walk.take]);
         values.extend(self.own);

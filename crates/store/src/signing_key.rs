@@ -41,7 +41,13 @@ impl Store {
     ) -> Result<List<SigningKey>, Error> {
         let mut snapshot = self.snapshot().await?;
         let total = total(snapshot.first(TOTAL, values![workspace]).await?)?;
-        let rows = Rows { ends: PAGE, owner: workspace.into(), bounds: &Bounds::all(), own: Vec::new() };
+        let rows = Rows {
+            ends: PAGE,
+            unbounded: None,
+            owner: workspace.into(),
+            bounds: &Bounds::all(),
+            own: Vec::new(),
+        };
         let list = rows.slice(&mut snapshot, slice.into(), total, false).await?;
         let keys = list.items.iter().map(read).collect::<Result<_, _>>()?;
         Ok(list.with(keys))

@@ -22,6 +22,7 @@ use crate::Context;
 use crate::delete_objects;
 use crate::error::{JobError, chain};
 use crate::ingest::sink::{Owner, SourceSink};
+use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// A source with its sound as it is wanted. `index` is its own; its samples are in the store.
 ///
@@ -49,7 +50,12 @@ pub(crate) async fn edited(
         match swapped {
             Some(sound) if overlays.is_empty() => swap(context, source, index, &sound).await,
             None if overlays.is_empty() => Ok(index),
-            swapped => mix(context, source, index, swapped.as_deref(), &overlays).await,
+            swapped => {
+                let mix = || mix(context, source, &index, swapped.as_deref(), &overlays);
+                let mixed = keep_trying(Waiter::Job(job.id), PATIENCE, mix).await?;
+                let Some(Mixed { kept, sound }) = mixed else { return Ok(index) };
+                index.with_sound(sound, kept.finish().await?).map_err(refuse)
+            }
         }
     };
     let edited = edited.await;
@@ -83,7 +89,7 @@ impl Fetched {
             let arrived = sink.arrive().await?;
             self.sources.push(arrived.source());
             let source = arrived.source();
-            arrived.keep_as(context, job, async |index| index.sound_along(None).map_err(refuse)).await?;
+            arrived.keep_as(context, job, async |index| cut_along(index, None).await).await?;
             Ok::<_, JobError>(context.packager.packaged(source).await?)
         };
         fetched.await.map_err(|error| match error {
@@ -113,25 +119,29 @@ async fn swap(
     index.with_sound(heard, lies).map_err(refuse)
 }
 
-/// All that is heard is encoded once: `swapped`, or else the source's own sound, and what is laid over it.
+/// A mix that is whole, whose object has no name yet. Dropped, it leaves nothing.
+struct Mixed {
+    kept: Kept,
+    sound: Index,
+}
+
+/// All that is heard is encoded once: `swapped`, or else the source's own sound, and what is laid over it. `None` where that is nothing.
 async fn mix(
     context: &Context,
     source: SourceId,
-    index: Index,
+    index: &Index,
     swapped: Option<&Packaged>,
     overlays: &[Overlay],
-) -> Result<Index, JobError> {
-    let own = context.packager.unstored(source, &index)?;
-    let below = swapped.unwrap_or(&own);
+) -> Result<Option<Mixed>, JobError> {
+    let own = context.packager.unstored(source, index)?;
+    let below = swapped.unwrap_or(&own).index();
     // A media is as long as its pictures and what was heard with them; sound alone is as long as the sound.
-    let measured = if index.video().is_some() { &index } else { below.index() };
+    let measured = if index.video().is_some() { index } else { below };
     let len = Duration::from_micros(measured.facts().duration_us);
-    let language = below.index().audio().map(|(track, _)| track.language.clone());
-    let number = number_of_sound(below.index()).map(|number| (below, number));
-    let mix = context.packager.mix(len, number, overlays, &context.scratch).await.map_err(explain)?;
-    let Some(mut mix) = mix else { return Ok(index) };
-    let mut kept = Kept::begin(context, source).await?;
-    let scan = Scan::begin();
+    let heard = number_of_sound(below).map(|number| (swapped.unwrap_or(&own), number));
+    let mix = context.packager.mix(len, heard, overlays, &context.scratch).await.map_err(explain)?;
+    let Some(mut mix) = mix else { return Ok(None) };
+    let (mut kept, scan) = (Kept::begin(context, source).await?, Scan::begin());
     while let Some(bytes) = mix.chunk().await {
         let bytes = bytes.map_err(explain)?;
         if scan.push(bytes.clone()).await.is_err() {
@@ -139,21 +149,18 @@ async fn mix(
         }
         kept.write(bytes).await?;
     }
-    drop(mix);
     let mixed = match scan.finish().await {
         Ok(Ok(Scanned::Index(mixed))) => mixed,
         Ok(Ok(Scanned::Foreign { .. })) => return Err(JobError::Retry("a mix is no MP4".into())),
         Ok(Err(error)) => return Err(JobError::Retry(Box::new(error))),
         Err(panic) => return Err(JobError::Retry(Box::new(panic))),
     };
-    let lies = kept.finish().await?;
-    let heard = mixed.tracks.iter().cloned().map(in_its_place).collect();
-    let mixed = Index { tracks: heard, ..mixed };
-    let mut index = index.with_sound(mixed, lies).map_err(refuse)?;
-    if let (Some(language), Some(track)) = (language, index.tracks.last_mut()) {
-        track.language = language;
-    }
-    Ok(index)
+    let language = below.audio().map(|(track, _)| track.language.clone());
+    let tracks = mixed.tracks.iter().cloned().map(|track| {
+        let language = language.clone().unwrap_or_else(|| track.language.clone());
+        Track { language, ..in_its_place(track) }
+    });
+    Ok(Some(Mixed { kept, sound: Index { tracks: tracks.collect(), ..mixed } }))
 }
 
 /// Which audio track plays when nobody chose.
@@ -198,8 +205,14 @@ impl Kept {
     }
 }
 
+/// The first audio track of a file, cut along a media or by itself. Of some files millions of samples are looked at, on a thread for that.
+pub(crate) async fn cut_along(index: Index, media: Option<Arc<Packaged>>) -> Result<Index, JobError> {
+    let cut = move || index.sound_along(media.as_ref().map(|media| media.index())).map_err(refuse);
+    tokio::task::spawn_blocking(cut).await.map_err(|panic| JobError::Retry(Box::new(panic)))?
+}
+
 /// Why a file of sound is of no use.
-pub(crate) fn refuse(error: AlongError) -> JobError {
+fn refuse(error: AlongError) -> JobError {
     let code = match error {
         AlongError::NoAudio => FailureCode::NoAudio,
         AlongError::Plan(_) => FailureCode::NotMedia,

@@ -19,7 +19,13 @@ impl MediaFilter {
 /// Rows that are looked at in one piece: with what other conditions ask for a row may have some KiB.
 const LOOKED_AT_ONCE: u32 = 500;
 
+/// All media of a workspace.
+const WHOLE: Ends = Ends { newest: WHOLE_NEWEST, oldest: WHOLE_OLDEST };
+
 statements! {
+    WHOLE_NEWEST = "SELECT created_at, id FROM media WHERE workspace_id = $1
+        ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
+    WHOLE_OLDEST = "SELECT created_at, id FROM media WHERE workspace_id = $1 ORDER BY created_at, id LIMIT $2 OFFSET $3";
     TOTAL = "SELECT media_count FROM workspace WHERE id = $1";
 }
 
@@ -116,8 +122,14 @@ impl Store {
                 Some(row) => row.number("media_count")?,
                 None => 0,
             };
-            let rows = Finder { workspace, driver: ALL, condition: None, bounds };
-            let list = positions(rows.slice(&mut session, slice, (total, false)).await?)?;
+            let rows = Rows {
+                ends: ALL.keys,
+                unbounded: Some(WHOLE),
+                owner: workspace.into(),
+                bounds: &bounds,
+                own: Vec::new(),
+            };
+            let list = positions(rows.slice(&mut session, slice, total, false).await?)?;
             return load::list(&mut session, workspace, list, slice.newest_first, true).await;
         }
         let (found, rest, total) = Finder::of(&mut session, workspace, bounds, conditions).await?;
@@ -194,7 +206,7 @@ impl Finder {
     }
 
     fn rows(&self, ends: Ends) -> Rows<'_> {
-        Rows { ends, owner: self.workspace.into(), bounds: &self.bounds, own: self.own() }
+        Rows { ends, unbounded: None, owner: self.workspace.into(), bounds: &self.bounds, own: self.own() }
     }
 
     /// A slice of these rows.

@@ -70,7 +70,13 @@ impl Store {
             Some(row) => row.number("playlist_count")?,
             None => 0,
         };
-        let rows = Rows { ends: PAGE, owner: workspace.into(), bounds: &Bounds::all(), own: Vec::new() };
+        let rows = Rows {
+            ends: PAGE,
+            unbounded: None,
+            owner: workspace.into(),
+            bounds: &Bounds::all(),
+            own: Vec::new(),
+        };
         let list = rows.slice(&mut snapshot, slice.into(), total, false).await?;
         let mut playlists = Vec::with_capacity(list.items.len());
         for row in &list.items {

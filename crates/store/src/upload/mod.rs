@@ -82,7 +82,13 @@ impl Store {
             Some(row) => row.number("upload_count")?,
             None => 0,
         };
-        let rows = Rows { ends: PAGE, owner: workspace.into(), bounds: &Bounds::all(), own: Vec::new() };
+        let rows = Rows {
+            ends: PAGE,
+            unbounded: None,
+            owner: workspace.into(),
+            bounds: &Bounds::all(),
+            own: Vec::new(),
+        };
         let list = rows.slice(&mut snapshot, slice.into(), total, false).await?;
         let uploads = list.items.iter().map(columns::read).collect::<Result<_, _>>()?;
         Ok(list.with(uploads))
