@@ -80,7 +80,10 @@ async fn index(context: &Context, job: &ClaimedJob, upload: &Upload) -> Result<I
     let index = match &upload.settings.sound {
         None => index,
         Some(edit) => {
-            context.blob.delete(ObjectKey::Sound(source)).await?; // what an earlier run left
+            // What an earlier run left. Whoever has lost the job meanwhile takes nothing from a media that another one made.
+            let held = job.clone();
+            context.store.write(async move |tx| tx.hold_job(&held).await).await?;
+            context.blob.delete(ObjectKey::Sound(source)).await?;
             Box::pin(sound::edited(context, job, source, index, edit)).await?
         }
     };

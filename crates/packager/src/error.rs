@@ -14,6 +14,9 @@ pub enum Error {
     /// It was asked for and cannot be made: what it would be made of does not decode, or it would be too long.
     #[error("the file cannot be made")]
     NoFile,
+    /// Sound with more long pauses than sounds can be laid over each other.
+    #[error("the sound has too many pauses of more than 30 s to lay other sound over it")]
+    TooManyPauses,
     /// It was asked for and is being made.
     #[error("the file is not made yet")]
     NotYet,

@@ -226,6 +226,11 @@ impl Index {
         })
     }
 
+    /// Length of the object in which the samples lie that are the source's own.
+    pub fn samples_len(&self) -> u64 {
+        self.normalised.map_or(self.source_len, |normalised| normalised.len)
+    }
+
     /// The segments of the copy of one of these tracks; none where it is not copied, nor of a track of another index.
     pub fn segments(&self, track: &Track) -> &[Segment] {
         let segments = match &track.media {
@@ -240,6 +245,22 @@ impl Index {
 }
 
 impl Track {
+    /// The same track without the samples that sound a second or more behind an instant of the common timeline, in microseconds.
+    pub fn until(self, end_us: u64) -> Self {
+        let timescale = i128::from(self.timescale);
+        let ticks = i128::from(end_us) * timescale / 1_000_000 + timescale - i128::from(self.shift);
+        let behind = i64::try_from(ticks).ok().and_then(|ticks| self.samples.first_at_or_after_pts(ticks));
+        match behind {
+            Some(behind) => Self { samples: self.samples.range(0..behind).collect(), ..self },
+            None => self,
+        }
+    }
+
+    /// The bytes of all its samples together.
+    pub fn samples_bytes(&self) -> u64 {
+        self.samples.iter().fold(0, |sum, sample| sum.saturating_add(sample.size.into()))
+    }
+
     /// The same track whose samples lie one behind the other in an object of their own, and the length of that object in bytes: what comes of
     /// writing the bytes of all samples in decode order.
     pub fn in_one_piece(self) -> (Self, u64) {

@@ -43,7 +43,8 @@ impl Index {
         let SegmentPlan { video, encoded_video, .. } = self.plan;
         let SegmentPlan { audio, encoded_audio, .. } = sound.plan;
         let plan = SegmentPlan { video, audio, encoded_video, encoded_audio };
-        Ok(Self { tracks, plan, other_sound: Some(lies), ..self })
+        let is_truncated = self.is_truncated || sound.is_truncated;
+        Ok(Self { tracks, plan, is_truncated, other_sound: Some(lies), ..self })
     }
 }
 

@@ -154,7 +154,7 @@ async fn fetch(context: &Context, foreign: &Foreign) -> Result<NamedTempFile, Jo
 }
 
 /// Whether `len` more bytes fit the folder for files that do not stay.
-fn check_scratch(context: &Context, len: u64) -> Result<(), JobError> {
+pub(crate) fn check_scratch(context: &Context, len: u64) -> Result<(), JobError> {
     let volume = rustix::fs::statvfs(&*context.scratch).map_err(of_disk)?;
     let free = volume.f_bavail.saturating_mul(volume.f_frsize);
     if free < len.saturating_add(RESERVED_BYTES) { Err(JobError::Full) } else { Ok(()) }

@@ -13,7 +13,7 @@ use kinora_domain::{Failure, FailureCode, SoundEdit, SourceId};
 use kinora_formats::Scanned;
 use kinora_formats::index::{Index, OtherSound, Track};
 use kinora_formats::plan::{AlongError, ENCODED_AUDIO_RATE};
-use kinora_intake::Scan;
+use kinora_intake::{ROOM_EVERY_BYTES, Scan};
 use kinora_packager::{Error, Overlay, Packaged, SoundMix};
 use kinora_store::ClaimedJob;
 use sha2::{Digest as _, Sha256};
@@ -21,8 +21,13 @@ use sha2::{Digest as _, Sha256};
 use crate::Context;
 use crate::delete_objects;
 use crate::error::{JobError, chain};
+use crate::ingest::check_room;
+use crate::ingest::remux::check_scratch;
 use crate::ingest::sink::{Owner, SourceSink};
 use crate::patience::{PATIENCE, Waiter, keep_trying};
+
+/// What a client calls the address of a sound that takes the place of its own.
+const SWAPPED: &str = "swapTrackUrl";
 
 /// A source with its sound as it is wanted. `index` is its own; its samples are in the store.
 ///
@@ -38,7 +43,7 @@ pub(crate) async fn edited(
     let mut fetched = Fetched::default();
     let edited = async {
         let swapped = match &edit.swap_url {
-            Some(url) => Some(fetched.fetch(context, job, url, "swapTrackUrl").await?),
+            Some(url) => Some(fetched.fetch(context, job, url, SWAPPED).await?),
             None => None,
         };
         let mut overlays = Vec::new();
@@ -48,28 +53,85 @@ pub(crate) async fn edited(
             overlays.push(Overlay { sound, wanted: overlay.clone() });
         }
         match swapped {
-            Some(sound) if overlays.is_empty() => swap(context, source, index, &sound).await,
-            None if overlays.is_empty() => Ok(index),
-            swapped => {
-                let mix = || mix(context, source, &index, swapped.as_deref(), &overlays);
-                let mixed = keep_trying(Waiter::Job(job.id), PATIENCE, mix).await?;
-                let Some(Mixed { kept, sound }) = mixed else { return Ok(index) };
-                index.with_sound(sound, kept.finish().await?).map_err(refuse)
+            swapped if !overlays.is_empty() => {
+                check_samples(&index, "url")?;
+                let mix = || try_twice(|| mix(context, source, &index, swapped.as_deref(), &overlays));
+                match (keep_trying(Waiter::Job(job.id), PATIENCE, mix).await?, &swapped) {
+                    (Some(Mixed { kept, sound }), _) => {
+                        index.with_sound(sound, kept.finish().await?).map_err(refuse)
+                    }
+                    // Nothing of it is heard in the time of the media.
+                    (None, Some(sound)) => swap(context, source, index, sound).await,
+                    (None, None) => Ok(index),
+                }
             }
+            Some(sound) => swap(context, source, index, &sound).await,
+            None => Ok(index),
         }
     };
     let edited = edited.await;
     // What it was made of is of no more use, and nothing ever names it.
     for source in fetched.sources {
-        delete_objects::remove(context, source).await?;
+        if let Err(error) = delete_objects::remove(context, source).await {
+            // The sweep finds it. What was made of it is not given up for that.
+            tracing::warn!(source.id = %source, error = %chain(&error), "a file of sound that is not needed any more was not removed");
+        }
     }
     edited
+}
+
+/// Files whose samples share bytes say that they are longer than they are.
+fn check_samples(index: &Index, name: &str) -> Result<(), JobError> {
+    let audio = index.audio_tracks().map(|(track, _)| track.samples_bytes()).max().unwrap_or(0);
+    if audio <= index.samples_len() {
+        return Ok(());
+    }
+    let sentence = format!("{name}: the samples of the file's sound take more bytes than it has");
+    Err(JobError::Fatal(Failure::new(FailureCode::NotMedia, sentence)))
+}
+
+/// Again where the engine met something that another try may not meet.
+async fn try_twice<T, Step: Future<Output = Result<T, Trouble>>>(
+    step: impl Fn() -> Step,
+) -> Result<T, JobError> {
+    match step().await {
+        Err(Trouble::OfRun(_)) => step().await.map_err(Trouble::into_error),
+        ended => ended.map_err(Trouble::into_error),
+    }
+}
+
+/// Why there is no mix.
+enum Trouble {
+    /// A run of the engine met it.
+    OfRun(Error),
+    Other(JobError),
+}
+
+impl<E: Into<JobError>> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl Trouble {
+    fn of(error: Error) -> Self {
+        if error.is_of_run() { Self::OfRun(error) } else { Self::Other(explain(error)) }
+    }
+
+    fn into_error(self) -> JobError {
+        match self {
+            Self::OfRun(error) => explain(error),
+            Self::Other(error) => error,
+        }
+    }
 }
 
 /// Files that were brought in for a while.
 #[derive(Default)]
 struct Fetched {
     sources: Vec<SourceId>,
+    /// By their addresses: one that is heard twice is read once.
+    known: Vec<(String, Arc<Packaged>)>,
 }
 
 impl Fetched {
@@ -81,6 +143,9 @@ impl Fetched {
         url: &str,
         name: &str,
     ) -> Result<Arc<Packaged>, JobError> {
+        if let Some((_, sound)) = self.known.iter().find(|(known, _)| known == url) {
+            return Ok(Arc::clone(sound));
+        }
         let source = SourceId::new(context.clock.now(), &*context.random);
         let fetched = async {
             let lacked_room = context.room.is_wanted_by(job.id);
@@ -92,58 +157,72 @@ impl Fetched {
             arrived.keep_as(context, job, async |index| cut_along(index, None).await).await?;
             Ok::<_, JobError>(context.packager.packaged(source).await?)
         };
-        fetched.await.map_err(|error| match error {
-            JobError::Fatal(failure) => {
-                JobError::Fatal(Failure::new(failure.code, format!("{name}: {}", failure.message)))
-            }
-            other => other,
-        })
+        let sound = fetched.await.map_err(|error| named(error, name))?;
+        check_samples(sound.index(), name)?;
+        self.known.push((url.to_owned(), Arc::clone(&sound)));
+        Ok(sound)
     }
 }
 
-/// The samples of `sound` are copied, packed one behind the other.
+/// An error of a file that the client knows by this field.
+fn named(error: JobError, name: &str) -> JobError {
+    match error {
+        JobError::Fatal(failure) => {
+            JobError::Fatal(Failure::new(failure.code, format!("{name}: {}", failure.message)))
+        }
+        other => other,
+    }
+}
+
+/// The samples of `sound` that are heard are copied, packed one behind the other.
 async fn swap(
     context: &Context,
     source: SourceId,
     index: Index,
     sound: &Packaged,
 ) -> Result<Index, JobError> {
+    let track = sound.index().tracks.first().cloned().ok_or_else(|| refuse(AlongError::NoAudio))?;
+    let track = match index.video() {
+        Some(_) => track.until(index.facts().duration_us),
+        None => track,
+    };
     let mut kept = Kept::begin(context, source).await?;
-    let mut samples = context.packager.sound_samples(sound).await?;
+    let mut samples = context.packager.sound_samples(sound, &track).await?;
     while let Some(bytes) = samples.next().await {
         kept.write(bytes?).await?;
     }
     let lies = kept.finish().await?;
-    let heard = sound.index().tracks.iter().cloned().map(|track| track.in_one_piece().0).collect();
-    let heard = Index { tracks: heard, ..sound.index().clone() };
-    index.with_sound(heard, lies).map_err(refuse)
+    let heard = Index { tracks: vec![track.in_one_piece().0], ..sound.index().clone() };
+    index.with_sound(heard, lies).map_err(|error| named(refuse(error), SWAPPED))
 }
 
 /// A mix that is whole, whose object has no name yet. Dropped, it leaves nothing.
-struct Mixed {
-    kept: Kept,
+struct Mixed<'a> {
+    kept: Kept<'a>,
     sound: Index,
 }
 
 /// All that is heard is encoded once: `swapped`, or else the source's own sound, and what is laid over it. `None` where that is nothing.
-async fn mix(
-    context: &Context,
+async fn mix<'a>(
+    context: &'a Context,
     source: SourceId,
     index: &Index,
     swapped: Option<&Packaged>,
     overlays: &[Overlay],
-) -> Result<Option<Mixed>, JobError> {
+) -> Result<Option<Mixed<'a>>, Trouble> {
     let own = context.packager.unstored(source, index)?;
     let below = swapped.unwrap_or(&own).index();
     // A media is as long as its pictures and what was heard with them; sound alone is as long as the sound.
     let measured = if index.video().is_some() { index } else { below };
     let len = Duration::from_micros(measured.facts().duration_us);
     let heard = number_of_sound(below).map(|number| (swapped.unwrap_or(&own), number));
-    let mix = context.packager.mix(len, heard, overlays, &context.scratch).await.map_err(explain)?;
+    let has_room = |bytes| check_scratch(context, bytes).map_err(|_| Error::Blob(kinora_blob::Error::Full));
+    let mix = context.packager.mix(len, heard, overlays, &context.scratch, has_room).await;
+    let mix = mix.map_err(Trouble::of)?;
     let Some(mut mix) = mix else { return Ok(None) };
     let (mut kept, scan) = (Kept::begin(context, source).await?, Scan::begin());
     while let Some(bytes) = mix.chunk().await {
-        let bytes = bytes.map_err(explain)?;
+        let bytes = bytes.map_err(Trouble::of)?;
         if scan.push(bytes.clone()).await.is_err() {
             break; // its end says why
         }
@@ -151,9 +230,11 @@ async fn mix(
     }
     let mixed = match scan.finish().await {
         Ok(Ok(Scanned::Index(mixed))) => mixed,
-        Ok(Ok(Scanned::Foreign { .. })) => return Err(JobError::Retry("a mix is no MP4".into())),
-        Ok(Err(error)) => return Err(JobError::Retry(Box::new(error))),
-        Err(panic) => return Err(JobError::Retry(Box::new(panic))),
+        Ok(Ok(Scanned::Foreign { .. })) => {
+            return Err(Trouble::Other(JobError::Retry("a mix is no MP4".into())));
+        }
+        Ok(Err(error)) => return Err(Trouble::Other(JobError::Retry(Box::new(error)))),
+        Err(panic) => return Err(Trouble::Other(JobError::Retry(Box::new(panic)))),
     };
     let language = below.audio().map(|(track, _)| track.language.clone());
     let tracks = mixed.tracks.iter().cloned().map(|track| {
@@ -182,18 +263,25 @@ fn in_its_place(track: Track) -> Track {
 }
 
 /// The object of a sound that is being written.
-struct Kept {
+struct Kept<'a> {
+    context: &'a Context,
     writer: ObjectWriter,
     sha256: Sha256,
+    /// Bytes written when the room was last looked at.
+    looked_at: u64,
 }
 
-impl Kept {
-    async fn begin(context: &Context, source: SourceId) -> Result<Self, JobError> {
+impl<'a> Kept<'a> {
+    async fn begin(context: &'a Context, source: SourceId) -> Result<Self, JobError> {
         let writer = context.blob.writer(ObjectKey::Sound(source)).await?;
-        Ok(Self { writer, sha256: Sha256::new() })
+        Ok(Self { context, writer, sha256: Sha256::new(), looked_at: 0 })
     }
 
     async fn write(&mut self, bytes: Bytes) -> Result<(), JobError> {
+        if self.writer.written().saturating_sub(self.looked_at) >= ROOM_EVERY_BYTES {
+            self.looked_at = self.writer.written();
+            check_room(self.context, 0).await?;
+        }
         self.sha256.update(&bytes);
         Ok(self.writer.write(bytes).await?)
     }
@@ -221,13 +309,16 @@ fn refuse(error: AlongError) -> JobError {
 }
 
 fn explain(error: Error) -> JobError {
-    match error.root() {
-        Error::Gone => JobError::LeaseLost, // the media was deleted meanwhile
-        Error::Busy => JobError::Away(Box::new(error)),
+    let sentence = match error.root() {
+        // Of a media that was deleted, which the lease tells, or of a file that was swept after a day.
+        Error::Gone => return JobError::Retry(Box::new(error)),
+        Error::Busy => return JobError::Away(Box::new(error)),
+        Error::TooManyPauses => format!("imposeTracks: {error}"),
         Error::Unmade(_) => {
             tracing::warn!(error = %chain(&error), "the sound of a media could not be mixed");
-            JobError::Fatal(Failure::new(FailureCode::CodecUnsupported, "the sound cannot be mixed"))
+            "imposeTracks: the engine could not mix the sounds; one of the files, or the sound of the media, does not decode".to_owned()
         }
-        _ => error.into(),
-    }
+        _ => return error.into(),
+    };
+    JobError::Fatal(Failure::new(FailureCode::CodecUnsupported, sentence))
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use kinora_domain::{SoundOverlay, SourceId};
-use kinora_engine::{Encoding, MIX_PARTS_MAX, MIX_START, Mix, MixPart, Priority};
-use kinora_formats::encode::{AudioFeed, FeedChunks, encoded_audio_segments, encoded_audio_times};
-use kinora_formats::index::Index;
+use kinora_engine::{Encoding, EngineError, MIX_PARTS_MAX, MIX_START, Mix, MixPart, Priority};
+use kinora_formats::encode::{AudioFeed, FeedChunks, encoded_audio_times};
+use kinora_formats::index::{Index, Track};
 use kinora_formats::plan::ENCODED_AUDIO_RATE;
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
@@ -18,9 +18,6 @@ use tokio::io::AsyncWriteExt as _;
 use super::order;
 use super::run::{Fed, of_engine, read};
 use crate::{Error, Packaged, Packager, Rendition};
-
-/// Why a mix of more parts than an engine takes is not begun.
-const TOO_MANY_PAUSES: &str = "the sound has too many long pauses to lay other sound over it";
 
 /// A source whose first audio track is laid over a media.
 #[derive(Debug, Clone)]
@@ -56,14 +53,14 @@ impl Packager {
         Packaged::read(source, &index.to_bytes()).map(Arc::new)
     }
 
-    /// The bytes of all samples of the first audio track, one behind the other in decode order. The stream ends after its first error.
+    /// The bytes of all samples of a track of sound, one behind the other in decode order. The stream ends after its first error.
     ///
-    /// Errors: [`Error::NotInPlan`] without sound, [`Error::Gone`] without the source, those of the store.
+    /// Errors: [`Error::Gone`] without the source, those of the store.
     pub async fn sound_samples(
         &self,
         packaged: &Packaged,
+        track: &Track,
     ) -> Result<impl Stream<Item = Result<Bytes, Error>> + Send + Unpin + use<>, Error> {
-        let track = packaged.track(Rendition::Audio(0))?;
         let reader = self.blob.reader(packaged.samples_key(Rendition::Audio(0))).await?.ok_or(Error::Gone)?;
         let read = stream::iter(FeedChunks::of_track(track)).then(move |chunk| {
             let reader = reader.clone();
@@ -77,104 +74,123 @@ impl Packager {
 
     /// Begins to lay sounds over an audio track of a source, which may be none, for a media of this length: what would be heard later is left out.
     ///
-    /// `None` where there is nothing to be heard. What the engine reads is written into `scratch` first, and removed with the mix.
-    /// Errors: [`Error::Unmade`], [`Error::Gone`] without a source, those of the store.
+    /// `None` where there is nothing to be heard. What the engine reads is written into `scratch` first, of which `has_room` says whether so
+    /// many bytes more fit, and removed with the mix.
+    /// Errors: that of `has_room`, [`Error::TooManyPauses`], [`Error::Unmade`], [`Error::Gone`] without a source, those of the store.
     pub async fn mix(
         &self,
         len: Duration,
         below: Option<(&Packaged, u8)>,
         overlays: &[Overlay],
         scratch: &Path,
+        has_room: impl Fn(u64) -> Result<(), Error>,
     ) -> Result<Option<SoundMix>, Error> {
         let len = samples(len);
-        let (mut files, mut parts) = (Vec::new(), Vec::new());
+        let mut planned = Vec::new();
         if let Some((sound, number)) = below {
-            let room = MIX_PARTS_MAX.saturating_sub(overlays.len());
-            for feed in stretches(sound.index(), number, room)? {
-                let heard = feed.positions();
-                let at = heard.start.saturating_sub(MIX_START);
-                if at < len {
-                    let place = (at, heard.end - heard.start);
-                    let whole = SoundOverlay::whole("");
-                    parts.push(self.part((sound, number), feed, place, &whole, scratch, &mut files).await?);
-                }
-            }
+            plan(sound, number, &SoundOverlay::whole(""), len, &mut planned)?;
         }
         for overlay in overlays {
-            let at = samples(overlay.wanted.start);
-            let room = overlay.wanted.end.map_or(len, |end| samples(end).min(len)).saturating_sub(at);
-            let Some((feed, heard)) = beginning(overlay.sound.index(), room)? else { continue };
-            let key = (&*overlay.sound, 0);
-            let part = self.part(key, feed, (at, heard), &overlay.wanted, scratch, &mut files).await?;
-            parts.push(part);
+            plan(&overlay.sound, 0, &overlay.wanted, len, &mut planned)?;
         }
-        if parts.is_empty() || len == 0 {
+        if planned.is_empty() {
             return Ok(None);
         }
-        let limits = order::limits_of_mix(len.div_ceil(ENCODED_AUDIO_RATE.into()), parts.len() as u64);
-        let mix = Mix { parts, len, priority: Priority::Prepare, limits };
+        let bytes = |part: &Planned<'_>| part.feed.chunks().map(|chunk| chunk.len).sum::<u64>();
+        has_room(planned.iter().map(bytes).fold(0, u64::saturating_add))?;
+        let (mut files, mut parts) = (Vec::new(), Vec::new());
+        for part in planned {
+            parts.push(self.part(part, scratch, &mut files).await?);
+        }
+        let seconds = |samples: u64| samples.div_ceil(ENCODED_AUDIO_RATE.into());
+        let limits = order::limits_of_mix(seconds(len), parts.iter().map(|part| seconds(part.len)));
+        // Minutes, for a long media: whoever watches goes first.
+        let mix = Mix { parts, len, priority: Priority::Background, limits };
         Ok(Some(SoundMix { encoding: self.engine.mix(&mix), _files: files }))
     }
 
     /// One part of a mix, its feed written down.
     async fn part(
         &self,
-        (packaged, audio): (&Packaged, u8),
-        feed: AudioFeed,
-        (at, len): (u64, u64),
-        wanted: &SoundOverlay,
+        planned: Planned<'_>,
         scratch: &Path,
         files: &mut Vec<NamedTempFile>,
     ) -> Result<MixPart, Error> {
+        let Planned { sound, audio, feed, len, at, fade_in, fade_out } = planned;
         let (container, start) = (order::container(feed.format()), feed.positions().start);
         let file = NamedTempFile::new_in(scratch).map_err(of_disk)?;
         let path = file.path().to_owned();
         let mut to = tokio::fs::File::from_std(file.reopen().map_err(of_disk)?);
         files.push(file);
         let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun: Box::new(|| {}) };
-        let key = packaged.samples_key(Rendition::Aac(audio));
+        let key = sound.samples_key(Rendition::Aac(audio));
         let mut bytes = Box::pin(read(self, key, fed, move |chunk, bytes| feed.wrap(chunk, bytes)));
         while let Some(bytes) = bytes.next().await {
-            let bytes = bytes.map_err(|error| of_engine(kinora_engine::EngineError::Input(error)))?;
+            let bytes = bytes.map_err(|error| of_engine(EngineError::Input(error)))?;
             to.write_all(&bytes).await.map_err(of_disk)?;
         }
         to.flush().await.map_err(of_disk)?;
-        let (fade_in, fade_out) = (samples(wanted.fade_in), samples(wanted.fade_out));
         Ok(MixPart { file: path, container, start, len, at, fade_in, fade_out })
     }
 }
 
-/// The sound of a track without its long pauses, of which an encoder would make silence all at once.
+/// What will be a part of a mix; times in samples.
+struct Planned<'a> {
+    sound: &'a Packaged,
+    audio: u8,
+    feed: AudioFeed,
+    len: u64,
+    at: u64,
+    fade_in: u64,
+    fade_out: u64,
+}
+
+/// Appends what is heard of an audio track in a media of `media_len` samples, without its long pauses: an encoder would make silence of a whole
+/// one at once.
 ///
-/// Errors: [`Error::Unmade`] for more than `max`.
-fn stretches(index: &Index, audio: u8, max: usize) -> Result<Vec<AudioFeed>, Error> {
-    let count = encoded_audio_segments(index, audio.into());
-    let (mut feeds, mut first) = (Vec::new(), 0);
+/// Errors: [`Error::TooManyPauses`], [`Error::Unmade`].
+fn plan<'a>(
+    sound: &'a Packaged,
+    audio: u8,
+    wanted: &SoundOverlay,
+    media_len: u64,
+    planned: &mut Vec<Planned<'a>>,
+) -> Result<(), Error> {
+    let index = sound.index();
+    let begin = samples(wanted.start);
+    let room = wanted.end.map_or(media_len, |end| samples(end).min(media_len)).saturating_sub(begin);
+    let times = encoded_audio_times(index, audio.into());
+    // Of a long file that is heard for a while no more is read.
+    let heard = times.iter().take_while(|segment| segment.start.unsigned_abs() < room).count();
+    let count = u32::try_from(heard).unwrap_or(u32::MAX);
+    let (mut first, of_this) = (0, planned.len());
     while first < count {
-        let alone = AudioFeed::of_segments(index, audio.into(), first..first + 1).map_err(unmade)?;
-        if alone.is_silent() {
+        let of = |numbers| AudioFeed::of_segments(index, audio.into(), numbers).map_err(unmade);
+        if of(first..first + 1)?.is_silent() {
             first += 1;
             continue;
         }
-        if feeds.len() == max {
-            return Err(Error::Unmade(TOO_MANY_PAUSES.into()));
+        if planned.len() == MIX_PARTS_MAX {
+            return Err(Error::TooManyPauses);
         }
-        let feed = AudioFeed::of_rest(index, audio.into(), first).map_err(unmade)?;
-        first = feed.numbers().end.max(first + 1);
-        feeds.push(feed);
+        let rest = AudioFeed::of_rest(index, audio.into(), first).map_err(unmade)?.numbers();
+        let end = rest.end.max(first + 1).min(count);
+        let feed = of(first..end)?;
+        let heard = feed.positions();
+        let after = heard.start.saturating_sub(MIX_START);
+        let len = (heard.end - heard.start).min(room.saturating_sub(after));
+        if 0 < len {
+            planned.push(Planned { sound, audio, feed, len, at: begin + after, fade_in: 0, fade_out: 0 });
+        }
+        first = end;
     }
-    Ok(feeds)
-}
-
-/// What is heard of the first audio track in so many samples, and how many those are. `None` where that is nothing.
-fn beginning(index: &Index, room: u64) -> Result<Option<(AudioFeed, u64)>, Error> {
-    let times = encoded_audio_times(index, 0);
-    let begun = times.iter().take_while(|segment| segment.start.unsigned_abs() < room).count();
-    let Some(last) = begun.checked_sub(1).and_then(|last| times.get(last)) else { return Ok(None) };
-    let numbers = 0..u32::try_from(begun).unwrap_or(u32::MAX);
-    let feed = AudioFeed::of_segments(index, 0, numbers).map_err(unmade)?;
-    let heard = last.end.unsigned_abs().min(room);
-    Ok((!feed.is_silent() && 0 < heard).then_some((feed, heard)))
+    if let Some([first, ..]) = planned.get_mut(of_this..) {
+        first.fade_in = samples(wanted.fade_in);
+    }
+    if let Some([.., last]) = planned.get_mut(of_this..) {
+        last.fade_out = samples(wanted.fade_out);
+    }
+    Ok(())
 }
 
 /// A time in samples of what is encoded.
@@ -187,7 +203,11 @@ fn unmade(error: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::Unmade(Box::new(error))
 }
 
-/// The folder for files that do not stay.
+/// Of the folder for files that do not stay.
 fn of_disk(error: impl Into<io::Error>) -> Error {
-    of_engine(kinora_engine::EngineError::Spawn(error.into()))
+    let error = error.into();
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Blob(kinora_blob::Error::Full),
+        _ => of_engine(EngineError::Spawn(error)),
+    }
 }

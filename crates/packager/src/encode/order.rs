@@ -40,6 +40,8 @@ const PIXEL_ENCODED_BYTES: u64 = 4;
 const MEMORY_OF_SOUND: u64 = 256 << 20;
 /// Memory of each sound of a mix: its demuxer, its decoder and its filters.
 const MEMORY_OF_MIXED: u64 = 12 << 20;
+/// And of each second of it: its demuxer keeps where some fifty packets lie.
+const MEMORY_OF_MIXED_SECOND: u64 = 4096;
 /// Seconds of sound that are encoded in a second of processor time on a slow core. Of the 60 that were measured, a sixth. Pipeline, 9.
 const SOUND_A_SECOND: u64 = 10;
 /// Output of a run, beside what the rates of its rungs allow.
@@ -155,15 +157,16 @@ pub(super) fn limits_of_sound(seconds: u64) -> EncodeLimits {
     }
 }
 
-/// What a run may use that mixes so many sounds for so many seconds.
-pub(super) fn limits_of_mix(seconds: u64, parts: u64) -> EncodeLimits {
+/// What a run may use that mixes sounds of so many seconds each, for so many seconds.
+pub(super) fn limits_of_mix(seconds: u64, parts: impl Iterator<Item = u64>) -> EncodeLimits {
     let one = limits_of_sound(seconds);
-    EncodeLimits {
-        // Each is decoded.
-        cpu: CPU_BASE + Duration::from_secs(seconds.saturating_mul(parts) / SOUND_A_SECOND),
-        memory_bytes: one.memory_bytes + parts * MEMORY_OF_MIXED,
-        ..one
-    }
+    // Each is decoded.
+    let add = |limits: EncodeLimits, part: u64| EncodeLimits {
+        cpu: limits.cpu + Duration::from_secs(part / SOUND_A_SECOND),
+        memory_bytes: limits.memory_bytes + MEMORY_OF_MIXED + part * MEMORY_OF_MIXED_SECOND,
+        ..limits
+    };
+    parts.fold(one, add)
 }
 
 /// What a run of so many pictures of this size, over so many seconds, may use.

@@ -185,3 +185,27 @@ fn a_track_in_one_piece_has_no_gaps() {
     }
     assert_eq!(track.samples.len(), scattered.samples.len());
 }
+
+#[test]
+fn what_sounds_long_behind_the_end_is_cut_off() {
+    let track = seconds(60);
+    let cut = track.clone().until(20_000_000);
+    let last = cut.samples.iter().last().unwrap();
+    assert!((20 * 48_000..=21 * 48_000).contains(&(last.pts + cut.shift)), "{last:?}");
+    assert_eq!(
+        cut.samples.iter().collect::<Vec<_>>(),
+        track.samples.range(0..cut.samples.len()).collect::<Vec<_>>()
+    );
+    assert_eq!(cut.samples_bytes(), cut.clone().in_one_piece().1);
+    assert_eq!(track.clone().until(u64::MAX), track);
+    assert!(track.until(0).samples.len() < 50);
+}
+
+#[test]
+fn a_sound_that_was_cut_off_is_told() {
+    let (track, len) = seconds(60).in_one_piece();
+    let lies = OtherSound { len, sha256: [9; 32] };
+    let truncated = Index { is_truncated: true, ..index(vec![track.clone()]) };
+    assert!(media(true).with_sound(truncated, lies).unwrap().is_truncated);
+    assert!(!media(true).with_sound(index(vec![track]), lies).unwrap().is_truncated);
+}

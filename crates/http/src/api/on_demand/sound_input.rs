@@ -101,7 +101,13 @@ pub(super) fn described() -> Value {
         [
             ("type", words(["audio"])),
             ("swapTrackUrl", url("Where a file is whose sound takes the place of the media's own.")),
-            ("imposeTracks", said(imposed, "Sounds that are heard over it. One of both is needed.")),
+            (
+                "imposeTracks",
+                said(
+                    imposed,
+                    "Sounds that are heard over it: of several audio tracks, over that which plays when nobody chose; the others are left out. One of both is needed.",
+                ),
+            ),
         ],
     )
 }

@@ -135,6 +135,50 @@ async fn sounds_are_heard_over_the_own_at_their_times() {
     assert!((2.0..12.0).contains(&(own - faded)), "it grows louder: {faded} dB, then {own} dB");
 }
 
+/// When the first thing is heard, in seconds.
+async fn onset(input: &str) -> f64 {
+    let run = Program::new("ffmpeg")
+        .args(["-v", "info", "-nostdin", "-copyts", "-i", input, "-map", "0:a:0"])
+        .args(["-af", "silencedetect=noise=-40dB:d=0.1", "-f", "null", "-"])
+        .run()
+        .await
+        .ok();
+    let line = run.stderr.lines().find_map(|line| line.split("silence_end: ").nth(1));
+    let line = line.unwrap_or_else(|| panic!("it is never silent: {run:?}"));
+    line.split(' ').next().and_then(|seconds| seconds.parse().ok()).expect("seconds")
+}
+
+#[tokio::test]
+async fn an_imposed_sound_begins_when_it_should() {
+    // Uncompressed, so nothing of it is early or late by itself; the media is silent, or its own sound begins late.
+    let app = TestApp::options().without_webhook().start().await;
+    let tone = app.serve("/tone", Source::of(tone_of(1000, 3, "wav", "-c:a pcm_s16le")));
+    for (name, video, at, first) in [
+        ("silent", fixture::video_only(), 1.25, 1.25),
+        ("before the own", fixture::late_audio(), 0.25, 0.25),
+        ("behind the own, which begins late", fixture::late_audio(), 1.25, 0.5),
+    ] {
+        let imposed = json!({"imposeTracks": [{"url": tone, "startTime": at}]});
+        let media = with_sound(&app, video, imposed, json!({})).await;
+        let (_, played) = manifest(&app, &media).await;
+        let heard = onset(&played).await;
+        assert!((heard - first).abs() < 0.01, "{name}: heard at {heard} s, not {first} s");
+    }
+}
+
+#[tokio::test]
+async fn sound_alone_with_more_over_it_is_as_long_as_it_was() {
+    let app = TestApp::options().without_webhook().start().await;
+    let over = app.serve("/over", Source::of(tone_of(1000, 60, "mp3", "-c:a libmp3lame")));
+    let imposed = json!({"imposeTracks": [{"url": over, "startTime": 20}]});
+    let media = with_sound(&app, fixture::long_sound(), imposed, json!({})).await;
+    assert_eq!((&media["duration"], &media["isAudioOnly"]), (&json!("00:00:35"), &json!(true)));
+    let (_, played) = manifest(&app, &media).await;
+    for (hz, from, to, expected) in [(440, 1, 34, true), (1000, 1, 19, false), (1000, 21, 34, true)] {
+        assert_eq!(is_heard(&played, hz, from, to).await, expected, "{hz} Hz from {from} s to {to} s");
+    }
+}
+
 #[tokio::test]
 async fn a_sound_is_swapped_and_more_is_laid_over_it() {
     let app = TestApp::options().without_webhook().start().await;
