@@ -26,6 +26,8 @@ mod picture;
 mod priority;
 mod remux;
 mod run;
+mod sheet;
+mod small;
 mod stdio;
 mod stopwatch;
 mod version;
@@ -42,7 +44,12 @@ pub use encoding::Encoding;
 pub use engine::{Engine, Settings};
 pub use error::EngineError;
 pub use input::{FRAME_PIXELS_MAX, FeedContainer};
-pub use picture::{PICTURE_INPUT_MAX, PICTURE_OUTPUT_MAX, PICTURE_SIDE_MAX, PictureFormat, PictureSpec};
+pub use picture::{
+    CropWindow, Fit, PICTURE_INPUT_MAX, PICTURE_OUTPUT_MAX, PICTURE_SIDE_MAX, PictureFormat, PictureSize,
+    PictureSpec,
+};
 pub use priority::Priority;
 pub use remux::{Remux, RemuxInput, RemuxOutput};
+pub use sheet::SheetSpec;
+pub use small::{SMALL_SIDE_MAX, SmallPicture};
 pub use version::Version;

@@ -12,3 +12,4 @@ mod fragments;
 mod hostile;
 mod pictures;
 mod remux;
+mod sheets;

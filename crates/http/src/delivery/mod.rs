@@ -14,9 +14,11 @@ mod manifest;
 mod mp4;
 mod original;
 mod page;
+mod parameter;
 mod picture;
 mod playlist;
 mod send;
+mod storyboard;
 mod subtitles;
 mod wanted;
 

@@ -9,4 +9,5 @@ mod encoded;
 mod errors;
 mod pictures;
 mod segments;
+mod sheets;
 mod world;
