@@ -11,6 +11,7 @@
 
 mod admission;
 mod child;
+mod clip;
 mod confine;
 mod decode;
 mod demo;
@@ -33,6 +34,7 @@ mod stopwatch;
 mod version;
 
 pub use admission::Load;
+pub use clip::{CLIP_DURATION_MAX, CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, ClipSpec};
 pub use confine::report::{Confinement, Guard};
 pub use decode::{DECODE_INPUT_MAX, DecodeReport};
 pub use demo::{DEMO_OUTPUT_MAX, DEMO_SECONDS_MAX};

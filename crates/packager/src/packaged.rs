@@ -109,6 +109,13 @@ impl Packaged {
         }
     }
 
+    /// How long the video is shown, from 0 on the common timeline, in milliseconds. `None` for sound alone.
+    pub fn pictures_end_ms(&self) -> Option<u64> {
+        let (track, _) = self.index.video()?;
+        let end = u128::try_from(track.end).unwrap_or(0) * 1000 / u128::from(track.timescale.max(1));
+        Some(u64::try_from(end).unwrap_or(u64::MAX))
+    }
+
     /// The object in which the samples lie.
     pub(crate) fn samples_key(&self) -> ObjectKey {
         match self.index.normalised {

@@ -18,12 +18,14 @@ use crate::encode::{Fed, of_engine, read};
 use crate::{Asker, Error, Packaged, Packager};
 use moment::Moment;
 
+mod clip;
 mod crop;
 mod flights;
 mod input;
 mod moment;
 mod sheet;
 
+pub use clip::ClipRequest;
 pub(crate) use flights::Flights;
 pub use sheet::{Sheet, Storyboard};
 

@@ -7,7 +7,7 @@ use axum::response::Response;
 use kinora_domain::PlaybackId;
 
 use super::parameter::Viewer;
-use super::{mp4, original, picture, storyboard};
+use super::{clip, mp4, original, picture, storyboard};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
@@ -19,6 +19,7 @@ pub(super) fn is_ours(file: &str) -> bool {
         || mp4::of_name(file).is_some()
         || picture::is_thumbnail(file)
         || storyboard::is_ours(file)
+        || clip::is_ours(file)
 }
 
 /// The file with this name.
@@ -44,6 +45,7 @@ pub(super) async fn of_media(
         sheet if storyboard::is_ours(sheet) => {
             storyboard::storyboard(&app, viewer, sheet, query, &request).await
         }
+        moving if clip::is_ours(moving) => clip::clip(&app, viewer, moving, query, &request).await,
         thumbnail => picture::thumbnail(&app, viewer, thumbnail, query, &request).await,
     }
 }

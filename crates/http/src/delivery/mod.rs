@@ -7,6 +7,7 @@
 //! Every address asks [`access`] first.
 
 mod access;
+mod clip;
 mod demo;
 mod disposition;
 mod file;

@@ -62,7 +62,7 @@ impl Storyboard {
         let tile = tile_of(width, height);
         let timescale = u64::from(track.timescale.max(1));
         let end = u64::try_from(track.end).unwrap_or(0);
-        let duration_ms = u64::try_from(u128::from(end) * 1000 / u128::from(timescale)).unwrap_or(u64::MAX);
+        let duration_ms = packaged.pictures_end_ms()?;
         let seconds = u32::try_from(end.div_ceil(timescale)).unwrap_or(u32::MAX).max(1);
         let side = |tile: u32| PICTURE_SIDE_MAX / tile;
         let most =

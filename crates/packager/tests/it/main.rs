@@ -4,6 +4,7 @@
 
 mod audio;
 mod away;
+mod clips;
 mod damaged;
 mod encoded;
 mod errors;

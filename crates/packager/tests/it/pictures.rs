@@ -129,7 +129,7 @@ async fn a_picture_is_made_once_however_many_ask() {
     }));
     assert_eq!(writes.await, 1);
     assert_eq!(
-        world.writes_of(async { ask(500).await.map(drop).unwrap() }).await,
+        world.writes_of(Box::pin(async { ask(500).await.map(drop).unwrap() })).await,
         1,
         "another moment, another picture"
     );

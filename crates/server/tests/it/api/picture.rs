@@ -191,3 +191,42 @@ async fn a_storyboard_is_a_sheet_and_two_texts_that_say_where_its_tiles_lie() {
     }
     assert_eq!(app.request("POST", &format!("/{playback}/storyboard.vtt")).send().await.status, 405);
 }
+
+#[tokio::test]
+async fn a_clip_moves_and_has_the_size_asked_for() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    let get = async |file: &str| -> Answer { app.fetch(&format!("/{playback}/{file}")).await };
+    let mut tags = std::collections::BTreeSet::new();
+    for (query, expected) in [
+        ("", (160, 90)),
+        ("?width=80&fps=5", (80, 45)),
+        ("?start=0.5&end=1&token=x", (160, 90)),
+        ("?start=1.9", (160, 90)),
+    ] {
+        let gif = get(&format!("clip.gif{query}")).await;
+        assert_eq!((gif.status, gif.header("content-type")), (200, Some("image/gif")), "{query}");
+        let le16 = |at: usize| u32::from(u16::from_le_bytes([gif.body[at], gif.body[at + 1]]));
+        assert!(gif.body.starts_with(b"GIF89a"));
+        assert_eq!((le16(6), le16(8)), expected, "{query}");
+        let webp = get(&format!("clip.webp{query}")).await;
+        assert_eq!((webp.status, webp.header("content-type")), (200, Some("image/webp")), "{query}");
+        // RFC 9649, 2.7: the size of the canvas, less one.
+        assert!(webp.body[8..].starts_with(b"WEBPVP8X"));
+        assert_eq!((u32::from(webp.body[24]) + 1, u32::from(webp.body[27]) + 1), expected, "{query}");
+        for answer in [gif, webp] {
+            let tag = answer.header("etag").expect("a tag").to_owned();
+            assert!(tags.insert(tag), "{query} has the tag of another");
+        }
+    }
+    let refused = get("clip.gif?start=9&end=8&width=641&fps=0").await;
+    assert_eq!(refused.refusal(), (422, "payload validation failed".to_owned()));
+    let behind = get("clip.webp?start=2").await;
+    let too_long = get("clip.webp?end=11").await;
+    let told = [refused, behind, too_long].map(|answer| answer.json());
+    insta::assert_snapshot!("wrong_clips", app.golden().json(&serde_json::json!(told)));
+    let sound = app.ready("/a.m4a", fixture::audio_only()).await;
+    let sound = text(&sound["playbackIds"][0]["id"]);
+    assert_eq!(app.fetch(&format!("/{sound}/clip.gif")).await.status, 404);
+}
