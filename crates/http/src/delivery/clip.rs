@@ -4,7 +4,6 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_packager::{CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, ClipRequest};
 
-use super::access::grant;
 use super::manifest::send;
 use super::parameter::{Parameters, Viewer};
 use super::picture::CACHING;
@@ -43,8 +42,7 @@ pub(super) async fn clip(
 ) -> Result<Response, ApiError> {
     let (format, content_type) = kind(file).ok_or_else(ApiError::no_such_path)?;
     let wanted = parse(query, format)?;
-    let granted = grant(app, viewer.playback).await?;
-    let packaged = app.packager.packaged(granted.source).await?;
+    let (_, packaged) = viewer.look(app).await?;
     if let Some(end_ms) = packaged.pictures_end_ms().filter(|end_ms| *end_ms <= wanted.start_ms) {
         let end = format!("{}.{:03}", end_ms / 1000, end_ms % 1000);
         return Err(ApiError::invalid_field(

@@ -1,13 +1,16 @@
-//! Query parameters of pictures: read one by one, all that are wrong told at once.
+//! Who asks for a picture, and with which query parameters: read one by one, all that are wrong told at once.
 
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use kinora_domain::PlaybackId;
-use kinora_packager::Asker;
+use kinora_packager::{Asker, Packaged};
 
+use super::access::{Granted, grant};
+use crate::app::App;
 use crate::error::{ApiError, FieldError};
 
 /// Longest media that is accepted (contract section 8: 12 hours), with room; a time past the end is the last frame.
@@ -22,6 +25,13 @@ pub(super) struct Viewer {
 }
 
 impl Viewer {
+    /// What this one may see of the media, and its pictures: the one place where all that shows them asks.
+    pub(super) async fn look(self, app: &App) -> Result<(Granted, Arc<Packaged>), ApiError> {
+        let granted = grant(app, self.playback).await?;
+        let packaged = app.packager.packaged(granted.source).await?;
+        Ok((granted, packaged))
+    }
+
     /// For whom something has to be made.
     pub(super) fn asker(self) -> Asker {
         Asker { playback: self.playback, address: self.address }

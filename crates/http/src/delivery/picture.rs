@@ -4,7 +4,6 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_packager::{FitMode, Packaged, PictureFormat, PictureRequest};
 
-use super::access::grant;
 use super::manifest::send;
 use super::parameter::{Parameters, Viewer};
 use crate::app::App;
@@ -49,8 +48,9 @@ pub(super) async fn thumbnail(
 ) -> Result<Response, ApiError> {
     let (format, content_type) = kind(file).ok_or_else(ApiError::no_such_path)?;
     let wanted = parse(query, format)?;
-    let granted = grant(app, viewer.playback).await?;
-    let packaged = app.packager.packaged(granted.source).await?;
+    let (granted, packaged) = viewer.look(app).await?;
+    // Without a time the one its owner chose, and where none was chosen the middle.
+    let wanted = PictureRequest { time_ms: wanted.time_ms.or(granted.thumbnail_ms), ..wanted };
     check_area(wanted, &packaged)?;
     let picture = app.packager.picture(&packaged, wanted, viewer.asker()).await?;
     let etag = format!(

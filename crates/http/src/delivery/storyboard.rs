@@ -10,7 +10,6 @@ use kinora_packager::{Sheet, Storyboard};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::access::grant;
 use super::manifest::{hex, send};
 use super::parameter::{Parameters, Viewer};
 use super::picture::CACHING;
@@ -67,8 +66,7 @@ pub(super) async fn storyboard(
 ) -> Result<Response, ApiError> {
     let (kind, part) = file_of(file).ok_or_else(ApiError::no_such_path)?;
     let (sheet, token) = parse(query, kind)?;
-    let granted = grant(app, viewer.playback).await?;
-    let packaged = app.packager.packaged(granted.source).await?;
+    let (_, packaged) = viewer.look(app).await?;
     let storyboard = app.packager.storyboard(&packaged, sheet).await?;
     let address = address(sheet, token.as_deref());
     match part {

@@ -168,7 +168,7 @@ async fn a_storyboard_is_a_sheet_and_two_texts_that_say_where_its_tiles_lie() {
         let content_type = answer.header("content-type").unwrap_or("none").to_owned();
         let body = String::from_utf8(answer.body.to_vec()).expect("a text");
         told +=
-            &format!("{file}: {} {content_type}\n{}\n\n", answer.status, body.replace(&playback, "PLAYBACK"));
+            &format!("{file}: {} {content_type}\n{}\n\n", answer.status, body.replace(playback, "PLAYBACK"));
     }
     insta::assert_snapshot!("storyboard", told.replace(&format!("http://{}", app.address), "IMAGES"));
     for (file, status) in [
@@ -190,6 +190,43 @@ async fn a_storyboard_is_a_sheet_and_two_texts_that_say_where_its_tiles_lie() {
         assert_eq!(app.fetch(&format!("/{sound}/{file}")).await.status, 404, "{file}");
     }
     assert_eq!(app.request("POST", &format!("/{playback}/storyboard.vtt")).send().await.status, 405);
+}
+
+#[tokio::test]
+async fn the_picture_that_stands_for_a_media_is_chosen_by_its_owner() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let (id, playback) = (text(&media["id"]), text(&media["playbackIds"][0]["id"]));
+    let path = format!("/v1/on-demand/{id}");
+    let patch = async |body: serde_json::Value| app.call("PATCH", &path).json(&body).send().await;
+    let get = async |query: &str| -> Answer { app.fetch(&format!("/{playback}/thumbnail.png{query}")).await };
+    let middle = get("").await;
+    assert_eq!(media.get("thumbnailTime"), None);
+
+    let chosen = patch(serde_json::json!({"thumbnail": {"time": 1.7}})).await;
+    assert_eq!((chosen.status, &chosen.data()["thumbnailTime"]), (200, &serde_json::json!(1.7)));
+    assert_eq!(chosen.data()["thumbnail"], media["thumbnail"], "the address stays");
+    assert_eq!(app.get(id).await.data(), chosen.data());
+    assert_eq!(super::update::told(&app, "video.media.updated").await.len(), 1);
+    let (shown, asked) = (get("").await, get("?time=1.7").await);
+    assert_eq!((shown.status, &shown.body), (200, &asked.body));
+    assert_ne!(shown.body, middle.body);
+    assert_ne!(shown.header("etag"), middle.header("etag"));
+    assert_ne!(get("?time=0").await.body, shown.body, "whoever asks for a time gets that");
+    // The same again is no change.
+    patch(serde_json::json!({"thumbnail": {"time": 1.7}})).await;
+    assert_eq!(super::update::told(&app, "video.media.updated").await.len(), 1);
+
+    let cleared = patch(serde_json::json!({"thumbnail": null})).await;
+    assert_eq!(cleared.data().get("thumbnailTime"), None);
+    assert_eq!(get("").await.body, middle.body);
+    assert_eq!(super::update::told(&app, "video.media.updated").await.len(), 2);
+    let refused = patch(serde_json::json!({"thumbnail": {"time": -1}, "title": "A title"})).await;
+    assert_eq!(
+        refused.json()["error"]["fields"],
+        serde_json::json!([{"field": "thumbnail.time", "message": "must be seconds from 0 to 1000000"}])
+    );
+    assert_eq!(app.get(id).await.data()["title"], serde_json::Value::Null, "nothing was changed");
 }
 
 #[tokio::test]
