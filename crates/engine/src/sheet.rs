@@ -94,12 +94,13 @@ fn job(spec: &SheetSpec) -> Job {
 }
 
 /// A grid of whole seconds from the first tile on, on which a frame stands until the next one; where the last ones do not decode, the one
-/// before them stands for them.
+/// before them stands for them. What is left of the sheet is blackened at the end of the frames alone: told their number, the filter
+/// would leave it as it found it in memory.
 fn filters(spec: &SheetSpec) -> String {
     let SheetSpec { tile: PictureSize { width, height }, columns, rows, count, start_s, .. } = spec;
     format!(
         "fps=fps=1:round=up:start_time={start_s},scale=w={width}:h={height}:flags=bicubic:out_color_matrix=bt601:out_range=pc,\
-         setsar=1,format=yuvj420p,tpad=stop={count}:stop_mode=clone,tile={columns}x{rows}:nb_frames={count}:color=black"
+         setsar=1,format=yuvj420p,tpad=stop={count}:stop_mode=clone,trim=end_frame={count},tile={columns}x{rows}:color=black"
     )
 }
 
@@ -140,7 +141,7 @@ mod tests {
              -format_whitelist mov -codec_whitelist DECODERS -enable_drefs 0 -f mov -reinit_filter 0 -i pipe:0 -copyts -map 0:v:0 -an -sn -dn \
              -map_metadata -1 -vf fps=fps=1:round=up:start_time=10,\
              scale=w=160:h=90:flags=bicubic:out_color_matrix=bt601:out_range=pc,setsar=1,format=yuvj420p,tpad=stop=58:stop_mode=clone,\
-             tile=10x6:nb_frames=58:color=black -frames:v 1 -fps_mode passthrough -flags:v +bitexact -fflags +bitexact \
+             trim=end_frame=58,tile=10x6:color=black -frames:v 1 -fps_mode passthrough -flags:v +bitexact -fflags +bitexact \
              -c:v mjpeg -q:v 5 -huffman optimal -f image2pipe pipe:1"
         );
         assert_eq!(job.limits.output_max, PICTURE_OUTPUT_MAX);
