@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Kinora against its yardsticks, in one run on one machine, and prints the ratios as a table.
 
-    bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe|uploads|lists|creation ...]
+    bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe|uploads|lists|creation|storyboard ...]
 
 Without names all of it, in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3. Exit status 0 when all was measured, whatever came out: these are no tests.
 """
@@ -29,6 +29,7 @@ import ready
 import report
 import segments
 import sound
+import storyboard
 import uploads
 from bench import Bench
 from clips import Clips
@@ -49,6 +50,7 @@ BENCHES = {
     "uploads": uploads.measure,
     "lists": lists.measure,
     "creation": creation.measure,
+    "storyboard": storyboard.measure,
 }
 
 

@@ -79,6 +79,32 @@ test("the title is text, whatever is in it", async () => {
   });
 });
 
+test("whoever points at the bar of time sees a picture of that moment", async () => {
+  const path = await folder("pointed");
+  await packageClip("pointed", `-f lavfi -i testsrc2=s=320x180:r=24:d=${CLIP_S} -c:v libx264 -preset ultrafast -g 48 -pix_fmt yuv420p`);
+  await ffmpeg(path, "-f lavfi -i color=c=red:s=160x90,pad=320:90:0:0:blue -frames:v 1 sheet.jpg");
+  const cue = (from, to, x) => `\n00:00:0${from}.000 --> 00:00:0${to}.000\nsheet.jpg#xywh=${x},0,160,90\n`;
+  await writeFile(`${path}/storyboard.vtt`, `WEBVTT\n${cue(0, 2, 0)}${cue(2, 4, 160)}`);
+  site.values.set("pointed", { storyboard: `${site.address}/media/pointed/storyboard.vtt` });
+  await open("pointed", async (page, seen) => {
+    await page.waitForFunction(() => document.querySelector('track[label="thumbnails"]')?.track.cues?.length === 2);
+    assert.ok(!seen.requests.some((address) => address.endsWith("sheet.jpg")), "nobody has pointed yet");
+    const bar = await page.locator("media-time-range").boundingBox();
+    const preview = page.locator("media-time-range media-preview-thumbnail, media-preview-thumbnail").first();
+    const coordinates = () => preview.getAttribute("mediapreviewcoords");
+    for (const [part, expected] of [[0.25, "0 0 160 90"], [0.75, "160 0 160 90"]]) {
+      await page.mouse.move(bar.x + bar.width * part, bar.y + bar.height / 2);
+      await page.waitForFunction(
+        ([element, wanted]) => element.getAttribute("mediapreviewcoords") === wanted,
+        [await preview.elementHandle(), expected],
+      );
+      assert.equal(await coordinates(), expected);
+    }
+    await page.waitForFunction((element) => element.shadowRoot.querySelector("img").naturalWidth === 320, await preview.elementHandle());
+    assert.deepEqual(seen.console, []);
+  });
+});
+
 test("what a screen reader finds is what was agreed on", async () => {
   await open("clip", async (page) => {
     await page.getByRole("button", { name: "closed captions" }).waitFor();

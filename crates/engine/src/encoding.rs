@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -44,6 +44,21 @@ impl Encoding {
     /// The next chunk, the error, or `None` when all is said. May be dropped and called again without losing anything.
     pub async fn chunk(&mut self) -> Option<Result<Bytes, EngineError>> {
         std::future::poll_fn(|context| self.poll_chunk(context)).await
+    }
+
+    /// All that it says, or why it did not come to its end.
+    pub(crate) async fn whole(mut self) -> Result<Bytes, EngineError> {
+        let mut output = BytesMut::new();
+        while let Some(chunk) = self.chunk().await {
+            let chunk = chunk?;
+            // Most outputs are one chunk, which needs no copy.
+            if output.is_empty() {
+                output = chunk.into();
+            } else {
+                output.extend_from_slice(&chunk);
+            }
+        }
+        Ok(output.freeze())
     }
 
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, EngineError>>> {

@@ -11,6 +11,7 @@
 
 mod admission;
 mod child;
+mod clip;
 mod confine;
 mod decode;
 mod demo;
@@ -27,11 +28,14 @@ mod picture;
 mod priority;
 mod remux;
 mod run;
+mod sheet;
+mod small;
 mod stdio;
 mod stopwatch;
 mod version;
 
 pub use admission::Load;
+pub use clip::{CLIP_DURATION_MAX, CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, ClipSpec};
 pub use confine::report::{Confinement, Guard};
 pub use decode::{DECODE_INPUT_MAX, DecodeReport};
 pub use demo::{DEMO_OUTPUT_MAX, DEMO_SECONDS_MAX};
@@ -44,7 +48,12 @@ pub use engine::{Engine, Settings};
 pub use error::EngineError;
 pub use input::{FRAME_PIXELS_MAX, FeedContainer};
 pub use mix::{MIX_PARTS_MAX, MIX_START, Mix, MixPart};
-pub use picture::{PICTURE_INPUT_MAX, PICTURE_OUTPUT_MAX, PICTURE_SIDE_MAX, PictureFormat, PictureSpec};
+pub use picture::{
+    CropWindow, Fit, PICTURE_INPUT_MAX, PICTURE_OUTPUT_MAX, PICTURE_SIDE_MAX, PictureFormat, PictureSize,
+    PictureSpec,
+};
 pub use priority::Priority;
 pub use remux::{Remux, RemuxInput, RemuxOutput};
+pub use sheet::SheetSpec;
+pub use small::{SMALL_SIDE_MAX, SmallPicture};
 pub use version::Version;

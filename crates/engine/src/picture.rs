@@ -33,12 +33,51 @@ const GRID_PER_S: u32 = 1000;
 /// Which picture is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PictureSpec {
-    /// At most so many pixels wide, 1 or more. `None`: as the video.
-    pub width: Option<u32>,
-    /// At most so many pixels high, 1 or more. `None`: as the video.
-    pub height: Option<u32>,
+    /// How large it is, and what becomes of the rest.
+    pub fit: Fit,
     /// How it is encoded.
     pub format: PictureFormat,
+}
+
+/// How a picture comes to its size. Sides are 1 to [`PICTURE_SIDE_MAX`]; others are taken for the nearest of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fit {
+    /// Keeps the ratio of the video, fits the box, sides rounded down: 200x200 gives 200x112 for 16:9. Never larger than the video.
+    Within {
+        /// At most so many pixels wide. `None`: as the video.
+        width: Option<u32>,
+        /// At most so many pixels high. `None`: as the video.
+        height: Option<u32>,
+    },
+    /// Exactly so large, whatever that does to shapes.
+    Stretch(PictureSize),
+    /// Exactly so large: fills all of it, and what is too wide or too high for that is cut off.
+    Crop(PictureSize, CropWindow),
+    /// Exactly so large: all of the picture in the middle, and black around it.
+    Pad(PictureSize),
+}
+
+/// How large a picture is, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PictureSize {
+    /// From left to right.
+    pub width: u32,
+    /// From top to bottom.
+    pub height: u32,
+}
+
+/// Which part of a picture is left by a crop: of what is cut off, so many thousandths lie on its left and above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CropWindow {
+    /// 0: the left end, 1000: the right one.
+    pub left: u16,
+    /// 0: the upper end, 1000: the lower one.
+    pub top: u16,
+}
+
+impl CropWindow {
+    /// As much on either side.
+    pub const MIDDLE: Self = Self { left: 500, top: 500 };
 }
 
 /// How a picture is encoded.
@@ -60,9 +99,8 @@ impl Engine {
     /// frame that begins at or before it, to the millisecond. `None` takes the first frame; so does an input that
     /// holds only one.
     ///
-    /// The picture is turned as the track's matrix says, has square pixels, keeps the ratio of the video and fits the box
-    /// of `spec` and [`PICTURE_SIDE_MAX`], sizes rounded down: 200x200 gives 200x112 for 16:9. It is never larger than the
-    /// video. The same arguments give the same bytes; it may be called any number of times.
+    /// The picture is turned as the track's matrix says, has square pixels and the size of `spec`; no side is longer than
+    /// [`PICTURE_SIDE_MAX`]. The same arguments give the same bytes; it may be called any number of times.
     ///
     /// Errors: [`NoPicture`](EngineError::NoPicture) or [`Failed`](EngineError::Failed) when nothing can be decoded, and
     /// those of every run.
@@ -73,8 +111,18 @@ impl Engine {
         spec: PictureSpec,
     ) -> Result<Bytes, EngineError> {
         self.require_encoder(spec.format.encoder())?;
+        self.one_frame(input, at, |input, at, limits| job(input, at, spec, limits)).await
+    }
+
+    /// What `job` makes of the frame at a time; past the end of the last one.
+    pub(crate) async fn one_frame(
+        &self,
+        input: Bytes,
+        at: Option<Duration>,
+        job: impl Fn(Bytes, Option<Duration>, Limits) -> Job,
+    ) -> Result<Bytes, EngineError> {
         let limits = limits(&input)?;
-        let picture = self.run(job(input.clone(), at, spec, limits)).await?;
+        let picture = self.run(job(input.clone(), at, limits)).await?;
         if !picture.is_empty() {
             return Ok(picture);
         }
@@ -83,7 +131,7 @@ impl Engine {
         }
         // Nothing is shown at that time any more: the last frame is meant. Where it begins, only decoding tells.
         let last = self.probe_decode(input.clone()).await?.last_frame_at.ok_or(EngineError::NoPicture)?;
-        let picture = self.run(job(input, Some(last), spec, limits)).await?;
+        let picture = self.run(job(input, Some(last), limits)).await?;
         if picture.is_empty() { Err(EngineError::NoPicture) } else { Ok(picture) }
     }
 }
@@ -125,25 +173,66 @@ fn job(input: Bytes, at: Option<Duration>, spec: PictureSpec, limits: Limits) ->
 
 /// The filters: pick a frame, size it, give it the colours of its format. Turning comes before them by itself.
 fn filters(at: Option<Duration>, spec: PictureSpec) -> String {
-    let pick = at.map_or_else(String::new, |at| {
+    let colours = spec.format.colours();
+    format!("{},{},setsar=1,{colours}", pick(at), sized(spec.fit, colours_of_scale(spec.format)))
+}
+
+/// The one frame of a time.
+pub(crate) fn pick(at: Option<Duration>) -> String {
+    let grid = at.map_or_else(String::new, |at| {
         // The grid begins at the wanted time, and shows there the last frame that began before or on it.
         format!("fps=fps={GRID_PER_S}:round=near:start_time={}.{:06},", at.as_secs(), at.subsec_micros())
     });
-    let colours = spec.format.colours();
-    format!("{pick}trim=end_frame=1,{},setsar=1,{colours}", scale(spec, colours_of_scale(spec.format)))
+    format!("{grid}trim=end_frame=1")
 }
 
-/// Fits the picture, with its pixels made square, into the box without enlarging it.
+/// The frame in its size, with square pixels.
 ///
 /// The flags make greys exact and edges of colours clean; without the last one RGB comes out too dark by a hundredth.
 /// `iw*sar` is the width in square pixels. The thousandth keeps 180 from becoming 179.99... and then 179.
-fn scale(spec: PictureSpec, colours: &str) -> String {
-    let side = |wanted: Option<u32>| wanted.unwrap_or(PICTURE_SIDE_MAX).clamp(1, PICTURE_SIDE_MAX);
-    let (width, height) = (side(spec.width), side(spec.height));
-    let factor = format!("min(1\\,min({width}/(iw*sar)\\,{height}/ih))");
-    format!(
-        "scale=w=max(1\\,trunc(iw*sar*{factor}+0.001)):h=max(1\\,trunc(ih*{factor}+0.001)):flags=bicubic+accurate_rnd+full_chroma_int{colours}"
-    )
+pub(crate) fn sized(fit: Fit, colours: &str) -> String {
+    const FLAGS: &str = "flags=bicubic+accurate_rnd+full_chroma_int";
+    let factor = |PictureSize { width, height }| format!("min({width}/(iw*sar)\\,{height}/ih)");
+    match fit {
+        Fit::Within { width, height } => {
+            let [width, height] = [width, height].map(|side| side.unwrap_or(PICTURE_SIDE_MAX));
+            let size = PictureSize { width, height }.clamped();
+            let factor = format!("min(1\\,{})", factor(size));
+            format!(
+                "scale=w=max(1\\,trunc(iw*sar*{factor}+0.001)):h=max(1\\,trunc(ih*{factor}+0.001)):{FLAGS}{colours}"
+            )
+        }
+        Fit::Stretch(size) => {
+            let PictureSize { width, height } = size.clamped();
+            format!("scale=w={width}:h={height}:{FLAGS}{colours}")
+        }
+        // Cut before it is scaled: of a very wide video, one that fills a high box would have more pixels than there is memory.
+        Fit::Crop(size, CropWindow { left, top }) => {
+            let PictureSize { width, height } = size.clamped();
+            let [left, top] = [left, top].map(|thousandths| thousandths.min(1000));
+            format!(
+                "crop=w=min(iw\\,max(2\\,ih*{width}/({height}*sar))):h=min(ih\\,max(2\\,iw*sar*{height}/{width})):\
+                 x=(iw-ow)*{left}/1000:y=(ih-oh)*{top}/1000,scale=w={width}:h={height}:{FLAGS}{colours}"
+            )
+        }
+        // Put around pixels of RGB: those of a format with halved colours come in pairs.
+        Fit::Pad(size) => {
+            let size @ PictureSize { width, height } = size.clamped();
+            let factor = factor(size);
+            format!(
+                "scale=w=min({width}\\,max(1\\,round(iw*sar*{factor}))):h=min({height}\\,max(1\\,round(ih*{factor}))):{FLAGS},\
+                 format=rgb24,pad={width}:{height}:(ow-iw)/2:(oh-ih)/2:black,scale={FLAGS}{colours}"
+            )
+        }
+    }
+}
+
+impl PictureSize {
+    /// As near as a picture may come.
+    fn clamped(self) -> Self {
+        let side = |side: u32| side.clamp(1, PICTURE_SIDE_MAX);
+        Self { width: side(self.width), height: side(self.height) }
+    }
 }
 
 /// JFIF and WebP know one matrix, that of BT.601; JFIF uses the full range of values.
@@ -200,7 +289,8 @@ mod tests {
 
     #[test]
     fn the_whole_command_line_is_constant_but_for_numbers() {
-        let spec = PictureSpec { width: Some(0), height: Some(u32::MAX), format: PictureFormat::Webp };
+        let fit = Fit::Within { width: Some(0), height: Some(u32::MAX) };
+        let spec = PictureSpec { fit, format: PictureFormat::Webp };
         let limits = limits(&Bytes::new()).unwrap();
         let job = job(Bytes::new(), Some(Duration::from_micros(1_500_001)), spec, limits);
         let mut line: Vec<_> = job.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::{Stream, stream};
 use rustix::process::Signal;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
@@ -45,18 +45,7 @@ impl Runner {
     /// When this returns, the process and everything it started are gone. When it is dropped, they are killed at once.
     /// The deadline begins when the process does; waiting for a place before that has no limit but the caller's patience.
     pub(crate) async fn run(&self, job: Job) -> Result<Bytes, EngineError> {
-        let mut run = self.start(job, stream::empty(), Pace::Whole);
-        let mut output = BytesMut::new();
-        while let Some(chunk) = run.chunk().await {
-            let chunk = chunk?;
-            // Most outputs are one chunk, which needs no copy.
-            if output.is_empty() {
-                output = chunk.into();
-            } else {
-                output.extend_from_slice(&chunk);
-            }
-        }
-        Ok(output.freeze())
+        self.start(job, stream::empty(), Pace::Whole).whole().await
     }
 
     /// Begins `job`, feeds it with `feed` after its own input, and returns its output as it comes.

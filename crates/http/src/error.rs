@@ -459,6 +459,15 @@ impl From<kinora_packager::Error> for ApiError {
             kinora_packager::Error::NoPicture => {
                 Self::described(StatusCode::NOT_FOUND, "not found", "this media has no picture")
             }
+            kinora_packager::Error::TooMuch => Self::invalid_field(
+                "end",
+                "this clip takes too much to be made: ask for a shorter one, or a narrower one with fewer frames",
+            ),
+            kinora_packager::Error::NoEncoder(encoder) => Self::described(
+                StatusCode::NOT_FOUND,
+                "not found",
+                format!("not supported by this server: its ffmpeg has no {encoder}"),
+            ),
             kinora_packager::Error::NoFile => {
                 Self::described(StatusCode::NOT_FOUND, "not found", "this file cannot be made of the media")
             }

@@ -11,6 +11,12 @@ pub enum Error {
     /// There is nothing to see: sound alone, or a frame that does not decode.
     #[error("the media has no picture")]
     NoPicture,
+    /// More was asked for than is made at once: too many pictures to decode, or an answer that becomes too large. Less of it can be made.
+    #[error("so much is not made at once")]
+    TooMuch,
+    /// The media engine that is installed lacks an encoder that this needs.
+    #[error("the media engine has no {0}")]
+    NoEncoder(&'static str),
     /// It was asked for and cannot be made: what it would be made of does not decode, or it would be too long.
     #[error("the file cannot be made")]
     NoFile,
@@ -96,10 +102,12 @@ impl From<kinora_blob::Error> for Error {
 impl From<kinora_engine::EngineError> for Error {
     fn from(error: kinora_engine::EngineError) -> Self {
         use kinora_engine::EngineError::{
-            Busy, CpuExhausted, Failed, InputTooLarge, MemoryExhausted, NoPicture, OutputTooLarge,
+            Busy, CpuExhausted, Failed, InputTooLarge, MemoryExhausted, MissingEncoder, NoPicture,
+            OutputTooLarge,
         };
         match error {
             Busy => Self::Busy,
+            MissingEncoder(name) => Self::NoEncoder(name),
             NoPicture
             | Failed { .. }
             | CpuExhausted(_)

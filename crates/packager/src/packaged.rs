@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::{Resolution, SourceId};
+use kinora_engine::PICTURE_SIDE_MAX;
 use kinora_formats::encode::{
     Rung, RungName, encoded_audio_init, encoded_audio_segments, encoded_audio_times, ladder,
 };
@@ -92,6 +93,27 @@ impl Packaged {
     /// How many segments the encoded sound of an audio track has.
     pub(crate) fn encoded_audio_count(&self, audio: u8) -> u32 {
         encoded_audio_segments(&self.index, audio.into())
+    }
+
+    /// How large a picture of the video is where nothing else is asked for: as people see it, no side longer than [`PICTURE_SIDE_MAX`].
+    /// `None` for sound alone.
+    pub fn picture_size(&self) -> Option<(u32, u32)> {
+        let (width, height) = self.index.video()?.1.display_size();
+        let longest = u64::from(width.max(height).max(PICTURE_SIDE_MAX));
+        let side = |side: u32| u64::from(side) * u64::from(PICTURE_SIDE_MAX) / longest;
+        let side = |length| u32::try_from(side(length)).unwrap_or(PICTURE_SIDE_MAX).max(1);
+        if longest == u64::from(PICTURE_SIDE_MAX) {
+            Some((width, height))
+        } else {
+            Some((side(width), side(height)))
+        }
+    }
+
+    /// How long the video is shown, from 0 on the common timeline, in milliseconds. `None` for sound alone.
+    pub fn pictures_end_ms(&self) -> Option<u64> {
+        let (track, _) = self.index.video()?;
+        let end = u128::try_from(track.end).unwrap_or(0) * 1000 / u128::from(track.timescale.max(1));
+        Some(u64::try_from(end).unwrap_or(u64::MAX))
     }
 
     /// The object in which the samples lie that a rendition is made from.

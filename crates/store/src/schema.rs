@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 15] = [
+const MIGRATIONS: [Migration; 16] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -91,6 +91,11 @@ const MIGRATIONS: [Migration; 15] = [
         version: 15,
         sqlite: include_str!("../migrations/sqlite/0015_sound_edit.sql"),
         postgres: include_str!("../migrations/postgres/0015_sound_edit.sql"),
+    },
+    Migration {
+        version: 16,
+        sqlite: include_str!("../migrations/sqlite/0016_thumbnail.sql"),
+        postgres: include_str!("../migrations/postgres/0016_thumbnail.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

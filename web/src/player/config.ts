@@ -6,6 +6,8 @@ export interface Config {
   manifest: string;
   /** Address of a still picture, or nothing for a media without one (audio). */
   poster: string | null;
+  /** Address of a WebVTT with pictures of all its moments, or nothing for a media without them (audio). */
+  storyboard: string | null;
   /** What the media is called, or nothing. Plain text. */
   title: string | null;
 }
@@ -19,9 +21,9 @@ export function readConfig(page: Document): Config | null {
   try {
     const values: unknown = JSON.parse(page.getElementById("kinora")?.textContent ?? "");
     if (typeof values !== "object" || values === null) return null;
-    const { manifest, poster, title } = values as Record<string, unknown>;
+    const { manifest, poster, storyboard, title } = values as Record<string, unknown>;
     if (typeof manifest !== "string" || manifest === "") return null;
-    return { manifest, poster: textOrNull(poster), title: textOrNull(title) };
+    return { manifest, poster: textOrNull(poster), storyboard: textOrNull(storyboard), title: textOrNull(title) };
   } catch {
     return null;
   }

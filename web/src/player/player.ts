@@ -27,6 +27,7 @@ import { type Config, readConfig } from "./config.js";
 import { type Playback, type Stop, isSupported, play } from "./playback.js";
 import { type Problem, INTERRUPTED, UNDECODABLE, UNFILLED, UNSUPPORTED, busyOf, diagnose } from "./problem.js";
 import { showQuality } from "./quality-menu.js";
+import { showStoryboard } from "./storyboard.js";
 
 /** Waits between two tries that the page makes by itself where the server does not say; the last one repeats. */
 const RETRY_AFTER_MS = [1_000, 2_000, 3_000, 5_000, 8_000, 15_000];
@@ -47,8 +48,8 @@ if (config === null) {
   run(config.manifest);
 }
 
-/** Title, poster, the layout for sound alone, and keys that work without a click first. */
-function describe({ title, poster }: Config): void {
+/** Title, poster, pictures above the bar of time, the layout for sound alone, and keys that work without a click first. */
+function describe({ title, poster, storyboard }: Config): void {
   if (title !== null) {
     document.title = title;
     const heading = element("title");
@@ -56,6 +57,7 @@ function describe({ title, poster }: Config): void {
     heading.hidden = false;
   }
   if (poster !== null) video.poster = poster;
+  if (storyboard !== null) showStoryboard(video, storyboard);
   showQuality(video, element("quality"), element("quality-now"));
   video.addEventListener("loadedmetadata", () => {
     const isAudio = video.videoWidth === 0;

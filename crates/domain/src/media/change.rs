@@ -26,14 +26,16 @@ pub struct MediaChange {
     pub creator_id: Option<String>,
     /// All of the client's own key and value pairs; `None`: they stay.
     pub metadata: Option<BTreeMap<String, String>>,
+    /// The moment whose picture stands for it, in milliseconds since its start.
+    pub thumbnail_ms: Change<u64>,
 }
 
 impl Media {
     /// Changes what a client told of the media, in whatever state it is. Without an event nothing is another than before, and there is
     /// nothing to save: whoever asks twice is told of once.
     pub fn update(mut self, change: MediaChange, now: Timestamp) -> (Self, Option<Event>) {
-        let MediaChange { title, creator_id, metadata } = change;
-        let before = self.settings.clone();
+        let MediaChange { title, creator_id, metadata, thumbnail_ms } = change;
+        let before = (self.settings.clone(), self.thumbnail_ms);
         match title {
             Change::Keep => {}
             Change::Clear => self.settings.title = None,
@@ -50,7 +52,12 @@ impl Media {
                 self.settings.metadata = Some(metadata);
             }
         }
-        if self.settings == before {
+        match thumbnail_ms {
+            Change::Keep => {}
+            Change::Clear => self.thumbnail_ms = None,
+            Change::Set(time_ms) => self.thumbnail_ms = Some(time_ms),
+        }
+        if (&self.settings, self.thumbnail_ms) == (&before.0, before.1) {
             return (self, None);
         }
         let (media, event) = self.changed(now);

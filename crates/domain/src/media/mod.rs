@@ -43,6 +43,8 @@ pub struct Media {
     pub added: Vec<AddedTrack>,
     /// Through what it is watched, oldest first.
     pub playback: Vec<PlaybackHandle>,
+    /// The moment whose picture stands for it, in milliseconds since its start; `None`: a picture near its middle does.
+    pub thumbnail_ms: Option<u64>,
     /// Where it stands, with what belongs to that.
     pub state: MediaState,
     /// When it was made.
@@ -97,6 +99,7 @@ impl Media {
             inputs: vec![Input { id: InputId::new(now, random), url: new.url }],
             added: new.tracks.into_iter().map(|track| AddedTrack::new(track, now, random)).collect(),
             playback: vec![PlaybackHandle::new(playback, now, random)],
+            thumbnail_ms: None,
             state: MediaState::Created,
             created_at: now,
             updated_at: now,

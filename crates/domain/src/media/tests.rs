@@ -131,6 +131,12 @@ fn a_change_is_told_once_and_what_changes_nothing_is_not() {
     check(metadata(pairs(&[("a", "2")])), true, (Some("A"), Some("c"), 1));
     check(metadata(pairs(&[])), true, (Some("A"), Some("c"), 0));
     check(MediaChange { title: Change::Clear, ..MediaChange::default() }, true, (None, Some("c"), 0));
+    let thumbnail = |thumbnail_ms| MediaChange { thumbnail_ms, ..MediaChange::default() };
+    check(thumbnail(Change::Set(0)), true, (None, Some("c"), 0));
+    check(thumbnail(Change::Set(0)), false, (None, Some("c"), 0));
+    check(thumbnail(Change::Set(1500)), true, (None, Some("c"), 0));
+    check(thumbnail(Change::Clear), true, (None, Some("c"), 0));
+    check(thumbnail(Change::Clear), false, (None, Some("c"), 0));
     check(title(""), true, (Some(""), Some("c"), 0));
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use kinora_engine::{Engine, EngineError, PictureFormat, PictureSpec, Settings};
+use kinora_engine::{Engine, EngineError, Fit, PictureFormat, PictureSpec, Settings};
 
 use crate::fixture::engine;
 
@@ -53,7 +53,13 @@ async fn a_build_without_an_encoder_refuses_only_what_needs_it() {
         *) echo picture;;\nesac";
     let engine = Engine::find(program(folder.path(), script)).await.unwrap();
     let picture = async |format| {
-        engine.picture(bytes::Bytes::new(), None, PictureSpec { width: None, height: None, format }).await
+        engine
+            .picture(
+                bytes::Bytes::new(),
+                None,
+                PictureSpec { fit: Fit::Within { width: None, height: None }, format },
+            )
+            .await
     };
     assert_eq!(picture(PictureFormat::Png).await.unwrap(), "picture\n");
     assert!(matches!(picture(PictureFormat::Webp).await, Err(EngineError::MissingEncoder("libwebp"))));

@@ -12,8 +12,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use kinora_engine::{
-    AudioEncode, AudioSpan, EncodeLimits, Engine, EngineError, FeedContainer, PictureFormat, PictureSpec,
-    Priority, Remux, RemuxInput, RemuxOutput,
+    AudioEncode, AudioSpan, EncodeLimits, Engine, EngineError, FeedContainer, Fit, PictureFormat,
+    PictureSpec, Priority, Remux, RemuxInput, RemuxOutput,
 };
 use tempfile::TempDir;
 
@@ -93,7 +93,7 @@ async fn check_refused(engine: &Engine, canary: &Canary, attack: &[u8], what: &s
     let mut errors = Vec::new();
     for format in [PictureFormat::Jpg, PictureFormat::Png, PictureFormat::Webp] {
         for at in [None, Some(Duration::ZERO)] {
-            let spec = PictureSpec { width: None, height: None, format };
+            let spec = PictureSpec { fit: Fit::Within { width: None, height: None }, format };
             match engine.picture(Bytes::copy_from_slice(attack), at, spec).await {
                 Ok(picture) => {
                     panic!("{what} gave a picture, of the canary: {}", looks_like_canary(&picture))

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests, and one that cannot go on shall fail")]
 
+mod clips;
 mod confinement;
 mod demo;
 mod encode;
@@ -13,3 +14,4 @@ mod hostile;
 mod mix;
 mod pictures;
 mod remux;
+mod sheets;

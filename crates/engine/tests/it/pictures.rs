@@ -3,14 +3,18 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use kinora_engine::{DecodeReport, Engine, EngineError, PICTURE_INPUT_MAX, PictureFormat, PictureSpec};
+use kinora_engine::{
+    CropWindow, DecodeReport, Engine, EngineError, Fit, PICTURE_INPUT_MAX, PictureFormat, PictureSize,
+    PictureSpec, Priority,
+};
 
 use crate::fixture::{Pixels, engine, video};
 
 const FORMATS: [PictureFormat; 3] = [PictureFormat::Jpg, PictureFormat::Png, PictureFormat::Webp];
 
 /// As large as the video.
-const PNG: PictureSpec = PictureSpec { width: None, height: None, format: PictureFormat::Png };
+const PNG: PictureSpec = PictureSpec { fit: AS_VIDEO, format: PictureFormat::Png };
+const AS_VIDEO: Fit = Fit::Within { width: None, height: None };
 
 /// 2 s of 30 frames a second with B-frames. Frame `n` is grey, its luma 3 more than that of the one before.
 fn counting_frames() -> Bytes {
@@ -74,7 +78,7 @@ async fn a_single_keyframe_is_the_picture_of_every_time() {
 async fn check_sizes(engine: &Engine, input: Vec<u8>, cases: &[(Option<u32>, Option<u32>, usize, usize)]) {
     let input = Bytes::from(input);
     for &(width, height, expected_width, expected_height) in cases {
-        let spec = PictureSpec { width, height, format: PictureFormat::Png };
+        let spec = PictureSpec { fit: Fit::Within { width, height }, ..PNG };
         let picture = Pixels::of(&engine.picture(input.clone(), None, spec).await.unwrap());
         let found = (picture.width, picture.height);
         assert_eq!(found, (expected_width, expected_height), "box {width:?} x {height:?}");
@@ -117,6 +121,102 @@ async fn pixels_are_made_square_without_growing() {
         .await;
 }
 
+/// Four stripes of 80 x 180 in each of which one colour is 255, and 0 else: red, green, blue, white.
+const STRIPES: &str = "color=c=red:s=320x180:r=30:d=0.1,format=rgb24,drawbox=x=80:w=80:h=180:color=0x00ff00:t=fill,\
+    drawbox=x=160:w=80:h=180:color=blue:t=fill,drawbox=x=240:w=80:h=180:color=white:t=fill";
+
+async fn fitted(engine: &Engine, input: &Bytes, fit: Fit, format: PictureFormat) -> Pixels {
+    Pixels::of(&engine.picture(input.clone(), None, PictureSpec { fit, format }).await.unwrap())
+}
+
+#[tokio::test]
+async fn a_picture_of_an_exact_size_has_it_to_the_pixel_in_every_format() {
+    let engine = engine().await;
+    let input = Bytes::from(video(STRIPES, "-frames:v 1"));
+    let sizes = [(320, 180), (100, 100), (101, 57), (1, 1), (33, 200), (640, 90), (3, 400), (0, 7)];
+    for (width, height) in sizes {
+        let size = PictureSize { width, height };
+        for fit in [Fit::Stretch(size), Fit::Crop(size, CropWindow::MIDDLE), Fit::Pad(size)] {
+            for format in FORMATS {
+                let picture = fitted(&engine, &input, fit, format).await;
+                let expected = (width.max(1) as usize, height as usize);
+                assert_eq!((picture.width, picture.height), expected, "{fit:?} {format:?}");
+            }
+        }
+    }
+}
+
+const RED: [u8; 3] = [255, 0, 0];
+const GREEN: [u8; 3] = [0, 255, 0];
+const BLUE: [u8; 3] = [0, 0, 255];
+const WHITE: [u8; 3] = [255; 3];
+const BLACK: [u8; 3] = [0; 3];
+
+fn is_near(found: [u8; 3], wanted: [u8; 3]) -> bool {
+    found.iter().zip(wanted).all(|(found, wanted)| found.abs_diff(wanted) < 40)
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_stretched_cut_off_or_framed_in_black() {
+    let engine = engine().await;
+    let input = Bytes::from(video(STRIPES, "-frames:v 1"));
+    let square = PictureSize { width: 180, height: 180 };
+    let at = |left| CropWindow { left, top: 500 };
+    // What lies at the left end, beside the middle, and at the right end of the middle row; what lies in the middle of the first.
+    let cases = [
+        (Fit::Stretch(square), [RED, GREEN, BLUE, WHITE], GREEN),
+        (Fit::Crop(square, CropWindow::MIDDLE), [GREEN, GREEN, BLUE, BLUE], GREEN),
+        (Fit::Crop(square, at(0)), [RED, RED, GREEN, BLUE], RED),
+        (Fit::Crop(square, at(1000)), [GREEN, BLUE, WHITE, WHITE], BLUE),
+        (Fit::Crop(square, at(u16::MAX)), [GREEN, BLUE, WHITE, WHITE], BLUE),
+        (Fit::Pad(square), [RED, GREEN, BLUE, WHITE], BLACK),
+        (Fit::Pad(PictureSize { width: 700, height: 180 }), [BLACK, GREEN, BLUE, BLACK], GREEN),
+    ];
+    for (fit, row, above) in cases {
+        for format in FORMATS {
+            let picture = fitted(&engine, &input, fit, format).await;
+            let (width, middle) = (picture.width, picture.height / 2);
+            let found = [12, width / 2 - 30, width / 2 + 30, width - 13].map(|x| picture.at(x, middle));
+            let is_right = found.iter().zip(row).all(|(found, wanted)| is_near(*found, wanted));
+            assert!(is_right, "{fit:?} {format:?}: {found:?} and not {row:?}");
+            let top = picture.at(width / 2 - 20, 4);
+            assert!(is_near(top, above), "{fit:?} {format:?}: {top:?} above, and not {above:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_exact_size_counts_in_square_pixels() {
+    let engine = engine().await;
+    // Shown as 426 x 240: black is put above and below it, not beside it.
+    let source = "color=c=white:s=320x240:r=30:d=0.1,setsar=4/3";
+    let input = Bytes::from(video(source, "-frames:v 1"));
+    let fit = Fit::Pad(PictureSize { width: 160, height: 120 });
+    let picture = fitted(&engine, &input, fit, PictureFormat::Png).await;
+    let [left, top] = [picture.at(2, 60), picture.at(80, 5)].map(|[red, _, _]| red);
+    assert!(250 < left && top < 5, "{left} {top}");
+}
+
+#[tokio::test]
+async fn a_small_picture_is_the_frame_of_its_time_in_plain_pixels() {
+    let engine = engine().await;
+    let small = |input: &Bytes, at, side| engine.small_picture(input.clone(), at, side, Priority::Prepare);
+    let stripes = Bytes::from(video(STRIPES, "-frames:v 1"));
+    let picture = small(&stripes, None, 32).await.unwrap();
+    assert_eq!((picture.width, picture.height, picture.rgb.len()), (32, 18, 3 * 32 * 18));
+    let at = |x: usize| <[u8; 3]>::try_from(&picture.rgb[3 * x..3 * x + 3]).unwrap();
+    assert!(is_near(at(2), [255, 0, 0]) && is_near(at(30), [255, 255, 255]), "{:?} {:?}", at(2), at(30));
+    let counting = counting_frames();
+    for (at_ms, n) in [(0, 0), (500, 15), (9000, 59)] {
+        let picture = small(&counting, Some(Duration::from_millis(at_ms)), 9000).await.unwrap();
+        assert_eq!((picture.width, picture.height), (64, 36));
+        let luma = f64::from(picture.rgb[3 * (18 * 64 + 32)]) * 219.0 / 255.0;
+        assert_eq!((luma / 3.0).round() as u32, n, "at {at_ms} ms");
+    }
+    let refused = small(&Bytes::from_static(b"noise"), None, 32).await;
+    assert!(matches!(refused, Err(EngineError::Failed { .. })), "{refused:?}");
+}
+
 #[tokio::test]
 async fn a_turned_video_gives_an_upright_picture() {
     // The left half is red, the right one blue; the track says to turn it by a quarter, counterclockwise.
@@ -127,8 +227,15 @@ async fn a_turned_video_gives_an_upright_picture() {
     assert!(crate::fixture::ffmpeg(folder.path(), turn).status.success());
     let input = std::fs::read(folder.path().join("turned.mp4")).unwrap();
 
-    let picture =
-        engine().await.picture(input.into(), None, PictureSpec { width: Some(90), ..PNG }).await.unwrap();
+    let picture = engine()
+        .await
+        .picture(
+            input.into(),
+            None,
+            PictureSpec { fit: Fit::Within { width: Some(90), height: None }, ..PNG },
+        )
+        .await
+        .unwrap();
     let picture = Pixels::of(&picture);
     assert_eq!((picture.width, picture.height), (90, 160));
     let ([_, _, blue], [red, _, _]) = (picture.at(45, 20), picture.at(45, 140));

@@ -16,6 +16,8 @@ use crate::{
     plan::presented_at,
 };
 
+mod selected;
+
 /// Bytes at which a chunk ends: small enough to begin soon, large enough to be worth a read.
 const CHUNK_LEN: u64 = 1 << 20;
 /// Samples at which a chunk ends: small ones make large heads.

@@ -72,6 +72,9 @@ pub(crate) struct MediaView {
     id: String,
     #[schemars(with = "Option<schema::Address>")]
     thumbnail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Seconds")]
+    thumbnail_time: Option<f64>,
     #[schemars(with = "schema::Id")]
     workspace_id: String,
     #[schemars(with = "schema::Metadata")]
@@ -131,6 +134,7 @@ impl MediaView {
         Self {
             id: media.id.to_string(),
             thumbnail: thumbnail(media, addresses),
+            thumbnail_time: media.thumbnail_ms.map(seconds),
             workspace_id: media.workspace.to_string(),
             metadata: media.settings.metadata.clone().unwrap_or_default(),
             title: media.settings.title.clone(),
@@ -158,6 +162,11 @@ impl MediaView {
             playback_report: PlaybackReportView::of(media),
         }
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "it is at most a million seconds")]
+fn seconds(time_ms: u64) -> f64 {
+    time_ms as f64 / 1000.0
 }
 
 /// Address of a picture of a media. One exists once the media plays, and not for sound alone (contract decision 35).

@@ -21,6 +21,8 @@ pub(super) struct Granted {
     pub(super) source: SourceId,
     /// Nothing larger is given.
     pub(super) max_resolution: Resolution,
+    /// The moment whose picture stands for the media, where one was chosen.
+    pub(super) thumbnail_ms: Option<u64>,
     /// The picture turned out not to decode; what is left is the sound.
     pub(super) is_video_withdrawn: bool,
     /// Subtitles that were added and are there.
@@ -150,6 +152,7 @@ async fn look_up(app: &App, playback: PlaybackId, read_at: Version) -> Result<An
         MediaState::Ready { source, facts, .. } => Answer::Granted(Granted {
             source,
             max_resolution: media.settings.max_resolution,
+            thumbnail_ms: media.thumbnail_ms,
             is_video_withdrawn: facts.does_not_decode,
             subtitles,
             sounds,

@@ -1,23 +1,31 @@
 //! `GET {base}/{playbackId}/{file}`: what lies directly below a playback ID.
 
+use axum::Extension;
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_domain::PlaybackId;
 
-use super::{mp4, original, picture};
+use super::parameter::Viewer;
+use super::{clip, mp4, original, picture, storyboard};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
+use crate::serve::ClientAddress;
 
 /// Whether something with this name may lie directly below a playback ID.
 pub(super) fn is_ours(file: &str) -> bool {
-    file == original::NAME || mp4::of_name(file).is_some() || picture::is_picture(file)
+    file == original::NAME
+        || mp4::of_name(file).is_some()
+        || picture::is_thumbnail(file)
+        || storyboard::is_ours(file)
+        || clip::is_ours(file)
 }
 
 /// The file with this name.
 pub(super) async fn of_media(
     State(app): State<App>,
+    Extension(ClientAddress(address)): Extension<ClientAddress>,
     PathParts([playback, file]): PathParts<2>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
@@ -31,8 +39,13 @@ pub(super) async fn of_media(
     if let Some(file) = mp4::of_name(&file) {
         return mp4::file(&app, playback, file, query, &request).await;
     }
+    let viewer = Viewer { playback, address };
     match file.as_str() {
         original::NAME => original::original(&app, playback, query, &request).await,
-        picture => picture::thumbnail(&app, playback, picture, query, &request).await,
+        sheet if storyboard::is_ours(sheet) => {
+            storyboard::storyboard(&app, viewer, sheet, query, &request).await
+        }
+        moving if clip::is_ours(moving) => clip::clip(&app, viewer, moving, query, &request).await,
+        thumbnail => picture::thumbnail(&app, viewer, thumbnail, query, &request).await,
     }
 }

@@ -7,6 +7,7 @@
 //! Every address asks [`access`] first.
 
 mod access;
+mod clip;
 mod demo;
 mod disposition;
 mod file;
@@ -14,9 +15,11 @@ mod manifest;
 mod mp4;
 mod original;
 mod page;
+mod parameter;
 mod picture;
 mod playlist;
 mod send;
+mod storyboard;
 mod subtitles;
 mod wanted;
 

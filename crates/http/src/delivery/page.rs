@@ -21,6 +21,8 @@ struct Values {
     manifest: String,
     /// `None` for sound alone, and while it is not known.
     poster: Option<String>,
+    /// The same of pictures of all its moments.
+    storyboard: Option<String>,
     title: Option<String>,
 }
 
@@ -42,9 +44,11 @@ pub(super) async fn embed(
         MediaState::Ready { facts, .. } => !facts.is_audio_only(),
         _ => false,
     });
+    let picture = |file| has_picture.then(|| format!("{}/{playback}/{file}", app.addresses.images));
     let values = Values {
         manifest: format!("{}/{playback}.m3u8", app.addresses.stream),
-        poster: has_picture.then(|| format!("{}/{playback}/thumbnail.jpg", app.addresses.images)),
+        poster: picture("thumbnail.jpg"),
+        storyboard: picture("storyboard.vtt"),
         title,
     };
     let page = app.assets.get(PAGE).ok_or_else(ApiError::no_such_path)?;
@@ -81,7 +85,7 @@ fn policy(app: &App) -> HeaderValue {
     let (stream, images) = (&app.addresses.stream, &app.addresses.images);
     let text = format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self' {stream}; \
-         media-src 'self' blob: data: {stream}; img-src 'self' data: {images}; worker-src 'self' blob:; base-uri 'none'; \
+         media-src 'self' blob: data: {stream} {images}; img-src 'self' data: {images}; worker-src 'self' blob:; base-uri 'none'; \
          form-action 'none'; frame-ancestors *"
     );
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("default-src 'self'"))
@@ -105,12 +109,13 @@ mod tests {
         let values = Values {
             manifest: "m".into(),
             poster: None,
+            storyboard: None,
             title: Some("</script><script>alert(1)//__KINORA__".into()),
         };
         let page = fill(b"<a>__KINORA__</a>", &values);
         assert_eq!(
             String::from_utf8(page).unwrap(),
-            r#"<a>{"manifest":"m","poster":null,"title":"\u003c/script>\u003cscript>alert(1)//__KINORA__"}</a>"#
+            r#"<a>{"manifest":"m","poster":null,"storyboard":null,"title":"\u003c/script>\u003cscript>alert(1)//__KINORA__"}</a>"#
         );
         assert_eq!(fill(b"no place", &values), b"no place");
     }

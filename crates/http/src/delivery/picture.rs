@@ -1,25 +1,31 @@
-//! `GET {images}/{playbackId}/thumbnail.{jpg,png,webp}` (contract 4.4, decision 17).
+//! `GET {images}/{playbackId}/thumbnail.{jpg,png,webp}` (contract 4.4, decisions 17 and 0081).
 
-use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use kinora_domain::PlaybackId;
-use kinora_packager::{PictureFormat, PictureRequest};
+use kinora_packager::{FitMode, Packaged, PictureFormat, PictureRequest};
 
-use super::access::grant;
-use super::send::Content;
+use super::manifest::send;
+use super::parameter::{Parameters, Viewer};
 use crate::app::App;
-use crate::error::{ApiError, FieldError};
+use crate::error::ApiError;
 
-/// A thumbnail's address does not name its source, so what is kept of it grows old.
-const CACHING: &str = "public, max-age=60";
+/// The address of a picture does not name its source, so what is kept of it grows old.
+pub(super) const CACHING: &str = "public, max-age=60";
 /// Pictures larger than that are never made; the limit of the engine.
 const SIDE_MAX: u32 = kinora_packager::PICTURE_SIDE_MAX;
-/// Longest media that is accepted (contract section 8: 12 hours), with room; a time past the end is the last frame.
-const TIME_S_MAX: f64 = 1_000_000.0;
+/// Pixels of the largest picture that has a size of its own: as many as the largest of 16:9 has that keeps its ratio.
+const AREA_MAX: u64 = 4096 * 2304;
+/// How `fit_mode` is written.
+const FIT_MODES: [(&str, FitMode); 5] = [
+    ("preserve", FitMode::Preserve),
+    ("stretch", FitMode::Stretch),
+    ("crop", FitMode::Crop),
+    ("smartcrop", FitMode::Smartcrop),
+    ("pad", FitMode::Pad),
+];
 
-/// Whether a file is called as pictures are.
-pub(super) fn is_picture(file: &str) -> bool {
+/// Whether a file is called as thumbnails are.
+pub(super) fn is_thumbnail(file: &str) -> bool {
     kind(file).is_some()
 }
 
@@ -35,62 +41,63 @@ fn kind(file: &str) -> Option<(PictureFormat, &'static str)> {
 /// One frame of a media as a picture, made on the first request and kept.
 pub(super) async fn thumbnail(
     app: &App,
-    playback: PlaybackId,
+    viewer: Viewer,
     file: &str,
     query: &str,
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let (format, content_type) = kind(file).ok_or_else(ApiError::no_such_path)?;
     let wanted = parse(query, format)?;
-    let granted = grant(app, playback).await?;
-    let packaged = app.packager.packaged(granted.source).await?;
-    let picture = app.packager.picture(&packaged, wanted).await?;
+    let (granted, packaged) = viewer.look(app).await?;
+    // Without a time the one its owner chose, and where none was chosen the middle.
+    let wanted = PictureRequest { time_ms: wanted.time_ms.or(granted.thumbnail_ms), ..wanted };
+    check_area(wanted, &packaged)?;
+    let picture = app.packager.picture(&packaged, wanted, viewer.asker()).await?;
     let etag = format!(
-        "\"{}-{}-{}-{}-{file}\"",
+        "\"{}-{}-{}-{}-{}{file}\"",
         packaged.id(),
         wanted.time_ms.map_or_else(|| "m".to_owned(), |time| time.to_string()),
         wanted.width.unwrap_or(0),
         wanted.height.unwrap_or(0),
+        match wanted.fit {
+            FitMode::Preserve => String::new(),
+            other =>
+                FIT_MODES.iter().find(|(_, fit)| *fit == other).map_or("", |(name, _)| name).to_owned() + "-",
+        },
     );
-    let content = Content { content_type, etag, caching: CACHING, len: picture.len() as u64 };
-    Ok(content.answer(request, |range| {
-        let at = |position: u64| usize::try_from(position).map_or(picture.len(), |at| at.min(picture.len()));
-        Body::from(picture.slice(at(range.start)..at(range.end)))
-    }))
+    Ok(send(request, picture, content_type, etag, CACHING))
 }
 
 /// The parameters; others, such as a token, belong to somebody else.
 fn parse(query: &str, format: PictureFormat) -> Result<PictureRequest, ApiError> {
-    let mut wanted = PictureRequest { time_ms: None, width: None, height: None, format };
-    let mut problems = Vec::new();
-    let mut refuse =
-        |field: &str, message: String| problems.push(FieldError { field: field.into(), message });
-    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        match name.as_ref() {
-            "time" => match value.parse::<f64>() {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "the range was checked"
-                )]
-                Ok(seconds) if (0.0..=TIME_S_MAX).contains(&seconds) => {
-                    wanted.time_ms = Some((seconds * 1000.0) as u64)
-                }
-                _ => refuse("time", format!("must be seconds from 0 to {TIME_S_MAX}")),
-            },
-            "width" | "height" => match value.parse::<u32>() {
-                Ok(side) if (1..=SIDE_MAX).contains(&side) => {
-                    *(if name == "width" { &mut wanted.width } else { &mut wanted.height }) = Some(side);
-                }
-                _ => refuse(&name, format!("must be a whole number of pixels from 1 to {SIDE_MAX}")),
-            },
-            "fit_mode" if value != "preserve" => {
-                refuse("fit_mode", "only preserve is supported yet".to_owned())
-            }
-            _ => {}
-        }
+    let mut parameters = Parameters::of(query);
+    let side = 1..=SIDE_MAX;
+    let wanted = PictureRequest {
+        time_ms: parameters.time_ms("time"),
+        width: parameters.number("width", side.clone(), "pixels"),
+        height: parameters.number("height", side, "pixels"),
+        fit: parameters.word("fit_mode", &FIT_MODES).unwrap_or(FitMode::Preserve),
+        format,
+    };
+    parameters.into_result(wanted)
+}
+
+/// A picture that keeps its ratio is never larger than the video; any other may be asked for in sizes that take too much memory.
+fn check_area(wanted: PictureRequest, packaged: &Packaged) -> Result<(), ApiError> {
+    let Some((width, height)) = packaged.picture_size().filter(|_| wanted.fit != FitMode::Preserve) else {
+        return Ok(());
+    };
+    let [width, height] = [wanted.width.unwrap_or(width), wanted.height.unwrap_or(height)].map(u64::from);
+    if width * height <= AREA_MAX {
+        return Ok(());
     }
-    if problems.is_empty() { Ok(wanted) } else { Err(ApiError::invalid(problems)) }
+    let (field, other, most) = match wanted.width {
+        Some(_) => ("width", height, AREA_MAX / height),
+        None => ("height", width, AREA_MAX / width),
+    };
+    let message =
+        format!("must be at most {most} beside {other} pixels on the other side, or ask for less of both");
+    Err(ApiError::invalid_field(field, &message))
 }
 
 #[cfg(test)]
@@ -99,13 +106,22 @@ mod tests {
 
     #[test]
     fn parameters_have_bounds_and_strangers_are_ignored() {
-        let read = |query| parse(query, PictureFormat::Jpg).ok();
-        let base = PictureRequest { time_ms: None, width: None, height: None, format: PictureFormat::Jpg };
+        let read = |query: &str| parse(query, PictureFormat::Jpg).ok();
+        let base = PictureRequest {
+            time_ms: None,
+            width: None,
+            height: None,
+            fit: FitMode::Preserve,
+            format: PictureFormat::Jpg,
+        };
         assert_eq!(read(""), Some(base));
         assert_eq!(
             read("time=1.25&width=1&height=200&fit_mode=preserve&token=x"),
             Some(PictureRequest { time_ms: Some(1250), width: Some(1), height: Some(200), ..base })
         );
+        for (name, fit) in FIT_MODES {
+            assert_eq!(read(&format!("fit_mode={name}")), Some(PictureRequest { fit, ..base }));
+        }
         for query in [
             "time=-1",
             "time=x",
@@ -115,7 +131,9 @@ mod tests {
             "width=0",
             "height=99999",
             "width=1.5",
-            "fit_mode=crop",
+            "fit_mode=Crop",
+            "fit_mode=",
+            "fit_mode=contain",
         ] {
             assert_eq!(read(query), None, "{query}");
         }

@@ -1,4 +1,4 @@
-//! How many segments are made at once because one viewer asks, or because of one playback ID.
+//! How many segments and pictures are made at once because one viewer asks, or because of one playback ID.
 //!
 //! Only what has to be made counts, and only for the one who began it: whoever joins costs nothing. So one script over public
 //! playback IDs does not take all cores. Pipeline, 8.
@@ -17,7 +17,7 @@ pub(super) const PER_ADDRESS_MAX: usize = 8;
 /// Segments that are being made at once for one playback ID: a room of viewers who all seek.
 pub(super) const PER_PLAYBACK_MAX: usize = 32;
 
-/// For whom a segment is made.
+/// For whom a segment or a picture is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asker {
     /// What is being watched.
@@ -36,9 +36,9 @@ struct Held {
     playbacks: HashMap<PlaybackId, usize>,
 }
 
-/// A place for one segment that is made, given back when dropped.
+/// A place for one segment or picture that is made, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     cold: Cold,
     asker: Asker,
 }

@@ -49,8 +49,11 @@ use crate::{Error, Packaged, Packager, Rendition};
 use line::Line;
 
 pub use cold::Asker;
+pub(crate) use cold::Place;
 pub use fill::FillProgress;
 pub use mix::{Overlay, SoundMix};
+pub(crate) use order::container;
+pub(crate) use run::{Fed, of_engine, read};
 
 /// Renditions whose state is kept in memory, some KiB each.
 const LINES_MAX: u64 = 10_000;
@@ -229,6 +232,11 @@ impl Packager {
                 return Ok(kept);
             }
         }
+    }
+
+    /// A place for something that is made because this one asks: [`Error::Busy`] where that would be too much at once.
+    pub(crate) fn cold_place(&self, asker: Asker) -> Result<Place, Error> {
+        self.encoders.cold.enter(asker)
     }
 
     /// Ends what is being made of a source that is about to be removed.

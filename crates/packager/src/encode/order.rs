@@ -116,7 +116,7 @@ pub(super) fn spec_of_still(
     }
 }
 
-pub(super) fn container(format: FeedFormat) -> FeedContainer {
+pub(crate) fn container(format: FeedFormat) -> FeedContainer {
     match format {
         FeedFormat::Mp4 => FeedContainer::Mp4,
         FeedFormat::Matroska => FeedContainer::Matroska,

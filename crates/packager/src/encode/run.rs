@@ -136,15 +136,15 @@ impl Run {
 }
 
 /// What is fed to a run.
-pub(super) struct Fed {
-    pub(super) header: Bytes,
-    pub(super) chunks: FeedChunks,
+pub(crate) struct Fed {
+    pub(crate) header: Bytes,
+    pub(crate) chunks: FeedChunks,
     /// Called when its process begins to read.
-    pub(super) begun: Box<dyn FnOnce() + Send>,
+    pub(crate) begun: Box<dyn FnOnce() + Send>,
 }
 
 /// The bytes of a feed, each read from the object `key` when the engine has room for it. `wrap` makes them of those of a chunk.
-pub(super) fn read(
+pub(crate) fn read(
     packager: &Packager,
     key: ObjectKey,
     fed: Fed,
@@ -172,7 +172,7 @@ pub(super) fn read(
     })
 }
 
-pub(super) fn of_engine(error: EngineError) -> Error {
+pub(crate) fn of_engine(error: EngineError) -> Error {
     match error {
         EngineError::Busy => Error::Busy,
         // The source could not be read: its store says why.

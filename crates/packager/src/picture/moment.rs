@@ -11,7 +11,7 @@ use kinora_formats::index::{Stretch, Track, VideoTrack};
 use kinora_formats::plan::presented_at;
 use sha2::{Digest as _, Sha256};
 
-use super::PictureRequest;
+use super::{FitMode, PictureRequest};
 
 /// Times are told apart to a tenth of a second, so that a slider does not fill the store.
 const TIME_STEP_MS: u64 = 100;
@@ -50,17 +50,10 @@ impl Moment {
             None => i128::from(track.end) / 2,
         };
         let at = i64::try_from(at).unwrap_or(i64::MAX).min(track.end.saturating_sub(1));
-        // An edit list tells in the times of the source what is shown of which samples.
-        let pts = at.saturating_sub(track.shift);
-        let stretch = track.stretch_at(pts);
-        let near =
-            first_at_or_after(track, &stretch, pts).unwrap_or_else(|| stretch.samples.end.saturating_sub(1));
-        let mut sync = track.samples.sync_at_or_before(near)?;
-        let starts_at = |sync| track.samples.get(sync).map(|sample| presented_at(track, &sample));
-        // The sample at or after a moment may open a GOP that begins after it.
-        while stretch.samples.start < sync && at < starts_at(sync)? {
-            sync = track.samples.sync_at_or_before(sync - 1)?;
-        }
+        let gop = gop_at(track, at)?;
+        let Gop { sync, stretch, .. } = &gop;
+        let (sync, starts_at) =
+            (*sync, |sync| track.samples.get(sync).map(|sample| presented_at(track, &sample)));
         let keyframe = Self { samples: sync..sync + 1, in_gop: None };
         // Any keyframe near the middle will do, but none that an edit list hides.
         let is_shown = |sync| {
@@ -70,8 +63,7 @@ impl Moment {
         if time_ms.is_none() && is_shown(sync)? {
             return Some(keyframe);
         }
-        let whole = gop(track, sync, stretch.samples.end);
-        let enough = [whole.clone(), until(track, whole, pts)];
+        let enough = [gop.whole(), gop.until()];
         let affordable =
             enough.into_iter().find(|samples| PICTURE.prefix(track, video, samples.clone()) == *samples);
         let Some(samples) = affordable else { return Some(keyframe) };
@@ -83,7 +75,7 @@ impl Moment {
 
     /// The first frames of a source: as many of the first GOP as are cheap, and its keyframe at least.
     pub(super) fn first_few(track: &Track, video: &VideoTrack) -> Self {
-        let few = PROBE.prefix(track, video, gop(track, 0, track.samples.len()));
+        let few = PROBE.prefix(track, video, whole_gop(track, 0, track.samples.len()));
         Self { samples: 0..few.end.max(1), in_gop: None }
     }
 
@@ -106,13 +98,28 @@ impl Moment {
     /// Names everything that shapes the picture.
     pub(super) fn hash(&self, request: PictureRequest) -> PictureHash {
         let text = format!(
-            "{}-{} {:?} {:?} {:?} {:?}",
-            self.samples.start, self.samples.end, self.in_gop, request.width, request.height, request.format
+            "{}-{} {:?} {:?} {:?} {:?}{}",
+            self.samples.start,
+            self.samples.end,
+            self.in_gop,
+            request.width,
+            request.height,
+            request.format,
+            match request.fit {
+                // As it was named before there was another.
+                FitMode::Preserve => String::new(),
+                other => format!(" {other:?}"),
+            }
         );
-        let mut hash = [0; 16];
-        hash.copy_from_slice(&Sha256::digest(text.as_bytes())[..16]);
-        PictureHash(hash)
+        hash_of(&text)
     }
+}
+
+/// The name of the object that this describes.
+pub(super) fn hash_of(text: &str) -> PictureHash {
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&Sha256::digest(text.as_bytes())[..16]);
+    PictureHash(hash)
 }
 
 impl Budget {
@@ -129,6 +136,45 @@ impl Budget {
     }
 }
 
+/// The group of pictures in which a moment lies.
+pub(super) struct Gop<'a> {
+    track: &'a Track,
+    /// The keyframe at or before the moment.
+    pub(super) sync: u32,
+    /// Between which joints it lies.
+    pub(super) stretch: Stretch,
+    /// The moment in the times of the source.
+    pub(super) pts: i64,
+}
+
+/// The group of pictures at a time of the common timeline, in ticks of the track. `None` where there is no keyframe.
+pub(super) fn gop_at(track: &Track, at: i64) -> Option<Gop<'_>> {
+    // An edit list tells in the times of the source what is shown of which samples.
+    let pts = at.saturating_sub(track.shift);
+    let stretch = track.stretch_at(pts);
+    let near =
+        first_at_or_after(track, &stretch, pts).unwrap_or_else(|| stretch.samples.end.saturating_sub(1));
+    let mut sync = track.samples.sync_at_or_before(near)?;
+    let starts_at = |sync| track.samples.get(sync).map(|sample| presented_at(track, &sample));
+    // The sample at or after a moment may open a GOP that begins after it.
+    while stretch.samples.start < sync && at < starts_at(sync)? {
+        sync = track.samples.sync_at_or_before(sync - 1)?;
+    }
+    Some(Gop { track, sync, stretch, pts })
+}
+
+impl Gop<'_> {
+    /// All of it, with the pictures that lead the next keyframe.
+    pub(super) fn whole(&self) -> Range<u32> {
+        whole_gop(self.track, self.sync, self.stretch.samples.end)
+    }
+
+    /// Those that are decoded before the one that is shown at the moment, and one more, which ends it.
+    pub(super) fn until(&self) -> Range<u32> {
+        until(self.track, self.whole(), self.pts)
+    }
+}
+
 /// The first sample of a stretch in decode order that is shown at a time of the source or later.
 fn first_at_or_after(track: &Track, stretch: &Stretch, pts: i64) -> Option<u32> {
     if track.joints.is_empty() {
@@ -140,7 +186,7 @@ fn first_at_or_after(track: &Track, stretch: &Stretch, pts: i64) -> Option<u32> 
 
 /// From a sync sample to the next, and on to the last of the pictures that lead that one: they are shown before it, and refer to
 /// both. None from `stretch_end` on.
-fn gop(track: &Track, sync: u32, stretch_end: u32) -> Range<u32> {
+fn whole_gop(track: &Track, sync: u32, stretch_end: u32) -> Range<u32> {
     let rest = track.samples.range(sync + 1..stretch_end);
     let len = rest.take_while(|sample| !sample.is_sync).count();
     let end = sync + 1 + u32::try_from(len).unwrap_or(0);

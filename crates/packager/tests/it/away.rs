@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use kinora_blob::ObjectKey;
 use kinora_domain::{PlaybackId, Resolution};
 use kinora_engine::{Engine, Settings};
-use kinora_packager::{Added, Asker, Error, PictureFormat, PictureRequest, Rendition, Wanted};
+use kinora_packager::{Added, Asker, Error, FitMode, PictureFormat, PictureRequest, Rendition, Wanted};
 use kinora_testkit::{LentFfmpeg, SeededRandom, fixture};
 
 use crate::world::World;
@@ -38,8 +38,14 @@ async fn an_engine_that_is_away_leaves_no_mark_and_is_used_once_it_is_back() {
     assert!(packager.first_segments(&packaged, &rungs).await.is_err_and(|error| is_away(&error)));
     let filled = packager.fill(&packaged, &rungs, |progress| assert_eq!(progress.done, 0)).await;
     assert!(filled.is_err_and(|error| is_away(&error)));
-    let picture = PictureRequest { time_ms: None, width: None, height: None, format: PictureFormat::Jpg };
-    assert!(packager.picture(&packaged, picture).await.is_err_and(|error| is_away(&error)));
+    let picture = PictureRequest {
+        time_ms: None,
+        width: None,
+        height: None,
+        fit: FitMode::Preserve,
+        format: PictureFormat::Jpg,
+    };
+    assert!(packager.picture(&packaged, picture, asker()).await.is_err_and(|error| is_away(&error)));
     assert!(packager.broken(source).await.unwrap().is_empty());
 
     ffmpeg.bring_back();
@@ -71,8 +77,14 @@ async fn without_room_those_who_wait_get_what_is_made_and_it_is_kept_once_there_
         let made = packager.encoded_segment(&packaged, &rungs[0], number, asker()).await.unwrap();
         lengths.push(made.total_len());
     }
-    let picture = PictureRequest { time_ms: None, width: None, height: None, format: PictureFormat::Jpg };
-    assert!(!packager.picture(&packaged, picture).await.unwrap().is_empty());
+    let picture = PictureRequest {
+        time_ms: None,
+        width: None,
+        height: None,
+        fit: FitMode::Preserve,
+        format: PictureFormat::Jpg,
+    };
+    assert!(!packager.picture(&packaged, picture, asker()).await.unwrap().is_empty());
     let filled = packager.fill(&packaged, &rungs, |progress| assert_eq!(progress.done, 0)).await;
     assert!(filled.is_err_and(|error| error.is_full()));
     assert_eq!(world.blob.get(ObjectKey::Init(id)).await.unwrap(), None);

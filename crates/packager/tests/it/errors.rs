@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
-use kinora_packager::{Error, PictureFormat, PictureRequest, Rendition};
+use kinora_packager::{Error, FitMode, PictureFormat, PictureRequest, Rendition};
 use kinora_testkit::fixture;
 
-use crate::world::World;
+use crate::world::{World, asker};
 
 #[tokio::test]
 async fn a_source_without_an_index_is_gone() {
@@ -45,8 +45,14 @@ async fn only_what_the_plan_lists_is_there() {
 async fn sound_alone_has_no_picture() {
     let world = World::new().await;
     let sound = world.store(fixture::audio_only()).await;
-    let request = PictureRequest { time_ms: None, width: None, height: None, format: PictureFormat::Jpg };
-    let error = world.packager.picture(&sound, request).await.unwrap_err();
+    let request = PictureRequest {
+        time_ms: None,
+        width: None,
+        height: None,
+        fit: FitMode::Preserve,
+        format: PictureFormat::Jpg,
+    };
+    let error = world.packager.picture(&sound, request, asker()).await.unwrap_err();
     assert!(matches!(error.root(), Error::NoPicture), "{error:?}");
     assert_eq!(world.packager.decode_first_gop(&sound).await.unwrap(), None);
 }

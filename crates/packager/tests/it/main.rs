@@ -4,9 +4,11 @@
 
 mod audio;
 mod away;
+mod clips;
 mod damaged;
 mod encoded;
 mod errors;
 mod pictures;
 mod segments;
+mod sheets;
 mod world;

@@ -4,22 +4,34 @@ use std::process::Command;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use kinora_formats::index::Sample;
-use kinora_packager::{Error, Packaged, PictureFormat, PictureRequest};
+use kinora_packager::{Asker, Error, FitMode, Packaged, PictureFormat, PictureRequest};
 use kinora_testkit::fixture;
 
-use crate::world::World;
+use crate::world::{World, asker};
 
 fn png_at(time_ms: u64) -> PictureRequest {
-    PictureRequest { time_ms: Some(time_ms), width: None, height: None, format: PictureFormat::Png }
+    PictureRequest {
+        time_ms: Some(time_ms),
+        width: None,
+        height: None,
+        fit: FitMode::Preserve,
+        format: PictureFormat::Png,
+    }
 }
 
 /// Width times height of the fixtures.
 const PIXELS: usize = 160 * 90;
 
-/// Every frame that ffmpeg decodes of a file, in shades of grey.
+/// Every frame that ffmpeg decodes of a fixture, in shades of grey.
+pub(crate) fn frames(file: &[u8]) -> Vec<Vec<u8>> {
+    grey(file).chunks(PIXELS).map(<[u8]>::to_vec).collect()
+}
+
+/// All that ffmpeg decodes of a file, in shades of grey.
 #[expect(clippy::disallowed_methods, reason = "an independent decoder")]
-fn frames(file: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn grey(file: &[u8]) -> Vec<u8> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("input");
     std::fs::write(&path, file).expect("it can be written");
@@ -30,11 +42,11 @@ fn frames(file: &[u8]) -> Vec<Vec<u8>> {
         .output();
     let output = ffmpeg.expect("tests need ffmpeg");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    output.stdout.chunks(PIXELS).map(<[u8]>::to_vec).collect()
+    output.stdout
 }
 
 /// Which of the frames a picture shows. Colours are converted in more than one way, so it is the one that comes closest.
-fn closest(picture: &[u8], frames: &[Vec<u8>]) -> Option<usize> {
+pub(crate) fn closest(picture: &[u8], frames: &[Vec<u8>]) -> Option<usize> {
     let distance = |frame: &[u8]| -> u64 {
         let differences = frame.iter().zip(picture).map(|(one, other)| u64::from(one.abs_diff(*other)));
         differences.map(|difference| difference * difference).sum()
@@ -51,7 +63,7 @@ async fn a_picture_is_the_very_frame_that_is_shown_at_its_time() {
     assert_eq!(shown.len(), 50);
     // 25 frames a second, times in whole tenths; a time past the end is that of the last frame.
     for (time_ms, n) in [(0, 0), (400, 10), (960, 22), (1000, 25), (1100, 27), (1900, 47), (9000, 49)] {
-        let picture = world.packager.picture(&packaged, png_at(time_ms)).await.unwrap();
+        let picture = world.packager.picture(&packaged, png_at(time_ms), asker()).await.unwrap();
         assert_eq!(closest(&frames(&picture)[0], &shown), Some(n), "at {time_ms} ms");
     }
 }
@@ -64,7 +76,7 @@ async fn pictures_that_lead_a_keyframe_are_found_too() {
     let shown = frames(&file);
     assert_eq!(shown.len(), 100);
     for (time_ms, n) in [(0, 0), (800, 20), (900, 22), (1000, 25), (1100, 27), (1900, 47), (9000, 99)] {
-        let picture = world.packager.picture(&packaged, png_at(time_ms)).await.unwrap();
+        let picture = world.packager.picture(&packaged, png_at(time_ms), asker()).await.unwrap();
         assert_eq!(closest(&frames(&picture)[0], &shown), Some(n), "at {time_ms} ms");
     }
 }
@@ -76,11 +88,11 @@ async fn a_picture_that_an_edit_list_hides_is_none_of_the_media() {
     let packaged = world.store(fixture::edit_list()).await;
     let whole = frames(&fixture::two_seconds());
     for (time_ms, n) in [(0, 12), (100, 15), (400, 22), (600, 27), (9000, 49)] {
-        let picture = world.packager.picture(&packaged, png_at(time_ms)).await.unwrap();
+        let picture = world.packager.picture(&packaged, png_at(time_ms), asker()).await.unwrap();
         assert_eq!(closest(&frames(&picture)[0], &whole), Some(n), "at {time_ms} ms");
     }
     let any = PictureRequest { time_ms: None, ..png_at(0) };
-    let picture = world.packager.picture(&packaged, any).await.unwrap();
+    let picture = world.packager.picture(&packaged, any, asker()).await.unwrap();
     assert_eq!(closest(&frames(&picture)[0], &whole), Some(25), "the keyframe near the middle");
 }
 
@@ -97,7 +109,7 @@ async fn pictures_are_made_of_codecs_that_are_copied_and_of_others() {
         let packaged = world.store(file.clone()).await;
         let shown = frames(&file);
         assert_eq!(shown.len(), 50, "{name}");
-        let picture = world.packager.picture(&packaged, png_at(1400)).await.unwrap();
+        let picture = world.packager.picture(&packaged, png_at(1400), asker()).await.unwrap();
         assert_eq!(closest(&frames(&picture)[0], &shown), Some(frame), "{name}");
         assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), Some(25), "{name}");
     }
@@ -107,7 +119,7 @@ async fn pictures_are_made_of_codecs_that_are_copied_and_of_others() {
 async fn a_picture_is_made_once_however_many_ask() {
     let world = World::new().await;
     let packaged = world.store(fixture::two_seconds()).await;
-    let ask = |time_ms| world.packager.picture(&packaged, png_at(time_ms));
+    let ask = |time_ms| world.packager.picture(&packaged, png_at(time_ms), asker());
     let writes = world.writes_of(Box::pin(async {
         let (a, b, c, d) = tokio::join!(ask(400), ask(400), ask(400), ask(400));
         let pictures = [a, b, c, d].map(|picture| picture.unwrap());
@@ -117,7 +129,7 @@ async fn a_picture_is_made_once_however_many_ask() {
     }));
     assert_eq!(writes.await, 1);
     assert_eq!(
-        world.writes_of(async { ask(500).await.map(drop).unwrap() }).await,
+        world.writes_of(Box::pin(async { ask(500).await.map(drop).unwrap() })).await,
         1,
         "another moment, another picture"
     );
@@ -173,7 +185,7 @@ async fn a_group_of_pictures_that_is_too_large_for_memory_is_tried_in_part_and_s
     assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), Some(5));
     // What is near the keyframe is decoded, what is not is shown as that.
     for (time_ms, n) in [(0, 0), (200, 5), (900, 0), (1200, 30), (1900, 25)] {
-        let picture = world.packager.picture(&packaged, png_at(time_ms)).await.unwrap();
+        let picture = world.packager.picture(&packaged, png_at(time_ms), asker()).await.unwrap();
         assert_eq!(closest(&frames(&picture)[0], &shown), Some(n), "at {time_ms} ms");
     }
 }
@@ -189,6 +201,62 @@ async fn a_picture_that_is_too_large_is_not_read_and_says_nothing_about_the_medi
     // The bytes are not there: a try to read them would be another error.
     let packaged = world.store_index(world.source(), file, &index).await;
     assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), None);
-    let error = world.packager.picture(&packaged, png_at(0)).await.unwrap_err();
+    let error = world.packager.picture(&packaged, png_at(0), asker()).await.unwrap_err();
     assert!(matches!(error.root(), Error::NoPicture), "{error:?}");
+}
+
+/// Width and height of a PNG.
+fn size(png: &[u8]) -> (u32, u32) {
+    let be = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+    (be(16), be(20))
+}
+
+#[tokio::test]
+async fn what_is_cut_cleverly_keeps_what_is_to_be_seen() {
+    let world = World::new().await;
+    let packaged = world.store(fixture::two_seconds()).await;
+    let ask = async |fit| {
+        let square = PictureRequest { width: Some(90), height: Some(90), fit, ..png_at(0) };
+        world.packager.picture(&packaged, square, asker()).await.unwrap()
+    };
+    let (middle, clever) = (ask(FitMode::Crop).await, ask(FitMode::Smartcrop).await);
+    assert_eq!((size(&middle), size(&clever)), ((90, 90), (90, 90)));
+    let edges = |picture: &[u8]| -> u64 {
+        let grey = grey(picture);
+        grey.chunks(90).flat_map(|row| row.windows(2)).map(|pair| u64::from(pair[0].abs_diff(pair[1]))).sum()
+    };
+    let (middle, clever) = (edges(&middle), edges(&clever));
+    assert!(middle * 100 <= clever * 101, "{middle} in the middle, {clever} in what was chosen");
+}
+
+#[tokio::test]
+async fn an_exact_size_is_that_of_the_video_where_a_side_is_not_said() {
+    let world = World::new().await;
+    let packaged = world.store(fixture::two_seconds()).await;
+    let expected = [(FitMode::Stretch, (40, 90)), (FitMode::Pad, (40, 90)), (FitMode::Preserve, (40, 22))];
+    for (fit, expected) in expected {
+        let request = PictureRequest { width: Some(40), fit, ..png_at(0) };
+        let picture = world.packager.picture(&packaged, request, asker()).await.unwrap();
+        assert_eq!(size(&picture), expected, "{fit:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_are_made_within_the_bounds_of_segments_and_kept_ones_cost_nothing() {
+    let world = World::new().await;
+    let address = Some(std::net::IpAddr::from([192, 0, 2, 1]));
+    let mut media = Vec::new();
+    for _ in 0..10 {
+        media.push(world.store(fixture::two_seconds()).await);
+    }
+    let ask = async |packaged: &Arc<Packaged>, address| {
+        world.packager.picture(packaged, png_at(0), Asker { address, ..asker() }).await
+    };
+    let kept = ask(&media[9], None).await.unwrap();
+    let (answers, again) =
+        tokio::join!(join_all(media[..9].iter().map(|media| ask(media, address))), ask(&media[9], address));
+    let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
+    assert!(!refused.is_empty(), "eight at once from one address");
+    assert!(refused.iter().all(|error| matches!(error.root(), Error::Busy)), "{refused:?}");
+    assert_eq!(again.unwrap(), kept);
 }

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use kinora_blob::{Blob, FaultAction, Faults, ObjectKey, WriteKind};
-use kinora_domain::{AccessPolicy, Clock as _, Media, MediaSettings, NewMedia, SourceId};
+use kinora_domain::{AccessPolicy, Clock as _, Media, MediaSettings, NewMedia, PlaybackId, SourceId};
 use kinora_engine::{Engine, Settings};
 use kinora_formats::Scanner;
 use kinora_formats::index::Index;
-use kinora_packager::{Packaged, Packager};
+use kinora_packager::{Asker, Packaged, Packager};
 use kinora_store::{DatabasePlace, Error, Opener, Store, StoreOptions, Tx};
 use kinora_testkit::{MovableClock, SeededRandom};
 use tempfile::TempDir;
@@ -25,6 +25,11 @@ pub(crate) struct World {
     writes: Arc<Mutex<BTreeMap<String, u64>>>,
     random: SeededRandom,
     _folder: TempDir,
+}
+
+/// A viewer whose address is not known.
+pub(crate) fn asker() -> Asker {
+    Asker { playback: PlaybackId::new(&SeededRandom::default()), address: None }
 }
 
 impl World {

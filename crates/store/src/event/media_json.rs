@@ -23,6 +23,8 @@ pub(super) struct MediaJson {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     added: Vec<AddedTrackJson>,
     playback: Vec<PlaybackJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    thumbnail_ms: Option<u64>,
     state: StateJson,
     created_at: i64,
     updated_at: i64,
@@ -191,6 +193,7 @@ impl From<&Media> for MediaJson {
                 .collect(),
             added: media.added.iter().map(AddedTrackJson::from).collect(),
             playback: media.playback.iter().map(PlaybackJson::from).collect(),
+            thumbnail_ms: media.thumbnail_ms,
             state: StateJson::from(&media.state),
             created_at: media.created_at.as_micros(),
             updated_at: media.updated_at.as_micros(),
@@ -211,6 +214,7 @@ impl TryFrom<MediaJson> for Media {
             inputs: json.inputs.into_iter().map(input).collect::<Result<_, Error>>()?,
             added: json.added.into_iter().map(AddedTrack::try_from).collect::<Result<_, _>>()?,
             playback: json.playback.into_iter().map(PlaybackHandle::try_from).collect::<Result<_, _>>()?,
+            thumbnail_ms: json.thumbnail_ms,
             state: json.state.try_into()?,
             created_at: Timestamp::from_micros(json.created_at),
             updated_at: Timestamp::from_micros(json.updated_at),

@@ -12,11 +12,13 @@ use super::sound::SoundEditJson;
 use crate::Error;
 use crate::sql::{Row, Value, values};
 
-/// The columns that a save may change, in the order of the statements: title to title_key.
+/// The columns that a save may change, in the order of the statements: title to thumbnail_ms.
 pub(super) fn changing(media: &Media) -> Vec<Value> {
     let mut values = settings(&media.settings);
     values.extend(state(&media.state));
     values.extend(values![media.updated_at, media.settings.title.as_deref().map(title_key)]);
+    // Longer than i64 holds is longer than any media.
+    values.extend(values![media.thumbnail_ms.map(|time_ms| i64::try_from(time_ms).unwrap_or(i64::MAX))]);
     values
 }
 
@@ -139,6 +141,7 @@ pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
         inputs: Vec::new(),
         added: Vec::new(),
         playback: Vec::new(),
+        thumbnail_ms: row.number_or_none("thumbnail_ms")?,
         state: read_state(row)?,
         created_at: row.time("created_at")?,
         updated_at: row.time("updated_at")?,

@@ -80,7 +80,7 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
                     ("title", json!({"title": "Another title"})),
                     (
                         "everything",
-                        json!({"title": null, "creatorId": "speaker-8", "metadata": {"season": "3"}}),
+                        json!({"title": null, "creatorId": "speaker-8", "metadata": {"season": "3"}, "thumbnail": {"time": 12.5}}),
                     ),
                 ],
             )

@@ -7,6 +7,9 @@ use super::wishes::metadata;
 use crate::error::ApiError;
 use crate::fields::{Fields, Problems};
 
+/// Latest moment that is accepted: longer than any media (contract section 8: 12 hours), past the end is the last frame.
+pub(super) const TIME_S_MAX: u32 = 1_000_000;
+
 /// What the client wants to be another.
 pub(super) fn parse(body: &Value) -> Result<MediaChange, ApiError> {
     let problems = Problems::default();
@@ -14,11 +17,31 @@ pub(super) fn parse(body: &Value) -> Result<MediaChange, ApiError> {
         title: title(&fields),
         creator_id: fields.text("creatorId", MediaSettings::TEXT_MAX).map(as_kept),
         metadata: metadata(&fields),
+        thumbnail_ms: thumbnail(&fields),
     });
     problems.into_result(change)
 }
 
-/// The one field that `null` empties: it is null in answers too.
+/// `thumbnail: {time: seconds}` (decision 0083). `null` goes back to a picture near the middle.
+fn thumbnail(fields: &Fields<'_>) -> Change<u64> {
+    if fields.is_null("thumbnail") {
+        return Change::Clear;
+    }
+    let Some(thumbnail) = fields.object("thumbnail") else { return Change::Keep };
+    if !thumbnail.has("time") {
+        thumbnail.refuse("time", "must not be null");
+    }
+    let Some(seconds) = thumbnail.number("time") else { return Change::Keep };
+    if !(0.0..=f64::from(TIME_S_MAX)).contains(&seconds) {
+        thumbnail.refuse("time", format!("must be seconds from 0 to {TIME_S_MAX}"));
+        return Change::Keep;
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range was checked")]
+    let time_ms = (seconds * 1000.0).round() as u64;
+    Change::Set(time_ms)
+}
+
+/// `null` empties it: it is null in answers too.
 fn title(fields: &Fields<'_>) -> Change<String> {
     if fields.is_null("title") {
         return Change::Clear;
@@ -40,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_sent_stays_and_null_empties_the_title_alone() {
+    fn what_was_not_sent_stays_and_null_empties_title_and_thumbnail() {
         let check = |body: Value, expected: MediaChange| {
             assert_eq!(parse(&body).unwrap(), expected, "{body}");
         };
@@ -51,6 +74,10 @@ mod tests {
         check(json!({"title": ""}), MediaChange { title: Change::Set(String::new()), ..nothing() });
         check(json!({"title": "a\0b"}), MediaChange { title: Change::Set("a\u{fffd}b".into()), ..nothing() });
         check(json!({"metadata": {}}), MediaChange { metadata: Some(BTreeMap::new()), ..nothing() });
+        let at = |thumbnail_ms| MediaChange { thumbnail_ms, ..nothing() };
+        check(json!({"thumbnail": null}), at(Change::Clear));
+        check(json!({"thumbnail": {"time": 12.3456, "unknown": 1}}), at(Change::Set(12_346)));
+        check(json!({"thumbnail": {"time": 0}}), at(Change::Set(0)));
         let long = "é".repeat(255);
         check(
             json!({"title": long, "creatorId": long, "metadata": {long.clone(): long}}),
@@ -58,6 +85,7 @@ mod tests {
                 title: Change::Set(long.clone()),
                 creator_id: Some(long.clone()),
                 metadata: Some(BTreeMap::from([(long.clone(), long.clone())])),
+                ..nothing()
             },
         );
     }
@@ -78,6 +106,12 @@ mod tests {
             (json!({"metadata": {"a": long}}), "metadata.a"),
             (json!({"metadata": {long.clone(): "a"}}), "metadata"),
             (json!({"metadata": eleven}), "metadata"),
+            (json!({"thumbnail": 3}), "thumbnail"),
+            (json!({"thumbnail": {}}), "thumbnail.time"),
+            (json!({"thumbnail": {"time": null}}), "thumbnail.time"),
+            (json!({"thumbnail": {"time": "3"}}), "thumbnail.time"),
+            (json!({"thumbnail": {"time": -0.1}}), "thumbnail.time"),
+            (json!({"thumbnail": {"time": 1_000_000.5}}), "thumbnail.time"),
         ] {
             let refused = parse(&body).err().unwrap_or_else(|| panic!("accepted: {body}"));
             let told = format!("{refused:?}");

@@ -25,6 +25,7 @@ async fn the_page_is_told_what_to_play_and_reaches_nothing_else() {
     let expected = json!({
         "manifest": app.url(&format!("/{playback}.m3u8")),
         "poster": app.url(&format!("/{playback}/thumbnail.jpg")),
+        "storyboard": app.url(&format!("/{playback}/storyboard.vtt")),
         "title": title,
     });
     assert_eq!(values(&page), expected);

@@ -46,6 +46,12 @@ async fn a_thumbnail_has_the_format_and_the_size_asked_for() {
             ("?width=40&height=45&fit_mode=preserve", (40, 22)),
             ("?time=0.4&width=64&token=anything", (64, 36)),
             ("?time=1000", (160, 90)),
+            ("?width=200&height=200&fit_mode=stretch", (200, 200)),
+            ("?width=45&height=81&fit_mode=crop", (45, 81)),
+            ("?width=81&fit_mode=crop&time=1", (81, 90)),
+            ("?width=45&height=45&fit_mode=smartcrop", (45, 45)),
+            ("?width=201&height=133&fit_mode=pad", (201, 133)),
+            ("?height=20&fit_mode=pad", (160, 20)),
         ] {
             let answer = app.fetch(&format!("/{playback}/{file}{query}")).await;
             let told = (answer.status, answer.header("content-type"), answer.header("cache-control"));
@@ -69,6 +75,25 @@ async fn another_moment_is_another_picture_and_the_same_one_the_same_bytes() {
 }
 
 #[tokio::test]
+async fn what_was_fetched_is_not_sent_again_and_every_parameter_has_its_tag() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let path = format!("/{}/thumbnail.jpg", text(&media["playbackIds"][0]["id"]));
+    let mut tags = std::collections::BTreeSet::new();
+    let queries = ["", "?time=0", "?width=40", "?height=40", "?width=40&height=40"];
+    let exact =
+        ["stretch", "crop", "smartcrop", "pad"].map(|fit| format!("?width=40&height=40&fit_mode={fit}"));
+    for query in queries.into_iter().chain(exact.iter().map(String::as_str)) {
+        let address = format!("{path}{query}");
+        let answer = app.fetch(&address).await;
+        let tag = answer.header("etag").expect("a tag").to_owned();
+        let again = app.request("GET", &address).header("if-none-match", &tag).send().await;
+        assert_eq!((again.status, again.body.len()), (304, 0), "{query}");
+        assert!(tags.insert(tag), "{query} has the tag of another");
+    }
+}
+
+#[tokio::test]
 async fn a_media_that_is_shown_turned_has_a_turned_thumbnail() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::rotated()).await;
@@ -82,16 +107,163 @@ async fn wrong_parameters_are_named_and_sound_has_no_picture() {
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let playback = text(&media["playbackIds"][0]["id"]);
     let get = async |query: &str| -> Answer { app.fetch(&format!("/{playback}/thumbnail.jpg{query}")).await };
-    let all_wrong = get("?time=-1&width=0&height=99999&fit_mode=crop").await;
+    let all_wrong = get("?time=-1&width=0&height=99999&fit_mode=contain").await;
     assert_eq!(all_wrong.refusal(), (422, "payload validation failed".to_owned()));
     insta::assert_snapshot!("wrong_parameters", app.golden().json(&all_wrong.json()));
-    for query in
-        ["?time=", "?time=NaN", "?time=1e9", "?width=1.5", "?width=-1", "?height=", "?fit_mode=stretch"]
-    {
+    for query in [
+        "?time=",
+        "?time=NaN",
+        "?time=1e9",
+        "?width=1.5",
+        "?width=-1",
+        "?height=",
+        "?fit_mode=",
+        "?fit_mode=Crop",
+    ] {
         assert_eq!(get(query).await.status, 422, "{query}");
     }
+
+    let too_large = get("?width=4096&height=4096&fit_mode=pad").await;
+    assert_eq!(too_large.refusal(), (422, "payload validation failed".to_owned()));
+    insta::assert_snapshot!("too_large", app.golden().json(&too_large.json()));
 
     let sound = app.ready("/a.m4a", fixture::audio_only()).await;
     let answer = app.fetch(&format!("/{}/thumbnail.jpg", text(&sound["playbackIds"][0]["id"]))).await;
     insta::assert_snapshot!("no_picture", app.golden().answer(&answer));
+}
+
+#[tokio::test]
+async fn a_storyboard_is_a_sheet_and_two_texts_that_say_where_its_tiles_lie() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::long_gop()).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    let get = async |file: &str| -> Answer { app.fetch(&format!("/{playback}/{file}")).await };
+    for (file, expected) in [
+        ("spritesheet.jpg", (1600, 180)),
+        ("spritesheet.jpg?interval=anything", (1600, 180)),
+        ("advanced-spritesheet.jpg", (480, 90)),
+        ("advanced-spritesheet.jpg?interval=1&token=x", (1600, 270)),
+        ("advanced-spritesheet.jpg?interval=7", (800, 90)),
+    ] {
+        let answer = get(file).await;
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some("image/jpeg")), "{file}");
+        assert_eq!(size(&answer.body), expected, "{file}");
+        let tag = answer.header("etag").expect("a tag").to_owned();
+        let address = format!("/{playback}/{file}");
+        assert_eq!(
+            app.request("GET", &address).header("if-none-match", &tag).send().await.status,
+            304,
+            "{file}"
+        );
+    }
+    let texts = [
+        "spritesheet.json",
+        "advanced-spritesheet.json?interval=9&token=a%20b",
+        "storyboard.vtt",
+        "storyboard.vtt?interval=10&token=a%20b",
+    ];
+    let mut told = String::new();
+    for file in texts {
+        let answer = get(file).await;
+        let content_type = answer.header("content-type").unwrap_or("none").to_owned();
+        let body = String::from_utf8(answer.body.to_vec()).expect("a text");
+        told +=
+            &format!("{file}: {} {content_type}\n{}\n\n", answer.status, body.replace(playback, "PLAYBACK"));
+    }
+    insta::assert_snapshot!("storyboard", told.replace(&format!("http://{}", app.address), "IMAGES"));
+    for (file, status) in [
+        ("advanced-spritesheet.jpg?interval=0", 422),
+        ("advanced-spritesheet.json?interval=11", 422),
+        ("storyboard.vtt?interval=x", 422),
+        ("spritesheet.png", 404),
+        ("advanced-spritesheet.vtt", 404),
+    ] {
+        assert_eq!(get(file).await.status, status, "{file}");
+    }
+    assert_eq!(
+        get("advanced-spritesheet.json?interval=1.5").await.json()["error"]["fields"][0],
+        serde_json::json!({"field": "interval", "message": "must be a whole number of seconds from 1 to 10"})
+    );
+    let sound = app.ready("/a.m4a", fixture::audio_only()).await;
+    let sound = text(&sound["playbackIds"][0]["id"]);
+    for file in ["spritesheet.jpg", "spritesheet.json", "storyboard.vtt"] {
+        assert_eq!(app.fetch(&format!("/{sound}/{file}")).await.status, 404, "{file}");
+    }
+    assert_eq!(app.request("POST", &format!("/{playback}/storyboard.vtt")).send().await.status, 405);
+}
+
+#[tokio::test]
+async fn the_picture_that_stands_for_a_media_is_chosen_by_its_owner() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let (id, playback) = (text(&media["id"]), text(&media["playbackIds"][0]["id"]));
+    let path = format!("/v1/on-demand/{id}");
+    let patch = async |body: serde_json::Value| app.call("PATCH", &path).json(&body).send().await;
+    let get = async |query: &str| -> Answer { app.fetch(&format!("/{playback}/thumbnail.png{query}")).await };
+    let middle = get("").await;
+    assert_eq!(media.get("thumbnailTime"), None);
+
+    let chosen = patch(serde_json::json!({"thumbnail": {"time": 1.7}})).await;
+    assert_eq!((chosen.status, &chosen.data()["thumbnailTime"]), (200, &serde_json::json!(1.7)));
+    assert_eq!(chosen.data()["thumbnail"], media["thumbnail"], "the address stays");
+    assert_eq!(app.get(id).await.data(), chosen.data());
+    assert_eq!(super::update::told(&app, "video.media.updated").await.len(), 1);
+    let (shown, asked) = (get("").await, get("?time=1.7").await);
+    assert_eq!((shown.status, &shown.body), (200, &asked.body));
+    assert_ne!(shown.body, middle.body);
+    assert_ne!(shown.header("etag"), middle.header("etag"));
+    assert_ne!(get("?time=0").await.body, shown.body, "whoever asks for a time gets that");
+    // The same again is no change.
+    patch(serde_json::json!({"thumbnail": {"time": 1.7}})).await;
+    assert_eq!(super::update::told(&app, "video.media.updated").await.len(), 1);
+
+    let cleared = patch(serde_json::json!({"thumbnail": null})).await;
+    assert_eq!(cleared.data().get("thumbnailTime"), None);
+    assert_eq!(get("").await.body, middle.body);
+    assert_eq!(super::update::told(&app, "video.media.updated").await.len(), 2);
+    let refused = patch(serde_json::json!({"thumbnail": {"time": -1}, "title": "A title"})).await;
+    assert_eq!(
+        refused.json()["error"]["fields"],
+        serde_json::json!([{"field": "thumbnail.time", "message": "must be seconds from 0 to 1000000"}])
+    );
+    assert_eq!(app.get(id).await.data()["title"], serde_json::Value::Null, "nothing was changed");
+}
+
+#[tokio::test]
+async fn a_clip_moves_and_has_the_size_asked_for() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    let get = async |file: &str| -> Answer { app.fetch(&format!("/{playback}/{file}")).await };
+    let mut tags = std::collections::BTreeSet::new();
+    for (query, expected) in [
+        ("", (160, 90)),
+        ("?width=80&fps=5", (80, 45)),
+        ("?start=0.5&end=1&token=x", (160, 90)),
+        ("?start=1.9", (160, 90)),
+    ] {
+        let gif = get(&format!("clip.gif{query}")).await;
+        assert_eq!((gif.status, gif.header("content-type")), (200, Some("image/gif")), "{query}");
+        let le16 = |at: usize| u32::from(u16::from_le_bytes([gif.body[at], gif.body[at + 1]]));
+        assert!(gif.body.starts_with(b"GIF89a"));
+        assert_eq!((le16(6), le16(8)), expected, "{query}");
+        let webp = get(&format!("clip.webp{query}")).await;
+        assert_eq!((webp.status, webp.header("content-type")), (200, Some("image/webp")), "{query}");
+        // RFC 9649, 2.7: the size of the canvas, less one.
+        assert!(webp.body[8..].starts_with(b"WEBPVP8X"));
+        assert_eq!((u32::from(webp.body[24]) + 1, u32::from(webp.body[27]) + 1), expected, "{query}");
+        for answer in [gif, webp] {
+            let tag = answer.header("etag").expect("a tag").to_owned();
+            assert!(tags.insert(tag), "{query} has the tag of another");
+        }
+    }
+    let refused = get("clip.gif?start=9&end=8&width=641&fps=0").await;
+    assert_eq!(refused.refusal(), (422, "payload validation failed".to_owned()));
+    let behind = get("clip.webp?start=2").await;
+    let too_long = get("clip.webp?end=11").await;
+    let told = [refused, behind, too_long].map(|answer| answer.json());
+    insta::assert_snapshot!("wrong_clips", app.golden().json(&serde_json::json!(told)));
+    let sound = app.ready("/a.m4a", fixture::audio_only()).await;
+    let sound = text(&sound["playbackIds"][0]["id"]);
+    assert_eq!(app.fetch(&format!("/{sound}/clip.gif")).await.status, 404);
 }

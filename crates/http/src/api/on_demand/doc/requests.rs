@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::api::on_demand::sound_input;
 use crate::api::on_demand::tracks::described_input;
+use crate::api::on_demand::update_request::TIME_S_MAX;
 use crate::api::on_demand::wishes::{INPUTS_MAX, SUMMARY_LENGTHS, URL_MAX};
 use crate::openapi::Schemas;
 use crate::openapi::schema::{default, metadata, object, said, text, words};
@@ -28,12 +29,19 @@ pub(super) fn create(schemas: &mut Schemas) -> Value {
 
 /// The body of `PATCH /on-demand/{mediaId}`.
 pub(super) fn update(schemas: &mut Schemas) -> Value {
+    let time = json!({"type": "number", "minimum": 0, "maximum": TIME_S_MAX});
+    let time = said(
+        time,
+        "Seconds since the start: the frame that `thumbnail.jpg` shows where no `time` is asked for.",
+    );
+    let thumbnail = object(&["time"], [("time", time)]);
     let body = object(
         &[],
         [
             ("title", said(text(MediaSettings::TEXT_MAX), "`null` empties it.")),
             ("creatorId", text(MediaSettings::TEXT_MAX)),
             ("metadata", said(metadata(), "Replaces what was there.")),
+            ("thumbnail", said(thumbnail, "`null` goes back to a picture near the middle.")),
         ],
     );
     schemas.named("UpdateMedia", body)

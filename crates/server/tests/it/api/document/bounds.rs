@@ -240,11 +240,13 @@ fn walk(document: &Value, schema: &Value, place: &Place, trials: &mut Vec<Trial>
             add(json!("another word"), false);
         }
     }
-    for (bound, beyond) in [("minimum", -1), ("maximum", 1)] {
+    for (bound, beyond) in [("minimum", -1_i32), ("maximum", 1)] {
         if let Some(at) = schema[bound].as_i64() {
             add(json!(at), true);
-            add(json!(at + beyond), false);
-            add(json!(at as f64 + 0.5), false);
+            add(json!(at + i64::from(beyond)), false);
+            // Of a whole number a half is none; of any other it lies beyond the bound.
+            let half = if kinds.contains(&"number") { f64::from(beyond) / 2.0 } else { 0.5 };
+            add(json!(at as f64 + half), false);
         }
     }
     if let Some(max) = schema["maxItems"].as_u64() {

@@ -1,0 +1,227 @@
+//! A few seconds without sound as a picture that moves.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::Stream;
+
+use crate::encode::EncodeLimits;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::input::{FeedContainer, read_from_stdin};
+use crate::job::{Files, Job, push};
+use crate::picture::{Fit, PICTURE_OUTPUT_MAX, sized};
+use crate::priority::Priority;
+use crate::run::Pace;
+
+/// Longest clip.
+pub const CLIP_DURATION_MAX: Duration = Duration::from_secs(10);
+/// Most frames a second.
+pub const CLIP_FPS_MAX: u32 = 30;
+/// Widest clip in pixels.
+pub const CLIP_WIDTH_MAX: u32 = 640;
+/// Highest clip in pixels: 300 frames of it at that width take 370 MB, which wait for their colours to be chosen.
+const HEIGHT_MAX: u32 = 1280;
+
+/// Which clip is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClipSpec {
+    /// What the feed is wrapped in. Only its first video track is read.
+    pub container: FeedContainer,
+    /// When it begins on the feed's timeline.
+    pub start: Duration,
+    /// How long it is; at most [`CLIP_DURATION_MAX`].
+    pub duration: Duration,
+    /// At most so many pixels wide, 1 to [`CLIP_WIDTH_MAX`]; never wider than the video.
+    pub width: u32,
+    /// Frames a second, 1 to [`CLIP_FPS_MAX`].
+    pub fps: u32,
+    /// How it is encoded.
+    pub format: ClipFormat,
+    /// What it may use.
+    pub limits: EncodeLimits,
+}
+
+/// How a clip is encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClipFormat {
+    /// GIF with colours of its own.
+    Gif,
+    /// Animated WebP, lossy. Needs an ffmpeg with libwebp.
+    Webp,
+}
+
+impl Engine {
+    /// A clip of `input` that plays for ever. It keeps the ratio of the video, and is turned as its track says.
+    ///
+    /// `input` is an MP4 in fragments or a Matroska whose samples can be decoded in the order they come. The first frame is the one shown at the
+    /// start; what comes before it, and after the end, is only decoded. The same arguments give the same bytes.
+    ///
+    /// Errors: [`NoPicture`](EngineError::NoPicture) or [`Failed`](EngineError::Failed) where nothing decodes,
+    /// [`Impossible`](EngineError::Impossible) outside of the bounds, [`MissingEncoder`](EngineError::MissingEncoder),
+    /// [`Input`](EngineError::Input), and those of every run.
+    pub async fn clip(
+        &self,
+        spec: ClipSpec,
+        input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
+    ) -> Result<Bytes, EngineError> {
+        self.require_encoder(spec.format.encoder())?;
+        check(&spec)?;
+        let clip = self.runner().start(job(&spec), input, Pace::Progress).whole().await?;
+        if clip.is_empty() { Err(EngineError::NoPicture) } else { Ok(clip) }
+    }
+}
+
+fn check(spec: &ClipSpec) -> Result<(), EngineError> {
+    let wrong = if spec.duration.is_zero() || CLIP_DURATION_MAX < spec.duration {
+        "the length of a clip"
+    } else if !(1..=CLIP_WIDTH_MAX).contains(&spec.width) {
+        "the width of a clip"
+    } else if !(1..=CLIP_FPS_MAX).contains(&spec.fps) {
+        "the frames a second of a clip"
+    } else {
+        return Ok(());
+    };
+    Err(EngineError::Impossible(wrong))
+}
+
+fn job(spec: &ClipSpec) -> Job {
+    let mut arguments = read_from_stdin(spec.container, THREADS);
+    push(&mut arguments, ["-copyts", "-filter_complex_threads", "1"]);
+    push(&mut arguments, ["-filter_complex", &graph(spec), "-map", "[clip]"]);
+    push(&mut arguments, ["-an", "-sn", "-dn", "-map_metadata", "-1", "-fps_mode", "passthrough"]);
+    push(&mut arguments, ["-flags:v", "+bitexact", "-fflags", "+bitexact", "-c:v", spec.format.encoder()]);
+    push(&mut arguments, spec.format.options().iter().copied());
+    push(&mut arguments, ["-loop", "0", "-f", spec.format.muxer(), "pipe:1"]);
+    let mut limits = spec.limits.of_job();
+    limits.output_max = limits.output_max.min(PICTURE_OUTPUT_MAX);
+    Job {
+        kind: "clip",
+        arguments,
+        input: Bytes::new(),
+        files: Files::default(),
+        limits,
+        priority: Priority::Viewer,
+        is_try: false,
+    }
+}
+
+/// Threads of the decoder.
+const THREADS: u8 = 2;
+
+/// A grid from the start on, each frame of it the last one that began by then, of as many frames as the clip has; then their size and colours. A GIF has 256 colours, chosen of all frames
+/// before the first is drawn.
+fn graph(spec: &ClipSpec) -> String {
+    let ClipSpec { start, duration, width, fps, format, .. } = spec;
+    let frames = (duration.as_micros() * u128::from(*fps)).div_ceil(1_000_000);
+    let (seconds, micros) = (start.as_secs(), start.subsec_micros());
+    let size = Fit::Within { width: Some(*width), height: Some(HEIGHT_MAX) };
+    let (colours, rest) = match format {
+        ClipFormat::Gif => (
+            "",
+            ",split[seen][drawn];[seen]palettegen=stats_mode=diff[colours];\
+             [drawn][colours]paletteuse=dither=bayer:bayer_scale=4:diff_mode=rectangle[clip]",
+        ),
+        ClipFormat::Webp => (":out_color_matrix=bt601:out_range=tv", "[clip]"),
+    };
+    let size = sized(size, colours);
+    format!(
+        "[0:v:0]fps=fps={fps}:round=up:start_time={seconds}.{micros:06},trim=end_frame={frames},{size},setsar=1,format=yuv420p{rest}"
+    )
+}
+
+impl ClipFormat {
+    fn encoder(self) -> &'static str {
+        match self {
+            Self::Gif => "gif",
+            Self::Webp => "libwebp_anim",
+        }
+    }
+
+    fn muxer(self) -> &'static str {
+        match self {
+            Self::Gif => "gif",
+            Self::Webp => "webp",
+        }
+    }
+
+    /// Looked at beside each other: of the size of a GIF a third.
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Gif => &[],
+            Self::Webp => &["-quality", "70", "-compression_level", "3"],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(format: ClipFormat) -> ClipSpec {
+        let limits = EncodeLimits {
+            deadline: Duration::from_secs(1),
+            cpu: Duration::from_secs(1),
+            memory_bytes: 1,
+            output_max: u64::MAX,
+        };
+        ClipSpec {
+            container: FeedContainer::Matroska,
+            start: Duration::from_millis(12_300),
+            duration: Duration::from_millis(5050),
+            width: 320,
+            fps: 15,
+            format,
+            limits,
+        }
+    }
+
+    #[test]
+    fn the_whole_command_line_is_constant_but_for_numbers() {
+        let line = |format| {
+            let job = job(&spec(format));
+            assert_eq!(job.limits.output_max, PICTURE_OUTPUT_MAX);
+            let line: Vec<_> = job.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
+            let from = line.iter().position(|argument| *argument == "-i").unwrap();
+            line[from..].join(" ")
+        };
+        let size = "trim=end_frame=76,scale=w=max(1\\,trunc(iw*sar*min(1\\,min(320/(iw*sar)\\,1280/ih))+0.001)):\
+                    h=max(1\\,trunc(ih*min(1\\,min(320/(iw*sar)\\,1280/ih))+0.001)):flags=bicubic+accurate_rnd+full_chroma_int";
+        let common =
+            "-an -sn -dn -map_metadata -1 -fps_mode passthrough -flags:v +bitexact -fflags +bitexact";
+        let head = "-i pipe:0 -copyts -filter_complex_threads 1 -filter_complex [0:v:0]fps=fps=15:round=up:start_time=12.300000";
+        assert_eq!(
+            line(ClipFormat::Gif),
+            format!(
+                "{head},{size},setsar=1,format=yuv420p,split[seen][drawn];[seen]palettegen=stats_mode=diff[colours];\
+                 [drawn][colours]paletteuse=dither=bayer:bayer_scale=4:diff_mode=rectangle[clip] -map [clip] {common} \
+                 -c:v gif -loop 0 -f gif pipe:1"
+            )
+        );
+        assert_eq!(
+            line(ClipFormat::Webp),
+            format!(
+                "{head},{size}:out_color_matrix=bt601:out_range=tv,setsar=1,format=yuv420p[clip] -map [clip] {common} \
+                 -c:v libwebp_anim -quality 70 -compression_level 3 -loop 0 -f webp pipe:1"
+            )
+        );
+    }
+
+    #[test]
+    fn a_clip_outside_of_its_bounds_is_refused() {
+        let gif = || spec(ClipFormat::Gif);
+        assert!(check(&gif()).is_ok());
+        let ms = Duration::from_millis;
+        for wrong in [
+            ClipSpec { duration: ms(0), ..gif() },
+            ClipSpec { duration: ms(10_001), ..gif() },
+            ClipSpec { width: 0, ..gif() },
+            ClipSpec { width: 641, ..gif() },
+            ClipSpec { fps: 0, ..gif() },
+            ClipSpec { fps: 31, ..gif() },
+        ] {
+            assert!(matches!(check(&wrong), Err(EngineError::Impossible(_))), "{wrong:?}");
+        }
+    }
+}

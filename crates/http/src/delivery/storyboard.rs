@@ -1,0 +1,209 @@
+//! Sheets of small pictures, and what tells players where each lies: `GET {images}/{playbackId}/spritesheet.{jpg,json}`,
+//! `advanced-spritesheet.{jpg,json}` and `storyboard.vtt` (contract 4.1 and 4.3, decision 0082).
+
+use std::fmt::Write as _;
+
+use axum::http::HeaderMap;
+use axum::response::Response;
+use bytes::Bytes;
+use kinora_packager::{Sheet, Storyboard};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::manifest::{hex, send};
+use super::parameter::{Parameters, Viewer};
+use super::picture::CACHING;
+use crate::app::App;
+use crate::error::ApiError;
+
+/// Seconds between two tiles that may be asked for (contract 4.1).
+const INTERVAL_S_MAX: u32 = 10;
+/// Where none are.
+const INTERVAL_S: u32 = 10;
+
+/// What of a storyboard is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Picture,
+    Json,
+    Vtt,
+}
+
+/// Which sheets a file is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The overview.
+    Plain,
+    /// The one with an interval.
+    Advanced,
+    /// The one with an interval where one is said, else the overview.
+    Either,
+}
+
+fn file_of(name: &str) -> Option<(Kind, Part)> {
+    Some(match name {
+        "spritesheet.jpg" => (Kind::Plain, Part::Picture),
+        "spritesheet.json" => (Kind::Plain, Part::Json),
+        "advanced-spritesheet.jpg" => (Kind::Advanced, Part::Picture),
+        "advanced-spritesheet.json" => (Kind::Advanced, Part::Json),
+        "storyboard.vtt" => (Kind::Either, Part::Vtt),
+        _ => return None,
+    })
+}
+
+/// Whether a file is called as a part of a storyboard is.
+pub(super) fn is_ours(file: &str) -> bool {
+    file_of(file).is_some()
+}
+
+/// The sheet, made on the first request and kept, or the text that says where its tiles lie, for which no sheet is made.
+pub(super) async fn storyboard(
+    app: &App,
+    viewer: Viewer,
+    file: &str,
+    query: &str,
+    request: &HeaderMap,
+) -> Result<Response, ApiError> {
+    let (kind, part) = file_of(file).ok_or_else(ApiError::no_such_path)?;
+    let (sheet, token) = parse(query, kind)?;
+    let (_, packaged) = viewer.look(app).await?;
+    let storyboard = app.packager.storyboard(&packaged, sheet).await?;
+    let address = address(sheet, token.as_deref());
+    match part {
+        Part::Picture => {
+            let picture = app.packager.sheet(&packaged, &storyboard, viewer.asker()).await?;
+            let etag = match sheet {
+                Sheet::Overview => format!("\"{}-sheet\"", packaged.id()),
+                Sheet::Every(seconds) => format!("\"{}-sheet-{seconds}\"", packaged.id()),
+            };
+            Ok(send(request, picture, "image/jpeg", etag, CACHING))
+        }
+        Part::Json => {
+            let url = format!("{}/{}/{address}", app.addresses.images, viewer.playback);
+            Ok(send_text(request, json(&storyboard, url), "application/json"))
+        }
+        Part::Vtt => Ok(send_text(request, vtt(&storyboard, &address), "text/vtt; charset=utf-8")),
+    }
+}
+
+fn send_text(request: &HeaderMap, text: String, content_type: &'static str) -> Response {
+    let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
+    send(request, Bytes::from(text), content_type, etag, CACHING)
+}
+
+/// The sheet, and the token that the sheet's own address needs as well.
+fn parse(query: &str, kind: Kind) -> Result<(Sheet, Option<String>), ApiError> {
+    let mut parameters = Parameters::of(query);
+    let token = parameters.text("token").map(str::to_owned);
+    let interval = match kind {
+        Kind::Plain => None,
+        Kind::Either => parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds"),
+        Kind::Advanced => {
+            Some(parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds").unwrap_or(INTERVAL_S))
+        }
+    };
+    parameters.into_result((interval.map_or(Sheet::Overview, Sheet::Every), token))
+}
+
+/// The sheet as seen from beside it.
+fn address(sheet: Sheet, token: Option<&str>) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    let file = match sheet {
+        Sheet::Overview => "spritesheet.jpg",
+        Sheet::Every(seconds) => {
+            query.append_pair("interval", &seconds.to_string());
+            "advanced-spritesheet.jpg"
+        }
+    };
+    if let Some(token) = token {
+        query.append_pair("token", token);
+    }
+    let query = query.finish();
+    if query.is_empty() { file.to_owned() } else { format!("{file}?{query}") }
+}
+
+/// The form with a list of tiles, of the two that the web player reads (contract 4.3).
+#[derive(Serialize)]
+struct SheetView {
+    url: String,
+    tile_width: u32,
+    tile_height: u32,
+    /// In seconds.
+    duration: f64,
+    tiles: Vec<TileView>,
+}
+
+#[derive(Serialize)]
+struct TileView {
+    /// In seconds.
+    start: u32,
+    x: u32,
+    y: u32,
+}
+
+fn json(storyboard: &Storyboard, url: String) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "a duration of 12 h has 8 digits")]
+    let duration = storyboard.duration_ms as f64 / 1000.0;
+    let view = SheetView {
+        url,
+        tile_width: storyboard.tile_width,
+        tile_height: storyboard.tile_height,
+        duration,
+        tiles: storyboard.tiles().map(|(start, x, y)| TileView { start, x, y }).collect(),
+    };
+    serde_json::to_string(&view).expect("numbers and texts are always JSON")
+}
+
+/// WebVTT whose cues name parts of the sheet (Media Fragments URI 1.0, 4.2.2): what players take as a track of thumbnails.
+fn vtt(storyboard: &Storyboard, address: &str) -> String {
+    let (width, height) = (storyboard.tile_width, storyboard.tile_height);
+    let mut text = "WEBVTT\n".to_owned();
+    for (start, x, y) in storyboard.tiles() {
+        let start_ms = u64::from(start) * 1000;
+        let end_ms = (start_ms + u64::from(storyboard.interval_s) * 1000).min(storyboard.duration_ms);
+        let (from, to) = (time(start_ms), time(end_ms.max(start_ms + 1)));
+        let _ = write!(text, "\n{from} --> {to}\n{address}#xywh={x},{y},{width},{height}\n");
+    }
+    text
+}
+
+/// WebVTT, 3.4: hours, minutes, seconds, thousandths.
+fn time(ms: u64) -> String {
+    let seconds = ms / 1000;
+    format!("{:02}:{:02}:{:02}.{:03}", seconds / 3600, seconds / 60 % 60, seconds % 60, ms % 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_a_whole_number_of_seconds_from_1_to_10() {
+        let sheet = |query: &str, kind| parse(query, kind).ok().map(|(sheet, _)| sheet);
+        assert_eq!(sheet("", Kind::Advanced), Some(Sheet::Every(10)));
+        assert_eq!(sheet("interval=3&token=x", Kind::Advanced), Some(Sheet::Every(3)));
+        assert_eq!(sheet("interval=1", Kind::Either), Some(Sheet::Every(1)));
+        assert_eq!(sheet("", Kind::Either), Some(Sheet::Overview));
+        assert_eq!(sheet("interval=x", Kind::Plain), Some(Sheet::Overview), "it has none");
+        for query in ["interval=0", "interval=11", "interval=", "interval=1.5", "interval=-1", "interval=ten"]
+        {
+            assert_eq!(sheet(query, Kind::Advanced), None, "{query}");
+            assert_eq!(sheet(query, Kind::Either), None, "{query}");
+        }
+    }
+
+    #[test]
+    fn the_sheet_has_the_token_of_what_names_it() {
+        assert_eq!(address(Sheet::Overview, None), "spritesheet.jpg");
+        assert_eq!(address(Sheet::Overview, Some("a b&c")), "spritesheet.jpg?token=a+b%26c");
+        assert_eq!(address(Sheet::Every(5), Some("e.f")), "advanced-spritesheet.jpg?interval=5&token=e.f");
+    }
+
+    #[test]
+    fn times_have_two_digits_for_hours_and_more_where_they_need_them() {
+        let check = |ms, expected| assert_eq!(time(ms), expected);
+        check(0, "00:00:00.000");
+        check(3_723_045, "01:02:03.045");
+        check(360_000_000, "100:00:00.000");
+    }
+}

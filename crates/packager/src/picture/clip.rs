@@ -1,0 +1,124 @@
+//! A few seconds of a media as a picture that moves. Contract decision 18.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use kinora_engine::{ClipFormat, ClipSpec};
+use kinora_formats::encode::Feed;
+use kinora_formats::index::{Index, Sample, Track, VideoTrack};
+
+use super::moment::{gop_at, hash_of};
+use super::{Made, is_limit, of_run};
+use crate::encode::container;
+use crate::{Asker, Error, Packaged, Packager};
+
+/// Pixels that are decoded for a clip: 10 s of 4K at 30 frames a second, and the group in front of it.
+const PIXELS_MAX: u64 = 4_000_000_000;
+/// Bytes that are read for it: these 10 s at 100 Mb/s, and the group in front.
+const LEN_MAX: u64 = 256 << 20;
+/// The first picture that is decoded comes out so long before the first that is shown, at most, in microseconds: within the lead of a feed.
+const LEAD_US: i64 = 9_000_000;
+
+/// Which clip of a media.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClipRequest {
+    /// From when to when, in milliseconds since the start of the media: at most 10 s.
+    pub start_ms: u64,
+    /// The end, after the start.
+    pub end_ms: u64,
+    /// At most so many pixels wide, 1 to 640; never wider than the video.
+    pub width: u32,
+    /// Frames a second, 1 to 30.
+    pub fps: u32,
+    /// How it is encoded.
+    pub format: ClipFormat,
+}
+
+impl Packager {
+    /// The clip, from the store or made now by one run. It ends with the video, and where an edit list jumps.
+    ///
+    /// Errors: [`Error::NoPicture`] without video, from its end on and where nothing decodes, [`Error::TooMuch`] where it takes too much to decode or
+    /// becomes too large, [`Error::NoEncoder`], and [`Error::Busy`] when too much is asked for at once.
+    pub async fn clip(
+        &self,
+        packaged: &Arc<Packaged>,
+        request: ClipRequest,
+        asker: Asker,
+    ) -> Result<Bytes, Error> {
+        let (track, video) = packaged.index().video().ok_or(Error::NoPicture)?;
+        let end_ms = packaged.pictures_end_ms().unwrap_or(0).min(request.end_ms);
+        let length_ms = end_ms.checked_sub(request.start_ms).filter(|ms| 0 < *ms).ok_or(Error::NoPicture)?;
+        let (video_width, _) = packaged.picture_size().ok_or(Error::NoPicture)?;
+        let ClipRequest { start_ms, width, fps, format, .. } = request;
+        let width = width.min(video_width);
+        let text = format!("clip {start_ms} {end_ms} {width} {fps} {format:?}");
+        let make = async {
+            let samples = samples(track, start_ms..end_ms).ok_or(Error::NoPicture)?;
+            check(track, video, &samples)?;
+            let frames = samples.len() as u64;
+            let feed = feed(packaged.index(), track, samples, start_ms)?;
+            let spec = ClipSpec {
+                container: container(feed.format()),
+                start: Duration::from_micros(Feed::SELECTED_LEAD_US),
+                duration: Duration::from_millis(length_ms),
+                width,
+                fps,
+                format,
+                limits: super::limits(frames, video),
+            };
+            let made = self.engine.clip(spec, self.selected(packaged, feed)).await;
+            let bytes =
+                made.map_err(|error| if is_limit(&error) { Error::TooMuch } else { of_run(error) })?;
+            Ok(Made { bytes, is_kept: true })
+        };
+        self.made_once(packaged, hash_of(&text), asker, make).await
+    }
+}
+
+/// The samples that are decoded for what is shown in a time, from a keyframe on.
+fn samples(track: &Track, times_ms: Range<u64>) -> Option<Range<u32>> {
+    let at = |ms| ticks(track, ms);
+    let gop = gop_at(track, at(times_ms.start))?;
+    let end = at(times_ms.end).saturating_sub(track.shift).min(gop.stretch.shown.end);
+    let behind = gop.sync..gop.stretch.samples.end;
+    // What is decoded after the end is shown after it.
+    let decoded = behind.clone().zip(track.samples.range(behind)).take_while(|(_, sample)| sample.dts < end);
+    let last = decoded.filter(|(_, sample)| sample.pts < end).last().map_or(gop.sync, |(number, _)| number);
+    Some(gop.sync..last + 1)
+}
+
+/// A time in ticks of a track.
+fn ticks(track: &Track, ms: u64) -> i64 {
+    i64::try_from(u128::from(ms) * u128::from(track.timescale.max(1)) / 1000).unwrap_or(i64::MAX)
+}
+
+fn check(track: &Track, video: &VideoTrack, samples: &Range<u32>) -> Result<(), Error> {
+    let picture = u64::from(video.width) * u64::from(video.height);
+    let len: u64 = track.samples.range(samples.clone()).map(|sample| u64::from(sample.size)).sum();
+    let is_much = PIXELS_MAX < picture.saturating_mul(samples.len() as u64) || LEN_MAX < len;
+    if is_much { Err(Error::TooMuch) } else { Ok(()) }
+}
+
+/// The feed in which the clip begins where it has led so much as all feeds do.
+fn feed(index: &Index, track: &Track, samples: Range<u32>, start_ms: u64) -> Result<Feed, Error> {
+    let start = ticks(track, start_ms).saturating_sub(track.shift);
+    let timescale = i128::from(track.timescale.max(1));
+    let time_us = |sample: &Sample| {
+        let us = (i128::from(sample.pts) - i128::from(start)) * 1_000_000;
+        i64::try_from(us.div_euclid(timescale)).unwrap_or(i64::MIN)
+    };
+    let samples: Vec<_> = track.samples.range(samples).collect();
+    let earliest = samples.iter().map(time_us).min().unwrap_or(0).min(-1);
+    // What comes before the clip keeps its order; how far apart it is nobody sees.
+    let pressed = |time: i64| match time {
+        ..0 if earliest < -LEAD_US => {
+            let pressed = i128::from(time) * i128::from(LEAD_US) / -i128::from(earliest);
+            i64::try_from(pressed).unwrap_or(-LEAD_US)
+        }
+        _ => time,
+    };
+    let times: Vec<_> = samples.iter().map(|sample| pressed(time_us(sample))).collect();
+    Feed::of_selected(index, track, samples.into_iter().zip(times)).map_err(|_| Error::NoPicture)
+}

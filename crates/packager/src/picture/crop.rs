@@ -1,0 +1,97 @@
+//! Which part of a picture is left where it has to be cut: the one in which most is to be seen. Pure. Decision 0081.
+
+use kinora_engine::{CropWindow, PictureSize, SmallPicture};
+
+/// Longest side of the picture that is looked at, in pixels: enough to tell a face from a wall.
+pub(super) const SIDE: u32 = 96;
+/// A window counts as good as the best one from so many thousandths of its edges on; of these the one nearest to the middle is taken, so
+/// that a picture which is alike everywhere is cut in its middle.
+const AS_GOOD: u64 = 990;
+
+/// Where the window of this size lies in a picture: where brightness changes most, which it does in what is in focus, in faces and
+/// letters, and does not in skies, walls and blurred backgrounds.
+pub(super) fn window(picture: &SmallPicture, size: PictureSize) -> CropWindow {
+    let (width, height) = (picture.width as u64, picture.height as u64);
+    let (wanted_width, wanted_height) = (u64::from(size.width.max(1)), u64::from(size.height.max(1)));
+    let edges = edges(picture);
+    // One of the two sides stays whole.
+    let left_columns = (height * wanted_width / wanted_height).clamp(1, width);
+    let left_rows = (width * wanted_height / wanted_width).clamp(1, height);
+    let columns: Vec<u64> =
+        (0..picture.width).map(|x| edges.iter().skip(x).step_by(picture.width).sum()).collect();
+    let rows: Vec<u64> = edges.chunks(picture.width).map(|row| row.iter().sum()).collect();
+    CropWindow { left: place(&columns, left_columns), top: place(&rows, left_rows) }
+}
+
+/// How much the brightness changes at each pixel, to its right and below.
+fn edges(picture: &SmallPicture) -> Vec<u64> {
+    let SmallPicture { width, height, rgb } = picture;
+    // ITU-R BT.601, 2.5.1, in 256ths.
+    let luma: Vec<u64> = rgb
+        .chunks_exact(3)
+        .map(|pixel| 77 * u64::from(pixel[0]) + 150 * u64::from(pixel[1]) + 29 * u64::from(pixel[2]))
+        .collect();
+    let at = |x: usize, y: usize| luma.get(y * width + x).copied().unwrap_or(0);
+    let edge = |x: usize, y: usize| {
+        let here = at(x, y);
+        at((x + 1).min(width - 1), y).abs_diff(here) + at(x, (y + 1).min(height - 1)).abs_diff(here)
+    };
+    (0..*height).flat_map(|y| (0..*width).map(move |x| (x, y))).map(|(x, y)| edge(x, y)).collect()
+}
+
+/// Of the windows of this length, which lies best: in thousandths of what is cut off.
+fn place(edges: &[u64], length: u64) -> u16 {
+    let length = usize::try_from(length).unwrap_or(usize::MAX).clamp(1, edges.len().max(1));
+    let cut_off = edges.len().saturating_sub(length);
+    if cut_off == 0 {
+        return CropWindow::MIDDLE.left;
+    }
+    let sums: Vec<u64> = edges.windows(length).map(|window| window.iter().sum()).collect();
+    let best = sums.iter().max().copied().unwrap_or(0);
+    let is_good = |start: &usize| best * AS_GOOD <= sums[*start] * 1000;
+    let from_middle = |start: &usize| (2 * start).abs_diff(cut_off);
+    let start = (0..sums.len()).filter(is_good).min_by_key(from_middle).unwrap_or(cut_off / 2);
+    if 2 * start == cut_off || sums.len() < 2 {
+        return CropWindow::MIDDLE.left;
+    }
+    u16::try_from(start * 1000 / cut_off).unwrap_or(1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Grey, with a pattern of fine squares where `is_rich` says so.
+    fn picture(width: usize, height: usize, is_rich: impl Fn(usize, usize) -> bool) -> SmallPicture {
+        let pixels = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        let value = |(x, y)| if is_rich(x, y) && (x / 2 + y / 2) % 2 == 0 { 220 } else { 100 };
+        SmallPicture { width, height, rgb: pixels.flat_map(|pixel| [value(pixel); 3]).collect() }
+    }
+
+    #[test]
+    fn the_window_lies_where_something_is_to_be_seen() {
+        let check =
+            |what: &str, picture: &SmallPicture, (width, height): (u32, u32), expected: (u16, u16)| {
+                let CropWindow { left, top } = window(picture, PictureSize { width, height });
+                assert_eq!((left, top), expected, "{what}");
+            };
+        let (left, top) = (picture(96, 54, |x, _| x < 20), picture(54, 96, |_, y| y < 20));
+        let right = picture(96, 54, |x, y| 76 <= x && y < 40);
+        check("at the left end", &left, (100, 100), (0, 500));
+        check("one column of those at the left end", &left, (10, 1000), (178, 500));
+        check("at the upper end", &top, (300, 300), (500, 0));
+        check("at the right end", &right, (100, 100), (1000, 500));
+        check("nothing anywhere", &picture(96, 54, |_, _| false), (100, 100), (500, 500));
+        check("the same everywhere", &picture(96, 54, |_, _| true), (100, 100), (500, 500));
+        check("nothing is cut", &left, (960, 540), (500, 500));
+        check("one row of those at the upper end", &top, (4096, 1), (500, 178));
+        check("one pixel", &picture(1, 1, |_, _| true), (7, 300), (500, 500));
+    }
+
+    #[test]
+    fn what_is_near_the_middle_stays_near_it() {
+        let two = picture(96, 54, |x, _| (30..50).contains(&x));
+        let CropWindow { left, .. } = window(&two, PictureSize { width: 54, height: 54 });
+        assert!((300..=500).contains(&left), "{left}");
+    }
+}

@@ -1,0 +1,76 @@
+//! What the engine reads for one picture: a small file of just the samples that are needed.
+
+use bytes::Bytes;
+use kinora_formats::index::{Index, SampleEntry, Track};
+use kinora_formats::matroska::write_feed;
+use kinora_formats::mp4::write::{init_segment, segment_head};
+use kinora_formats::plan::{Segment as PlannedSegment, SegmentPlan, presented_at};
+
+use super::moment::Moment;
+use crate::{Error, Packaged, Packager, Rendition};
+
+impl Packager {
+    /// A small file of just the samples that are needed: an MP4, or a Matroska where the source says only there what they are.
+    pub(super) async fn input(
+        &self,
+        packaged: &Packaged,
+        track: &Track,
+        moment: &Moment,
+    ) -> Result<Bytes, Error> {
+        if let SampleEntry::Matroska(entry) = track.media.sample_entry() {
+            return self.matroska(packaged, track, entry, moment).await;
+        }
+        let index = excerpt(packaged.index(), track, moment);
+        let [track] = index.tracks.as_slice() else { return Err(Error::NoPicture) };
+        let damaged = |error| Error::Damaged(Box::new(error));
+        let init = init_segment(&index, track).map_err(damaged)?;
+        let head = segment_head(&index, track, 0).map_err(damaged)?;
+        let reader = self.blob.reader(packaged.samples_key(Rendition::Video)).await?.ok_or(Error::Gone)?;
+        let ranges: Vec<_> = head.ranges.iter().map(|range| range.offset..range.end()).collect();
+        let pieces = reader.read_many(&ranges).await?;
+        let mut input = init;
+        input.extend_from_slice(&head.bytes);
+        pieces.iter().for_each(|piece| input.extend_from_slice(piece));
+        Ok(Bytes::from(input))
+    }
+
+    async fn matroska(
+        &self,
+        packaged: &Packaged,
+        track: &Track,
+        entry: &[u8],
+        moment: &Moment,
+    ) -> Result<Bytes, Error> {
+        let samples: Vec<_> = track.samples.range(moment.samples.clone()).collect();
+        let ranges: Vec<_> =
+            samples.iter().map(|sample| sample.offset..sample.offset + u64::from(sample.size)).collect();
+        let reader = self.blob.reader(packaged.samples_key(Rendition::Video)).await?.ok_or(Error::Gone)?;
+        let pieces = reader.read_many(&ranges).await?;
+        let first = samples.iter().map(|sample| sample.pts).min().unwrap_or(0);
+        let time_us = |pts: i64| {
+            let micros =
+                i128::from(pts.saturating_sub(first)) * 1_000_000 / i128::from(track.timescale.max(1));
+            u64::try_from(micros).unwrap_or(0)
+        };
+        let frames = samples.iter().zip(&pieces);
+        let frames = frames.map(|(sample, piece)| (time_us(sample.pts), sample.is_sync, &piece[..]));
+        Ok(Bytes::from(write_feed(entry, frames)))
+    }
+}
+
+/// The same source with one segment of one track.
+fn excerpt(index: &Index, track: &Track, moment: &Moment) -> Index {
+    let shown = |sample: &_| presented_at(track, sample);
+    let samples = || track.samples.range(moment.samples.clone());
+    let start = samples().map(|sample| shown(&sample)).min().unwrap_or(0);
+    let end =
+        samples().map(|sample| shown(&sample) + i64::from(sample.duration.max(1))).max().unwrap_or(start + 1);
+    // The rule for timestamps wants times from 0 on; only differences matter here.
+    let track = Track { shift: track.shift - start, ..track.clone() };
+    let segment = PlannedSegment { samples: moment.samples.clone(), start: 0, end: end - start };
+    Index {
+        tracks: vec![track],
+        plan: SegmentPlan { video: vec![segment], ..SegmentPlan::default() },
+        ..index.clone()
+    }
+}

@@ -1,0 +1,180 @@
+//! Which frames a sheet shows, and which samples are decoded for them. Pure: known from the index alone.
+
+use std::ops::Range;
+
+use kinora_formats::encode::Feed;
+use kinora_formats::index::{Index, Sample, Stretch, Track, VideoTrack};
+use kinora_formats::plan::presented_at;
+
+use super::Sheet;
+use crate::Error;
+use crate::picture::moment::gop_at;
+
+/// Microseconds in the feed from the frame of one tile to that of the next.
+pub(super) const STEP_US: u64 = 1_000_000;
+/// Pixels that are decoded for a sheet: some 20 s of a core, twice what a picture may take.
+const PIXELS_MAX: u64 = 3_200_000_000;
+/// Bytes that are read for a sheet. A keyframe of 1080p has some 100 KB, a heavy one of 4K 2 MB.
+const LEN_MAX: u64 = 1 << 30;
+
+/// Frames of this size that may be decoded for a sheet, at least one.
+pub(super) fn frames_max(video: &VideoTrack) -> u32 {
+    let pixels = u64::from(video.width) * u64::from(video.height);
+    u32::try_from(PIXELS_MAX / pixels.max(1)).unwrap_or(u32::MAX).max(1)
+}
+
+/// The frames of all tiles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// Samples that are decoded, rising.
+    ranges: Vec<Range<u32>>,
+    /// The sample of each tile, never falling; several tiles may show one.
+    tiles: Vec<u32>,
+    /// Nothing but keyframes is decoded.
+    pub(super) is_of_keyframes: bool,
+    /// How many samples are decoded.
+    pub(super) frames: u64,
+}
+
+impl Choice {
+    /// The frames of `count` tiles, one every `interval_s` seconds. `None` where they take too much to be read.
+    ///
+    /// A tile shows the first keyframe of its time. Without one it shows the keyframe in front in an overview, and else the very frame at its
+    /// beginning, where all of these together are not too much to decode.
+    pub(super) fn of(
+        track: &Track,
+        video: &VideoTrack,
+        interval_s: u32,
+        count: u32,
+        sheet: Sheet,
+    ) -> Option<Self> {
+        let keyframes = Keyframes::of(track);
+        let exact = match sheet {
+            Sheet::Overview => None,
+            Sheet::Every(_) => Self::with(track, &keyframes, interval_s, count, true),
+        };
+        let is_affordable = |choice: &Self| choice.is_affordable(track, video);
+        let of_keyframes = || Self::with(track, &keyframes, interval_s, count, false).filter(is_affordable);
+        exact.filter(is_affordable).or_else(of_keyframes)
+    }
+
+    fn with(
+        track: &Track,
+        keyframes: &Keyframes,
+        interval_s: u32,
+        count: u32,
+        is_exact: bool,
+    ) -> Option<Self> {
+        let ticks = i64::from(interval_s) * i64::from(track.timescale.max(1));
+        let (mut ranges, mut tiles) = (Vec::<Range<u32>>::new(), Vec::new());
+        let mut is_of_keyframes = true;
+        for n in 0..i64::from(count) {
+            let at = n.saturating_mul(ticks);
+            let keyframe = keyframes.within(at..at.saturating_add(ticks));
+            let (samples, shown) = match keyframe {
+                Some(keyframe) => (keyframe..keyframe + 1, keyframe),
+                None if is_exact => {
+                    let (samples, shown) = exact(track, at)?;
+                    is_of_keyframes &= samples.len() == 1;
+                    (samples, shown)
+                }
+                None => {
+                    let keyframe = keyframes.near(at)?;
+                    (keyframe..keyframe + 1, keyframe)
+                }
+            };
+            tiles.push(shown);
+            match ranges.last_mut() {
+                // Decoding goes on where it came to.
+                Some(last) if samples.start <= last.end => last.end = last.end.max(samples.end),
+                _ => ranges.push(samples),
+            }
+        }
+        let frames = ranges.iter().map(|range| u64::from(range.end - range.start)).sum();
+        Some(Self { ranges, tiles, is_of_keyframes, frames })
+    }
+
+    fn is_affordable(&self, track: &Track, video: &VideoTrack) -> bool {
+        let samples = self.ranges.iter().flat_map(|range| track.samples.range(range.clone()));
+        let len = samples.map(|sample| u64::from(sample.size)).fold(0, u64::saturating_add);
+        self.frames <= u64::from(frames_max(video)) && len <= LEN_MAX
+    }
+
+    /// What is fed to the engine: the frame of each tile begins a [step](STEP_US) after that of the one before.
+    pub(super) fn feed(&self, index: &Index, track: &Track) -> Result<Feed, Error> {
+        let numbers = self.ranges.iter().cloned().flatten();
+        let samples = self.ranges.iter().flat_map(|range| track.samples.range(range.clone()));
+        let samples: Vec<(u32, Sample)> = numbers.zip(samples).collect();
+        let times = self.times(&samples);
+        let samples = samples.iter().map(|(_, sample)| *sample).zip(times);
+        Feed::of_selected(index, track, samples).map_err(|_| Error::NoPicture)
+    }
+
+    /// When each of the samples comes out, in microseconds: those of tiles at whole steps, the others between their neighbours, so that
+    /// they are over before the next tile begins.
+    fn times(&self, samples: &[(u32, Sample)]) -> Vec<i64> {
+        let step = i64::try_from(STEP_US).unwrap_or(i64::MAX);
+        let mut shown: Vec<usize> = (0..samples.len()).collect();
+        shown.sort_by_key(|place| samples[*place].1.pts);
+        let mut times = vec![0; samples.len()];
+        // The tile that comes next, and the samples in front of it that belong to none.
+        let (mut tile, mut between) = (0_usize, Vec::new());
+        let spread = |between: &mut Vec<usize>, tile: usize, times: &mut Vec<i64>| {
+            let parts = i64::try_from(between.len()).unwrap_or(i64::MAX).saturating_add(1);
+            let before = (i64::try_from(tile).unwrap_or(i64::MAX) - 1).saturating_mul(step);
+            for (part, place) in (1..).zip(between.drain(..)) {
+                times[place] = before + step * part / parts;
+            }
+        };
+        for place in shown {
+            if self.tiles.get(tile) == Some(&samples[place].0) {
+                spread(&mut between, tile, &mut times);
+                times[place] = i64::try_from(tile).unwrap_or(i64::MAX).saturating_mul(step);
+                tile += self.tiles[tile..].iter().take_while(|number| **number == samples[place].0).count();
+            } else {
+                between.push(place);
+            }
+        }
+        spread(&mut between, tile, &mut times);
+        times
+    }
+}
+
+/// The keyframes that are shown, each with its time on the common timeline, rising.
+struct Keyframes(Vec<(i64, u32)>);
+
+impl Keyframes {
+    fn of(track: &Track) -> Self {
+        let of_stretch = |Stretch { samples, shown }: Stretch| {
+            let numbered = samples.clone().zip(track.samples.range(samples));
+            let keyframes = numbered.filter(move |(_, sample)| sample.is_sync && shown.contains(&sample.pts));
+            keyframes.map(|(number, sample)| (presented_at(track, &sample), number))
+        };
+        let shown = |(at, _): &(i64, u32)| 0 <= *at && *at < track.end;
+        Self(track.stretches().flat_map(of_stretch).filter(shown).collect())
+    }
+
+    /// The first one in this range of times.
+    fn within(&self, times: Range<i64>) -> Option<u32> {
+        let first = self.0.partition_point(|(at, _)| *at < times.start);
+        self.0.get(first).filter(|(at, _)| *at < times.end).map(|(_, number)| *number)
+    }
+
+    /// The last one up to a time, or the first one at all.
+    fn near(&self, time: i64) -> Option<u32> {
+        let behind = self.0.partition_point(|(at, _)| *at <= time);
+        self.0.get(behind.saturating_sub(1)).map(|(_, number)| *number)
+    }
+}
+
+/// What is decoded for the frame that is shown at a time of the common timeline, and which of it is that frame.
+fn exact(track: &Track, at: i64) -> Option<(Range<u32>, u32)> {
+    let gop = gop_at(track, at)?;
+    let samples = gop.until();
+    let numbered = samples.clone().zip(track.samples.range(samples.clone()));
+    let begun = numbered.filter(|(_, sample)| sample.pts <= gop.pts);
+    let shown = begun.max_by_key(|(_, sample)| sample.pts).map_or(samples.start, |(number, _)| number);
+    // A frame is decoded with all in front of it.
+    let end = shown + 1;
+    Some((samples.start..end, shown))
+}

@@ -1,0 +1,138 @@
+//! Sheets of tiles: the right frame in each, made once, decoding no more than is shown.
+
+use std::sync::Arc;
+
+use kinora_packager::{Error, Packaged, Sheet};
+use kinora_testkit::fixture;
+
+use crate::pictures::{closest, frames, grey};
+use crate::world::{World, asker};
+
+/// Width of a tile, and of the fixtures.
+const WIDTH: usize = 160;
+const HEIGHT: usize = 90;
+
+/// Which frame of a fixture each tile shows.
+async fn tiles(world: &World, packaged: &Arc<Packaged>, shown: &[Vec<u8>], sheet: Sheet) -> Vec<usize> {
+    let storyboard = world.packager.storyboard(packaged, sheet).await.unwrap();
+    assert_eq!((storyboard.tile_width as usize, storyboard.tile_height as usize), (WIDTH, HEIGHT));
+    let picture = grey(&world.packager.sheet(packaged, &storyboard, asker()).await.unwrap());
+    let row = WIDTH * storyboard.columns as usize;
+    assert_eq!(picture.len(), row * HEIGHT * storyboard.rows as usize);
+    let tile = |(_, x, y): (u32, u32, u32)| -> Vec<u8> {
+        let lines = (0..HEIGHT).map(|line| (y as usize + line) * row + x as usize);
+        lines.flat_map(|start| picture[start..start + WIDTH].to_vec()).collect()
+    };
+    storyboard.tiles().map(|place| closest(&tile(place), shown).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn each_tile_shows_the_keyframe_of_its_time() {
+    let world = World::new().await;
+    let file = fixture::two_seconds();
+    let packaged = world.store(file.clone()).await;
+    let shown = frames(&file);
+    assert_eq!(tiles(&world, &packaged, &shown, Sheet::Every(1)).await, [0, 25]);
+    assert_eq!(tiles(&world, &packaged, &shown, Sheet::Every(10)).await, [0]);
+    assert_eq!(tiles(&world, &packaged, &shown, Sheet::Overview).await, [0]);
+}
+
+#[tokio::test]
+async fn where_keyframes_are_rare_the_very_frame_is_decoded_but_not_for_an_overview() {
+    let world = World::new().await;
+    let file = fixture::long_gop();
+    let packaged = world.store(file.clone()).await;
+    let shown = frames(&file);
+    let (track, _) = packaged.index().video().unwrap();
+    let keyframes = track.samples.iter().filter(|sample| sample.is_sync).count();
+    let every = tiles(&world, &packaged, &shown, Sheet::Every(1)).await;
+    let overview = tiles(&world, &packaged, &shown, Sheet::Overview).await;
+    insta::assert_snapshot!(format!(
+        "{} frames, {keyframes} keyframes\n{every:?}\n{overview:?}",
+        shown.len()
+    ));
+}
+
+#[tokio::test]
+async fn sheets_are_made_of_every_kind_of_source() {
+    let world = World::new().await;
+    let mut found = Vec::new();
+    for (name, file) in [
+        ("pictures that lead a keyframe", fixture::hevc()),
+        ("AV1", fixture::av1_opus()),
+        ("VP9 in WebM", fixture::vp9_webm()),
+        ("an edit list", fixture::edit_list()),
+    ] {
+        let packaged = world.store(file.clone()).await;
+        let shown = frames(&if name == "an edit list" { fixture::two_seconds() } else { file });
+        let every = tiles(&world, &packaged, &shown, Sheet::Every(1)).await;
+        found.push(format!("{name}: {} frames, {every:?}", shown.len()));
+    }
+    insta::assert_snapshot!(found.join("\n"));
+}
+
+#[tokio::test]
+async fn a_sheet_is_made_once_and_sound_has_none() {
+    let world = World::new().await;
+    let packaged = world.store(fixture::two_seconds()).await;
+    let storyboard = world.packager.storyboard(&packaged, Sheet::Every(1)).await.unwrap();
+    let ask = || world.packager.sheet(&packaged, &storyboard, asker());
+    let writes = world.writes_of(Box::pin(async {
+        let (one, other) = tokio::join!(ask(), ask());
+        assert_eq!(one.unwrap(), other.unwrap());
+        ask().await.unwrap();
+    }));
+    assert_eq!(writes.await, 1);
+    let sound = world.store(fixture::audio_only()).await;
+    let error = world.packager.storyboard(&sound, Sheet::Overview).await.unwrap_err();
+    assert!(matches!(error.root(), Error::NoPicture), "{error:?}");
+}
+
+/// The video of a fixture, said to last so many seconds: one keyframe each second.
+async fn lasting(world: &World, seconds: u32, (width, height): (u32, u32)) -> Arc<Packaged> {
+    let file = fixture::video_only();
+    let mut index = world.store(file.clone()).await.index().clone();
+    let track = &mut index.tracks[0];
+    let (first, timescale) = (track.samples.get(0).unwrap(), i64::from(track.timescale));
+    let samples = (0..i64::from(seconds)).map(|second| kinora_formats::index::Sample {
+        dts: second * timescale,
+        pts: second * timescale,
+        duration: track.timescale,
+        ..first
+    });
+    track.samples = samples.collect();
+    (track.shift, track.end) = (0, i64::from(seconds) * timescale);
+    if let kinora_formats::index::TrackMedia::Video(video) = &mut track.media {
+        (video.width, video.height) = (width, height);
+    }
+    world.store_index(world.source(), file, &index).await
+}
+
+#[tokio::test]
+async fn a_sheet_stays_within_what_players_open_however_long_the_media_is() {
+    let world = World::new().await;
+    let mut found = Vec::new();
+    for (what, seconds, size) in [
+        ("20 s", 20, (1920, 1080)),
+        ("10 min", 600, (1920, 1080)),
+        ("2 h", 7200, (1920, 1080)),
+        ("12 h", 43_200, (1920, 1080)),
+        ("12 h of 4K", 43_200, (3840, 2160)),
+        ("12 h upright", 43_200, (1080, 1920)),
+        ("12 h of a square", 43_200, (800, 800)),
+        ("a second of something small", 1, (16, 16)),
+    ] {
+        let packaged = lasting(&world, seconds, size).await;
+        for sheet in [Sheet::Overview, Sheet::Every(10), Sheet::Every(1)] {
+            let board = world.packager.storyboard(&packaged, sheet).await.unwrap();
+            let (width, height) = (board.columns * board.tile_width, board.rows * board.tile_height);
+            assert!(width <= 4096 && height <= 4096, "{what}: {board:?}");
+            assert!(board.count <= board.columns * board.rows && board.count * board.interval_s >= seconds);
+            found.push(format!(
+                "{what}, {sheet:?}: {} tiles of {}x{} each {} s, {}x{} in {width}x{height}",
+                board.count, board.tile_width, board.tile_height, board.interval_s, board.columns, board.rows
+            ));
+        }
+    }
+    insta::assert_snapshot!(found.join("\n"));
+}
