@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 14] = [
+const MIGRATIONS: [Migration; 15] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -86,6 +86,11 @@ const MIGRATIONS: [Migration; 14] = [
         version: 14,
         sqlite: include_str!("../migrations/sqlite/0014_added_sound.sql"),
         postgres: include_str!("../migrations/postgres/0014_added_sound.sql"),
+    },
+    Migration {
+        version: 15,
+        sqlite: include_str!("../migrations/sqlite/0015_playback_policy.sql"),
+        postgres: include_str!("../migrations/postgres/0015_playback_policy.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

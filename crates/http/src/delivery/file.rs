@@ -4,15 +4,22 @@ use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_domain::PlaybackId;
+use kinora_packager::MediaFile;
 
 use super::{mp4, original, picture};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
 
+/// What may lie directly below a playback ID.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let files = MediaFile::ALL.into_iter().map(MediaFile::name);
+    std::iter::once(original::NAME).chain(files).chain(picture::NAMES)
+}
+
 /// Whether something with this name may lie directly below a playback ID.
 pub(super) fn is_ours(file: &str) -> bool {
-    file == original::NAME || mp4::of_name(file).is_some() || picture::is_picture(file)
+    names().any(|name| name == file)
 }
 
 /// The file with this name.

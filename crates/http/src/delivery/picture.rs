@@ -7,29 +7,26 @@ use kinora_domain::PlaybackId;
 use kinora_packager::{PictureFormat, PictureRequest};
 
 use super::access::grant;
-use super::send::Content;
+use super::send::{Caching, Content};
+use super::viewing::Viewing;
 use crate::app::App;
 use crate::error::{ApiError, FieldError};
 
-/// A thumbnail's address does not name its source, so what is kept of it grows old.
-const CACHING: &str = "public, max-age=60";
 /// Pictures larger than that are never made; the limit of the engine.
 const SIDE_MAX: u32 = kinora_packager::PICTURE_SIDE_MAX;
 /// Longest media that is accepted (contract section 8: 12 hours), with room; a time past the end is the last frame.
 const TIME_S_MAX: f64 = 1_000_000.0;
 
-/// Whether a file is called as pictures are.
-pub(super) fn is_picture(file: &str) -> bool {
-    kind(file).is_some()
-}
+/// How pictures are called.
+pub(super) const NAMES: [&str; 3] = ["thumbnail.jpg", "thumbnail.png", "thumbnail.webp"];
 
 fn kind(file: &str) -> Option<(PictureFormat, &'static str)> {
-    Some(match file {
-        "thumbnail.jpg" => (PictureFormat::Jpg, "image/jpeg"),
-        "thumbnail.png" => (PictureFormat::Png, "image/png"),
-        "thumbnail.webp" => (PictureFormat::Webp, "image/webp"),
-        _ => return None,
-    })
+    let kinds = [
+        (PictureFormat::Jpg, "image/jpeg"),
+        (PictureFormat::Png, "image/png"),
+        (PictureFormat::Webp, "image/webp"),
+    ];
+    NAMES.iter().position(|name| *name == file).map(|at| kinds[at])
 }
 
 /// One frame of a media as a picture, made on the first request and kept.
@@ -42,7 +39,7 @@ pub(super) async fn thumbnail(
 ) -> Result<Response, ApiError> {
     let (format, content_type) = kind(file).ok_or_else(ApiError::no_such_path)?;
     let wanted = parse(query, format)?;
-    let granted = grant(app, playback).await?;
+    let granted = grant(app, playback, &Viewing::by_token(query, request)).await?;
     let packaged = app.packager.packaged(granted.source).await?;
     let picture = app.packager.picture(&packaged, wanted).await?;
     let etag = format!(
@@ -52,7 +49,9 @@ pub(super) async fn thumbnail(
         wanted.width.unwrap_or(0),
         wanted.height.unwrap_or(0),
     );
-    let content = Content { content_type, etag, caching: CACHING, len: picture.len() as u64 };
+    // Its address does not name its source, so what is kept of it grows old.
+    let caching = granted.caching(Caching::Minute);
+    let content = Content { content_type, etag, caching, len: picture.len() as u64 };
     Ok(content.answer(request, |range| {
         let at = |position: u64| usize::try_from(position).map_or(picture.len(), |at| at.min(picture.len()));
         Body::from(picture.slice(at(range.start)..at(range.end)))
