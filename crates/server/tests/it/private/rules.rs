@@ -48,7 +48,6 @@ async fn check(kind: &str, rule: Value, welcome: &[(&'static str, &'static str)]
                 if *is_welcome { 200 } else { 403 },
                 "{policy} {headers:?}: {manifest:?}"
             );
-            // One picture and one segment stand for all of their kind where all are let in.
             for address in rest {
                 let answer = asked(address, headers).get(&app).await;
                 if *is_welcome {
