@@ -88,9 +88,9 @@ const MIGRATIONS: [Migration; 15] = [
         postgres: include_str!("../migrations/postgres/0014_added_sound.sql"),
     },
     Migration {
-        version: 15,
-        sqlite: include_str!("../migrations/sqlite/0015_playback_policy.sql"),
-        postgres: include_str!("../migrations/postgres/0015_playback_policy.sql"),
+        version: 17,
+        sqlite: include_str!("../migrations/sqlite/0017_playback_policy.sql"),
+        postgres: include_str!("../migrations/postgres/0017_playback_policy.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

@@ -29,7 +29,7 @@ struct Values {
 /// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages. `?token=` is handed on to what it plays.
 ///
 /// The page is the same for every playback ID: what cannot be played, and why, it is told by the manifest. But where the rules of the playback ID keep the
-/// viewer out there is no page, 403: its requests are those of our own page, and would be let in (decision 0081).
+/// viewer out there is no page, 403: its requests are those of our own page, and would be let in (decision 0084).
 pub(super) async fn embed(
     State(app): State<App>,
     PathParts([playback]): PathParts<1>,
