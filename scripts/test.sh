@@ -97,10 +97,10 @@ else
   summary+=("NOT RUN          formatting, lints, tidy: this Rust has neither rustfmt nor clippy")
 fi
 suite "crates" crate_tests
-for suite in api upload events command media fault folder; do
+for suite in api private upload events command media fault folder; do
   suite "server: $suite, SQLite and a folder" server_tests sqlite+folder "$suite"
 done
-for suite in api upload events command media fault shared; do
+for suite in api private upload events command media fault shared; do
   suite "server: $suite, PostgreSQL and S3" server_tests postgres+s3 "$suite"
 done
 suite "browser" browser_tests

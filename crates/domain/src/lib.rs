@@ -40,13 +40,15 @@ pub use media::{
     WithheldTrack, WrongState,
 };
 pub use playback::{
-    AccessPolicy, AccessRestrictions, DefaultPolicy, NewPlayback, PlaybackHandle, Restriction,
+    AccessPolicy, AccessRestrictions, Admission, Allowed, DefaultPolicy, HostPattern, NewPlayback, Page,
+    PageHost, PathRefusal, PathTicket, PlaybackHandle, PlaybackPolicy, PlaybackRefusal, Restriction,
+    TicketFacts, TokenClaims, TokenRefusal, Viewer,
 };
 pub use playlist::{
     DayRange, NewPlaylist, PlayOrder, Playlist, PlaylistContent, PlaylistItem, PlaylistProblem, SmartRules,
 };
 pub use resolution::Resolution;
-pub use signing_key::{KeyMaker, KeyPair, PrivateKey, SigningKey};
+pub use signing_key::{BadPublicKey, KeyMaker, KeyPair, PrivateKey, PublicKey, SigningKey, TokenAlgorithm};
 pub use time::Timestamp;
 pub use upload::{
     BadUploadAddress, CorsOrigin, LengthProblem, NewUpload, Upload, UploadState, UploadTicket,

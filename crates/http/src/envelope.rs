@@ -70,11 +70,6 @@ impl<T> Data<T> {
         Self { warnings, status: StatusCode::CREATED, ..Self::ok(data) }
     }
 
-    /// 200 with this payload, and what the client should know.
-    pub(crate) fn warned(data: T, warnings: Vec<String>) -> Self {
-        Self { warnings, ..Self::ok(data) }
-    }
-
     /// 200 with one page of a list.
     pub(crate) fn page(data: T, pagination: Pagination) -> Self {
         Self { pagination: Some(pagination), ..Self::ok(data) }

@@ -140,14 +140,6 @@ impl ApiError {
         )
     }
 
-    /// 401 to a player: a private playback ID without a playback token that opens it.
-    pub fn playback_unauthorized() -> Self {
-        Self::challenged(
-            Self::PLAYBACK_TOKEN,
-            "this playback ID is private and no valid playback token came with the request",
-        )
-    }
-
     /// 403: the token may not do that.
     pub fn read_only() -> Self {
         Self::described(

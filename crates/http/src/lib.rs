@@ -39,6 +39,11 @@ pub fn api_paths() -> Vec<String> {
     api::routes("").into_paths()
 }
 
+/// The paths that players and viewers come to. A test holds them against what asks who may watch, so that none is forgotten.
+pub fn playback_paths() -> Vec<String> {
+    delivery::paths()
+}
+
 /// Every route of the roles that the process has, and what operators look at.
 ///
 /// API paths are served with and without `/v1` (contract decision 1). Paths of another role answer 404 and say so

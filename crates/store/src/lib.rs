@@ -14,7 +14,8 @@
 //! | `writer/` | the thread that writes: many closures in one commit on SQLite, beside each other on PostgreSQL |
 //! | `sql/` | statements, values and rows, the same for every engine |
 //! | `schema.rs`, `folder.rs`, `keyring.rs`, `lock/` | the start: migrations, first rows, key, lock |
-//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `playlist/`, `kept_answer.rs` | one aggregate each |
+//! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `revoked_token.rs`, `playlist/`, `kept_answer.rs` | one aggregate each |
+//! | `playback_path.rs` | signatures of what manifests list |
 //! | `list.rs` | parts of lists, by number and by position |
 //! | `prune.rs` | what leaves again |
 //! | `watch.rs`, `notify.rs`, `version.rs` | what others changed: by looking, by being told, and on demand |
@@ -32,9 +33,11 @@ mod list;
 mod lock;
 mod media;
 mod notify;
+mod playback_path;
 mod playlist;
 mod prune;
 mod rendition;
+mod revoked_token;
 mod schema;
 mod signing_key;
 mod sql;
@@ -60,6 +63,7 @@ pub use media::MediaFilter;
 pub use playlist::{ListedPlaylist, PlaylistEdition};
 pub use prune::Pruned;
 pub use rendition::{RenditionPlace, RenditionRow, RenditionUse};
+pub use revoked_token::RevokedToken;
 pub use store::{DatabasePlace, Opener, Store, StoreOptions};
 pub use tx::Tx;
 pub use upload::{UploadGrown, UploadLease, UploadPart};

@@ -12,6 +12,8 @@ const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 pub(crate) const JOBS_KEPT_US: i64 = 7 * DAY_US;
 /// Finished deliveries with their attempts, and events that nobody waits for.
 pub(crate) const DELIVERIES_KEPT_US: i64 = 30 * DAY_US;
+/// Tokens that were taken back, behind their end: whoever verifies them gives them a minute.
+pub(crate) const REVOKED_TOKENS_KEPT_US: i64 = DAY_US;
 /// Rows of one transaction: others wait for the writer meanwhile.
 pub(crate) const BATCH_MAX: i64 = 500;
 /// Transactions of one call and kind; what is left goes next time.
@@ -31,6 +33,8 @@ statements! {
     UPLOADS = "DELETE FROM upload WHERE id IN (
         SELECT id FROM upload WHERE created_at <= $1 AND state NOT IN ('waiting', 'uploading') AND holds_source = 0
         AND multipart IS NULL LIMIT $2) RETURNING workspace_id, state";
+    REVOKED_TOKENS = "DELETE FROM revoked_token WHERE (workspace_id, jti) IN (
+        SELECT workspace_id, jti FROM revoked_token WHERE expires_at IS NOT NULL AND expires_at <= $1 LIMIT $2)";
     EVENTS = "DELETE FROM event WHERE sequence IN (
         SELECT e.sequence FROM event e
         WHERE e.at <= $1 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id) LIMIT $2)";
@@ -51,6 +55,8 @@ pub struct Pruned {
     pub uploads: u64,
     /// Answers that were kept for those who ask again.
     pub answers: u64,
+    /// Playback tokens that were taken back and have ended.
+    pub revoked_tokens: u64,
 }
 
 impl Store {
@@ -64,6 +70,9 @@ impl Store {
             events: self.batches(EVENTS, values![before(DELIVERIES_KEPT_US), BATCH_MAX]).await?,
             uploads: self.upload_batches(before(upload::kept_us())).await?,
             answers: self.answer_batches(now).await?,
+            revoked_tokens: self
+                .batches(REVOKED_TOKENS, values![before(REVOKED_TOKENS_KEPT_US), BATCH_MAX])
+                .await?,
         })
     }
 

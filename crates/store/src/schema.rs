@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 16] = [
+const MIGRATIONS: [Migration; 17] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -96,6 +96,11 @@ const MIGRATIONS: [Migration; 16] = [
         version: 16,
         sqlite: include_str!("../migrations/sqlite/0016_thumbnail.sql"),
         postgres: include_str!("../migrations/postgres/0016_thumbnail.sql"),
+    },
+    Migration {
+        version: 17,
+        sqlite: include_str!("../migrations/sqlite/0017_playback_policy.sql"),
+        postgres: include_str!("../migrations/postgres/0017_playback_policy.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

@@ -14,6 +14,7 @@ statements! {
     INSERT = "INSERT INTO signing_key (id, workspace_id, public_key, created_at) VALUES ($1, $2, $3, $4)";
     DELETE = "DELETE FROM signing_key WHERE id = $1 AND workspace_id = $2";
     IN_WORKSPACE = "SELECT id, workspace_id, public_key, created_at FROM signing_key WHERE id = $1 AND workspace_id = $2";
+    ANYWHERE = "SELECT id, workspace_id, public_key, created_at FROM signing_key WHERE id = $1";
     /// A workspace has few of them: their number has a bound.
     TOTAL = "SELECT COUNT(*) AS total FROM signing_key WHERE workspace_id = $1";
 }
@@ -55,6 +56,11 @@ impl Store {
 }
 
 impl Tx {
+    /// The key with this id, whose ever it is: ids that clients choose are each there once.
+    pub async fn signing_key_anywhere(&mut self, id: SigningKeyId) -> Result<Option<SigningKey>, Error> {
+        self.session.first(ANYWHERE, values![id]).await?.as_ref().map(read).transpose()
+    }
+
     /// How many keys a workspace has.
     pub async fn signing_key_count(&mut self, workspace: WorkspaceId) -> Result<u64, Error> {
         total(self.session.first(TOTAL, values![workspace]).await?)

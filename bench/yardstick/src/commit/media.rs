@@ -25,6 +25,7 @@ async fn write(store: Store, workspace: WorkspaceId, until: Instant) -> Result<u
             settings: MediaSettings { title: Some("A title".into()), ..MediaSettings::default() },
             url: "https://media.example/a.mp4".into(),
             policy: AccessPolicy::Public,
+            restrictions: kinora_domain::AccessRestrictions::default(),
             tracks: Vec::new(),
         };
         let now = SystemClock.now();

@@ -66,6 +66,8 @@ pub struct NewMedia {
     pub url: String,
     /// Who may watch.
     pub policy: AccessPolicy,
+    /// Where and in what.
+    pub restrictions: AccessRestrictions,
     /// What is added to what the file holds: at most [`Media::ADDED_TRACKS_MAX`], no two of one kind with the same name.
     pub tracks: Vec<NewTrack>,
 }
@@ -84,14 +86,13 @@ impl Media {
         now: Timestamp,
         random: &dyn Random,
     ) -> (Self, Event) {
-        let Upload { workspace, settings, policy, tracks, .. } = upload.clone();
-        let new = NewMedia { workspace, settings, url: address, policy, tracks };
+        let Upload { workspace, settings, policy, restrictions, tracks, .. } = upload.clone();
+        let new = NewMedia { workspace, settings, url: address, policy, restrictions, tracks };
         Self::register(upload.id, new, now, random)
     }
 
     fn register(id: MediaId, new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
-        let playback =
-            NewPlayback { policy: new.policy, restrictions: AccessRestrictions::default(), resolution: None };
+        let playback = NewPlayback { policy: new.policy, restrictions: new.restrictions, resolution: None };
         let media = Self {
             id,
             workspace: new.workspace,

@@ -23,6 +23,7 @@ pub(super) fn created() -> Media {
         settings: MediaSettings::default(),
         url: "https://example.com/a.mp4".into(),
         policy: AccessPolicy::Public,
+        restrictions: AccessRestrictions::default(),
         tracks: Vec::new(),
     };
     Media::create(new, at(1), &Zeros).0

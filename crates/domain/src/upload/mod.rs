@@ -11,8 +11,8 @@ pub use origin::CorsOrigin;
 pub use state::{UploadState, UploadWrongState};
 
 use crate::{
-    AccessPolicy, Event, EventKind, Failure, Media, MediaId, MediaSettings, NewTrack, Random, SourceId,
-    Timestamp, WorkspaceId,
+    AccessPolicy, AccessRestrictions, Event, EventKind, Failure, Media, MediaId, MediaSettings, NewTrack,
+    Random, SourceId, Timestamp, WorkspaceId,
 };
 
 /// A direct upload.
@@ -26,6 +26,8 @@ pub struct Upload {
     pub settings: MediaSettings,
     /// Who may watch the media.
     pub policy: AccessPolicy,
+    /// Where and in what.
+    pub restrictions: AccessRestrictions,
     /// What is added to what the file holds.
     pub tracks: Vec<NewTrack>,
     /// From which pages browsers may send.
@@ -57,6 +59,8 @@ pub struct NewUpload {
     pub settings: MediaSettings,
     /// Who may watch the media.
     pub policy: AccessPolicy,
+    /// Where and in what.
+    pub restrictions: AccessRestrictions,
     /// What is added to what the file holds, bounded as for [`NewMedia`](crate::NewMedia).
     pub tracks: Vec<NewTrack>,
     /// From which pages browsers may send.
@@ -110,6 +114,7 @@ impl Upload {
             workspace: new.workspace,
             settings: new.settings,
             policy: new.policy,
+            restrictions: new.restrictions,
             tracks: new.tracks,
             origin: new.origin,
             timeout_s: new.timeout_s,

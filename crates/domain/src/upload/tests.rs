@@ -18,6 +18,7 @@ fn new() -> NewUpload {
         workspace: WorkspaceId::new(at(0), &Zeros),
         settings: MediaSettings::default(),
         policy: AccessPolicy::Public,
+        restrictions: AccessRestrictions::default(),
         tracks: Vec::new(),
         origin: CorsOrigin::Any,
         timeout_s: 100,

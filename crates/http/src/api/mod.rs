@@ -3,6 +3,7 @@
 mod doc;
 mod on_demand;
 mod report;
+mod revoked_tokens;
 mod routes;
 mod signing_keys;
 mod unsupported;
@@ -47,6 +48,7 @@ pub(crate) fn routes(prefix: &str) -> Routes {
         .merge(on_demand::playlist_routes(prefix))
         .merge(on_demand::track_routes(prefix))
         .merge(on_demand::upload_routes(prefix))
+        .merge(revoked_tokens::routes(prefix))
         .merge(signing_keys::routes(prefix))
         .merge(unsupported::routes(prefix))
 }

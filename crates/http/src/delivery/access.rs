@@ -1,28 +1,41 @@
 //! Who may watch: asked by every address below a playback ID, on every request.
+//!
+//! The rule is [`PlaybackPolicy::decide`]; here are the rows it needs, remembered for a moment.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kinora_domain::{
-    AccessPolicy, AddedTrackKind, Media, MediaState, Mp4Support, PlaybackId, Resolution, SourceId,
+    AddedTrackKind, Admission, Media, MediaState, Mp4Support, Page, PathRefusal, PathTicket, PlaybackId,
+    PlaybackPolicy, PlaybackRefusal, Resolution, SigningKeyId, SourceId, TicketFacts, TokenRefusal, Viewer,
+    WorkspaceId,
 };
 use kinora_packager::{OfferedSound, OfferedSubtitles};
 use kinora_store::Version;
 
 use super::original;
+use super::send::Caching;
 use super::subtitles::GrantedSubtitles;
+use super::token::{self, Tokens};
+use super::viewing::{Pass, Viewing};
 use crate::app::App;
 use crate::error::ApiError;
 
 /// What a viewer who was let in may be given.
 #[derive(Debug, Clone)]
 pub(super) struct Granted {
+    /// Through what they watch.
+    pub(super) playback: PlaybackId,
     /// Where the bytes of the media are.
     pub(super) source: SourceId,
-    /// Nothing larger is given.
+    /// Nothing larger is given: the bound of the media, and of the playback ID.
     pub(super) max_resolution: Resolution,
     /// The moment whose picture stands for the media, where one was chosen.
     pub(super) thumbnail_ms: Option<u64>,
+    /// The bound of the media alone: what is joined to files is joined for all its playback IDs.
+    pub(super) media_max_resolution: Resolution,
     /// The picture turned out not to decode; what is left is the sound.
     pub(super) is_video_withdrawn: bool,
     /// Subtitles that were added and are there.
@@ -31,30 +44,62 @@ pub(super) struct Granted {
     pub(super) sounds: Arc<[OfferedSound]>,
     /// What the original is called, where it may be fetched.
     pub(super) original: Option<Arc<str>>,
+    /// How large the pictures of the original are.
+    pub(super) source_resolution: Option<Resolution>,
     /// Which files are offered beside playback.
     pub(super) files: Mp4Support,
-    /// What the database was when this was read of it.
-    read_at: Version,
+    /// How long it is.
+    length_us: u64,
+    /// What the paths of its children say; `None` where everybody has the same ones.
+    ticket: Option<TicketFacts>,
+}
+
+impl Granted {
+    /// How an answer may be kept: what not everybody may have, by its viewer alone and not for long (contract decision 13).
+    pub(super) fn caching(&self, caching: Caching) -> &'static str {
+        if self.ticket.is_none() { caching.for_everybody() } else { caching.for_one() }
+    }
+
+    /// Where its children lie, seen from the manifest: `{playbackId}/{indexId}/`, or `{playbackId}/{signed}/{indexId}/`.
+    pub(super) fn folder(&self, app: &App, index: impl std::fmt::Display) -> String {
+        let playback = self.playback;
+        let Some(TicketFacts { generation, key }) = self.ticket else {
+            return format!("{playback}/{index}/");
+        };
+        let ticket = PathTicket::new(playback, generation, key, self.length_us, app.clock.now());
+        format!("{playback}/{}/{index}/", URL_SAFE_NO_PAD.encode(app.store.sign_path(&ticket)))
+    }
 }
 
 /// Answers of a moment ago: who was let in may be for a moment after something changed, who was refused is not refused by an
 /// old answer. A client that was told of a new media by one process can play it from any other (decision 0029).
 pub(crate) struct AccessCache {
-    granted: moka::sync::Cache<PlaybackId, (u64, Granted)>,
-    refused: moka::sync::Cache<PlaybackId, (Version, Refusal)>,
+    known: moka::sync::Cache<PlaybackId, (u64, Known)>,
+    unknown: moka::sync::Cache<PlaybackId, Version>,
+    pub(super) tokens: Tokens,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Refusal {
-    Private,
-    Limited,
+/// A playback ID that is there.
+#[derive(Clone)]
+struct Known {
+    workspace: WorkspaceId,
+    policy: Arc<PlaybackPolicy>,
+    state: State,
+    /// What the database was when this was read of it.
+    read_at: Version,
+}
+
+#[derive(Clone)]
+enum State {
+    /// What whoever is let in is given, but for what the policy says.
+    Ready(Granted),
     Failed,
-    Unknown,
+    NotReady,
 }
 
-enum Answer {
-    Granted(Granted),
-    Refused(Refusal),
+enum Refusal {
+    Policy(PlaybackRefusal),
+    Failed,
     NotReady,
 }
 
@@ -62,51 +107,38 @@ impl AccessCache {
     /// A change by this process is seen at once, by another one within 0.5 s; this bounds what a missed one could do. A
     /// rule that changed is in force within 2 s, a negative answer lives 1 s (contract decisions 13 and 44).
     const REMEMBERED_FOR: Duration = Duration::from_secs(1);
-    /// About 100 bytes each, and some hundred for each track that was added.
+    /// About 200 bytes each, and some hundred for each track that was added. Those with many rules count for more.
     const REMEMBERED_MAX: u64 = 100_000;
+    /// So many entries of rules, of 255 bytes at most, take what another playback ID takes.
+    const ENTRIES_OF_ONE: usize = 4;
 
     pub(crate) fn new() -> Self {
-        Self { granted: cache(), refused: cache() }
+        let weigh = |_: &PlaybackId, (_, known): &(u64, Known)| {
+            u32::try_from(1 + known.policy.entries() / Self::ENTRIES_OF_ONE).unwrap_or(u32::MAX)
+        };
+        let known = moka::sync::Cache::builder()
+            .max_capacity(Self::REMEMBERED_MAX)
+            .weigher(weigh)
+            .time_to_live(Self::REMEMBERED_FOR)
+            .build();
+        let unknown = moka::sync::Cache::builder()
+            .max_capacity(Self::REMEMBERED_MAX)
+            .time_to_live(Self::REMEMBERED_FOR)
+            .build();
+        Self { known, unknown, tokens: Tokens::new() }
     }
 }
 
-fn cache<T: Clone + Send + Sync + 'static>() -> moka::sync::Cache<PlaybackId, T> {
-    moka::sync::Cache::builder()
-        .max_capacity(AccessCache::REMEMBERED_MAX)
-        .time_to_live(AccessCache::REMEMBERED_FOR)
-        .build()
-}
-
-/// Whether this playback ID may be watched now.
+/// Whether this viewer may watch now.
 ///
-/// 404 for an unknown one and for a media that failed, 401 for a private one (no playback token is understood yet), 403 for one that
-/// could refuse or limit somebody (no rule is enforced yet), 400 while the media is not ready (contract decisions 12, 13 and 15).
-pub(super) async fn grant(app: &App, playback: PlaybackId) -> Result<Granted, ApiError> {
-    // Both taken before the row is read: a commit in between makes this answer old at once, never new.
-    let generation = app.store.generation();
-    if let Some((at, granted)) = app.access.granted.get(&playback)
-        && at == generation
-    {
-        return Ok(granted);
-    }
-    let version = app.store.version().await?;
-    if let Some((at, refusal)) = app.access.refused.get(&playback)
-        && at == version
-    {
-        return Err(refusal.into());
-    }
-    match look_up(app, playback, version.clone()).await? {
-        Answer::Granted(granted) => {
-            app.access.granted.insert(playback, (generation, granted.clone()));
-            Ok(granted)
-        }
-        Answer::Refused(refusal) => {
-            app.access.refused.insert(playback, (version, refusal));
-            Err(refusal.into())
-        }
-        // Not remembered (contract decision 44).
-        Answer::NotReady => Err(ApiError::not_ready()),
-    }
+/// 404 for an unknown playback ID and for a media that failed, 401 where a token or a signed path does not hold, 403 where a rule keeps the viewer out,
+/// 400 while the media is not ready (contract decisions 12, 13 and 15). A refusal writes nothing, and is counted by its reason.
+pub(super) async fn grant(
+    app: &App,
+    playback: PlaybackId,
+    viewing: &Viewing<'_>,
+) -> Result<Granted, ApiError> {
+    grant_that(app, playback, viewing, |_| true).await
 }
 
 /// The same, for what a media may give or not give: an old answer never says that it does not.
@@ -115,54 +147,188 @@ pub(super) async fn grant(app: &App, playback: PlaybackId) -> Result<Granted, Ap
 pub(super) async fn grant_that(
     app: &App,
     playback: PlaybackId,
+    viewing: &Viewing<'_>,
     gives: impl Fn(&Granted) -> bool,
 ) -> Result<Granted, ApiError> {
-    let granted = grant(app, playback).await?;
-    if gives(&granted) || granted.read_at == app.store.version().await? {
-        return Ok(granted);
+    let known = know(app, playback).await?;
+    let mut answer = answer(app, &known, viewing).await?;
+    let is_given = answer.as_ref().is_ok_and(gives);
+    if !is_given && known.read_at != app.store.version().await? {
+        app.access.known.invalidate(&playback);
+        let known = know(app, playback).await?;
+        answer = self::answer(app, &known, viewing).await?;
     }
-    app.access.granted.invalidate(&playback);
-    grant(app, playback).await
+    answer.map_err(ApiError::from)
+}
+
+/// What a viewer finds who comes to the page that plays.
+pub(super) enum Entrance {
+    /// They may watch, as soon as the media is ready.
+    Open(Arc<PlaybackPolicy>),
+    /// Their token does not open it.
+    AsksForToken(Arc<PlaybackPolicy>),
+    /// There is no such playback ID.
+    Unknown,
+}
+
+/// What this viewer finds at the page that plays; 403 where a rule keeps them out.
+pub(super) async fn enter(
+    app: &App,
+    playback: PlaybackId,
+    viewing: &Viewing<'_>,
+) -> Result<Entrance, ApiError> {
+    // The page is not asked for so often that it were worth to remember what was.
+    let version = app.store.version().await?;
+    let Some(known) = read(app, playback, version).await? else { return Ok(Entrance::Unknown) };
+    match answer(app, &known, viewing).await? {
+        Err(Refusal::Policy(PlaybackRefusal::Token(_))) => Ok(Entrance::AsksForToken(known.policy)),
+        Err(refusal @ Refusal::Policy(_)) => Err(refusal.into()),
+        Ok(_) | Err(Refusal::NotReady | Refusal::Failed) => Ok(Entrance::Open(known.policy)),
+    }
 }
 
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Private => Self::playback_unauthorized(),
-            Refusal::Limited => Self::playback_limited(),
+            Refusal::Policy(refusal) => {
+                metrics::counter!("kinora_playback_refused_total", "reason" => refusal.name()).increment(1);
+                Self::playback_refused(refusal)
+            }
             Refusal::Failed => Self::playback_failed(),
-            Refusal::Unknown => Self::playback_not_found(),
+            Refusal::NotReady => Self::not_ready(),
         }
     }
 }
 
-async fn look_up(app: &App, playback: PlaybackId, read_at: Version) -> Result<Answer, ApiError> {
-    let unknown = Answer::Refused(Refusal::Unknown);
-    let Some(media) = app.store.media_of_playback(playback).await? else { return Ok(unknown) };
-    let Some(handle) = media.playback(playback) else { return Ok(unknown) };
-    if handle.policy == AccessPolicy::Private {
-        return Ok(Answer::Refused(Refusal::Private));
+/// What is known of a playback ID; 404 for an unknown one.
+async fn know(app: &App, playback: PlaybackId) -> Result<Known, ApiError> {
+    // Both taken before the row is read: a commit in between makes this answer old at once, never new.
+    let generation = app.store.generation();
+    if let Some((at, known)) = app.access.known.get(&playback)
+        && at == generation
+    {
+        return Ok(known);
     }
-    if handle.is_limited() {
-        return Ok(Answer::Refused(Refusal::Limited));
+    let version = app.store.version().await?;
+    if app.access.unknown.get(&playback).is_some_and(|at| at == version) {
+        return Err(ApiError::playback_not_found());
     }
+    let Some(known) = read(app, playback, version.clone()).await? else {
+        app.access.unknown.insert(playback, version);
+        return Err(ApiError::playback_not_found());
+    };
+    // What is not ready is not remembered (contract decision 44).
+    if !matches!(known.state, State::NotReady) {
+        app.access.known.insert(playback, (generation, known.clone()));
+    }
+    Ok(known)
+}
+
+async fn read(app: &App, playback: PlaybackId, read_at: Version) -> Result<Option<Known>, ApiError> {
+    let Some(media) = app.store.media_of_playback(playback).await? else { return Ok(None) };
+    let Some(handle) = media.playback(playback) else { return Ok(None) };
+    let policy = Arc::new(PlaybackPolicy::of(handle));
     let (subtitles, sounds) = (subtitles(&media), sounds(&media));
     let original = media.settings.source_access.then(|| original::name_of(&media).into());
-    Ok(match media.state {
-        MediaState::Ready { source, facts, .. } => Answer::Granted(Granted {
+    let state = match media.state {
+        MediaState::Ready { source, facts, .. } => State::Ready(Granted {
+            playback,
             source,
             max_resolution: media.settings.max_resolution,
             thumbnail_ms: media.thumbnail_ms,
+            media_max_resolution: media.settings.max_resolution,
             is_video_withdrawn: facts.does_not_decode,
             subtitles,
             sounds,
             original,
+            source_resolution: facts.source_resolution,
             files: media.settings.mp4_support,
-            read_at,
+            length_us: facts.duration.as_micros(),
+            ticket: None,
         }),
-        MediaState::Failed { .. } => Answer::Refused(Refusal::Failed),
-        MediaState::Created | MediaState::Downloading { .. } => Answer::NotReady,
+        MediaState::Failed { .. } => State::Failed,
+        MediaState::Created | MediaState::Downloading { .. } => State::NotReady,
+    };
+    Ok(Some(Known { workspace: media.workspace, policy, state, read_at }))
+}
+
+/// Who may not watch need not wait: the policy comes before what there is to watch.
+async fn answer(
+    app: &App,
+    known: &Known,
+    viewing: &Viewing<'_>,
+) -> Result<Result<Granted, Refusal>, ApiError> {
+    let Known { policy, .. } = known;
+    let viewer = Viewer {
+        admission: admission(app, known, viewing).await?,
+        page: if policy.is_restricted() { viewing.page(&app.addresses) } else { Page::Unknown },
+        user_agent: viewing.user_agent(),
+    };
+    let allowed = match policy.decide(&viewer, app.clock.now()) {
+        Ok(allowed) => allowed,
+        Err(refusal) => return Ok(Err(Refusal::Policy(refusal))),
+    };
+    Ok(match &known.state {
+        State::Ready(granted) => {
+            let cap = allowed.resolution.unwrap_or(granted.max_resolution);
+            let max_resolution = granted.max_resolution.min(cap);
+            Ok(Granted { max_resolution, ticket: allowed.ticket, ..granted.clone() })
+        }
+        State::Failed => Err(Refusal::Failed),
+        State::NotReady => Err(Refusal::NotReady),
     })
+}
+
+async fn admission(app: &App, known: &Known, viewing: &Viewing<'_>) -> Result<Admission, ApiError> {
+    Ok(match &viewing.pass {
+        // Nobody asks for it.
+        Pass::Token(_) if !known.policy.is_private() => Admission::Token(Err(TokenRefusal::Missing)),
+        Pass::Token(Ok(token)) => Admission::Token(opened(app, known, token).await?),
+        Pass::Token(Err(refusal)) => Admission::Token(Err(*refusal)),
+        Pass::Path(None) => Admission::Path(Err(PathRefusal::Missing)),
+        Pass::Path(Some(signed)) => Admission::Path(signed_path(app, known, signed).await?),
+    })
+}
+
+/// The key of a token that opens this playback ID now.
+async fn opened(
+    app: &App,
+    known: &Known,
+    token: &str,
+) -> Result<Result<SigningKeyId, TokenRefusal>, ApiError> {
+    let verified = token::verify(app, known.workspace, token).await?;
+    Ok(verified.and_then(|(key, claims)| {
+        claims.check(known.policy.playback(), app.clock.now())?;
+        Ok(key)
+    }))
+}
+
+/// What a path says that we have signed, for a key that is there.
+async fn signed_path(
+    app: &App,
+    known: &Known,
+    signed: &str,
+) -> Result<Result<PathTicket, PathRefusal>, ApiError> {
+    let ticket = match read_path(app, known.policy.playback(), signed) {
+        Ok(ticket) => ticket,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    if let Some(key) = ticket.key
+        && !token::has_key(app, known.workspace, key).await?
+    {
+        return Ok(Err(PathRefusal::KeyGone));
+    }
+    Ok(Ok(ticket))
+}
+
+/// Costs a hash; no database is asked.
+fn read_path(app: &App, playback: PlaybackId, signed: &str) -> Result<PathTicket, PathRefusal> {
+    if signed.len() > PathTicket::LEN_MAX.div_ceil(3) * 4 {
+        return Err(PathRefusal::Forged);
+    }
+    let bytes = URL_SAFE_NO_PAD.decode(signed).map_err(|_| PathRefusal::Forged)?;
+    let (ticket, signature) = PathTicket::read(playback, &bytes)?;
+    if app.store.has_signed_path(&ticket, &signature) { Ok(ticket) } else { Err(PathRefusal::Forged) }
 }
 
 fn subtitles(media: &Media) -> Arc<[GrantedSubtitles]> {

@@ -6,7 +6,7 @@ use kinora_packager::{CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, ClipRequest};
 
 use super::manifest::send;
 use super::parameter::{Parameters, Viewer};
-use super::picture::CACHING;
+use super::send::Caching;
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -18,6 +18,9 @@ const LENGTH_MS: u64 = 5000;
 const WIDTH: u32 = 320;
 /// Frames a second where nothing else is said.
 const FPS: u32 = 15;
+
+/// How clips are called.
+pub(super) const NAMES: [&str; 2] = ["clip.gif", "clip.webp"];
 
 fn kind(file: &str) -> Option<(ClipFormat, &'static str)> {
     Some(match file {
@@ -35,14 +38,14 @@ pub(super) fn is_ours(file: &str) -> bool {
 /// Some seconds of a media as a picture that moves, made on the first request and kept.
 pub(super) async fn clip(
     app: &App,
-    viewer: Viewer,
+    viewer: Viewer<'_>,
     file: &str,
     query: &str,
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let (format, content_type) = kind(file).ok_or_else(ApiError::no_such_path)?;
     let wanted = parse(query, format)?;
-    let (_, packaged) = viewer.look(app).await?;
+    let (granted, packaged) = viewer.look(app).await?;
     if let Some(end_ms) = packaged.pictures_end_ms().filter(|end_ms| *end_ms <= wanted.start_ms) {
         let end = format!("{}.{:03}", end_ms / 1000, end_ms % 1000);
         return Err(ApiError::invalid_field(
@@ -53,7 +56,7 @@ pub(super) async fn clip(
     let clip = app.packager.clip(&packaged, wanted, viewer.asker()).await?;
     let ClipRequest { start_ms, end_ms, width, fps, .. } = wanted;
     let etag = format!("\"{}-{start_ms}-{end_ms}-{width}-{fps}-{file}\"", packaged.id());
-    Ok(send(request, clip, content_type, etag, CACHING))
+    Ok(send(request, clip, content_type, etag, granted.caching(Caching::Minute)))
 }
 
 /// The parameters; others, such as a token, belong to somebody else.

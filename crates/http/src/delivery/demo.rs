@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
-use super::send::{Content, SHORT};
+use super::send::{Caching, Content};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -14,7 +14,7 @@ pub(super) async fn clip(State(app): State<App>, request: HeaderMap) -> Result<R
     let content = Content {
         content_type: "video/mp4",
         etag: format!("\"demo-{}\"", reader.len()),
-        caching: SHORT,
+        caching: Caching::Short.for_everybody(),
         len: reader.len(),
     };
     Ok(content.answer(&request, |range| match reader.stream(range) {

@@ -5,21 +5,26 @@ use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_domain::PlaybackId;
+use kinora_packager::MediaFile;
 
 use super::parameter::Viewer;
+use super::viewing::Viewing;
 use super::{clip, mp4, original, picture, storyboard};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
 use crate::serve::ClientAddress;
 
+/// What may lie directly below a playback ID.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let files = MediaFile::ALL.into_iter().map(MediaFile::name);
+    let pictures = picture::NAMES.into_iter().chain(storyboard::NAMES).chain(clip::NAMES);
+    std::iter::once(original::NAME).chain(files).chain(pictures)
+}
+
 /// Whether something with this name may lie directly below a playback ID.
 pub(super) fn is_ours(file: &str) -> bool {
-    file == original::NAME
-        || mp4::of_name(file).is_some()
-        || picture::is_thumbnail(file)
-        || storyboard::is_ours(file)
-        || clip::is_ours(file)
+    names().any(|name| name == file)
 }
 
 /// The file with this name.
@@ -39,7 +44,8 @@ pub(super) async fn of_media(
     if let Some(file) = mp4::of_name(&file) {
         return mp4::file(&app, playback, file, query, &request).await;
     }
-    let viewer = Viewer { playback, address };
+    let viewing = Viewing::by_token(query, &request);
+    let viewer = Viewer { playback, viewing: &viewing, address };
     match file.as_str() {
         original::NAME => original::original(&app, playback, query, &request).await,
         sheet if storyboard::is_ours(sheet) => {

@@ -11,7 +11,8 @@ use kinora_packager::{Added, Asker, Packaged, Rendition, Segment, SoundName, Sub
 use sha2::{Digest as _, Sha256};
 
 use super::access::{Granted, grant};
-use super::send::{Content, IMMUTABLE, SHORT, known};
+use super::send::{Caching, Content, known};
+use super::viewing::Viewing;
 use super::{subtitles, wanted};
 use crate::app::App;
 use crate::error::ApiError;
@@ -30,10 +31,11 @@ pub(super) async fn multivariant(
 ) -> Result<Response, ApiError> {
     let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
     let playback: PlaybackId = name.parse().map_err(|_| ApiError::playback_not_found())?;
-    let wanted = wanted::parse(query.as_deref().unwrap_or(""))?;
-    let granted = grant(&app, playback).await?;
+    let query = query.as_deref().unwrap_or("");
+    let wanted = wanted::parse(query)?;
+    let granted = grant(&app, playback, &Viewing::by_token(query, &request)).await?;
     let packaged = app.packager.packaged(granted.source).await?;
-    let base = format!("{playback}/{}/", packaged.id());
+    let base = granted.folder(&app, packaged.id());
     let subtitles: Vec<_> = granted.subtitles.iter().map(|subtitles| subtitles.offered.clone()).collect();
     let added = Added { subtitles: &subtitles, sounds: &granted.sounds };
     let text = if granted.is_video_withdrawn {
@@ -47,13 +49,13 @@ pub(super) async fn multivariant(
         })?
     };
     // What is offered depends on more than the index: on what was asked for, on what is broken, on how busy the server is.
-    Ok(send_text(&request, Bytes::from(text)))
+    Ok(send_text(&request, Bytes::from(text), granted.caching(Caching::Short)))
 }
 
 /// A playlist that is another tomorrow.
-pub(super) fn send_text(request: &HeaderMap, text: Bytes) -> Response {
+pub(super) fn send_text(request: &HeaderMap, text: Bytes, caching: &'static str) -> Response {
     let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
-    send(request, text, PLAYLIST, etag, SHORT)
+    send(request, text, PLAYLIST, etag, caching)
 }
 
 /// Bytes as lower-case hex digits.
@@ -64,25 +66,47 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 /// `GET {stream}/{playbackId}/{indexId}/{rendition}/{file}`: `playlist.m3u8`, `init.mp4`, `{n}.m4s`; of subtitles `{n}.vtt`. Never changes.
 pub(super) async fn child(
     State(app): State<App>,
-    Extension(ClientAddress(address)): Extension<ClientAddress>,
+    Extension(address): Extension<ClientAddress>,
     PathParts([playback, index, rendition, file]): PathParts<4>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
+    answer_child(&app, address, [playback, index, rendition, file], None, &request).await
+}
+
+/// `GET {stream}/{playbackId}/{signed}/{indexId}/{rendition}/{file}`: the same of what not everybody may watch. The signature stands in front of the
+/// folders, so that playlists list the same names.
+pub(super) async fn signed_child(
+    State(app): State<App>,
+    Extension(address): Extension<ClientAddress>,
+    PathParts([playback, signed, index, rendition, file]): PathParts<5>,
+    request: HeaderMap,
+) -> Result<Response, ApiError> {
+    answer_child(&app, address, [playback, index, rendition, file], Some(signed), &request).await
+}
+
+async fn answer_child(
+    app: &App,
+    ClientAddress(address): ClientAddress,
+    [playback, index, rendition, file]: [String; 4],
+    signed: Option<String>,
+    request: &HeaderMap,
+) -> Result<Response, ApiError> {
+    let viewing = Viewing::by_path(signed, request);
     let playback: PlaybackId = playback.parse().map_err(|_| ApiError::no_such_path())?;
     if let Some(name) = SubtitleName::from_text(&rendition) {
         let file = subtitles::File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
-        let granted = grant(&app, playback).await?;
+        let granted = grant(app, playback, &viewing).await?;
         let packaged = app.packager.packaged(granted.source).await?;
         if index != packaged.id().to_string() {
             return Err(ApiError::no_such_path());
         }
-        return subtitles::child(&app, &request, &granted, &packaged, name, file).await;
+        return subtitles::child(app, request, &granted, &packaged, name, file).await;
     }
     let added = SoundName::from_text(&rendition);
     let rendition = added.map(|name| name.rendition).or_else(|| Rendition::from_text(&rendition));
     let rendition = rendition.ok_or_else(ApiError::no_such_path)?;
     let file = File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
-    let granted = grant(&app, playback).await?;
+    let granted = grant(app, playback, &viewing).await?;
     let mut packaged = app.packager.packaged(granted.source).await?;
     if index != packaged.id().to_string() {
         return Err(ApiError::no_such_path()); // of a source that was replaced
@@ -96,32 +120,33 @@ pub(super) async fn child(
     if !is_offered(&packaged, rendition, &granted) {
         return Err(ApiError::no_such_path()); // never listed
     }
+    let caching = granted.caching(Caching::Immutable);
     let etag = |name: &str| format!("\"{}-{rendition}-{name}\"", packaged.id());
     let asker = Asker { playback, address };
     let segment_type = if rendition.is_audio() { "audio/mp4" } else { "video/mp4" };
     match file {
         File::Playlist => {
-            Ok(send(&request, packaged.playlist(rendition)?, PLAYLIST, etag("playlist"), IMMUTABLE))
+            Ok(send(request, packaged.playlist(rendition)?, PLAYLIST, etag("playlist"), caching))
         }
         File::Init => {
             let init = match rendition {
                 Rendition::Rung(name) => {
                     let rung = packaged.rung(name, granted.max_resolution)?;
-                    if let Some(known) = known(&request, &etag("init"), IMMUTABLE) {
+                    if let Some(known) = known(request, &etag("init"), caching) {
                         return Ok(known); // before it is learnt
                     }
                     app.packager.encoded_init(&packaged, &rung, asker).await?
                 }
                 _ => packaged.init(rendition)?,
             };
-            Ok(send(&request, init, segment_type, etag("init"), IMMUTABLE))
+            Ok(send(request, init, segment_type, etag("init"), caching))
         }
         File::Segment(number) => {
             let etag = etag(&number.to_string());
             // Before it is made: what is encoded has the same tag, whoever makes it and whenever.
             let known_segment = || {
                 let is_listed = packaged.is_listed(rendition, number);
-                is_listed.then(|| known(&request, &etag, IMMUTABLE)).flatten()
+                is_listed.then(|| known(request, &etag, caching)).flatten()
             };
             let segment = match rendition {
                 Rendition::Rung(name) => {
@@ -139,9 +164,8 @@ pub(super) async fn child(
                 }
                 _ => app.packager.segment(&packaged, rendition, number).await?,
             };
-            let content =
-                Content { content_type: segment_type, etag, caching: IMMUTABLE, len: segment.total_len() };
-            Ok(content.answer(&request, |range| body(segment, range)))
+            let content = Content { content_type: segment_type, etag, caching, len: segment.total_len() };
+            Ok(content.answer(request, |range| body(segment, range)))
         }
     }
 }
@@ -157,7 +181,9 @@ fn body(segment: Segment, range: std::ops::Range<u64>) -> Body {
 fn is_offered(packaged: &Packaged, rendition: Rendition, granted: &Granted) -> bool {
     match rendition {
         Rendition::Video | Rendition::IFrames => packaged.is_video_copied(granted.max_resolution),
-        Rendition::Rung(_) => !granted.is_video_withdrawn,
+        Rendition::Rung(name) => {
+            !granted.is_video_withdrawn && packaged.rung(name, granted.max_resolution).is_ok()
+        }
         Rendition::Aac(number) => packaged.is_sound_encoded(number),
         Rendition::Audio(_) => true,
     }

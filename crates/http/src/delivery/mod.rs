@@ -4,7 +4,7 @@
 //!
 //! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and `{n}.m4s`, or `{n}.vtt`, beside it.
 //! `playlist/{playlistId}.m3u8` lists `playlist/{playlistId}/{size}.m3u8`, which lists those of all media that are in the playlist.
-//! Every address asks [`access`] first.
+//! What not everybody may watch has one part more, `{playbackId}/{signed}/{indexId}/…`. Every address asks [`access`] first.
 
 mod access;
 mod clip;
@@ -21,6 +21,8 @@ mod playlist;
 mod send;
 mod storyboard;
 mod subtitles;
+mod token;
+mod viewing;
 mod wanted;
 
 use axum::Router;
@@ -30,15 +32,16 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 
+use crate::api::Routes;
 use crate::app::{App, Roles};
 use crate::error::ApiError;
 
 pub(crate) use access::AccessCache;
 pub(crate) use playlist::PlaylistCache;
 
-/// Every address below a playback ID, and the pages. Scripts of any origin may read what players read.
-pub(crate) fn routes() -> Router<App> {
-    let played = Router::new()
+/// What players read.
+fn played() -> Routes {
+    Routes::new()
         .route("/{file}", get(manifest::multivariant))
         .route("/{playbackId}/{file}", get(file::of_media))
         .route("/playlist/{file}", get(playlist::multivariant))
@@ -46,13 +49,32 @@ pub(crate) fn routes() -> Router<App> {
         .route("/playlist/filler/{file}", get(playlist::filler))
         .route("/{playbackId}/subtitles/{file}", get(subtitles::file))
         .route("/{playbackId}/{indexId}/{rendition}/{file}", get(manifest::child))
+        .route("/{playbackId}/{signed}/{indexId}/{rendition}/{file}", get(manifest::signed_child))
+}
+
+/// What else is below the role.
+fn pages() -> Routes {
+    Routes::new().route("/demo/clip.mp4", get(demo::clip)).route("/embed/{playbackId}", get(page::embed))
+}
+
+/// Every address below a playback ID, and the pages. Scripts of any origin may read what players read.
+pub(crate) fn routes() -> Router<App> {
+    let played = played()
+        .into_router()
         // Before the layer, so that a preflight and a wrong method pass through it too.
         .method_not_allowed_fallback(refuse)
         .layer(middleware::from_fn(allow_any_origin));
-    Router::new()
-        .merge(played)
-        .route("/demo/clip.mp4", get(demo::clip))
-        .route("/embed/{playbackId}", get(page::embed))
+    pages().into_router().merge(played)
+}
+
+/// The paths of all of them; of files that lie directly below a playback ID, each by its name.
+pub(crate) fn paths() -> Vec<String> {
+    let all = played().merge(pages()).into_paths();
+    let named = |path: String| match path.strip_suffix("/{playbackId}/{file}") {
+        Some(front) => file::names().map(|name| format!("{front}/{{playbackId}}/{name}")).collect(),
+        None => vec![path],
+    };
+    all.into_iter().flat_map(named).collect()
 }
 
 /// Scripts and styles of pages. The role `api` has a page too, that of uploads.
@@ -69,6 +91,7 @@ pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
         "/playlist/{playlistId}/{file}",
         "/{playbackId}/subtitles/{file}",
         "/{playbackId}/{indexId}/{rendition}/{file}",
+        "/{playbackId}/{signed}/{indexId}/{rendition}/{file}",
     ];
     paths.iter().fold(Router::new(), |router, path| router.route(path, any(refuse)))
 }

@@ -9,7 +9,8 @@ use kinora_packager::{FileBounds, MediaFile};
 
 use super::access::grant_that;
 use super::disposition;
-use super::send::{Content, SHORT};
+use super::send::{Caching, Content};
+use super::viewing::Viewing;
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -27,13 +28,21 @@ pub(super) async fn file(
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let wanted = disposition::wanted(query)?;
-    let granted = grant_that(app, playback, |granted| is_offered(file, granted.files)).await?;
+    let viewing = Viewing::by_token(query, request);
+    let granted = grant_that(app, playback, &viewing, |granted| is_offered(file, granted.files)).await?;
     if !is_offered(file, granted.files) {
         return Err(ApiError::file_not_offered());
     }
     let packaged = app.packager.packaged(granted.source).await?;
-    let bounds =
-        FileBounds { max_resolution: granted.max_resolution, is_video_withdrawn: granted.is_video_withdrawn };
+    let bounds = FileBounds {
+        max_resolution: granted.media_max_resolution,
+        is_video_withdrawn: granted.is_video_withdrawn,
+    };
+    // There is one file of the media, made within the media's own bound.
+    let capped = FileBounds { max_resolution: granted.max_resolution, ..bounds };
+    if file.renditions(&packaged, capped) != file.renditions(&packaged, bounds) {
+        return Err(ApiError::above_playback_resolution(granted.max_resolution));
+    }
     let reader = match app.packager.file(&packaged, file, bounds).await {
         Err(error) if matches!(error.root(), kinora_packager::Error::NotInPlan) => {
             return Err(ApiError::file_not_offered());
@@ -45,7 +54,7 @@ pub(super) async fn file(
         MediaFile::AudioOnly => ("audio/mp4", "m4a"),
     };
     let etag = reader.etag().to_owned();
-    let content = Content { content_type, etag, caching: SHORT, len: reader.len() };
+    let content = Content { content_type, etag, caching: granted.caching(Caching::Short), len: reader.len() };
     let response = content.answer(request, |range| Body::from_stream(reader.stream(range)));
     Ok(disposition::on(response, disposition::header(wanted.as_deref(), file.name(), extension)))
 }

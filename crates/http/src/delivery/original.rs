@@ -11,7 +11,8 @@ use kinora_formats::index::Container;
 use super::access::grant_that;
 use super::disposition;
 use super::manifest::hex;
-use super::send::{Content, SHORT};
+use super::send::{Caching, Content};
+use super::viewing::Viewing;
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -26,15 +27,21 @@ pub(super) async fn original(
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let wanted = disposition::wanted(query)?;
-    let granted = grant_that(app, playback, |granted| granted.original.is_some()).await?;
+    let viewing = Viewing::by_token(query, request);
+    let granted = grant_that(app, playback, &viewing, |granted| granted.original.is_some()).await?;
     let name = granted.original.as_deref().ok_or_else(ApiError::source_not_open)?;
+    // The bound of the media is no bound of its original; that of a playback ID is.
+    let is_capped = granted.max_resolution < granted.media_max_resolution;
+    if is_capped && granted.source_resolution.is_some_and(|size| size > granted.max_resolution) {
+        return Err(ApiError::above_playback_resolution(granted.max_resolution));
+    }
     let packaged = app.packager.packaged(granted.source).await?;
     let index = packaged.index();
     let (content_type, extension) = form(index.container, index.video().is_some());
     let reader = app.packager.original(&packaged).await?;
     // The same bytes have the same tag, whichever media they are the original of.
     let etag = format!("\"{}\"", hex(&index.source_sha256[..16]));
-    let content = Content { content_type, etag, caching: SHORT, len: reader.len() };
+    let content = Content { content_type, etag, caching: granted.caching(Caching::Short), len: reader.len() };
     let response = content.answer(request, |range| match reader.stream(range) {
         Ok(pieces) => Body::from_stream(pieces),
         Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),

@@ -1,11 +1,13 @@
 //! The player page and its files.
 
-use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::extract::{RawQuery, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use kinora_domain::{MediaState, PlaybackHandle, PlaybackId};
+use kinora_domain::{MediaState, PlaybackId};
 use serde::Serialize;
 
+use super::access::{self, Entrance};
+use super::viewing::{Pass, Viewing};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
@@ -26,37 +28,52 @@ struct Values {
     title: Option<String>,
 }
 
-/// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages.
+/// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages. `?token=` is handed on to what it plays.
 ///
-/// The page is the same for every playback ID: what cannot be played, and why, it is told by the manifest.
+/// The page is the same for every playback ID: what cannot be played, and why, it is told by the manifest. But where the rules of the playback ID keep the
+/// viewer out there is no page, 403: its requests are those of our own page, and would be let in (decision 0084).
 pub(super) async fn embed(
     State(app): State<App>,
     PathParts([playback]): PathParts<1>,
+    RawQuery(query): RawQuery,
+    request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let playback: PlaybackId = playback.parse().map_err(|_| ApiError::playback_not_found())?;
+    let viewing = Viewing::by_token(query.as_deref().unwrap_or(""), &request);
+    let entrance = access::enter(&app, playback, &viewing).await?;
     let media = app.store.media_of_playback(playback).await?;
-    // The title of what not everybody may watch is not for everybody either.
-    let title = media.as_ref().and_then(|media| {
-        let is_public = media.playback(playback).is_some_and(PlaybackHandle::is_for_everybody);
-        media.settings.title.clone().filter(|_| is_public)
-    });
-    let has_picture = media.as_ref().is_some_and(|media| match &media.state {
+    // The title of what this viewer may not watch is not for them either.
+    let allowed = media.as_ref().filter(|_| matches!(entrance, Entrance::Open(_)));
+    let title = allowed.and_then(|media| media.settings.title.clone());
+    let has_picture = allowed.is_some_and(|media| match &media.state {
         MediaState::Ready { facts, .. } => !facts.is_audio_only(),
         _ => false,
     });
-    let picture = |file| has_picture.then(|| format!("{}/{playback}/{file}", app.addresses.images));
+    let token = match &viewing.pass {
+        Pass::Token(Ok(token)) => {
+            let mut query = url::form_urlencoded::Serializer::for_suffix("?".to_owned(), 1);
+            query.append_pair("token", token).finish()
+        }
+        _ => String::new(),
+    };
+    let picture = |file| has_picture.then(|| format!("{}/{playback}/{file}{token}", app.addresses.images));
     let values = Values {
-        manifest: format!("{}/{playback}.m3u8", app.addresses.stream),
+        manifest: format!("{}/{playback}.m3u8{token}", app.addresses.stream),
         poster: picture("thumbnail.jpg"),
         storyboard: picture("storyboard.vtt"),
         title,
     };
     let page = app.assets.get(PAGE).ok_or_else(ApiError::no_such_path)?;
-    let status = if media.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    let (status, ancestors) = match entrance {
+        Entrance::Open(policy) => (StatusCode::OK, policy.frame_ancestors()),
+        Entrance::AsksForToken(policy) => (StatusCode::UNAUTHORIZED, policy.frame_ancestors()),
+        Entrance::Unknown => (StatusCode::NOT_FOUND, None),
+    };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-        (header::CONTENT_SECURITY_POLICY, policy(&app)),
+        // What stands in the page is for its viewer.
+        (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
+        (header::CONTENT_SECURITY_POLICY, policy(&app, ancestors)),
         (header::REFERRER_POLICY, HeaderValue::from_static("strict-origin-when-cross-origin")),
     ];
     Ok((status, headers, fill(&page, &values)).into_response())
@@ -79,16 +96,22 @@ pub(super) async fn asset(
     Ok((headers, bytes.into_owned()).into_response())
 }
 
-/// Nothing from outside but the stream and its pictures; any page may frame it. The player makes tracks of subtitles from an empty `data:` file, and
+/// Nothing from outside but the stream and its pictures; the pages that the rule on domains names may frame it, or any. The player makes tracks of subtitles from an empty `data:` file, and
 /// loses their cues where that is refused.
-fn policy(app: &App) -> HeaderValue {
+fn policy(app: &App, ancestors: Option<Vec<String>>) -> HeaderValue {
     let (stream, images) = (&app.addresses.stream, &app.addresses.images);
+    let ancestors = match ancestors {
+        None => "*".to_owned(),
+        Some(named) if named.is_empty() => "'none'".to_owned(),
+        Some(named) => named.join(" "),
+    };
     let text = format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self' {stream}; \
          media-src 'self' blob: data: {stream} {images}; img-src 'self' data: {images}; worker-src 'self' blob:; base-uri 'none'; \
-         form-action 'none'; frame-ancestors *"
+         form-action 'none'; frame-ancestors {ancestors}"
     );
-    HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("default-src 'self'"))
+    HeaderValue::from_str(&text)
+        .unwrap_or(HeaderValue::from_static("default-src 'self'; frame-ancestors 'none'"))
 }
 
 /// The page with its values. `<` is escaped, so that no value can end the script element it stands in.

@@ -10,6 +10,7 @@ use kinora_domain::PlaybackId;
 use kinora_packager::{Asker, Packaged};
 
 use super::access::{Granted, grant};
+use super::viewing::Viewing;
 use crate::app::App;
 use crate::error::{ApiError, FieldError};
 
@@ -17,17 +18,19 @@ use crate::error::{ApiError, FieldError};
 const TIME_S_MAX: f64 = 1_000_000.0;
 
 /// Who asks for a picture of what.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Viewer {
+#[derive(Clone, Copy)]
+pub(super) struct Viewer<'a> {
     pub(super) playback: PlaybackId,
+    /// By what they would be let in.
+    pub(super) viewing: &'a Viewing<'a>,
     /// Whence; `None` where that is not known.
     pub(super) address: Option<IpAddr>,
 }
 
-impl Viewer {
+impl Viewer<'_> {
     /// What this one may see of the media, and its pictures: the one place where all that shows them asks.
     pub(super) async fn look(self, app: &App) -> Result<(Granted, Arc<Packaged>), ApiError> {
-        let granted = grant(app, self.playback).await?;
+        let granted = grant(app, self.playback, self.viewing).await?;
         let packaged = app.packager.packaged(granted.source).await?;
         Ok((granted, packaged))
     }

@@ -6,11 +6,10 @@ use kinora_packager::{FitMode, Packaged, PictureFormat, PictureRequest};
 
 use super::manifest::send;
 use super::parameter::{Parameters, Viewer};
+use super::send::Caching;
 use crate::app::App;
 use crate::error::ApiError;
 
-/// The address of a picture does not name its source, so what is kept of it grows old.
-pub(super) const CACHING: &str = "public, max-age=60";
 /// Pictures larger than that are never made; the limit of the engine.
 const SIDE_MAX: u32 = kinora_packager::PICTURE_SIDE_MAX;
 /// Pixels of the largest picture that has a size of its own: as many as the largest of 16:9 has that keeps its ratio.
@@ -24,24 +23,22 @@ const FIT_MODES: [(&str, FitMode); 5] = [
     ("pad", FitMode::Pad),
 ];
 
-/// Whether a file is called as thumbnails are.
-pub(super) fn is_thumbnail(file: &str) -> bool {
-    kind(file).is_some()
-}
+/// How pictures are called.
+pub(super) const NAMES: [&str; 3] = ["thumbnail.jpg", "thumbnail.png", "thumbnail.webp"];
 
 fn kind(file: &str) -> Option<(PictureFormat, &'static str)> {
-    Some(match file {
-        "thumbnail.jpg" => (PictureFormat::Jpg, "image/jpeg"),
-        "thumbnail.png" => (PictureFormat::Png, "image/png"),
-        "thumbnail.webp" => (PictureFormat::Webp, "image/webp"),
-        _ => return None,
-    })
+    let kinds = [
+        (PictureFormat::Jpg, "image/jpeg"),
+        (PictureFormat::Png, "image/png"),
+        (PictureFormat::Webp, "image/webp"),
+    ];
+    NAMES.iter().position(|name| *name == file).map(|at| kinds[at])
 }
 
 /// One frame of a media as a picture, made on the first request and kept.
 pub(super) async fn thumbnail(
     app: &App,
-    viewer: Viewer,
+    viewer: Viewer<'_>,
     file: &str,
     query: &str,
     request: &HeaderMap,
@@ -65,7 +62,8 @@ pub(super) async fn thumbnail(
                 FIT_MODES.iter().find(|(_, fit)| *fit == other).map_or("", |(name, _)| name).to_owned() + "-",
         },
     );
-    Ok(send(request, picture, content_type, etag, CACHING))
+    // Its address does not name its source, so what is kept of it grows old.
+    Ok(send(request, picture, content_type, etag, granted.caching(Caching::Minute)))
 }
 
 /// The parameters; others, such as a token, belong to somebody else.

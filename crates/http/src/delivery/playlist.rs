@@ -18,7 +18,7 @@ use kinora_store::{PlaylistEdition, Version};
 use moka::future::Cache;
 
 use super::manifest::{send, send_text};
-use super::send::IMMUTABLE;
+use super::send::{Caching, IMMUTABLE};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
@@ -114,7 +114,7 @@ async fn answer(app: &App, id: PlaylistId, part: Part, request: &HeaderMap) -> R
     let caches = &app.playlists;
     let edition = caches.editions.try_get_with((id, version), edition).await.map_err(shared)?;
     let text = caches.texts.try_get_with((id, part, edition), text(app, id, part)).await.map_err(shared)?;
-    Ok(send_text(request, text))
+    Ok(send_text(request, text, Caching::Short.for_everybody()))
 }
 
 /// The refusal of everybody who waited.

@@ -22,8 +22,36 @@ pub(super) struct Content {
 
 /// For what never changes under its address (contract decision 13).
 pub(super) const IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// For what a change of the media must reach within 2 s.
-pub(super) const SHORT: &str = "public, max-age=2";
+
+/// How what lies below a playback ID may be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Caching {
+    /// It never changes under its address (contract decision 13).
+    Immutable,
+    /// A change of the media must reach it within 2 s.
+    Short,
+    /// It may be a minute old.
+    Minute,
+}
+
+impl Caching {
+    /// Of what everybody may have.
+    pub(super) fn for_everybody(self) -> &'static str {
+        match self {
+            Self::Immutable => IMMUTABLE,
+            Self::Short => "public, max-age=2",
+            Self::Minute => "public, max-age=60",
+        }
+    }
+
+    /// Of what not everybody may have: by its viewer alone, and not for long, so that what is taken back is soon gone (contract decision 13).
+    pub(super) fn for_one(self) -> &'static str {
+        match self {
+            Self::Immutable | Self::Minute => "private, max-age=60",
+            Self::Short => "private, max-age=2",
+        }
+    }
+}
 
 impl Content {
     /// Answers a request: 304 when the client has it, 206 for one range, 416 for one outside, else 200.

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::manifest::{hex, send};
 use super::parameter::{Parameters, Viewer};
-use super::picture::CACHING;
+use super::send::Caching;
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -40,6 +40,15 @@ enum Kind {
     Either,
 }
 
+/// How the parts of storyboards are called.
+pub(super) const NAMES: [&str; 5] = [
+    "spritesheet.jpg",
+    "spritesheet.json",
+    "advanced-spritesheet.jpg",
+    "advanced-spritesheet.json",
+    "storyboard.vtt",
+];
+
 fn file_of(name: &str) -> Option<(Kind, Part)> {
     Some(match name {
         "spritesheet.jpg" => (Kind::Plain, Part::Picture),
@@ -59,14 +68,15 @@ pub(super) fn is_ours(file: &str) -> bool {
 /// The sheet, made on the first request and kept, or the text that says where its tiles lie, for which no sheet is made.
 pub(super) async fn storyboard(
     app: &App,
-    viewer: Viewer,
+    viewer: Viewer<'_>,
     file: &str,
     query: &str,
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let (kind, part) = file_of(file).ok_or_else(ApiError::no_such_path)?;
     let (sheet, token) = parse(query, kind)?;
-    let (_, packaged) = viewer.look(app).await?;
+    let (granted, packaged) = viewer.look(app).await?;
+    let caching = granted.caching(Caching::Minute);
     let storyboard = app.packager.storyboard(&packaged, sheet).await?;
     let address = address(sheet, token.as_deref());
     match part {
@@ -76,19 +86,24 @@ pub(super) async fn storyboard(
                 Sheet::Overview => format!("\"{}-sheet\"", packaged.id()),
                 Sheet::Every(seconds) => format!("\"{}-sheet-{seconds}\"", packaged.id()),
             };
-            Ok(send(request, picture, "image/jpeg", etag, CACHING))
+            Ok(send(request, picture, "image/jpeg", etag, caching))
         }
         Part::Json => {
             let url = format!("{}/{}/{address}", app.addresses.images, viewer.playback);
-            Ok(send_text(request, json(&storyboard, url), "application/json"))
+            Ok(send_text(request, json(&storyboard, url), "application/json", caching))
         }
-        Part::Vtt => Ok(send_text(request, vtt(&storyboard, &address), "text/vtt; charset=utf-8")),
+        Part::Vtt => Ok(send_text(request, vtt(&storyboard, &address), "text/vtt; charset=utf-8", caching)),
     }
 }
 
-fn send_text(request: &HeaderMap, text: String, content_type: &'static str) -> Response {
+fn send_text(
+    request: &HeaderMap,
+    text: String,
+    content_type: &'static str,
+    caching: &'static str,
+) -> Response {
     let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
-    send(request, Bytes::from(text), content_type, etag, CACHING)
+    send(request, Bytes::from(text), content_type, etag, caching)
 }
 
 /// The sheet, and the token that the sheet's own address needs as well.

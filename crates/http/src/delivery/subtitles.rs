@@ -1,6 +1,6 @@
 //! Subtitles that were added to a media: a whole file, and playlists with segments beside those of video and sound.
 
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_domain::{PlaybackId, SourceId, TrackId};
@@ -8,7 +8,8 @@ use kinora_packager::{OfferedSubtitles, Packaged, SubtitleName};
 
 use super::access::{Granted, grant};
 use super::manifest::{PLAYLIST, send};
-use super::send::{IMMUTABLE, SHORT};
+use super::send::Caching;
+use super::viewing::Viewing;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
@@ -28,16 +29,19 @@ pub(super) struct GrantedSubtitles {
 pub(super) async fn file(
     State(app): State<App>,
     PathParts([playback, file]): PathParts<2>,
+    RawQuery(query): RawQuery,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let playback: PlaybackId = playback.parse().map_err(|_| ApiError::no_such_path())?;
     let track = file.strip_suffix(".vtt").and_then(|track| track.parse::<TrackId>().ok());
     let track = track.filter(|track| file == format!("{track}.vtt")).ok_or_else(ApiError::no_such_path)?;
-    let granted = grant(&app, playback).await?;
+    let viewing = Viewing::by_token(query.as_deref().unwrap_or(""), &request);
+    let granted = grant(&app, playback, &viewing).await?;
     let wanted = granted.subtitles.iter().find(|subtitles| subtitles.track == track);
     let source = wanted.ok_or_else(ApiError::no_such_path)?.offered.source;
     let bytes = app.packager.subtitle_file(source).await?;
-    Ok(send(&request, bytes, WEBVTT, format!("\"{source}\""), SHORT))
+    let caching = granted.caching(Caching::Short);
+    Ok(send(&request, bytes, WEBVTT, format!("\"{source}\""), caching))
 }
 
 /// `GET {stream}/{playbackId}/{indexId}/subtitles-{id}/{file}`: `playlist.m3u8`, `{n}.vtt`. The id is another one for every file, so what lies
@@ -54,13 +58,14 @@ pub(super) async fn child(
         return Err(ApiError::no_such_path());
     }
     let etag = |name: &str| format!("\"{}-{source}-{name}\"", packaged.id());
+    let caching = granted.caching(Caching::Immutable);
     match file {
         File::Playlist => {
-            Ok(send(request, packaged.subtitle_playlist(), PLAYLIST, etag("playlist"), IMMUTABLE))
+            Ok(send(request, packaged.subtitle_playlist(), PLAYLIST, etag("playlist"), caching))
         }
         File::Segment(number) => {
             let bytes = app.packager.subtitle_segment(packaged, source, number).await?;
-            Ok(send(request, bytes, WEBVTT, etag(&number.to_string()), IMMUTABLE))
+            Ok(send(request, bytes, WEBVTT, etag(&number.to_string()), caching))
         }
     }
 }

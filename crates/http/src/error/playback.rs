@@ -1,7 +1,7 @@
 //! What whoever looks after playback IDs, and whoever watches through one, is refused with.
 
 use axum::http::StatusCode;
-use kinora_domain::{Mp4Refusal, TooManyPlaybackIds};
+use kinora_domain::{Mp4Refusal, PathRefusal, PlaybackRefusal, Resolution, TokenRefusal, TooManyPlaybackIds};
 
 use super::ApiError;
 
@@ -15,12 +15,36 @@ impl ApiError {
         )
     }
 
-    /// 403 to a player: the playback ID has rules that could refuse or limit somebody, and nothing enforces them (decision 0067).
-    pub(crate) fn playback_limited() -> Self {
+    /// To a viewer: 401 where a token or a signed path does not hold, 403 where a rule keeps them out (contract decisions 12 and 13).
+    pub(crate) fn playback_refused(refusal: PlaybackRefusal) -> Self {
+        let forbidden = |description: &str| Self::described(StatusCode::FORBIDDEN, "forbidden", description);
+        match refusal {
+            PlaybackRefusal::Token(refusal) => Self::challenged(Self::PLAYBACK_TOKEN, token(refusal)),
+            PlaybackRefusal::Path(refusal) => Self::challenged(Self::PLAYBACK_TOKEN, path(refusal)),
+            PlaybackRefusal::Domain => forbidden(
+                "this playback ID does not play on this page: its rule on domains does not let the host of Origin or Referer in",
+            ),
+            PlaybackRefusal::UserAgent => forbidden(
+                "this playback ID does not play in this player: its rule on user agents does not let it in",
+            ),
+        }
+    }
+
+    /// 403 to a viewer: the file is larger than what the playback ID plays.
+    pub(crate) fn above_playback_resolution(max: Resolution) -> Self {
         Self::described(
             StatusCode::FORBIDDEN,
             "forbidden",
-            "this playback ID is restricted, and plays for nobody until the server enforces its restrictions",
+            format!("this playback ID gives nothing larger than {}, and this file is", max.as_str()),
+        )
+    }
+
+    /// 409: another key has the id.
+    pub(crate) fn signing_key_taken() -> Self {
+        Self::described(
+            StatusCode::CONFLICT,
+            "conflict",
+            "another signing key has this id; choose another id, or delete that key first",
         )
     }
 
@@ -67,5 +91,45 @@ impl ApiError {
     /// 400: the media has as many playback IDs as it can have.
     pub(crate) fn too_many_playback_ids(error: TooManyPlaybackIds) -> Self {
         Self::limit_reached(format!("{error}; delete one that is not used any more"))
+    }
+}
+
+fn token(refusal: TokenRefusal) -> &'static str {
+    match refusal {
+        TokenRefusal::Missing => {
+            "this playback ID is private; add ?token= with a playback token that a signing key of its workspace signed"
+        }
+        TokenRefusal::TooLong => "the playback token is longer than 8 KiB",
+        TokenRefusal::Malformed => {
+            "the playback token is no JWT that is signed with RS256, ES256 or EdDSA, or came twice"
+        }
+        TokenRefusal::UnknownKey => {
+            "the kid of the playback token names no signing key of the playback ID's workspace"
+        }
+        TokenRefusal::WrongAlgorithm => {
+            "the playback token is not signed with the algorithm of its signing key"
+        }
+        TokenRefusal::BadSignature => "the signature of the playback token is not that of its signing key",
+        TokenRefusal::WrongAudience => {
+            "the playback token is for something else; its aud must be media: and this playback ID"
+        }
+        TokenRefusal::NoExpiry => "the playback token has no exp",
+        TokenRefusal::Expired => "the playback token has expired",
+        TokenRefusal::NotYetValid => "the playback token is not valid yet; its nbf is ahead",
+        TokenRefusal::Revoked => "the playback token was revoked",
+    }
+}
+
+fn path(refusal: PathRefusal) -> &'static str {
+    match refusal {
+        PathRefusal::Missing => {
+            "this playback ID is private or restricted; the addresses that its manifest lists are signed"
+        }
+        PathRefusal::Forged => "the signature in this address is not ours; fetch the manifest again",
+        PathRefusal::Expired => "this address has expired; fetch the manifest again",
+        PathRefusal::Old => "this address was taken back; fetch the manifest again",
+        PathRefusal::KeyGone => {
+            "the signing key that this address was given for is gone; fetch the manifest with another token"
+        }
     }
 }

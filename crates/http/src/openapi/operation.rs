@@ -18,6 +18,8 @@ pub(crate) struct Operation {
     parameters: Vec<Value>,
     body: Option<Value>,
     answer: Option<(u16, Value)>,
+    /// What was not there is made, and 201 says so (RFC 9110, 9.3.4).
+    may_create: bool,
     refusals: Refusals,
     /// Headers of every answer, beside those that all operations have.
     headers: Map<String, Value>,
@@ -62,6 +64,7 @@ impl Operation {
             parameters: Vec::new(),
             body: None,
             answer: None,
+            may_create: false,
             refusals: Refusals::default(),
             headers: Map::new(),
             is_conditional: false,
@@ -202,14 +205,15 @@ impl Operation {
         self.enveloped(200, Envelope::Data, data, &example)
     }
 
-    /// 200 with this payload, and perhaps warnings.
-    pub(crate) fn answers_warned(self, data: Value, example: Value) -> Self {
-        self.enveloped(200, Envelope::Warned, data, &example)
-    }
-
     /// 201 with this payload, and perhaps warnings.
     pub(crate) fn creates(self, data: Value, example: Value) -> Self {
         self.named_by_its_client().enveloped(201, Envelope::Warned, data, &example)
+    }
+
+    /// 200 with this payload as `data`, and 201 where it was not there before.
+    pub(crate) fn puts(mut self, data: Value, example: Value) -> Self {
+        self.may_create = true;
+        self.answers(data, example)
     }
 
     /// 200 with one page of a list of these.
@@ -262,9 +266,23 @@ impl Operation {
 
     /// Puts it where it belongs below `paths`. Refusals that others have too are kept once, below `responses`.
     pub(super) fn write(self, paths: &mut Map<String, Value>, responses: &mut Map<String, Value>) {
-        let Self { path, method, about, parameters, body, answer, refusals, headers, is_conditional } = self;
+        let Self {
+            path,
+            method,
+            about,
+            parameters,
+            body,
+            answer,
+            may_create,
+            refusals,
+            headers,
+            is_conditional,
+        } = self;
         let mut answers = BTreeMap::new();
         if let Some((status, content)) = answer {
+            if may_create {
+                answers.insert(201, json!({"description": "Made.", "content": content}));
+            }
             let description = if status == 201 { "Made." } else { "Done." };
             answers.insert(status, json!({"description": description, "content": content}));
         }

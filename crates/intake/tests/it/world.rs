@@ -130,6 +130,7 @@ impl World {
             workspace,
             settings: MediaSettings::default(),
             policy: AccessPolicy::Public,
+            restrictions: kinora_domain::AccessRestrictions::default(),
             tracks: Vec::new(),
             origin: CorsOrigin::Any,
             timeout_s: Upload::TIMEOUT_DEFAULT_S,

@@ -114,6 +114,7 @@ impl World {
             settings: MediaSettings::default(),
             url,
             policy: AccessPolicy::Public,
+            restrictions: kinora_domain::AccessRestrictions::default(),
             tracks: Vec::new(),
         };
         let (media, created) = Media::create(new, now, &self.random);

@@ -122,7 +122,14 @@ pub(super) async fn create(
     }
     let now = SystemClock.now();
     let settings = MediaSettings { title, ..MediaSettings::default() };
-    let new = NewMedia { workspace: workspace.id, settings, url: url.to_owned(), policy, tracks: Vec::new() };
+    let new = NewMedia {
+        workspace: workspace.id,
+        settings,
+        url: url.to_owned(),
+        policy,
+        restrictions: kinora_domain::AccessRestrictions::default(),
+        tracks: Vec::new(),
+    };
     let (media, event) = Media::create(new, now, &SystemRandom);
     let row = media.clone();
     store.write(async move |tx| tx.register_media(&row, &event, now).await).await?;

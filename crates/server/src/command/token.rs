@@ -1,5 +1,7 @@
 //! `kinora token`
 
+mod sign;
+
 use clap::{Subcommand, ValueEnum};
 use kinora_domain::{AccessToken, AccessTokenId, Clock as _, Permission, Secret, Workspace};
 use kinora_store::{Opener, Store};
@@ -27,6 +29,8 @@ pub(super) enum Command {
         #[arg(long, value_name = "NAME")]
         workspace: Option<String>,
     },
+    /// Sign a playback token, for trials
+    Sign(sign::Arguments),
     /// Refuse an access token from now on
     Revoke {
         /// Its id
@@ -43,6 +47,10 @@ pub(super) enum Wanted {
 }
 
 pub(super) async fn run(session: &Session, command: Command) -> Result<(), Problem> {
+    let command = match command {
+        Command::Sign(arguments) => return sign::run(session, arguments).await,
+        command => command,
+    };
     let store = place::open_store(&session.settings, Opener::Command).await?;
     match command {
         Command::Create { workspace, permission } => {
@@ -69,6 +77,7 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
             );
             session.print(&json, &text);
         }
+        Command::Sign(_) => {} // above: it needs no database
         Command::List { workspace } => list(session, &store, workspace.as_deref()).await?,
         Command::Revoke { id } => {
             let id: AccessTokenId =

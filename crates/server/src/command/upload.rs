@@ -148,6 +148,7 @@ async fn register(
         settings: MediaSettings { title: Some(title), ..MediaSettings::default() },
         tracks: Vec::new(),
         policy: if arguments.private { AccessPolicy::Private } else { AccessPolicy::Public },
+        restrictions: kinora_domain::AccessRestrictions::default(),
         origin: CorsOrigin::Any,
         timeout_s: Upload::LIFE_MAX_S,
         size_max: None,

@@ -12,6 +12,7 @@ mod events;
 mod fault;
 mod folder;
 mod media;
+mod private;
 mod shared;
 mod support;
 mod upload;

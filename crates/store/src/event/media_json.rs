@@ -119,6 +119,8 @@ struct PlaybackJson {
     restrictions: RestrictionsJson,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     resolution: Option<String>,
+    #[serde(default, skip_serializing_if = "is_first")]
+    generation: u32,
     created_at: i64,
 }
 
@@ -256,6 +258,10 @@ impl TryFrom<AddedTrackJson> for AddedTrack {
     }
 }
 
+fn is_first(generation: &u32) -> bool {
+    *generation == 0
+}
+
 impl From<&PlaybackHandle> for PlaybackJson {
     fn from(handle: &PlaybackHandle) -> Self {
         Self {
@@ -263,6 +269,7 @@ impl From<&PlaybackHandle> for PlaybackJson {
             policy: handle.policy.as_str().to_owned(),
             restrictions: (&handle.restrictions).into(),
             resolution: handle.resolution.map(|resolution| resolution.as_str().to_owned()),
+            generation: handle.generation,
             created_at: handle.created_at.as_micros(),
         }
     }
@@ -277,6 +284,7 @@ impl TryFrom<PlaybackJson> for PlaybackHandle {
             policy: word(&json.policy, AccessPolicy::from_text)?,
             restrictions: json.restrictions.try_into()?,
             resolution: json.resolution.map(|text| word(&text, Resolution::from_text)).transpose()?,
+            generation: json.generation,
             created_at: Timestamp::from_micros(json.created_at),
         })
     }

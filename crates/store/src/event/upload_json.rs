@@ -1,12 +1,14 @@
 //! An upload as the facts of an event hold it.
 
 use kinora_domain::{
-    AccessPolicy, CorsOrigin, Failure, FailureCode, NewTrack, Timestamp, Upload, UploadState,
+    AccessPolicy, AccessRestrictions, CorsOrigin, Failure, FailureCode, NewTrack, Timestamp, Upload,
+    UploadState,
 };
 use serde::{Deserialize, Serialize};
 
 use super::media_json::{SettingsJson, id, word};
 use crate::Error;
+use crate::media::RestrictionsJson;
 use crate::media::added::NewTrackJson;
 
 #[derive(Serialize, Deserialize)]
@@ -16,6 +18,8 @@ pub(super) struct UploadJson {
     #[serde(flatten)]
     settings: SettingsJson,
     policy: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    restrictions: Option<RestrictionsJson>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tracks: Vec<NewTrackJson>,
     origin: String,
@@ -49,6 +53,9 @@ impl From<&Upload> for UploadJson {
             workspace: upload.workspace.to_string(),
             settings: SettingsJson::from(&upload.settings),
             policy: upload.policy.as_str().to_owned(),
+            restrictions: Some(&upload.restrictions)
+                .filter(|rules| **rules != AccessRestrictions::default())
+                .map(RestrictionsJson::from),
             tracks: upload.tracks.iter().map(NewTrackJson::from).collect(),
             origin: upload.origin.as_str().to_owned(),
             timeout_s: upload.timeout_s,
@@ -72,6 +79,7 @@ impl TryFrom<UploadJson> for Upload {
             workspace: id(&json.workspace)?,
             settings: json.settings.try_into()?,
             policy: word(&json.policy, AccessPolicy::from_text)?,
+            restrictions: json.restrictions.map(TryInto::try_into).transpose()?.unwrap_or_default(),
             tracks: json.tracks.into_iter().map(NewTrack::try_from).collect::<Result<_, _>>()?,
             origin: CorsOrigin::from_text(&json.origin),
             timeout_s: json.timeout_s,

@@ -197,6 +197,7 @@ pub(super) fn read_playback(row: &Row) -> Result<PlaybackHandle, Error> {
         policy: row.word("policy", AccessPolicy::from_text)?,
         restrictions: row.json::<RestrictionsJson>("restrictions")?.try_into()?,
         resolution: row.word_or_none("resolution", Resolution::from_text)?,
+        generation: row.number("generation")?,
         created_at: row.time("created_at")?,
     })
 }

@@ -46,10 +46,11 @@ statements! {
         url = excluded.url";
     INPUT_CLEAR = "DELETE FROM input WHERE media_id = $1 AND media_version <> $2";
     PLAYBACK_SAVE = "INSERT INTO playback_id
-        (id, media_id, media_version, position, policy, restrictions, resolution, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        (id, media_id, media_version, position, policy, restrictions, resolution, generation, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         ON CONFLICT (id) DO UPDATE SET media_version = excluded.media_version, position = excluded.position,
-        policy = excluded.policy, restrictions = excluded.restrictions, resolution = excluded.resolution";
+        policy = excluded.policy, restrictions = excluded.restrictions, resolution = excluded.resolution,
+        generation = excluded.generation";
     PLAYBACK_CLEAR = "DELETE FROM playback_id WHERE media_id = $1 AND media_version <> $2";
     TRACK_SAVE = "INSERT INTO track
         (id, media_id, media_version, position, kind, width, height, frame_rate_numerator, frame_rate_denominator,
@@ -158,7 +159,8 @@ async fn save_parts(session: &mut Session, media: &Media, version: i64) -> Resul
         let restrictions = RestrictionsJson::from(&handle.restrictions).to_text();
         let mut values =
             values![handle.id, media.id, version, position, handle.policy.as_str(), restrictions];
-        values.extend(values![handle.resolution.map(Resolution::as_str), handle.created_at]);
+        let resolution = handle.resolution.map(Resolution::as_str);
+        values.extend(values![resolution, handle.generation, handle.created_at]);
         session.execute(PLAYBACK_SAVE, values).await?;
     }
     metadata::save(session, media, version).await?;

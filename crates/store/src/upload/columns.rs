@@ -1,8 +1,11 @@
 //! An upload as columns, and back.
 
-use kinora_domain::{AccessPolicy, CorsOrigin, Failure, FailureCode, Timestamp, Upload, UploadState};
+use kinora_domain::{
+    AccessPolicy, AccessRestrictions, CorsOrigin, Failure, FailureCode, Timestamp, Upload, UploadState,
+};
 
 use crate::Error;
+use crate::media::RestrictionsJson;
 use crate::media::added::NewTrackJson;
 use crate::media::columns::read_settings;
 use crate::sql::{Row, Value, values};
@@ -34,12 +37,27 @@ pub(super) fn bytes(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
+/// `None` where nobody is refused.
+pub(super) fn restrictions(upload: &Upload) -> Option<String> {
+    let restrictions = Some(&upload.restrictions).filter(|rules| **rules != AccessRestrictions::default());
+    restrictions.map(|rules| RestrictionsJson::from(rules).to_text())
+}
+
+/// Of uploads made before there were any: none.
+fn read_restrictions(row: &Row) -> Result<AccessRestrictions, Error> {
+    match row.text_or_none("restrictions")? {
+        Some(_) => row.json::<RestrictionsJson>("restrictions")?.try_into(),
+        None => Ok(AccessRestrictions::default()),
+    }
+}
+
 pub(super) fn read(row: &Row) -> Result<Upload, Error> {
     Ok(Upload {
         id: row.id("id")?,
         workspace: row.id("workspace_id")?,
         settings: read_settings(row)?,
         policy: row.word("policy", AccessPolicy::from_text)?,
+        restrictions: read_restrictions(row)?,
         tracks: NewTrackJson::read_list(row.text_or_none("tracks")?)?,
         origin: CorsOrigin::from_text(&row.text("cors_origin")?),
         timeout_s: row.number("timeout_s")?,

@@ -110,6 +110,7 @@ async fn parts_that_left_the_media_leave_their_rows(world: World) {
             },
         },
         resolution: Some(Resolution::P720),
+        generation: 7,
         created_at: world.now(),
     };
     for playback in [

@@ -3,12 +3,13 @@
 use kinora_domain::{DisabledReason, Timestamp, WebhookState};
 use kinora_store::{ClaimJobs, DeliveryNext, JobKind, JobQueue, NewJob, Priority, Pruned, Store};
 
-use crate::support::{DAY, World, insert, workspace, write};
+use crate::support::{DAY, SECOND, World, insert, workspace, write};
 
 suite!(
     finished_jobs_leave_after_seven_days_and_waiting_ones_never,
     finished_deliveries_and_their_events_leave_after_thirty_days,
     deliveries_to_a_disabled_webhook_are_given_up_after_thirty_days,
+    tokens_that_were_taken_back_leave_a_day_after_their_end_and_others_never,
     more_rows_than_a_batch_leave_too,
 );
 
@@ -50,6 +51,45 @@ async fn finished_deliveries_and_their_events_leave_after_thirty_days(world: Wor
     assert_eq!(pruned, Pruned { deliveries: 1, events: 1, ..Pruned::default() });
     assert_eq!(prune(&store, now, 99 * DAY).await, Pruned::default());
     assert_eq!(world.claim(&store, &webhook).await.len(), 1);
+}
+
+async fn tokens_that_were_taken_back_leave_a_day_after_their_end_and_others_never(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let now = world.now();
+    let revoke = async |jti: &'static str, expires_at: Option<Timestamp>| {
+        let revoke = write(&store, async move |tx| tx.revoke_token(workspace, jti, expires_at, now).await);
+        revoke.await.unwrap().expires_at
+    };
+    let at = |seconds| Some(now.plus_seconds(seconds));
+    assert_eq!(revoke("short", at(60)).await, at(60));
+    assert_eq!(revoke("long", at(60)).await, at(60));
+    assert_eq!(revoke("long", at(3600)).await, at(3600), "the later end counts");
+    assert_eq!(revoke("long", at(10)).await, at(3600));
+    assert_eq!(revoke("for ever", at(60)).await, at(60));
+    assert_eq!(revoke("for ever", None).await, None);
+    assert_eq!(revoke("for ever", at(60)).await, None);
+
+    let held = async || {
+        let mut held = Vec::new();
+        for jti in ["short", "long", "for ever", "another"] {
+            if store.is_token_revoked(workspace, jti).await.unwrap() {
+                held.push(jti);
+            }
+        }
+        held
+    };
+    assert_eq!(prune(&store, now, DAY + 59 * SECOND).await, Pruned::default());
+    assert_eq!(held().await, ["short", "long", "for ever"]);
+    assert_eq!(
+        prune(&store, now, DAY + 60 * SECOND).await,
+        Pruned { revoked_tokens: 1, ..Pruned::default() }
+    );
+    assert_eq!(held().await, ["long", "for ever"]);
+    assert_eq!(prune(&store, now, 99 * DAY).await, Pruned { revoked_tokens: 1, ..Pruned::default() });
+    assert_eq!(held().await, ["for ever"]);
+    let other = store.workspace_by_name("Production").await.unwrap().unwrap().id;
+    assert!(!store.is_token_revoked(other, "for ever").await.unwrap(), "of another workspace");
 }
 
 async fn deliveries_to_a_disabled_webhook_are_given_up_after_thirty_days(world: World) {

@@ -119,7 +119,14 @@ impl World {
     pub(crate) fn media(&self, workspace: WorkspaceId) -> (Media, Event) {
         let url = "https://example.com/a.mp4".to_owned();
         let settings = MediaSettings::default();
-        let new = NewMedia { workspace, settings, url, policy: AccessPolicy::Public, tracks: Vec::new() };
+        let new = NewMedia {
+            workspace,
+            settings,
+            url,
+            policy: AccessPolicy::Public,
+            restrictions: kinora_domain::AccessRestrictions::default(),
+            tracks: Vec::new(),
+        };
         Media::create(new, self.now(), self.random.as_ref())
     }
 

@@ -1,8 +1,8 @@
 //! Uploads: who may write of them, and what is written together.
 
 use kinora_domain::{
-    AccessPolicy, AddedTrackKind, CorsOrigin, Failure, FailureCode, MediaSettings, NewTrack, NewUpload,
-    SoundEdit, Upload, UploadState, WorkspaceId,
+    AccessPolicy, AccessRestrictions, AddedTrackKind, CorsOrigin, DefaultPolicy, Failure, FailureCode,
+    MediaSettings, NewTrack, NewUpload, Restriction, SoundEdit, Upload, UploadState, WorkspaceId,
 };
 use kinora_store::{Error, JobQueue, Page, Store, UploadGrown, UploadPart, WorkerId};
 
@@ -37,6 +37,14 @@ fn upload(world: &World, workspace: WorkspaceId) -> Upload {
             language_name: "English".into(),
         }],
         policy: AccessPolicy::Private,
+        restrictions: AccessRestrictions {
+            domains: Restriction {
+                default_policy: DefaultPolicy::Deny,
+                allow: vec!["a.example".into()],
+                deny: vec![],
+            },
+            user_agents: Restriction::default(),
+        },
         origin: CorsOrigin::One("https://shop.example".into()),
         timeout_s: 3600,
         size_max: Some(500_000_000),
@@ -51,6 +59,7 @@ async fn registered(world: &World, store: &Store) -> Upload {
             workspace: upload.workspace,
             settings: upload.settings.clone(),
             policy: upload.policy,
+            restrictions: upload.restrictions.clone(),
             tracks: upload.tracks.clone(),
             origin: upload.origin.clone(),
             timeout_s: upload.timeout_s,

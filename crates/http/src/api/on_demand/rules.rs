@@ -1,6 +1,6 @@
 //! Who may watch where and in what, as bodies have it (contract 2.2, decisions 12 and 0067).
 
-use kinora_domain::{AccessRestrictions, DefaultPolicy, Restriction};
+use kinora_domain::{AccessRestrictions, DefaultPolicy, HostPattern, Restriction};
 
 use crate::fields::Fields;
 
@@ -65,19 +65,12 @@ fn check(entry: &str, entries: Entries) -> Result<(), String> {
     if entry.chars().count() > Restriction::ENTRY_CHARS_MAX {
         return Err(format!("must have at most {} characters", Restriction::ENTRY_CHARS_MAX));
     }
-    if entries == Entries::Domains && !is_host_pattern(entry) {
+    if entries == Entries::Domains && HostPattern::parse(entry).is_none() {
         return Err(
             "must be a host such as example.com, or *.example.com for its sub-domains alone".to_owned()
         );
     }
     Ok(())
-}
-
-/// A host in any alphabet, or all below it: no scheme, no port, no path.
-fn is_host_pattern(entry: &str) -> bool {
-    let host = entry.strip_prefix("*.").unwrap_or(entry);
-    // Host::parse takes a star as a letter, and decodes percents: players' hosts have neither.
-    !host.contains(['*', '%']) && url::Host::parse(host).is_ok()
 }
 
 #[cfg(test)]

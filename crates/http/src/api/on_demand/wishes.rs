@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use kinora_domain::{
-    AccessPolicy, Media, MediaId, MediaQuality, MediaSettings, Mp4Support, NewTrack, Resolution, Restriction,
-    SoundEdit,
+    AccessPolicy, AccessRestrictions, Media, MediaId, MediaQuality, MediaSettings, Mp4Support, NewTrack,
+    Resolution, SoundEdit,
 };
 
-use super::rules::{Entries, restriction};
+use super::rules::restrictions;
 use super::sound_input::sound_input;
 use super::tracks::subtitle_input;
 use crate::fields::Fields;
@@ -26,6 +26,7 @@ pub(super) const NOT_YET: &str = "is not supported yet; leave it out";
 /// What was wished of a media.
 pub(super) struct Wishes {
     pub(super) policy: AccessPolicy,
+    pub(super) restrictions: AccessRestrictions,
     pub(super) settings: MediaSettings,
 }
 
@@ -34,8 +35,8 @@ pub(super) fn wishes(fields: &Fields<'_>, warnings: &mut Vec<String>) -> Wishes 
     let policy = access_policy(fields);
     let settings = settings(fields, warnings);
     extras(fields);
-    access_restrictions(fields);
-    Wishes { policy, settings }
+    let restrictions = access_restrictions(fields);
+    Wishes { policy, restrictions, settings }
 }
 
 /// What a media is made of.
@@ -228,13 +229,8 @@ fn extras(fields: &Fields<'_>) {
     }
 }
 
-/// Restrictions are accepted only when they restrict nothing: a rule that is not enforced would show a video to the wrong people.
-fn access_restrictions(fields: &Fields<'_>) {
-    let Some(restrictions) = fields.object("accessRestrictions") else { return };
-    for (name, entries) in [("domains", Entries::Domains), ("userAgents", Entries::UserAgents)] {
-        let Some(rule) = restrictions.object(name) else { continue };
-        if restriction(&rule, entries).is_none_or(|rule| rule != Restriction::default()) {
-            restrictions.refuse(name, NOT_YET);
-        }
-    }
+/// Where and in what it may be watched; what was not sent restricts nothing.
+pub(super) fn access_restrictions(fields: &Fields<'_>) -> AccessRestrictions {
+    // What is wrong with them is told by their own fields.
+    fields.object("accessRestrictions").and_then(|asked| restrictions(&asked)).unwrap_or_default()
 }

@@ -53,7 +53,7 @@ fn new_key(app: &App, workspace: WorkspaceId, public_key: String) -> SigningKey 
 }
 
 /// Whether one more may be added to so many.
-fn check_count(count: u64) -> Result<(), ApiError> {
+pub(super) fn check_count(count: u64) -> Result<(), ApiError> {
     if count < SigningKey::PER_WORKSPACE_MAX {
         Ok(())
     } else {

@@ -5,6 +5,7 @@ mod delete;
 mod doc;
 mod key_pairs;
 mod list;
+mod put;
 mod read;
 
 use axum::routing::get;
@@ -16,7 +17,8 @@ pub(crate) use key_pairs::KeyPairs;
 
 /// The operations on signing keys, below a prefix.
 pub(super) fn routes(prefix: &str) -> Routes {
-    Routes::new()
-        .route(&format!("{prefix}/iam/signing-keys"), get(list::list).post(create::create))
-        .route(&format!("{prefix}/iam/signing-keys/{{signingKeyId}}"), get(read::read).delete(delete::delete))
+    Routes::new().route(&format!("{prefix}/iam/signing-keys"), get(list::list).post(create::create)).route(
+        &format!("{prefix}/iam/signing-keys/{{signingKeyId}}"),
+        get(read::read).put(put::put).delete(delete::delete),
+    )
 }

@@ -1,5 +1,5 @@
 use axum::extract::State;
-use kinora_domain::SigningKeyId;
+use kinora_domain::{SigningKey, SigningKeyId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -30,9 +30,15 @@ pub(super) async fn read(
 ) -> Result<Data<PublicKeyView>, ApiError> {
     let key = app.store.signing_key(caller.workspace, id).await?;
     let key = key.ok_or_else(ApiError::signing_key_not_found)?;
-    Ok(Data::ok(PublicKeyView {
-        workspace_id: key.workspace.to_string(),
-        signing_key_id: key.id.to_string(),
-        public_key: key.public_key,
-    }))
+    Ok(Data::ok(PublicKeyView::from(&key)))
+}
+
+impl From<&SigningKey> for PublicKeyView {
+    fn from(key: &SigningKey) -> Self {
+        Self {
+            workspace_id: key.workspace.to_string(),
+            signing_key_id: key.id.to_string(),
+            public_key: key.public_key.clone(),
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use kinora_domain::{AccessRestrictions, Upload};
+use kinora_domain::Upload;
 use kinora_store::Store;
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ impl UploadData {
     pub(super) fn new(upload: &Upload, addresses: &UploadAddresses<'_>) -> Self {
         let policy = PolicyItem {
             access_policy: upload.policy.as_str(),
-            access_restrictions: (&AccessRestrictions::default()).into(),
+            access_restrictions: (&upload.restrictions).into(),
         };
         Self {
             upload_id: upload.id.to_string(),

@@ -205,7 +205,7 @@ async fn a_playback_id_that_refuses_refuses_added_sound_too() {
     let other = make(json!({"accessPolicy": "public"})).await;
     for address in &addresses {
         for (playback, status) in
-            [(first, 200), (&other, 200), (&private, 401), (&limited, 403), (UNKNOWN, 404)]
+            [(first, 200), (&other, 200), (&private, 401), (&limited, 401), (UNKNOWN, 404)]
         {
             let answer = app.fetch(&address.replace(first, playback)).await;
             assert_eq!(answer.status, status, "{address} {playback}");

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use crate::support::{TestApp, text};
 use schema::{Operation, operations};
 
+/// The playback ID of examples.
+const PLAYBACK: &str = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";
 const ID: &str = "019a492c-41f3-7001-8203-040506070809";
 
 /// The document as a client gets it.

@@ -28,3 +28,7 @@ mod source_access;
 pub(crate) mod tracks;
 mod unsupported;
 mod update;
+
+pub(crate) use playback::listed;
+pub(crate) use playback_ids::Ids;
+pub(crate) use tracks::Tracks;

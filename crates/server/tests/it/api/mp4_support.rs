@@ -136,7 +136,10 @@ async fn who_may_not_watch_may_not_have_files_either() {
     let ids = Ids::of(&app, &media);
     for (body, status) in [
         (json!({"accessPolicy": "private"}), 401),
-        (json!({"accessPolicy": "public", "accessRestrictions": {"userAgents": {"deny": ["x"]}}}), 403),
+        (
+            json!({"accessPolicy": "public", "accessRestrictions": {"userAgents": {"defaultPolicy": "deny"}}}),
+            403,
+        ),
     ] {
         let made = ids.made(&body).await;
         for file in FILES {

@@ -44,9 +44,9 @@ async fn the_page_of_sound_has_no_poster_and_that_of_a_private_media_no_title() 
     let sound = app.ready_with("/a.m4a", fixture::audio_only(), json!({"title": "Sound"})).await;
     let private = json!({"title": "Secret", "accessPolicy": "private"});
     let private = app.ready_with("/a.mp4", fixture::two_seconds(), private).await;
-    for (media, title) in [(sound, json!("Sound")), (private, Value::Null)] {
+    for (media, status, title) in [(sound, 200, json!("Sound")), (private, 401, Value::Null)] {
         let page = app.fetch(&format!("/embed/{}", text(&media["playbackIds"][0]["id"]))).await;
-        assert_eq!((page.status, &values(&page)["title"]), (200, &title));
+        assert_eq!((page.status, &values(&page)["title"]), (status, &title));
         assert!(!page.text().contains("Secret"));
     }
 }

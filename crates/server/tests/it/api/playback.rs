@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{DEADLINE, Golden, TestApp, text};
 
 /// Every address a player comes by: the manifest, the playlists it lists, and what those list, in this order.
-pub(super) async fn addresses(app: &TestApp, media: &Value) -> Vec<String> {
+pub(crate) async fn addresses(app: &TestApp, media: &Value) -> Vec<String> {
     let manifest = format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]));
     let mut found = vec![manifest.clone()];
     for playlist in listed(&app.fetch(&manifest).await.text()) {
@@ -20,7 +20,7 @@ pub(super) async fn addresses(app: &TestApp, media: &Value) -> Vec<String> {
 }
 
 /// The addresses in a playlist: lines of their own, and `URI="…"`.
-fn listed(playlist: &str) -> Vec<String> {
+pub(crate) fn listed(playlist: &str) -> Vec<String> {
     let uri = |line: &str| {
         if line.starts_with('#') {
             line.split_once("URI=\"")?.1.split('"').next().map(str::to_owned)

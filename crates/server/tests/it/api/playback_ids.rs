@@ -14,13 +14,13 @@ const IDS_MAX: usize = 50;
 const ENTRIES_MAX: usize = 100;
 
 /// The playback IDs of a media, as its owner sees them.
-pub(super) struct Ids<'a> {
+pub(crate) struct Ids<'a> {
     app: &'a TestApp,
     media: &'a str,
 }
 
 impl<'a> Ids<'a> {
-    pub(super) fn of(app: &'a TestApp, media: &'a Value) -> Self {
+    pub(crate) fn of(app: &'a TestApp, media: &'a Value) -> Self {
         Self { app, media: text(&media["id"]) }
     }
 
@@ -29,31 +29,31 @@ impl<'a> Ids<'a> {
     }
 
     /// `POST`, whatever it answers.
-    pub(super) async fn make(&self, body: &Value) -> Answer {
+    pub(crate) async fn make(&self, body: &Value) -> Answer {
         self.app.call("POST", &self.path("")).json(body).send().await
     }
 
     /// The id of a new one.
-    pub(super) async fn made(&self, body: &Value) -> String {
+    pub(crate) async fn made(&self, body: &Value) -> String {
         let answer = self.make(body).await;
         assert_eq!(answer.status, 201, "{answer:?}");
         text(&answer.data()["id"]).to_owned()
     }
 
-    pub(super) async fn list(&self) -> Answer {
+    pub(crate) async fn list(&self) -> Answer {
         self.app.call("GET", &self.path("")).send().await
     }
 
-    pub(super) async fn read(&self, id: &str) -> Answer {
+    pub(crate) async fn read(&self, id: &str) -> Answer {
         self.app.call("GET", &self.path(&format!("/{id}"))).send().await
     }
 
-    pub(super) async fn delete(&self, id: &str) -> Answer {
+    pub(crate) async fn delete(&self, id: &str) -> Answer {
         self.app.call("DELETE", &self.path(&format!("?playbackId={id}"))).send().await
     }
 
     /// `PATCH …/domains` or `…/user-agents`, whatever it answers.
-    pub(super) async fn restrict(&self, id: &str, kind: &str, rule: &Value) -> Answer {
+    pub(crate) async fn restrict(&self, id: &str, kind: &str, rule: &Value) -> Answer {
         self.app.call("PATCH", &self.path(&format!("/{id}/{kind}"))).json(rule).send().await
     }
 }

@@ -461,8 +461,10 @@ async fn a_playback_id_that_refuses_refuses_subtitles_too() {
     let limited = make(json!({"accessRestrictions": {"domains": {"defaultPolicy": "deny"}}})).await;
     let other = make(json!({"accessPolicy": "public"})).await;
     for address in &addresses {
+        // What a manifest lists has no signature here.
+        let kept_out = if address.contains("/subtitles/") { 403 } else { 401 };
         for (playback, status) in
-            [(first, 200), (&other, 200), (&private, 401), (&limited, 403), (UNKNOWN, 404)]
+            [(first, 200), (&other, 200), (&private, 401), (&limited, kept_out), (UNKNOWN, 404)]
         {
             let answer = app.fetch(&address.replace(first, playback)).await;
             assert_eq!(answer.status, status, "{address} {playback}");

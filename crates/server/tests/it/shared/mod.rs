@@ -5,6 +5,7 @@
 mod away;
 mod fresh;
 mod lock;
+mod policy;
 mod race;
 mod roles;
 mod secrets;

@@ -31,6 +31,7 @@ fn media(settings: MediaSettings) -> Media {
         settings,
         url: "https://example.com/a.mp4".into(),
         policy: AccessPolicy::Public,
+        restrictions: kinora_domain::AccessRestrictions::default(),
         tracks: Vec::new(),
     };
     Media::create(new, Then.now(), &Sevens).0
@@ -196,6 +197,7 @@ fn upload() -> Upload {
         workspace: WorkspaceId::new(Then.now(), &Sevens),
         settings: MediaSettings::default(),
         policy: AccessPolicy::Private,
+        restrictions: kinora_domain::AccessRestrictions::default(),
         tracks: Vec::new(),
         origin: CorsOrigin::One("https://shop.example".into()),
         timeout_s: 14_400,

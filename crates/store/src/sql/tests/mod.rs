@@ -63,6 +63,7 @@ fn engine_less() -> Vec<Statement> {
         crate::media::added::STATEMENTS,
         crate::prune::STATEMENTS,
         crate::rendition::STATEMENTS,
+        crate::revoked_token::STATEMENTS,
         crate::signing_key::STATEMENTS,
         crate::store::STATEMENTS,
         crate::upload::STATEMENTS,

@@ -182,8 +182,10 @@ fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
         (json!({"subtitles": {"languageCode": "en"}}), "subtitles"),
         (json!({"createSubtitles": {"name": "x"}}), "createSubtitles"),
         (json!({"accessRestrictions": []}), "accessRestrictions"),
-        (json!({"accessRestrictions": {"domains": {"defaultPolicy": "deny"}}}), "accessRestrictions.domains"),
-        (json!({"accessRestrictions": {"domains": {"deny": ["a.example"]}}}), "accessRestrictions.domains"),
+        (
+            json!({"accessRestrictions": {"domains": {"deny": ["a.example", "https://b.example"]}}}),
+            "accessRestrictions.domains.deny[1]",
+        ),
         (
             json!({"accessRestrictions": {"userAgents": {"allow": [1]}}}),
             "accessRestrictions.userAgents.allow[0]",

@@ -12,6 +12,10 @@ use crate::api::on_demand::wishes::{INPUTS_MAX, SUMMARY_LENGTHS, URL_MAX};
 use crate::openapi::Schemas;
 use crate::openapi::schema::{default, metadata, object, said, text, words};
 
+pub(in crate::api::on_demand) const DOMAINS: &str =
+    "A host such as `example.com`, which holds below it too, or `*.example.com` for its sub-domains alone.";
+pub(in crate::api::on_demand) const USER_AGENTS: &str = "A part of the user agent, in the same letters.";
+
 /// The body of `POST /on-demand`.
 pub(super) fn create(schemas: &mut Schemas) -> Value {
     let url = json!({"type": "string", "maxLength": URL_MAX, "pattern": "^https?://"});
@@ -107,10 +111,7 @@ fn wishes() -> Vec<(&'static str, Value)> {
             "drmConfigurationId",
             said(json!({"type": "string", "format": "uuid"}), "Without effect: there is no licence service."),
         ),
-        (
-            "accessRestrictions",
-            said(neutral_restrictions(), "Set on a playback ID, once the media is there."),
-        ),
+        ("accessRestrictions", said(restrictions(), "Where, and in what, the first playback ID is watched.")),
         (
             "maxResolution",
             default(
@@ -169,12 +170,9 @@ fn times() -> [(&'static str, Value); 2] {
         .map(|name| (name, said(json!({"type": "null"}), "Not supported yet; leave it out.")))
 }
 
-/// Rules that refuse nobody.
-fn neutral_restrictions() -> Value {
-    let none = json!({"type": "array", "maxItems": 0});
-    let allow = words([DefaultPolicy::Allow.as_str()]);
-    let rule = object(&[], [("defaultPolicy", allow), ("allow", none.clone()), ("deny", none)]);
-    object(&[], [("domains", rule.clone()), ("userAgents", rule)])
+/// Where, and in what, something is watched.
+pub(in crate::api::on_demand) fn restrictions() -> Value {
+    object(&[], [("domains", rule(DOMAINS)), ("userAgents", rule(USER_AGENTS))])
 }
 
 /// A rule, whose entries are described by these words.

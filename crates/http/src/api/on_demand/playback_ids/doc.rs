@@ -14,22 +14,17 @@ use crate::openapi::{Operation, Schemas};
 const ALL: &str = "/on-demand/{mediaId}/playback-ids";
 const ONE: &str = "/on-demand/{mediaId}/playback-ids/{playbackId}";
 
-const DOMAINS: &str =
-    "A host such as `example.com`, which holds below it too, or `*.example.com` for its sub-domains alone.";
-const USER_AGENTS: &str = "A part of the user agent, in the same letters.";
-const NOT_ENFORCED: &str = "Rules and `resolution` are stored and not enforced yet; until they are, a playback ID that has them plays for nobody.";
-
 /// Every operation on playback IDs.
 pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let (playback, rule) = (schemas.of::<PlaybackIdView>(), schemas.of::<RestrictionView>());
     let new = request(schemas);
-    let (domains, user_agents) = (requests::rule(DOMAINS), requests::rule(USER_AGENTS));
+    let (domains, user_agents) = (requests::rule(requests::DOMAINS), requests::rule(requests::USER_AGENTS));
     let (domains, user_agents) =
         (schemas.named("DomainRule", domains), schemas.named("UserAgentRule", user_agents));
     let list = json!({"type": "array", "maxItems": Media::PLAYBACK_IDS_MAX, "items": playback});
     let all = [
         one(Operation::post(ALL, "createPlaybackId", "Make a playback ID"))
-            .says(&format!("A further way to watch a media, in whatever state that is. {NOT_ENFORCED}"))
+            .says("A further way to watch a media, in whatever state that is. A private one asks for a playback token, `?token=`.")
             .takes(
                 new,
                 &[
@@ -63,17 +58,17 @@ pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operat
             "updateDomainRule",
             "Say on pages of which hosts a media plays",
         ))
-        .says(&format!("Replaces the rule whole: what is not sent is the default. {NOT_ENFORCED}"))
+        .says("Replaces the rule whole: what is not sent is the default. In force within 2 s, also for those who are watching.")
         .takes(domains, &[("shop", json!({"defaultPolicy": "deny", "allow": ["shop.example"]}))])
-        .answers_warned(rule.clone(), json!({"defaultPolicy": "deny", "allow": ["shop.example"], "deny": []})),
+        .answers(rule.clone(), json!({"defaultPolicy": "deny", "allow": ["shop.example"], "deny": []})),
         of_playback(Operation::patch(
             "/on-demand/{mediaId}/playback-ids/{playbackId}/user-agents",
             "updateUserAgentRule",
             "Say in which user agents a media plays",
         ))
-        .says(&format!("Replaces the rule whole: what is not sent is the default. {NOT_ENFORCED}"))
+        .says("Replaces the rule whole: what is not sent is the default. In force within 2 s, also for those who are watching.")
         .takes(user_agents, &[("bots", json!({"deny": ["curl/", "python-requests"]}))])
-        .answers_warned(rule, json!({"defaultPolicy": "allow", "allow": [], "deny": ["curl/", "python-requests"]})),
+        .answers(rule, json!({"defaultPolicy": "allow", "allow": [], "deny": ["curl/", "python-requests"]})),
     ];
     all.into_iter().map(|operation| operation.tagged("Playback IDs")).collect()
 }
@@ -88,15 +83,13 @@ fn of_playback(operation: Operation) -> Operation {
 }
 
 fn request(schemas: &mut Schemas) -> Value {
-    let restrictions =
-        object(&[], [("domains", requests::rule(DOMAINS)), ("userAgents", requests::rule(USER_AGENTS))]);
     let caps = words(PlaybackHandle::CAPS.map(Resolution::as_str));
     let drm = json!({"type": "string", "format": "uuid"});
     let body = object(
         &[],
         [
             ("accessPolicy", requests::policy()),
-            ("accessRestrictions", restrictions),
+            ("accessRestrictions", requests::restrictions()),
             (
                 "resolution",
                 said(caps, "Nothing larger is played; left out, the media's own bound alone holds."),

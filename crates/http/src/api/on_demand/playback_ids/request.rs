@@ -1,10 +1,9 @@
 //! The body of `POST /on-demand/{mediaId}/playback-ids` (contract 2.8, decisions 11, 12, 16).
 
-use kinora_domain::{AccessRestrictions, NewPlayback, PlaybackHandle, Resolution};
+use kinora_domain::{NewPlayback, PlaybackHandle, Resolution};
 use serde_json::Value;
 
-use crate::api::on_demand::rules::restrictions;
-use crate::api::on_demand::wishes::access_policy;
+use crate::api::on_demand::wishes::{access_policy, access_restrictions};
 use crate::error::ApiError;
 use crate::fields::{Fields, Problems};
 
@@ -15,9 +14,7 @@ pub(super) fn parse(body: &Value) -> Result<NewPlayback, ApiError> {
         let caps = PlaybackHandle::CAPS.map(Resolution::as_str);
         NewPlayback {
             policy: access_policy(&fields),
-            restrictions: fields
-                .object("accessRestrictions")
-                .map_or_else(AccessRestrictions::default, |asked| restrictions(&asked).unwrap_or_default()),
+            restrictions: access_restrictions(&fields),
             resolution: fields.word("resolution", &caps, Resolution::from_text),
         }
     });

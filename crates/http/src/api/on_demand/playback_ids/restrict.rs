@@ -4,7 +4,7 @@ use axum::extract::State;
 use kinora_domain::{MediaId, NewRestriction, PlaybackId, Restriction};
 use serde_json::Value;
 
-use super::view::{PlaybackIdView, warnings};
+use super::view::PlaybackIdView;
 use crate::api::on_demand::rules::{Entries, restriction};
 use crate::api::view::RestrictionView;
 use crate::app::App;
@@ -28,9 +28,8 @@ pub(super) async fn domains(
 ) -> Result<Data<RestrictionView>, ApiError> {
     let rule = parse(&body, Entries::Domains)?;
     let answer = RestrictionView::from(&rule);
-    let warnings =
-        replace(&app, caller, (media, playback), conditions, NewRestriction::Domains(rule)).await?;
-    Ok(Data::warned(answer, warnings))
+    replace(&app, caller, (media, playback), conditions, NewRestriction::Domains(rule)).await?;
+    Ok(Data::ok(answer))
 }
 
 /// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/user-agents`: the same for the rule on user agents.
@@ -43,9 +42,8 @@ pub(super) async fn user_agents(
 ) -> Result<Data<RestrictionView>, ApiError> {
     let rule = parse(&body, Entries::UserAgents)?;
     let answer = RestrictionView::from(&rule);
-    let warnings =
-        replace(&app, caller, (media, playback), conditions, NewRestriction::UserAgents(rule)).await?;
-    Ok(Data::warned(answer, warnings))
+    replace(&app, caller, (media, playback), conditions, NewRestriction::UserAgents(rule)).await?;
+    Ok(Data::ok(answer))
 }
 
 pub(super) fn parse(body: &Value, entries: Entries) -> Result<Restriction, ApiError> {
@@ -54,14 +52,13 @@ pub(super) fn parse(body: &Value, entries: Entries) -> Result<Restriction, ApiEr
     problems.into_result(rule)
 }
 
-/// Answers what the client should know of the playback ID as it is now.
 async fn replace(
     app: &App,
     caller: Writer,
     (media, playback): (MediaId, PlaybackId),
     conditions: Conditions,
     rule: NewRestriction,
-) -> Result<Vec<String>, ApiError> {
+) -> Result<(), ApiError> {
     let now = app.clock.now();
     app.store
         .write(async move |tx| {
@@ -72,7 +69,7 @@ async fn replace(
             let changed = media.and_then(|media| media.restrict_playback(playback, rule.clone(), now));
             let (media, updated) = changed.ok_or_else(ApiError::media_playback_not_found)?;
             tx.save_change(&media, updated.as_ref()).await?;
-            Ok(media.playback(playback).map(warnings).unwrap_or_default())
+            Ok(())
         })
         .await
 }

@@ -24,20 +24,10 @@ impl From<&PlaybackHandle> for PlaybackIdView {
     }
 }
 
-/// What whoever changed this playback ID should know.
-pub(super) fn warnings(playback: &PlaybackHandle) -> Vec<String> {
-    let limited =
-        "what limits this playback ID is stored and not enforced yet; until it is, it plays for nobody";
-    playback.is_limited().then(|| limited.to_owned()).into_iter().collect()
-}
-
-/// The same of one that was just made (contract decision 14).
+/// What whoever made this playback ID should know (contract decision 14).
 pub(super) fn warnings_of_new(playback: &PlaybackHandle, media: &Media) -> Vec<String> {
-    let mut warnings = warnings(playback);
     let has_private = media.playback.iter().any(|other| other.policy == AccessPolicy::Private);
-    if playback.policy == AccessPolicy::Public && has_private {
-        let both = "this media has a private playback ID too; whoever has this public one needs no token";
-        warnings.push(both.to_owned());
-    }
-    warnings
+    let both = "this media has a private playback ID too; whoever has this public one needs no token";
+    let is_both = playback.policy == AccessPolicy::Public && has_private;
+    is_both.then(|| both.to_owned()).into_iter().collect()
 }

@@ -1,6 +1,8 @@
 //! The body that makes an upload: where it may come from, how long it may take, and what is wished of the media (contract 2.5).
 
-use kinora_domain::{AccessPolicy, CorsOrigin, MediaSettings, NewTrack, NewUpload, Upload, WorkspaceId};
+use kinora_domain::{
+    AccessPolicy, AccessRestrictions, CorsOrigin, MediaSettings, NewTrack, NewUpload, Upload, WorkspaceId,
+};
 use serde_json::Value;
 
 use super::super::wishes::{Inputs, URL_MAX, Wishes, inputs, times, wishes};
@@ -19,8 +21,17 @@ pub(super) fn parse(
     let new = Fields::of_body(body, &problems).and_then(|fields| {
         let origin = cors_origin(&fields);
         let timeout_s = timeout(&fields);
-        let (Wishes { policy, settings }, tracks) = media(&fields, &mut warnings);
-        Some(NewUpload { workspace, settings, policy, tracks, origin: origin?, timeout_s, size_max })
+        let (Wishes { policy, restrictions, settings }, tracks) = media(&fields, &mut warnings);
+        Some(NewUpload {
+            workspace,
+            settings,
+            policy,
+            restrictions,
+            tracks,
+            origin: origin?,
+            timeout_s,
+            size_max,
+        })
     });
     problems.into_result(new).map(|new| (new, warnings))
 }
@@ -50,7 +61,9 @@ fn timeout(fields: &Fields<'_>) -> u32 {
 
 fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (Wishes, Vec<NewTrack>) {
     let Some(fields) = fields.object("pushMediaSettings") else {
-        let wishes = Wishes { policy: AccessPolicy::Public, settings: MediaSettings::default() };
+        let restrictions = AccessRestrictions::default();
+        let wishes =
+            Wishes { policy: AccessPolicy::Public, restrictions, settings: MediaSettings::default() };
         return (wishes, Vec::new());
     };
     times(&fields);
@@ -60,8 +73,8 @@ fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (Wishes, Vec<NewTra
     {
         input.refuse("url", "must be left out: the file is what is sent to the upload's address");
     }
-    let Wishes { policy, settings } = wishes(&fields, warnings);
-    (Wishes { policy, settings: MediaSettings { sound, ..settings } }, tracks)
+    let Wishes { policy, restrictions, settings } = wishes(&fields, warnings);
+    (Wishes { policy, restrictions, settings: MediaSettings { sound, ..settings } }, tracks)
 }
 
 #[cfg(test)]

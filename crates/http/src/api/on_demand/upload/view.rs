@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kinora_domain::{AccessRestrictions, Upload, UploadState};
+use kinora_domain::{Upload, UploadState};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -106,7 +106,7 @@ impl UploadView {
             push_media_settings: SettingsView {
                 playback_ids: [PlaybackWish {
                     access_policy: upload.policy.as_str(),
-                    access_restrictions: RestrictionsView::from(&AccessRestrictions::default()),
+                    access_restrictions: RestrictionsView::from(&upload.restrictions),
                 }],
                 metadata: settings.metadata.clone().unwrap_or_default(),
                 title: settings.title.clone(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::schema::{operations, resolve};
-use super::{ID, document, track_of};
+use super::{ID, PLAYBACK, document, track_of};
 use crate::support::{Answer, TestApp, text};
 
 #[tokio::test]
@@ -22,6 +22,7 @@ async fn every_bound_of_a_body_is_where_the_document_says() {
         ("{playlistId}", text(&playlist["id"]).to_owned()),
         ("{mediaId}", text(&media["id"]).to_owned()),
         ("{playbackId}", text(&media["playbackIds"][0]["id"]).to_owned()),
+        ("{signingKeyId}", ID.to_owned()),
         ("{trackId}", track_of(&app, &media, "http://127.0.0.1/a.srt").await),
     ]);
     let mut tried = 0;
@@ -29,8 +30,13 @@ async fn every_bound_of_a_body_is_where_the_document_says() {
         let parts = operation.path.split('/').map(|part| ids.get(part).map_or(part, String::as_str));
         let path = format!("/v1{}", parts.collect::<Vec<_>>().join("/"));
         let body = operation.bodies().swap_remove(0).1.expect("it has a body");
-        let body: Value =
-            serde_json::from_str(&body.to_string().replace("https://example.com/talk", url)).unwrap();
+        let body: Value = serde_json::from_str(
+            &body
+                .to_string()
+                .replace("https://example.com/talk", url)
+                .replace(PLAYBACK, &ids["{playbackId}"]),
+        )
+        .unwrap();
         let mut trials = Vec::new();
         walk(&document, operation.body_schema().unwrap(), &Place::default(), &mut trials);
         for Trial { place, value, is_taken } in trials {
@@ -105,7 +111,7 @@ async fn every_bound_of_a_list_is_where_the_document_says() {
 }
 
 /// What is taken, or not, for the sake of other fields or of what is there: media of a playlist, and the dates that a smart one must have and a
-/// manual one cannot; a code of a language has a form besides.
+/// manual one cannot; a code of a language has a form besides, and so has a key; playback ends of a playback ID.
 fn depends_on_others(place: &str, value: &Value) -> bool {
     place == "mediaIds"
         || place == "type" && value == "manual"
@@ -113,6 +119,8 @@ fn depends_on_others(place: &str, value: &Value) -> bool {
         || [".createdDate", ".updatedDate"].iter().any(|name| place.contains(name))
         || place == "metadata" && value.is_null()
         || place.ends_with("languageCode") && value.is_string()
+        || place == "publicKey" && value.is_string()
+        || place == "playbackId" && value.is_null()
 }
 
 fn judge(answer: &Answer, is_taken: bool, field: &str, what: &str) {

@@ -100,8 +100,8 @@ fn every_wrong_or_unbuilt_field_is_refused_by_its_path() {
         (with(json!({"mp4Support": "capped-4k"})), "pushMediaSettings.mp4Support"),
         (with(json!({"subtitles": {"languageCode": "en"}})), "pushMediaSettings.subtitles"),
         (
-            with(json!({"accessRestrictions": {"domains": {"deny": ["a.example"]}}})),
-            "pushMediaSettings.accessRestrictions.domains",
+            with(json!({"accessRestrictions": {"domains": {"deny": ["a.example:80"]}}})),
+            "pushMediaSettings.accessRestrictions.domains.deny[0]",
         ),
     ];
     for (body, path) in cases {

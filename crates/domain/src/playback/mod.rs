@@ -1,4 +1,18 @@
 //! Who may watch.
+//!
+//! Begin with [`PlaybackPolicy::decide`].
+
+mod host;
+mod path;
+mod policy;
+mod token;
+
+pub use host::{HostPattern, PageHost};
+pub use path::PathTicket;
+pub use policy::{
+    Admission, Allowed, Page, PathRefusal, PlaybackPolicy, PlaybackRefusal, TicketFacts, TokenRefusal, Viewer,
+};
+pub use token::TokenClaims;
 
 use crate::{PlaybackId, Random, Resolution, Timestamp};
 
@@ -7,7 +21,7 @@ use crate::{PlaybackId, Random, Resolution, Timestamp};
 pub enum AccessPolicy {
     /// Whoever has the playback ID.
     Public,
-    /// Whoever has a playback token too. Until tokens exist: nobody.
+    /// Whoever has a playback token too.
     Private,
 }
 
@@ -114,6 +128,8 @@ pub struct PlaybackHandle {
     pub restrictions: AccessRestrictions,
     /// Nothing larger is played; `None`: the media's own bound alone.
     pub resolution: Option<Resolution>,
+    /// Counts how often everything that was handed out for it was taken back (contract decision 13).
+    pub generation: u32,
     /// When it was made.
     pub created_at: Timestamp,
 }
@@ -126,19 +142,14 @@ impl PlaybackHandle {
     /// A new playback ID.
     pub fn new(new: NewPlayback, now: Timestamp, random: &dyn Random) -> Self {
         let NewPlayback { policy, restrictions, resolution } = new;
-        Self { id: PlaybackId::new(random), policy, restrictions, resolution, created_at: now }
+        Self { id: PlaybackId::new(random), policy, restrictions, resolution, generation: 0, created_at: now }
     }
 
-    /// Whether anybody who may watch could be refused or given less. Nothing enforces that yet, so nobody is given anything
-    /// (decision 0067).
-    pub fn is_limited(&self) -> bool {
-        let AccessRestrictions { domains, user_agents } = &self.restrictions;
-        domains.refuses_somebody() || user_agents.refuses_somebody() || self.resolution.is_some()
-    }
-
-    /// Whether it plays for whoever has it.
+    /// Whether all of it plays for whoever has it.
     pub fn is_for_everybody(&self) -> bool {
-        self.policy == AccessPolicy::Public && !self.is_limited()
+        let AccessRestrictions { domains, user_agents } = &self.restrictions;
+        let refuses_somebody = domains.refuses_somebody() || user_agents.refuses_somebody();
+        self.policy == AccessPolicy::Public && !refuses_somebody && self.resolution.is_none()
     }
 }
 
@@ -157,7 +168,7 @@ mod tests {
                 AccessRestrictions { domains: rule.clone(), user_agents: other.clone() },
                 AccessRestrictions { domains: other, user_agents: rule },
             ] {
-                assert_eq!(handle(AccessPolicy::Public, restrictions, None).is_limited(), limits);
+                assert_eq!(handle(AccessPolicy::Public, restrictions, None).is_for_everybody(), !limits);
             }
         };
         check(DefaultPolicy::Allow, &[], &[], false);

@@ -1,5 +1,9 @@
 //! Signing keys: with what a client signs playback tokens, and we verify them.
 
+mod public_key;
+
+pub use public_key::{BadPublicKey, PublicKey, TokenAlgorithm};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 

@@ -1,0 +1,139 @@
+//! Hosts of pages, and what a rule on them names (contract decision 12).
+
+/// The host of a page, in the one form in which it is compared: lower case, punycode, without the dot of the root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageHost(url::Host<String>);
+
+/// Longest scheme and authority that is looked at, in bytes: a host has 253, and whoever sends more has something else in mind than a page.
+const ORIGIN_BYTES_MAX: usize = 512;
+
+impl PageHost {
+    /// The host of an address, or of the value of an `Origin` header; what stands behind it is not looked at.
+    ///
+    /// `None` for `null` (RFC 6454, 7.3) and for what has no host.
+    pub fn of_address(text: &str) -> Option<Self> {
+        let authority = text.find("://")? + "://".len();
+        // A backslash ends it too, for browsers take it for a slash (WHATWG URL, 4.4).
+        let end = text[authority..].find(['/', '\\', '?', '#']).map_or(text.len(), |end| authority + end);
+        if end > ORIGIN_BYTES_MAX {
+            return None;
+        }
+        let address = url::Url::parse(&text[..end]).ok()?;
+        Self::parse(address.host_str()?)
+    }
+
+    /// A host in any spelling: IDNA-normalised (UTS 46).
+    fn parse(text: &str) -> Option<Self> {
+        let host = match url::Host::parse(text).ok()? {
+            url::Host::Domain(name) => url::Host::Domain(name.strip_suffix('.').unwrap_or(&name).to_owned()),
+            address => address,
+        };
+        Some(Self(host))
+    }
+}
+
+/// What an entry of a rule names: a host with its sub-domains, or these alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPattern {
+    host: url::Host<String>,
+    is_below_only: bool,
+}
+
+impl HostPattern {
+    /// `example.com` or `*.example.com`, in any alphabet. `None` for everything else: a scheme, a port, a path, a further star.
+    pub fn parse(entry: &str) -> Option<Self> {
+        let (host, is_below_only) = match entry.strip_prefix("*.") {
+            Some(host) => (host, true),
+            None => (entry, false),
+        };
+        // A star is taken for a letter below, and percents are decoded: hosts of pages have neither.
+        if host.contains(['*', '%']) {
+            return None;
+        }
+        PageHost::parse(host).map(|PageHost(host)| Self { host, is_below_only })
+    }
+
+    /// Whether it names this host. An IP address has no sub-domains.
+    pub fn matches(&self, PageHost(host): &PageHost) -> bool {
+        if let (url::Host::Domain(named), url::Host::Domain(host)) = (&self.host, host)
+            && host.strip_suffix(named.as_str()).is_some_and(|below| below.ends_with('.'))
+        {
+            return true;
+        }
+        !self.is_below_only && self.host == *host
+    }
+
+    /// As source expressions of a content security policy (CSP 3, 2.3.1), of any port: there is none that names both a host and what is below it.
+    pub fn to_sources(&self) -> Vec<String> {
+        let below = matches!(self.host, url::Host::Domain(_)).then(|| format!("*.{}:*", self.host));
+        let itself = (!self.is_below_only).then(|| format!("{}:*", self.host));
+        itself.into_iter().chain(below).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_a_page_has_one_form() {
+        let check = |address: &str, host: Option<&str>| {
+            let found = PageHost::of_address(address).map(|PageHost(host)| host.to_string());
+            assert_eq!(found.as_deref(), host, "{address}");
+        };
+        check("https://shop.example", Some("shop.example"));
+        check("https://SHOP.Example.:8443", Some("shop.example"));
+        check("http://Bücher.example/a?b#c", Some("xn--bcher-kva.example"));
+        check("http://xn--bcher-kva.example", Some("xn--bcher-kva.example"));
+        check("https://b\u{fc}cher\u{3002}example", Some("xn--bcher-kva.example"));
+        check("https://evil.example\\@shop.example/", Some("evil.example"));
+        check("https://shop.example@evil.example/", Some("evil.example"));
+        check("https://evil.example?https://shop.example", Some("evil.example"));
+        check("http://0x7f.1", Some("127.0.0.1"));
+        check("http://[2001:DB8:0::1]:80", Some("[2001:db8::1]"));
+        check("capacitor://LOCALHOST", Some("localhost"));
+        for none in ["null", "", "shop.example", "https://", "file:///a", "data:text/html,x", "https://a b"] {
+            check(none, None);
+        }
+        check(&format!("https://{}.example", "a".repeat(ORIGIN_BYTES_MAX)), None);
+        check(&format!("https://shop.example/{}", "a".repeat(60_000)), Some("shop.example"));
+    }
+
+    #[test]
+    fn an_entry_names_a_host_with_what_is_below_it_or_that_alone() {
+        let check = |entry: &str, address: &str, matches: bool| {
+            let host = PageHost::of_address(address).unwrap();
+            assert_eq!(HostPattern::parse(entry).unwrap().matches(&host), matches, "{entry} {address}");
+        };
+        for address in ["https://example.com", "https://www.EXAMPLE.com:1", "https://a.b.example.com./"] {
+            check("example.com", address, true);
+            check("Example.COM.", address, true);
+        }
+        for other in
+            ["https://notexample.com", "https://example.com.evil.org", "https://com", "https://1.2.3.4"]
+        {
+            check("example.com", other, false);
+            check("*.example.com", other, false);
+        }
+        check("*.example.com", "https://example.com", false);
+        check("*.example.com", "https://www.example.com", true);
+        check("bücher.example", "https://www.xn--bcher-kva.example", true);
+        check("xn--bcher-kva.example", "https://BÜCHER.example", true);
+        check("192.0.2.7", "http://192.0.2.7:80", true);
+        check("192.0.2.7", "http://1.192.0.2.7.example", false);
+        check("[2001:db8::1]", "http://[2001:db8:0:0::1]", true);
+        for none in ["", "*", "*.", "*.*.a", "a.*.b", "https://a", "a/b", "a:1", "a%2eb", "u@a"] {
+            assert_eq!(HostPattern::parse(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_policy_of_a_page_names_both() {
+        let check = |entry: &str, sources: &[&str]| {
+            assert_eq!(HostPattern::parse(entry).unwrap().to_sources(), sources, "{entry}");
+        };
+        check("Bücher.example", &["xn--bcher-kva.example:*", "*.xn--bcher-kva.example:*"]);
+        check("*.example.com", &["*.example.com:*"]);
+        check("192.0.2.7", &["192.0.2.7:*"]);
+    }
+}

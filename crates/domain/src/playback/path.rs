@@ -1,0 +1,163 @@
+//! What the signed path of a manifest's children says (contract decision 13).
+//!
+//! It names no viewer, so that those of one hour and one key share addresses, and what lies between them and us keeps one copy.
+
+use super::policy::PathRefusal;
+use crate::{PlaybackId, SigningKeyId, Timestamp};
+
+/// The form that is written now.
+const FORM: u8 = 1;
+/// Bytes before the key: form, generation, hour.
+const HEAD_LEN: usize = 1 + 4 + 4;
+const KEY_LEN: usize = 16;
+/// Bytes of a signature: HMAC-SHA256.
+const SIGNATURE_LEN: usize = 32;
+const HOUR_US: i64 = 60 * 60 * Timestamp::SECOND;
+/// A viewer who pauses for the night goes on in the morning (contract decision 13).
+const ROOM_US: i64 = 12 * HOUR_US;
+
+/// To what a path is bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathTicket {
+    /// Below which playback ID it lies.
+    pub playback: PlaybackId,
+    /// The generation of the playback ID that it was made for.
+    pub generation: u32,
+    /// The key that signed the token of whoever was given it; `None` where none was needed.
+    pub key: Option<SigningKeyId>,
+    /// Hours since 1970 at which it is worth nothing any more.
+    hour: u32,
+}
+
+impl PathTicket {
+    /// The longest one with its signature, in bytes.
+    pub const LEN_MAX: usize = HEAD_LEN + KEY_LEN + SIGNATURE_LEN;
+
+    /// A path that holds for the length of the media and 12 h, and until the hour is full.
+    pub fn new(
+        playback: PlaybackId,
+        generation: u32,
+        key: Option<SigningKeyId>,
+        length_us: u64,
+        now: Timestamp,
+    ) -> Self {
+        let length_us = i64::try_from(length_us).unwrap_or(i64::MAX - ROOM_US);
+        let end = now.plus_micros(length_us.saturating_add(ROOM_US)).as_micros();
+        let hour = end.div_euclid(HOUR_US) + i64::from(end.rem_euclid(HOUR_US) > 0);
+        Self { playback, generation, key, hour: u32::try_from(hour.max(0)).unwrap_or(u32::MAX) }
+    }
+
+    /// When it is worth nothing any more.
+    pub fn expires_at(&self) -> Timestamp {
+        Timestamp::from_micros(i64::from(self.hour) * HOUR_US)
+    }
+
+    /// The bytes that are signed: all of it, with the playback ID, which the path holds before them.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.playback.as_uuid().as_bytes().to_vec();
+        bytes.extend(self.own_bytes());
+        bytes
+    }
+
+    /// The bytes of the path's part: without the playback ID, with the signature.
+    pub fn with_signature(&self, signature: [u8; SIGNATURE_LEN]) -> Vec<u8> {
+        let mut bytes = self.own_bytes();
+        bytes.extend(signature);
+        bytes
+    }
+
+    fn own_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(Self::LEN_MAX);
+        bytes.push(FORM);
+        bytes.extend(self.generation.to_be_bytes());
+        bytes.extend(self.hour.to_be_bytes());
+        if let Some(key) = self.key {
+            bytes.extend(key.as_uuid().as_bytes());
+        }
+        bytes
+    }
+
+    /// What the bytes of a path's part below this playback ID say, and their signature, which the caller checks before it believes a word.
+    pub fn read(playback: PlaybackId, bytes: &[u8]) -> Result<(Self, [u8; SIGNATURE_LEN]), PathRefusal> {
+        let (own, signature) = bytes.split_last_chunk().ok_or(PathRefusal::Forged)?;
+        let (head, key) = own.split_first_chunk::<HEAD_LEN>().ok_or(PathRefusal::Forged)?;
+        let [FORM, g0, g1, g2, g3, h0, h1, h2, h3] = *head else { return Err(PathRefusal::Forged) };
+        let key = match key {
+            [] => None,
+            key => {
+                let key: [u8; KEY_LEN] = key.try_into().map_err(|_| PathRefusal::Forged)?;
+                Some(SigningKeyId::from_uuid(uuid::Uuid::from_bytes(key)))
+            }
+        };
+        let (generation, hour) = (u32::from_be_bytes([g0, g1, g2, g3]), u32::from_be_bytes([h0, h1, h2, h3]));
+        Ok((Self { playback, generation, key, hour }, *signature))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticket() -> PathTicket {
+        PathTicket {
+            playback: "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f".parse().unwrap(),
+            generation: 7,
+            key: Some("019a492c-41f3-7001-8203-040506070809".parse().unwrap()),
+            hour: 500_000,
+        }
+    }
+
+    #[test]
+    fn a_ticket_is_read_back_below_its_playback_id() {
+        for ticket in [ticket(), PathTicket { key: None, ..ticket() }] {
+            let bytes = ticket.with_signature([9; SIGNATURE_LEN]);
+            assert!(bytes.len() <= PathTicket::LEN_MAX);
+            assert_eq!(PathTicket::read(ticket.playback, &bytes), Ok((ticket, [9; SIGNATURE_LEN])));
+        }
+    }
+
+    #[test]
+    fn every_part_changes_the_signed_bytes() {
+        let other = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e60";
+        let changed = [
+            PathTicket { playback: other.parse().unwrap(), ..ticket() },
+            PathTicket { generation: 8, ..ticket() },
+            PathTicket { key: None, ..ticket() },
+            PathTicket { key: Some(other.parse().unwrap()), ..ticket() },
+            PathTicket { hour: 500_001, ..ticket() },
+        ];
+        for changed in changed {
+            assert_ne!(changed.to_bytes(), ticket().to_bytes(), "{changed:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_ticket_is_refused() {
+        let bytes = ticket().with_signature([9; SIGNATURE_LEN]);
+        let check = |bytes: &[u8]| {
+            assert_eq!(PathTicket::read(ticket().playback, bytes), Err(PathRefusal::Forged), "{bytes:?}");
+        };
+        check(&[]);
+        check(&bytes[..SIGNATURE_LEN]);
+        check(&bytes[1..]);
+        check(&bytes[..bytes.len() - 1]);
+        check(&[&bytes[..], &[0]].concat());
+        check(&[&[2], &bytes[1..]].concat());
+    }
+
+    #[test]
+    fn viewers_of_one_hour_share_a_path_that_outlives_the_media_by_twelve_hours() {
+        let made = |at_s: i64, length_s: u64| {
+            let now = Timestamp::from_micros(at_s * Timestamp::SECOND);
+            PathTicket::new(ticket().playback, 0, None, length_s * 1_000_000, now)
+        };
+        let hours = |ticket: PathTicket| ticket.expires_at().as_seconds() / 3600;
+        assert_eq!(hours(made(0, 0)), 12);
+        assert_eq!(hours(made(1, 0)), 13);
+        assert_eq!(hours(made(0, 2 * 3600)), 14);
+        assert_eq!(made(1, 600), made(3000, 600));
+        assert_ne!(made(3000, 600), made(3001, 600));
+        let last = Timestamp::from_micros(i64::MAX).as_micros() / HOUR_US;
+        assert_eq!(i64::from(made(0, u64::MAX / 1_000_000).hour), last);
+    }
+}

@@ -1,0 +1,288 @@
+//! The one rule of who may watch: asked for whatever lies below a playback ID.
+
+use super::host::{HostPattern, PageHost};
+use super::path::PathTicket;
+use super::{AccessPolicy, DefaultPolicy, PlaybackHandle, Restriction};
+use crate::{PlaybackId, Resolution, SigningKeyId, Timestamp};
+
+/// What decides who may watch through a playback ID, made ready to be asked often.
+#[derive(Debug, Clone)]
+pub struct PlaybackPolicy {
+    playback: PlaybackId,
+    policy: AccessPolicy,
+    generation: u32,
+    domains: Rule<HostPattern>,
+    user_agents: Rule<String>,
+    resolution: Option<Resolution>,
+}
+
+/// Who asks.
+#[derive(Debug, Clone)]
+pub struct Viewer<'a> {
+    /// What the request proved of itself.
+    pub admission: Admission,
+    /// The page that plays it.
+    pub page: Page,
+    /// The player's user agent, where it tells.
+    pub user_agent: Option<&'a str>,
+}
+
+/// The page that a request comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Page {
+    /// The request does not tell.
+    Unknown,
+    /// Our own player page, which has asked for itself on what page it stands.
+    Own,
+    /// A page of this host.
+    Of(PageHost),
+}
+
+/// By what a viewer is let in. There are two kinds of addresses: those that people are given take a token; those that a manifest lists have a
+/// path that is signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// The key of the workspace with which a token was signed that holds for this playback ID now, or what is wrong with it.
+    Token(Result<SigningKeyId, TokenRefusal>),
+    /// What a signed path says, when its signature holds and its key is there, or what is wrong with it.
+    Path(Result<PathTicket, PathRefusal>),
+}
+
+/// What whoever is let in may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowed {
+    /// Nothing larger is played; `None`: the media's own bound alone.
+    pub resolution: Option<Resolution>,
+    /// What the addresses that a manifest lists must say; `None` where they are the same for everybody, for ever.
+    pub ticket: Option<TicketFacts>,
+}
+
+/// What a path is signed for, but for its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TicketFacts {
+    /// The generation of the playback ID.
+    pub generation: u32,
+    /// The key that let the viewer in.
+    pub key: Option<SigningKeyId>,
+}
+
+/// Why somebody may not watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlaybackRefusal {
+    /// The playback ID is private, and the token does not open it.
+    Token(TokenRefusal),
+    /// The address is none of those that a manifest lists now.
+    Path(PathRefusal),
+    /// The rule on hosts of pages keeps this one out.
+    Domain,
+    /// The rule on user agents keeps this one out.
+    UserAgent,
+}
+
+/// What is wrong with a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenRefusal {
+    /// None came.
+    Missing,
+    /// It is longer than [`TokenClaims::TOKEN_BYTES_MAX`](super::TokenClaims::TOKEN_BYTES_MAX).
+    TooLong,
+    /// It is no signed JWT, or came twice.
+    Malformed,
+    /// It names no key of the workspace.
+    UnknownKey,
+    /// It was not signed with the algorithm of its key.
+    WrongAlgorithm,
+    /// The signature is not that of its key.
+    BadSignature,
+    /// It is for something else.
+    WrongAudience,
+    /// It does not say when it ends.
+    NoExpiry,
+    /// It has ended.
+    Expired,
+    /// It has not begun.
+    NotYetValid,
+    /// It was taken back.
+    Revoked,
+}
+
+/// What is wrong with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathRefusal {
+    /// It has no signature.
+    Missing,
+    /// The signature is not ours, or not for this playback ID.
+    Forged,
+    /// It has ended.
+    Expired,
+    /// All paths of its time were taken back.
+    Old,
+    /// The key that let its viewer in was deleted.
+    KeyGone,
+}
+
+#[derive(Debug, Clone)]
+struct Rule<T> {
+    default_policy: DefaultPolicy,
+    /// The list of the other default has no effect (contract 4.6, decision 12).
+    exceptions: Vec<T>,
+}
+
+impl PlaybackPolicy {
+    /// That of a playback ID.
+    pub fn of(handle: &PlaybackHandle) -> Self {
+        Self {
+            playback: handle.id,
+            policy: handle.policy,
+            generation: handle.generation,
+            // What is no host could match nothing. Nothing of that kind is kept (decision 0067).
+            domains: Rule::of(&handle.restrictions.domains, HostPattern::parse),
+            user_agents: Rule::of(&handle.restrictions.user_agents, |entry| Some(entry.to_owned())),
+            resolution: handle.resolution,
+        }
+    }
+
+    /// Whose it is.
+    pub fn playback(&self) -> PlaybackId {
+        self.playback
+    }
+
+    /// Whether it asks for a token.
+    pub fn is_private(&self) -> bool {
+        self.policy == AccessPolicy::Private
+    }
+
+    /// Whether anybody could be refused. Otherwise what is played is the same for everybody, for ever.
+    pub fn is_restricted(&self) -> bool {
+        self.is_private() || self.domains.refuses_somebody() || self.user_agents.refuses_somebody()
+    }
+
+    /// How many entries it holds, for whoever remembers it.
+    pub fn entries(&self) -> usize {
+        self.domains.exceptions.len() + self.user_agents.exceptions.len()
+    }
+
+    /// Whether this viewer may watch now, and what of it.
+    ///
+    /// Who somebody is comes before what the rules say of them. A path that is signed must hold also where none is needed: one address means one
+    /// thing.
+    pub fn decide(&self, viewer: &Viewer<'_>, now: Timestamp) -> Result<Allowed, PlaybackRefusal> {
+        let key = match viewer.admission {
+            Admission::Token(token) if self.is_private() => Some(token.map_err(PlaybackRefusal::Token)?),
+            Admission::Token(_) => None,
+            Admission::Path(Err(PathRefusal::Missing)) if !self.is_restricted() => None,
+            Admission::Path(path) => {
+                let checked = path.and_then(|ticket| self.check_path(ticket, now));
+                checked.map_err(PlaybackRefusal::Path)?
+            }
+        };
+        let is_page_welcome = match &viewer.page {
+            Page::Own => true,
+            Page::Unknown => self.domains.lets_in(|_| false),
+            Page::Of(host) => self.domains.lets_in(|pattern| pattern.matches(host)),
+        };
+        if !is_page_welcome {
+            return Err(PlaybackRefusal::Domain);
+        }
+        let user_agent = viewer.user_agent.unwrap_or_default();
+        // Case-sensitive parts (contract decision 12).
+        if !self.user_agents.lets_in(|part| user_agent.contains(part.as_str())) {
+            return Err(PlaybackRefusal::UserAgent);
+        }
+        let ticket = TicketFacts { generation: self.generation, key };
+        Ok(Allowed { resolution: self.resolution, ticket: self.is_restricted().then_some(ticket) })
+    }
+
+    fn check_path(&self, ticket: PathTicket, now: Timestamp) -> Result<Option<SigningKeyId>, PathRefusal> {
+        if ticket.playback != self.playback || (self.is_private() && ticket.key.is_none()) {
+            return Err(PathRefusal::Forged);
+        }
+        if ticket.generation != self.generation {
+            return Err(PathRefusal::Old);
+        }
+        if ticket.expires_at() <= now {
+            return Err(PathRefusal::Expired);
+        }
+        Ok(ticket.key)
+    }
+
+    /// The pages that may show it in a frame, as source expressions of a content security policy; `None`: any page.
+    ///
+    /// A policy can name those who may and not those who may not: under the default `allow` any page may, and the rule is kept where the page plays.
+    pub fn frame_ancestors(&self) -> Option<Vec<String>> {
+        match self.domains.default_policy {
+            DefaultPolicy::Allow => None,
+            DefaultPolicy::Deny => {
+                Some(self.domains.exceptions.iter().flat_map(HostPattern::to_sources).collect())
+            }
+        }
+    }
+}
+
+impl<T> Rule<T> {
+    fn of(restriction: &Restriction, read: impl Fn(&str) -> Option<T>) -> Self {
+        let exceptions = match restriction.default_policy {
+            DefaultPolicy::Allow => &restriction.deny,
+            DefaultPolicy::Deny => &restriction.allow,
+        };
+        let exceptions = exceptions.iter().filter_map(|entry| read(entry)).collect();
+        Self { default_policy: restriction.default_policy, exceptions }
+    }
+
+    fn refuses_somebody(&self) -> bool {
+        self.default_policy == DefaultPolicy::Deny || !self.exceptions.is_empty()
+    }
+
+    fn lets_in(&self, is_named: impl Fn(&T) -> bool) -> bool {
+        let is_exception = self.exceptions.iter().any(is_named);
+        match self.default_policy {
+            DefaultPolicy::Allow => !is_exception,
+            DefaultPolicy::Deny => is_exception,
+        }
+    }
+}
+
+impl PlaybackRefusal {
+    /// Its name, as counters have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Token(refusal) => refusal.name(),
+            Self::Path(refusal) => refusal.name(),
+            Self::Domain => "domain",
+            Self::UserAgent => "user_agent",
+        }
+    }
+}
+
+impl TokenRefusal {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "token_missing",
+            Self::TooLong => "token_too_long",
+            Self::Malformed => "token_malformed",
+            Self::UnknownKey => "token_unknown_key",
+            Self::WrongAlgorithm => "token_wrong_algorithm",
+            Self::BadSignature => "token_bad_signature",
+            Self::WrongAudience => "token_wrong_audience",
+            Self::NoExpiry => "token_no_expiry",
+            Self::Expired => "token_expired",
+            Self::NotYetValid => "token_not_yet_valid",
+            Self::Revoked => "token_revoked",
+        }
+    }
+}
+
+impl PathRefusal {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "path_missing",
+            Self::Forged => "path_forged",
+            Self::Expired => "path_expired",
+            Self::Old => "path_old",
+            Self::KeyGone => "path_key_gone",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

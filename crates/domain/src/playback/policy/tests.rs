@@ -1,0 +1,173 @@
+use super::*;
+use crate::AccessRestrictions;
+
+const PLAYBACK: &str = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";
+const KEY: &str = "019a492c-41f3-7001-8203-040506070809";
+const NOW: i64 = 1_762_164_228_000_000;
+
+fn rule(default_policy: DefaultPolicy, allow: &[&str], deny: &[&str]) -> Restriction {
+    let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    Restriction { default_policy, allow: list(allow), deny: list(deny) }
+}
+
+fn handle(policy: AccessPolicy, restrictions: AccessRestrictions) -> PlaybackHandle {
+    PlaybackHandle {
+        id: PLAYBACK.parse().unwrap(),
+        policy,
+        restrictions,
+        resolution: Some(Resolution::P720),
+        generation: 3,
+        created_at: Timestamp::from_micros(0),
+    }
+}
+
+fn free() -> AccessRestrictions {
+    AccessRestrictions::default()
+}
+
+fn ticket(generation: u32, key: Option<&str>) -> PathTicket {
+    let key = key.map(|key| key.parse().unwrap());
+    PathTicket::new(PLAYBACK.parse().unwrap(), generation, key, 0, Timestamp::from_micros(NOW))
+}
+
+fn decide(handle: &PlaybackHandle, admission: Admission, now: i64) -> Result<Allowed, PlaybackRefusal> {
+    let viewer = Viewer { admission, page: Page::Unknown, user_agent: None };
+    PlaybackPolicy::of(handle).decide(&viewer, Timestamp::from_micros(now))
+}
+
+#[test]
+fn what_is_public_asks_for_nothing_and_lists_the_same_for_everybody() {
+    let public = handle(AccessPolicy::Public, free());
+    let allowed = Ok(Allowed { resolution: Some(Resolution::P720), ticket: None });
+    for admission in [
+        Admission::Token(Err(TokenRefusal::Missing)),
+        Admission::Token(Err(TokenRefusal::BadSignature)),
+        Admission::Token(Ok(KEY.parse().unwrap())),
+        Admission::Path(Err(PathRefusal::Missing)),
+        Admission::Path(Ok(ticket(3, None))),
+    ] {
+        assert_eq!(decide(&public, admission, NOW), allowed, "{admission:?}");
+    }
+    for (path, refusal) in [
+        (Err(PathRefusal::Forged), PathRefusal::Forged),
+        (Ok(ticket(2, None)), PathRefusal::Old),
+        (Err(PathRefusal::KeyGone), PathRefusal::KeyGone),
+    ] {
+        assert_eq!(decide(&public, Admission::Path(path), NOW), Err(PlaybackRefusal::Path(refusal)));
+    }
+}
+
+#[test]
+fn what_is_private_asks_for_a_token_or_a_path_that_one_led_to() {
+    let private = handle(AccessPolicy::Private, free());
+    let key = KEY.parse().unwrap();
+    let facts = TicketFacts { generation: 3, key: Some(key) };
+    let allowed = Ok(Allowed { resolution: Some(Resolution::P720), ticket: Some(facts) });
+    assert_eq!(decide(&private, Admission::Token(Ok(key)), NOW), allowed);
+    assert_eq!(decide(&private, Admission::Path(Ok(ticket(3, Some(KEY)))), NOW), allowed);
+    for refusal in [TokenRefusal::Missing, TokenRefusal::Expired, TokenRefusal::Revoked] {
+        let refused = decide(&private, Admission::Token(Err(refusal)), NOW);
+        assert_eq!(refused, Err(PlaybackRefusal::Token(refusal)));
+    }
+    let mut other = ticket(3, Some(KEY));
+    other.playback = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e60".parse().unwrap();
+    let end = ticket(3, Some(KEY)).expires_at().as_micros();
+    for (path, now, refusal) in [
+        (Err(PathRefusal::Missing), NOW, PathRefusal::Missing),
+        (Err(PathRefusal::Forged), NOW, PathRefusal::Forged),
+        (Err(PathRefusal::KeyGone), NOW, PathRefusal::KeyGone),
+        (Ok(other), NOW, PathRefusal::Forged),
+        // Of a time when no token was needed.
+        (Ok(ticket(3, None)), NOW, PathRefusal::Forged),
+        (Ok(ticket(2, Some(KEY))), NOW, PathRefusal::Old),
+        (Ok(ticket(4, Some(KEY))), NOW, PathRefusal::Old),
+        (Ok(ticket(3, Some(KEY))), end, PathRefusal::Expired),
+    ] {
+        let refused = decide(&private, Admission::Path(path), now);
+        assert_eq!(refused, Err(PlaybackRefusal::Path(refusal)), "{path:?}");
+    }
+    assert_eq!(decide(&private, Admission::Path(Ok(ticket(3, Some(KEY)))), end - 1), allowed);
+}
+
+#[test]
+fn what_is_restricted_asks_for_no_token_and_signs_its_paths() {
+    let domains = rule(DefaultPolicy::Allow, &[], &["bad.example"]);
+    let restricted = handle(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
+    let facts = TicketFacts { generation: 3, key: None };
+    let allowed = Ok(Allowed { resolution: Some(Resolution::P720), ticket: Some(facts) });
+    assert_eq!(decide(&restricted, Admission::Token(Err(TokenRefusal::Missing)), NOW), allowed);
+    // A token is not read, so addresses of viewers with one are those of all others.
+    assert_eq!(decide(&restricted, Admission::Token(Ok(KEY.parse().unwrap())), NOW), allowed);
+    assert_eq!(decide(&restricted, Admission::Path(Ok(ticket(3, None))), NOW), allowed);
+    let refused = decide(&restricted, Admission::Path(Err(PathRefusal::Missing)), NOW);
+    assert_eq!(refused, Err(PlaybackRefusal::Path(PathRefusal::Missing)));
+}
+
+#[test]
+fn each_default_has_its_own_list_of_exceptions() {
+    let check =
+        |restriction: &Restriction, host: Option<&str>, agent: Option<&str>, is_domain: bool, ok: bool| {
+            let restrictions = if is_domain {
+                AccessRestrictions { domains: restriction.clone(), ..free() }
+            } else {
+                AccessRestrictions { user_agents: restriction.clone(), ..free() }
+            };
+            let viewer = Viewer {
+                admission: Admission::Token(Err(TokenRefusal::Missing)),
+                page: match host {
+                    None => Page::Unknown,
+                    Some("our own") => Page::Own,
+                    Some(host) => Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap()),
+                },
+                user_agent: agent,
+            };
+            let policy = PlaybackPolicy::of(&handle(AccessPolicy::Public, restrictions));
+            let refusal = if is_domain { PlaybackRefusal::Domain } else { PlaybackRefusal::UserAgent };
+            let decided = policy.decide(&viewer, Timestamp::from_micros(NOW)).map(drop);
+            assert_eq!(decided, if ok { Ok(()) } else { Err(refusal) }, "{restriction:?} {host:?} {agent:?}");
+        };
+    let open = rule(DefaultPolicy::Allow, &["ignored.example"], &["bad.example"]);
+    let closed = rule(DefaultPolicy::Deny, &["good.example"], &["ignored.example", "www.good.example"]);
+    let nobody = rule(DefaultPolicy::Deny, &[], &[]);
+    for (restriction, host, ok) in [
+        (&open, None, true),
+        (&open, Some("ignored.example"), true),
+        (&open, Some("other.example"), true),
+        (&open, Some("www.BAD.example"), false),
+        (&closed, None, false),
+        (&closed, Some("good.example"), true),
+        (&closed, Some("www.good.example"), true),
+        (&closed, Some("other.example"), false),
+        (&nobody, None, false),
+        (&nobody, Some("our own"), true),
+        (&nobody, Some("good.example"), false),
+    ] {
+        check(restriction, host, None, true, ok);
+    }
+    let open = rule(DefaultPolicy::Allow, &["x"], &["curl/"]);
+    let closed = rule(DefaultPolicy::Deny, &["Mozilla"], &["Mozilla"]);
+    for (restriction, agent, ok) in [
+        (&open, None, true),
+        (&open, Some("a curl/8 b"), false),
+        (&open, Some("Curl/8"), true),
+        (&closed, None, false),
+        (&closed, Some("Mozilla/5.0"), true),
+        (&closed, Some("mozilla/5.0"), false),
+        (&nobody, Some("Mozilla/5.0"), false),
+    ] {
+        check(restriction, None, agent, false, ok);
+    }
+}
+
+#[test]
+fn frames_may_be_on_pages_of_the_list_or_on_any() {
+    let ancestors = |domains| {
+        PlaybackPolicy::of(&handle(AccessPolicy::Private, AccessRestrictions { domains, ..free() }))
+            .frame_ancestors()
+    };
+    assert_eq!(ancestors(Restriction::default()), None);
+    assert_eq!(ancestors(rule(DefaultPolicy::Allow, &[], &["bad.example"])), None);
+    assert_eq!(ancestors(rule(DefaultPolicy::Deny, &[], &[])), Some(Vec::new()));
+    let named = ["a.example:*", "*.a.example:*", "*.b.example:*"].map(str::to_owned).to_vec();
+    assert_eq!(ancestors(rule(DefaultPolicy::Deny, &["a.example", "*.b.example"], &[])), Some(named));
+}

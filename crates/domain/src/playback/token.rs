@@ -1,0 +1,101 @@
+//! What a playback token says, held against what is asked for (contract 4.5).
+
+use super::policy::TokenRefusal;
+use crate::{PlaybackId, Timestamp};
+
+/// Clocks of those who sign and of those who verify differ (design: Security). In seconds.
+const LEEWAY_S: f64 = 60.0;
+
+/// The claims of a token whose signature holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TokenClaims {
+    /// `aud`: what it is for (RFC 7519, 4.1.3).
+    pub audience: Vec<String>,
+    /// `exp`, in seconds since 1970, with fractions (RFC 7519, 2: NumericDate).
+    pub expires_at_s: Option<f64>,
+    /// `nbf`, the same.
+    pub not_before_s: Option<f64>,
+    /// `jti`: by what it can be taken back.
+    pub id: Option<String>,
+}
+
+impl TokenClaims {
+    /// Longest token, in bytes. One of ours has some 700; more would only be work.
+    pub const TOKEN_BYTES_MAX: usize = 8 << 10;
+    /// Longest `jti` that can be taken back, in characters; as other texts of clients (contract section 8).
+    pub const ID_CHARS_MAX: usize = 255;
+
+    /// Whether it opens this playback ID now.
+    pub fn check(&self, playback: PlaybackId, now: Timestamp) -> Result<(), TokenRefusal> {
+        let bare = playback.to_string();
+        let is_for = |audience: &String| *audience == bare || audience.strip_prefix("media:") == Some(&bare);
+        if !self.audience.iter().any(is_for) {
+            return Err(TokenRefusal::WrongAudience);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "53 bits of microseconds reach to the year 2255")]
+        let now_s = now.as_micros() as f64 / Timestamp::SECOND as f64;
+        let expires_at_s = self.expires_at_s.ok_or(TokenRefusal::NoExpiry)?;
+        // Not the other way round: what compares with nothing is refused.
+        let is_before_end = now_s < expires_at_s + LEEWAY_S;
+        if !is_before_end {
+            return Err(TokenRefusal::Expired);
+        }
+        let has_begun = self.not_before_s.is_none_or(|not_before_s| not_before_s - LEEWAY_S <= now_s);
+        if has_begun { Ok(()) } else { Err(TokenRefusal::NotYetValid) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAYBACK: &str = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";
+
+    fn check(claims: &TokenClaims, expected: Result<(), TokenRefusal>) {
+        let now = Timestamp::from_micros(1_000_000 * Timestamp::SECOND);
+        assert_eq!(claims.check(PLAYBACK.parse().unwrap(), now), expected, "{claims:?}");
+    }
+
+    fn claims() -> TokenClaims {
+        let audience = vec![format!("media:{PLAYBACK}")];
+        TokenClaims { audience, expires_at_s: Some(1_000_100.0), not_before_s: None, id: None }
+    }
+
+    #[test]
+    fn a_token_is_for_one_playback_id() {
+        let of = |audience: &[&str]| {
+            let audience = audience.iter().map(|text| (*text).to_owned()).collect();
+            TokenClaims { audience, ..claims() }
+        };
+        let media = format!("media:{PLAYBACK}");
+        check(&of(&[&media]), Ok(()));
+        check(&of(&[PLAYBACK]), Ok(()));
+        check(&of(&["other", PLAYBACK]), Ok(()));
+        let upper = PLAYBACK.to_uppercase();
+        for other in [
+            "",
+            "media:",
+            "drm:8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f",
+            &upper,
+            &media[1..],
+            &format!("{media} "),
+        ] {
+            check(&of(&[other]), Err(TokenRefusal::WrongAudience));
+        }
+        check(&of(&[]), Err(TokenRefusal::WrongAudience));
+    }
+
+    #[test]
+    fn a_token_ends_and_may_begin_with_a_minute_of_leeway() {
+        let at = |expires_at_s, not_before_s| TokenClaims { expires_at_s, not_before_s, ..claims() };
+        check(&at(None, None), Err(TokenRefusal::NoExpiry));
+        check(&at(Some(999_940.5), None), Ok(()));
+        check(&at(Some(999_940.0), None), Err(TokenRefusal::Expired));
+        check(&at(Some(0.0), None), Err(TokenRefusal::Expired));
+        check(&at(Some(-1e300), None), Err(TokenRefusal::Expired));
+        check(&at(Some(f64::NAN), None), Err(TokenRefusal::Expired));
+        check(&at(Some(1e300), Some(1_000_060.0)), Ok(()));
+        check(&at(Some(1e300), Some(1_000_060.5)), Err(TokenRefusal::NotYetValid));
+        check(&at(Some(1e300), Some(f64::NAN)), Err(TokenRefusal::NotYetValid));
+    }
+}

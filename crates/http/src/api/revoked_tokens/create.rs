@@ -1,0 +1,149 @@
+use axum::extract::State;
+use kinora_domain::{PlaybackId, Timestamp, TokenClaims};
+use kinora_store::Tx;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::app::App;
+use crate::auth::Writer;
+use crate::envelope::Data;
+use crate::error::ApiError;
+use crate::extract::JsonBody;
+use crate::fields::{Fields, Problems};
+use crate::once::{Answer, Once};
+use crate::openapi::schema;
+
+/// Longest text of a time.
+const TIME_CHARS_MAX: usize = 64;
+
+/// A token that is refused.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "RevokedToken")]
+pub(super) struct RevokedView {
+    #[schemars(with = "schema::Text")]
+    jti: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Instant")]
+    expires_at: Option<String>,
+    #[schemars(with = "schema::Instant")]
+    revoked_at: String,
+}
+
+/// What the client asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wanted {
+    jti: String,
+    expires_at: Option<Timestamp>,
+    playback: Option<PlaybackId>,
+    end_playback: bool,
+}
+
+/// `POST /iam/revoked-tokens`: refuses a playback token by its `jti` wherever a token is taken, on every node within 2 s. With `endPlayback` whoever plays
+/// through the playback ID needs the manifest anew, with another token.
+///
+/// 201; sent again, the later end counts. 404 unless the playback ID is in the caller's workspace, 422 names each wrong field; then nothing is changed.
+pub(super) async fn create(
+    State(app): State<App>,
+    caller: Writer,
+    once: Once,
+    JsonBody(body): JsonBody,
+) -> Result<Answer, ApiError> {
+    let wanted = parse(&body)?;
+    let now = app.clock.now();
+    let work = async move |tx: &mut Tx| {
+        if let Some(playback) = wanted.playback {
+            let media = tx.media_of_playback(playback).await?;
+            let media = media.filter(|media| media.workspace == caller.workspace);
+            let media = media.ok_or_else(ApiError::playback_not_found)?;
+            if wanted.end_playback {
+                let ended = media.end_playback(playback).ok_or_else(ApiError::playback_not_found)?;
+                tx.save_media(&ended).await?;
+            }
+        }
+        let held = tx.revoke_token(caller.workspace, &wanted.jti, wanted.expires_at, now).await?;
+        let view = RevokedView {
+            jti: wanted.jti.clone(),
+            expires_at: held.expires_at.map(|at| at.to_string()),
+            revoked_at: held.revoked_at.to_string(),
+        };
+        Ok(Data::created(view, Vec::new()).into_answer())
+    };
+    once.write(&app, work).await
+}
+
+pub(super) fn parse(body: &Value) -> Result<Wanted, ApiError> {
+    let problems = Problems::default();
+    let wanted = Fields::of_body(body, &problems).and_then(|fields| {
+        let jti = match fields.text("jti", TokenClaims::ID_CHARS_MAX) {
+            None if !fields.has("jti") => {
+                fields.refuse("jti", "must not be null");
+                None
+            }
+            Some("") => {
+                fields.refuse("jti", "must not be empty");
+                None
+            }
+            jti => jti,
+        };
+        let expires_at = fields.text("expiresAt", TIME_CHARS_MAX).and_then(|text| {
+            let time =
+                text.parse::<jiff::Timestamp>().map(|time| Timestamp::from_micros(time.as_microsecond()));
+            let refuse = |_| fields.refuse("expiresAt", "must be a time such as 2026-11-23T10:00:00Z");
+            time.map_err(refuse).ok()
+        });
+        let playback = fields.text("playbackId", TIME_CHARS_MAX).and_then(|text| {
+            let refuse = |error: kinora_domain::ParseIdError| fields.refuse("playbackId", error.to_string());
+            text.parse::<PlaybackId>().map_err(refuse).ok()
+        });
+        let end_playback = fields.bool("endPlayback").unwrap_or(false);
+        if end_playback && !fields.has("playbackId") {
+            fields.refuse("playbackId", "must not be null where endPlayback is true");
+        }
+        Some(Wanted { jti: jti?.to_owned(), expires_at, playback, end_playback })
+    });
+    problems.into_result(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const PLAYBACK: &str = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";
+
+    #[test]
+    fn a_token_has_a_name_and_perhaps_an_end_and_a_playback_id() {
+        let bare = Wanted { jti: "a".into(), expires_at: None, playback: None, end_playback: false };
+        assert_eq!(parse(&json!({"jti": "a", "expiresAt": null, "other": 1})).unwrap(), bare);
+        let body = json!({"jti": "a", "expiresAt": "1970-01-01T01:00:01+01:00", "playbackId": PLAYBACK, "endPlayback": true});
+        let whole = Wanted {
+            expires_at: Some(Timestamp::from_micros(1_000_000)),
+            playback: PLAYBACK.parse().ok(),
+            end_playback: true,
+            ..bare
+        };
+        assert_eq!(parse(&body).unwrap(), whole);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_field_by_field() {
+        let long = "x".repeat(TokenClaims::ID_CHARS_MAX + 1);
+        for (body, path) in [
+            (json!({}), "jti"),
+            (json!({"jti": ""}), "jti"),
+            (json!({"jti": 7}), "jti"),
+            (json!({"jti": long}), "jti"),
+            (json!({"jti": "a", "expiresAt": "tomorrow"}), "expiresAt"),
+            (json!({"jti": "a", "expiresAt": 1_762_164_228}), "expiresAt"),
+            (json!({"jti": "a", "playbackId": "7"}), "playbackId"),
+            (json!({"jti": "a", "endPlayback": true}), "playbackId"),
+            (json!({"jti": "a", "endPlayback": "yes"}), "endPlayback"),
+        ] {
+            let refused = format!("{:?}", parse(&body).unwrap_err());
+            assert!(refused.contains(&format!("field: \"{path}\"")), "{body}: {refused}");
+        }
+    }
+}

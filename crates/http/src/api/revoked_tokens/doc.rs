@@ -1,0 +1,65 @@
+//! What the document of the API says of revoked tokens.
+
+use kinora_domain::TokenClaims;
+use serde_json::{Value, json};
+
+use super::create::RevokedView;
+use crate::api::doc::example;
+use crate::error::ApiError;
+use crate::openapi::schema::{object, said};
+use crate::openapi::{Operation, Schemas};
+
+/// Every operation on revoked tokens.
+pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let revoked = schemas.of::<RevokedView>();
+    let body = schemas.named("RevokeToken", request());
+    let all = [Operation::post("/iam/revoked-tokens", "revokeToken", "Take a playback token back")
+        .says(
+            "Refused from now on wherever a token is taken. What its viewer plays already plays on, at most for the length of the media and 12 h; \
+             with `endPlayback` everybody who plays through the playback ID needs the manifest anew, which a viewer with a good token gets.",
+        )
+        .takes(
+            body,
+            &[
+
+                ("ended", json!({"jti": "order-7", "playbackId": example::PLAYBACK, "endPlayback": true})),
+                ("one", json!({"jti": "order-7", "expiresAt": example::TIME})),
+            ],
+        )
+        .creates(revoked, json!({"jti": "order-7", "expiresAt": example::TIME, "revokedAt": example::TIME}))
+        .refuses(ApiError::playback_not_found())];
+    all.into_iter().map(|operation| operation.tagged("Signing keys")).collect()
+}
+
+fn request() -> Value {
+    let jti = json!({"type": "string", "minLength": 1, "maxLength": TokenClaims::ID_CHARS_MAX});
+    let time = json!({"type": "string", "format": "date-time"});
+    let playback = json!({"type": "string", "format": "uuid"});
+    object(
+        &["jti"],
+        [
+            ("jti", said(jti, "The name that you gave the token.")),
+            ("expiresAt", said(time, "When the token ends by itself; left out, it is remembered for ever.")),
+            ("playbackId", said(playback, "Of your workspace; needed for `endPlayback`.")),
+            (
+                "endPlayback",
+                said(
+                    json!({"type": "boolean"}),
+                    "Whether all who play through the playback ID are to come anew.",
+                ),
+            ),
+        ],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::create;
+    use super::*;
+    use crate::openapi::schema::reading::check_fields;
+
+    #[test]
+    fn what_is_read_of_a_revocation_is_described_and_nothing_else() {
+        check_fields(|_| request(), |body| drop(create::parse(body)));
+    }
+}

@@ -1,0 +1,15 @@
+//! `/iam/revoked-tokens`: playback tokens that are taken back before they end (contract decision 13).
+
+mod create;
+mod doc;
+
+use axum::routing::post;
+
+use super::Routes;
+
+pub(super) use doc::operations;
+
+/// The operations on revoked tokens, below a prefix.
+pub(super) fn routes(prefix: &str) -> Routes {
+    Routes::new().route(&format!("{prefix}/iam/revoked-tokens"), post(create::create))
+}

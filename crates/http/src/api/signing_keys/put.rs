@@ -1,0 +1,70 @@
+use aws_lc_rs::signature::VerificationAlgorithm;
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, ED25519, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256};
+use axum::extract::State;
+use kinora_domain::{PublicKey, SigningKey, SigningKeyId, TokenAlgorithm};
+use serde_json::Value;
+
+use super::create::check_count;
+use super::read::PublicKeyView;
+use crate::app::App;
+use crate::auth::Writer;
+use crate::envelope::Data;
+use crate::error::ApiError;
+use crate::extract::{JsonBody, PathId};
+use crate::fields::{Fields, Problems};
+
+/// `PUT /iam/signing-keys/{signingKeyId}`: brings in the public half of a key that the client made and keeps. The id is the client's choice.
+///
+/// 201 when it was not there, 200 when it was, so it may be sent again; 409 when another key has the id, 400 when the workspace has as many as
+/// it may have, 422 for what is no public key of the kinds that are taken.
+pub(super) async fn put(
+    State(app): State<App>,
+    caller: Writer,
+    PathId(id): PathId<SigningKeyId>,
+    JsonBody(body): JsonBody,
+) -> Result<Data<PublicKeyView>, ApiError> {
+    let public_key = parse(&body)?.to_pem();
+    let key = SigningKey { id, workspace: caller.workspace, public_key, created_at: app.clock.now() };
+    let is_new = {
+        let key = key.clone();
+        app.store
+            .write(async move |tx| {
+                if let Some(held) = tx.signing_key_anywhere(key.id).await? {
+                    let is_same = held.workspace == key.workspace && held.public_key == key.public_key;
+                    return if is_same { Ok(false) } else { Err(ApiError::signing_key_taken()) };
+                }
+                check_count(tx.signing_key_count(key.workspace).await?)?;
+                tx.insert_signing_key(&key).await?;
+                Ok(true)
+            })
+            .await?
+    };
+    let view = PublicKeyView::from(&key);
+    Ok(if is_new { Data::created(view, Vec::new()) } else { Data::ok(view) })
+}
+
+pub(super) fn parse(body: &Value) -> Result<PublicKey, ApiError> {
+    let problems = Problems::default();
+    let key = Fields::of_body(body, &problems).and_then(|fields| {
+        if !fields.has("publicKey") {
+            fields.refuse("publicKey", "must not be null");
+        }
+        let key = PublicKey::from_pem(fields.text("publicKey", PublicKey::PEM_BYTES_MAX)?);
+        let key = key.map_err(|bad| fields.refuse("publicKey", bad.to_string())).ok()?;
+        if !is_usable(&key) {
+            fields.refuse("publicKey", "must be a key: these numbers are none");
+        }
+        Some(key)
+    });
+    problems.into_result(key)
+}
+
+/// Whether it is a key also in its numbers: a point that lies on the curve, a modulus that can be one. One that is not would only ever say no.
+fn is_usable(key: &PublicKey) -> bool {
+    let algorithm: &'static dyn VerificationAlgorithm = match key.algorithm {
+        TokenAlgorithm::Rs256 => &RSA_PKCS1_2048_8192_SHA256,
+        TokenAlgorithm::Es256 => &ECDSA_P256_SHA256_FIXED,
+        TokenAlgorithm::EdDsa => &ED25519,
+    };
+    ParsedPublicKey::new(algorithm, key.key()).is_ok()
+}

@@ -1,0 +1,203 @@
+//! Playback tokens: JWTs that clients sign with their keys (contract 4.5).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jsonwebtoken::{Algorithm, DecodingKey, Validation};
+use kinora_domain::{PublicKey, SigningKeyId, TokenAlgorithm, TokenClaims, TokenRefusal, WorkspaceId};
+use kinora_store::Version;
+use moka::sync::Cache;
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::app::App;
+use crate::error::ApiError;
+
+/// What was found out a moment ago. Whatever is written by this process makes it old at once; what others write, within half a second, or
+/// within the second that it lives (decision 0029).
+pub(super) struct Tokens {
+    keys: Cache<(WorkspaceId, SigningKeyId), Remembered>,
+    verified: Cache<[u8; 32], (u64, Verified)>,
+}
+
+#[derive(Clone)]
+enum Remembered {
+    There(u64, Arc<VerifyingKey>),
+    /// Never answered from an old version: a key that was just made counts everywhere.
+    Gone(Version),
+}
+
+struct VerifyingKey {
+    algorithm: Algorithm,
+    key: DecodingKey,
+}
+
+/// A token whose signature holds and that was not taken back.
+#[derive(Clone)]
+struct Verified {
+    key: SigningKeyId,
+    claims: Arc<TokenClaims>,
+}
+
+/// What is read of a payload.
+#[derive(Deserialize)]
+struct Claims {
+    aud: Option<Audience>,
+    exp: Option<f64>,
+    nbf: Option<f64>,
+    jti: Option<String>,
+}
+
+/// RFC 7519, 4.1.3: one or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Audience {
+    One(String),
+    Many(Vec<String>),
+}
+
+/// What is read of a payload before its signature is known to hold.
+#[derive(Deserialize)]
+struct Unverified {
+    kid: Option<String>,
+}
+
+impl Tokens {
+    const REMEMBERED_FOR: Duration = Duration::from_secs(1);
+    /// A key has at most 1 KiB.
+    const KEYS_MAX: u64 = 10_000;
+    /// Claims have some hundred bytes, and at most the 8 KiB of a token.
+    const VERIFIED_MAX: u64 = 10_000;
+
+    pub(super) fn new() -> Self {
+        let keys = Cache::builder().max_capacity(Self::KEYS_MAX).time_to_live(Self::REMEMBERED_FOR).build();
+        let verified =
+            Cache::builder().max_capacity(Self::VERIFIED_MAX).time_to_live(Self::REMEMBERED_FOR).build();
+        Self { keys, verified }
+    }
+}
+
+/// Whether a token was signed by a key of this workspace and not taken back, and what it says. What it says is not held against anything.
+pub(super) async fn verify(
+    app: &App,
+    workspace: WorkspaceId,
+    token: &str,
+) -> Result<Result<(SigningKeyId, Arc<TokenClaims>), TokenRefusal>, ApiError> {
+    if token.len() > TokenClaims::TOKEN_BYTES_MAX {
+        return Ok(Err(TokenRefusal::TooLong));
+    }
+    // Taken before rows are read: a commit in between makes what is remembered old at once, never new.
+    let generation = app.store.generation();
+    let fingerprint = Sha256::new().chain_update(workspace.as_uuid()).chain_update(token).finalize().into();
+    let tokens = &app.access.tokens;
+    if let Some((at, Verified { key, claims })) = tokens.verified.get(&fingerprint)
+        && at == generation
+    {
+        return Ok(Ok((key, claims)));
+    }
+    let id = match key_id(token) {
+        Ok(id) => id,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let Some(key) = find(app, workspace, id).await? else { return Ok(Err(TokenRefusal::UnknownKey)) };
+    let claims = match key.read(token) {
+        Ok(claims) => Arc::new(claims),
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    if let Some(jti) = claims.id.as_deref().filter(|jti| jti.chars().count() <= TokenClaims::ID_CHARS_MAX)
+        && app.store.is_token_revoked(workspace, jti).await?
+    {
+        return Ok(Err(TokenRefusal::Revoked));
+    }
+    let verified = Verified { key: id, claims: Arc::clone(&claims) };
+    tokens.verified.insert(fingerprint, (generation, verified));
+    Ok(Ok((id, claims)))
+}
+
+/// Whether a workspace has this key.
+pub(super) async fn has_key(app: &App, workspace: WorkspaceId, id: SigningKeyId) -> Result<bool, ApiError> {
+    Ok(find(app, workspace, id).await?.is_some())
+}
+
+async fn find(
+    app: &App,
+    workspace: WorkspaceId,
+    id: SigningKeyId,
+) -> Result<Option<Arc<VerifyingKey>>, ApiError> {
+    let keys = &app.access.tokens.keys;
+    let generation = app.store.generation();
+    let remembered = keys.get(&(workspace, id));
+    if let Some(Remembered::There(at, key)) = &remembered
+        && *at == generation
+    {
+        return Ok(Some(Arc::clone(key)));
+    }
+    let version = app.store.version().await?;
+    if let Some(Remembered::Gone(at)) = &remembered
+        && *at == version
+    {
+        return Ok(None);
+    }
+    let found = app.store.signing_key(workspace, id).await?;
+    let key =
+        found.and_then(|key| PublicKey::from_pem(&key.public_key).ok()).map(|key| VerifyingKey::of(&key));
+    let key = key.map(Arc::new);
+    let remembered = match &key {
+        Some(key) => Remembered::There(generation, Arc::clone(key)),
+        None => Remembered::Gone(version),
+    };
+    keys.insert((workspace, id), remembered);
+    Ok(key)
+}
+
+/// The key that a token names: in its header, else in its payload (contract 4.5).
+fn key_id(token: &str) -> Result<SigningKeyId, TokenRefusal> {
+    let header = jsonwebtoken::decode_header(token).map_err(|_| TokenRefusal::Malformed)?;
+    // RFC 7515, 4.1.11: whoever does not understand what is critical refuses. Nothing is understood here.
+    if header.crit.is_some() {
+        return Err(TokenRefusal::Malformed);
+    }
+    let named = match header.kid {
+        Some(kid) => Some(kid),
+        None => {
+            let unverified = jsonwebtoken::dangerous::insecure_decode_claims::<Unverified>(token);
+            unverified.map_err(|_| TokenRefusal::Malformed)?.kid
+        }
+    };
+    named.and_then(|kid| kid.parse().ok()).ok_or(TokenRefusal::UnknownKey)
+}
+
+impl VerifyingKey {
+    fn of(key: &PublicKey) -> Self {
+        let (algorithm, key) = match key.algorithm {
+            TokenAlgorithm::Rs256 => (Algorithm::RS256, DecodingKey::from_rsa_der(key.key())),
+            TokenAlgorithm::Es256 => (Algorithm::ES256, DecodingKey::from_ec_der(key.key())),
+            TokenAlgorithm::EdDsa => (Algorithm::EdDSA, DecodingKey::from_ed_der(key.key())),
+        };
+        Self { algorithm, key }
+    }
+
+    /// What a token says that this key signed.
+    fn read(&self, token: &str) -> Result<TokenClaims, TokenRefusal> {
+        use jsonwebtoken::errors::ErrorKind;
+        // The algorithm is the key's, whatever the token says. Times are held against the clock that everything else is held against.
+        let mut validation = Validation::new(self.algorithm);
+        validation.required_spec_claims.clear();
+        validation.validate_exp = false;
+        validation.validate_nbf = false;
+        validation.validate_aud = false;
+        let decoded = jsonwebtoken::decode::<Claims>(token, &self.key, &validation);
+        let claims = decoded.map_err(|error| match error.kind() {
+            ErrorKind::InvalidAlgorithm => TokenRefusal::WrongAlgorithm,
+            ErrorKind::InvalidSignature => TokenRefusal::BadSignature,
+            _ => TokenRefusal::Malformed,
+        })?;
+        let Claims { aud, exp, nbf, jti } = claims.claims;
+        let audience = match aud {
+            None => Vec::new(),
+            Some(Audience::One(one)) => vec![one],
+            Some(Audience::Many(many)) => many,
+        };
+        Ok(TokenClaims { audience, expires_at_s: exp, not_before_s: nbf, id: jti })
+    }
+}

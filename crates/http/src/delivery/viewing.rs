@@ -1,0 +1,133 @@
+//! What a request for something below a playback ID brings along: by what it would be let in, from which page, with which player.
+
+use axum::http::{HeaderMap, header};
+use kinora_domain::{Page, PageHost, TokenRefusal};
+
+use crate::app::Addresses;
+
+/// The parameter that holds a token (contract 4.5).
+const TOKEN: &str = "token";
+
+/// A request, so far as the policy of a playback ID asks.
+pub(super) struct Viewing<'a> {
+    pub(super) pass: Pass,
+    headers: &'a HeaderMap,
+}
+
+/// By what it would be let in.
+pub(super) enum Pass {
+    /// The address is one that people are given: what stands in its query.
+    Token(Result<String, TokenRefusal>),
+    /// The address is one that a manifest lists: what its path is signed with, where it is.
+    Path(Option<String>),
+}
+
+impl<'a> Viewing<'a> {
+    /// Of an address that takes a token in its query. Forwarded headers and credentials are not looked at: neither is where a token stands.
+    pub(super) fn by_token(query: &str, headers: &'a HeaderMap) -> Self {
+        Self { pass: Pass::Token(token(query)), headers }
+    }
+
+    /// Of an address whose path is signed, or not.
+    pub(super) fn by_path(signed: Option<String>, headers: &'a HeaderMap) -> Self {
+        Self { pass: Pass::Path(signed), headers }
+    }
+
+    /// The page: that of `Origin`, else of `Referer` (contract decision 12). An `Origin` that names none, `null`, is not made up for by the other: a page in
+    /// a sandbox hides whose it is.
+    pub(super) fn page(&self, addresses: &Addresses) -> Page {
+        let mut origins = self.headers.get_all(header::ORIGIN).iter();
+        let told = match (origins.next(), origins.next()) {
+            (Some(origin), None) => Some(origin),
+            (Some(_), Some(_)) => return Page::Unknown,
+            (None, _) => self.headers.get(header::REFERER),
+        };
+        let Some(told) = told.and_then(|told| told.to_str().ok()) else { return Page::Unknown };
+        if is_of_origin(told, &addresses.public) {
+            return Page::Own;
+        }
+        PageHost::of_address(told).map_or(Page::Unknown, Page::Of)
+    }
+
+    pub(super) fn user_agent(&self) -> Option<&'a str> {
+        self.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok())
+    }
+}
+
+/// The token in a query. An empty one is none; two are one too many: whoever put the first one there may not know of the other.
+fn token(query: &str) -> Result<String, TokenRefusal> {
+    let mut tokens = url::form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == TOKEN);
+    let token = tokens.next().map(|(_, token)| token.into_owned()).unwrap_or_default();
+    match (token.is_empty(), tokens.next()) {
+        (_, Some(_)) => Err(TokenRefusal::Malformed),
+        (true, None) => Err(TokenRefusal::Missing),
+        (false, None) => Ok(token),
+    }
+}
+
+/// Whether an address is that of a page below `base`: scheme, host and port are the same.
+fn is_of_origin(address: &str, base: &str) -> bool {
+    let rest = match address.split_once("://") {
+        Some((_, rest)) => address.len() - rest.len() + rest.find('/').unwrap_or(rest.len()),
+        None => return false,
+    };
+    let origin = |text: &str| url::Url::parse(text).ok().map(|url| url.origin()).filter(|it| it.is_tuple());
+    let own = origin(base);
+    own.is_some() && origin(&address[..rest]) == own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_stands_in_the_query_once() {
+        let check = |query: &str, expected: Result<&str, TokenRefusal>| {
+            assert_eq!(token(query), expected.map(str::to_owned), "{query}");
+        };
+        check("", Err(TokenRefusal::Missing));
+        check("token", Err(TokenRefusal::Missing));
+        check("token=", Err(TokenRefusal::Missing));
+        check("Token=a&tokens=b", Err(TokenRefusal::Missing));
+        check("time=1&token=a.b-c_d", Ok("a.b-c_d"));
+        check("%74oken=a%2Eb", Ok("a.b"));
+        check("token=a&token=a", Err(TokenRefusal::Malformed));
+        check("token=&token=a", Err(TokenRefusal::Malformed));
+    }
+
+    #[test]
+    fn the_page_is_that_of_origin_else_of_referer() {
+        let addresses = Addresses {
+            public: "https://video.example:8443/kinora".into(),
+            stream: "https://stream.example".into(),
+            images: "https://images.example".into(),
+        };
+        let check = |headers: &[(header::HeaderName, &str)], expected: Page| {
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                map.append(name, value.parse().unwrap());
+            }
+            assert_eq!(Viewing::by_path(None, &map).page(&addresses), expected, "{headers:?}");
+        };
+        let of = |host: &str| Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap());
+        let (origin, referer) = (header::ORIGIN, header::REFERER);
+        check(&[], Page::Unknown);
+        check(&[(origin.clone(), "https://A.example:1")], of("a.example"));
+        check(&[(referer.clone(), "https://b.example/c?d")], of("b.example"));
+        check(
+            &[(origin.clone(), "https://a.example"), (referer.clone(), "https://b.example/")],
+            of("a.example"),
+        );
+        check(&[(origin.clone(), "null"), (referer.clone(), "https://b.example/")], Page::Unknown);
+        check(&[(origin.clone(), "https://a.example"), (origin.clone(), "https://a.example")], Page::Unknown);
+        check(&[(header::HOST, "a.example"), (header::FORWARDED, "host=a.example")], Page::Unknown);
+        check(&[(origin.clone(), "https://video.example:8443")], Page::Own);
+        check(&[(referer.clone(), "https://VIDEO.example:8443/embed/x?token=y")], Page::Own);
+        for other in
+            ["https://video.example", "http://video.example:8443", "https://video.example:8443@evil.example"]
+        {
+            let host = PageHost::of_address(other).unwrap();
+            check(&[(origin.clone(), other)], Page::Of(host));
+        }
+    }
+}

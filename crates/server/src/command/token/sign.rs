@@ -1,0 +1,158 @@
+//! `kinora token sign`: a playback token of a key whose private half lies in a file.
+
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::encoding::{AsDer as _, PublicKeyX509Der};
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair};
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use clap::Args;
+use kinora_domain::{Clock as _, PlaybackId, PublicKey, SigningKey, SigningKeyId, Timestamp};
+use kinora_store::{Opener, Page};
+use serde_json::{Value, json};
+
+use crate::command::{Problem, Session};
+use crate::place;
+use crate::system::SystemClock;
+
+/// The answer that holds a key has some 2 KiB.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+
+#[derive(Debug, Args)]
+pub(in crate::command) struct Arguments {
+    /// What it opens
+    #[arg(long, value_name = "ID")]
+    playback_id: PlaybackId,
+    /// How long it holds: 90s, 30m, 1h, 7d
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = seconds)]
+    expires: i64,
+    /// File with the private key: PEM, its Base64, or the answer that made the key
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// Id of the key [default: that of the file, else looked up in the database]
+    #[arg(long, value_name = "ID")]
+    kid: Option<SigningKeyId>,
+}
+
+pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), Problem> {
+    let Arguments { playback_id, expires, key, kid } = arguments;
+    let (pair, told) = read(&key)?;
+    let kid = match kid.or(told) {
+        Some(kid) => kid,
+        None => look_up(session, playback_id, &pair).await?,
+    };
+    let now = SystemClock.now();
+    let expires_at = now.plus_seconds(expires);
+    let header = json!({"alg": "RS256", "typ": "JWT", "kid": kid.to_string()});
+    let claims = json!({
+        "kid": kid.to_string(),
+        "aud": format!("media:{playback_id}"),
+        "iat": now.as_seconds(),
+        "exp": expires_at.as_seconds(),
+    });
+    let token = sign(&pair, &header, &claims)?;
+    let url = format!("{}/{playback_id}.m3u8?token={token}", session.settings.stream_url);
+    let expires_at = Timestamp::from_micros(expires_at.as_seconds() * Timestamp::SECOND);
+    let json =
+        json!({"token": token, "kid": kid.to_string(), "expiresAt": expires_at.to_string(), "url": url});
+    session.print(&json, &format!("{token}\n\nplay it: {url}"));
+    Ok(())
+}
+
+fn sign(pair: &RsaKeyPair, header: &Value, claims: &Value) -> Result<String, Problem> {
+    let [header, claims] = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
+    let message = format!("{header}.{claims}");
+    let mut signature = vec![0; pair.public_modulus_len()];
+    pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), message.as_bytes(), &mut signature)
+        .map_err(|_| Problem::new("the key cannot sign"))?;
+    Ok(format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature)))
+}
+
+/// The key in a file, and its id where the file tells.
+fn read(path: &Path) -> Result<(RsaKeyPair, Option<SigningKeyId>), Problem> {
+    let problem = |what: &str| Problem::new(format!("{}: {what}", path.display()));
+    let size = std::fs::metadata(path).map_err(|error| problem(&error.to_string()))?.len();
+    if size > FILE_BYTES_MAX {
+        return Err(problem("is too long for a key"));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| problem(&error.to_string()))?;
+    let (text, kid) = match serde_json::from_str::<Value>(&text) {
+        Ok(answer) if answer.is_object() => {
+            let data = answer.get("data").unwrap_or(&answer);
+            let key = data["privateKey"].as_str().ok_or_else(|| problem("has no privateKey"))?;
+            (key.to_owned(), data["id"].as_str().and_then(|id| id.parse().ok()))
+        }
+        _ => (text, None),
+    };
+    let not_a_key = || {
+        problem(
+            "is no private key of RSA as POST /iam/signing-keys answers it (PKCS#8, as PEM or its Base64)",
+        )
+    };
+    let pem = if text.contains("-----BEGIN") {
+        text
+    } else {
+        let bytes = STANDARD.decode(text.trim()).map_err(|_| not_a_key())?;
+        String::from_utf8(bytes).map_err(|_| not_a_key())?
+    };
+    let body = pem.trim().strip_prefix("-----BEGIN PRIVATE KEY-----");
+    let body = body.and_then(|body| body.strip_suffix("-----END PRIVATE KEY-----")).ok_or_else(not_a_key)?;
+    let body: String = body.split_ascii_whitespace().collect();
+    let der = STANDARD.decode(body).map_err(|_| not_a_key())?;
+    Ok((RsaKeyPair::from_pkcs8(&der).map_err(|_| not_a_key())?, kid))
+}
+
+/// The id of the key among those of the workspace that the playback ID belongs to.
+async fn look_up(
+    session: &Session,
+    playback: PlaybackId,
+    pair: &RsaKeyPair,
+) -> Result<SigningKeyId, Problem> {
+    let unknown = || Problem::new(format!("there is no media with the playback ID {playback}; say --kid"));
+    let der: PublicKeyX509Der<'_> =
+        pair.public_key().as_der().map_err(|_| Problem::new("the key has no public half"))?;
+    let public = PublicKey::from_spki(der.as_ref().to_vec()).map_err(|bad| Problem::new(bad.to_string()))?;
+    let store = place::open_store(&session.settings, Opener::Command).await?;
+    let media = store.media_of_playback(playback).await?.ok_or_else(unknown)?;
+    let limit = u32::try_from(SigningKey::PER_WORKSPACE_MAX).unwrap_or(u32::MAX);
+    let page = Page { limit, number: 1, newest_first: true };
+    let keys = store.signing_key_page(media.workspace, page).await?;
+    let found = keys.items.iter().find(|key| key.public_key == public.to_pem());
+    found.map(|key| key.id).ok_or_else(|| {
+        Problem::new(format!("the workspace of the playback ID {playback} has no signing key of this file"))
+    })
+}
+
+/// Seconds of `90s`, `30m`, `1h`, `7d`.
+fn seconds(text: &str) -> Result<i64, String> {
+    let must = || "must be a time such as 90s, 30m, 1h or 7d".to_owned();
+    let unit = text.chars().next_back().ok_or_else(must)?;
+    let factor = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 60 * 60,
+        'd' => 24 * 60 * 60,
+        _ => return Err(must()),
+    };
+    let number: u32 = text[..text.len() - 1].parse().map_err(|_| must())?;
+    Ok(i64::from(number) * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_number_with_its_unit() {
+        let check = |text: &str, expected: Option<i64>| assert_eq!(seconds(text).ok(), expected, "{text}");
+        check("90s", Some(90));
+        check("30m", Some(1800));
+        check("1h", Some(3600));
+        check("7d", Some(604_800));
+        check("4294967295d", Some(4_294_967_295 * 86_400));
+        for none in ["", "h", "1", "1.5h", "-1h", "1w", "h1", "4294967296s", "1é"] {
+            check(none, None);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `PUT /iam/signing-keys/{id}`: keys of clients, of three kinds, and what they open.
+
+use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
+use serde_json::{Value, json};
+
+use super::signer::{KEYS, Private, Signer, pem};
+use super::watched::{refused, with_token};
+use crate::api::Ids;
+use crate::support::{Answer, TestApp, text};
+
+const ID: &str = "7c0f4a52-1a5b-4f0e-8a34-9d1c2b3a4f5e";
+
+async fn put(app: &TestApp, id: &str, body: &Value) -> Answer {
+    app.call("PUT", &format!("{KEYS}/{id}")).json(body).send().await
+}
+
+async fn manifest(app: &TestApp, playback: &str, token: &str) -> Answer {
+    app.fetch(&with_token(&format!("/{playback}.m3u8"), token)).await
+}
+
+#[tokio::test]
+async fn keys_of_three_kinds_open_what_they_sign_for_with_their_own_algorithm() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
+    let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
+    let rsa = Signer::made(&app).await;
+    let ids = ["a1", "b2", "c3"].map(|end| format!("7c0f4a52-1a5b-4f0e-8a34-9d1c2b3a4f{end}"));
+    let [a, b, c] = ids.clone();
+    let signers = [
+        Signer { id: a, private: Private::new_p256() },
+        Signer { id: b, private: Private::new_ed25519() },
+        Signer { id: c, ..rsa.same() },
+    ];
+    for signer in &signers {
+        let unknown = manifest(&app, &playback, &signer.token(&playback)).await;
+        assert_eq!(unknown.status, 401);
+        let answer = put(&app, &signer.id, &json!({"publicKey": signer.public_pem()})).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        let told = manifest(&app, &playback, &signer.token(&playback)).await;
+        assert_eq!(told.status, 200, "at once: {told:?}");
+    }
+    // Under the kid of another kind each is refused.
+    for signer in &signers {
+        for id in ids.iter().filter(|id| **id != signer.id) {
+            let token =
+                signer.sign(&json!({"alg": signer.header()["alg"], "kid": id}), &signer.claims(&playback));
+            let (status, description) = refused(&manifest(&app, &playback, &token).await);
+            assert_eq!(status, 401);
+            assert_eq!(description, "the playback token is not signed with the algorithm of its signing key");
+        }
+    }
+    // Of the same kind, the signature tells.
+    let other = Signer { id: ids[0].clone(), private: Private::new_p256() };
+    let (_, description) = refused(&manifest(&app, &playback, &other.token(&playback)).await);
+    assert_eq!(description, "the signature of the playback token is not that of its signing key");
+}
+
+#[tokio::test]
+async fn a_key_is_brought_in_once_and_never_replaced() {
+    let app = TestApp::options().without_webhook().start().await;
+    let key = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
+    let other = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
+    let body = json!({"publicKey": key.public_pem()});
+    let mut golden = app.golden();
+    golden.name(&key.public_pem().replace('\n', "\\n"), "[public key]");
+    let made = put(&app, ID, &body).await;
+    let mut transcript = golden.answer(&made);
+    let spread = json!({"publicKey": format!("\r\n  {}", key.public_pem().replace('\n', "\r\n"))});
+    for body in [&body, &spread] {
+        let again = put(&app, ID, body).await;
+        assert_eq!((again.status, &again.body), (200, &made.body));
+    }
+    transcript += &golden.answer(&put(&app, ID, &json!({"publicKey": other.public_pem()})).await);
+    insta::assert_snapshot!("put", transcript);
+    let read = app.call("GET", &format!("{KEYS}/{ID}")).send().await;
+    assert_eq!(read.data(), made.data());
+    let listed = app.call("GET", KEYS).send().await.data();
+    assert_eq!(listed.as_array().map(Vec::len), Some(1));
+
+    let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
+    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let path = format!("{KEYS}/{ID}");
+    let refusal = async |token| app.request("PUT", &path).token(token).json(&body).send().await.refusal();
+    assert_eq!(refusal(&reader).await.0, 403);
+    assert_eq!(refusal(&stranger).await.0, 409, "an id is there once");
+    assert_eq!(app.request("PUT", &path).json(&body).send().await.refusal().0, 401);
+    assert_eq!(app.request("GET", &path).token(&stranger).send().await.refusal().0, 404);
+    // Deleted, the id is free again, also for another key.
+    assert_eq!(app.call("DELETE", &path).send().await.status, 200);
+    assert_eq!(put(&app, ID, &json!({"publicKey": other.public_pem()})).await.status, 201);
+}
+
+#[tokio::test]
+async fn what_is_no_public_key_is_refused() {
+    let app = TestApp::options().without_webhook().start().await;
+    let p256 = Signer { id: ID.to_owned(), private: Private::new_p256() }.public_pem();
+    let off_curve = {
+        use base64::Engine as _;
+        let base64: String = p256.lines().filter(|line| !line.starts_with('-')).collect();
+        let mut der = base64::engine::general_purpose::STANDARD.decode(base64).unwrap();
+        let last = der.len() - 1;
+        der[last] ^= 1;
+        pem(&der)
+    };
+    let small = include_str!("../../../../domain/tests/keys/rsa1024.pub.pem");
+    let mut transcript = String::new();
+    for body in [
+        json!({}),
+        json!({"publicKey": null}),
+        json!({"publicKey": 7}),
+        json!({"publicKey": ""}),
+        json!({"publicKey": p256.replace("PUBLIC", "PRIVATE")}),
+        json!({"publicKey": small}),
+        json!({"publicKey": "x".repeat(5000)}),
+        json!([]),
+        json!({"publicKey": off_curve}),
+    ] {
+        let answer = put(&app, ID, &body).await;
+        assert_eq!(answer.refusal().0, 422, "{body}");
+        transcript += &format!("{}\n", answer.text());
+    }
+    insta::assert_snapshot!(transcript);
+    assert_eq!(put(&app, "mine", &json!({"publicKey": p256})).await.refusal().0, 422);
+    assert_eq!(app.call("GET", KEYS).send().await.data(), json!([]));
+}
+
+#[tokio::test]
+async fn a_workspace_has_so_many_keys_and_no_more() {
+    let app = TestApp::options().without_webhook().start().await;
+    let body =
+        json!({"publicKey": Signer { id: ID.to_owned(), private: Private::new_ed25519() }.public_pem()});
+    for number in 0..100 {
+        assert_eq!(put(&app, &format!("7c0f4a52-1a5b-4f0e-8a34-{number:012}"), &body).await.status, 201);
+    }
+    let refused = put(&app, ID, &body).await;
+    assert_eq!(refused.refusal(), (400, "limit reached".to_owned()));
+    assert_eq!(
+        put(&app, "7c0f4a52-1a5b-4f0e-8a34-000000000099", &body).await.status,
+        200,
+        "it is there already"
+    );
+    assert_eq!(
+        text(&put(&app, "7c0f4a52-1a5b-4f0e-8a34-000000000007", &body).await.data()["publicKey"]),
+        text(&body["publicKey"])
+    );
+}

@@ -1,0 +1,360 @@
+//! Every address x everything that is no pass.
+
+use kinora_domain::{PRODUCTION, Permission};
+use serde_json::{Value, json};
+
+use super::signer::{Private, Signer, now};
+use super::watched::{Watched, plain, refused, signed_children, with_token};
+use crate::api::{Ids, listed};
+use crate::support::{TestApp, text};
+
+/// The paths of the router that take a token.
+const TOKENED: [&str; 9] = [
+    "/embed/{playbackId}",
+    "/{file}",
+    "/{playbackId}/audio.m4a",
+    "/{playbackId}/capped-4k.mp4",
+    "/{playbackId}/source",
+    "/{playbackId}/subtitles/{file}",
+    "/{playbackId}/thumbnail.jpg",
+    "/{playbackId}/thumbnail.png",
+    "/{playbackId}/thumbnail.webp",
+];
+/// Those that a manifest lists.
+const LISTED: [&str; 2] =
+    ["/{playbackId}/{indexId}/{rendition}/{file}", "/{playbackId}/{signed}/{indexId}/{rendition}/{file}"];
+/// Those that are for everybody: a clip of our own, and playlists, which name only what is.
+const FREE: [&str; 4] =
+    ["/demo/clip.mp4", "/playlist/filler/{file}", "/playlist/{file}", "/playlist/{playlistId}/{file}"];
+
+#[test]
+fn every_path_of_the_router_is_in_the_matrix() {
+    let mut known = [&TOKENED[..], &LISTED, &FREE].concat();
+    let mut served = kinora_http::playback_paths();
+    known.sort_unstable();
+    served.sort_unstable();
+    assert_eq!(served, known, "who adds a path says here by what it is held");
+}
+
+/// What is no pass to a playback ID, by a name: what stands behind the address, and in which header.
+async fn bad_passes(
+    app: &TestApp,
+    ours: &Signer,
+    playback: &str,
+    other: &str,
+) -> Vec<(&'static str, String)> {
+    let theirs = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let theirs = Signer::made_by(app, &theirs).await;
+    let (header, claims) = (ours.header(), ours.claims(playback));
+    let with = |base: &Value, changes: Value| {
+        let mut base = base.clone();
+        let into = base.as_object_mut().expect("it is one");
+        for (name, value) in changes.as_object().expect("it is one") {
+            match value {
+                Value::Null => drop(into.remove(name)),
+                value => drop(into.insert(name.clone(), value.clone())),
+            }
+        }
+        base
+    };
+    let claiming = |changes: Value| ours.sign(&header, &with(&claims, changes));
+    let headed = |changes: Value| ours.sign(&with(&header, changes), &claims);
+    let forged = |private: Private| {
+        let forger = Signer { id: ours.id.clone(), private };
+        forger.sign(&forger.header(), &claims)
+    };
+    let public = ours.public_pem();
+    let secret = |bytes: &[u8]| forged(Private::Secret(bytes.to_vec()));
+    let good = ours.token(playback);
+    let (message, signature) = good.rsplit_once('.').expect("three parts");
+    let nobody = "019a492c-41f3-7001-8203-040506070809";
+    let revoked = claiming(json!({"jti": "revoked"}));
+    let body = json!({"jti": "revoked"});
+    assert_eq!(app.call("POST", "/v1/iam/revoked-tokens").json(&body).send().await.status, 201);
+    let tokens = vec![
+        ("no token", String::new()),
+        ("two tokens", format!("{good}&token={good}")),
+        ("no JWT", "abc".to_owned()),
+        ("no JSON", "a.b.c".to_owned()),
+        ("no signature", message.to_owned()),
+        ("an empty signature", format!("{message}.")),
+        ("another signature", format!("{message}.{}", signature.chars().rev().collect::<String>())),
+        ("HS256 with the text of the public key", secret(public.as_bytes())),
+        ("HS256 with the public key", secret(&der(&public))),
+        ("alg none", forged(Private::Nothing)),
+        ("alg none without a dot", forged(Private::Nothing).trim_end_matches('.').to_owned()),
+        ("a stranger's key under our kid", Signer { id: ours.id.clone(), ..theirs.same() }.token(playback)),
+        ("the algorithm of another kind of key", headed(json!({"alg": "ES256"}))),
+        ("the algorithm of a larger hash", headed(json!({"alg": "RS512"}))),
+        ("a kid of nobody", headed(json!({"kid": nobody}))),
+        ("a kid that is none", headed(json!({"kid": "../../key"}))),
+        ("no kid", ours.sign(&with(&header, json!({"kid": null})), &with(&claims, json!({"kid": null})))),
+        ("something critical", headed(json!({"crit": ["exp"]}))),
+        ("a key of another workspace", theirs.token(playback)),
+        ("for another playback ID", ours.token(other)),
+        ("for a licence", claiming(json!({"aud": format!("drm:{playback}")}))),
+        ("for nothing", claiming(json!({"aud": null}))),
+        ("for a number", claiming(json!({"aud": 7}))),
+        ("expired", claiming(json!({"exp": now() - 61}))),
+        ("expired long ago", claiming(json!({"exp": 0}))),
+        ("without an end", claiming(json!({"exp": null}))),
+        ("with an end in words", claiming(json!({"exp": "tomorrow"}))),
+        ("not yet valid", claiming(json!({"nbf": now() + 600}))),
+        ("of more than 8 KiB", claiming(json!({"groups": "x".repeat(8 << 10)}))),
+        ("revoked", revoked),
+    ];
+    tokens
+}
+
+/// The bytes of a PEM text.
+fn der(pem: &str) -> Vec<u8> {
+    use base64::Engine as _;
+    let base64: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
+    base64::engine::general_purpose::STANDARD.decode(base64).unwrap()
+}
+
+#[tokio::test]
+async fn every_address_that_takes_a_token_refuses_every_one_that_is_no_pass() {
+    let app = TestApp::start().await;
+    let ours = Signer::made(&app).await;
+    let watched = Watched::new(&app).await;
+    let private = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let other = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let public = text(&watched.media["playbackIds"][0]["id"]);
+    let addresses = watched.tokened(&private);
+    assert_eq!(addresses.len(), TOKENED.len());
+    let objects = app.objects().await;
+    let mut transcript = String::new();
+    for (name, token) in bad_passes(&app, &ours, &private, &other).await {
+        let manifest = app.fetch(&with_token(&addresses[0], &token)).await;
+        let (status, description) = refused(&manifest);
+        transcript += &format!("{name}: {status} {description}\n");
+        assert_eq!(status, 401, "{name}");
+        assert_eq!(manifest.header("www-authenticate"), Some("Bearer realm=\"playback\""), "{name}");
+        for address in &addresses {
+            let answer = app.fetch(&with_token(address, &token)).await;
+            if address.starts_with("/embed/") {
+                assert_eq!(answer.status, 401, "{name} {address}");
+                assert!(!answer.text().contains("Hush") && !answer.text().contains("thumbnail"), "{name}");
+            } else {
+                assert_eq!(answer.body, manifest.body, "{name} {address}");
+            }
+            // Who needs no token is not asked for one.
+            let open = address.replace(&private, public);
+            assert_eq!(app.fetch(&with_token(&open, &token)).await.status, 200, "{name} {open}");
+        }
+    }
+    insta::assert_snapshot!("refused", transcript);
+
+    let good = ours.token(&private);
+    for address in &addresses {
+        for (name, value) in
+            [("Authorization", format!("Bearer {good}")), ("Cookie", format!("token={good}"))]
+        {
+            let answer = app.request("GET", address).header(name, &value).send().await;
+            assert_eq!(answer.status, 401, "{name} {address}");
+        }
+        assert_eq!(app.fetch(address).await.status, 401, "{address}");
+        let admitted = app.fetch(&with_token(address, &good)).await;
+        assert_eq!(admitted.status, 200, "{address}: {admitted:?}");
+        let caching = admitted.header("cache-control").unwrap_or_default();
+        assert!(caching.starts_with("private, "), "{address}: {caching}");
+    }
+    assert_eq!(app.objects().await.len(), objects.len() + 3, "the pictures of whoever was let in");
+    let counted = app.fetch("/metrics").await.text();
+    for reason in ["token_missing", "token_revoked", "token_expired", "token_wrong_audience"] {
+        let line = format!("kinora_playback_refused_total{{reason=\"{reason}\"}}");
+        assert!(counted.contains(&line), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_may_say_the_same_in_other_words() {
+    let app = TestApp::start().await;
+    let ours = Signer::made(&app).await;
+    let watched = Watched::new(&app).await;
+    let private = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let (header, claims) = (ours.header(), ours.claims(&private));
+    let claiming = |name: &str, value: Value| {
+        let mut claims = claims.clone();
+        claims[name] = value;
+        ours.sign(&header, &claims)
+    };
+    for token in [
+        ours.token(&private),
+        ours.sign(&json!({"alg": "RS256"}), &claims),
+        ours.sign(&header, &json!({"aud": private, "exp": now() + 5})),
+        claiming("aud", json!(["another", format!("media:{private}")])),
+        claiming("exp", json!(now() as f64 - 30.5)),
+        claiming("nbf", json!(now() + 30)),
+        claiming("jti", json!("never revoked")),
+        claiming("jti", json!("x".repeat(1000))),
+        claiming("groups", json!("x".repeat(5000))),
+    ] {
+        let answer = app.fetch(&with_token(&format!("/{private}.m3u8"), &token)).await;
+        assert_eq!(answer.status, 200, "{token}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_manifest_lists_is_signed_and_nothing_else_plays() {
+    let app = TestApp::start().await;
+    let ours = Signer::made(&app).await;
+    let watched = Watched::new(&app).await;
+    let private = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let other = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let public = text(&watched.media["playbackIds"][0]["id"]);
+    let token = ours.token(&private);
+    let children = signed_children(&app, &ours, &private).await;
+    assert_eq!(children, signed_children(&app, &ours, &private).await, "viewers of one hour share addresses");
+    let signed = children[0].split('/').nth(2).expect("the signed part").to_owned();
+    for child in &children {
+        let answer = app.fetch(child).await;
+        assert_eq!(answer.status, 200, "{child}");
+        assert_eq!(answer.header("cache-control"), Some("private, max-age=60"), "{child}");
+        let etag = answer.header("etag").expect("it has one");
+        let known = app.request("GET", child).header("If-None-Match", etag).send().await;
+        assert_eq!(
+            (known.status, known.header("cache-control")),
+            (304, Some("private, max-age=60")),
+            "{child}"
+        );
+        // The same bytes as those that everybody may have.
+        let open = child.replace(&format!("{private}/{signed}"), public);
+        let open = app.fetch(&open).await;
+        assert_eq!((open.status, &open.body), (200, &answer.body), "{child}");
+        assert_eq!(open.header("cache-control"), Some("public, max-age=31536000, immutable"), "{child}");
+    }
+
+    // All of it, one sign another, cut and continued.
+    let mut forged: Vec<String> = (0..signed.len())
+        .step_by(7)
+        .map(|at| {
+            let sign = if &signed[at..=at] == "A" { "B" } else { "A" };
+            format!("{}{sign}{}", &signed[..at], &signed[at + 1..])
+        })
+        .collect();
+    let last = signed.len() - 1;
+    forged.extend(["x".to_owned(), signed[..last].to_owned(), format!("{signed}A"), format!("{signed}=")]);
+    forged.extend([signed.to_uppercase(), "A".repeat(5000), "%00".to_owned(), "null".to_owned()]);
+    let unsigned =
+        "this playback ID is private or restricted; the addresses that its manifest lists are signed";
+    let not_ours = "the signature in this address is not ours; fetch the manifest again";
+    for child in &children {
+        let bare = child.replace(&format!("/{signed}"), "");
+        assert_eq!(refused(&app.fetch(&bare).await), (401, unsigned.to_owned()), "{bare}");
+        assert_eq!(refused(&app.fetch(&with_token(&bare, &token)).await).0, 401, "a token is no signature");
+        for (name, id) in [("another ID's", &other), ("a public ID's", &public.to_owned())] {
+            let moved = child.replace(&private, id);
+            assert_eq!(refused(&app.fetch(&moved).await), (401, not_ours.to_owned()), "{name} {moved}");
+        }
+    }
+    for forged in &forged {
+        let child = children[1].replace(&signed, forged);
+        assert_eq!(refused(&app.fetch(&child).await), (401, not_ours.to_owned()), "{child}");
+    }
+    // One that was made for the other ID does not open this one.
+    let others = signed_children(&app, &ours, &other).await;
+    let theirs = others[1].replace(&other, &private);
+    assert_eq!(refused(&app.fetch(&theirs).await), (401, not_ours.to_owned()));
+    // Whoever holds a path may not leave it: neither to another index, nor to what is not listed.
+    for (part, instead) in [("/video/", "/other/"), ("/0.m4s", "/9999.m4s"), ("/0.m4s", "/00.m4s")] {
+        let child = children.iter().find(|child| child.ends_with("/video/0.m4s")).expect("there is one");
+        assert_eq!(app.fetch(&child.replace(part, instead)).await.status, 404, "{part}");
+    }
+}
+
+#[tokio::test]
+async fn a_signed_path_ends_with_its_hour_and_a_token_with_its_own_time() {
+    let clock = kinora_testkit::MovableClock::default();
+    let app = TestApp::options().clock(clock.clone()).without_webhook().start().await;
+    let ours = Signer::made(&app).await;
+    let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
+    let private = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
+    let start = kinora_domain::Clock::now(&clock).as_seconds();
+    let until = |end: i64| {
+        let claims = json!({"aud": private, "exp": end});
+        with_token(&format!("/{private}.m3u8"), &ours.sign(&ours.header(), &claims))
+    };
+    let hour = until(start + 3600);
+    let children = super::watched::children(&app, &hour, plain).await;
+    // 12 h after the end of a media of 2 s that was asked for at 10:03:48, the hour made full.
+    let end = (start + 2 + 12 * 3600).div_euclid(3600) * 3600 + 3600;
+    for (seconds, token, path) in [
+        (start + 3659, 200, 200),
+        (start + 3660, 401, 200),
+        (end - 1, 401, 200),
+        (end, 401, 401),
+        (end + 1_000_000, 401, 401),
+    ] {
+        clock.set(kinora_domain::Timestamp::from_micros(seconds * 1_000_000));
+        let found = (app.fetch(&hour).await.status, app.fetch(&children[1]).await.status);
+        assert_eq!(found, (token, path), "{seconds}");
+    }
+    let expired = "this address has expired; fetch the manifest again".to_owned();
+    assert_eq!(refused(&app.fetch(&children[1]).await), (401, expired));
+    let now = kinora_domain::Clock::now(&clock).as_seconds();
+    assert!(!listed(&app.fetch(&until(now + 60)).await.text()).is_empty());
+}
+
+#[tokio::test]
+async fn no_spelling_of_a_path_leads_around() {
+    let app = TestApp::start().await;
+    let ours = Signer::made(&app).await;
+    let watched = Watched::new(&app).await;
+    let private = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let public = text(&watched.media["playbackIds"][0]["id"]);
+    let children = signed_children(&app, &ours, &private).await;
+    let segment = children.iter().find(|child| child.ends_with("/video/0.m4s")).expect("there is one");
+    let (signed, index) = (segment.split('/').nth(2).unwrap(), segment.split('/').nth(3).unwrap());
+    let manifest = format!("{private}.m3u8");
+    let bare = format!("{private}/{index}/video/0.m4s");
+    let opened = format!("{public}/{index}/video");
+    for target in [
+        format!("/{public}/../{manifest}"),
+        format!("/{public}/%2e%2e/{manifest}"),
+        format!("/{public}/%252e%252e/{manifest}"),
+        format!("/{public}/..%2f{manifest}"),
+        format!("/./{manifest}"),
+        format!("/%2e/{manifest}"),
+        format!("//{manifest}"),
+        format!("/{manifest}/"),
+        format!("/{manifest}%2f"),
+        format!("/{manifest}%00"),
+        format!("/{manifest};x=1"),
+        format!("/{manifest}%3ftoken=x"),
+        format!("/{manifest}#token"),
+        format!("/{private}%2em3u8"),
+        format!("/{private}%252em3u8"),
+        format!("/{}.m3u8", private.to_uppercase()),
+        format!("/{private}.M3U8"),
+        format!("/{{{private}}}.m3u8"),
+        format!("/embed/../{manifest}"),
+        format!("/playlist/{manifest}"),
+        format!("/playlist/../{manifest}"),
+        app.url(&format!("/{manifest}")),
+        format!("/{opened}/../../../{bare}"),
+        format!("/{opened}/..%2f..%2f..%2f{}", bare.replace('/', "%2f")),
+        format!("/{opened}/%2e%2e/%2e%2e/%2e%2e/{bare}"),
+        format!("/{public}/{signed}/{index}/video/0.m4s"),
+        format!("/{private}/{signed}/../{index}/video/0.m4s"),
+        format!("/{private}/{signed}%2f..%2f{index}/video/0.m4s"),
+        format!("/{private}//{index}/video/0.m4s"),
+        format!("/{private}/./{index}/video/0.m4s"),
+        format!("/{private}/%2e/{index}/video/0.m4s"),
+        format!("/{private}/{}/{index}/video/0.m4s", signed.to_lowercase()),
+        format!("/{private}/{index}/{signed}/video/0.m4s"),
+        format!("/{private}/{index}/video/0.m4s?token={signed}"),
+        format!("/{private}/thumbnail.jpg/"),
+        format!("/{private}/./thumbnail.jpg"),
+        format!("/{private}/%2e%2e/{private}/thumbnail.jpg"),
+        format!("/{private}%2fthumbnail.jpg"),
+        format!("/{private}/subtitles/../thumbnail.jpg"),
+        format!("/{private}/subtitles/{}.vtt", watched.track),
+        format!("/{private}/source?download=a&Token=x"),
+    ] {
+        let answer = app.fetch(&target).await;
+        assert!(matches!(answer.status, 400 | 401 | 404), "{target}: {answer:?}");
+    }
+    assert_eq!(app.fetch(segment).await.status, 200);
+}

@@ -1,0 +1,14 @@
+//! Private means private: who may watch, at every address below a playback ID, over real HTTP.
+//!
+//! Begin with [`matrix`].
+
+mod cap;
+mod command;
+mod creation;
+mod embed;
+mod keys;
+mod matrix;
+pub(crate) mod revocation;
+mod rules;
+pub(crate) mod signer;
+pub(crate) mod watched;

@@ -1,0 +1,182 @@
+//! What is taken back is worth nothing any more, from the answer on.
+
+use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
+use serde_json::{Value, json};
+
+use super::signer::{KEYS, Signer};
+use super::watched::{Watched, children, plain, refused, signed_children, with_token};
+use crate::api::Ids;
+use crate::support::{Answer, TestApp, text};
+
+const REVOKED: &str = "/v1/iam/revoked-tokens";
+
+pub(crate) async fn revoke(app: &TestApp, body: &Value) -> Answer {
+    app.call("POST", REVOKED).json(body).send().await
+}
+
+/// A token with a name.
+pub(crate) fn named(signer: &Signer, playback: &str, jti: &str) -> String {
+    let mut claims = signer.claims(playback);
+    claims["jti"] = json!(jti);
+    signer.sign(&signer.header(), &claims)
+}
+
+/// Every address answers that refusal.
+async fn all_refused(app: &TestApp, addresses: &[String], description: &str) {
+    for address in addresses {
+        let answer = app.fetch(address).await;
+        if address.starts_with("/embed/") {
+            assert_eq!(answer.status, 401, "{address}");
+        } else {
+            assert_eq!(refused(&answer), (401, description.to_owned()), "{address}");
+        }
+    }
+}
+
+async fn all_play(app: &TestApp, addresses: &[String]) {
+    for address in addresses {
+        assert_eq!(app.fetch(address).await.status, 200, "{address}");
+    }
+}
+
+#[tokio::test]
+async fn with_its_key_goes_what_it_signed_and_what_that_led_to() {
+    let app = TestApp::start().await;
+    let (first, second) = (Signer::made(&app).await, Signer::made(&app).await);
+    let watched = Watched::new(&app).await;
+    let playback = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let tokened = |signer: &Signer| {
+        let token = signer.token(&playback);
+        let addresses = watched.tokened(&playback);
+        addresses.iter().map(|address| with_token(address, &token)).collect::<Vec<_>>()
+    };
+    let (of_first, of_second) = (tokened(&first), tokened(&second));
+    let led_by_first = signed_children(&app, &first, &playback).await;
+    let led_by_second = signed_children(&app, &second, &playback).await;
+    assert_ne!(led_by_first, led_by_second, "each key has its paths");
+    for addresses in [&of_first, &of_second, &led_by_first, &led_by_second] {
+        all_play(&app, addresses).await;
+    }
+    assert_eq!(app.call("DELETE", &format!("{KEYS}/{}", first.id)).send().await.status, 200);
+    all_refused(
+        &app,
+        &of_first,
+        "the kid of the playback token names no signing key of the playback ID's workspace",
+    )
+    .await;
+    all_refused(
+        &app,
+        &led_by_first,
+        "the signing key that this address was given for is gone; fetch the manifest with another token",
+    )
+    .await;
+    all_play(&app, &of_second).await;
+    all_play(&app, &led_by_second).await;
+}
+
+#[tokio::test]
+async fn a_deleted_playback_id_leads_nowhere_whatever_is_brought_along() {
+    let app = TestApp::start().await;
+    let signer = Signer::made(&app).await;
+    let watched = Watched::new(&app).await;
+    let playback = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let token = signer.token(&playback);
+    let tokened =
+        watched.tokened(&playback).iter().map(|address| with_token(address, &token)).collect::<Vec<_>>();
+    let led = signed_children(&app, &signer, &playback).await;
+    assert_eq!(Ids::of(&app, &watched.media).delete(&playback).await.status, 200);
+    for address in tokened.iter().chain(&led) {
+        assert_eq!(app.fetch(address).await.status, 404, "{address}");
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_refused_wherever_one_is_taken_and_what_it_led_to_plays_on() {
+    let app = TestApp::start().await;
+    let signer = Signer::made(&app).await;
+    let watched = Watched::new(&app).await;
+    let playback = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let second = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let tokened = |playback: &str, jti: &str| {
+        let token = named(&signer, playback, jti);
+        watched.tokened(playback).iter().map(|address| with_token(address, &token)).collect::<Vec<_>>()
+    };
+    let (taken, kept) = (tokened(&playback, "taken"), tokened(&playback, "kept"));
+    let led = children(&app, &taken[0], plain).await;
+    let media = app.get(text(&watched.media["id"])).await.data();
+    let answer = revoke(&app, &json!({"jti": "taken", "playbackId": playback, "endPlayback": false})).await;
+    assert_eq!(answer.status, 201);
+    all_refused(&app, &taken, "the playback token was revoked").await;
+    // By its name, in the whole workspace.
+    all_refused(&app, &tokened(&second, "taken"), "the playback token was revoked").await;
+    all_play(&app, &kept).await;
+    all_play(&app, &led).await;
+
+    // Whoever plays through the playback ID needs the manifest anew, and gets it with a good token.
+    let answer = revoke(&app, &json!({"jti": "another", "playbackId": playback, "endPlayback": true})).await;
+    assert_eq!(answer.status, 201);
+    all_refused(&app, &led, "this address was taken back; fetch the manifest again").await;
+    all_play(&app, &kept).await;
+    let anew = children(&app, &kept[0], plain).await;
+    assert_ne!(anew, led);
+    all_play(&app, &anew).await;
+    assert_eq!(app.get(text(&watched.media["id"])).await.data(), media, "a client sees nothing of it");
+    let told = app
+        .posts(crate::support::HOOK, 1)
+        .await
+        .iter()
+        .filter(|post| post.event_type() == "video.media.updated")
+        .count();
+    assert_eq!(told, 4, "the subtitles, and two playback IDs: added, ready, made and made");
+}
+
+#[tokio::test]
+async fn who_revokes_is_answered_what_is_kept_and_refused_field_by_field() {
+    let app = TestApp::start().await;
+    let signer = Signer::made(&app).await;
+    let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
+    let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
+    let mut golden = app.golden();
+    let mut transcript = String::new();
+    for body in [
+        json!({"jti": "a", "expiresAt": "2026-11-23T10:00:00Z"}),
+        json!({"jti": "a", "expiresAt": "2026-11-24T10:00:00.5+01:00"}),
+        json!({"jti": "a", "expiresAt": "2026-11-23T10:00:00Z"}),
+        json!({"jti": "a"}),
+        json!({}),
+        json!({"jti": "", "expiresAt": "soon", "playbackId": "x", "endPlayback": 1}),
+        json!({"jti": "b", "endPlayback": true}),
+        json!({"jti": "b", "playbackId": "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f"}),
+    ] {
+        transcript += &format!("{body}\n{}\n", golden.answer(&revoke(&app, &body).await));
+    }
+    insta::assert_snapshot!("revoked", transcript);
+
+    // Neither a reader, nor a stranger, nor nobody.
+    let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
+    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let body = json!({"jti": "c", "playbackId": playback, "endPlayback": true});
+    let led = signed_children(&app, &signer, &playback).await;
+    for (token, status) in [(Some(&reader), 403), (Some(&stranger), 404), (None, 401)] {
+        let request = app.request("POST", REVOKED).json(&body);
+        let request = token.into_iter().fold(request, |request, token| request.token(token));
+        assert_eq!(request.send().await.refusal().0, status);
+    }
+    // A stranger's names are not ours.
+    assert_eq!(
+        app.request("POST", REVOKED).token(&stranger).json(&json!({"jti": "c"})).send().await.status,
+        201
+    );
+    let token = named(&signer, &playback, "c");
+    all_play(&app, &[with_token(&format!("/{playback}.m3u8"), &token)]).await;
+    all_play(&app, &led).await;
+
+    // A request that names itself is done once.
+    let once = || app.call("POST", REVOKED).header("Idempotency-Key", "k").json(&body);
+    let first = once().send().await;
+    assert_eq!(first.status, 201);
+    let anew = signed_children(&app, &signer, &playback).await;
+    assert_ne!(anew, led);
+    assert_eq!(once().send().await.body, first.body);
+    all_play(&app, &anew).await;
+}

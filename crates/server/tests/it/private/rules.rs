@@ -1,0 +1,221 @@
+//! Rules on pages and players, at every kind of address, from the answer that sets them on.
+
+use serde_json::{Value, json};
+
+use super::signer::Signer;
+use super::watched::{Asked, Watched, children, plain, refused, with_token};
+use crate::api::Ids;
+use crate::support::{TestApp, text};
+
+/// Headers that tell a page: with what is asked, and whether that is let in.
+type Case = (&'static [(&'static str, &'static str)], bool);
+
+fn asked(address: &str, headers: &[(&'static str, &'static str)]) -> Asked {
+    headers.iter().fold(plain(address), |asked, (name, value)| asked.with(name, value))
+}
+
+/// Every address of a playback ID, with a token where one is given, from a page and a player that are let in.
+async fn addresses(
+    app: &TestApp,
+    watched: &Watched,
+    playback: &str,
+    token: Option<&str>,
+    welcome: &[(&'static str, &'static str)],
+) -> Vec<String> {
+    let dress = |address: &String| token.map_or(address.clone(), |token| with_token(address, token));
+    let tokened: Vec<_> = watched.tokened(playback).iter().map(dress).collect();
+    let listed = children(app, &tokened[0], |address| asked(address, welcome)).await;
+    tokened.into_iter().chain(listed).collect()
+}
+
+/// Holds a rule against cases, at every address of a public and of a private playback ID.
+async fn check(kind: &str, rule: Value, welcome: &[(&'static str, &'static str)], cases: &[Case]) {
+    let app = TestApp::start().await;
+    let ours = Signer::made(&app).await;
+    let watched = Watched::new(&app).await;
+    let name = if kind == "domains" { "domains" } else { "userAgents" };
+    let restrictions = json!({name: rule});
+    for policy in ["public", "private"] {
+        let body = json!({"accessPolicy": policy, "accessRestrictions": restrictions});
+        let playback = watched.playback(&app, body).await;
+        let token = (policy == "private").then(|| ours.token(&playback));
+        let addresses = addresses(&app, &watched, &playback, token.as_deref(), welcome).await;
+        let (first, rest) = addresses.split_first().expect("there are some");
+        for (headers, is_welcome) in cases {
+            let manifest = asked(first, headers).get(&app).await;
+            assert_eq!(
+                manifest.status,
+                if *is_welcome { 200 } else { 403 },
+                "{policy} {headers:?}: {manifest:?}"
+            );
+            for address in rest {
+                let answer = asked(address, headers).get(&app).await;
+                if *is_welcome {
+                    assert_eq!(answer.status, 200, "{policy} {headers:?} {address}");
+                } else {
+                    assert_eq!(answer.body, manifest.body, "{policy} {headers:?} {address}");
+                    assert_eq!(answer.header("www-authenticate"), None, "{address}");
+                }
+            }
+        }
+    }
+    let counted = app.fetch("/metrics").await.text();
+    let reason = if kind == "domains" { "domain" } else { "user_agent" };
+    assert!(counted.contains(&format!("kinora_playback_refused_total{{reason=\"{reason}\"}}")), "{counted}");
+}
+
+#[tokio::test]
+async fn pages_that_are_not_named_are_kept_out_by_the_default_deny() {
+    let cases: &[Case] = &[
+        (&[("Origin", "https://xn--bcher-kva.example")], true),
+        (&[("Origin", "https://www.XN--BCHER-KVA.example:8443")], true),
+        (&[("Referer", "https://xn--bcher-kva.example./page?x#y")], true),
+        (&[("Origin", "http://a.shop.example")], true),
+        (&[("Origin", "https://a.shop.example"), ("Referer", "https://evil.example/")], true),
+        (&[("Origin", "https://shop.example")], false),
+        (&[("Origin", "https://evil.example")], false),
+        (&[("Origin", "https://evil.example"), ("Referer", "https://a.shop.example/")], false),
+        (&[("Origin", "https://a.shop.example.evil.example")], false),
+        (&[("Origin", "https://ashop.example")], false),
+        (&[("Referer", "https://a.shop.example@evil.example/")], false),
+        (&[("Referer", "https://evil.example/?https://a.shop.example/")], false),
+        (&[("Referer", "https://evil.example\\@a.shop.example/")], false),
+        (&[("Origin", "https://a.shop.example"), ("Origin", "https://a.shop.example")], false),
+        (&[("Origin", "null")], false),
+        (&[("Origin", "null"), ("Referer", "https://a.shop.example/")], false),
+        (&[], false),
+        (
+            &[
+                ("X-Forwarded-Host", "a.shop.example"),
+                ("X-Forwarded-For", "a.shop.example"),
+                ("X-Original-Host", "a.shop.example"),
+                ("Forwarded", "host=a.shop.example;proto=https"),
+                ("X-Forwarded-Proto", "https"),
+            ],
+            false,
+        ),
+    ];
+    let rule = json!({"defaultPolicy": "deny", "allow": ["bücher.example", "*.shop.example"], "deny": ["a.shop.example"]});
+    check("domains", rule, &[("Origin", "https://a.shop.example")], cases).await;
+}
+
+#[tokio::test]
+async fn pages_that_are_named_are_kept_out_by_the_default_allow() {
+    let cases: &[Case] = &[
+        (&[], true),
+        (&[("Origin", "null")], true),
+        (&[("Origin", "https://other.example")], true),
+        (&[("Origin", "https://ignored.example")], true),
+        (&[("Origin", "https://evil.example")], false),
+        (&[("Origin", "https://www.EVIL.example.:1")], false),
+        (&[("Referer", "http://evil.example/x")], false),
+        (&[("Origin", "https://xn--bse-sna.example")], false),
+        (&[("Origin", "https://evil.example"), ("X-Forwarded-Host", "other.example")], false),
+    ];
+    let rule = json!({"allow": ["ignored.example"], "deny": ["evil.example", "BÖSE.example"]});
+    check("domains", rule, &[], cases).await;
+}
+
+#[tokio::test]
+async fn players_are_known_by_parts_of_their_user_agents() {
+    let cases: &[Case] = &[
+        (&[("User-Agent", "Mozilla/5.0 (X11) Kinora/1")], true),
+        (&[("User-Agent", "xKinora")], true),
+        (&[("User-Agent", "kinora/1")], false),
+        (&[("User-Agent", "Mozilla/5.0")], false),
+        (&[("X-User-Agent", "Kinora")], false),
+        (&[], false),
+    ];
+    let rule = json!({"defaultPolicy": "deny", "allow": ["Kinora"]});
+    check("user-agents", rule, &[("User-Agent", "Kinora")], cases).await;
+    let cases: &[Case] = &[
+        (&[("User-Agent", "curl/8.1")], false),
+        (&[("User-Agent", "a curl/")], false),
+        (&[("User-Agent", "CURL/8.1")], true),
+        (&[], true),
+    ];
+    check("user-agents", json!({"deny": ["curl/"]}), &[], cases).await;
+}
+
+#[tokio::test]
+async fn a_rule_is_in_force_with_its_answer_also_for_those_who_are_watching() {
+    let app = TestApp::start().await;
+    let watched = Watched::new(&app).await;
+    let playback = text(&watched.media["playbackIds"][0]["id"]);
+    let ids = Ids::of(&app, &watched.media);
+    let second = watched.playback(&app, json!({"accessPolicy": "public"})).await;
+    let unsigned = addresses(&app, &watched, playback, None, &[]).await;
+    let others = addresses(&app, &watched, &second, None, &[]).await;
+    let all = async |addresses: &[String], headers: &[(&'static str, &'static str)], status: u16| {
+        for address in addresses {
+            assert_eq!(asked(address, headers).get(&app).await.status, status, "{headers:?} {address}");
+        }
+    };
+    let (shop, other) =
+        (&[("Origin", "https://shop.example")][..], &[("Origin", "https://other.example")][..]);
+    all(&unsigned, other, 200).await;
+
+    // Who plays what everybody may have needs the manifest anew.
+    let closed = json!({"defaultPolicy": "deny", "allow": ["shop.example"]});
+    assert_eq!(
+        ids.restrict(playback, "domains", &closed).await.data(),
+        json!({"defaultPolicy": "deny", "allow": ["shop.example"], "deny": []})
+    );
+    let (manifests, segments) = unsigned.split_at(watched.tokened(playback).len());
+    all(manifests, other, 403).await;
+    all(manifests, shop, 200).await;
+    all(segments, shop, 401).await;
+    let signed = addresses(&app, &watched, playback, None, shop).await;
+    all(&signed, shop, 200).await;
+    all(&signed, other, 403).await;
+    all(&others, other, 200).await;
+
+    // Who plays what is signed plays on under another rule that lets them in: no generation is raised.
+    assert_eq!(ids.restrict(playback, "domains", &json!({"deny": ["shop.example"]})).await.status, 200);
+    all(&signed, shop, 403).await;
+    all(&signed, other, 200).await;
+    assert_eq!(ids.restrict(playback, "user-agents", &json!({"defaultPolicy": "deny"})).await.status, 200);
+    all(&signed, other, 403).await;
+
+    // Lifted, both kinds of addresses play for everybody.
+    for kind in ["domains", "user-agents"] {
+        assert_eq!(ids.restrict(playback, kind, &json!({})).await.status, 200);
+    }
+    all(&signed, shop, 200).await;
+    all(&unsigned, shop, 200).await;
+    let caching = app.fetch(&signed[signed.len() - 1]).await;
+    assert_eq!(caching.header("cache-control"), Some("public, max-age=31536000, immutable"));
+}
+
+#[tokio::test]
+async fn refusals_say_what_keeps_the_viewer_out() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
+    let ids = Ids::of(&app, &media);
+    let rules = json!({"domains": {"defaultPolicy": "deny"}, "userAgents": {"deny": ["curl"]}});
+    let playback = ids.made(&json!({"accessRestrictions": rules})).await;
+    let manifest = format!("/{playback}.m3u8");
+    let mut transcript = app.golden().answer(&app.fetch(&manifest).await);
+    assert_eq!(ids.restrict(&playback, "domains", &json!({})).await.status, 200);
+    let agent = plain(&manifest).with("User-Agent", "curl/8").get(&app).await;
+    transcript += &app.golden().answer(&agent);
+    insta::assert_snapshot!("refusals", transcript);
+    assert_eq!(refused(&agent).0, 403);
+
+    // Before there is anything to play, too: whoever may not watch need not wait.
+    let url = app
+        .serve("/b.mp4", kinora_testkit::Source::of(kinora_testkit::fixture::two_seconds()).hold_last_byte());
+    let coming = app.create(&url).await;
+    app.sources.wait_until_held("/b.mp4", crate::support::DEADLINE).await;
+    let coming = Ids::of(&app, &coming);
+    for (body, status) in [
+        (json!({"accessRestrictions": {"domains": {"defaultPolicy": "deny"}}}), 403),
+        (json!({"accessPolicy": "private"}), 401),
+        (json!({"accessRestrictions": {"domains": {"allow": ["a.example"]}}}), 400),
+        (json!({"resolution": "480p"}), 400),
+    ] {
+        let id = coming.made(&body).await;
+        assert_eq!(app.fetch(&format!("/{id}.m3u8")).await.status, status, "{body}");
+    }
+    app.sources.release("/b.mp4");
+}

@@ -1,0 +1,99 @@
+//! A media with everything that can be watched of it, and the addresses of all of that.
+
+use kinora_testkit::{Source, fixture};
+use serde_json::{Value, json};
+
+use super::signer::Signer;
+use crate::api::{Ids, Tracks, listed};
+use crate::support::{Answer, TestApp, text};
+
+/// A media that is watched through several playback IDs.
+pub(crate) struct Watched {
+    pub(crate) media: Value,
+    /// The track of its subtitles.
+    pub(crate) track: String,
+}
+
+impl Watched {
+    /// With subtitles, all files, and the original open.
+    pub(crate) async fn new(app: &TestApp) -> Self {
+        let wishes = json!({"title": "Hush", "sourceAccess": true, "mp4Support": "audioOnly,capped_4k"});
+        let media = app.ready_with("/a.mp4", fixture::two_seconds(), wishes).await;
+        let url = app.serve("/a.srt", Source::of("1\n00:00:00,000 --> 00:00:01,500\nHello\n"));
+        let track = Tracks::of(app, &media).added(&url, "en", "English").await;
+        Self { media, track }
+    }
+
+    /// A further playback ID.
+    pub(crate) async fn playback(&self, app: &TestApp, body: Value) -> String {
+        Ids::of(app, &self.media).made(&body).await
+    }
+
+    /// The addresses below a playback ID that take a token.
+    pub(crate) fn tokened(&self, playback: &str) -> Vec<String> {
+        let files =
+            ["source", "capped-4k.mp4", "audio.m4a", "thumbnail.jpg", "thumbnail.png", "thumbnail.webp"];
+        let files = files.map(|file| format!("/{playback}/{file}"));
+        let subtitles = format!("/{playback}/subtitles/{}.vtt", self.track);
+        let others = [format!("/{playback}.m3u8"), format!("/embed/{playback}"), subtitles];
+        others.into_iter().chain(files).collect()
+    }
+}
+
+/// The addresses that a manifest lists, and what those list, in this order: one of each kind.
+pub(crate) async fn children(app: &TestApp, manifest: &str, dressed: impl Fn(&str) -> Asked) -> Vec<String> {
+    let mut found = Vec::new();
+    let text = dressed(manifest).get(app).await;
+    assert_eq!(text.status, 200, "{text:?}");
+    for playlist in listed(&text.text()) {
+        let playlist = format!("/{playlist}");
+        let folder = playlist.rsplit_once('/').expect("a playlist lies in a folder").0.to_owned();
+        let text = dressed(&playlist).get(app).await;
+        assert_eq!(text.status, 200, "{playlist}: {text:?}");
+        found.push(playlist.clone());
+        found.extend(listed(&text.text()).iter().map(|file| format!("{folder}/{file}")));
+    }
+    assert!(found.len() > 5, "{found:?}");
+    found
+}
+
+/// A request that is about to be sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) address: String,
+    pub(crate) headers: Vec<(&'static str, String)>,
+}
+
+/// A request without anything.
+pub(crate) fn plain(address: &str) -> Asked {
+    Asked { address: address.to_owned(), headers: Vec::new() }
+}
+
+impl Asked {
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    pub(crate) async fn get(&self, app: &TestApp) -> Answer {
+        let request = app.request("GET", &self.address);
+        self.headers.iter().fold(request, |request, (name, value)| request.header(name, value)).send().await
+    }
+}
+
+/// The address with a token.
+pub(crate) fn with_token(address: &str, token: &str) -> String {
+    format!("{address}?token={token}")
+}
+
+/// The addresses that a manifest lists for whoever has this key.
+pub(crate) async fn signed_children(app: &TestApp, signer: &Signer, playback: &str) -> Vec<String> {
+    let manifest = with_token(&format!("/{playback}.m3u8"), &signer.token(playback));
+    children(app, &manifest, plain).await
+}
+
+/// Status and description of a refusal.
+pub(crate) fn refused(answer: &Answer) -> (u16, String) {
+    let (status, _) = answer.refusal();
+    (status, text(&answer.json()["error"]["description"]).to_owned())
+}

@@ -1,0 +1,49 @@
+//! Playback tokens that were taken back before they end.
+
+use kinora_domain::{Timestamp, WorkspaceId};
+
+use crate::sql::{statements, values};
+use crate::{Error, Store, Tx};
+
+statements! {
+    FIND = "SELECT jti FROM revoked_token WHERE workspace_id = $1 AND jti = $2";
+    /// Said twice, the later end counts, and none is the latest.
+    SAVE = "INSERT INTO revoked_token (workspace_id, jti, expires_at, revoked_at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (workspace_id, jti) DO UPDATE SET expires_at = CASE
+            WHEN revoked_token.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL
+            WHEN revoked_token.expires_at < excluded.expires_at THEN excluded.expires_at
+            ELSE revoked_token.expires_at END
+        RETURNING expires_at, revoked_at";
+}
+
+/// A token that is refused, as it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RevokedToken {
+    /// When the token ends by itself; its row leaves a day later. `None`: nobody knows, so the row stays.
+    pub expires_at: Option<Timestamp>,
+    /// When it was taken back first.
+    pub revoked_at: Timestamp,
+}
+
+impl Store {
+    /// Whether the token with this name was taken back in this workspace.
+    pub async fn is_token_revoked(&self, workspace: WorkspaceId, jti: &str) -> Result<bool, Error> {
+        Ok(self.reader().await?.first(FIND, values![workspace, jti]).await?.is_some())
+    }
+}
+
+impl Tx {
+    /// Takes the token with this name back. May run twice: the first time counts, and the later end.
+    pub async fn revoke_token(
+        &mut self,
+        workspace: WorkspaceId,
+        jti: &str,
+        expires_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<RevokedToken, Error> {
+        self.effects.rows = true;
+        let rows = self.session.change(SAVE, values![workspace, jti, expires_at, now]).await?;
+        let row = rows.first().ok_or_else(|| Error::internal("a revoked token was not kept"))?;
+        Ok(RevokedToken { expires_at: row.time_or_none("expires_at")?, revoked_at: row.time("revoked_at")? })
+    }
+}
