@@ -39,14 +39,19 @@ async fn ready(app: &TestApp) -> String {
 
 #[tokio::test]
 async fn a_crash_at_any_write_keeps_each_change_of_a_sound_with_its_events_or_neither() {
-    each_write::crash_at_each(WRITES_MIN, ready, async |life, id| live(life, id, "/a.flac", flac()).await)
-        .await;
+    each_write::crash_at_each(each_write::Which::Most, WRITES_MIN, ready, async |life, id| {
+        live(life, id, "/a.flac", flac()).await
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
     // A copy: each life would wait for the encoder, whose writes are those of `encoded_life.rs`.
-    each_write::fail_at_each(WRITES_MIN, ready, async |life, id| live(life, id, "/a.m4a", aac()).await).await;
+    each_write::fail_at_each(each_write::Which::Most, WRITES_MIN, ready, async |life, id| {
+        live(life, id, "/a.m4a", aac()).await
+    })
+    .await;
 }
 
 /// Sound of this file, then of another one, then none.

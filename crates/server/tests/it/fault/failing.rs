@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kinora_testkit::CrashPlan;
 
-use super::each_write::{fail_at_each, nothing};
+use super::each_write::{Which, fail_at_each, nothing};
 use super::life::Order;
 use crate::support::Faults;
 
@@ -14,7 +14,7 @@ pub(super) const SPEED: u32 = 3;
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    fail_at_each(WRITES_MIN, nothing, async |life, ()| life.live(Order::Loose).await).await;
+    fail_at_each(Which::All, WRITES_MIN, nothing, async |life, ()| life.live(Order::Loose).await).await;
 }
 
 /// Fails one write, counted over database and objects.

@@ -14,12 +14,12 @@ const ALL: &str = "/v1/on-demand/playlists";
 
 #[tokio::test]
 async fn a_crash_at_any_write_keeps_a_change_whole_or_not_at_all() {
-    each_write::crash_at_each(WRITES_MIN, two_media, live).await;
+    each_write::crash_at_each(each_write::Which::Most, WRITES_MIN, two_media, live).await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    each_write::fail_at_each(WRITES_MIN, two_media, live).await;
+    each_write::fail_at_each(each_write::Which::Most, WRITES_MIN, two_media, live).await;
 }
 
 async fn two_media(app: &TestApp) -> [String; 2] {

@@ -20,12 +20,12 @@ const PREFIX: &str = "video.media.track.";
 
 #[tokio::test]
 async fn a_crash_at_any_write_keeps_each_change_of_a_track_with_its_events_or_neither() {
-    each_write::crash_at_each(WRITES_MIN, nothing, live).await;
+    each_write::crash_at_each(each_write::Which::Most, WRITES_MIN, nothing, live).await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    each_write::fail_at_each(WRITES_MIN, nothing, live).await;
+    each_write::fail_at_each(each_write::Which::Most, WRITES_MIN, nothing, live).await;
 }
 
 async fn live(life: &mut Life, (): ()) {

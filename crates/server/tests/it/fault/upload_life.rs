@@ -31,12 +31,12 @@ const EVENTS: [&str; 5] = [
 
 #[tokio::test]
 async fn a_crash_at_any_write_costs_no_acknowledged_byte_and_makes_one_media() {
-    each_write::crash_at_each(WRITES_MIN, nothing, live).await;
+    each_write::crash_at_each(each_write::Which::Most, WRITES_MIN, nothing, live).await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    each_write::fail_at_each(WRITES_MIN, nothing, live).await;
+    each_write::fail_at_each(each_write::Which::Most, WRITES_MIN, nothing, live).await;
 }
 
 async fn live(life: &mut Life, (): ()) {

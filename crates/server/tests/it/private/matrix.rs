@@ -9,12 +9,19 @@ use crate::api::{Ids, listed};
 use crate::support::{TestApp, text};
 
 /// The paths of the router that take a token.
-const TOKENED: [&str; 9] = [
+const TOKENED: [&str; 16] = [
     "/embed/{playbackId}",
     "/{file}",
+    "/{playbackId}/advanced-spritesheet.jpg",
+    "/{playbackId}/advanced-spritesheet.json",
     "/{playbackId}/audio.m4a",
     "/{playbackId}/capped-4k.mp4",
+    "/{playbackId}/clip.gif",
+    "/{playbackId}/clip.webp",
     "/{playbackId}/source",
+    "/{playbackId}/spritesheet.jpg",
+    "/{playbackId}/spritesheet.json",
+    "/{playbackId}/storyboard.vtt",
     "/{playbackId}/subtitles/{file}",
     "/{playbackId}/thumbnail.jpg",
     "/{playbackId}/thumbnail.png",
@@ -160,7 +167,11 @@ async fn every_address_that_takes_a_token_refuses_every_one_that_is_no_pass() {
         let caching = admitted.header("cache-control").unwrap_or_default();
         assert!(caching.starts_with("private, "), "{address}: {caching}");
     }
-    assert_eq!(app.objects().await.len(), objects.len() + 3, "the pictures of whoever was let in");
+    assert_eq!(
+        app.objects().await.len(),
+        objects.len() + 7,
+        "three thumbnails, two clips and two sheets of whoever was let in"
+    );
     let counted = app.fetch("/metrics").await.text();
     for reason in ["token_missing", "token_revoked", "token_expired", "token_wrong_audience"] {
         let line = format!("kinora_playback_refused_total{{reason=\"{reason}\"}}");

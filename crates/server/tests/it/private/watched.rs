@@ -31,8 +31,21 @@ impl Watched {
 
     /// The addresses below a playback ID that take a token.
     pub(crate) fn tokened(&self, playback: &str) -> Vec<String> {
-        let files =
-            ["source", "capped-4k.mp4", "audio.m4a", "thumbnail.jpg", "thumbnail.png", "thumbnail.webp"];
+        let files = [
+            "source",
+            "capped-4k.mp4",
+            "audio.m4a",
+            "thumbnail.jpg",
+            "thumbnail.png",
+            "thumbnail.webp",
+            "clip.gif",
+            "clip.webp",
+            "spritesheet.jpg",
+            "spritesheet.json",
+            "advanced-spritesheet.jpg",
+            "advanced-spritesheet.json",
+            "storyboard.vtt",
+        ];
         let files = files.map(|file| format!("/{playback}/{file}"));
         let subtitles = format!("/{playback}/subtitles/{}.vtt", self.track);
         let others = [format!("/{playback}.m3u8"), format!("/embed/{playback}"), subtitles];

@@ -150,7 +150,7 @@ fn wishes() -> Vec<(&'static str, Value)> {
 /// Who may watch.
 pub(in crate::api::on_demand) fn policy() -> Value {
     let policies = words(AccessPolicy::ALL.map(AccessPolicy::as_str));
-    let description = "`public`: whoever has the playback ID. `private`: nobody until playback tokens exist. `drm` is refused: there is no \
+    let description = "`public`: whoever has the playback ID. `private`: whoever has a token that a signing key of the workspace signed. `drm` is refused: there is no \
                        licence service.";
     default(said(policies, description), AccessPolicy::Public.as_str())
 }
