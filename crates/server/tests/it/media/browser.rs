@@ -10,7 +10,7 @@ use crate::support::{Program, TestApp, text};
 /// What `make test` installs and builds. `None`, with a line that says so, where somebody runs the tests without; with `CI` set
 /// that is a failure.
 #[expect(clippy::print_stderr, reason = "nothing is left out in silence")]
-pub(super) fn web() -> Option<PathBuf> {
+pub(crate) fn web() -> Option<PathBuf> {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
     let missing: Vec<_> = ["node_modules/playwright-core", "dist/embed.html"]
         .into_iter()

@@ -5,7 +5,7 @@
 
 mod added_sound;
 pub(crate) mod boxes;
-mod browser;
+pub(crate) mod browser;
 mod bytes;
 mod damaged;
 mod edits;

@@ -2,6 +2,7 @@
 //!
 //! Begin with [`matrix`].
 
+mod browser;
 mod cap;
 mod command;
 mod creation;

@@ -1,0 +1,80 @@
+//! A private media in Chromium: with its token it plays to its end, whenever the token ends; without, or with another one, not at all.
+
+use std::time::Duration;
+
+use kinora_domain::Clock as _;
+use kinora_testkit::fixture;
+use serde_json::{Value, json};
+
+use super::signer::Signer;
+use crate::api::Ids;
+use crate::fault::TestClock;
+use crate::media::browser::web;
+use crate::support::{Program, TestApp, until};
+
+const MINUTE_S: i64 = 60;
+
+/// Plays what this path shows, and answers what was seen. `while_it_plays` goes on beside it.
+async fn watch(app: &TestApp, path: &str, while_it_plays: impl Future<Output = ()>) -> Option<Value> {
+    let web = web()?;
+    let page = app.url(path);
+    let play = Program::new("node")
+        .folder(&web)
+        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", "25"])
+        .run();
+    let (run, ()) = tokio::join!(play, while_it_plays);
+    // It ends badly where nothing played.
+    Some(serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {run:?}")))
+}
+
+/// How many requests of this route were answered 200.
+async fn answered(app: &TestApp, route: &str) -> u64 {
+    let counts = app.fetch("/metrics").await.text();
+    let line = format!("kinora_http_requests_total{{method=\"GET\",route=\"{route}\",status=\"200\"}} ");
+    counts
+        .lines()
+        .find_map(|found| found.strip_prefix(&line))
+        .map_or(0, |count| count.parse().expect("a number"))
+}
+
+#[tokio::test]
+async fn a_private_media_plays_to_its_end_past_that_of_its_token_and_not_with_another_one() {
+    let clock = TestClock::standing();
+    let app = TestApp::options().without_webhook().clock(clock.clone()).start().await;
+    let signer = Signer::made(&app).await;
+    let media = app.ready("/a.mp4", fixture::wide()).await;
+    let mut playbacks = Vec::new();
+    for _ in 0..2 {
+        playbacks.push(Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await);
+    }
+    let [private, other] = playbacks.as_slice() else { unreachable!("two were made") };
+    let ends_at = clock.now().as_micros() / 1_000_000 + MINUTE_S;
+    let token = |playback: &str| {
+        let claims = json!({"aud": format!("media:{playback}"), "exp": ends_at});
+        signer.sign(&signer.header(), &claims)
+    };
+    let (good, foreign) = (token(private), token(other));
+
+    for (name, query) in [("no token", String::new()), ("that of another", format!("?token={foreign}"))] {
+        let Some(seen) = watch(&app, &format!("/embed/{private}{query}"), async {}).await else { return };
+        assert_eq!((&seen["played"], &seen["ended"]), (&json!(false), &json!(false)), "{name}: {seen:#}");
+        assert_ne!(seen["notice"], Value::Null, "{name}: it says why: {seen:#}");
+    }
+
+    let child = "/{playbackId}/{signed}/{indexId}/{rendition}/{file}";
+    let token_ends = async {
+        until("the manifest was fetched", async || (answered(&app, child).await > 0).then_some(())).await;
+        clock.advance(Duration::from_secs(60 * 60));
+        assert_eq!(
+            app.fetch(&format!("/{private}.m3u8?token={good}")).await.status,
+            401,
+            "the token has ended"
+        );
+    };
+    let before = answered(&app, child).await;
+    let seen =
+        watch(&app, &format!("/embed/{private}?token={good}"), token_ends).await.expect("it is installed");
+    assert_eq!((&seen["played"], &seen["ended"]), (&json!(true), &json!(true)), "{seen:#}");
+    assert_eq!((&seen["errors"], &seen["notice"]), (&json!([]), &Value::Null), "{seen:#}");
+    assert!(answered(&app, child).await > before + 4, "playlists and segments came after it");
+}
