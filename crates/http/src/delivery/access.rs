@@ -34,6 +34,8 @@ pub(super) struct Granted {
     pub(super) max_resolution: Resolution,
     /// The moment whose picture stands for the media, where one was chosen.
     pub(super) thumbnail_ms: Option<u64>,
+    /// The bound of the playback ID alone, where it has one.
+    pub(super) cap: Option<Resolution>,
     /// The bound of the media alone: what is joined to files is joined for all its playback IDs.
     pub(super) media_max_resolution: Resolution,
     /// The picture turned out not to decode; what is left is the sound.
@@ -236,6 +238,7 @@ async fn read(app: &App, playback: PlaybackId, read_at: Version) -> Result<Optio
             source,
             max_resolution: media.settings.max_resolution,
             thumbnail_ms: media.thumbnail_ms,
+            cap: None,
             media_max_resolution: media.settings.max_resolution,
             is_video_withdrawn: facts.does_not_decode,
             subtitles,
@@ -259,10 +262,11 @@ async fn answer(
     viewing: &Viewing<'_>,
 ) -> Result<Result<Granted, Refusal>, ApiError> {
     let Known { policy, .. } = known;
+    let user_agent = viewing.user_agent();
     let viewer = Viewer {
         admission: admission(app, known, viewing).await?,
         page: if policy.is_restricted() { viewing.page(&app.addresses) } else { Page::Unknown },
-        user_agent: viewing.user_agent(),
+        user_agent: user_agent.as_deref(),
     };
     let allowed = match policy.decide(&viewer, app.clock.now()) {
         Ok(allowed) => allowed,
@@ -272,7 +276,7 @@ async fn answer(
         State::Ready(granted) => {
             let cap = allowed.resolution.unwrap_or(granted.max_resolution);
             let max_resolution = granted.max_resolution.min(cap);
-            Ok(Granted { max_resolution, ticket: allowed.ticket, ..granted.clone() })
+            Ok(Granted { max_resolution, cap: allowed.resolution, ticket: allowed.ticket, ..granted.clone() })
         }
         State::Failed => Err(Refusal::Failed),
         State::NotReady => Err(Refusal::NotReady),

@@ -31,9 +31,10 @@ pub(super) async fn original(
     let granted = grant_that(app, playback, &viewing, |granted| granted.original.is_some()).await?;
     let name = granted.original.as_deref().ok_or_else(ApiError::source_not_open)?;
     // The bound of the media is no bound of its original; that of a playback ID is.
-    let is_capped = granted.max_resolution < granted.media_max_resolution;
-    if is_capped && granted.source_resolution.is_some_and(|size| size > granted.max_resolution) {
-        return Err(ApiError::above_playback_resolution(granted.max_resolution));
+    if let Some((cap, size)) = granted.cap.zip(granted.source_resolution)
+        && cap < size
+    {
+        return Err(ApiError::above_playback_resolution(cap));
     }
     let packaged = app.packager.packaged(granted.source).await?;
     let index = packaged.index();

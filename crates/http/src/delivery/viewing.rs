@@ -1,5 +1,7 @@
 //! What a request for something below a playback ID brings along: by what it would be let in, from which page, with which player.
 
+use std::borrow::Cow;
+
 use axum::http::{HeaderMap, header};
 use kinora_domain::{Page, PageHost, TokenRefusal};
 
@@ -49,8 +51,8 @@ impl<'a> Viewing<'a> {
         PageHost::of_address(told).map_or(Page::Unknown, Page::Of)
     }
 
-    pub(super) fn user_agent(&self) -> Option<&'a str> {
-        self.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok())
+    pub(super) fn user_agent(&self) -> Option<Cow<'a, str>> {
+        self.headers.get(header::USER_AGENT).map(|agent| String::from_utf8_lossy(agent.as_bytes()))
     }
 }
 

@@ -54,3 +54,15 @@ async fn nothing_larger_than_its_resolution_is_played_through_a_playback_id() {
     }
     assert_eq!(app.fetch(&format!("/{capped}/thumbnail.jpg?width=160")).await.status, 200);
 }
+
+#[tokio::test]
+async fn a_resolution_holds_for_the_original_where_the_media_has_the_same_bound() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready_with("/a.mp4", fixture::quad_hd(), json!({"sourceAccess": true})).await;
+    let ids = Ids::of(&app, &media);
+    let capped = ids.made(&json!({"accessPolicy": "public", "resolution": "1080p"})).await;
+    let open = ids.made(&json!({"accessPolicy": "public"})).await;
+    let larger = "this playback ID gives nothing larger than 1080p, and this file is".to_owned();
+    assert_eq!(refused(&app.fetch(&format!("/{capped}/source")).await), (403, larger));
+    assert_eq!(app.fetch(&format!("/{open}/source")).await.status, 200);
+}
