@@ -24,10 +24,7 @@ impl Missing {
             !is_copied(&video.not_copied) || Resolution::of_picture(width, height) > max
         });
         let offers = sound_offers(index, !picture);
-        let chosen = index.audio().and_then(|(track, _)| {
-            index.audio_tracks().position(|(other, _)| other.source_track == track.source_track)
-        });
-        let sound = chosen.is_some_and(|number| !offers[number].is_copied);
+        let sound = index.audio_number().is_some_and(|number| !offers[usize::from(number)].is_copied);
         Self { picture, sound, encodes_sound: offers.iter().any(|sound| sound.is_encoded) }
     }
 

@@ -104,9 +104,7 @@ impl MediaFile {
 /// The sound that plays when nobody chose: encoded where the copy does not play everywhere.
 fn sound(packaged: &Packaged) -> Option<Rendition> {
     let index = packaged.index();
-    let (chosen, audio) = index.audio()?;
-    let number = index.audio_tracks().position(|(track, _)| track.source_track == chosen.source_track)?;
-    let number = u8::try_from(number).ok()?;
+    let (number, (_, audio)) = index.audio_number().zip(index.audio())?;
     if packaged.is_sound_encoded(number) {
         Some(Rendition::Aac(number))
     } else {

@@ -218,6 +218,13 @@ impl Index {
         }
     }
 
+    /// Which of the audio tracks [`audio`](Self::audio) is, counted from 0 in the order of the source.
+    pub fn audio_number(&self) -> Option<u8> {
+        let chosen = default_audio(&self.tracks)?;
+        let is_audio = |track: &&Track| matches!(track.media, TrackMedia::Audio(_));
+        u8::try_from(self.tracks.get(..chosen)?.iter().filter(is_audio).count()).ok()
+    }
+
     /// All audio tracks, in the order of the source.
     pub fn audio_tracks(&self) -> impl Iterator<Item = (&Track, &AudioTrack)> {
         self.tracks.iter().filter_map(|track| match &track.media {

@@ -106,9 +106,8 @@ fn check_from(name: &str, source: &[u8], from: From) {
     if index.video().is_some() {
         streams.push("0:v:0".to_owned());
     }
-    if let Some((chosen, _)) = index.audio() {
-        let number = index.audio_tracks().position(|(track, _)| track.source_track == chosen.source_track);
-        streams.push(format!("0:a:{}", number.unwrap()));
+    if let Some(number) = index.audio_number() {
+        streams.push(format!("0:a:{number}"));
     }
     let ours: Vec<_> = streams.iter().map(|stream| frames(&file, &stream[..3])).collect();
     // Of movies in fragments ffmpeg shows what their edit lists hide.

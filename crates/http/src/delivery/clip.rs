@@ -23,16 +23,8 @@ const FPS: u32 = 15;
 pub(super) const NAMES: [&str; 2] = ["clip.gif", "clip.webp"];
 
 fn kind(file: &str) -> Option<(ClipFormat, &'static str)> {
-    Some(match file {
-        "clip.gif" => (ClipFormat::Gif, "image/gif"),
-        "clip.webp" => (ClipFormat::Webp, "image/webp"),
-        _ => return None,
-    })
-}
-
-/// Whether a file is called as clips are.
-pub(super) fn is_ours(file: &str) -> bool {
-    kind(file).is_some()
+    let kinds = [(ClipFormat::Gif, "image/gif"), (ClipFormat::Webp, "image/webp")];
+    NAMES.iter().position(|name| *name == file).map(|at| kinds[at])
 }
 
 /// Some seconds of a media as a picture that moves, made on the first request and kept.

@@ -48,10 +48,10 @@ pub(super) async fn of_media(
     let viewer = Viewer { playback, viewing: &viewing, address };
     match file.as_str() {
         original::NAME => original::original(&app, playback, query, &request).await,
-        sheet if storyboard::is_ours(sheet) => {
+        sheet if storyboard::NAMES.contains(&sheet) => {
             storyboard::storyboard(&app, viewer, sheet, query, &request).await
         }
-        moving if clip::is_ours(moving) => clip::clip(&app, viewer, moving, query, &request).await,
+        moving if clip::NAMES.contains(&moving) => clip::clip(&app, viewer, moving, query, &request).await,
         thumbnail => picture::thumbnail(&app, viewer, thumbnail, query, &request).await,
     }
 }

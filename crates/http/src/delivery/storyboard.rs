@@ -49,20 +49,15 @@ pub(super) const NAMES: [&str; 5] = [
     "storyboard.vtt",
 ];
 
-fn file_of(name: &str) -> Option<(Kind, Part)> {
-    Some(match name {
-        "spritesheet.jpg" => (Kind::Plain, Part::Picture),
-        "spritesheet.json" => (Kind::Plain, Part::Json),
-        "advanced-spritesheet.jpg" => (Kind::Advanced, Part::Picture),
-        "advanced-spritesheet.json" => (Kind::Advanced, Part::Json),
-        "storyboard.vtt" => (Kind::Either, Part::Vtt),
-        _ => return None,
-    })
-}
-
-/// Whether a file is called as a part of a storyboard is.
-pub(super) fn is_ours(file: &str) -> bool {
-    file_of(file).is_some()
+fn file_of(file: &str) -> Option<(Kind, Part)> {
+    let files = [
+        (Kind::Plain, Part::Picture),
+        (Kind::Plain, Part::Json),
+        (Kind::Advanced, Part::Picture),
+        (Kind::Advanced, Part::Json),
+        (Kind::Either, Part::Vtt),
+    ];
+    NAMES.iter().position(|name| *name == file).map(|at| files[at])
 }
 
 /// The sheet, made on the first request and kept, or the text that says where its tiles lie, for which no sheet is made.

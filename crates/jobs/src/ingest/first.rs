@@ -51,9 +51,8 @@ async fn make(
         try_twice(begin).await.map_err(|error| explain(error, What::Pictures, why))
     };
     let sound = async {
-        let Some((track, audio)) = index.audio().filter(|_| missing.sound) else { return Ok(()) };
-        let number = index.audio_tracks().position(|(other, _)| other.source_track == track.source_track);
-        let number = u8::try_from(number.unwrap_or(0)).unwrap_or(u8::MAX);
+        let found = index.audio_number().zip(index.audio()).filter(|_| missing.sound);
+        let Some((number, (_, audio))) = found else { return Ok(()) };
         let begin = || context.packager.first_audio_segment(&packaged, number);
         try_twice(begin).await.map_err(|error| explain(error, What::Sound, audio.not_copied.as_ref()))
     };

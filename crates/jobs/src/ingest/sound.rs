@@ -215,7 +215,7 @@ async fn mix<'a>(
     // A media is as long as its pictures and what was heard with them; sound alone is as long as the sound.
     let measured = if index.video().is_some() { index } else { below };
     let len = Duration::from_micros(measured.facts().duration_us);
-    let heard = number_of_sound(below).map(|number| (swapped.unwrap_or(&own), number));
+    let heard = below.audio_number().map(|number| (swapped.unwrap_or(&own), number));
     let has_room = |bytes| check_scratch(context, bytes).map_err(|_| Error::Blob(kinora_blob::Error::Full));
     let mix = context.packager.mix(len, heard, overlays, &context.scratch, has_room).await;
     let mix = mix.map_err(Trouble::of)?;
@@ -242,13 +242,6 @@ async fn mix<'a>(
         Track { language, ..in_its_place(track) }
     });
     Ok(Some(Mixed { kept, sound: Index { tracks: tracks.collect(), ..mixed } }))
-}
-
-/// Which audio track plays when nobody chose.
-fn number_of_sound(index: &Index) -> Option<u8> {
-    let (chosen, _) = index.audio()?;
-    let number = index.audio_tracks().position(|(track, _)| track.source_track == chosen.source_track)?;
-    u8::try_from(number).ok()
 }
 
 /// The output of a mix says by its times where it begins.

@@ -126,7 +126,7 @@ impl AudioRun {
 /// Two frames.
 const LEAD_SAMPLES: u64 = 2 * kinora_formats::plan::ENCODED_AUDIO_FRAME as u64;
 
-fn unmade(error: FeedError) -> Error {
+pub(super) fn unmade(error: FeedError) -> Error {
     Error::Unmade(Box::new(error))
 }
 

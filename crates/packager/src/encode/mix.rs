@@ -15,6 +15,7 @@ use kinora_formats::plan::ENCODED_AUDIO_RATE;
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
 
+use super::audio::unmade;
 use super::order;
 use super::run::{Fed, of_engine, read};
 use crate::{Error, Packaged, Packager, Rendition};
@@ -197,10 +198,6 @@ fn plan<'a>(
 fn samples(time: Duration) -> u64 {
     let samples = time.as_micros() * u128::from(ENCODED_AUDIO_RATE) / 1_000_000;
     u64::try_from(samples).unwrap_or(u64::MAX)
-}
-
-fn unmade(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::Unmade(Box::new(error))
 }
 
 /// Of the folder for files that do not stay.

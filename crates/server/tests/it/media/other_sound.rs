@@ -122,6 +122,7 @@ async fn sounds_are_heard_over_the_own_at_their_times() {
     ]});
     let media = with_sound(&app, fixture::wide(), imposed, json!({})).await;
     assert_eq!(kinds(&app).await, KINDS);
+    assert_eq!(app.sources.requests("/music").len(), 1, "a file that is heard twice is read once");
     assert_eq!(media["duration"], "00:00:12");
     let (listed, played) = manifest(&app, &media).await;
     assert_eq!(listed.alternatives.len(), 1);
