@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
 # Runs every suite, tells how long each took, and fails if one did. `make test` calls it after installing.
+#
+#   scripts/test.sh              all suites
+#   scripts/test.sh each-write   only the bad days, at each write of every life instead of at some; `make soak` calls it
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -85,28 +88,47 @@ export KINORA_TEST_PYTHON KINORA_TEST_WEED
 
 # Both servers run as long as the tests do.
 if [ -z "${KINORA_TEST_DATABASE_URL:-}" ] || [ -z "${KINORA_TEST_STORAGE_URL:-}" ]; then
-  exec cargo xtask servers -- "scripts/${0##*/}"
+  exec cargo xtask servers -- "scripts/${0##*/}" "$@"
 fi
 
 log=$(mktemp) second_runs=$(mktemp)
 trap 'rm -f "$log" "$second_runs"' EXIT
 
-if has_lints || rustup component add rustfmt clippy; then
-  suite "formatting, lints, tidy" make --no-print-directory check
-else
-  summary+=("NOT RUN          formatting, lints, tidy: this Rust has neither rustfmt nor clippy")
-fi
-suite "crates" crate_tests
-for suite in api private upload events command media fault folder; do
-  suite "server: $suite, SQLite and a folder" server_tests sqlite+folder "$suite"
-done
-for suite in api private upload events command media fault shared; do
-  suite "server: $suite, PostgreSQL and S3" server_tests postgres+s3 "$suite"
-done
-suite "browser" browser_tests
-suite "schemathesis" scripts/schemathesis.sh
-suite "fuzz" scripts/fuzz.sh
-suite "judge of signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
+# What every change has to pass.
+all_suites() {
+  if has_lints || rustup component add rustfmt clippy; then
+    suite "formatting, lints, tidy" make --no-print-directory check
+  else
+    summary+=("NOT RUN          formatting, lints, tidy: this Rust has neither rustfmt nor clippy")
+  fi
+  suite "crates" crate_tests
+  for suite in api private upload events command media fault folder; do
+    suite "server: $suite, SQLite and a folder" server_tests sqlite+folder "$suite"
+  done
+  for suite in api private upload events command media fault shared; do
+    suite "server: $suite, PostgreSQL and S3" server_tests postgres+s3 "$suite"
+  done
+  suite "browser" browser_tests
+  suite "schemathesis" scripts/schemathesis.sh
+  suite "fuzz" scripts/fuzz.sh
+  suite "judge of signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
+}
+
+# Every life with a bad day at each of its writes. Takes most of an hour.
+each_write_suites() {
+  export KINORA_TEST_EACH_WRITE=1
+  suite "each write, SQLite and a folder" server_tests sqlite+folder fault
+  suite "each write, PostgreSQL and S3" server_tests postgres+s3 fault
+}
+
+case ${1:-all} in
+all) all_suites ;;
+each-write) each_write_suites ;;
+*)
+  echo "scripts/test.sh: $1 is no set of suites; there are all and each-write" >&2
+  exit 2
+  ;;
+esac
 
 printf '\n'
 printf '%s\n' "${summary[@]}"

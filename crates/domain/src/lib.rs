@@ -48,7 +48,9 @@ pub use playlist::{
     DayRange, NewPlaylist, PlayOrder, Playlist, PlaylistContent, PlaylistItem, PlaylistProblem, SmartRules,
 };
 pub use resolution::Resolution;
-pub use signing_key::{BadPublicKey, KeyMaker, KeyPair, PrivateKey, PublicKey, SigningKey, TokenAlgorithm};
+pub use signing_key::{
+    BadPublicKey, KeyMaker, KeyMark, KeyPair, PrivateKey, PublicKey, SigningKey, TokenAlgorithm,
+};
 pub use time::Timestamp;
 pub use upload::{
     BadUploadAddress, CorsOrigin, LengthProblem, NewUpload, Upload, UploadState, UploadTicket,

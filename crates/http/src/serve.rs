@@ -5,13 +5,16 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::{Extension, Router};
+use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
 
 /// Limits of connections.
 #[derive(Debug, Clone)]
@@ -73,12 +76,12 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             metrics::counter!("kinora_http_connections_refused_total").increment(1);
             continue;
         };
-        let router = router.clone().layer(Extension(ClientAddress::of(peer.ip())));
+        let (router, address) = (router.clone(), ClientAddress::of(peer.ip()));
         let (options, stop, force) = (options.clone(), stop.clone(), force.clone());
         connections.spawn(async move {
             let _place = place;
             tokio::select! {
-                () = connection(stream, router, &options, stop) => {}
+                () = connection(stream, address, router, &options, stop) => {}
                 () = force.cancelled() => {}
             }
         });
@@ -91,15 +94,26 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
     }
 }
 
-async fn connection(stream: TcpStream, router: Router, options: &ServeOptions, stop: CancellationToken) {
+async fn connection(
+    stream: TcpStream,
+    address: ClientAddress,
+    router: Router,
+    options: &ServeOptions,
+    stop: CancellationToken,
+) {
     // A head and its first bytes go out at once instead of waiting for more.
     let _ = stream.set_nodelay(true);
+    // Not a layer: that would wrap each route of the router anew, for each connection.
+    let addressed = router.map_request(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(address);
+        request
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(options.header_timeout)
         .max_buf_size(READ_BYTES_MAX)
         .max_header_size(HEAD_BYTES_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(addressed));
     let mut connection = std::pin::pin!(connection);
     // How a connection ended is the client's business: it went away, or sent no HTTP.
     tokio::select! {

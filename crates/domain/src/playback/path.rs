@@ -3,13 +3,14 @@
 //! It names no viewer, so that those of one hour and one key share addresses, and what lies between them and us keeps one copy.
 
 use super::policy::PathRefusal;
-use crate::{PlaybackId, SigningKeyId, Timestamp};
+use crate::{KeyMark, PlaybackId, SigningKeyId, Timestamp};
 
-/// The form that is written now.
-const FORM: u8 = 1;
+/// The form that is written now. Form 1 named a key by its id alone.
+const FORM: u8 = 2;
 /// Bytes before the key: form, generation, hour.
 const HEAD_LEN: usize = 1 + 4 + 4;
-const KEY_LEN: usize = 16;
+/// Its id, and since when it is there.
+const KEY_LEN: usize = 16 + 8;
 /// Bytes of a signature: HMAC-SHA256.
 const SIGNATURE_LEN: usize = 32;
 const HOUR_US: i64 = 60 * 60 * Timestamp::SECOND;
@@ -24,7 +25,7 @@ pub struct PathTicket {
     /// The generation of the playback ID that it was made for.
     pub generation: u32,
     /// The key that signed the token of whoever was given it; `None` where none was needed.
-    pub key: Option<SigningKeyId>,
+    pub key: Option<KeyMark>,
     /// Hours since 1970 at which it is worth nothing any more.
     hour: u32,
 }
@@ -37,7 +38,7 @@ impl PathTicket {
     pub fn new(
         playback: PlaybackId,
         generation: u32,
-        key: Option<SigningKeyId>,
+        key: Option<KeyMark>,
         length_us: u64,
         now: Timestamp,
     ) -> Self {
@@ -72,7 +73,8 @@ impl PathTicket {
         bytes.extend(self.generation.to_be_bytes());
         bytes.extend(self.hour.to_be_bytes());
         if let Some(key) = self.key {
-            bytes.extend(key.as_uuid().as_bytes());
+            bytes.extend(key.id.as_uuid().as_bytes());
+            bytes.extend(key.created_at.as_micros().to_be_bytes());
         }
         bytes
     }
@@ -85,8 +87,13 @@ impl PathTicket {
         let key = match key {
             [] => None,
             key => {
-                let key: [u8; KEY_LEN] = key.try_into().map_err(|_| PathRefusal::Forged)?;
-                Some(SigningKeyId::from_uuid(uuid::Uuid::from_bytes(key)))
+                let (id, since) = key.split_first_chunk::<16>().ok_or(PathRefusal::Forged)?;
+                Some(KeyMark {
+                    id: SigningKeyId::from_uuid(uuid::Uuid::from_bytes(*id)),
+                    created_at: Timestamp::from_micros(i64::from_be_bytes(
+                        since.try_into().map_err(|_| PathRefusal::Forged)?,
+                    )),
+                })
             }
         };
         let (generation, hour) = (u32::from_be_bytes([g0, g1, g2, g3]), u32::from_be_bytes([h0, h1, h2, h3]));
@@ -98,11 +105,16 @@ impl PathTicket {
 mod tests {
     use super::*;
 
+    fn key() -> KeyMark {
+        let id = "019a492c-41f3-7001-8203-040506070809".parse().unwrap();
+        KeyMark { id, created_at: Timestamp::from_micros(1_762_164_228_000_001) }
+    }
+
     fn ticket() -> PathTicket {
         PathTicket {
             playback: "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f".parse().unwrap(),
             generation: 7,
-            key: Some("019a492c-41f3-7001-8203-040506070809".parse().unwrap()),
+            key: Some(key()),
             hour: 500_000,
         }
     }
@@ -123,7 +135,8 @@ mod tests {
             PathTicket { playback: other.parse().unwrap(), ..ticket() },
             PathTicket { generation: 8, ..ticket() },
             PathTicket { key: None, ..ticket() },
-            PathTicket { key: Some(other.parse().unwrap()), ..ticket() },
+            PathTicket { key: Some(KeyMark { id: other.parse().unwrap(), ..key() }), ..ticket() },
+            PathTicket { key: Some(KeyMark { created_at: Timestamp::from_micros(0), ..key() }), ..ticket() },
             PathTicket { hour: 500_001, ..ticket() },
         ];
         for changed in changed {
@@ -142,7 +155,7 @@ mod tests {
         check(&bytes[1..]);
         check(&bytes[..bytes.len() - 1]);
         check(&[&bytes[..], &[0]].concat());
-        check(&[&[2], &bytes[1..]].concat());
+        check(&[&[1], &bytes[1..]].concat());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::host::{HostPattern, PageHost};
 use super::path::PathTicket;
 use super::{AccessPolicy, DefaultPolicy, PlaybackHandle, Restriction};
-use crate::{PlaybackId, Resolution, SigningKeyId, Timestamp};
+use crate::{KeyMark, PlaybackId, Resolution, Timestamp};
 
 /// What decides who may watch through a playback ID, made ready to be asked often.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ pub enum Page {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     /// The key of the workspace with which a token was signed that holds for this playback ID now, or what is wrong with it.
-    Token(Result<SigningKeyId, TokenRefusal>),
+    Token(Result<KeyMark, TokenRefusal>),
     /// What a signed path says, when its signature holds and its key is there, or what is wrong with it.
     Path(Result<PathTicket, PathRefusal>),
 }
@@ -63,7 +63,7 @@ pub struct TicketFacts {
     /// The generation of the playback ID.
     pub generation: u32,
     /// The key that let the viewer in.
-    pub key: Option<SigningKeyId>,
+    pub key: Option<KeyMark>,
 }
 
 /// Why somebody may not watch.
@@ -193,7 +193,7 @@ impl PlaybackPolicy {
         Ok(Allowed { resolution: self.resolution, ticket: self.is_restricted().then_some(ticket) })
     }
 
-    fn check_path(&self, ticket: PathTicket, now: Timestamp) -> Result<Option<SigningKeyId>, PathRefusal> {
+    fn check_path(&self, ticket: PathTicket, now: Timestamp) -> Result<Option<KeyMark>, PathRefusal> {
         if ticket.playback != self.playback || (self.is_private() && ticket.key.is_none()) {
             return Err(PathRefusal::Forged);
         }

@@ -25,6 +25,11 @@ impl TokenClaims {
     /// Longest `jti` that can be taken back, in characters; as other texts of clients (contract section 8).
     pub const ID_CHARS_MAX: usize = 255;
 
+    /// Whether a token with this `jti` can be taken back.
+    pub fn is_id(jti: &str) -> bool {
+        (1..=Self::ID_CHARS_MAX).contains(&jti.chars().count())
+    }
+
     /// Whether it opens this playback ID now.
     pub fn check(&self, playback: PlaybackId, now: Timestamp) -> Result<(), TokenRefusal> {
         let bare = playback.to_string();
@@ -83,6 +88,12 @@ mod tests {
             check(&of(&[other]), Err(TokenRefusal::WrongAudience));
         }
         check(&of(&[]), Err(TokenRefusal::WrongAudience));
+    }
+
+    #[test]
+    fn a_token_is_taken_back_by_a_name_of_bounded_length() {
+        let of = |chars: usize| "ж".repeat(chars);
+        assert_eq!([0, 1, 255, 256].map(|chars| TokenClaims::is_id(&of(chars))), [false, true, true, false]);
     }
 
     #[test]

@@ -22,6 +22,15 @@ pub struct SigningKey {
     pub created_at: Timestamp,
 }
 
+/// A key, told apart from another one that has its id: ids of keys that are brought in are chosen by clients, who may choose one again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyMark {
+    /// Its id.
+    pub id: SigningKeyId,
+    /// Since when it is there.
+    pub created_at: Timestamp,
+}
+
 impl SigningKey {
     /// Most keys of one workspace. Decision 0065.
     pub const PER_WORKSPACE_MAX: u64 = 100;

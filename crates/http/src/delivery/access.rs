@@ -8,8 +8,8 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kinora_domain::{
-    AddedTrackKind, Admission, Media, MediaState, Mp4Support, Page, PathRefusal, PathTicket, PlaybackId,
-    PlaybackPolicy, PlaybackRefusal, Resolution, SigningKeyId, SourceId, TicketFacts, TokenRefusal, Viewer,
+    AddedTrackKind, Admission, KeyMark, Media, MediaState, Mp4Support, Page, PathRefusal, PathTicket,
+    PlaybackId, PlaybackPolicy, PlaybackRefusal, Resolution, SourceId, TicketFacts, TokenRefusal, Viewer,
     WorkspaceId,
 };
 use kinora_packager::{OfferedSound, OfferedSubtitles};
@@ -295,11 +295,7 @@ async fn admission(app: &App, known: &Known, viewing: &Viewing<'_>) -> Result<Ad
 }
 
 /// The key of a token that opens this playback ID now.
-async fn opened(
-    app: &App,
-    known: &Known,
-    token: &str,
-) -> Result<Result<SigningKeyId, TokenRefusal>, ApiError> {
+async fn opened(app: &App, known: &Known, token: &str) -> Result<Result<KeyMark, TokenRefusal>, ApiError> {
     let verified = token::verify(app, known.workspace, token).await?;
     Ok(verified.and_then(|(key, claims)| {
         claims.check(known.policy.playback(), app.clock.now())?;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
-use kinora_domain::{PublicKey, SigningKeyId, TokenAlgorithm, TokenClaims, TokenRefusal, WorkspaceId};
+use kinora_domain::{
+    KeyMark, PublicKey, SigningKey, SigningKeyId, TokenAlgorithm, TokenClaims, TokenRefusal, WorkspaceId,
+};
 use kinora_store::Version;
 use moka::sync::Cache;
 use serde::Deserialize;
@@ -28,6 +30,7 @@ enum Remembered {
 }
 
 struct VerifyingKey {
+    mark: KeyMark,
     algorithm: Algorithm,
     key: DecodingKey,
 }
@@ -35,7 +38,7 @@ struct VerifyingKey {
 /// A token whose signature holds and that was not taken back.
 #[derive(Clone)]
 struct Verified {
-    key: SigningKeyId,
+    key: KeyMark,
     claims: Arc<TokenClaims>,
 }
 
@@ -82,7 +85,7 @@ pub(super) async fn verify(
     app: &App,
     workspace: WorkspaceId,
     token: &str,
-) -> Result<Result<(SigningKeyId, Arc<TokenClaims>), TokenRefusal>, ApiError> {
+) -> Result<Result<(KeyMark, Arc<TokenClaims>), TokenRefusal>, ApiError> {
     if token.len() > TokenClaims::TOKEN_BYTES_MAX {
         return Ok(Err(TokenRefusal::TooLong));
     }
@@ -104,19 +107,19 @@ pub(super) async fn verify(
         Ok(claims) => Arc::new(claims),
         Err(refusal) => return Ok(Err(refusal)),
     };
-    if let Some(jti) = claims.id.as_deref().filter(|jti| jti.chars().count() <= TokenClaims::ID_CHARS_MAX)
+    if let Some(jti) = claims.id.as_deref()
         && app.store.is_token_revoked(workspace, jti).await?
     {
         return Ok(Err(TokenRefusal::Revoked));
     }
-    let verified = Verified { key: id, claims: Arc::clone(&claims) };
+    let verified = Verified { key: key.mark, claims: Arc::clone(&claims) };
     tokens.verified.insert(fingerprint, (generation, verified));
-    Ok(Ok((id, claims)))
+    Ok(Ok((key.mark, claims)))
 }
 
-/// Whether a workspace has this key.
-pub(super) async fn has_key(app: &App, workspace: WorkspaceId, id: SigningKeyId) -> Result<bool, ApiError> {
-    Ok(find(app, workspace, id).await?.is_some())
+/// Whether a workspace has this very key: another one that was brought in under its id later is not it.
+pub(super) async fn has_key(app: &App, workspace: WorkspaceId, key: KeyMark) -> Result<bool, ApiError> {
+    Ok(find(app, workspace, key.id).await?.is_some_and(|found| found.mark == key))
 }
 
 async fn find(
@@ -139,9 +142,7 @@ async fn find(
         return Ok(None);
     }
     let found = app.store.signing_key(workspace, id).await?;
-    let key =
-        found.and_then(|key| PublicKey::from_pem(&key.public_key).ok()).map(|key| VerifyingKey::of(&key));
-    let key = key.map(Arc::new);
+    let key = found.and_then(|key| VerifyingKey::of(&key)).map(Arc::new);
     let remembered = match &key {
         Some(key) => Remembered::There(generation, Arc::clone(key)),
         None => Remembered::Gone(version),
@@ -168,13 +169,15 @@ fn key_id(token: &str) -> Result<SigningKeyId, TokenRefusal> {
 }
 
 impl VerifyingKey {
-    fn of(key: &PublicKey) -> Self {
+    fn of(row: &SigningKey) -> Option<Self> {
+        let mark = KeyMark { id: row.id, created_at: row.created_at };
+        let key = PublicKey::from_pem(&row.public_key).ok()?;
         let (algorithm, key) = match key.algorithm {
             TokenAlgorithm::Rs256 => (Algorithm::RS256, DecodingKey::from_rsa_der(key.key())),
             TokenAlgorithm::Es256 => (Algorithm::ES256, DecodingKey::from_ec_der(key.key())),
             TokenAlgorithm::EdDsa => (Algorithm::EdDSA, DecodingKey::from_ed_der(key.key())),
         };
-        Self { algorithm, key }
+        Some(Self { mark, algorithm, key })
     }
 
     /// What a token says that this key signed.
@@ -193,6 +196,10 @@ impl VerifyingKey {
             _ => TokenRefusal::Malformed,
         })?;
         let Claims { aud, exp, nbf, jti } = claims.claims;
+        // By what cannot be revoked, nothing is opened.
+        if jti.as_ref().is_some_and(|jti| !TokenClaims::is_id(jti)) {
+            return Err(TokenRefusal::Malformed);
+        }
         let audience = match aud {
             None => Vec::new(),
             Some(Audience::One(one)) => vec![one],

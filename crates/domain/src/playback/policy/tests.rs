@@ -25,8 +25,12 @@ fn free() -> AccessRestrictions {
     AccessRestrictions::default()
 }
 
+fn mark(id: &str) -> KeyMark {
+    KeyMark { id: id.parse().unwrap(), created_at: Timestamp::from_micros(1) }
+}
+
 fn ticket(generation: u32, key: Option<&str>) -> PathTicket {
-    let key = key.map(|key| key.parse().unwrap());
+    let key = key.map(mark);
     PathTicket::new(PLAYBACK.parse().unwrap(), generation, key, 0, Timestamp::from_micros(NOW))
 }
 
@@ -42,7 +46,7 @@ fn what_is_public_asks_for_nothing_and_lists_the_same_for_everybody() {
     for admission in [
         Admission::Token(Err(TokenRefusal::Missing)),
         Admission::Token(Err(TokenRefusal::BadSignature)),
-        Admission::Token(Ok(KEY.parse().unwrap())),
+        Admission::Token(Ok(mark(KEY))),
         Admission::Path(Err(PathRefusal::Missing)),
         Admission::Path(Ok(ticket(3, None))),
     ] {
@@ -60,7 +64,7 @@ fn what_is_public_asks_for_nothing_and_lists_the_same_for_everybody() {
 #[test]
 fn what_is_private_asks_for_a_token_or_a_path_that_one_led_to() {
     let private = handle(AccessPolicy::Private, free());
-    let key = KEY.parse().unwrap();
+    let key = mark(KEY);
     let facts = TicketFacts { generation: 3, key: Some(key) };
     let allowed = Ok(Allowed { resolution: Some(Resolution::P720), ticket: Some(facts) });
     assert_eq!(decide(&private, Admission::Token(Ok(key)), NOW), allowed);
@@ -97,7 +101,7 @@ fn what_is_restricted_asks_for_no_token_and_signs_its_paths() {
     let allowed = Ok(Allowed { resolution: Some(Resolution::P720), ticket: Some(facts) });
     assert_eq!(decide(&restricted, Admission::Token(Err(TokenRefusal::Missing)), NOW), allowed);
     // A token is not read, so addresses of viewers with one are those of all others.
-    assert_eq!(decide(&restricted, Admission::Token(Ok(KEY.parse().unwrap())), NOW), allowed);
+    assert_eq!(decide(&restricted, Admission::Token(Ok(mark(KEY))), NOW), allowed);
     assert_eq!(decide(&restricted, Admission::Path(Ok(ticket(3, None))), NOW), allowed);
     let refused = decide(&restricted, Admission::Path(Err(PathRefusal::Missing)), NOW);
     assert_eq!(refused, Err(PlaybackRefusal::Path(PathRefusal::Missing)));

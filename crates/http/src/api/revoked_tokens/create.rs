@@ -50,8 +50,8 @@ pub(super) async fn create(
     once: Once,
     JsonBody(body): JsonBody,
 ) -> Result<Answer, ApiError> {
-    let wanted = parse(&body)?;
     let now = app.clock.now();
+    let wanted = parse(&body, now)?;
     let work = async move |tx: &mut Tx| {
         if let Some(playback) = wanted.playback {
             let media = tx.media_of_playback(playback).await?;
@@ -73,7 +73,7 @@ pub(super) async fn create(
     once.write(&app, work).await
 }
 
-pub(super) fn parse(body: &Value) -> Result<Wanted, ApiError> {
+pub(super) fn parse(body: &Value, now: Timestamp) -> Result<Wanted, ApiError> {
     let problems = Problems::default();
     let wanted = Fields::of_body(body, &problems).and_then(|fields| {
         let jti = match fields.text("jti", TokenClaims::ID_CHARS_MAX) {
@@ -91,7 +91,13 @@ pub(super) fn parse(body: &Value) -> Result<Wanted, ApiError> {
             let time =
                 text.parse::<jiff::Timestamp>().map(|time| Timestamp::from_micros(time.as_microsecond()));
             let refuse = |_| fields.refuse("expiresAt", "must be a time such as 2026-11-23T10:00:00Z");
-            time.map_err(refuse).ok()
+            let time = time.map_err(refuse).ok()?;
+            if time <= now {
+                // What was thought to have ended is forgotten, and would play again if that was wrong.
+                fields
+                    .refuse("expiresAt", "must lie in the future; without it the token is refused for ever");
+            }
+            Some(time)
         });
         let playback = fields.text("playbackId", TIME_CHARS_MAX).and_then(|text| {
             let refuse = |error: kinora_domain::ParseIdError| fields.refuse("playbackId", error.to_string());
@@ -117,7 +123,10 @@ mod tests {
     #[test]
     fn a_token_has_a_name_and_perhaps_an_end_and_a_playback_id() {
         let bare = Wanted { jti: "a".into(), expires_at: None, playback: None, end_playback: false };
-        assert_eq!(parse(&json!({"jti": "a", "expiresAt": null, "other": 1})).unwrap(), bare);
+        assert_eq!(
+            parse(&json!({"jti": "a", "expiresAt": null, "other": 1}), Timestamp::from_micros(0)).unwrap(),
+            bare
+        );
         let body = json!({"jti": "a", "expiresAt": "1970-01-01T01:00:01+01:00", "playbackId": PLAYBACK, "endPlayback": true});
         let whole = Wanted {
             expires_at: Some(Timestamp::from_micros(1_000_000)),
@@ -125,7 +134,7 @@ mod tests {
             end_playback: true,
             ..bare
         };
-        assert_eq!(parse(&body).unwrap(), whole);
+        assert_eq!(parse(&body, Timestamp::from_micros(0)).unwrap(), whole);
     }
 
     #[test]
@@ -138,11 +147,12 @@ mod tests {
             (json!({"jti": long}), "jti"),
             (json!({"jti": "a", "expiresAt": "tomorrow"}), "expiresAt"),
             (json!({"jti": "a", "expiresAt": 1_762_164_228}), "expiresAt"),
+            (json!({"jti": "a", "expiresAt": "1970-01-01T00:00:00Z"}), "expiresAt"),
             (json!({"jti": "a", "playbackId": "7"}), "playbackId"),
             (json!({"jti": "a", "endPlayback": true}), "playbackId"),
             (json!({"jti": "a", "endPlayback": "yes"}), "endPlayback"),
         ] {
-            let refused = format!("{:?}", parse(&body).unwrap_err());
+            let refused = format!("{:?}", parse(&body, Timestamp::from_micros(0)).unwrap_err());
             assert!(refused.contains(&format!("field: \"{path}\"")), "{body}: {refused}");
         }
     }

@@ -39,7 +39,13 @@ fn request() -> Value {
         &["jti"],
         [
             ("jti", said(jti, "The name that you gave the token.")),
-            ("expiresAt", said(time, "When the token ends by itself; left out, it is remembered for ever.")),
+            (
+                "expiresAt",
+                said(
+                    time,
+                    "When the token ends by itself, in the future; left out, it is remembered for ever.",
+                ),
+            ),
             ("playbackId", said(playback, "Of your workspace; needed for `endPlayback`.")),
             (
                 "endPlayback",
@@ -60,6 +66,9 @@ mod tests {
 
     #[test]
     fn what_is_read_of_a_revocation_is_described_and_nothing_else() {
-        check_fields(|_| request(), |body| drop(create::parse(body)));
+        check_fields(
+            |_| request(),
+            |body| drop(create::parse(body, kinora_domain::Timestamp::from_micros(0))),
+        );
     }
 }

@@ -4,7 +4,7 @@ use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use serde_json::{Value, json};
 
 use super::signer::{KEYS, Private, Signer, pem};
-use super::watched::{refused, with_token};
+use super::watched::{refused, signed_children, with_token};
 use crate::api::Ids;
 use crate::support::{Answer, TestApp, text};
 
@@ -88,6 +88,29 @@ async fn a_key_is_brought_in_once_and_never_replaced() {
     // Deleted, the id is free again, also for another key.
     assert_eq!(app.call("DELETE", &path).send().await.status, 200);
     assert_eq!(put(&app, ID, &json!({"publicKey": other.public_pem()})).await.status, 201);
+}
+
+#[tokio::test]
+async fn what_a_deleted_key_let_in_stays_out_when_its_id_is_there_again() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
+    let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
+    let key = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
+    let body = json!({"publicKey": key.public_pem()});
+    assert_eq!(put(&app, ID, &body).await.status, 201);
+    let led = signed_children(&app, &key, &playback).await;
+    assert_eq!(app.call("DELETE", &format!("{KEYS}/{ID}")).send().await.status, 200);
+    assert_eq!(put(&app, ID, &body).await.status, 201);
+    for address in &led {
+        let (status, description) = refused(&app.fetch(address).await);
+        assert_eq!(status, 401, "{address}");
+        let gone =
+            "the signing key that this address was given for is gone; fetch the manifest with another token";
+        assert_eq!(description, gone, "{address}");
+    }
+    for address in signed_children(&app, &key, &playback).await {
+        assert_eq!(app.fetch(&address).await.status, 200, "{address}");
+    }
 }
 
 #[tokio::test]

@@ -73,7 +73,8 @@ async fn bad_passes(
     let public = ours.public_pem();
     let secret = |bytes: &[u8]| forged(Private::Secret(bytes.to_vec()));
     let good = ours.token(playback);
-    let (message, signature) = good.rsplit_once('.').expect("three parts");
+    let (message, _) = good.rsplit_once('.').expect("three parts");
+    let signature_of = |token: &str| token.rsplit('.').next().map(str::to_owned).expect("three parts");
     let nobody = "019a492c-41f3-7001-8203-040506070809";
     let revoked = claiming(json!({"jti": "revoked"}));
     let body = json!({"jti": "revoked"});
@@ -85,7 +86,7 @@ async fn bad_passes(
         ("no JSON", "a.b.c".to_owned()),
         ("no signature", message.to_owned()),
         ("an empty signature", format!("{message}.")),
-        ("another signature", format!("{message}.{}", signature.chars().rev().collect::<String>())),
+        ("another signature", format!("{message}.{}", signature_of(&claiming(json!({"jti": "other"}))))),
         ("HS256 with the text of the public key", secret(public.as_bytes())),
         ("HS256 with the public key", secret(&der(&public))),
         ("alg none", forged(Private::Nothing)),
@@ -93,6 +94,8 @@ async fn bad_passes(
         ("a stranger's key under our kid", Signer { id: ours.id.clone(), ..theirs.same() }.token(playback)),
         ("the algorithm of another kind of key", headed(json!({"alg": "ES256"}))),
         ("the algorithm of a larger hash", headed(json!({"alg": "RS512"}))),
+        ("a jti of no length", claiming(json!({"jti": ""}))),
+        ("a jti that is too long", claiming(json!({"jti": "x".repeat(256)}))),
         ("a kid of nobody", headed(json!({"kid": nobody}))),
         ("a kid that is none", headed(json!({"kid": "../../key"}))),
         ("no kid", ours.sign(&with(&header, json!({"kid": null})), &with(&claims, json!({"kid": null})))),
@@ -199,7 +202,7 @@ async fn a_token_may_say_the_same_in_other_words() {
         claiming("exp", json!(now() as f64 - 30.5)),
         claiming("nbf", json!(now() + 30)),
         claiming("jti", json!("never revoked")),
-        claiming("jti", json!("x".repeat(1000))),
+        claiming("jti", json!("x".repeat(255))),
         claiming("groups", json!("x".repeat(5000))),
     ] {
         let answer = app.fetch(&with_token(&format!("/{private}.m3u8"), &token)).await;

@@ -139,12 +139,13 @@ async fn who_revokes_is_answered_what_is_kept_and_refused_field_by_field() {
     let mut golden = app.golden();
     let mut transcript = String::new();
     for body in [
-        json!({"jti": "a", "expiresAt": "2026-11-23T10:00:00Z"}),
-        json!({"jti": "a", "expiresAt": "2026-11-24T10:00:00.5+01:00"}),
-        json!({"jti": "a", "expiresAt": "2026-11-23T10:00:00Z"}),
+        json!({"jti": "a", "expiresAt": "2099-11-23T10:00:00Z"}),
+        json!({"jti": "a", "expiresAt": "2099-11-24T10:00:00.5+01:00"}),
+        json!({"jti": "a", "expiresAt": "2099-11-23T10:00:00Z"}),
         json!({"jti": "a"}),
         json!({}),
         json!({"jti": "", "expiresAt": "soon", "playbackId": "x", "endPlayback": 1}),
+        json!({"jti": "b", "expiresAt": "2026-11-21T10:00:00Z"}),
         json!({"jti": "b", "endPlayback": true}),
         json!({"jti": "b", "playbackId": "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f"}),
     ] {
