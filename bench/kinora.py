@@ -47,7 +47,7 @@ class Kinora:
     def __enter__(self) -> Self:
         try:
             self._wait_ready()
-            token = self._command("token", "create", "--workspace", "Development", "--permission", "read-write")
+            token = self.command("token", "create", "--workspace", "Development", "--permission", "read-write")
         except BaseException:
             self.__exit__()
             raise
@@ -76,7 +76,7 @@ class Kinora:
 
     def add_webhook(self, url: str) -> None:
         """Tells this address of every event."""
-        self._command("webhook", "create", "--workspace", "Development", "--url", url)
+        self.command("webhook", "create", "--workspace", "Development", "--url", url)
 
     def create_media(self, url: str, **wishes: object) -> dict:
         """Asks for a media to be taken in, with further fields of the request, and answers its `data` as it was told."""
@@ -91,6 +91,18 @@ class Kinora:
         """The `data` of a media as its owner reads it, or of what lies beneath it, such as `/input-info`."""
         return json.loads(self.get(f"/v1/on-demand/{media}{beneath}"))["data"]
 
+    def create_playback(self, media: str, **wishes: object) -> str:
+        """Makes a playback ID of a media and answers it."""
+        return self._json("POST", f"/on-demand/{media}/playback-ids", wishes)["data"]["id"]
+
+    def create_signing_key(self) -> dict:
+        """Makes a signing key and answers its `data`, the private half in it."""
+        return self._json("POST", "/iam/signing-keys", {})["data"]
+
+    def signing_key(self, key: str) -> dict:
+        """The `data` of a signing key."""
+        return json.loads(self.get(f"/v1/iam/signing-keys/{key}"))["data"]
+
     def delete_media(self, media: str) -> None:
         """Deletes a media."""
         self._request("DELETE", f"/on-demand/{media}")
@@ -99,12 +111,18 @@ class Kinora:
         """The body of a 200; anything else raises."""
         return self._request("GET", path)
 
+    def processor_us(self) -> float:
+        """Microseconds of processor time that the process has used."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
+
     def memory_kib(self, field: str) -> int:
         """A line of `/proc/PID/status`: `VmRSS`, resident now, or `VmHWM`, the most that it was."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return next(int(line.split()[1]) for line in status.splitlines() if line.startswith(field + ":"))
 
-    def _command(self, *arguments: str) -> dict:
+    def command(self, *arguments: object) -> dict:
+        """What a command of the server's own binary tells of itself."""
         command = [self.binary, *arguments, "--json"]
         return json.loads(subprocess.run(command, check=True, capture_output=True, env=self.environment).stdout)
 
@@ -115,7 +133,8 @@ class Kinora:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         headers = {"Authorization": self._authorization, "Content-Type": "application/json"}
         try:
-            connection.request(method, urllib.parse.urlsplit(path).path, body, headers)
+            split = urllib.parse.urlsplit(path)
+            connection.request(method, split._replace(scheme="", netloc="").geturl(), body, headers)
             answer = connection.getresponse()
             read = answer.read()
         finally:

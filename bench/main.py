@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Kinora against its yardsticks, in one run on one machine, and prints the ratios as a table.
 
-    bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe|uploads|lists|creation|storyboard ...]
+    bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe|uploads|lists|creation|storyboard|policy ...]
 
 Without names all of it, in about half an hour, first on SQLite and a folder, then on PostgreSQL and S3. Exit status 0 when all was measured, whatever came out: these are no tests.
 """
@@ -24,6 +24,7 @@ import firstframe
 import lists
 import machine
 import memory
+import policy
 import reads
 import ready
 import report
@@ -51,6 +52,7 @@ BENCHES = {
     "lists": lists.measure,
     "creation": creation.measure,
     "storyboard": storyboard.measure,
+    "policy": policy.measure,
 }
 
 

@@ -46,9 +46,9 @@ def measure(bench: Bench) -> list[Row]:
     return rows
 
 
-def copy_segments(kinora: Kinora, playback: str, kind: str, folder: pathlib.Path) -> pathlib.Path:
+def copy_segments(kinora: Kinora, playback: str, kind: str, folder: pathlib.Path, query: str = "") -> pathlib.Path:
     """Writes every segment of a rendition below `folder/files` under its own path; answers the list of the paths."""
-    manifest = kinora.get(f"/{playback}.m3u8").decode()
+    manifest = kinora.get(f"/{playback}.m3u8{query}").decode()
     playlist = "/" + next(
         word for word in manifest.replace('"', "\n").splitlines() if word.endswith(f"/{kind}/playlist.m3u8")
     )

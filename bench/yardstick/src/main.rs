@@ -8,6 +8,7 @@
 //! kinora-yardstick commit-each FOLDER WRITERS SECONDS       the same rows with one sync a commit
 //! kinora-yardstick commit-media DATABASE WRITERS SECONDS    the rows of new media through the store, and prints media a second
 //! kinora-yardstick complete ENDPOINT BUCKET FILE            completes an upload in parts, and prints how many ms that took
+//! kinora-yardstick verify PEM TOKEN COUNT                   verifies the signature of a token so many times
 //! ```
 //!
 //! No part of the product. Threads: as many as processors are allowed, so that pinning decides.
@@ -17,6 +18,7 @@ mod commit;
 mod complete;
 mod post;
 mod receive;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -34,10 +36,11 @@ async fn main() -> ExitCode {
         ["commit-each", folder, writers, seconds] => commit::each(folder, writers, seconds).await,
         ["commit-media", database, writers, seconds] => commit::media(database, writers, seconds).await,
         ["complete", endpoint, bucket, file] => complete::run(endpoint, bucket, file).await,
+        ["verify", pem, token, count] => verify::run(pem, token, count),
         _ => Err("usage: answer ADDRESS FILE | receive ADDRESS | post URL FILE COUNT AT_ONCE | \
                 commit-store DATABASE WRITERS SECONDS | commit-each FOLDER WRITERS SECONDS | \
                 commit-media DATABASE WRITERS SECONDS | \
-                complete ENDPOINT BUCKET FILE"
+                complete ENDPOINT BUCKET FILE | verify PEM TOKEN COUNT"
             .into()),
     };
     match done {

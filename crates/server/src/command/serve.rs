@@ -29,7 +29,7 @@ const FILES_WANTED: u64 = 65_536;
 /// Runs the server until it is told to stop; a second signal ends it at once.
 pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     let settings = session.settings;
-    logging::start(&settings);
+    let _log = logging::start(&settings);
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
     }
