@@ -1,5 +1,6 @@
 //! One source as players see it: its index and the texts made from it.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
@@ -10,7 +11,7 @@ use kinora_engine::PICTURE_SIDE_MAX;
 use kinora_formats::encode::{
     Rung, RungName, encoded_audio_init, encoded_audio_segments, encoded_audio_times, ladder,
 };
-use kinora_formats::hls::{CopyRates, MediaPlaylist, Rate, sound_offers};
+use kinora_formats::hls::{CopyRates, FileEncryption, MediaPlaylist, Rate, sound_offers};
 use kinora_formats::index::{Index, IndexId, Track};
 use kinora_formats::mp4::write::{iframes, init_segment};
 use kinora_formats::plan::{ENCODED_AUDIO_RATE, Segment as PlannedSegment};
@@ -181,29 +182,52 @@ impl Packaged {
     ///
     /// Errors: [`Error::NotInPlan`] for a rendition the source does not have.
     pub fn playlist(&self, rendition: Rendition) -> Result<Bytes, Error> {
-        let track = self.track(rendition)?;
-        if let Rendition::Aac(audio) = rendition {
-            return self.encoded_audio_playlist(audio);
-        }
-        let (text, segments) = match rendition {
-            Rendition::Rung(_) => (&self.encoded, self.index.plan.encoded_video.as_slice()),
-            Rendition::IFrames => (&self.iframe_playlist, self.iframes()),
-            _ => (&self.texts(rendition)?.playlist, self.index.segments(track)),
+        let text = match rendition {
+            Rendition::Rung(_) => &self.encoded,
+            Rendition::IFrames => &self.iframe_playlist,
+            Rendition::Aac(audio) => self.encoded_audio.get(usize::from(audio)).ok_or(Error::NotInPlan)?,
+            Rendition::Video | Rendition::Audio(_) => &self.texts(rendition)?.playlist,
         };
-        if segments.is_empty() {
-            return Err(Error::NotInPlan);
+        if let Some(text) = text.get() {
+            return Ok(text.clone());
         }
-        let is_iframes = rendition == Rendition::IFrames;
-        Ok(text.get_or_init(|| playlist(track.timescale, segments, is_iframes)).clone())
+        let (timescale, segments) = self.listed(rendition)?;
+        let playlist = MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI };
+        let made = match rendition {
+            Rendition::IFrames => playlist.render_iframes(segment_uri),
+            _ => playlist.render(segment_uri),
+        };
+        Ok(text.get_or_init(|| Bytes::from(made)).clone())
     }
 
-    fn encoded_audio_playlist(&self, audio: u8) -> Result<Bytes, Error> {
-        let text = self.encoded_audio.get(usize::from(audio)).ok_or(Error::NotInPlan)?;
-        let segments = encoded_audio_times(&self.index, audio.into());
-        if segments.is_empty() {
-            return Err(Error::NotInPlan);
-        }
-        Ok(text.get_or_init(|| playlist(ENCODED_AUDIO_RATE, &segments, false)).clone())
+    /// As [`Self::playlist`], of files that are encrypted. Made each time: it is another one under each key.
+    pub fn encrypted_playlist(
+        &self,
+        rendition: Rendition,
+        encryption: FileEncryption<'_>,
+    ) -> Result<Bytes, Error> {
+        let (timescale, segments) = self.listed(rendition)?;
+        let playlist = MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI };
+        Ok(Bytes::from(match rendition {
+            Rendition::IFrames => playlist.render_encrypted_iframes(encryption, segment_uri),
+            _ => playlist.render_encrypted(encryption, segment_uri),
+        }))
+    }
+
+    /// The segments that the playlist of a rendition lists, at least one, and the ticks a second of their times.
+    fn listed(&self, rendition: Rendition) -> Result<(u32, Cow<'_, [PlannedSegment]>), Error> {
+        let track = self.track(rendition)?;
+        let (timescale, segments) = match rendition {
+            Rendition::Aac(audio) => {
+                (ENCODED_AUDIO_RATE, Cow::Owned(encoded_audio_times(&self.index, audio.into())))
+            }
+            Rendition::Rung(_) => (track.timescale, Cow::Borrowed(self.index.plan.encoded_video.as_slice())),
+            Rendition::IFrames => (track.timescale, Cow::Borrowed(self.iframes())),
+            Rendition::Video | Rendition::Audio(_) => {
+                (track.timescale, Cow::Borrowed(self.index.segments(track)))
+            }
+        };
+        if segments.is_empty() { Err(Error::NotInPlan) } else { Ok((timescale, segments)) }
     }
 
     /// What a decoder must know before the first segment of a copied rendition, or of encoded sound.
@@ -234,11 +258,10 @@ impl Packaged {
     }
 }
 
-/// The text of a playlist, with addresses relative to it.
-fn playlist(timescale: u32, segments: &[PlannedSegment], is_iframes: bool) -> Bytes {
-    let playlist = MediaPlaylist { timescale, segments, init_uri: "init.mp4" };
-    let uri = |text: &mut String, number: u32| {
-        let _ = write!(text, "{number}.m4s");
-    };
-    Bytes::from(if is_iframes { playlist.render_iframes(uri) } else { playlist.render(uri) })
+/// Addresses are relative to the playlist.
+const INIT_URI: &str = "init.mp4";
+
+fn segment_uri(text: &mut String, number: u32) {
+    // Writing to a String cannot fail.
+    let _ = write!(text, "{number}.m4s");
 }

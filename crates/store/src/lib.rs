@@ -16,11 +16,13 @@
 //! | `schema.rs`, `folder.rs`, `keyring.rs`, `lock/` | the start: migrations, first rows, key, lock |
 //! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `revoked_token.rs`, `playlist/`, `kept_answer.rs` | one aggregate each |
 //! | `playback_path.rs` | signatures of what manifests list |
+//! | `content_key.rs` | keys of what is encrypted on its way |
 //! | `list.rs` | parts of lists, by number and by position |
 //! | `prune.rs` | what leaves again |
 //! | `watch.rs`, `notify.rs`, `version.rs` | what others changed: by looking, by being told, and on demand |
 
 mod access_token;
+mod content_key;
 mod delivery;
 mod error;
 mod event;

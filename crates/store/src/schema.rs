@@ -6,7 +6,9 @@ use kinora_domain::{DEVELOPMENT, Organisation, OrganisationId, PRODUCTION, Works
 
 use crate::keyring::{Keyring, sealed_by};
 use crate::sql::{Session, statements, values};
-use crate::{DatabasePlace, Error, Opener, StoreOptions, kept_answer, media, webhook, workspace};
+use crate::{
+    DatabasePlace, Error, Opener, StoreOptions, content_key, kept_answer, media, webhook, workspace,
+};
 
 /// Brings the schema from the version before to its own.
 struct Migration {
@@ -16,7 +18,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 17] = [
+const MIGRATIONS: [Migration; 18] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -101,6 +103,11 @@ const MIGRATIONS: [Migration; 17] = [
         version: 17,
         sqlite: include_str!("../migrations/sqlite/0017_playback_policy.sql"),
         postgres: include_str!("../migrations/postgres/0017_playback_policy.sql"),
+    },
+    Migration {
+        version: 18,
+        sqlite: include_str!("../migrations/sqlite/0018_encryption.sql"),
+        postgres: include_str!("../migrations/postgres/0018_encryption.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.
@@ -216,6 +223,7 @@ fn key_folder(options: &StoreOptions) -> Result<&Path, Error> {
 async fn reseal(session: &mut Session, options: &StoreOptions, keyring: &Keyring) -> Result<(), Error> {
     let random = options.random.as_ref();
     webhook::reseal(session, keyring, random).await?;
+    content_key::reseal(session, keyring, random).await?;
     kept_answer::reseal(session, keyring, random).await?;
     let sealed = keyring.seal(CANARY, CANARY_OWNER, random);
     session.execute(CANARY_WRITE, values![sealed]).await.map(drop)

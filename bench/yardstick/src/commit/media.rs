@@ -26,6 +26,7 @@ async fn write(store: Store, workspace: WorkspaceId, until: Instant) -> Result<u
             url: "https://media.example/a.mp4".into(),
             policy: AccessPolicy::Public,
             restrictions: kinora_domain::AccessRestrictions::default(),
+            encryption: kinora_domain::Encryption::None,
             tracks: Vec::new(),
         };
         let now = SystemClock.now();

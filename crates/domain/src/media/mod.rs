@@ -24,7 +24,7 @@ pub use sound::{SoundEdit, SoundOverlay};
 pub use state::{MediaState, WrongState};
 
 use crate::{
-    AccessPolicy, AccessRestrictions, Event, EventKind, Failure, InputId, MediaId, NewPlayback,
+    AccessPolicy, AccessRestrictions, Encryption, Event, EventKind, Failure, InputId, MediaId, NewPlayback,
     PlaybackHandle, Random, SourceId, Timestamp, Upload, WorkspaceId,
 };
 
@@ -68,6 +68,8 @@ pub struct NewMedia {
     pub policy: AccessPolicy,
     /// Where and in what.
     pub restrictions: AccessRestrictions,
+    /// How what plays is encrypted on its way.
+    pub encryption: Encryption,
     /// What is added to what the file holds: at most [`Media::ADDED_TRACKS_MAX`], no two of one kind with the same name.
     pub tracks: Vec<NewTrack>,
 }
@@ -86,13 +88,14 @@ impl Media {
         now: Timestamp,
         random: &dyn Random,
     ) -> (Self, Event) {
-        let Upload { workspace, settings, policy, restrictions, tracks, .. } = upload.clone();
-        let new = NewMedia { workspace, settings, url: address, policy, restrictions, tracks };
+        let Upload { workspace, settings, policy, restrictions, encryption, tracks, .. } = upload.clone();
+        let new = NewMedia { workspace, settings, url: address, policy, restrictions, encryption, tracks };
         Self::register(upload.id, new, now, random)
     }
 
     fn register(id: MediaId, new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
-        let playback = NewPlayback { policy: new.policy, restrictions: new.restrictions, resolution: None };
+        let NewMedia { policy, restrictions, encryption, .. } = new;
+        let playback = NewPlayback { policy, restrictions, resolution: None, encryption };
         let media = Self {
             id,
             workspace: new.workspace,

@@ -24,6 +24,7 @@ pub(super) fn created() -> Media {
         url: "https://example.com/a.mp4".into(),
         policy: AccessPolicy::Public,
         restrictions: AccessRestrictions::default(),
+        encryption: Encryption::None,
         tracks: Vec::new(),
     };
     Media::create(new, at(1), &Zeros).0
@@ -142,7 +143,12 @@ fn a_change_is_told_once_and_what_changes_nothing_is_not() {
 }
 
 fn handle(policy: AccessPolicy) -> PlaybackHandle {
-    let new = NewPlayback { policy, restrictions: AccessRestrictions::default(), resolution: None };
+    let new = NewPlayback {
+        policy,
+        restrictions: AccessRestrictions::default(),
+        resolution: None,
+        encryption: Encryption::None,
+    };
     PlaybackHandle::new(new, at(5), &Counting)
 }
 

@@ -2,11 +2,13 @@
 //!
 //! Begin with [`PlaybackPolicy::decide`].
 
+mod encryption;
 mod host;
 mod path;
 mod policy;
 mod token;
 
+pub use encryption::{ContentKey, Encryption};
 pub use host::{HostPattern, PageHost};
 pub use path::PathTicket;
 pub use policy::{
@@ -115,6 +117,8 @@ pub struct NewPlayback {
     pub restrictions: AccessRestrictions,
     /// Nothing larger is played; `None`: the media's own bound alone.
     pub resolution: Option<Resolution>,
+    /// How what plays is encrypted on its way.
+    pub encryption: Encryption,
 }
 
 /// A playback ID with its rules.
@@ -128,6 +132,8 @@ pub struct PlaybackHandle {
     pub restrictions: AccessRestrictions,
     /// Nothing larger is played; `None`: the media's own bound alone.
     pub resolution: Option<Resolution>,
+    /// How what plays is encrypted on its way. Its key is made where it is kept, and is in no answer.
+    pub encryption: Encryption,
     /// Counts how often everything that was handed out for it was taken back (contract decision 13).
     pub generation: u32,
     /// When it was made.
@@ -141,8 +147,9 @@ impl PlaybackHandle {
 
     /// A new playback ID.
     pub fn new(new: NewPlayback, now: Timestamp, random: &dyn Random) -> Self {
-        let NewPlayback { policy, restrictions, resolution } = new;
-        Self { id: PlaybackId::new(random), policy, restrictions, resolution, generation: 0, created_at: now }
+        let NewPlayback { policy, restrictions, resolution, encryption } = new;
+        let id = PlaybackId::new(random);
+        Self { id, policy, restrictions, resolution, encryption, generation: 0, created_at: now }
     }
 
     /// Whether all of it plays for whoever has it.
@@ -200,7 +207,7 @@ mod tests {
                 bytes.fill(0);
             }
         }
-        let new = NewPlayback { policy, restrictions, resolution };
+        let new = NewPlayback { policy, restrictions, resolution, encryption: Encryption::None };
         PlaybackHandle::new(new, Timestamp::from_micros(0), &Zeros)
     }
 }

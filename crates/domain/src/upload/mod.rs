@@ -11,8 +11,8 @@ pub use origin::CorsOrigin;
 pub use state::{UploadState, UploadWrongState};
 
 use crate::{
-    AccessPolicy, AccessRestrictions, Event, EventKind, Failure, Media, MediaId, MediaSettings, NewTrack,
-    Random, SourceId, Timestamp, WorkspaceId,
+    AccessPolicy, AccessRestrictions, Encryption, Event, EventKind, Failure, Media, MediaId, MediaSettings,
+    NewTrack, Random, SourceId, Timestamp, WorkspaceId,
 };
 
 /// A direct upload.
@@ -28,6 +28,8 @@ pub struct Upload {
     pub policy: AccessPolicy,
     /// Where and in what.
     pub restrictions: AccessRestrictions,
+    /// How what plays is encrypted on its way.
+    pub encryption: Encryption,
     /// What is added to what the file holds.
     pub tracks: Vec<NewTrack>,
     /// From which pages browsers may send.
@@ -61,6 +63,8 @@ pub struct NewUpload {
     pub policy: AccessPolicy,
     /// Where and in what.
     pub restrictions: AccessRestrictions,
+    /// How what plays is encrypted on its way.
+    pub encryption: Encryption,
     /// What is added to what the file holds, bounded as for [`NewMedia`](crate::NewMedia).
     pub tracks: Vec<NewTrack>,
     /// From which pages browsers may send.
@@ -115,6 +119,7 @@ impl Upload {
             settings: new.settings,
             policy: new.policy,
             restrictions: new.restrictions,
+            encryption: new.encryption,
             tracks: new.tracks,
             origin: new.origin,
             timeout_s: new.timeout_s,

@@ -19,6 +19,7 @@ fn new() -> NewUpload {
         settings: MediaSettings::default(),
         policy: AccessPolicy::Public,
         restrictions: AccessRestrictions::default(),
+        encryption: Encryption::None,
         tracks: Vec::new(),
         origin: CorsOrigin::Any,
         timeout_s: 100,

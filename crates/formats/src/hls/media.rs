@@ -16,8 +16,20 @@ pub struct MediaPlaylist<'a> {
     pub init_uri: &'a str,
 }
 
+/// How the files that a playlist names are encrypted: each as a whole with AES-128-CBC, under one key. RFC 8216, 4.3.2.4.
+#[derive(Clone, Copy)]
+pub struct FileEncryption<'a> {
+    /// Address of the key.
+    pub key_uri: &'a str,
+    /// The initialisation vector of the file with this address; of init segments too, as 4.3.2.5 asks for.
+    pub iv: &'a dyn Fn(&str) -> [u8; 16],
+}
+
 /// Room for one line pair, so that the text is allocated once.
 const SEGMENT_TEXT_LEN: usize = 96;
+/// Room for the line of a key.
+const KEY_TEXT_LEN: usize = 96;
+const IFRAMES_ONLY: &str = "#EXT-X-I-FRAMES-ONLY\n";
 const MICROSECONDS: i128 = 1_000_000;
 
 impl MediaPlaylist<'_> {
@@ -26,28 +38,65 @@ impl MediaPlaylist<'_> {
     /// Durations have six decimals. Each is the difference of two rounded instants, so a line is off by at most a
     /// microsecond and the sum of all lines is the length of the track.
     pub fn render(&self, segment_uri: impl FnMut(&mut String, u32)) -> String {
-        self.render_as("", segment_uri)
+        self.render_as("", None, segment_uri)
     }
 
     /// As [`Self::render`], of segments that are single keyframes. RFC 8216, 4.3.3.6.
     pub fn render_iframes(&self, segment_uri: impl FnMut(&mut String, u32)) -> String {
-        self.render_as("#EXT-X-I-FRAMES-ONLY\n", segment_uri)
+        self.render_as(IFRAMES_ONLY, None, segment_uri)
     }
 
-    fn render_as(&self, kind: &str, mut segment_uri: impl FnMut(&mut String, u32)) -> String {
-        let mut text = String::with_capacity(256 + self.segments.len() * SEGMENT_TEXT_LEN);
+    /// As [`Self::render`], of files that are encrypted.
+    pub fn render_encrypted(
+        &self,
+        encryption: FileEncryption<'_>,
+        segment_uri: impl FnMut(&mut String, u32),
+    ) -> String {
+        self.render_as("", Some(encryption), segment_uri)
+    }
+
+    /// As [`Self::render_iframes`], of files that are encrypted.
+    pub fn render_encrypted_iframes(
+        &self,
+        encryption: FileEncryption<'_>,
+        segment_uri: impl FnMut(&mut String, u32),
+    ) -> String {
+        self.render_as(IFRAMES_ONLY, Some(encryption), segment_uri)
+    }
+
+    fn render_as(
+        &self,
+        kind: &str,
+        encryption: Option<FileEncryption<'_>>,
+        mut segment_uri: impl FnMut(&mut String, u32),
+    ) -> String {
+        let line_len = SEGMENT_TEXT_LEN + encryption.map_or(0, |_| KEY_TEXT_LEN);
+        let mut text = String::with_capacity(256 + self.segments.len() * line_len);
         let _ = write!(
             text,
-            "#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-TARGETDURATION:{}\n#EXT-X-PLAYLIST-TYPE:VOD\n{kind}\
-             #EXT-X-MAP:URI=\"{}\"\n",
+            "#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-TARGETDURATION:{}\n#EXT-X-PLAYLIST-TYPE:VOD\n{kind}",
             self.target_duration_s(),
-            self.init_uri,
         );
+        // A key holds for what stands behind it, up to the next one.
+        let write_key = |text: &mut String, uri: &str| {
+            let Some(FileEncryption { key_uri, iv }) = encryption else { return };
+            let _ = write!(text, "#EXT-X-KEY:METHOD=AES-128,URI=\"{key_uri}\",IV=0x");
+            for byte in iv(uri) {
+                let _ = write!(text, "{byte:02X}");
+            }
+            text.push('\n');
+        };
+        write_key(&mut text, self.init_uri);
+        let _ = writeln!(text, "#EXT-X-MAP:URI=\"{}\"", self.init_uri);
+        let mut uri = String::new();
         for (number, segment) in (0..).zip(self.segments) {
+            uri.clear();
+            segment_uri(&mut uri, number);
+            write_key(&mut text, &uri);
             let duration = self.microseconds(segment.end) - self.microseconds(segment.start);
             let duration = u64::try_from(duration).unwrap_or(0);
             let _ = writeln!(text, "#EXTINF:{}.{:06},", duration / 1_000_000, duration % 1_000_000);
-            segment_uri(&mut text, number);
+            text.push_str(&uri);
             text.push('\n');
         }
         text.push_str("#EXT-X-ENDLIST\n");
@@ -127,6 +176,32 @@ mod tests {
              #EXT-X-MAP:URI=\"init.mp4\"\n#EXTINF:2.000000,\niframe/0.m4s\n#EXTINF:1.500000,\niframe/1.m4s\n\
              #EXT-X-ENDLIST\n"
         );
+    }
+
+    #[test]
+    fn every_file_that_is_encrypted_has_a_vector_of_its_own() {
+        let segments = segments(&[0, 2000, 3500]);
+        let playlist = MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "init.mp4" };
+        let iv = |uri: &str| match uri {
+            "init.mp4" => [0; 16],
+            "0.m4s" => [0xab; 16],
+            "1.m4s" => [1; 16],
+            other => panic!("no file is called {other}"),
+        };
+        let encryption = FileEncryption { key_uri: "../key", iv: &iv };
+        let uri = |text: &mut String, number| text.push_str(&format!("{number}.m4s"));
+        let expected = "#EXTM3U\n#EXT-X-VERSION:6\n#EXT-X-TARGETDURATION:2\n#EXT-X-PLAYLIST-TYPE:VOD\n\
+             #EXT-X-KEY:METHOD=AES-128,URI=\"../key\",IV=0x00000000000000000000000000000000\n#EXT-X-MAP:URI=\"init.mp4\"\n\
+             #EXT-X-KEY:METHOD=AES-128,URI=\"../key\",IV=0xABABABABABABABABABABABABABABABAB\n#EXTINF:2.000000,\n0.m4s\n\
+             #EXT-X-KEY:METHOD=AES-128,URI=\"../key\",IV=0x01010101010101010101010101010101\n#EXTINF:1.500000,\n1.m4s\n\
+             #EXT-X-ENDLIST\n";
+        assert_eq!(playlist.render_encrypted(encryption, uri), expected);
+        let iframes = expected.replacen("TYPE:VOD\n", "TYPE:VOD\n#EXT-X-I-FRAMES-ONLY\n", 1);
+        assert_eq!(playlist.render_encrypted_iframes(encryption, uri), iframes);
+        // Without its keys it is the other playlist.
+        let clear: String =
+            expected.split_inclusive('\n').filter(|line| !line.starts_with("#EXT-X-KEY")).collect();
+        assert_eq!(playlist.render(uri), clear);
     }
 
     #[test]

@@ -221,6 +221,9 @@ pub(crate) struct PlaybackView {
     #[schemars(with = "schema::Policy")]
     access_policy: &'static str,
     access_restrictions: RestrictionsView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Encrypted")]
+    encryption: Option<&'static str>,
 }
 
 impl From<&PlaybackHandle> for PlaybackView {
@@ -229,6 +232,7 @@ impl From<&PlaybackHandle> for PlaybackView {
             id: playback.id.to_string(),
             access_policy: playback.policy.as_str(),
             access_restrictions: RestrictionsView::from(&playback.restrictions),
+            encryption: playback.encryption.as_word(),
         }
     }
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kinora_domain::{
-    AddedTrackKind, Admission, KeyMark, Media, MediaState, Mp4Support, Page, PathRefusal, PathTicket,
-    PlaybackId, PlaybackPolicy, PlaybackRefusal, Resolution, SourceId, TicketFacts, TokenRefusal, Viewer,
-    WorkspaceId,
+    AddedTrackKind, Admission, ContentKey, Encryption, KeyMark, Media, MediaState, Mp4Support, Page,
+    PathRefusal, PathTicket, PlaybackId, PlaybackPolicy, PlaybackRefusal, Resolution, SourceId, TicketFacts,
+    TokenRefusal, Viewer, WorkspaceId,
 };
 use kinora_packager::{OfferedSound, OfferedSubtitles};
 use kinora_store::Version;
@@ -50,6 +50,8 @@ pub(super) struct Granted {
     pub(super) source_resolution: Option<Resolution>,
     /// Which files are offered beside playback.
     pub(super) files: Mp4Support,
+    /// With what everything that plays is encrypted on its way; `None`: with nothing.
+    pub(super) key: Option<Arc<ContentKey>>,
     /// How long it is.
     length_us: u64,
     /// What the paths of its children say; `None` where everybody has the same ones.
@@ -60,6 +62,11 @@ impl Granted {
     /// How an answer may be kept: what not everybody may have, by its viewer alone and not for long (contract decision 13).
     pub(super) fn caching(&self, caching: Caching) -> &'static str {
         if self.ticket.is_none() { caching.for_everybody() } else { caching.for_one() }
+    }
+
+    /// 403 where nothing of it is given in clear, for what cannot be given otherwise. Pictures and subtitles are no part of it.
+    pub(super) fn in_clear(&self) -> Result<(), ApiError> {
+        if self.key.is_none() { Ok(()) } else { Err(ApiError::playback_encrypted()) }
     }
 
     /// Where its children lie, seen from the manifest: `{playbackId}/{indexId}/`, or `{playbackId}/{signed}/{indexId}/`.
@@ -230,6 +237,14 @@ async fn read(app: &App, playback: PlaybackId, read_at: Version) -> Result<Optio
     let Some(media) = app.store.media_of_playback(playback).await? else { return Ok(None) };
     let Some(handle) = media.playback(playback) else { return Ok(None) };
     let policy = Arc::new(PlaybackPolicy::of(handle));
+    let key = match handle.encryption {
+        Encryption::None => None,
+        // A playback ID without its key was deleted a moment ago.
+        Encryption::Aes128 => match app.store.content_key(playback).await? {
+            Some(key) => Some(Arc::new(key)),
+            None => return Ok(None),
+        },
+    };
     let (subtitles, sounds) = (subtitles(&media), sounds(&media));
     let original = media.settings.source_access.then(|| original::name_of(&media).into());
     let state = match media.state {
@@ -246,6 +261,7 @@ async fn read(app: &App, playback: PlaybackId, read_at: Version) -> Result<Optio
             original,
             source_resolution: facts.source_resolution,
             files: media.settings.mp4_support,
+            key,
             length_us: facts.duration.as_micros(),
             ticket: None,
         }),

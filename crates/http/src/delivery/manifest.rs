@@ -1,4 +1,4 @@
-//! Manifests, init segments and segments.
+//! Manifests, init segments and segments; the latter two encrypted where the playback ID says so.
 
 use axum::Extension;
 use axum::body::Body;
@@ -7,13 +7,15 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use kinora_domain::PlaybackId;
+use kinora_formats::hls::FileEncryption;
 use kinora_packager::{Added, Asker, Packaged, Rendition, Segment, SoundName, SubtitleName, Wanted};
 use sha2::{Digest as _, Sha256};
 
 use super::access::{Granted, grant};
+use super::cipher::FileCipher;
 use super::send::{Caching, Content, known};
 use super::viewing::Viewing;
-use super::{subtitles, wanted};
+use super::{content_key, subtitles, wanted};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
@@ -21,6 +23,9 @@ use crate::serve::ClientAddress;
 
 /// RFC 8216, 4: the type of playlists; in lower case, as the web player looks for it (contract 4.3).
 pub(super) const PLAYLIST: &str = "application/vnd.apple.mpegurl";
+
+/// The name of init segments.
+const INIT: &str = "init.mp4";
 
 /// `GET {stream}/{playbackId}.m3u8`: what a player reads first.
 pub(super) async fn multivariant(
@@ -102,6 +107,7 @@ async fn answer_child(
         }
         return subtitles::child(app, request, &granted, &packaged, name, file).await;
     }
+    let folder = format!("{index}/{rendition}");
     let added = SoundName::from_text(&rendition);
     let rendition = added.map(|name| name.rendition).or_else(|| Rendition::from_text(&rendition));
     let rendition = rendition.ok_or_else(ApiError::no_such_path)?;
@@ -121,12 +127,24 @@ async fn answer_child(
         return Err(ApiError::no_such_path()); // never listed
     }
     let caching = granted.caching(Caching::Immutable);
-    let etag = |name: &str| format!("\"{}-{rendition}-{name}\"", packaged.id());
+    // What is encrypted has other bytes below every playback ID.
+    let under = granted.key.as_ref().map_or_else(String::new, |_| format!("-{playback}"));
+    let etag = |name: &str| format!("\"{}-{rendition}-{name}{under}\"", packaged.id());
+    let path = |name: &str| format!("{folder}/{name}");
+    let cipher = |name: &str| granted.key.as_ref().map(|key| FileCipher::of(key, &path(name)));
     let asker = Asker { playback, address };
     let segment_type = if rendition.is_audio() { "audio/mp4" } else { "video/mp4" };
     match file {
         File::Playlist => {
-            Ok(send(request, packaged.playlist(rendition)?, PLAYLIST, etag("playlist"), caching))
+            let text = match &granted.key {
+                None => packaged.playlist(rendition)?,
+                Some(key) => {
+                    let iv = |name: &str| key.iv(&path(name));
+                    let encryption = FileEncryption { key_uri: content_key::URI, iv: &iv };
+                    packaged.encrypted_playlist(rendition, encryption)?
+                }
+            };
+            Ok(send(request, text, PLAYLIST, etag("playlist"), caching))
         }
         File::Init => {
             let init = match rendition {
@@ -138,6 +156,10 @@ async fn answer_child(
                     app.packager.encoded_init(&packaged, &rung, asker).await?
                 }
                 _ => packaged.init(rendition)?,
+            };
+            let init = match cipher(INIT) {
+                None => init,
+                Some(cipher) => cipher.encrypt(&init),
             };
             Ok(send(request, init, segment_type, etag("init"), caching))
         }
@@ -164,8 +186,14 @@ async fn answer_child(
                 }
                 _ => app.packager.segment(&packaged, rendition, number).await?,
             };
-            let content = Content { content_type: segment_type, etag, caching, len: segment.total_len() };
-            Ok(content.answer(request, |range| body(segment, range)))
+            let cipher = cipher(&format!("{number}.m4s"));
+            let len = segment.total_len();
+            let len = if cipher.is_some() { FileCipher::len_of(len) } else { len };
+            let content = Content { content_type: segment_type, etag, caching, len };
+            Ok(content.answer(request, |range| match cipher {
+                None => body(segment, range),
+                Some(cipher) => encrypted_body(segment, cipher, range),
+            }))
         }
     }
 }
@@ -175,6 +203,11 @@ fn body(segment: Segment, range: std::ops::Range<u64>) -> Body {
         Some(bytes) => Body::from(part(bytes, range)),
         None => Body::from_stream(segment.stream(range)),
     }
+}
+
+fn encrypted_body(segment: Segment, cipher: FileCipher, range: std::ops::Range<u64>) -> Body {
+    let needed = FileCipher::needed(&range, segment.total_len());
+    Body::from_stream(cipher.stream(segment.stream(needed), range))
 }
 
 /// Whether a manifest of this media may list it.
@@ -201,7 +234,7 @@ impl File {
     fn from_text(text: &str) -> Option<Self> {
         match text {
             "playlist.m3u8" => Some(Self::Playlist),
-            "init.mp4" => Some(Self::Init),
+            INIT => Some(Self::Init),
             _ => {
                 let number: u32 = text.strip_suffix(".m4s")?.parse().ok()?;
                 // One address each: `+1.m4s` and `01.m4s` are none.

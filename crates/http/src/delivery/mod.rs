@@ -4,10 +4,13 @@
 //!
 //! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and `{n}.m4s`, or `{n}.vtt`, beside it.
 //! `playlist/{playlistId}.m3u8` lists `playlist/{playlistId}/{size}.m3u8`, which lists those of all media that are in the playlist.
+//! What is encrypted has its key at `{playbackId}/{indexId}/aes-128/key`.
 //! What not everybody may watch has one part more, `{playbackId}/{signed}/{indexId}/…`. Every address asks [`access`] first.
 
 mod access;
+mod cipher;
 mod clip;
+mod content_key;
 mod demo;
 mod disposition;
 mod file;
@@ -50,6 +53,8 @@ fn played() -> Routes {
         .route("/{playbackId}/subtitles/{file}", get(subtitles::file))
         .route("/{playbackId}/{indexId}/{rendition}/{file}", get(manifest::child))
         .route("/{playbackId}/{signed}/{indexId}/{rendition}/{file}", get(manifest::signed_child))
+        .route("/{playbackId}/{indexId}/aes-128/key", get(content_key::key))
+        .route("/{playbackId}/{signed}/{indexId}/aes-128/key", get(content_key::signed_key))
 }
 
 /// What else is below the role.
@@ -102,6 +107,7 @@ async fn refuse(uri: Uri) -> ApiError {
     let is_ours = file.starts_with("thumbnail.")
         || file::is_ours(file)
         || file == "init.mp4"
+        || file == content_key::NAME
         || file.ends_with(".m3u8")
         || file.ends_with(".m4s")
         || file.ends_with(".vtt");

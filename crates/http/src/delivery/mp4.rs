@@ -30,6 +30,7 @@ pub(super) async fn file(
     let wanted = disposition::wanted(query)?;
     let viewing = Viewing::by_token(query, request);
     let granted = grant_that(app, playback, &viewing, |granted| is_offered(file, granted.files)).await?;
+    granted.in_clear()?;
     if !is_offered(file, granted.files) {
         return Err(ApiError::file_not_offered());
     }

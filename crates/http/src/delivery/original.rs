@@ -29,6 +29,7 @@ pub(super) async fn original(
     let wanted = disposition::wanted(query)?;
     let viewing = Viewing::by_token(query, request);
     let granted = grant_that(app, playback, &viewing, |granted| granted.original.is_some()).await?;
+    granted.in_clear()?;
     let name = granted.original.as_deref().ok_or_else(ApiError::source_not_open)?;
     // The bound of the media is no bound of its original; that of a playback ID is.
     if let Some((cap, size)) = granted.cap.zip(granted.source_resolution)

@@ -1,4 +1,4 @@
-//! A playlist as one stream: its media one after the other, each through its first playback ID that plays for everybody.
+//! A playlist as one stream: its media one after the other, each through its first playback ID that plays for everybody, in clear.
 //!
 //! What is listed are segments of the media, below their own playback IDs; each asks for itself whether it may be watched.
 
@@ -10,7 +10,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use kinora_domain::{Media, MediaState, PlaybackHandle, PlaylistId, Resolution};
+use kinora_domain::{Encryption, Media, MediaState, PlaybackHandle, PlaylistId, Resolution};
 use kinora_formats::Filler;
 use kinora_formats::plan::Segment;
 use kinora_packager::{Sequence, SequenceItem};
@@ -151,12 +151,12 @@ async fn sequence(app: &App, id: PlaylistId) -> Result<Sequence, ApiError> {
     if sequence.is_empty() { Err(ApiError::playlist_empty()) } else { Ok(sequence) }
 }
 
-/// A media among the others; `None` where it plays for nobody, or not for everybody.
+/// A media among the others; `None` where it plays for nobody, or not for everybody, or only encrypted.
 async fn item(app: &App, media: &Media) -> Result<Option<SequenceItem>, ApiError> {
     let MediaState::Ready { source, facts, .. } = &media.state else { return Ok(None) };
-    let Some(playback) = media.playback.iter().find(|handle| PlaybackHandle::is_for_everybody(handle)) else {
-        return Ok(None);
-    };
+    let is_plain =
+        |handle: &&PlaybackHandle| handle.is_for_everybody() && handle.encryption == Encryption::None;
+    let Some(playback) = media.playback.iter().find(is_plain) else { return Ok(None) };
     let packaged = match app.packager.packaged(*source).await {
         Ok(packaged) => packaged,
         // Deleted a moment ago.

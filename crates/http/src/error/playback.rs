@@ -39,6 +39,15 @@ impl ApiError {
         )
     }
 
+    /// 403 to a viewer: what cannot be encrypted is not given through a playback ID that encrypts.
+    pub(crate) fn playback_encrypted() -> Self {
+        Self::described(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "this playback ID gives its media encrypted, and this file is in clear; use another playback ID of the media, made without encryption",
+        )
+    }
+
     /// 409: another key has the id.
     pub(crate) fn signing_key_taken() -> Self {
         Self::described(

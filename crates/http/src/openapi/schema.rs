@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use kinora_domain::{
-    AccessPolicy, AddedTrackKind, AddedTrackState, DefaultPolicy, FailureCode, MediaQuality, MediaSettings,
-    MediaState, Mp4Support, NotCopiedReason, PlayOrder, Resolution, UploadState,
+    AccessPolicy, AddedTrackKind, AddedTrackState, DefaultPolicy, Encryption, FailureCode, MediaQuality,
+    MediaSettings, MediaState, Mp4Support, NotCopiedReason, PlayOrder, Resolution, UploadState,
 };
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -67,6 +67,8 @@ schemas! {
     UploadStatus = words(UploadState::NAMES);
     /// Who may watch.
     Policy = words(AccessPolicy::ALL.map(AccessPolicy::as_str));
+    /// How what plays is encrypted, where it is.
+    Encrypted = words([Encryption::Aes128.as_str()]);
     /// What holds for whoever is on neither list.
     RuleDefault = words(DefaultPolicy::ALL.map(DefaultPolicy::as_str));
     /// What a client calls the quality it wants.

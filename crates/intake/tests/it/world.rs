@@ -131,6 +131,7 @@ impl World {
             settings: MediaSettings::default(),
             policy: AccessPolicy::Public,
             restrictions: kinora_domain::AccessRestrictions::default(),
+            encryption: kinora_domain::Encryption::None,
             tracks: Vec::new(),
             origin: CorsOrigin::Any,
             timeout_s: Upload::TIMEOUT_DEFAULT_S,

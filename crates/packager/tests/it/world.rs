@@ -115,6 +115,7 @@ impl World {
             url,
             policy: AccessPolicy::Public,
             restrictions: kinora_domain::AccessRestrictions::default(),
+            encryption: kinora_domain::Encryption::None,
             tracks: Vec::new(),
         };
         let (media, created) = Media::create(new, now, &self.random);

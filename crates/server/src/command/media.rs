@@ -128,6 +128,7 @@ pub(super) async fn create(
         url: url.to_owned(),
         policy,
         restrictions: kinora_domain::AccessRestrictions::default(),
+        encryption: kinora_domain::Encryption::None,
         tracks: Vec::new(),
     };
     let (media, event) = Media::create(new, now, &SystemRandom);

@@ -149,6 +149,7 @@ async fn register(
         tracks: Vec::new(),
         policy: if arguments.private { AccessPolicy::Private } else { AccessPolicy::Public },
         restrictions: kinora_domain::AccessRestrictions::default(),
+        encryption: kinora_domain::Encryption::None,
         origin: CorsOrigin::Any,
         timeout_s: Upload::LIFE_MAX_S,
         size_max: None,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessPolicy, AddedTrack, AddedTrackState, AspectRatio, Failure, FailureCode, FrameRate, Input, Media,
-    MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support, NewTrack, NotCopied,
-    NotCopiedReason, PlaybackHandle, Resolution, SoundEdit, Timestamp, Track, TrackKind,
+    AccessPolicy, AddedTrack, AddedTrackState, AspectRatio, Encryption, Failure, FailureCode, FrameRate,
+    Input, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support, NewTrack,
+    NotCopied, NotCopiedReason, PlaybackHandle, Resolution, SoundEdit, Timestamp, Track, TrackKind,
 };
 use serde::{Deserialize, Serialize};
 
@@ -119,6 +119,9 @@ struct PlaybackJson {
     restrictions: RestrictionsJson,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     resolution: Option<String>,
+    /// Absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encryption: Option<String>,
     #[serde(default, skip_serializing_if = "is_first")]
     generation: u32,
     created_at: i64,
@@ -269,6 +272,7 @@ impl From<&PlaybackHandle> for PlaybackJson {
             policy: handle.policy.as_str().to_owned(),
             restrictions: (&handle.restrictions).into(),
             resolution: handle.resolution.map(|resolution| resolution.as_str().to_owned()),
+            encryption: handle.encryption.as_word().map(str::to_owned),
             generation: handle.generation,
             created_at: handle.created_at.as_micros(),
         }
@@ -284,6 +288,7 @@ impl TryFrom<PlaybackJson> for PlaybackHandle {
             policy: word(&json.policy, AccessPolicy::from_text)?,
             restrictions: json.restrictions.try_into()?,
             resolution: json.resolution.map(|text| word(&text, Resolution::from_text)).transpose()?,
+            encryption: encryption(json.encryption.as_deref())?,
             generation: json.generation,
             created_at: Timestamp::from_micros(json.created_at),
         })
@@ -420,6 +425,11 @@ pub(super) fn strange(what: &'static str) -> Error {
 
 pub(super) fn id<T: std::str::FromStr>(text: &str) -> Result<T, Error> {
     text.parse().map_err(|_| strange("id"))
+}
+
+/// What is not told is not encrypted.
+pub(super) fn encryption(told: Option<&str>) -> Result<Encryption, Error> {
+    told.map_or(Ok(Encryption::None), |text| word(text, Encryption::from_text))
 }
 
 pub(super) fn word<T>(text: &str, read: fn(&str) -> Option<T>) -> Result<T, Error> {

@@ -6,7 +6,7 @@ use kinora_domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::media_json::{SettingsJson, id, word};
+use super::media_json::{SettingsJson, encryption, id, word};
 use crate::Error;
 use crate::media::RestrictionsJson;
 use crate::media::added::NewTrackJson;
@@ -20,6 +20,8 @@ pub(super) struct UploadJson {
     policy: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     restrictions: Option<RestrictionsJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encryption: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tracks: Vec<NewTrackJson>,
     origin: String,
@@ -56,6 +58,7 @@ impl From<&Upload> for UploadJson {
             restrictions: Some(&upload.restrictions)
                 .filter(|rules| **rules != AccessRestrictions::default())
                 .map(RestrictionsJson::from),
+            encryption: upload.encryption.as_word().map(str::to_owned),
             tracks: upload.tracks.iter().map(NewTrackJson::from).collect(),
             origin: upload.origin.as_str().to_owned(),
             timeout_s: upload.timeout_s,
@@ -80,6 +83,7 @@ impl TryFrom<UploadJson> for Upload {
             settings: json.settings.try_into()?,
             policy: word(&json.policy, AccessPolicy::from_text)?,
             restrictions: json.restrictions.map(TryInto::try_into).transpose()?.unwrap_or_default(),
+            encryption: encryption(json.encryption.as_deref())?,
             tracks: json.tracks.into_iter().map(NewTrack::try_from).collect::<Result<_, _>>()?,
             origin: CorsOrigin::from_text(&json.origin),
             timeout_s: json.timeout_s,

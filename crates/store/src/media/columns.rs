@@ -1,9 +1,9 @@
 //! A media and its parts as columns, and back.
 
 use kinora_domain::{
-    AccessPolicy, AspectRatio, Failure, FailureCode, FrameRate, Input, Media, MediaDuration, MediaFacts,
-    MediaQuality, MediaSettings, MediaState, Mp4Support, NotCopied, NotCopiedReason, PlaybackHandle,
-    Resolution, Track, TrackKind,
+    AccessPolicy, AspectRatio, Encryption, Failure, FailureCode, FrameRate, Input, Media, MediaDuration,
+    MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support, NotCopied, NotCopiedReason,
+    PlaybackHandle, Resolution, Track, TrackKind,
 };
 
 use super::RestrictionsJson;
@@ -197,6 +197,7 @@ pub(super) fn read_playback(row: &Row) -> Result<PlaybackHandle, Error> {
         policy: row.word("policy", AccessPolicy::from_text)?,
         restrictions: row.json::<RestrictionsJson>("restrictions")?.try_into()?,
         resolution: row.word_or_none("resolution", Resolution::from_text)?,
+        encryption: row.word("encryption", Encryption::from_text)?,
         generation: row.number("generation")?,
         created_at: row.time("created_at")?,
     })

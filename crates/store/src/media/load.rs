@@ -36,7 +36,7 @@ macro_rules! selections {
                     "SELECT media_id, id, url FROM input WHERE media_id IN (", $ids, ") ORDER BY media_id, position"
                 )),
                 playback: Statement::new(concat!(
-                    "SELECT media_id, id, policy, restrictions, resolution, generation, created_at
+                    "SELECT media_id, id, policy, restrictions, resolution, encryption, generation, created_at
                      FROM playback_id WHERE media_id IN (", $ids, ") ORDER BY media_id, position"
                 )),
                 added: Statement::new(concat!(

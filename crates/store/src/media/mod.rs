@@ -46,8 +46,8 @@ statements! {
         url = excluded.url";
     INPUT_CLEAR = "DELETE FROM input WHERE media_id = $1 AND media_version <> $2";
     PLAYBACK_SAVE = "INSERT INTO playback_id
-        (id, media_id, media_version, position, policy, restrictions, resolution, generation, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        (id, media_id, media_version, position, policy, restrictions, resolution, encryption, generation, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         ON CONFLICT (id) DO UPDATE SET media_version = excluded.media_version, position = excluded.position,
         policy = excluded.policy, restrictions = excluded.restrictions, resolution = excluded.resolution,
         generation = excluded.generation";
@@ -117,6 +117,7 @@ impl Tx {
         self.session.execute(INSERT, values).await?;
         self.session.execute(COUNT, values![media.workspace, 1_i64]).await?;
         save_parts(&mut self.session, media, media.version).await?;
+        self.make_content_keys(media).await?;
         self.insert_added(media).await
     }
 
@@ -131,6 +132,7 @@ impl Tx {
         }
         let version = media.version + 1;
         save_parts(&mut self.session, media, version).await?;
+        self.make_content_keys(media).await?;
         for statement in [INPUT_CLEAR, PLAYBACK_CLEAR, TRACK_CLEAR, metadata::CLEAR] {
             self.session.execute(statement, values![media.id, version]).await?;
         }
@@ -160,7 +162,8 @@ async fn save_parts(session: &mut Session, media: &Media, version: i64) -> Resul
         let mut values =
             values![handle.id, media.id, version, position, handle.policy.as_str(), restrictions];
         let resolution = handle.resolution.map(Resolution::as_str);
-        values.extend(values![resolution, handle.generation, handle.created_at]);
+        let encryption = handle.encryption.as_str();
+        values.extend(values![resolution, encryption, handle.generation, handle.created_at]);
         session.execute(PLAYBACK_SAVE, values).await?;
     }
     metadata::save(session, media, version).await?;

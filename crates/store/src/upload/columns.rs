@@ -1,7 +1,8 @@
 //! An upload as columns, and back.
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, CorsOrigin, Failure, FailureCode, Timestamp, Upload, UploadState,
+    AccessPolicy, AccessRestrictions, CorsOrigin, Encryption, Failure, FailureCode, Timestamp, Upload,
+    UploadState,
 };
 
 use crate::Error;
@@ -58,6 +59,7 @@ pub(super) fn read(row: &Row) -> Result<Upload, Error> {
         settings: read_settings(row)?,
         policy: row.word("policy", AccessPolicy::from_text)?,
         restrictions: read_restrictions(row)?,
+        encryption: row.word("encryption", Encryption::from_text)?,
         tracks: NewTrackJson::read_list(row.text_or_none("tracks")?)?,
         origin: CorsOrigin::from_text(&row.text("cors_origin")?),
         timeout_s: row.number("timeout_s")?,

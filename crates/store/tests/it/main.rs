@@ -45,6 +45,7 @@ macro_rules! postgres_only {
     };
 }
 
+mod content_keys;
 mod crash;
 mod deliveries;
 mod jobs;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, DefaultPolicy, Failure, FailureCode, Media,
-    MediaQuality, MediaSettings, MediaState, NewTrack, PlaybackHandle, PlaybackId, Resolution, Restriction,
-    SoundEdit, SoundOverlay, TrackEvents, TrackKind, TrackUpdate,
+    AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, DefaultPolicy, Encryption, Failure,
+    FailureCode, Media, MediaQuality, MediaSettings, MediaState, NewTrack, PlaybackHandle, PlaybackId,
+    Resolution, Restriction, SoundEdit, SoundOverlay, TrackEvents, TrackKind, TrackUpdate,
 };
 use kinora_store::{ClaimJobs, JobKind, JobQueue, Page};
 
@@ -110,6 +110,7 @@ async fn parts_that_left_the_media_leave_their_rows(world: World) {
             },
         },
         resolution: Some(Resolution::P720),
+        encryption: Encryption::Aes128,
         generation: 7,
         created_at: world.now(),
     };

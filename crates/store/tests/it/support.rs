@@ -125,6 +125,7 @@ impl World {
             url,
             policy: AccessPolicy::Public,
             restrictions: kinora_domain::AccessRestrictions::default(),
+            encryption: kinora_domain::Encryption::None,
             tracks: Vec::new(),
         };
         Media::create(new, self.now(), self.random.as_ref())

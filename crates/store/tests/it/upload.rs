@@ -1,8 +1,9 @@
 //! Uploads: who may write of them, and what is written together.
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, AddedTrackKind, CorsOrigin, DefaultPolicy, Failure, FailureCode,
-    MediaSettings, NewTrack, NewUpload, Restriction, SoundEdit, Upload, UploadState, WorkspaceId,
+    AccessPolicy, AccessRestrictions, AddedTrackKind, CorsOrigin, DefaultPolicy, Encryption, Failure,
+    FailureCode, MediaSettings, NewTrack, NewUpload, Restriction, SoundEdit, Upload, UploadState,
+    WorkspaceId,
 };
 use kinora_store::{Error, JobQueue, Page, Store, UploadGrown, UploadPart, WorkerId};
 
@@ -45,6 +46,7 @@ fn upload(world: &World, workspace: WorkspaceId) -> Upload {
             },
             user_agents: Restriction::default(),
         },
+        encryption: Encryption::Aes128,
         origin: CorsOrigin::One("https://shop.example".into()),
         timeout_s: 3600,
         size_max: Some(500_000_000),
@@ -60,6 +62,7 @@ async fn registered(world: &World, store: &Store) -> Upload {
             settings: upload.settings.clone(),
             policy: upload.policy,
             restrictions: upload.restrictions.clone(),
+            encryption: upload.encryption,
             tracks: upload.tracks.clone(),
             origin: upload.origin.clone(),
             timeout_s: upload.timeout_s,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::AccessRestrictions;
+use crate::{AccessRestrictions, Encryption};
 
 const PLAYBACK: &str = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";
 const KEY: &str = "019a492c-41f3-7001-8203-040506070809";
@@ -16,6 +16,7 @@ fn handle(policy: AccessPolicy, restrictions: AccessRestrictions) -> PlaybackHan
         policy,
         restrictions,
         resolution: Some(Resolution::P720),
+        encryption: Encryption::None,
         generation: 3,
         created_at: Timestamp::from_micros(0),
     }

@@ -12,10 +12,10 @@ pub(super) fn parse(body: &Value, workspace: WorkspaceId) -> Result<(NewMedia, V
     let problems = Problems::default();
     let mut warnings = Vec::new();
     let new = Fields::of_body(body, &problems).and_then(|fields| {
-        let Wishes { policy, restrictions, settings } = wishes(&fields, &mut warnings);
+        let Wishes { policy, restrictions, encryption, settings } = wishes(&fields, &mut warnings);
         let (url, tracks, sound) = sources(&fields)?;
         let settings = MediaSettings { sound, ..settings };
-        Some(NewMedia { workspace, settings, url, policy, restrictions, tracks })
+        Some(NewMedia { workspace, settings, url, policy, restrictions, encryption, tracks })
     });
     problems.into_result(new).map(|new| (new, warnings))
 }

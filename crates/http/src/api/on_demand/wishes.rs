@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, Media, MediaId, MediaQuality, MediaSettings, Mp4Support, NewTrack,
-    Resolution, SoundEdit,
+    AccessPolicy, AccessRestrictions, Encryption, Media, MediaId, MediaQuality, MediaSettings, Mp4Support,
+    NewTrack, Resolution, SoundEdit,
 };
 
 use super::rules::restrictions;
@@ -27,6 +27,7 @@ pub(super) const NOT_YET: &str = "is not supported yet; leave it out";
 pub(super) struct Wishes {
     pub(super) policy: AccessPolicy,
     pub(super) restrictions: AccessRestrictions,
+    pub(super) encryption: Encryption,
     pub(super) settings: MediaSettings,
 }
 
@@ -35,8 +36,8 @@ pub(super) fn wishes(fields: &Fields<'_>, warnings: &mut Vec<String>) -> Wishes 
     let policy = access_policy(fields);
     let settings = settings(fields, warnings);
     extras(fields);
-    let restrictions = access_restrictions(fields);
-    Wishes { policy, restrictions, settings }
+    let (restrictions, encryption) = (access_restrictions(fields), encryption(fields));
+    Wishes { policy, restrictions, encryption, settings }
 }
 
 /// What a media is made of.
@@ -132,6 +133,14 @@ pub(super) fn access_policy(fields: &Fields<'_>) -> AccessPolicy {
         Some(word) => AccessPolicy::from_text(word).unwrap_or(AccessPolicy::Private),
         None => AccessPolicy::Public,
     }
+}
+
+/// None unless it was asked for.
+pub(super) fn encryption(fields: &Fields<'_>) -> Encryption {
+    // What is wrong with it is told by its own field.
+    fields
+        .word("encryption", &Encryption::ALL.map(Encryption::as_str), Encryption::from_text)
+        .unwrap_or_default()
 }
 
 fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {

@@ -174,6 +174,8 @@ struct PlaybackItem {
     id: String,
     access_policy: &'static str,
     access_restrictions: RestrictionsItem,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encryption: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -213,6 +215,7 @@ impl From<&PlaybackHandle> for PlaybackItem {
             id: playback.id.to_string(),
             access_policy: playback.policy.as_str(),
             access_restrictions: (&playback.restrictions).into(),
+            encryption: playback.encryption.as_word(),
         }
     }
 }

@@ -51,6 +51,8 @@ struct PushMediaSettings {
 struct PolicyItem {
     access_policy: &'static str,
     access_restrictions: RestrictionsItem,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encryption: Option<&'static str>,
 }
 
 impl UploadData {
@@ -58,6 +60,7 @@ impl UploadData {
         let policy = PolicyItem {
             access_policy: upload.policy.as_str(),
             access_restrictions: (&upload.restrictions).into(),
+            encryption: upload.encryption.as_word(),
         };
         Self {
             upload_id: upload.id.to_string(),

@@ -78,3 +78,29 @@ async fn a_private_media_plays_to_its_end_past_that_of_its_token_and_not_with_an
     assert_eq!((&seen["errors"], &seen["notice"]), (&json!([]), &Value::Null), "{seen:#}");
     assert!(answered(&app, child).await > before + 4, "playlists and segments came after it");
 }
+
+#[tokio::test]
+async fn what_is_encrypted_plays_on_the_page_for_whoever_may_watch() {
+    let app = TestApp::options().without_webhook().start().await;
+    let signer = Signer::made(&app).await;
+    let media = app.ready("/a.mp4", fixture::wide()).await;
+    let ids = Ids::of(&app, &media);
+    for (policy, key) in [
+        ("public", "/{playbackId}/{indexId}/aes-128/key"),
+        ("private", "/{playbackId}/{signed}/{indexId}/aes-128/key"),
+    ] {
+        let playback = ids.made(&json!({"accessPolicy": policy, "encryption": "aes-128"})).await;
+        let query = match policy {
+            "private" => format!("?token={}", signer.token(&playback)),
+            _ => String::new(),
+        };
+        let Some(seen) = watch(&app, &format!("/embed/{playback}{query}"), async {}).await else { return };
+        assert_eq!((&seen["played"], &seen["ended"]), (&json!(true), &json!(true)), "{policy}: {seen:#}");
+        assert_eq!((&seen["errors"], &seen["notice"]), (&json!([]), &Value::Null), "{policy}: {seen:#}");
+        assert_eq!(seen["videoFrames"]["total"], 300, "{policy}: {seen:#}");
+        assert!(
+            (1..=2).contains(&answered(&app, key).await),
+            "{policy}: the key is asked for once, or once a track"
+        );
+    }
+}

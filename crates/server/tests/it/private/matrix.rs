@@ -28,8 +28,12 @@ const TOKENED: [&str; 16] = [
     "/{playbackId}/thumbnail.webp",
 ];
 /// Those that a manifest lists.
-const LISTED: [&str; 2] =
-    ["/{playbackId}/{indexId}/{rendition}/{file}", "/{playbackId}/{signed}/{indexId}/{rendition}/{file}"];
+const LISTED: [&str; 4] = [
+    "/{playbackId}/{indexId}/aes-128/key",
+    "/{playbackId}/{indexId}/{rendition}/{file}",
+    "/{playbackId}/{signed}/{indexId}/aes-128/key",
+    "/{playbackId}/{signed}/{indexId}/{rendition}/{file}",
+];
 /// Those that are for everybody: a clip of our own, and playlists, which name only what is.
 const FREE: [&str; 4] =
     ["/demo/clip.mp4", "/playlist/filler/{file}", "/playlist/{file}", "/playlist/{playlistId}/{file}"];

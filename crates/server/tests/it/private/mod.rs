@@ -7,6 +7,7 @@ mod cap;
 mod command;
 mod creation;
 mod embed;
+mod encrypted;
 mod keys;
 mod matrix;
 pub(crate) mod revocation;

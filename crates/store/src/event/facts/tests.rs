@@ -32,6 +32,7 @@ fn media(settings: MediaSettings) -> Media {
         url: "https://example.com/a.mp4".into(),
         policy: AccessPolicy::Public,
         restrictions: kinora_domain::AccessRestrictions::default(),
+        encryption: kinora_domain::Encryption::None,
         tracks: Vec::new(),
     };
     Media::create(new, Then.now(), &Sevens).0
@@ -198,6 +199,7 @@ fn upload() -> Upload {
         settings: MediaSettings::default(),
         policy: AccessPolicy::Private,
         restrictions: kinora_domain::AccessRestrictions::default(),
+        encryption: kinora_domain::Encryption::None,
         tracks: Vec::new(),
         origin: CorsOrigin::One("https://shop.example".into()),
         timeout_s: 14_400,

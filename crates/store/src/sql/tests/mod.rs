@@ -48,6 +48,7 @@ fn options(database: DatabasePlace) -> StoreOptions {
 fn engine_less() -> Vec<Statement> {
     let lists = [
         crate::access_token::STATEMENTS,
+        crate::content_key::STATEMENTS,
         crate::delivery::CLAIM,
         crate::delivery::FINISH,
         crate::event::STATEMENTS,

@@ -1,7 +1,7 @@
 //! The bodies that media are made and changed with.
 
 use kinora_domain::{
-    AccessPolicy, DefaultPolicy, MediaQuality, MediaSettings, Mp4Support, Resolution, Restriction,
+    AccessPolicy, DefaultPolicy, Encryption, MediaQuality, MediaSettings, Mp4Support, Resolution, Restriction,
 };
 use serde_json::{Value, json};
 
@@ -112,6 +112,7 @@ fn wishes() -> Vec<(&'static str, Value)> {
             said(json!({"type": "string", "format": "uuid"}), "Without effect: there is no licence service."),
         ),
         ("accessRestrictions", said(restrictions(), "Where, and in what, the first playback ID is watched.")),
+        ("encryption", encryption()),
         (
             "maxResolution",
             default(
@@ -153,6 +154,15 @@ pub(in crate::api::on_demand) fn policy() -> Value {
     let description = "`public`: whoever has the playback ID. `private`: whoever has a token that a signing key of the workspace signed. `drm` is refused: there is no \
                        licence service.";
     default(said(policies, description), AccessPolicy::Public.as_str())
+}
+
+/// How what plays is encrypted.
+pub(in crate::api::on_demand) fn encryption() -> Value {
+    let ways = words(Encryption::ALL.map(Encryption::as_str));
+    let description = "`aes-128`: every segment is encrypted on its way (RFC 8216, METHOD=AES-128), so that what caches and CDNs keep plays for nobody without the key, which is \
+                       given to those alone who may watch. Files in one piece and the original are then refused; pictures and subtitles stay in clear. It is no DRM, and is \
+                       never changed: make another playback ID.";
+    default(said(ways, description), Encryption::None.as_str())
 }
 
 /// What would show something else than the file as it is.

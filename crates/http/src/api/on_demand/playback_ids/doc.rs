@@ -37,6 +37,7 @@ pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operat
                             "resolution": "720p",
                         }),
                     ),
+                    ("encrypted", json!({"accessPolicy": "private", "encryption": "aes-128"})),
                 ],
             )
             .creates(playback.clone(), playback_example())
@@ -94,6 +95,7 @@ fn request(schemas: &mut Schemas) -> Value {
                 "resolution",
                 said(caps, "Nothing larger is played; left out, the media's own bound alone holds."),
             ),
+            ("encryption", requests::encryption()),
             ("drmConfigurationId", said(drm, "Without effect: there is no licence service.")),
         ],
     );

@@ -3,7 +3,7 @@
 use kinora_domain::{NewPlayback, PlaybackHandle, Resolution};
 use serde_json::Value;
 
-use crate::api::on_demand::wishes::{access_policy, access_restrictions};
+use crate::api::on_demand::wishes::{access_policy, access_restrictions, encryption};
 use crate::error::ApiError;
 use crate::fields::{Fields, Problems};
 
@@ -16,6 +16,7 @@ pub(super) fn parse(body: &Value) -> Result<NewPlayback, ApiError> {
             policy: access_policy(&fields),
             restrictions: access_restrictions(&fields),
             resolution: fields.word("resolution", &caps, Resolution::from_text),
+            encryption: encryption(&fields),
         }
     });
     problems.into_result(new)

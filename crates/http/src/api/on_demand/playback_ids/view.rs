@@ -1,6 +1,6 @@
 //! How a playback ID looks in answers about it (contract 2.8, decision 0067).
 
-use kinora_domain::{AccessPolicy, Media, PlaybackHandle};
+use kinora_domain::{AccessPolicy, Encryption, Media, PlaybackHandle};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,8 +26,14 @@ impl From<&PlaybackHandle> for PlaybackIdView {
 
 /// What whoever made this playback ID should know (contract decision 14).
 pub(super) fn warnings_of_new(playback: &PlaybackHandle, media: &Media) -> Vec<String> {
-    let has_private = media.playback.iter().any(|other| other.policy == AccessPolicy::Private);
-    let both = "this media has a private playback ID too; whoever has this public one needs no token";
-    let is_both = playback.policy == AccessPolicy::Public && has_private;
-    is_both.then(|| both.to_owned()).into_iter().collect()
+    let has = |is_so: fn(&PlaybackHandle) -> bool| media.playback.iter().any(is_so);
+    let mut warnings = Vec::new();
+    if playback.policy == AccessPolicy::Public && has(|other| other.policy == AccessPolicy::Private) {
+        warnings.push("this media has a private playback ID too; whoever has this public one needs no token");
+    }
+    if playback.encryption != Encryption::None && has(|other| other.encryption == Encryption::None) {
+        warnings
+            .push("this media has a playback ID without encryption too; through that one it plays in clear");
+    }
+    warnings.into_iter().map(str::to_owned).collect()
 }

@@ -1,7 +1,8 @@
 //! The body that makes an upload: where it may come from, how long it may take, and what is wished of the media (contract 2.5).
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, CorsOrigin, MediaSettings, NewTrack, NewUpload, Upload, WorkspaceId,
+    AccessPolicy, AccessRestrictions, CorsOrigin, Encryption, MediaSettings, NewTrack, NewUpload, Upload,
+    WorkspaceId,
 };
 use serde_json::Value;
 
@@ -21,12 +22,13 @@ pub(super) fn parse(
     let new = Fields::of_body(body, &problems).and_then(|fields| {
         let origin = cors_origin(&fields);
         let timeout_s = timeout(&fields);
-        let (Wishes { policy, restrictions, settings }, tracks) = media(&fields, &mut warnings);
+        let (Wishes { policy, restrictions, encryption, settings }, tracks) = media(&fields, &mut warnings);
         Some(NewUpload {
             workspace,
             settings,
             policy,
             restrictions,
+            encryption,
             tracks,
             origin: origin?,
             timeout_s,
@@ -61,9 +63,12 @@ fn timeout(fields: &Fields<'_>) -> u32 {
 
 fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (Wishes, Vec<NewTrack>) {
     let Some(fields) = fields.object("pushMediaSettings") else {
-        let restrictions = AccessRestrictions::default();
-        let wishes =
-            Wishes { policy: AccessPolicy::Public, restrictions, settings: MediaSettings::default() };
+        let wishes = Wishes {
+            policy: AccessPolicy::Public,
+            restrictions: AccessRestrictions::default(),
+            encryption: Encryption::None,
+            settings: MediaSettings::default(),
+        };
         return (wishes, Vec::new());
     };
     times(&fields);
@@ -73,8 +78,9 @@ fn media(fields: &Fields<'_>, warnings: &mut Vec<String>) -> (Wishes, Vec<NewTra
     {
         input.refuse("url", "must be left out: the file is what is sent to the upload's address");
     }
-    let Wishes { policy, restrictions, settings } = wishes(&fields, warnings);
-    (Wishes { policy, restrictions, settings: MediaSettings { sound, ..settings } }, tracks)
+    let wishes = wishes(&fields, warnings);
+    let settings = MediaSettings { sound, ..wishes.settings };
+    (Wishes { settings, ..wishes }, tracks)
 }
 
 #[cfg(test)]

@@ -61,6 +61,9 @@ struct PlaybackWish {
     #[schemars(with = "schema::Policy")]
     access_policy: &'static str,
     access_restrictions: RestrictionsView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Encrypted")]
+    encryption: Option<&'static str>,
 }
 
 /// The answer of a cancellation, which has another shape.
@@ -107,6 +110,7 @@ impl UploadView {
                 playback_ids: [PlaybackWish {
                     access_policy: upload.policy.as_str(),
                     access_restrictions: RestrictionsView::from(&upload.restrictions),
+                    encryption: upload.encryption.as_word(),
                 }],
                 metadata: settings.metadata.clone().unwrap_or_default(),
                 title: settings.title.clone(),

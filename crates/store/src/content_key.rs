@@ -1,0 +1,69 @@
+//! The keys of encrypted playback IDs. Each is made with its playback ID, and sealed before it becomes a row.
+
+use kinora_domain::{ContentKey, Encryption, Media, PlaybackId, Random};
+
+use crate::keyring::Keyring;
+use crate::prune::BATCH_MAX;
+use crate::sql::{Session, statements, values};
+use crate::{Error, Store, Tx};
+
+statements! {
+    MAKE = "INSERT INTO content_key (playback_id, secret) VALUES ($1, $2) ON CONFLICT (playback_id) DO NOTHING";
+    FIND = "SELECT secret FROM content_key WHERE playback_id = $1";
+    ALL = "SELECT playback_id, secret FROM content_key WHERE playback_id > $1 ORDER BY playback_id LIMIT $2";
+    SET = "UPDATE content_key SET secret = $2 WHERE playback_id = $1";
+}
+
+impl Store {
+    /// The key of a playback ID; `None` of one that is not encrypted, or gone.
+    pub async fn content_key(&self, id: PlaybackId) -> Result<Option<ContentKey>, Error> {
+        let row = self.reader().await?.first(FIND, values![id]).await?;
+        row.map(|row| open(&self.common().keyring, id, &row.text("secret")?)).transpose()
+    }
+}
+
+impl Tx {
+    /// Makes the keys of those playback IDs of a media that are encrypted and have none. One that is there stays for ever: caches hold what it
+    /// encrypted.
+    pub(crate) async fn make_content_keys(&mut self, media: &Media) -> Result<(), Error> {
+        let random = self.common.random.as_ref();
+        for handle in media.playback.iter().filter(|handle| handle.encryption == Encryption::Aes128) {
+            let key = ContentKey::new(random);
+            let sealed = self.common.keyring.seal(key.as_bytes(), &owner(handle.id), random);
+            self.session.execute(MAKE, values![handle.id, sealed]).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Seals all of them with the first key.
+pub(crate) async fn reseal(
+    session: &mut Session,
+    keyring: &Keyring,
+    random: &dyn Random,
+) -> Result<(), Error> {
+    let mut after = String::new();
+    loop {
+        let rows = session.all(ALL, values![after.as_str(), BATCH_MAX]).await?;
+        for row in &rows {
+            let id: PlaybackId = row.id("playback_id")?;
+            let key = open(keyring, id, &row.text("secret")?)?;
+            let sealed = keyring.seal(key.as_bytes(), &owner(id), random);
+            session.execute(SET, values![id, sealed]).await?;
+            after = id.to_string();
+        }
+        if rows.len() < usize::try_from(BATCH_MAX).unwrap_or(usize::MAX) {
+            return Ok(());
+        }
+    }
+}
+
+fn open(keyring: &Keyring, id: PlaybackId, sealed: &str) -> Result<ContentKey, Error> {
+    let bytes: Result<[u8; ContentKey::LEN], _> = keyring.open(sealed, &owner(id))?.try_into();
+    bytes.map(ContentKey::from_bytes).map_err(|_| Error::internal("a content key has 16 bytes"))
+}
+
+/// What a key is sealed for.
+fn owner(id: PlaybackId) -> String {
+    format!("content key:{id}")
+}

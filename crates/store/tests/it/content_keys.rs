@@ -1,0 +1,71 @@
+//! Keys of encrypted playback IDs: made with them, sealed, never another, and gone with them.
+
+use kinora_domain::{AccessPolicy, ContentKey, Encryption, Media, NewPlayback, PlaybackHandle, PlaybackId};
+use kinora_store::{Error, Store, StoreOptions};
+
+use crate::support::{SECRET_KEY, World, insert, workspace, write};
+
+suite!(a_key_is_made_with_its_playback_id_and_goes_with_it, a_key_lies_sealed_and_is_opened_after_a_new_key,);
+
+fn handle(world: &World, encryption: Encryption) -> PlaybackHandle {
+    let restrictions = kinora_domain::AccessRestrictions::default();
+    let new = NewPlayback { policy: AccessPolicy::Public, restrictions, resolution: None, encryption };
+    PlaybackHandle::new(new, world.now(), world.random.as_ref())
+}
+
+/// A media with a playback ID that is not encrypted, and two that are.
+async fn encrypted(world: &World, store: &Store) -> (Media, [PlaybackId; 2]) {
+    let (mut media, event) = world.media(workspace(store).await);
+    media.playback.push(handle(world, Encryption::Aes128));
+    insert(store, &media, &event).await;
+    media.playback.push(handle(world, Encryption::Aes128));
+    save(store, &mut media).await;
+    let ids = [media.playback[1].id, media.playback[2].id];
+    (media, ids)
+}
+
+async fn save(store: &Store, media: &mut Media) {
+    let saved = media.clone();
+    write(store, async move |tx| tx.save_media(&saved).await).await.unwrap();
+    media.version += 1;
+}
+
+async fn keys(store: &Store, ids: [PlaybackId; 2]) -> [Option<ContentKey>; 2] {
+    [store.content_key(ids[0]).await.unwrap(), store.content_key(ids[1]).await.unwrap()]
+}
+
+async fn a_key_is_made_with_its_playback_id_and_goes_with_it(world: World) {
+    let store = world.open().await;
+    let (mut media, ids) = encrypted(&world, &store).await;
+    assert_eq!(store.content_key(media.playback[0].id).await.unwrap(), None, "it is not encrypted");
+    let made = keys(&store, ids).await;
+    assert!(made[0].is_some() && made[1].is_some() && made[0] != made[1], "each has its own");
+
+    save(&store, &mut media).await;
+    assert_eq!(keys(&store, ids).await, made, "another save makes no other key");
+    media.playback.remove(1);
+    save(&store, &mut media).await;
+    assert_eq!(keys(&store, ids).await, [None, made[1].clone()]);
+    let id = media.id;
+    assert!(write(&store, async move |tx| tx.delete_media(id).await).await.unwrap());
+    assert_eq!(keys(&store, ids).await, [None, None]);
+    assert_eq!(world.edit_many("DELETE FROM content_key").await, 0, "no row is left");
+}
+
+async fn a_key_lies_sealed_and_is_opened_after_a_new_key(world: World) {
+    let secret_keys = |keys: &str| StoreOptions { secret_keys: Some(keys.to_owned()), ..world.options() };
+    let store = Store::open(secret_keys(SECRET_KEY)).await.unwrap();
+    let (_, ids) = encrypted(&world, &store).await;
+    let made = keys(&store, ids).await;
+    assert_eq!(world.edit_many("UPDATE content_key SET secret = secret WHERE secret LIKE '1.%'").await, 2);
+    store.close().await;
+
+    let new_key = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+    Store::open(secret_keys(&format!("{new_key},{SECRET_KEY}"))).await.unwrap().close().await;
+    let store = Store::open(secret_keys(new_key)).await.unwrap();
+    assert_eq!(keys(&store, ids).await, made);
+    // A key that is put in the place of another opens for nobody.
+    let other = "(SELECT secret FROM content_key WHERE playback_id <> kept.playback_id)";
+    assert_eq!(world.edit_many(&format!("UPDATE content_key AS kept SET secret = {other}")).await, 2);
+    assert!(matches!(store.content_key(ids[0]).await, Err(Error::WrongKey)));
+}
