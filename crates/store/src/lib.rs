@@ -17,6 +17,7 @@
 //! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `revoked_token.rs`, `playlist/`, `kept_answer.rs` | one aggregate each |
 //! | `playback_path.rs` | signatures of what manifests list |
 //! | `list.rs` | parts of lists, by number and by position |
+//! | `usage/` | what workspaces use: counted in memory, added to rows |
 //! | `prune.rs` | what leaves again |
 //! | `watch.rs`, `notify.rs`, `version.rs` | what others changed: by looking, by being told, and on demand |
 
@@ -44,6 +45,7 @@ mod sql;
 mod store;
 mod tx;
 mod upload;
+mod usage;
 mod version;
 mod wake;
 mod watch;
@@ -67,6 +69,7 @@ pub use revoked_token::RevokedToken;
 pub use store::{DatabasePlace, Opener, Store, StoreOptions};
 pub use tx::Tx;
 pub use upload::{UploadGrown, UploadLease, UploadPart};
+pub use usage::{Stored, Usage, UsageOfDay, Used, WrittenUsage};
 pub use version::Version;
 pub use wake::Wake;
 pub use worker::WorkerId;
