@@ -11,7 +11,7 @@ use kinora_packager::{Added, Asker, Packaged, Rendition, Segment, SoundName, Sub
 use sha2::{Digest as _, Sha256};
 
 use super::access::{Granted, grant};
-use super::send::{Caching, Content, known};
+use super::send::{Caching, Content, Terms, known};
 use super::viewing::Viewing;
 use super::{subtitles, wanted};
 use crate::app::App;
@@ -49,13 +49,13 @@ pub(super) async fn multivariant(
         })?
     };
     // What is offered depends on more than the index: on what was asked for, on what is broken, on how busy the server is.
-    Ok(send_text(&request, Bytes::from(text), granted.caching(Caching::Short)))
+    Ok(send_text(&request, Bytes::from(text), granted.terms(&app, Caching::Short)))
 }
 
 /// A playlist that is another tomorrow.
-pub(super) fn send_text(request: &HeaderMap, text: Bytes, caching: &'static str) -> Response {
+pub(super) fn send_text(request: &HeaderMap, text: Bytes, terms: Terms) -> Response {
     let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
-    send(request, text, PLAYLIST, etag, caching)
+    send(request, text, PLAYLIST, etag, terms)
 }
 
 /// Bytes as lower-case hex digits.
@@ -111,6 +111,8 @@ async fn answer_child(
     if index != packaged.id().to_string() {
         return Err(ApiError::no_such_path()); // of a source that was replaced
     }
+    // Of pictures and the sound beside them one is counted.
+    let counts = granted.is_video_withdrawn || packaged.index().video().is_none() || !rendition.is_audio();
     if let Some(SoundName { source, .. }) = added {
         if granted.sounds.iter().all(|sound| sound.source != source) {
             return Err(ApiError::no_such_path()); // of a file that was replaced, or of another media
@@ -120,33 +122,31 @@ async fn answer_child(
     if !is_offered(&packaged, rendition, &granted) {
         return Err(ApiError::no_such_path()); // never listed
     }
-    let caching = granted.caching(Caching::Immutable);
+    let terms = granted.terms(app, Caching::Immutable);
     let etag = |name: &str| format!("\"{}-{rendition}-{name}\"", packaged.id());
     let asker = Asker { playback, address };
     let segment_type = if rendition.is_audio() { "audio/mp4" } else { "video/mp4" };
     match file {
-        File::Playlist => {
-            Ok(send(request, packaged.playlist(rendition)?, PLAYLIST, etag("playlist"), caching))
-        }
+        File::Playlist => Ok(send(request, packaged.playlist(rendition)?, PLAYLIST, etag("playlist"), terms)),
         File::Init => {
             let init = match rendition {
                 Rendition::Rung(name) => {
                     let rung = packaged.rung(name, granted.max_resolution)?;
-                    if let Some(known) = known(request, &etag("init"), caching) {
+                    if let Some(known) = known(request, &etag("init"), terms.caching) {
                         return Ok(known); // before it is learnt
                     }
                     app.packager.encoded_init(&packaged, &rung, asker).await?
                 }
                 _ => packaged.init(rendition)?,
             };
-            Ok(send(request, init, segment_type, etag("init"), caching))
+            Ok(send(request, init, segment_type, etag("init"), terms))
         }
         File::Segment(number) => {
             let etag = etag(&number.to_string());
             // Before it is made: what is encoded has the same tag, whoever makes it and whenever.
             let known_segment = || {
                 let is_listed = packaged.is_listed(rendition, number);
-                is_listed.then(|| known(request, &etag, caching)).flatten()
+                is_listed.then(|| known(request, &etag, terms.caching)).flatten()
             };
             let segment = match rendition {
                 Rendition::Rung(name) => {
@@ -164,7 +164,9 @@ async fn answer_child(
                 }
                 _ => app.packager.segment(&packaged, rendition, number).await?,
             };
-            let content = Content { content_type: segment_type, etag, caching, len: segment.total_len() };
+            let plays_us = if counts { packaged.plays_us(rendition, number) } else { 0 };
+            let len = segment.total_len();
+            let content = Content { content_type: segment_type, etag, terms, len, plays_us };
             Ok(content.answer(request, |range| body(segment, range)))
         }
     }
@@ -217,9 +219,9 @@ pub(super) fn send(
     bytes: Bytes,
     content_type: &'static str,
     etag: String,
-    caching: &'static str,
+    terms: Terms,
 ) -> Response {
-    let content = Content { content_type, etag, caching, len: bytes.len() as u64 };
+    let content = Content { content_type, etag, terms, len: bytes.len() as u64, plays_us: 0 };
     content.answer(request, |range| Body::from(part(bytes, range)))
 }
 

@@ -8,6 +8,7 @@
 
 mod access;
 mod clip;
+mod counted;
 mod demo;
 mod disposition;
 mod file;
