@@ -124,13 +124,26 @@ impl App {
     /// Writes down what workspaces used, which access tokens were used, and which renditions were made and watched, since the last
     /// call. May run at any time; what is lost is only a later date or a smaller counter.
     pub async fn write_uses(&self) -> Result<(), kinora_store::Error> {
+        // What one of them fails at is no reason to leave the others.
+        let written = [
+            self.write_usage().await,
+            self.packager.write_rendition_uses().await,
+            self.write_token_uses().await,
+        ];
+        written.into_iter().collect()
+    }
+
+    async fn write_usage(&self) -> Result<(), kinora_store::Error> {
         while let Some(WrittenUsage { used, was_late }) = self.store.write_usage(self.clock.now()).await? {
             self.usage_totals.note(used);
             if !was_late {
                 break;
             }
         }
-        self.packager.write_rendition_uses().await?;
+        Ok(())
+    }
+
+    async fn write_token_uses(&self) -> Result<(), kinora_store::Error> {
         let uses = self.callers.take_uses();
         if uses.is_empty() {
             return Ok(());

@@ -47,9 +47,7 @@ impl Meter {
     }
 
     pub(super) fn count(&self, workspace: WorkspaceId, now: Timestamp, used: Used) {
-        let shard = self.shards.get(shard_of_thread()).or(self.shards.first());
-        let Some(shard) = shard else { return };
-        let mut counted = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = self.shards[shard_of_thread()].lock().unwrap_or_else(PoisonError::into_inner);
         let key = (workspace, Day::of(now));
         if let Some(sum) = counted.get_mut(&key) {
             sum.add(used);

@@ -19,7 +19,7 @@ pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let all = [Operation::get("/usage", "getUsage", "Read what the workspace uses")
         .says(
             "Bytes stored, minutes encoded, minutes and bytes delivered: in all, and day by day in UTC. What is delivered is there some seconds \
-             later; what is stored is measured each hour, and `asOf` says when. Days to come are left out. A meter of traffic: a server that is \
+             later; what is stored is measured each hour, and `asOf` says when. Days to come are left out; a parameter of another name is refused. A meter of traffic: a server that is \
              killed loses what it counted in its last seconds.",
         )
         .query("from", false, day(), "The first day; without it the first of the month of `to`.")
