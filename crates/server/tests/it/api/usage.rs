@@ -4,13 +4,13 @@ use kinora_blob::{ObjectKind, Prefix};
 use kinora_domain::{DEVELOPMENT, Day, MediaState, PRODUCTION, Permission, Timestamp, WorkspaceId};
 use kinora_server::Roles;
 use kinora_store::Used;
-use kinora_testkit::{MovableClock, fixture};
+use kinora_testkit::{MovableClock, Source, fixture};
 use serde_json::{Value, json};
 
 use super::playback::{addresses, listed};
 use crate::fault::TestClock;
 use crate::fault::drain::sweep;
-use crate::support::{TestApp, text};
+use crate::support::{Answer, TestApp, text, until};
 
 /// 2025-11-03, in the morning.
 const NOW: i64 = 1_762_164_228_595_604;
@@ -88,6 +88,15 @@ async fn it_is_read_with_any_token_of_its_workspace_and_by_nobody_else() {
     assert_eq!(written.refusal(), (405, "method not allowed".to_owned()));
 }
 
+/// What somebody is given who asks again while the engine is busy.
+async fn fetched(app: &TestApp, address: &str) -> Answer {
+    let answer =
+        until("it is made", async || Some(app.fetch(address).await).filter(|answer| answer.status != 503));
+    let answer = answer.await;
+    assert_eq!(answer.status, 200, "{address}");
+    answer
+}
+
 /// What is in the rows of today, once the server has stopped and runs again.
 async fn written(app: &mut TestApp, today: Day) -> Used {
     app.stop().await;
@@ -136,10 +145,9 @@ async fn what_viewers_are_sent_counts_and_what_they_are_not_does_not() {
     let before = written(&mut app, today).await;
 
     // Everything that players read, and of pictures with sound the pictures.
-    let (mut bytes, mut us, mut encoded_us) = (0, 0, 0);
+    let (mut bytes, mut us, mut encoded_us) = (0_u64, 0, 0);
     for address in &all {
-        let answer = app.fetch(address).await;
-        assert_eq!(answer.status, 200, "{address}");
+        let answer = fetched(&app, address).await;
         bytes += answer.body.len() as u64;
         let rendition = address.rsplit('/').nth(1).unwrap();
         let has_pictures = !rendition.starts_with("audio") && !rendition.starts_with("aac");
@@ -151,9 +159,7 @@ async fn what_viewers_are_sent_counts_and_what_they_are_not_does_not() {
     }
     assert!(encoded_us > 0, "one of them is encoded: {all:?}");
     for file in ["thumbnail.jpg", "storyboard.vtt", "spritesheet.jpg", "clip.webp?end=1"] {
-        let answer = app.fetch(&format!("/{playback}/{file}")).await;
-        assert_eq!(answer.status, 200, "{file}");
-        bytes += answer.body.len() as u64;
+        bytes += fetched(&app, &format!("/{playback}/{file}")).await.body.len() as u64;
     }
     let after = written(&mut app, today).await;
     check(since(before, after), bytes, us);
@@ -219,9 +225,9 @@ async fn of_sound_alone_the_sound_counts() {
     let media = app.ready("/a.mp4", fixture::audio_only()).await;
     let all = addresses(&app, &media).await;
     let before = written(&mut app, today).await;
-    let (mut bytes, mut us) = (0, 0);
+    let (mut bytes, mut us) = (0_u64, 0);
     for address in &all {
-        let answer = app.fetch(address).await;
+        let answer = fetched(&app, address).await;
         bytes += answer.body.len() as u64;
         us += if address.ends_with("/playlist.m3u8") { length_us(&answer.text()) } else { 0 };
     }
@@ -248,10 +254,10 @@ async fn what_is_stored_is_measured_by_the_sweep_and_falls_with_what_is_deleted(
     let app = TestApp::options().clock(clock.clone()).without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::wide()).await;
     let playback = text(&media["playbackIds"][0]["id"]);
-    assert_eq!(app.fetch(&format!("/{playback}/thumbnail.jpg")).await.status, 200);
+    fetched(&app, &format!("/{playback}/thumbnail.jpg")).await;
     // All of it, so that nothing is left to be encoded ahead.
     for address in addresses(&app, &media).await {
-        assert_eq!(app.fetch(&address).await.status, 200, "{address}");
+        fetched(&app, &address).await;
     }
     // Half of a file that is still to come.
     let week = json!({"corsOrigin": "*", "timeout": 604_800});
@@ -277,4 +283,20 @@ async fn what_is_stored_is_measured_by_the_sweep_and_falls_with_what_is_deleted(
     assert_eq!(second["totals"]["storedBytes"], rest, "{second}");
     assert!((5000..10_000).contains(&rest), "what came of the upload: {rest}");
     assert!(text(&first["asOf"]) < text(&second["asOf"]));
+}
+
+#[tokio::test]
+async fn sound_that_is_mixed_before_a_media_is_ready_is_encoded_once() {
+    let clock = TestClock::standing();
+    let today = Day::of(kinora_domain::Clock::now(&clock));
+    let mut app = TestApp::options().clock(clock).without_webhook().start().await;
+    let video = app.serve("/a.mp4", Source::of(fixture::two_seconds()));
+    let sound = app.serve("/b.m4a", Source::of(fixture::audio_only()));
+    let inputs =
+        json!([{"type": "video", "url": video}, {"type": "audio", "imposeTracks": [{"url": sound}]}]);
+    let created = app.call("POST", "/v1/on-demand").json(&json!({"inputs": inputs})).send().await.data();
+    let media = app.wait_settled(text(&created["id"])).await;
+    assert_eq!(media["status"], "Ready", "{media}");
+    let used = written(&mut app, today).await;
+    assert!(used.encoded_us.abs_diff(2_000_000) < 50_000, "as long as the media: {used:?}");
 }
