@@ -16,6 +16,28 @@ impl Day {
         (0 < day.0.year() && day.to_string() == text).then_some(day)
     }
 
+    /// The day that an instant is part of.
+    pub fn of(at: Timestamp) -> Self {
+        let at = jiff::Timestamp::from_microsecond(at.as_micros())
+            .expect("the constructor clamps to jiff's range");
+        Self(at.to_zoned(jiff::tz::TimeZone::UTC).date())
+    }
+
+    /// The day behind it; none behind the last of the year 9999.
+    pub fn next(self) -> Option<Self> {
+        self.0.tomorrow().ok().map(Self)
+    }
+
+    /// The first of its month.
+    pub fn first_of_month(self) -> Self {
+        Self(self.0.first_of_month())
+    }
+
+    /// How many days lie between this one and a later one, which counts with this one: 1 for the same day, 0 for an earlier one.
+    pub fn days_through(self, last: Self) -> u32 {
+        u32::try_from((last.0 - self.0).get_days() + 1).unwrap_or(0)
+    }
+
     /// Its first instant.
     pub fn start(self) -> Timestamp {
         let midnight = self.0.to_zoned(jiff::tz::TimeZone::UTC);
@@ -26,7 +48,7 @@ impl Day {
 
     /// The first instant that is no longer part of it.
     pub fn end(self) -> Timestamp {
-        self.0.tomorrow().map_or(Timestamp::from_micros(i64::MAX), |next| Self(next).start())
+        self.next().map_or(Timestamp::from_micros(i64::MAX), Self::start)
     }
 }
 
@@ -70,5 +92,29 @@ mod tests {
         assert_eq!(day.end().to_string(), "2025-11-04T00:00:00.000000Z");
         let last = Day::from_text("9999-12-31").unwrap();
         assert!(last.start() <= last.end());
+    }
+
+    #[test]
+    fn an_instant_is_part_of_one_day() {
+        let day = Day::from_text("2025-11-03").unwrap();
+        assert_eq!(Day::of(day.start()), day);
+        assert_eq!(Day::of(day.end().plus_micros(-1)), day);
+        assert_eq!(Some(Day::of(day.end())), day.next());
+        assert_eq!(Day::of(Timestamp::from_micros(-1)).to_string(), "1969-12-31");
+        assert_eq!(Day::from_text("9999-12-31").unwrap().next(), None);
+    }
+
+    #[test]
+    fn days_are_counted_with_both_ends() {
+        let check = |first: &str, last: &str, days| {
+            let (first, last) = (Day::from_text(first).unwrap(), Day::from_text(last).unwrap());
+            assert_eq!(first.days_through(last), days, "{first} {last}");
+        };
+        check("2025-11-03", "2025-11-03", 1);
+        check("2025-11-03", "2025-11-02", 0);
+        check("2025-11-03", "2024-11-02", 0);
+        check("2024-01-01", "2024-12-31", 366);
+        check("0001-01-01", "9999-12-31", 3_652_059);
+        assert_eq!(Day::from_text("2024-02-29").unwrap().first_of_month().to_string(), "2024-02-01");
     }
 }

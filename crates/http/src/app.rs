@@ -6,12 +6,12 @@ use bytes::Bytes;
 use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_intake::Intake;
 use kinora_packager::Packager;
-use kinora_store::Store;
+use kinora_store::{Store, WrittenUsage};
 
 use crate::api::{AnswerCache, KeyPairs};
 use crate::auth::Callers;
 use crate::delivery::{AccessCache, PlaylistCache};
-use crate::observe::{RequestCounts, RequestIds};
+use crate::observe::{RequestCounts, RequestIds, UsageTotals};
 use crate::once::UnderWay;
 use crate::rate_limit::{RateLimit, RateLimits};
 
@@ -66,6 +66,7 @@ pub struct Parts {
     pub(crate) playlists: PlaylistCache,
     pub(crate) request_ids: RequestIds,
     pub(crate) request_counts: RequestCounts,
+    pub(crate) usage_totals: UsageTotals,
     pub(crate) document: OnceLock<Bytes>,
     pub(crate) roles: Roles,
     pub(crate) rate_limits: Option<RateLimits>,
@@ -113,16 +114,36 @@ impl App {
             playlists,
             request_ids,
             request_counts: RequestCounts::default(),
+            usage_totals: UsageTotals::default(),
             document: OnceLock::new(),
             roles,
             rate_limits,
         }))
     }
 
-    /// Writes down which access tokens were used, and which renditions were made and watched, since the last call. May run at any
-    /// time; what is lost is only a later date or a smaller counter.
+    /// Writes down what workspaces used, which access tokens were used, and which renditions were made and watched, since the last
+    /// call. May run at any time; what is lost is only a later date or a smaller counter.
     pub async fn write_uses(&self) -> Result<(), kinora_store::Error> {
-        self.packager.write_rendition_uses().await?;
+        // What one of them fails at is no reason to leave the others.
+        let written = [
+            self.write_usage().await,
+            self.packager.write_rendition_uses().await,
+            self.write_token_uses().await,
+        ];
+        written.into_iter().collect()
+    }
+
+    async fn write_usage(&self) -> Result<(), kinora_store::Error> {
+        while let Some(WrittenUsage { used, was_late }) = self.store.write_usage(self.clock.now()).await? {
+            self.usage_totals.note(used);
+            if !was_late {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn write_token_uses(&self) -> Result<(), kinora_store::Error> {
         let uses = self.callers.take_uses();
         if uses.is_empty() {
             return Ok(());

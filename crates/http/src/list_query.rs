@@ -46,7 +46,7 @@ pub(crate) struct Listing {
 }
 
 impl ListQuery {
-    fn of(path: &str, query: &str) -> Self {
+    pub(crate) fn of(path: &str, query: &str) -> Self {
         let pairs = url::form_urlencoded::parse(query.as_bytes());
         let pairs = pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
         Self { path: path.to_owned(), pairs }

@@ -24,6 +24,7 @@ mod patience;
 mod probe_decode;
 mod room;
 mod runner;
+mod stored;
 mod sweep;
 mod tend;
 mod tend_upload;

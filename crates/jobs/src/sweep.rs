@@ -1,4 +1,4 @@
-//! Removes what no row names, and rows that have served.
+//! Removes what no row names, and rows that have served; and measures what workspaces have stored.
 
 use kinora_blob::{Entry, ObjectKey, ObjectKind, Prefix};
 use kinora_domain::{RenditionId, SourceId, Timestamp};
@@ -8,6 +8,7 @@ use crate::Context;
 use crate::delete_objects;
 use crate::error::JobError;
 use crate::ownership;
+use crate::stored::Stored;
 
 /// How often the whole store is looked through.
 pub(crate) const SWEEP_EVERY_S: i64 = 60 * 60;
@@ -24,6 +25,7 @@ const ROWS: u32 = 500;
 pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobError> {
     let now = context.clock.now();
     ownership::claim(&context.store, &context.blob).await?;
+    let mut stored = Stored::default();
     for kind in [
         ObjectKind::Source,
         ObjectKind::Normalised,
@@ -32,15 +34,16 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
         ObjectKind::Subtitle,
         ObjectKind::Picture,
     ] {
-        sweep_kind(context, kind, now).await?;
+        sweep_kind(context, kind, now, &mut stored).await?;
     }
     for kind in [ObjectKind::Growing, ObjectKind::Piece, ObjectKind::Checkpoint] {
-        sweep_growing(context, kind, now).await?;
+        sweep_growing(context, kind, now, &mut stored).await?;
     }
     sweep_rendition_rows(context).await?;
     for kind in [ObjectKind::Segment, ObjectKind::Init] {
-        sweep_rendition_objects(context, kind, now).await?;
+        sweep_rendition_objects(context, kind, now, &mut stored).await?;
     }
+    stored.write(context, now).await?;
     context.blob.sweep_temporary(now).await?;
     context.store.prune(now).await?;
     let job = job.clone();
@@ -57,20 +60,19 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
         .await
 }
 
-async fn sweep_kind(context: &Context, kind: ObjectKind, now: Timestamp) -> Result<(), JobError> {
+async fn sweep_kind(
+    context: &Context,
+    kind: ObjectKind,
+    now: Timestamp,
+    stored: &mut Stored,
+) -> Result<(), JobError> {
     let mut after = None;
     loop {
         let page = context.blob.list(Prefix::Kind(kind), after, PAGE).await?;
         for entry in &page {
             let Some(source) = source_of(entry.key) else { continue };
-            if now.micros_since(entry.modified) < YOUNGEST_SWEPT_US {
-                continue;
-            }
-            // In this order: an upload hands its source over to a media, never the other way.
-            let is_named = context.store.is_held_by_upload(source).await?
-                || context.store.media_of_source(source).await?.is_some()
-                || context.store.is_source_of_track(source).await?;
-            if !is_named {
+            let owner = stored.count(context, source, entry.len).await?;
+            if owner.is_none() && now.micros_since(entry.modified) >= YOUNGEST_SWEPT_US {
                 tracing::info!(source.id = %source, "swept objects that no media names");
                 delete_objects::remove(context, source).await?;
             }
@@ -83,15 +85,22 @@ async fn sweep_kind(context: &Context, kind: ObjectKind, now: Timestamp) -> Resu
 }
 
 /// What uploads that have ended left behind: their process was killed, or was still writing.
-async fn sweep_growing(context: &Context, kind: ObjectKind, now: Timestamp) -> Result<(), JobError> {
+async fn sweep_growing(
+    context: &Context,
+    kind: ObjectKind,
+    now: Timestamp,
+    stored: &mut Stored,
+) -> Result<(), JobError> {
     let mut after = None;
     loop {
         let page = context.blob.list(Prefix::Kind(kind), after, PAGE).await?;
         for entry in &page {
             let Some(source) = growing_source_of(entry.key) else { continue };
-            if now.micros_since(entry.modified) < YOUNGEST_SWEPT_US
-                || context.store.is_held_by_upload(source).await?
-            {
+            if context.store.is_held_by_upload(source).await? {
+                stored.count(context, source, entry.len).await?;
+                continue;
+            }
+            if now.micros_since(entry.modified) < YOUNGEST_SWEPT_US {
                 continue;
             }
             tracing::info!(source.id = %source, "swept what an upload left behind");
@@ -126,6 +135,7 @@ async fn sweep_rendition_objects(
     context: &Context,
     kind: ObjectKind,
     now: Timestamp,
+    stored: &mut Stored,
 ) -> Result<(), JobError> {
     let (mut after, mut current) = (None, None::<Counted>);
     loop {
@@ -140,6 +150,9 @@ async fn sweep_rendition_objects(
                 }
             };
             counted.add(entry);
+            if let Some(row) = &counted.row {
+                stored.count(context, row.source, entry.len).await?;
+            }
             if counted.row.is_none() && now.micros_since(entry.modified) >= YOUNGEST_SWEPT_US {
                 context.blob.delete(entry.key).await?;
             }

@@ -9,7 +9,8 @@ use kinora_blob::ObjectKey;
 use kinora_domain::{Resolution, SourceId};
 use kinora_engine::PICTURE_SIDE_MAX;
 use kinora_formats::encode::{
-    Rung, RungName, encoded_audio_init, encoded_audio_segments, encoded_audio_times, ladder,
+    Rung, RungName, encoded_audio_init, encoded_audio_len, encoded_audio_segments, encoded_audio_times,
+    ladder,
 };
 use kinora_formats::hls::{CopyRates, FileEncryption, MediaPlaylist, Rate, sound_offers};
 use kinora_formats::index::{Index, IndexId, Track};
@@ -138,6 +139,26 @@ impl Packaged {
             Rendition::Aac(audio) => number < self.encoded_audio_count(audio),
             Rendition::Video | Rendition::IFrames | Rendition::Audio(_) => false,
         }
+    }
+
+    /// How long a segment plays, in microseconds; 0 for what no playlist lists, and for keyframes by themselves, which nobody plays.
+    pub fn plays_us(&self, rendition: Rendition, number: u32) -> u64 {
+        let Ok(track) = self.track(rendition) else { return 0 };
+        let number = number as usize;
+        let (ticks, a_second) = match rendition {
+            Rendition::Video | Rendition::Audio(_) => {
+                (self.index.segments(track).get(number).map(PlannedSegment::duration), track.timescale)
+            }
+            Rendition::Rung(_) => {
+                (self.index.plan.encoded_video.get(number).map(PlannedSegment::duration), track.timescale)
+            }
+            Rendition::Aac(audio) => {
+                (encoded_audio_len(&self.index, audio.into(), number), ENCODED_AUDIO_RATE)
+            }
+            Rendition::IFrames => (None, track.timescale),
+        };
+        let us = u128::from(ticks.unwrap_or(0)) * 1_000_000 / u128::from(a_second.max(1));
+        u64::try_from(us).unwrap_or(u64::MAX)
     }
 
     /// The rungs that players are offered where nothing may be larger than `max`, largest first.

@@ -18,6 +18,7 @@
 //! | `playback_path.rs` | signatures of what manifests list |
 //! | `content_key.rs` | keys of what is encrypted on its way |
 //! | `list.rs` | parts of lists, by number and by position |
+//! | `usage/` | what workspaces use: counted in memory, added to rows |
 //! | `prune.rs` | what leaves again |
 //! | `watch.rs`, `notify.rs`, `version.rs` | what others changed: by looking, by being told, and on demand |
 
@@ -46,6 +47,7 @@ mod sql;
 mod store;
 mod tx;
 mod upload;
+mod usage;
 mod version;
 mod wake;
 mod watch;
@@ -69,6 +71,7 @@ pub use revoked_token::RevokedToken;
 pub use store::{DatabasePlace, Opener, Store, StoreOptions};
 pub use tx::Tx;
 pub use upload::{UploadGrown, UploadLease, UploadPart};
+pub use usage::{Stored, Usage, UsageOfDay, Used, WrittenUsage};
 pub use version::Version;
 pub use wake::Wake;
 pub use worker::WorkerId;

@@ -14,6 +14,8 @@ pub(crate) const JOBS_KEPT_US: i64 = 7 * DAY_US;
 pub(crate) const DELIVERIES_KEPT_US: i64 = 30 * DAY_US;
 /// Tokens that were taken back, behind their end: whoever verifies them gives them a minute.
 pub(crate) const REVOKED_TOKENS_KEPT_US: i64 = DAY_US;
+/// Of a process that has written no usage for so long, which batch it wrote last. What it tries to write is never that old.
+pub(crate) const USAGE_WRITERS_KEPT_US: i64 = 30 * DAY_US;
 /// Rows of one transaction: others wait for the writer meanwhile.
 pub(crate) const BATCH_MAX: i64 = 500;
 /// Transactions of one call and kind; what is left goes next time.
@@ -35,6 +37,8 @@ statements! {
         AND multipart IS NULL LIMIT $2) RETURNING workspace_id, state";
     REVOKED_TOKENS = "DELETE FROM revoked_token WHERE (workspace_id, jti) IN (
         SELECT workspace_id, jti FROM revoked_token WHERE expires_at IS NOT NULL AND expires_at <= $1 LIMIT $2)";
+    USAGE_WRITERS = "DELETE FROM usage_writer WHERE id IN (
+        SELECT id FROM usage_writer WHERE written_at <= $1 LIMIT $2)";
     EVENTS = "DELETE FROM event WHERE sequence IN (
         SELECT e.sequence FROM event e
         WHERE e.at <= $1 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id) LIMIT $2)";
@@ -57,6 +61,8 @@ pub struct Pruned {
     pub answers: u64,
     /// Playback tokens that were taken back and have ended.
     pub revoked_tokens: u64,
+    /// Processes that have written no usage for long.
+    pub usage_writers: u64,
 }
 
 impl Store {
@@ -72,6 +78,9 @@ impl Store {
             answers: self.answer_batches(now).await?,
             revoked_tokens: self
                 .batches(REVOKED_TOKENS, values![before(REVOKED_TOKENS_KEPT_US), BATCH_MAX])
+                .await?,
+            usage_writers: self
+                .batches(USAGE_WRITERS, values![before(USAGE_WRITERS_KEPT_US), BATCH_MAX])
                 .await?,
         })
     }

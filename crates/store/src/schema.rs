@@ -18,7 +18,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 18] = [
+const MIGRATIONS: [Migration; 19] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -108,6 +108,11 @@ const MIGRATIONS: [Migration; 18] = [
         version: 18,
         sqlite: include_str!("../migrations/sqlite/0018_encryption.sql"),
         postgres: include_str!("../migrations/postgres/0018_encryption.sql"),
+    },
+    Migration {
+        version: 19,
+        sqlite: include_str!("../migrations/sqlite/0019_usage.sql"),
+        postgres: include_str!("../migrations/postgres/0019_usage.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

@@ -12,10 +12,11 @@ use crate::keyring::Keyring;
 use crate::notify::Outbox;
 use crate::sql::{Database, Session, postgres, sqlite, statements, values};
 use crate::tx::Effects;
+use crate::usage::Meter;
 use crate::version::VersionTeller;
 use crate::wake::Bell;
 use crate::write::Work;
-use crate::{Error, FaultAction, FaultPoint, Faults, Tx, Version, Wake, folder, schema, writer};
+use crate::{Error, FaultAction, FaultPoint, Faults, Tx, Version, Wake, WorkerId, folder, schema, writer};
 
 /// Who opens a store (contract decision 42). On an empty folder either makes the schema, the key and the first rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +76,8 @@ pub struct Store {
 struct Shared {
     common: Arc<Common>,
     database: Database,
+    /// What this process counts.
+    meter: Meter,
     /// On PostgreSQL.
     version: Option<VersionTeller>,
     /// `None` once closed.
@@ -138,9 +141,11 @@ impl Store {
             }
         };
         let (requests, ended) = writer::start(target, Arc::clone(&common))?;
+        let meter = Meter::new(WorkerId::new(common.random.as_ref()));
         Ok(Self {
             shared: Arc::new(Shared {
                 common,
+                meter,
                 version: database.place().map(VersionTeller::start),
                 database,
                 requests: Mutex::new(Some(requests)),
@@ -236,6 +241,10 @@ impl Store {
 
     pub(crate) fn database(&self) -> &Database {
         &self.shared.database
+    }
+
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.shared.meter
     }
 
     pub(crate) fn check_running(&self) -> Result<(), Error> {

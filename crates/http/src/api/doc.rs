@@ -24,6 +24,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let mut all = super::on_demand::operations(schemas);
     all.extend(super::signing_keys::operations(schemas));
     all.extend(super::revoked_tokens::operations(schemas));
+    all.extend(super::usage::operations(schemas));
     all.extend(super::unsupported::operations());
     all
 }

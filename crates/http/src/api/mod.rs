@@ -7,6 +7,7 @@ mod revoked_tokens;
 mod routes;
 mod signing_keys;
 mod unsupported;
+mod usage;
 pub(crate) mod view;
 
 use axum::Router;
@@ -51,6 +52,7 @@ pub(crate) fn routes(prefix: &str) -> Routes {
         .merge(revoked_tokens::routes(prefix))
         .merge(signing_keys::routes(prefix))
         .merge(unsupported::routes(prefix))
+        .merge(usage::routes(prefix))
 }
 
 /// What else lies where the API is: its own 404, not that of the players' paths, which have any name.
@@ -63,7 +65,8 @@ pub(crate) fn unknown() -> Router<App> {
 /// The same paths in a process without this role.
 pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
     let refuse = async move || ApiError::other_role("api", roles);
-    let paths = ["/on-demand", "/on-demand/{*rest}", "/iam/{*rest}", "/data/{*rest}", "/v1", "/v1/{*rest}"];
+    let paths =
+        ["/on-demand", "/on-demand/{*rest}", "/iam/{*rest}", "/data/{*rest}", "/usage", "/v1", "/v1/{*rest}"];
     paths
         .iter()
         .chain(&crate::openapi::PATHS)

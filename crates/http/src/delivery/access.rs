@@ -15,8 +15,9 @@ use kinora_domain::{
 use kinora_packager::{OfferedSound, OfferedSubtitles};
 use kinora_store::Version;
 
+use super::counted::Account;
 use super::original;
-use super::send::Caching;
+use super::send::{Caching, Terms};
 use super::subtitles::GrantedSubtitles;
 use super::token::{self, Tokens};
 use super::viewing::{Pass, Viewing};
@@ -28,6 +29,8 @@ use crate::error::ApiError;
 pub(super) struct Granted {
     /// Through what they watch.
     pub(super) playback: PlaybackId,
+    /// Whose the media is.
+    workspace: WorkspaceId,
     /// Where the bytes of the media are.
     pub(super) source: SourceId,
     /// Nothing larger is given: the bound of the media, and of the playback ID.
@@ -53,15 +56,16 @@ pub(super) struct Granted {
     /// With what everything that plays is encrypted on its way; `None`: with nothing.
     pub(super) key: Option<Arc<ContentKey>>,
     /// How long it is.
-    length_us: u64,
+    pub(super) length_us: u64,
     /// What the paths of its children say; `None` where everybody has the same ones.
     ticket: Option<TicketFacts>,
 }
 
 impl Granted {
-    /// How an answer may be kept: what not everybody may have, by its viewer alone and not for long (contract decision 13).
-    pub(super) fn caching(&self, caching: Caching) -> &'static str {
-        if self.ticket.is_none() { caching.for_everybody() } else { caching.for_one() }
+    /// On which terms an answer is given. What not everybody may have is kept by its viewer alone and not for long (contract decision 13).
+    pub(super) fn terms(&self, app: &App, caching: Caching) -> Terms {
+        let caching = if self.ticket.is_none() { caching.for_everybody() } else { caching.for_one() };
+        Terms { caching, account: Some(Account::new(app, self.workspace)) }
     }
 
     /// 403 where nothing of it is given in clear, for what cannot be given otherwise. Pictures and subtitles are no part of it.
@@ -250,6 +254,7 @@ async fn read(app: &App, playback: PlaybackId, read_at: Version) -> Result<Optio
     let state = match media.state {
         MediaState::Ready { source, facts, .. } => State::Ready(Granted {
             playback,
+            workspace: media.workspace,
             source,
             max_resolution: media.settings.max_resolution,
             thumbnail_ms: media.thumbnail_ms,

@@ -48,7 +48,7 @@ pub(super) async fn clip(
     let clip = app.packager.clip(&packaged, wanted, viewer.asker()).await?;
     let ClipRequest { start_ms, end_ms, width, fps, .. } = wanted;
     let etag = format!("\"{}-{start_ms}-{end_ms}-{width}-{fps}-{file}\"", packaged.id());
-    Ok(send(request, clip, content_type, etag, granted.caching(Caching::Minute)))
+    Ok(send(request, clip, content_type, etag, granted.terms(app, Caching::Minute)))
 }
 
 /// The parameters; others, such as a token, belong to somebody else.

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
-use super::send::{Caching, Content};
+use super::send::{Caching, Content, Terms};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -14,8 +14,9 @@ pub(super) async fn clip(State(app): State<App>, request: HeaderMap) -> Result<R
     let content = Content {
         content_type: "video/mp4",
         etag: format!("\"demo-{}\"", reader.len()),
-        caching: Caching::Short.for_everybody(),
+        terms: Terms::of_nobody(Caching::Short.for_everybody()),
         len: reader.len(),
+        plays_us: 0,
     };
     Ok(content.answer(&request, |range| match reader.stream(range) {
         Ok(stream) => Body::from_stream(stream),

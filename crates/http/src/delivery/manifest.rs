@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::access::{Granted, grant};
 use super::cipher::FileCipher;
-use super::send::{Caching, Content, known};
+use super::send::{Caching, Content, Terms, known};
 use super::viewing::Viewing;
 use super::{content_key, subtitles, wanted};
 use crate::app::App;
@@ -54,13 +54,13 @@ pub(super) async fn multivariant(
         })?
     };
     // What is offered depends on more than the index: on what was asked for, on what is broken, on how busy the server is.
-    Ok(send_text(&request, Bytes::from(text), granted.caching(Caching::Short)))
+    Ok(send_text(&request, Bytes::from(text), granted.terms(&app, Caching::Short)))
 }
 
 /// A playlist that is another tomorrow.
-pub(super) fn send_text(request: &HeaderMap, text: Bytes, caching: &'static str) -> Response {
+pub(super) fn send_text(request: &HeaderMap, text: Bytes, terms: Terms) -> Response {
     let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
-    send(request, text, PLAYLIST, etag, caching)
+    send(request, text, PLAYLIST, etag, terms)
 }
 
 /// Bytes as lower-case hex digits.
@@ -117,6 +117,8 @@ async fn answer_child(
     if index != packaged.id().to_string() {
         return Err(ApiError::no_such_path()); // of a source that was replaced
     }
+    // Of pictures and the sound beside them one is counted.
+    let counts = granted.is_video_withdrawn || packaged.index().video().is_none() || !rendition.is_audio();
     if let Some(SoundName { source, .. }) = added {
         if granted.sounds.iter().all(|sound| sound.source != source) {
             return Err(ApiError::no_such_path()); // of a file that was replaced, or of another media
@@ -126,7 +128,7 @@ async fn answer_child(
     if !is_offered(&packaged, rendition, &granted) {
         return Err(ApiError::no_such_path()); // never listed
     }
-    let caching = granted.caching(Caching::Immutable);
+    let terms = granted.terms(app, Caching::Immutable);
     // What is encrypted has other bytes below every playback ID.
     let under = granted.key.as_ref().map_or_else(String::new, |_| format!("-{playback}"));
     let etag = |name: &str| format!("\"{}-{rendition}-{name}{under}\"", packaged.id());
@@ -144,13 +146,13 @@ async fn answer_child(
                     packaged.encrypted_playlist(rendition, encryption)?
                 }
             };
-            Ok(send(request, text, PLAYLIST, etag("playlist"), caching))
+            Ok(send(request, text, PLAYLIST, etag("playlist"), terms))
         }
         File::Init => {
             let init = match rendition {
                 Rendition::Rung(name) => {
                     let rung = packaged.rung(name, granted.max_resolution)?;
-                    if let Some(known) = known(request, &etag("init"), caching) {
+                    if let Some(known) = known(request, &etag("init"), terms.caching) {
                         return Ok(known); // before it is learnt
                     }
                     app.packager.encoded_init(&packaged, &rung, asker).await?
@@ -161,14 +163,14 @@ async fn answer_child(
                 None => init,
                 Some(cipher) => cipher.encrypt(&init),
             };
-            Ok(send(request, init, segment_type, etag("init"), caching))
+            Ok(send(request, init, segment_type, etag("init"), terms))
         }
         File::Segment(number) => {
             let etag = etag(&number.to_string());
             // Before it is made: what is encoded has the same tag, whoever makes it and whenever.
             let known_segment = || {
                 let is_listed = packaged.is_listed(rendition, number);
-                is_listed.then(|| known(request, &etag, caching)).flatten()
+                is_listed.then(|| known(request, &etag, terms.caching)).flatten()
             };
             let segment = match rendition {
                 Rendition::Rung(name) => {
@@ -186,10 +188,11 @@ async fn answer_child(
                 }
                 _ => app.packager.segment(&packaged, rendition, number).await?,
             };
+            let plays_us = if counts { packaged.plays_us(rendition, number) } else { 0 };
             let cipher = cipher(&format!("{number}.m4s"));
             let len = segment.total_len();
             let len = if cipher.is_some() { FileCipher::len_of(len) } else { len };
-            let content = Content { content_type: segment_type, etag, caching, len };
+            let content = Content { content_type: segment_type, etag, terms, len, plays_us };
             Ok(content.answer(request, |range| match cipher {
                 None => body(segment, range),
                 Some(cipher) => encrypted_body(segment, cipher, range),
@@ -250,9 +253,9 @@ pub(super) fn send(
     bytes: Bytes,
     content_type: &'static str,
     etag: String,
-    caching: &'static str,
+    terms: Terms,
 ) -> Response {
-    let content = Content { content_type, etag, caching, len: bytes.len() as u64 };
+    let content = Content { content_type, etag, terms, len: bytes.len() as u64, plays_us: 0 };
     content.answer(request, |range| Body::from(part(bytes, range)))
 }
 

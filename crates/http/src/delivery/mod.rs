@@ -11,6 +11,7 @@ mod access;
 mod cipher;
 mod clip;
 mod content_key;
+mod counted;
 mod demo;
 mod disposition;
 mod file;

@@ -55,7 +55,8 @@ pub(super) async fn file(
         MediaFile::AudioOnly => ("audio/mp4", "m4a"),
     };
     let etag = reader.etag().to_owned();
-    let content = Content { content_type, etag, caching: granted.caching(Caching::Short), len: reader.len() };
+    let terms = granted.terms(app, Caching::Short);
+    let content = Content { content_type, etag, terms, len: reader.len(), plays_us: granted.length_us };
     let response = content.answer(request, |range| Body::from_stream(reader.stream(range)));
     Ok(disposition::on(response, disposition::header(wanted.as_deref(), file.name(), extension)))
 }

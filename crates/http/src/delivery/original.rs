@@ -43,7 +43,8 @@ pub(super) async fn original(
     let reader = app.packager.original(&packaged).await?;
     // The same bytes have the same tag, whichever media they are the original of.
     let etag = format!("\"{}\"", hex(&index.source_sha256[..16]));
-    let content = Content { content_type, etag, caching: granted.caching(Caching::Short), len: reader.len() };
+    let terms = granted.terms(app, Caching::Short);
+    let content = Content { content_type, etag, terms, len: reader.len(), plays_us: granted.length_us };
     let response = content.answer(request, |range| match reader.stream(range) {
         Ok(pieces) => Body::from_stream(pieces),
         Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),

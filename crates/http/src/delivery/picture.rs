@@ -63,7 +63,7 @@ pub(super) async fn thumbnail(
         },
     );
     // Its address does not name its source, so what is kept of it grows old.
-    Ok(send(request, picture, content_type, etag, granted.caching(Caching::Minute)))
+    Ok(send(request, picture, content_type, etag, granted.terms(app, Caching::Minute)))
 }
 
 /// The parameters; others, such as a token, belong to somebody else.

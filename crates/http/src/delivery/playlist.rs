@@ -18,7 +18,7 @@ use kinora_store::{PlaylistEdition, Version};
 use moka::future::Cache;
 
 use super::manifest::{send, send_text};
-use super::send::{Caching, IMMUTABLE};
+use super::send::{Caching, IMMUTABLE, Terms};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
@@ -101,7 +101,7 @@ pub(super) async fn filler(
         Filler::Black => "video/mp4",
         Filler::Silence => "audio/mp4",
     };
-    Ok(send(&request, Bytes::from(bytes), content_type, format!("\"{file}\""), IMMUTABLE))
+    Ok(send(&request, Bytes::from(bytes), content_type, format!("\"{file}\""), Terms::of_nobody(IMMUTABLE)))
 }
 
 async fn answer(app: &App, id: PlaylistId, part: Part, request: &HeaderMap) -> Result<Response, ApiError> {
@@ -114,7 +114,7 @@ async fn answer(app: &App, id: PlaylistId, part: Part, request: &HeaderMap) -> R
     let caches = &app.playlists;
     let edition = caches.editions.try_get_with((id, version), edition).await.map_err(shared)?;
     let text = caches.texts.try_get_with((id, part, edition), text(app, id, part)).await.map_err(shared)?;
-    Ok(send_text(request, text, Caching::Short.for_everybody()))
+    Ok(send_text(request, text, Terms::of_nobody(Caching::Short.for_everybody())))
 }
 
 /// The refusal of everybody who waited.

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+use super::counted::Account;
 use crate::error::ApiError;
 
 /// What is about to be sent.
@@ -14,10 +15,21 @@ pub(super) struct Content {
     pub(super) content_type: &'static str,
     /// Value of `ETag`, with its quotes: the same bytes always have the same one.
     pub(super) etag: String,
-    /// Value of `Cache-Control`.
-    pub(super) caching: &'static str,
+    /// How it may be kept, and for whom it counts.
+    pub(super) terms: Terms,
     /// Length of the whole.
     pub(super) len: u64,
+    /// How long the whole plays, in microseconds; 0 of what does not play by itself.
+    pub(super) plays_us: u64,
+}
+
+/// On which terms something is given.
+#[derive(Clone)]
+pub(super) struct Terms {
+    /// Value of `Cache-Control`.
+    pub(super) caching: &'static str,
+    /// For whom it counts; `None` of what belongs to no media.
+    pub(super) account: Option<Account>,
 }
 
 /// For what never changes under its address (contract decision 13).
@@ -53,15 +65,22 @@ impl Caching {
     }
 }
 
+impl Terms {
+    /// Of what belongs to no media, and counts for nobody.
+    pub(super) fn of_nobody(caching: &'static str) -> Self {
+        Self { caching, account: None }
+    }
+}
+
 impl Content {
     /// Answers a request: 304 when the client has it, 206 for one range, 416 for one outside, else 200.
     ///
     /// `body` makes the bytes of the range it is given.
     pub(super) fn answer(self, request: &HeaderMap, body: impl FnOnce(Range<u64>) -> Body) -> Response {
-        if let Some(known) = known(request, &self.etag, self.caching) {
+        if let Some(known) = known(request, &self.etag, self.terms.caching) {
             return known;
         }
-        let common = common(&self.etag, self.caching);
+        let common = common(&self.etag, self.terms.caching);
         let wanted =
             if self.is_range_wanted(request) { parse_range(request, self.len) } else { Wanted::Whole };
         let (status, range) = match wanted {
@@ -75,7 +94,12 @@ impl Content {
                 return response;
             }
         };
-        let mut response = (status, common, body(range.clone())).into_response();
+        let body = body(range.clone());
+        let body = match self.terms.account {
+            Some(account) => account.count(body, self.len, self.plays_us),
+            None => body,
+        };
+        let mut response = (status, common, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
         headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
@@ -187,14 +211,20 @@ mod tests {
 
     #[test]
     fn conditions_compare_the_tag() {
-        let content =
-            Content { content_type: "text/plain", etag: "\"a-1\"".into(), caching: IMMUTABLE, len: 10 };
+        let content = Content {
+            content_type: "text/plain",
+            etag: "\"a-1\"".into(),
+            terms: Terms::of_nobody(IMMUTABLE),
+            len: 10,
+            plays_us: 0,
+        };
         let with = |name: HeaderName, value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, HeaderValue::from_str(value).unwrap());
             headers
         };
-        let is_known_to = |request: &HeaderMap| known(request, &content.etag, content.caching).is_some();
+        let is_known_to =
+            |request: &HeaderMap| known(request, &content.etag, content.terms.caching).is_some();
         assert!(is_known_to(&with(header::IF_NONE_MATCH, "\"x\", W/\"a-1\"")));
         assert!(is_known_to(&with(header::IF_NONE_MATCH, "*")));
         assert!(!is_known_to(&with(header::IF_NONE_MATCH, "\"a-2\"")));

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::manifest::{hex, send};
 use super::parameter::{Parameters, Viewer};
-use super::send::Caching;
+use super::send::{Caching, Terms};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -71,7 +71,7 @@ pub(super) async fn storyboard(
     let (kind, part) = file_of(file).ok_or_else(ApiError::no_such_path)?;
     let (sheet, token) = parse(query, kind)?;
     let (granted, packaged) = viewer.look(app).await?;
-    let caching = granted.caching(Caching::Minute);
+    let terms = granted.terms(app, Caching::Minute);
     let storyboard = app.packager.storyboard(&packaged, sheet).await?;
     let address = address(sheet, token.as_deref());
     match part {
@@ -81,24 +81,19 @@ pub(super) async fn storyboard(
                 Sheet::Overview => format!("\"{}-sheet\"", packaged.id()),
                 Sheet::Every(seconds) => format!("\"{}-sheet-{seconds}\"", packaged.id()),
             };
-            Ok(send(request, picture, "image/jpeg", etag, caching))
+            Ok(send(request, picture, "image/jpeg", etag, terms))
         }
         Part::Json => {
             let url = format!("{}/{}/{address}", app.addresses.images, viewer.playback);
-            Ok(send_text(request, json(&storyboard, url), "application/json", caching))
+            Ok(send_text(request, json(&storyboard, url), "application/json", terms))
         }
-        Part::Vtt => Ok(send_text(request, vtt(&storyboard, &address), "text/vtt; charset=utf-8", caching)),
+        Part::Vtt => Ok(send_text(request, vtt(&storyboard, &address), "text/vtt; charset=utf-8", terms)),
     }
 }
 
-fn send_text(
-    request: &HeaderMap,
-    text: String,
-    content_type: &'static str,
-    caching: &'static str,
-) -> Response {
+fn send_text(request: &HeaderMap, text: String, content_type: &'static str, terms: Terms) -> Response {
     let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
-    send(request, Bytes::from(text), content_type, etag, caching)
+    send(request, Bytes::from(text), content_type, etag, terms)
 }
 
 /// The sheet, and the token that the sheet's own address needs as well.

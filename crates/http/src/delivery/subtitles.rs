@@ -40,8 +40,8 @@ pub(super) async fn file(
     let wanted = granted.subtitles.iter().find(|subtitles| subtitles.track == track);
     let source = wanted.ok_or_else(ApiError::no_such_path)?.offered.source;
     let bytes = app.packager.subtitle_file(source).await?;
-    let caching = granted.caching(Caching::Short);
-    Ok(send(&request, bytes, WEBVTT, format!("\"{source}\""), caching))
+    let terms = granted.terms(&app, Caching::Short);
+    Ok(send(&request, bytes, WEBVTT, format!("\"{source}\""), terms))
 }
 
 /// `GET {stream}/{playbackId}/{indexId}/subtitles-{id}/{file}`: `playlist.m3u8`, `{n}.vtt`. The id is another one for every file, so what lies
@@ -58,14 +58,12 @@ pub(super) async fn child(
         return Err(ApiError::no_such_path());
     }
     let etag = |name: &str| format!("\"{}-{source}-{name}\"", packaged.id());
-    let caching = granted.caching(Caching::Immutable);
+    let terms = granted.terms(app, Caching::Immutable);
     match file {
-        File::Playlist => {
-            Ok(send(request, packaged.subtitle_playlist(), PLAYLIST, etag("playlist"), caching))
-        }
+        File::Playlist => Ok(send(request, packaged.subtitle_playlist(), PLAYLIST, etag("playlist"), terms)),
         File::Segment(number) => {
             let bytes = app.packager.subtitle_segment(packaged, source, number).await?;
-            Ok(send(request, bytes, WEBVTT, etag(&number.to_string()), caching))
+            Ok(send(request, bytes, WEBVTT, etag(&number.to_string()), terms))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod counts;
 mod id;
+mod usage;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
@@ -16,6 +17,7 @@ use id::is_usable;
 
 pub(crate) use counts::RequestCounts;
 pub(crate) use id::{LEN_MAX as ID_LEN_MAX, RequestIds};
+pub(crate) use usage::UsageTotals;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 

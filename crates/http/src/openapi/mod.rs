@@ -36,12 +36,13 @@ cannot do is refused before an operation is reached: an unknown path with 404, a
 how many requests an access token sends; then every answer to a token has `RateLimit`, and what is too much is 429 with `Retry-After`.";
 
 /// The groups of operations, in the order in which they are shown.
-const TAGS: [(&str, &str); 7] = [
+const TAGS: [(&str, &str); 8] = [
     ("Media", "What comes in, and what players get of it."),
     ("Direct uploads", "Files that your users send by themselves, to a signed address."),
     ("Playback IDs", "Through what a media is watched, and by whom."),
     ("Playlists", "Media that play one after another, chosen by hand or by dates."),
     ("Signing keys", "What you sign the playback tokens of private media with."),
+    ("Usage", "What a workspace stored, had encoded and delivered."),
     ("DRM configurations", "There are none: this server has no licence service."),
     ("Not supported", "Operations that exist elsewhere. Here they answer 404, which says so."),
 ];

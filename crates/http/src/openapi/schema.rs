@@ -47,6 +47,8 @@ schemas! {
     Address = json!({"type": "string", "format": "uri"});
     /// Seconds since the start of a media.
     Seconds = json!({"type": "number", "minimum": 0});
+    /// To a thousandth.
+    Minutes = json!({"type": "number", "minimum": 0});
     /// `HH:MM:SS`.
     Duration = json!({"type": "string", "pattern": r"^\d{2,}:[0-5]\d:[0-5]\d$"});
     /// Pictures a second, as a fraction; `-1` while it is not known (contract 2.2).

@@ -57,8 +57,13 @@ pub(crate) async fn edited(
                 check_samples(&index, "url")?;
                 let mix = || try_twice(|| mix(context, source, &index, swapped.as_deref(), &overlays));
                 match (keep_trying(Waiter::Job(job.id), PATIENCE, mix).await?, &swapped) {
-                    (Some(Mixed { kept, sound }), _) => {
-                        index.with_sound(sound, kept.finish().await?).map_err(refuse)
+                    (Some(Mixed { kept, sound, len }), _) => {
+                        let lies = kept.finish().await?;
+                        if let Some(workspace) = context.store.workspace_of_source(source).await? {
+                            let encoded_us = u64::try_from(len.as_micros()).unwrap_or(u64::MAX);
+                            context.packager.count_encoded(workspace, encoded_us);
+                        }
+                        index.with_sound(sound, lies).map_err(refuse)
                     }
                     // Nothing of it is heard in the time of the media.
                     (None, Some(sound)) => swap(context, source, index, sound).await,
@@ -200,6 +205,8 @@ async fn swap(
 struct Mixed<'a> {
     kept: Kept<'a>,
     sound: Index,
+    /// How long it is.
+    len: Duration,
 }
 
 /// All that is heard is encoded once: `swapped`, or else the source's own sound, and what is laid over it. `None` where that is nothing.
@@ -241,7 +248,7 @@ async fn mix<'a>(
         let language = language.clone().unwrap_or_else(|| track.language.clone());
         Track { language, ..in_its_place(track) }
     });
-    Ok(Some(Mixed { kept, sound: Index { tracks: tracks.collect(), ..mixed } }))
+    Ok(Some(Mixed { kept, sound: Index { tracks: tracks.collect(), ..mixed }, len }))
 }
 
 /// The output of a mix says by its times where it begins.

@@ -164,7 +164,7 @@ impl Packager {
                     Err(error) => break Err(error),
                 };
                 if kept.insert(number) {
-                    self.keep(&line, number, bytes.into()).await?;
+                    self.keep(packaged, &line, number, bytes.into()).await?;
                     line.state().kept(number);
                     tell(kept.len());
                 }
@@ -180,7 +180,7 @@ impl Packager {
                         Error::NoFrame => error,
                         other => other,
                     });
-                    self.keep(&line, first, silent?).await?;
+                    self.keep(packaged, &line, first, silent?).await?;
                     line.state().kept(first);
                     kept.insert(first);
                     tell(kept.len());

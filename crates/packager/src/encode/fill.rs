@@ -77,7 +77,7 @@ impl Packager {
             let mut run = Run::begin(self, packaged, order)?;
             loop {
                 match run.next().await {
-                    Ok(Some(made)) => self.keep_filled(&mut filled, made).await?,
+                    Ok(Some(made)) => self.keep_filled(packaged, &mut filled, made).await?,
                     Ok(None) => break,
                     Err(error) if error.is_of_run() => {
                         tracing::warn!(source.id = %packaged.source, error = %error, "a fill left segments out");
@@ -96,12 +96,12 @@ impl Packager {
         Ok(())
     }
 
-    async fn keep_filled(&self, filled: &mut [Filled], made: Made) -> Result<(), Error> {
+    async fn keep_filled(&self, packaged: &Packaged, filled: &mut [Filled], made: Made) -> Result<(), Error> {
         let Some(rung) = filled.iter_mut().find(|filled| filled.rung.name == made.rung) else {
             return Ok(());
         };
         if let (true, Ok(bytes)) = (rung.missing.remove(&made.number), made.outcome) {
-            self.keep(&rung.line, made.number, bytes).await?;
+            self.keep(packaged, &rung.line, made.number, bytes).await?;
             rung.line.state().kept(made.number);
         }
         Ok(())

@@ -6,8 +6,10 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use kinora_blob::{ObjectKey, PutOutcome};
+use kinora_domain::WorkspaceId;
 use kinora_engine::Priority;
 use kinora_formats::encode::{EncodedAudio, SegmentError};
+use kinora_store::Used;
 
 use super::audio::AudioRun;
 use super::cold::Place;
@@ -48,7 +50,7 @@ impl Packager {
         match line.begin(&self.store, self.clock.now()).await {
             // Those who wait get what is made; nothing is kept without a row.
             Err(error) if error.is_full() => {}
-            begun => begun?,
+            begun => drop(begun?),
         }
         let priority = if start.is_urgent { Priority::Viewer } else { Priority::Prefetch };
         let begun = || {
@@ -178,7 +180,7 @@ impl Packager {
         made: Result<Bytes, Error>,
     ) -> Result<bool, Error> {
         let made = match made {
-            Ok(bytes) => match self.keep(line, number, bytes.clone()).await {
+            Ok(bytes) => match self.keep(packaged, line, number, bytes.clone()).await {
                 Err(error) if error.is_full() => {
                     tracing::warn!(rendition.id = %line.id, segment = number, "the disk is full: a segment is not kept");
                     self.remember(line.key(number), &bytes).await;
@@ -205,16 +207,31 @@ impl Packager {
     /// Keeps a segment that was just made. Another one may have been faster: its bytes are everybody's.
     ///
     /// Errors: those of the stores; one that [is full](Error::is_full) where there is no room for it.
-    pub(super) async fn keep(&self, line: &RungLine, n: u32, bytes: Bytes) -> Result<Bytes, Error> {
-        line.begin(&self.store, self.clock.now()).await?;
+    pub(super) async fn keep(
+        &self,
+        packaged: &Packaged,
+        line: &RungLine,
+        n: u32,
+        bytes: Bytes,
+    ) -> Result<Bytes, Error> {
+        let owner = line.begin(&self.store, self.clock.now()).await?;
         let key = ObjectKey::Segment(line.id, n);
         match self.blob.put_once(key, bytes.clone()).await? {
             PutOutcome::Written => {
                 self.encoders.notes.made(line.id, bytes.len() as u64);
+                if let Some(owner) = owner {
+                    let encoded_us = packaged.plays_us(line.work.rendition(), n);
+                    self.count_encoded(owner, encoded_us);
+                }
                 Ok(bytes)
             }
             PutOutcome::AlreadyThere => self.blob.get(key).await?.ok_or(Error::Gone),
         }
+    }
+
+    /// Counts what was encoded of a workspace, once all of it is kept.
+    pub fn count_encoded(&self, workspace: WorkspaceId, encoded_us: u64) {
+        self.store.count_usage(workspace, self.clock.now(), Used { encoded_us, ..Used::default() });
     }
 
     async fn note_failed(&self, packaged: &Packaged, line: &RungLine, n: u32, is_final: bool) {

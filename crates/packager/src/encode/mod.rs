@@ -37,9 +37,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kinora_blob::{ObjectKey, Prefix};
-use kinora_domain::{RenditionId, SourceId};
+use kinora_domain::{RenditionId, SourceId, Timestamp, WorkspaceId};
 use kinora_formats::encode::Rung;
-use kinora_store::Store;
+use kinora_store::{Store, Tx};
 use moka::future::Cache;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
@@ -91,8 +91,8 @@ pub(crate) struct RungLine {
     source: SourceId,
     work: Work,
     state: Mutex<Line>,
-    /// Its row was seen or written.
-    has_row: OnceCell<()>,
+    /// Whose it is, once its row was seen or written; nobody's where its media was deleted meanwhile.
+    owner: OnceCell<Option<WorkspaceId>>,
     /// So much of it failed that no more is tried.
     is_broken: AtomicBool,
     /// It was written down that parts of it could not be made.
@@ -158,17 +158,22 @@ impl RungLine {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that the rendition has a row, before its first object. [`Error::Gone`] when no media names the source any more.
-    async fn begin(&self, store: &Store, now: kinora_domain::Timestamp) -> Result<(), Error> {
+    /// Sees to it that the rendition has a row, before its first object, and answers whose it is. [`Error::Gone`] when no media names the
+    /// source any more.
+    async fn begin(&self, store: &Store, now: Timestamp) -> Result<Option<WorkspaceId>, Error> {
         let begin = async || {
             let (id, source, name) = (self.id, self.source, self.work.rendition().to_string());
-            let begun = store
-                .write(async move |tx| tx.begin_rendition(id, source, &name, now).await)
+            let begin = async move |tx: &mut Tx| {
+                let has_begun = tx.begin_rendition(id, source, &name, now).await?;
+                Ok(if has_begun { Some(tx.workspace_of_source(source).await?) } else { None })
+            };
+            store
+                .write(begin)
                 .await
-                .map_err(Error::from)?;
-            if begun { Ok(()) } else { Err(Error::Gone) }
+                .map_err(|error: kinora_store::Error| Error::from(error))?
+                .ok_or(Error::Gone)
         };
-        self.has_row.get_or_try_init(begin).await.copied()
+        self.owner.get_or_try_init(begin).await.copied()
     }
 
     fn is_broken(&self) -> bool {
@@ -192,13 +197,17 @@ impl Packager {
         let look_up = async {
             let row = self.store.rendition(id).await?;
             let is_broken = row.as_ref().is_some_and(|row| row.broken_at.is_some());
-            let made = if row.is_some() { self.kept(id).await? } else { BTreeSet::new() };
+            let owner = match row {
+                Some(_) => Some(self.store.workspace_of_source(packaged.source).await?),
+                None => None,
+            };
+            let made = if owner.is_some() { self.kept(id).await? } else { BTreeSet::new() };
             Ok(Arc::new(RungLine {
                 id,
                 source: packaged.source,
                 state: Mutex::new(Line::new(made).with_leads(work.leads(packaged))),
                 work,
-                has_row: OnceCell::new_with(row.map(|_| ())),
+                owner: OnceCell::new_with(owner),
                 is_broken: AtomicBool::new(is_broken),
                 is_in_part: AtomicBool::new(false),
             }))

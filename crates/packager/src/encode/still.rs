@@ -116,7 +116,7 @@ impl Packager {
         loop {
             match run.next().await {
                 Ok(Some(Made { number, outcome: Ok(bytes), .. })) => {
-                    let bytes = self.keep(line, number, bytes).await?;
+                    let bytes = self.keep(packaged, line, number, bytes).await?;
                     line.state().kept(number);
                     return Ok(Some(bytes));
                 }
@@ -189,7 +189,7 @@ impl Packager {
         };
         match run.next().await {
             Ok(Some(EncodedAudio { bytes, .. })) => {
-                self.keep(line, n, bytes.into()).await?;
+                self.keep(packaged, line, n, bytes.into()).await?;
                 line.state().kept(n);
                 Ok(true)
             }

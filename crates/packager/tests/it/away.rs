@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use kinora_blob::ObjectKey;
-use kinora_domain::{PlaybackId, Resolution};
+use kinora_domain::{Clock as _, PlaybackId, Resolution};
 use kinora_engine::{Engine, Settings};
 use kinora_packager::{Added, Asker, Error, FitMode, PictureFormat, PictureRequest, Rendition, Wanted};
-use kinora_testkit::{LentFfmpeg, SeededRandom, fixture};
+use kinora_testkit::{LentFfmpeg, MovableClock, SeededRandom, fixture};
 
 use crate::world::World;
 
@@ -90,6 +90,8 @@ async fn without_room_those_who_wait_get_what_is_made_and_it_is_kept_once_there_
     assert_eq!(world.blob.get(ObjectKey::Init(id)).await.unwrap(), None);
     assert!(packager.broken(source).await.unwrap().is_empty());
 
+    let now = MovableClock::default().now();
+    assert_eq!(world.store.write_usage(now).await.unwrap(), None, "what is not kept does not count");
     world.is_full.store(false, Ordering::SeqCst);
     packager.fill(&packaged, &rungs, |_| {}).await.unwrap();
     assert_eq!(world.blob.get(ObjectKey::Init(id)).await.unwrap(), Some(init));

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use kinora_blob::ObjectKey;
-use kinora_domain::{PlaybackId, Resolution, SourceId};
+use kinora_domain::{Clock as _, PlaybackId, Resolution, SourceId};
 use kinora_formats::encode::Rung;
 use kinora_packager::{Asker, Error, FillProgress, Packaged, Packager, Rendition};
-use kinora_testkit::{SeededRandom, fixture};
+use kinora_testkit::{MovableClock, SeededRandom, fixture};
 
 use crate::world::World;
 
@@ -56,6 +56,12 @@ impl Scene {
         tokio::time::timeout(Duration::from_secs(60), reached).await.expect("processes begin and end");
     }
 
+    /// What was encoded of the workspace since the last time it was asked.
+    async fn encoded_us(&self) -> u64 {
+        let written = self.world.store.write_usage(MovableClock::default().now()).await.unwrap();
+        written.map_or(0, |written| written.used.encoded_us)
+    }
+
     /// How often a segment was written, or tried to be: the largest number of all.
     fn most_writes(&self) -> u64 {
         self.world.writes_below("segment").into_values().max().unwrap_or(0)
@@ -96,6 +102,8 @@ async fn two_processes_that_race_serve_the_same_bytes() {
     let other = scene.world.another_packager().await;
     let (one, two) = tokio::join!(scene.segment(0), scene.segment_of(&other, 0));
     assert_eq!(one.unwrap(), two.unwrap());
+    let first = scene.packaged.plays_us(Rendition::Rung(scene.rung.name), 0);
+    assert_eq!(scene.encoded_us().await, first, "whoever lost kept nothing");
     let inits = [&scene.world.packager, &other]
         .map(|packager| packager.encoded_init(&scene.packaged, &scene.rung, asker()));
     let inits = join_all(inits).await;
@@ -146,6 +154,8 @@ async fn a_fill_makes_what_is_missing_and_nothing_else() {
     let again = async { scene.world.packager.fill(&scene.packaged, &rungs, |_| ()).await.unwrap() };
     assert_eq!(scene.world.writes_of(Box::pin(again)).await, 0);
 
+    let whole = scene.packaged.index().facts().duration_us;
+    assert_eq!(scene.encoded_us().await, whole, "each segment by its length, once");
     scene.world.packager.write_rendition_uses().await.unwrap();
     let id = Rendition::Rung(scene.rung.name).id(scene.source).unwrap();
     let row = scene.world.store.rendition(id).await.unwrap().unwrap();
@@ -156,6 +166,7 @@ async fn a_fill_makes_what_is_missing_and_nothing_else() {
     assert_eq!((row.segments, row.bytes), (0, 0));
     assert_eq!(scene.world.packager.fill(&scene.packaged, &rungs, |_| ()).await.ok(), Some(()));
     assert_eq!(scene.most_writes(), 2, "it was made anew");
+    assert_eq!(scene.encoded_us().await, whole, "and that is counted too");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

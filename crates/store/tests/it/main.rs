@@ -65,6 +65,7 @@ mod strange;
 mod support;
 mod tenants;
 mod upload;
+mod usage;
 mod watch;
 mod webhooks;
 mod write;

@@ -175,11 +175,14 @@ async fn parts_are_kept_in_order_and_forgotten_when_asked(world: World) {
     .unwrap();
     let grown = UploadGrown { multipart: Some("multipart 1".into()), parts: (0..11).map(part).collect() };
     assert_eq!(store.upload_grown(upload.id).await.unwrap(), grown);
+    assert_eq!(store.growing_bytes(upload.workspace).await.unwrap(), 1155);
+    assert_eq!(store.workspace_of_source(upload.source).await.unwrap(), Some(upload.workspace));
     for _ in 0..2 {
         let id = upload.id;
         write(&store, async move |tx| tx.forget_upload_grown(id).await).await.unwrap();
         assert_eq!(store.upload_grown(upload.id).await.unwrap(), UploadGrown::default());
     }
+    assert_eq!(store.growing_bytes(upload.workspace).await.unwrap(), 0);
 }
 
 async fn progress_renews_and_never_goes_back(world: World) {

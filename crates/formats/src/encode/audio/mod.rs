@@ -46,6 +46,12 @@ pub fn encoded_audio_times(index: &Index, audio: usize) -> Vec<Segment> {
     cuts(index, audio).unwrap_or_default().windows(2).map(times).collect()
 }
 
+/// How long one of them is, in samples; `None` where the plan lists none.
+pub fn encoded_audio_len(index: &Index, audio: usize, number: usize) -> Option<u64> {
+    let &[from, to] = cuts(index, audio)?.get(number..number + 2)? else { return None };
+    Some((to - from).saturating_mul(ENCODED_AUDIO_FRAME.into()))
+}
+
 /// A segment of these packets, which begins with frame `first`: that before 0 is the priming of the encoder.
 pub(crate) fn segment(number: u32, first: i64, packets: &[Vec<u8>]) -> Vec<u8> {
     let entries: Vec<_> = packets

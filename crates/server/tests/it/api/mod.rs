@@ -28,6 +28,7 @@ mod source_access;
 pub(crate) mod tracks;
 mod unsupported;
 mod update;
+mod usage;
 
 pub(crate) use playback::listed;
 pub(crate) use playback_ids::Ids;

@@ -11,3 +11,4 @@ mod roles;
 mod secrets;
 mod storage;
 mod takeover;
+mod usage;

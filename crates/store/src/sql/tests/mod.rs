@@ -69,6 +69,7 @@ fn engine_less() -> Vec<Statement> {
         crate::store::STATEMENTS,
         crate::upload::STATEMENTS,
         crate::upload::LEASE,
+        crate::usage::STATEMENTS,
         crate::webhook::STATEMENTS,
         crate::workspace::STATEMENTS,
     ];

@@ -1,0 +1,16 @@
+//! `/usage`: what a workspace stored, had encoded and delivered (decision 0088).
+
+mod doc;
+mod read;
+mod span;
+
+use axum::routing::get;
+
+use super::Routes;
+
+pub(super) use doc::operations;
+
+/// The operation on usage, below a prefix.
+pub(super) fn routes(prefix: &str) -> Routes {
+    Routes::new().route(&format!("{prefix}/usage"), get(read::read))
+}

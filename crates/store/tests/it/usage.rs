@@ -1,0 +1,192 @@
+//! What workspaces use: counted in memory by each process, added up in rows.
+
+use kinora_domain::{Day, MediaState, WorkspaceId};
+use kinora_store::{
+    Error, FaultAction, FaultPoint, Pruned, Store, Stored, Usage, UsageOfDay, Used, WrittenUsage,
+};
+
+use crate::support::{DAY, World, insert, workspace, write};
+
+suite!(
+    what_processes_counted_adds_up_by_workspace_and_day,
+    a_commit_that_failed_keeps_its_counts_for_the_next,
+    a_commit_whose_answer_was_lost_adds_nothing_twice,
+    a_process_that_died_takes_what_it_had_not_written_with_it,
+    what_is_stored_is_as_it_was_measured_last,
+    a_source_belongs_to_the_workspace_of_whatever_names_it,
+    which_batch_a_process_wrote_last_is_forgotten_after_a_month,
+);
+
+const SOME: Used = Used { encoded_us: 4_000_000, delivered_us: 60_000_000, delivered_bytes: 1000 };
+
+fn times(n: u64) -> Used {
+    let Used { encoded_us, delivered_us, delivered_bytes } = SOME;
+    Used { encoded_us: n * encoded_us, delivered_us: n * delivered_us, delivered_bytes: n * delivered_bytes }
+}
+
+fn today(world: &World) -> Day {
+    Day::of(world.now())
+}
+
+async fn days(world: &World, store: &Store, workspace: WorkspaceId) -> Vec<UsageOfDay> {
+    let year = Day::from_text("2025-01-01").unwrap();
+    let usage = store.usage(workspace, year, today(world)).await.unwrap();
+    assert_eq!(usage.stored_before, None);
+    usage.days
+}
+
+/// What a workspace used so far, where it did so today.
+async fn used(world: &World, store: &Store, workspace: WorkspaceId) -> Used {
+    match days(world, store, workspace).await.as_slice() {
+        [] => Used::default(),
+        [UsageOfDay { day, used, stored_bytes: None }] if *day == today(world) => *used,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn what_processes_counted_adds_up_by_workspace_and_day(world: World) {
+    let (store, beside) = (world.open().await, world.open().await);
+    let workspace = workspace(&store).await;
+    let other = store.workspace_by_name("Production").await.unwrap().unwrap().id;
+    assert_eq!(store.write_usage(world.now()).await.unwrap(), None);
+    let (before, generation) = (world.faults.commits(), store.generation());
+    let first = today(&world);
+    for _ in 0..10 {
+        store.count_usage(workspace, world.now(), SOME);
+        beside.count_usage(workspace, world.now(), SOME);
+    }
+    store.count_usage(other, world.now(), Used { delivered_bytes: 7, ..Used::default() });
+    world.clock.advance(DAY);
+    beside.count_usage(workspace, world.now(), SOME);
+    assert_eq!(world.faults.commits(), before, "counting writes nothing");
+    assert_eq!(days(&world, &store, workspace).await, []);
+
+    let written = async |store: &Store| store.write_usage(world.now()).await.unwrap();
+    let mut sum = times(10);
+    sum.add(Used { delivered_bytes: 7, ..Used::default() });
+    assert_eq!(written(&store).await, Some(WrittenUsage { used: sum, was_late: false }));
+    assert_eq!(written(&beside).await, Some(WrittenUsage { used: times(11), was_late: false }));
+    assert_eq!((written(&store).await, written(&beside).await), (None, None));
+    assert_eq!(world.faults.commits(), before + 2);
+    assert_eq!(store.generation(), generation, "no answer that is kept depends on it");
+
+    let of = |day, used| UsageOfDay { day, used, stored_bytes: None };
+    let expected = [of(first, times(20)), of(today(&world), SOME)];
+    assert_eq!(days(&world, &store, workspace).await, expected);
+    assert_eq!(days(&world, &beside, workspace).await, expected);
+    let bytes = Used { delivered_bytes: 7, ..Used::default() };
+    assert_eq!(days(&world, &store, other).await, [of(first, bytes)]);
+    let only = store.usage(workspace, today(&world), today(&world)).await.unwrap();
+    assert_eq!(only, Usage { days: expected[1..].to_vec(), stored_before: None, stored: None });
+}
+
+async fn a_commit_that_failed_keeps_its_counts_for_the_next(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    store.count_usage(workspace, world.now(), SOME);
+    for _ in 0..2 {
+        world.faults.plan(FaultPoint::BeforeCommit, FaultAction::Fail);
+        assert!(matches!(store.write_usage(world.now()).await, Err(Error::Full)));
+        store.count_usage(workspace, world.now(), SOME);
+    }
+    assert_eq!(used(&world, &store, workspace).await, Used::default());
+    let written = store.write_usage(world.now()).await.unwrap();
+    assert_eq!(written, Some(WrittenUsage { used: SOME, was_late: true }));
+    let written = store.write_usage(world.now()).await.unwrap();
+    assert_eq!(written, Some(WrittenUsage { used: times(2), was_late: false }));
+    assert_eq!(used(&world, &store, workspace).await, times(3));
+}
+
+async fn a_commit_whose_answer_was_lost_adds_nothing_twice(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    for round in 1..=3 {
+        store.count_usage(workspace, world.now(), SOME);
+        world.faults.plan(FaultPoint::AfterCommit, FaultAction::Fail);
+        assert!(matches!(store.write_usage(world.now()).await, Err(Error::Full)));
+        assert_eq!(used(&world, &store, workspace).await, times(round), "it took place");
+        let again = store.write_usage(world.now()).await.unwrap();
+        assert_eq!(again, Some(WrittenUsage { used: SOME, was_late: true }));
+        assert_eq!(used(&world, &store, workspace).await, times(round));
+    }
+}
+
+async fn a_process_that_died_takes_what_it_had_not_written_with_it(world: World) {
+    for (point, kept) in [(FaultPoint::BeforeCommit, 1), (FaultPoint::AfterCommit, 3)] {
+        let store = world.open().await;
+        let workspace = workspace(&store).await;
+        store.count_usage(workspace, world.now(), SOME);
+        store.write_usage(world.now()).await.unwrap();
+        store.count_usage(workspace, world.now(), SOME);
+        world.faults.plan(point, FaultAction::Stop);
+        assert!(matches!(store.write_usage(world.now()).await, Err(Error::Stopped)));
+        store.count_usage(workspace, world.now(), SOME);
+        assert!(matches!(store.write_usage(world.now()).await, Err(Error::Stopped)));
+        drop(store);
+        let store = world.open().await;
+        assert_eq!(used(&world, &store, workspace).await, times(kept), "{point:?}");
+    }
+}
+
+async fn what_is_stored_is_as_it_was_measured_last(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let other = store.workspace_by_name("Production").await.unwrap().unwrap().id;
+    let (first, at) = (today(&world), world.now());
+    store.set_stored(&[(workspace, 500), (other, 0)], at).await.unwrap();
+    store.set_stored(&[(workspace, 300)], at.plus_seconds(60)).await.unwrap();
+    store.set_stored(&[(workspace, 900)], at.plus_seconds(30)).await.unwrap();
+    store.count_usage(workspace, at, SOME);
+    store.write_usage(at).await.unwrap();
+    let of_first = UsageOfDay { day: first, used: SOME, stored_bytes: Some(300) };
+    let measured = Stored { bytes: 300, at: at.plus_seconds(60) };
+    let usage = store.usage(workspace, first, first).await.unwrap();
+    assert_eq!(usage, Usage { days: vec![of_first], stored_before: None, stored: Some(measured) });
+
+    world.clock.advance(2 * DAY);
+    let usage = store.usage(workspace, today(&world), today(&world)).await.unwrap();
+    assert_eq!(usage, Usage { days: vec![], stored_before: Some(measured), stored: Some(measured) });
+    let of_other = store.usage(other, first, first).await.unwrap();
+    assert_eq!(of_other.stored, Some(Stored { bytes: 0, at }));
+
+    // More workspaces than one transaction takes.
+    let many = vec![(workspace, 1); 1001];
+    store.set_stored(&many, world.now()).await.unwrap();
+    let usage = store.usage(workspace, first, today(&world)).await.unwrap();
+    let of_last = UsageOfDay { day: today(&world), used: Used::default(), stored_bytes: Some(1) };
+    assert_eq!(usage.days, [of_first, of_last]);
+    assert_eq!(usage.stored, Some(Stored { bytes: 1, at: world.now() }));
+}
+
+async fn a_source_belongs_to_the_workspace_of_whatever_names_it(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    assert_eq!(store.workspace_of_source(world.source()).await.unwrap(), None);
+    let (media, created) = world.media(workspace);
+    insert(&store, &media, &created).await;
+    let (source, now) = (world.source(), world.now());
+    let fetching = media.start_download(source, now).unwrap();
+    write(&store, async move |tx| tx.save_media(&fetching).await).await.unwrap();
+    assert_eq!(store.workspace_of_source(source).await.unwrap(), Some(workspace));
+    let inside = write(&store, async move |tx| tx.workspace_of_source(source).await).await;
+    assert_eq!(inside.unwrap(), Some(workspace));
+
+    let media = store.media_of_source(source).await.unwrap().unwrap();
+    assert!(matches!(media.state, MediaState::Downloading { .. }));
+    write(&store, async move |tx| tx.remove_media(media.clone(), now).await).await.unwrap();
+    assert_eq!(store.workspace_of_source(source).await.unwrap(), None);
+}
+
+async fn which_batch_a_process_wrote_last_is_forgotten_after_a_month(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    store.count_usage(workspace, world.now(), SOME);
+    store.write_usage(world.now()).await.unwrap();
+    let prune = async |days| store.prune(world.now().plus_micros(days * DAY)).await.unwrap();
+    assert_eq!(prune(29).await, Pruned::default());
+    assert_eq!(prune(30).await, Pruned { usage_writers: 1, ..Pruned::default() });
+    assert_eq!(used(&world, &store, workspace).await, SOME, "what was used stays");
+    store.count_usage(workspace, world.now(), SOME);
+    store.write_usage(world.now()).await.unwrap();
+    assert_eq!(used(&world, &store, workspace).await, times(2));
+}
