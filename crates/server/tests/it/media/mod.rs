@@ -14,6 +14,7 @@ mod first;
 mod fixtures;
 mod foreign;
 mod other_sound;
+mod pictures;
 mod playlist;
 pub(crate) mod probe;
 mod rungs;
