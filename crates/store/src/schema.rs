@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 17] = [
+const MIGRATIONS: [Migration; 18] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -101,6 +101,11 @@ const MIGRATIONS: [Migration; 17] = [
         version: 17,
         sqlite: include_str!("../migrations/sqlite/0017_playback_policy.sql"),
         postgres: include_str!("../migrations/postgres/0017_playback_policy.sql"),
+    },
+    Migration {
+        version: 20,
+        sqlite: include_str!("../migrations/sqlite/0020_blur_hash.sql"),
+        postgres: include_str!("../migrations/postgres/0020_blur_hash.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.
