@@ -174,30 +174,34 @@ pub(super) async fn grant_that(
     answer.map_err(ApiError::from)
 }
 
-/// What a viewer finds who comes to the page that plays.
-pub(super) enum Entrance {
-    /// They may watch, as soon as the media is ready.
-    Open(Arc<PlaybackPolicy>),
-    /// Their token does not open it.
-    AsksForToken(Arc<PlaybackPolicy>),
-    /// There is no such playback ID.
-    Unknown,
+/// What is behind the page that plays, and whether a viewer may come in.
+pub(super) struct Entrance {
+    pub(super) media: Media,
+    pub(super) policy: Arc<PlaybackPolicy>,
+    /// Why not. Who may watch comes in also while the media is not ready.
+    pub(super) refused: Option<PlaybackRefusal>,
 }
 
-/// What this viewer finds at the page that plays; 403 where a rule keeps them out.
+/// What this viewer finds at the page that plays; `None` where there is no such playback ID.
 pub(super) async fn enter(
     app: &App,
     playback: PlaybackId,
     viewing: &Viewing<'_>,
-) -> Result<Entrance, ApiError> {
+) -> Result<Option<Entrance>, ApiError> {
     // The page is not asked for so often that it were worth to remember what was.
     let version = app.store.version().await?;
-    let Some(known) = read(app, playback, version).await? else { return Ok(Entrance::Unknown) };
-    match answer(app, &known, viewing).await? {
-        Err(Refusal::Policy(PlaybackRefusal::Token(_))) => Ok(Entrance::AsksForToken(known.policy)),
-        Err(refusal @ Refusal::Policy(_)) => Err(refusal.into()),
-        Ok(_) | Err(Refusal::NotReady | Refusal::Failed) => Ok(Entrance::Open(known.policy)),
-    }
+    let Some(media) = app.store.media_of_playback(playback).await? else { return Ok(None) };
+    let Some(known) = Known::read(app, &media, playback, version).await? else { return Ok(None) };
+    let refused = match answer(app, &known, viewing).await? {
+        Err(Refusal::Policy(refusal)) => Some(refusal),
+        Ok(_) | Err(Refusal::NotReady | Refusal::Failed) => None,
+    };
+    Ok(Some(Entrance { media, policy: known.policy, refused }))
+}
+
+/// The answer to a viewer who may not come in, counted by its reason.
+pub(super) fn refuse(refusal: PlaybackRefusal) -> ApiError {
+    Refusal::Policy(refusal).into()
 }
 
 impl From<Refusal> for ApiError {
@@ -226,7 +230,11 @@ async fn know(app: &App, playback: PlaybackId) -> Result<Known, ApiError> {
     if app.access.unknown.get(&playback).is_some_and(|at| at == version) {
         return Err(ApiError::playback_not_found());
     }
-    let Some(known) = read(app, playback, version.clone()).await? else {
+    let known = match app.store.media_of_playback(playback).await? {
+        Some(media) => Known::read(app, &media, playback, version.clone()).await?,
+        None => None,
+    };
+    let Some(known) = known else {
         app.access.unknown.insert(playback, version);
         return Err(ApiError::playback_not_found());
     };
@@ -237,43 +245,50 @@ async fn know(app: &App, playback: PlaybackId) -> Result<Known, ApiError> {
     Ok(known)
 }
 
-async fn read(app: &App, playback: PlaybackId, read_at: Version) -> Result<Option<Known>, ApiError> {
-    let Some(media) = app.store.media_of_playback(playback).await? else { return Ok(None) };
-    let Some(handle) = media.playback(playback) else { return Ok(None) };
-    let policy = Arc::new(PlaybackPolicy::of(handle));
-    let key = match handle.encryption {
-        Encryption::None => None,
-        // A playback ID without its key was deleted a moment ago.
-        Encryption::Aes128 => match app.store.content_key(playback).await? {
-            Some(key) => Some(Arc::new(key)),
-            None => return Ok(None),
-        },
-    };
-    let (subtitles, sounds) = (subtitles(&media), sounds(&media));
-    let original = media.settings.source_access.then(|| original::name_of(&media).into());
-    let state = match media.state {
-        MediaState::Ready { source, facts, .. } => State::Ready(Granted {
-            playback,
-            workspace: media.workspace,
-            source,
-            max_resolution: media.settings.max_resolution,
-            thumbnail_ms: media.thumbnail_ms,
-            cap: None,
-            media_max_resolution: media.settings.max_resolution,
-            is_video_withdrawn: facts.does_not_decode,
-            subtitles,
-            sounds,
-            original,
-            source_resolution: facts.source_resolution,
-            files: media.settings.mp4_support,
-            key,
-            length_us: facts.duration.as_micros(),
-            ticket: None,
-        }),
-        MediaState::Failed { .. } => State::Failed,
-        MediaState::Created | MediaState::Downloading { .. } => State::NotReady,
-    };
-    Ok(Some(Known { workspace: media.workspace, policy, state, read_at }))
+impl Known {
+    /// `None` where the media does not have this playback ID.
+    async fn read(
+        app: &App,
+        media: &Media,
+        playback: PlaybackId,
+        read_at: Version,
+    ) -> Result<Option<Self>, ApiError> {
+        let Some(handle) = media.playback(playback) else { return Ok(None) };
+        let policy = Arc::new(PlaybackPolicy::of(handle));
+        let key = match handle.encryption {
+            Encryption::None => None,
+            // A playback ID without its key was deleted a moment ago.
+            Encryption::Aes128 => match app.store.content_key(playback).await? {
+                Some(key) => Some(Arc::new(key)),
+                None => return Ok(None),
+            },
+        };
+        let (subtitles, sounds) = (subtitles(media), sounds(media));
+        let original = media.settings.source_access.then(|| original::name_of(media).into());
+        let state = match &media.state {
+            MediaState::Ready { source, facts, .. } => State::Ready(Granted {
+                playback,
+                workspace: media.workspace,
+                source: *source,
+                max_resolution: media.settings.max_resolution,
+                thumbnail_ms: media.thumbnail_ms,
+                cap: None,
+                media_max_resolution: media.settings.max_resolution,
+                is_video_withdrawn: facts.does_not_decode,
+                subtitles,
+                sounds,
+                original,
+                source_resolution: facts.source_resolution,
+                files: media.settings.mp4_support,
+                key,
+                length_us: facts.duration.as_micros(),
+                ticket: None,
+            }),
+            MediaState::Failed { .. } => State::Failed,
+            MediaState::Created | MediaState::Downloading { .. } => State::NotReady,
+        };
+        Ok(Some(Self { workspace: media.workspace, policy, state, read_at }))
+    }
 }
 
 /// Who may not watch need not wait: the policy comes before what there is to watch.

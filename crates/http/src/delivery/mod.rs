@@ -17,6 +17,7 @@ mod disposition;
 mod file;
 mod manifest;
 mod mp4;
+mod oembed;
 mod original;
 mod page;
 mod parameter;
@@ -60,7 +61,12 @@ fn played() -> Routes {
 
 /// What else is below the role.
 fn pages() -> Routes {
-    Routes::new().route("/demo/clip.mp4", get(demo::clip)).route("/embed/{playbackId}", get(page::embed))
+    // Scripts ask for it too, of any page.
+    let oembed = get(oembed::oembed).layer(middleware::from_fn(allow_any_origin));
+    Routes::new()
+        .route("/demo/clip.mp4", get(demo::clip))
+        .route("/embed/{playbackId}", get(page::embed))
+        .route("/oembed", oembed)
 }
 
 /// Every address below a playback ID, and the pages. Scripts of any origin may read what players read.

@@ -3,11 +3,11 @@
 use axum::extract::{RawQuery, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use kinora_domain::{MediaState, PlaybackId};
+use kinora_domain::{MediaState, PlaybackId, PlaybackRefusal};
 use serde::Serialize;
 
-use super::access::{self, Entrance};
-use super::viewing::{Pass, Viewing};
+use super::viewing::Viewing;
+use super::{access, oembed};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PathParts;
@@ -16,9 +16,12 @@ use crate::extract::PathParts;
 const PAGE: &str = "embed.html";
 /// Where the page takes its values from.
 const PLACEHOLDER: &[u8] = b"__KINORA__";
+/// Where it tells other sites how it is embedded.
+const DISCOVERY: &[u8] = b"<!--__OEMBED__-->";
 
 /// What the page is told.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Values {
     manifest: String,
     /// `None` for sound alone, and while it is not known.
@@ -26,6 +29,8 @@ struct Values {
     /// The same of pictures of all its moments.
     storyboard: Option<String>,
     title: Option<String>,
+    /// What the poster looks like, to be shown until that is there.
+    blur_hash: Option<String>,
 }
 
 /// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages. `?token=` is handed on to what it plays.
@@ -41,34 +46,35 @@ pub(super) async fn embed(
     let playback: PlaybackId = playback.parse().map_err(|_| ApiError::playback_not_found())?;
     let viewing = Viewing::by_token(query.as_deref().unwrap_or(""), &request);
     let entrance = access::enter(&app, playback, &viewing).await?;
-    let media = app.store.media_of_playback(playback).await?;
+    let status = match entrance.as_ref().map(|entrance| entrance.refused) {
+        None => StatusCode::NOT_FOUND,
+        Some(None) => StatusCode::OK,
+        Some(Some(PlaybackRefusal::Token(_))) => StatusCode::UNAUTHORIZED,
+        Some(Some(refusal)) => return Err(access::refuse(refusal)),
+    };
     // The title of what this viewer may not watch is not for them either.
-    let allowed = media.as_ref().filter(|_| matches!(entrance, Entrance::Open(_)));
+    let allowed = entrance.as_ref().filter(|_| status == StatusCode::OK).map(|entrance| &entrance.media);
     let title = allowed.and_then(|media| media.settings.title.clone());
     let has_picture = allowed.is_some_and(|media| match &media.state {
         MediaState::Ready { facts, .. } => !facts.is_audio_only(),
         _ => false,
     });
-    let token = match &viewing.pass {
-        Pass::Token(Ok(token)) => {
-            let mut query = url::form_urlencoded::Serializer::for_suffix("?".to_owned(), 1);
-            query.append_pair("token", token).finish()
-        }
-        _ => String::new(),
-    };
+    let token = viewing.token().map_or_else(String::new, |token| {
+        let mut query = url::form_urlencoded::Serializer::for_suffix("?".to_owned(), 1);
+        query.append_pair("token", token).finish()
+    });
     let picture = |file| has_picture.then(|| format!("{}/{playback}/{file}{token}", app.addresses.images));
     let values = Values {
         manifest: format!("{}/{playback}.m3u8{token}", app.addresses.stream),
         poster: picture("thumbnail.jpg"),
         storyboard: picture("storyboard.vtt"),
         title,
+        blur_hash: allowed.and_then(|media| media.blur_hash.clone()),
     };
     let page = app.assets.get(PAGE).ok_or_else(ApiError::no_such_path)?;
-    let (status, ancestors) = match entrance {
-        Entrance::Open(policy) => (StatusCode::OK, policy.frame_ancestors()),
-        Entrance::AsksForToken(policy) => (StatusCode::UNAUTHORIZED, policy.frame_ancestors()),
-        Entrance::Unknown => (StatusCode::NOT_FOUND, None),
-    };
+    // What this viewer may not watch is not to be embedded by them either.
+    let discovery = allowed.map(|_| oembed::discovery(&app.addresses, playback, viewing.token()));
+    let ancestors = entrance.as_ref().and_then(|entrance| entrance.policy.frame_ancestors());
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         // What stands in the page is for its viewer.
@@ -76,7 +82,7 @@ pub(super) async fn embed(
         (header::CONTENT_SECURITY_POLICY, policy(&app, ancestors)),
         (header::REFERRER_POLICY, HeaderValue::from_static("strict-origin-when-cross-origin")),
     ];
-    Ok((status, headers, fill(&page, &values)).into_response())
+    Ok((status, headers, fill(&page, &values, discovery.as_deref())).into_response())
 }
 
 /// `GET /assets/{file}`: scripts and styles of the page. Their names hold a hash of their content.
@@ -114,13 +120,20 @@ fn policy(app: &App, ancestors: Option<Vec<String>>) -> HeaderValue {
         .unwrap_or(HeaderValue::from_static("default-src 'self'; frame-ancestors 'none'"))
 }
 
-/// The page with its values. `<` is escaped, so that no value can end the script element it stands in.
-fn fill(page: &[u8], values: &Values) -> Vec<u8> {
+/// The page with its values, and with the element that tells how it is embedded. `<` is escaped, so that no value can end the script element it stands in.
+fn fill(page: &[u8], values: &Values, discovery: Option<&str>) -> Vec<u8> {
     let json = serde_json::to_string(values).expect("strings are always JSON").replace('<', "\\u003c");
-    match page.windows(PLACEHOLDER.len()).position(|window| window == PLACEHOLDER) {
-        Some(at) => [&page[..at], json.as_bytes(), &page[at + PLACEHOLDER.len()..]].concat(),
-        None => page.to_vec(),
-    }
+    // The places are those of the page alone: a value may look like one.
+    let (front, rest) = cut(page, DISCOVERY).unwrap_or((&[], page));
+    let (middle, end) = cut(rest, PLACEHOLDER).unwrap_or((rest, &[]));
+    let json = if middle.len() == rest.len() { "" } else { &json };
+    [front, discovery.unwrap_or("").as_bytes(), middle, json.as_bytes(), end].concat()
+}
+
+/// What is in front of a placeholder, and what is behind it.
+fn cut<'a>(page: &'a [u8], placeholder: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let at = page.windows(placeholder.len()).position(|window| window == placeholder)?;
+    Some((&page[..at], &page[at + placeholder.len()..]))
 }
 
 #[cfg(test)]
@@ -133,13 +146,14 @@ mod tests {
             manifest: "m".into(),
             poster: None,
             storyboard: None,
-            title: Some("</script><script>alert(1)//__KINORA__".into()),
+            title: Some("</script><script>alert(1)//__KINORA__<!--__OEMBED__-->".into()),
+            blur_hash: None,
         };
-        let page = fill(b"<a>__KINORA__</a>", &values);
+        let page = fill(b"<!--__OEMBED__--><a>__KINORA__</a>", &values, Some("<link __KINORA__>"));
         assert_eq!(
             String::from_utf8(page).unwrap(),
-            r#"<a>{"manifest":"m","poster":null,"storyboard":null,"title":"\u003c/script>\u003cscript>alert(1)//__KINORA__"}</a>"#
+            r#"<link __KINORA__><a>{"manifest":"m","poster":null,"storyboard":null,"title":"\u003c/script>\u003cscript>alert(1)//__KINORA__\u003c!--__OEMBED__-->","blurHash":null}</a>"#
         );
-        assert_eq!(fill(b"no place", &values), b"no place");
+        assert_eq!(fill(b"<!--__OEMBED__-->no place", &values, None), b"no place");
     }
 }

@@ -35,6 +35,14 @@ impl<'a> Viewing<'a> {
         Self { pass: Pass::Path(signed), headers }
     }
 
+    /// The token that came, whether or not it holds.
+    pub(super) fn token(&self) -> Option<&str> {
+        match &self.pass {
+            Pass::Token(Ok(token)) => Some(token),
+            Pass::Token(Err(_)) | Pass::Path(_) => None,
+        }
+    }
+
     /// The page: that of `Origin`, else of `Referer` (contract decision 12). An `Origin` that names none, `null`, is not made up for by the other: a page in
     /// a sandbox hides whose it is.
     pub(super) fn page(&self, addresses: &Addresses) -> Page {

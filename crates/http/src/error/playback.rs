@@ -97,6 +97,24 @@ impl ApiError {
         error
     }
 
+    /// 404 to whoever wants to embed an address: it is none of ours (oEmbed, 2.3.3).
+    pub(crate) fn not_embeddable() -> Self {
+        Self::described(
+            StatusCode::NOT_FOUND,
+            "not found",
+            "this is not the address of a media here; url is that of its page, /embed/{playbackId}, or of its stream, /{playbackId}.m3u8",
+        )
+    }
+
+    /// 501 to the same: there is one format (oEmbed, 2.3.3).
+    pub(crate) fn oembed_format() -> Self {
+        Self::described(
+            StatusCode::NOT_IMPLEMENTED,
+            "not implemented",
+            "the only format is json; leave format out",
+        )
+    }
+
     /// 400: the media has as many playback IDs as it can have.
     pub(crate) fn too_many_playback_ids(error: TooManyPlaybackIds) -> Self {
         Self::limit_reached(format!("{error}; delete one that is not used any more"))

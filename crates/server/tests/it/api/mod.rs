@@ -11,6 +11,7 @@ mod empty_lists;
 mod limited;
 mod list;
 pub(crate) mod mp4_support;
+mod oembed;
 mod once;
 mod operate;
 mod page;

@@ -5,7 +5,7 @@ use kinora_testkit::fixture;
 use crate::support::{Answer, TestApp, text};
 
 /// Width and height of a picture, read from its bytes.
-fn size(bytes: &[u8]) -> (u32, u32) {
+pub(crate) fn size(bytes: &[u8]) -> (u32, u32) {
     let be16 = |at: usize| u32::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]));
     let le14 = |at: usize| u32::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]) & 0x3fff);
     match bytes {

@@ -4,6 +4,7 @@
 //! Begin with [`fixtures`]: what must come out of each file.
 
 mod added_sound;
+pub(crate) mod blur_hash;
 pub(crate) mod boxes;
 pub(crate) mod browser;
 mod bytes;
@@ -14,6 +15,7 @@ mod first;
 mod fixtures;
 mod foreign;
 mod other_sound;
+mod pictures;
 mod playlist;
 pub(crate) mod probe;
 mod rungs;

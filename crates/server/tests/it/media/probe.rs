@@ -115,3 +115,30 @@ pub(super) async fn packets(input: &OsStr, kind: &str) -> (Vec<Packet>, i64) {
         packets.iter().map(|packet| Packet { pts: tick(&packet["pts"]), dts: tick(&packet["dts"]) });
     (packets.collect(), timescale)
 }
+
+/// What ffprobe finds in a picture.
+pub(super) struct Picture {
+    pub(super) codec: String,
+    pub(super) width: u64,
+    pub(super) height: u64,
+    /// How many come out of the decoder.
+    pub(super) frames: u64,
+    /// How long they are shown, where there are several in the format.
+    pub(super) seconds: Option<f64>,
+}
+
+/// Decodes a picture, moving or not.
+pub(super) async fn measured(input: &OsStr) -> Picture {
+    let entries = "stream=codec_name,width,height,nb_read_frames:packet=duration_time";
+    let found = ffprobe(input, &["-count_frames", "-show_entries", entries]).await;
+    let stream = &found["streams"][0];
+    let codec = stream["codec_name"].as_str().expect("it has a name").to_owned();
+    let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("no number: {found}"));
+    let length = |packet: &Value| packet["duration_time"].as_str().and_then(|text| text.parse::<f64>().ok());
+    let packets = found["packets"].as_array().expect("a list");
+    // A still one has the length of a frame of some video.
+    let seconds = (codec == "gif").then(|| packets.iter().filter_map(length).sum());
+    let frames =
+        stream["nb_read_frames"].as_str().and_then(|text| text.parse().ok()).expect("they are counted");
+    Picture { codec, width: number(&stream["width"]), height: number(&stream["height"]), frames, seconds }
+}

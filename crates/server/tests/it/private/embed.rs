@@ -4,7 +4,7 @@ use kinora_testkit::fixture;
 use serde_json::json;
 
 use super::signer::Signer;
-use super::watched::{plain, refused, with_token};
+use super::watched::{oembed, plain, refused, with_token};
 use crate::api::Ids;
 use crate::support::{Answer, TestApp, text};
 
@@ -37,6 +37,7 @@ async fn the_page_hands_its_token_on_and_shows_the_title_to_who_may_watch() {
         assert_eq!(page.status, status);
         let shown = page.text();
         assert!(shown.contains(&format!("{playback}.m3u8")) && !shown.contains("Hush"), "{shown}");
+        assert!(shown.contains("\"blurHash\":null"), "{shown}");
         assert!(!shown.contains("thumbnail.jpg") && !shown.contains(strange), "{shown}");
     }
 }
@@ -79,4 +80,65 @@ async fn the_page_stands_where_the_rule_lets_it_and_plays_there() {
     assert_eq!(ids.restrict(playback, "domains", &json!({"deny": ["evil.example"]})).await.status, 200);
     assert_eq!(ancestors(&app.fetch(&address).await), "*");
     assert_eq!(from(&address, "https://evil.example/").await.status, 403);
+}
+
+#[tokio::test]
+async fn who_pastes_an_address_with_its_token_may_embed_it_as_long_as_that_holds() {
+    let clock = kinora_testkit::MovableClock::default();
+    let app = TestApp::options().clock(clock.clone()).without_webhook().start().await;
+    let signer = Signer::made(&app).await;
+    let media = app.ready_with("/a.mp4", fixture::two_seconds(), json!({"title": "Hush"})).await;
+    let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
+    let now = kinora_domain::Clock::now(&clock).as_seconds();
+    let until = |end: i64| signer.sign(&signer.header(), &json!({"aud": playback, "exp": end}));
+    let told = async |token: &str| app.fetch(&oembed(&app, &playback, &with_token("", token))).await;
+
+    let token = until(now + 90);
+    let answer = told(&token).await;
+    let mut golden = app.golden();
+    golden.name(&token, "TOKEN");
+    insta::assert_snapshot!("oembed_of_private", golden.answer(&answer));
+    assert_eq!(told(&until(now + 100_000)).await.json()["cache_age"], 3600, "as that of everybody, at most");
+    // The page says the same, to whoever may watch.
+    let page = app.fetch(&with_token(&format!("/embed/{playback}"), &token)).await.text();
+    let address = oembed(&app, &playback, &with_token("", &token));
+    let element =
+        format!(r#"<link rel="alternate" type="application/json+oembed" href="{}">"#, app.url(&address));
+    assert!(page.contains(&element), "{page}");
+    assert!(!app.fetch(&format!("/embed/{playback}")).await.text().contains("oembed"));
+    // The picture that it names is there, for its token.
+    let picture = text(&answer.json()["thumbnail_url"]).replace(&app.url(""), "");
+    assert_eq!(app.fetch(&picture).await.status, 200);
+
+    clock.set(kinora_domain::Timestamp::from_micros((now + 120) * 1_000_000));
+    assert_eq!(told(&token).await.json()["cache_age"], 0, "only the leeway is left");
+    clock.set(kinora_domain::Timestamp::from_micros((now + 150) * 1_000_000));
+    assert_eq!(refused(&told(&token).await), (401, "the playback token has expired".to_owned()));
+    let unnamed = told("").await;
+    assert_eq!(refused(&unnamed).0, 401);
+    assert!(!unnamed.text().contains("Hush"));
+}
+
+#[tokio::test]
+async fn rules_keep_no_server_from_embedding_but_it_is_told_no_title() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready_with("/a.mp4", fixture::two_seconds(), json!({"title": "Hush"})).await;
+    let ids = Ids::of(&app, &media);
+    let playback = text(&media["playbackIds"][0]["id"]);
+    let address = oembed(&app, playback, "");
+    let domains = json!({"defaultPolicy": "deny", "allow": ["shop.example"]});
+    assert_eq!(ids.restrict(playback, "domains", &domains).await.status, 200);
+    let from_nowhere = app.fetch(&address).await;
+    insta::assert_snapshot!("oembed_of_restricted", app.golden().answer(&from_nowhere));
+    let script = plain(&address).with("Origin", "https://shop.example").get(&app).await;
+    assert_eq!((script.status, &script.json()["title"]), (200, &json!("Hush")));
+    assert_eq!(script.header("cache-control"), Some("private, max-age=60"));
+    assert!(text(&script.json()["thumbnail_url"]).contains("/thumbnail.jpg?"));
+
+    assert_eq!(ids.restrict(playback, "domains", &json!({})).await.status, 200);
+    let agents = json!({"deny": ["Scraper"]});
+    assert_eq!(ids.restrict(playback, "user-agents", &agents).await.status, 200);
+    let scraper = plain(&address).with("User-Agent", "Scraper/1").get(&app).await;
+    assert_eq!((scraper.status, scraper.json().get("title")), (200, None));
+    assert_eq!(app.fetch(&address).await.json()["title"], "Hush");
 }

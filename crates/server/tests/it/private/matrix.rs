@@ -4,7 +4,7 @@ use kinora_domain::{PRODUCTION, Permission};
 use serde_json::{Value, json};
 
 use super::signer::{Private, Signer, now};
-use super::watched::{Watched, plain, refused, signed_children, with_token};
+use super::watched::{Watched, oembed, plain, refused, signed_children, with_token};
 use crate::api::{Ids, listed};
 use crate::support::{TestApp, text};
 
@@ -27,6 +27,8 @@ const TOKENED: [&str; 16] = [
     "/{playbackId}/thumbnail.png",
     "/{playbackId}/thumbnail.webp",
 ];
+/// The one that is given the address of a page, with the token that stands there.
+const PASTED: &str = "/oembed";
 /// Those that a manifest lists.
 const LISTED: [&str; 4] = [
     "/{playbackId}/{indexId}/aes-128/key",
@@ -40,7 +42,7 @@ const FREE: [&str; 4] =
 
 #[test]
 fn every_path_of_the_router_is_in_the_matrix() {
-    let mut known = [&TOKENED[..], &LISTED, &FREE].concat();
+    let mut known = [&TOKENED[..], &[PASTED], &LISTED, &FREE].concat();
     let mut served = kinora_http::playback_paths();
     known.sort_unstable();
     served.sort_unstable();
@@ -145,6 +147,9 @@ async fn every_address_that_takes_a_token_refuses_every_one_that_is_no_pass() {
         transcript += &format!("{name}: {status} {description}\n");
         assert_eq!(status, 401, "{name}");
         assert_eq!(manifest.header("www-authenticate"), Some("Bearer realm=\"playback\""), "{name}");
+        let pasted = with_token("", &token);
+        assert_eq!(app.fetch(&oembed(&app, &private, &pasted)).await.body, manifest.body, "{name}");
+        assert_eq!(app.fetch(&oembed(&app, public, &pasted)).await.status, 200, "{name}");
         for address in &addresses {
             let answer = app.fetch(&with_token(address, &token)).await;
             if address.starts_with("/embed/") {
@@ -161,6 +166,10 @@ async fn every_address_that_takes_a_token_refuses_every_one_that_is_no_pass() {
     insta::assert_snapshot!("refused", transcript);
 
     let good = ours.token(&private);
+    let beside = format!("{}&token={good}", oembed(&app, &private, ""));
+    assert_eq!(app.fetch(&beside).await.status, 401, "a token beside the address is none in it");
+    let pasted = app.fetch(&oembed(&app, &private, &with_token("", &good))).await;
+    assert_eq!((pasted.status, pasted.header("cache-control")), (200, Some("private, max-age=60")));
     for address in &addresses {
         for (name, value) in
             [("Authorization", format!("Bearer {good}")), ("Cookie", format!("token={good}"))]

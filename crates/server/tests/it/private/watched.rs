@@ -99,6 +99,13 @@ pub(crate) fn with_token(address: &str, token: &str) -> String {
     format!("{address}?token={token}")
 }
 
+/// The address that tells how the page of a playback ID is embedded, for whoever pastes the page's with this query.
+pub(crate) fn oembed(app: &TestApp, playback: &str, query: &str) -> String {
+    let pasted = app.url(&format!("/embed/{playback}{query}"));
+    let mut address = url::form_urlencoded::Serializer::for_suffix("/oembed?".to_owned(), "/oembed?".len());
+    address.append_pair("url", &pasted).finish()
+}
+
 /// The addresses that a manifest lists for whoever has this key.
 pub(crate) async fn signed_children(app: &TestApp, signer: &Signer, playback: &str) -> Vec<String> {
     let manifest = with_token(&format!("/{playback}.m3u8"), &signer.token(playback));
