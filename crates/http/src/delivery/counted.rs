@@ -146,8 +146,10 @@ mod tests {
 
     const HALF_MIB: usize = 512 << 10;
 
+    type Told = Arc<Mutex<Vec<Used>>>;
+
     /// A body of pieces that plays for so long, and what is told of it.
-    fn counted(pieces: &[usize], share: Share) -> (Counted<impl FnMut(Used) + Unpin>, Arc<Mutex<Vec<Used>>>) {
+    fn counted(pieces: &[usize], share: Share) -> (Counted<impl FnMut(Used) + Unpin>, Told) {
         let told = Arc::new(Mutex::new(Vec::new()));
         let tell = {
             let told = Arc::clone(&told);
