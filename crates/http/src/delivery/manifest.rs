@@ -11,7 +11,7 @@ use kinora_packager::{Added, Asker, Packaged, Rendition, Segment, SoundName, Sub
 use sha2::{Digest as _, Sha256};
 
 use super::access::{Granted, grant};
-use super::send::{Caching, Content, known};
+use super::send::{Caching, Content, Keeping, known};
 use super::viewing::Viewing;
 use super::{subtitles, wanted};
 use crate::app::App;
@@ -53,7 +53,7 @@ pub(super) async fn multivariant(
 }
 
 /// A playlist that is another tomorrow.
-pub(super) fn send_text(request: &HeaderMap, text: Bytes, caching: &'static str) -> Response {
+pub(super) fn send_text(request: &HeaderMap, text: Bytes, caching: Keeping) -> Response {
     let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
     send(request, text, PLAYLIST, etag, caching)
 }
@@ -217,7 +217,7 @@ pub(super) fn send(
     bytes: Bytes,
     content_type: &'static str,
     etag: String,
-    caching: &'static str,
+    caching: Keeping,
 ) -> Response {
     let content = Content { content_type, etag, caching, len: bytes.len() as u64 };
     content.answer(request, |range| Body::from(part(bytes, range)))

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::manifest::{hex, send};
 use super::parameter::{Parameters, Viewer};
-use super::send::Caching;
+use super::send::{Caching, Keeping};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -91,12 +91,7 @@ pub(super) async fn storyboard(
     }
 }
 
-fn send_text(
-    request: &HeaderMap,
-    text: String,
-    content_type: &'static str,
-    caching: &'static str,
-) -> Response {
+fn send_text(request: &HeaderMap, text: String, content_type: &'static str, caching: Keeping) -> Response {
     let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
     send(request, Bytes::from(text), content_type, etag, caching)
 }
