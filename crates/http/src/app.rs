@@ -45,6 +45,8 @@ pub struct AppOptions {
     pub roles: Roles,
     /// How many requests an access token may send; `None`: as many as it likes.
     pub rate_limit: Option<RateLimit>,
+    /// For how many seconds caches in between may keep what lies below a signed path; `None`: not at all.
+    pub shared_max_age_s: Option<u32>,
 }
 
 /// What handlers find in an [`App`].
@@ -70,6 +72,7 @@ pub struct Parts {
     pub(crate) document: OnceLock<Bytes>,
     pub(crate) roles: Roles,
     pub(crate) rate_limits: Option<RateLimits>,
+    pub(crate) shared_max_age_s: Option<u32>,
 }
 
 impl App {
@@ -88,6 +91,7 @@ impl App {
             render_metrics,
             roles,
             rate_limit,
+            shared_max_age_s,
         } = options;
         let callers = Callers::new();
         let answers = AnswerCache::new();
@@ -118,6 +122,7 @@ impl App {
             document: OnceLock::new(),
             roles,
             rate_limits,
+            shared_max_age_s,
         }))
     }
 

@@ -171,6 +171,7 @@ impl Server {
             render_metrics: Arc::new(move || render_metrics.render()),
             roles,
             rate_limit: settings.rate_limit,
+            shared_max_age_s: settings.shared_max_age_s,
         });
         let (stop, is_lost) = (CancellationToken::new(), CancellationToken::new());
         let jobs = roles.worker.then_some(context);

@@ -154,7 +154,17 @@ impl PlaybackPolicy {
 
     /// Whether anybody could be refused. Otherwise what is played is the same for everybody, for ever.
     pub fn is_restricted(&self) -> bool {
-        self.is_private() || self.domains.refuses_somebody() || self.user_agents.refuses_somebody()
+        self.is_private() || self.asks_for_page() || self.asks_for_user_agent()
+    }
+
+    /// Whether a rule asks on which page somebody watches.
+    pub fn asks_for_page(&self) -> bool {
+        self.domains.refuses_somebody()
+    }
+
+    /// Whether a rule asks in which player somebody watches.
+    pub fn asks_for_user_agent(&self) -> bool {
+        self.user_agents.refuses_somebody()
     }
 
     /// How many entries it holds, for whoever remembers it.

@@ -10,14 +10,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kinora_domain::{
     AddedTrackKind, Admission, ContentKey, Encryption, KeyMark, Media, MediaState, Mp4Support, Page,
     PathRefusal, PathTicket, PlaybackId, PlaybackPolicy, PlaybackRefusal, Resolution, SourceId, TicketFacts,
-    TokenRefusal, Viewer, WorkspaceId,
+    Timestamp, TokenRefusal, Viewer, WorkspaceId,
 };
 use kinora_packager::{OfferedSound, OfferedSubtitles};
 use kinora_store::Version;
 
 use super::counted::Account;
 use super::original;
-use super::send::{Caching, Terms};
+use super::send::{Asks, Caching, Terms};
 use super::subtitles::GrantedSubtitles;
 use super::token::{self, Tokens};
 use super::viewing::{Pass, Viewing};
@@ -59,13 +59,21 @@ pub(super) struct Granted {
     pub(super) length_us: u64,
     /// What the paths of its children say; `None` where everybody has the same ones.
     ticket: Option<TicketFacts>,
+    /// By what rules decide.
+    asks: Asks,
+    /// For how long caches in between may keep what never changes under this path.
+    shared_s: Option<u32>,
 }
 
 impl Granted {
-    /// On which terms an answer is given. What not everybody may have is kept by its viewer alone and not for long (contract decision 13).
+    /// On which terms an answer is given. What not everybody may have is kept by its viewer alone and not for long, where nothing else is set
+    /// (contract decision 13).
     pub(super) fn terms(&self, app: &App, caching: Caching) -> Terms {
-        let caching = if self.ticket.is_none() { caching.for_everybody() } else { caching.for_one() };
-        Terms { caching, account: Some(Account::new(app, self.workspace)) }
+        let keeping = match self.ticket {
+            None => caching.for_everybody(),
+            Some(_) => caching.for_those_who_know(self.shared_s),
+        };
+        Terms { keeping: keeping.asking(self.asks), account: Some(Account::new(app, self.workspace)) }
     }
 
     /// 403 where nothing of it is given in clear, for what cannot be given otherwise. Pictures and subtitles are no part of it.
@@ -283,6 +291,8 @@ impl Known {
                 key,
                 length_us: facts.duration.as_micros(),
                 ticket: None,
+                asks: asks(&policy),
+                shared_s: None,
             }),
             MediaState::Failed { .. } => State::Failed,
             MediaState::Created | MediaState::Downloading { .. } => State::NotReady,
@@ -312,11 +322,26 @@ async fn answer(
         State::Ready(granted) => {
             let cap = allowed.resolution.unwrap_or(granted.max_resolution);
             let max_resolution = granted.max_resolution.min(cap);
-            Ok(Granted { max_resolution, cap: allowed.resolution, ticket: allowed.ticket, ..granted.clone() })
+            let (ticket, shared_s) = (allowed.ticket, shared_s(app, granted.asks, viewer.admission));
+            Ok(Granted { max_resolution, cap: allowed.resolution, ticket, shared_s, ..granted.clone() })
         }
         State::Failed => Err(Refusal::Failed),
         State::NotReady => Err(Refusal::NotReady),
     })
+}
+
+/// By what the rules of a playback ID decide.
+pub(super) fn asks(policy: &PlaybackPolicy) -> Asks {
+    Asks { page: policy.asks_for_page(), user_agent: policy.asks_for_user_agent() }
+}
+
+/// For how long caches in between may keep what lies below a path: as their operator says, and not beyond the end of its signature. Nothing that a rule
+/// decides on, for they would not ask it again; nothing that a token opened, for whoever had the address would have it without.
+fn shared_s(app: &App, asks: Asks, admission: Admission) -> Option<u32> {
+    let Admission::Path(Ok(ticket)) = admission else { return None };
+    let most = app.shared_max_age_s.filter(|_| asks == Asks::default())?;
+    let left_us = ticket.expires_at().micros_since(app.clock.now());
+    Some(u32::try_from(left_us / Timestamp::SECOND).unwrap_or(most).min(most))
 }
 
 async fn admission(app: &App, known: &Known, viewing: &Viewing<'_>) -> Result<Admission, ApiError> {

@@ -152,7 +152,7 @@ async fn answer_child(
             let init = match rendition {
                 Rendition::Rung(name) => {
                     let rung = packaged.rung(name, granted.max_resolution)?;
-                    if let Some(known) = known(request, &etag("init"), terms.caching) {
+                    if let Some(known) = known(request, &etag("init"), terms.keeping) {
                         return Ok(known); // before it is learnt
                     }
                     app.packager.encoded_init(&packaged, &rung, asker).await?
@@ -170,7 +170,7 @@ async fn answer_child(
             // Before it is made: what is encoded has the same tag, whoever makes it and whenever.
             let known_segment = || {
                 let is_listed = packaged.is_listed(rendition, number);
-                is_listed.then(|| known(request, &etag, terms.caching)).flatten()
+                is_listed.then(|| known(request, &etag, terms.keeping)).flatten()
             };
             let segment = match rendition {
                 Rendition::Rung(name) => {

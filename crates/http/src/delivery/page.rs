@@ -75,6 +75,8 @@ pub(super) async fn embed(
     // What this viewer may not watch is not to be embedded by them either.
     let discovery = allowed.map(|_| oembed::discovery(&app.addresses, playback, viewing.token()));
     let ancestors = entrance.as_ref().and_then(|entrance| entrance.policy.frame_ancestors());
+    let asks = entrance.as_ref().map(|entrance| access::asks(&entrance.policy)).unwrap_or_default();
+    let vary = asks.vary().map(|vary| [(header::VARY, vary)]);
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         // What stands in the page is for its viewer.
@@ -82,7 +84,7 @@ pub(super) async fn embed(
         (header::CONTENT_SECURITY_POLICY, policy(&app, ancestors)),
         (header::REFERRER_POLICY, HeaderValue::from_static("strict-origin-when-cross-origin")),
     ];
-    Ok((status, headers, fill(&page, &values, discovery.as_deref())).into_response())
+    Ok((status, headers, vary, fill(&page, &values, discovery.as_deref())).into_response())
 }
 
 /// `GET /assets/{file}`: scripts and styles of the page. Their names hold a hash of their content.

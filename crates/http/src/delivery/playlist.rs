@@ -101,7 +101,13 @@ pub(super) async fn filler(
         Filler::Black => "video/mp4",
         Filler::Silence => "audio/mp4",
     };
-    Ok(send(&request, Bytes::from(bytes), content_type, format!("\"{file}\""), Terms::of_nobody(IMMUTABLE)))
+    Ok(send(
+        &request,
+        Bytes::from(bytes),
+        content_type,
+        format!("\"{file}\""),
+        Terms::of_nobody(IMMUTABLE.into()),
+    ))
 }
 
 async fn answer(app: &App, id: PlaylistId, part: Part, request: &HeaderMap) -> Result<Response, ApiError> {

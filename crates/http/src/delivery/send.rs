@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::counted::Account;
@@ -26,8 +26,8 @@ pub(super) struct Content {
 /// On which terms something is given.
 #[derive(Clone)]
 pub(super) struct Terms {
-    /// Value of `Cache-Control`.
-    pub(super) caching: &'static str,
+    /// How it may be kept.
+    pub(super) keeping: Keeping,
     /// For whom it counts; `None` of what belongs to no media.
     pub(super) account: Option<Account>,
 }
@@ -48,27 +48,103 @@ pub(super) enum Caching {
 
 impl Caching {
     /// Of what everybody may have.
-    pub(super) fn for_everybody(self) -> &'static str {
+    pub(super) fn for_everybody(self) -> Keeping {
         match self {
             Self::Immutable => IMMUTABLE,
             Self::Short => "public, max-age=2",
             Self::Minute => "public, max-age=60",
         }
+        .into()
     }
 
     /// Of what not everybody may have: by its viewer alone, and not for long, so that what is taken back is soon gone (contract decision 13).
-    pub(super) fn for_one(self) -> &'static str {
+    pub(super) fn for_one(self) -> Keeping {
         match self {
             Self::Immutable | Self::Minute => "private, max-age=60",
             Self::Short => "private, max-age=2",
         }
+        .into()
+    }
+
+    /// Of what only those may have who know its signed path, and all of them alike: where an operator allows it, by caches in between, for so many
+    /// seconds (decision 0091). What may change under its path is not shared, nor what people ask for with a token.
+    pub(super) fn for_those_who_know(self, shared_s: Option<u32>) -> Keeping {
+        match (self, shared_s) {
+            (Self::Immutable, Some(seconds)) => {
+                Keeping { control: Control::Shared(seconds), asks: Asks::default() }
+            }
+            _ => self.for_one(),
+        }
+    }
+}
+
+/// How an answer may be kept, as its headers say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Keeping {
+    control: Control,
+    asks: Asks,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Control {
+    Fixed(&'static str),
+    /// By its viewer for a minute, by caches in between for so many seconds.
+    Shared(u32),
+}
+
+/// By which headers of the request rules decide, so that no cache takes the answer to one viewer for that to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Asks {
+    /// Those that tell a page.
+    pub(super) page: bool,
+    /// The one that tells a player.
+    pub(super) user_agent: bool,
+}
+
+impl Asks {
+    /// Value of `Vary` (RFC 9110, 12.5.5).
+    pub(super) fn vary(self) -> Option<&'static str> {
+        match (self.page, self.user_agent) {
+            (false, false) => None,
+            (true, false) => Some("Origin, Referer"),
+            (false, true) => Some("User-Agent"),
+            (true, true) => Some("Origin, Referer, User-Agent"),
+        }
+    }
+}
+
+impl Keeping {
+    /// Of what rules decide by these headers.
+    pub(super) fn asking(self, asks: Asks) -> Self {
+        Self { asks, ..self }
+    }
+
+    /// Sets the headers.
+    pub(super) fn put(self, headers: &mut HeaderMap) {
+        let control = match self.control {
+            Control::Fixed(control) => HeaderValue::from_static(control),
+            Control::Shared(seconds) => {
+                let control = format!("public, max-age=60, s-maxage={seconds}");
+                HeaderValue::from_str(&control).expect("made of words and digits")
+            }
+        };
+        headers.insert(header::CACHE_CONTROL, control);
+        if let Some(vary) = self.asks.vary() {
+            headers.insert(header::VARY, HeaderValue::from_static(vary));
+        }
+    }
+}
+
+impl From<&'static str> for Keeping {
+    fn from(control: &'static str) -> Self {
+        Self { control: Control::Fixed(control), asks: Asks::default() }
     }
 }
 
 impl Terms {
     /// Of what belongs to no media, and counts for nobody.
-    pub(super) fn of_nobody(caching: &'static str) -> Self {
-        Self { caching, account: None }
+    pub(super) fn of_nobody(keeping: Keeping) -> Self {
+        Self { keeping, account: None }
     }
 }
 
@@ -77,10 +153,10 @@ impl Content {
     ///
     /// `body` makes the bytes of the range it is given.
     pub(super) fn answer(self, request: &HeaderMap, body: impl FnOnce(Range<u64>) -> Body) -> Response {
-        if let Some(known) = known(request, &self.etag, self.terms.caching) {
+        if let Some(known) = known(request, &self.etag, self.terms.keeping) {
             return known;
         }
-        let common = common(&self.etag, self.terms.caching);
+        let common = common(&self.etag, self.terms.keeping);
         let wanted =
             if self.is_range_wanted(request) { parse_range(request, self.len) } else { Wanted::Whole };
         let (status, range) = match wanted {
@@ -121,16 +197,16 @@ impl Content {
 }
 
 /// The answer to a client that has what this tag names, so that nothing need be made for it; `None` to every other.
-pub(super) fn known(request: &HeaderMap, etag: &str, caching: &'static str) -> Option<Response> {
+pub(super) fn known(request: &HeaderMap, etag: &str, caching: Keeping) -> Option<Response> {
     is_known(request, etag).then(|| (StatusCode::NOT_MODIFIED, common(etag, caching)).into_response())
 }
 
 /// What a 304 says, too. RFC 9110, 15.4.5.
-fn common(etag: &str, caching: &'static str) -> [(HeaderName, HeaderValue); 2] {
-    [
-        (header::ETAG, HeaderValue::from_str(etag).expect("made of hex digits and words")),
-        (header::CACHE_CONTROL, HeaderValue::from_static(caching)),
-    ]
+fn common(etag: &str, caching: Keeping) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ETAG, HeaderValue::from_str(etag).expect("made of hex digits and words"));
+    caching.put(&mut headers);
+    headers
 }
 
 /// RFC 9110, 13.1.2: weak comparison, and `*` matches what exists.
@@ -177,7 +253,36 @@ fn parse_range(request: &HeaderMap, len: u64) -> Wanted {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderName;
+
     use super::*;
+
+    #[test]
+    fn only_what_never_changes_under_a_signed_path_is_kept_in_between() {
+        let check = |keeping: Keeping, control: &str, vary: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            keeping.put(&mut headers);
+            let value = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap());
+            assert_eq!((value(header::CACHE_CONTROL), value(header::VARY)), (Some(control), vary));
+        };
+        use Caching::{Immutable, Minute, Short};
+        check(Immutable.for_everybody(), "public, max-age=31536000, immutable", None);
+        check(Short.for_everybody(), "public, max-age=2", None);
+        check(Minute.for_everybody(), "public, max-age=60", None);
+        check(Immutable.for_one(), "private, max-age=60", None);
+        check(Short.for_one(), "private, max-age=2", None);
+        check(Minute.for_one(), "private, max-age=60", None);
+        for none in [Immutable, Short, Minute] {
+            assert_eq!(none.for_those_who_know(None), none.for_one());
+        }
+        check(Immutable.for_those_who_know(Some(600)), "public, max-age=60, s-maxage=600", None);
+        check(Short.for_those_who_know(Some(600)), "private, max-age=2", None);
+        check(Minute.for_those_who_know(Some(600)), "private, max-age=60", None);
+        let asking = |page, user_agent| Immutable.for_one().asking(Asks { page, user_agent });
+        check(asking(true, false), "private, max-age=60", Some("Origin, Referer"));
+        check(asking(false, true), "private, max-age=60", Some("User-Agent"));
+        check(asking(true, true), "private, max-age=60", Some("Origin, Referer, User-Agent"));
+    }
 
     fn range(value: &str) -> Wanted {
         let mut headers = HeaderMap::new();
@@ -214,7 +319,7 @@ mod tests {
         let content = Content {
             content_type: "text/plain",
             etag: "\"a-1\"".into(),
-            terms: Terms::of_nobody(IMMUTABLE),
+            terms: Terms::of_nobody(IMMUTABLE.into()),
             len: 10,
             plays_us: 0,
         };
@@ -224,7 +329,7 @@ mod tests {
             headers
         };
         let is_known_to =
-            |request: &HeaderMap| known(request, &content.etag, content.terms.caching).is_some();
+            |request: &HeaderMap| known(request, &content.etag, content.terms.keeping).is_some();
         assert!(is_known_to(&with(header::IF_NONE_MATCH, "\"x\", W/\"a-1\"")));
         assert!(is_known_to(&with(header::IF_NONE_MATCH, "*")));
         assert!(!is_known_to(&with(header::IF_NONE_MATCH, "\"a-2\"")));

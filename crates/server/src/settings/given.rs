@@ -54,6 +54,10 @@ pub(crate) struct Given {
     /// [default: as many as it likes]
     #[arg(long, global = true, env = "KINORA_RATE_LIMIT", value_name = "REQUESTS/SECONDS")]
     pub(super) rate_limit: Option<String>,
+    /// Seconds for which caches between server and viewers may keep segments of private media, up to a day: what is taken back plays on for so long there
+    /// [default: they may not]
+    #[arg(long, global = true, env = "KINORA_SHARED_MAX_AGE", value_name = "SECONDS")]
+    pub(super) shared_max_age: Option<u32>,
     /// What is logged [default: info]
     #[arg(long, global = true, env = "KINORA_LOG", value_name = "FILTER")]
     pub(super) log: Option<String>,

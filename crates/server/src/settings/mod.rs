@@ -62,6 +62,8 @@ pub struct Settings {
     pub cache_bytes: Option<u64>,
     /// How many requests an access token may send; `None`: as many as it likes.
     pub rate_limit: Option<RateLimit>,
+    /// For how many seconds caches in between may keep what lies below a signed path; `None`: not at all.
+    pub shared_max_age_s: Option<u32>,
     /// What is logged.
     pub log: String,
     /// How it is logged.
@@ -120,6 +122,8 @@ impl Settings {
             .map_err(|problem| Problem::new(format!("--storage-url cannot be used: {problem}")))?;
         let rate_limit = given.rate_limit.or(from_file.rate_limit);
         let rate_limit = rate_limit.map(|text| rate_limit_of(&text)).transpose()?;
+        let shared_max_age_s = given.shared_max_age.or(from_file.shared_max_age);
+        let shared_max_age_s = shared_max_age_s.map(shared_max_age_of).transpose()?;
         let roles = role::roles(given.role.or(from_file.role))?;
         if roles != Roles::ALL && (database_url.is_none() || storage_url.is_none()) {
             let had = roles.names().join(", ");
@@ -143,6 +147,7 @@ impl Settings {
             ffmpeg: given.ffmpeg.or(from_file.ffmpeg),
             cache_bytes: given.cache_bytes.or(from_file.cache_bytes),
             rate_limit,
+            shared_max_age_s,
             log: given.log.or(from_file.log).unwrap_or_else(|| "info".to_owned()),
             log_format: given.log_format.or(from_file.log_format).unwrap_or(LogFormat::Text),
             secret_key: given.secret_key.or(from_file.secret_key),
@@ -167,6 +172,7 @@ impl Settings {
             "ffmpeg": self.ffmpeg,
             "cache-bytes": self.cache_bytes,
             "rate-limit": self.rate_limit.map(|limit| limit.to_string()),
+            "shared-max-age": self.shared_max_age_s,
             "log": self.log,
             "log-format": self.log_format,
             "secret-key": match (&self.secret_key, &self.database_url) {
@@ -216,6 +222,17 @@ impl Settings {
 fn rate_limit_of(text: &str) -> Result<RateLimit, Problem> {
     let wrong = |refused: NoRateLimit| Problem::new(format!("--rate-limit {refused}, not {text:?}"));
     text.parse().map_err(wrong)
+}
+
+/// A day: what is taken back should not play on for longer, and what is watched within a day is what a cache is for.
+const SHARED_MAX_AGE_S_MAX: u32 = 24 * 60 * 60;
+
+fn shared_max_age_of(seconds: u32) -> Result<u32, Problem> {
+    let is_kept = (1..=SHARED_MAX_AGE_S_MAX).contains(&seconds);
+    let wrong = || {
+        Problem::new(format!("--shared-max-age must be 1 to {SHARED_MAX_AGE_S_MAX} seconds, not {seconds}"))
+    };
+    is_kept.then_some(seconds).ok_or_else(wrong)
 }
 
 #[cfg(test)]

@@ -72,6 +72,20 @@ fn a_rate_limit_is_none_or_one_that_can_be_kept() {
 }
 
 #[test]
+fn caches_in_between_keep_nothing_or_for_a_day_at_most() {
+    let resolve =
+        |seconds: Option<u32>| Settings::resolve(Given { shared_max_age: seconds, ..Given::default() }, None);
+    assert_eq!(resolve(None).unwrap().shared_max_age_s, None);
+    for seconds in [1, 86_400] {
+        assert_eq!(resolve(Some(seconds)).unwrap().shown()["shared-max-age"], seconds);
+    }
+    for seconds in [0, 86_401, u32::MAX] {
+        let problem = resolve(Some(seconds)).unwrap_err().to_string();
+        assert_eq!(problem, format!("--shared-max-age must be 1 to 86400 seconds, not {seconds}"));
+    }
+}
+
+#[test]
 fn secrets_are_not_shown() {
     let given = Given { secret_key: Some("c2VjcmV0".into()), ..Given::default() };
     let shown = Settings::resolve(given, None).unwrap().shown().to_string();

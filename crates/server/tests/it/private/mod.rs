@@ -12,5 +12,6 @@ mod keys;
 mod matrix;
 pub(crate) mod revocation;
 mod rules;
+mod shared;
 pub(crate) mod signer;
 pub(crate) mod watched;

@@ -67,7 +67,9 @@ impl Golden {
             Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item)),
             Value::Object(fields) => {
                 // It comes when it comes, after the media is ready; `media::blur_hash` holds it.
-                fields.remove("blurHash");
+                if fields.get("blurHash").is_some_and(Value::is_string) {
+                    fields.remove("blurHash");
+                }
                 fields.values_mut().for_each(|field| self.walk(field));
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -24,6 +24,7 @@ pub(crate) struct Options {
     pub(super) roles: Roles,
     pub(super) cache_bytes: Option<u64>,
     pub(super) rate_limit: Option<RateLimit>,
+    pub(super) shared_max_age_s: Option<u32>,
     pub(super) engine: Option<Engine>,
     pub(super) faults: Faults,
 }
@@ -48,6 +49,7 @@ impl Default for Options {
             roles: Roles::ALL,
             cache_bytes: None,
             rate_limit: None,
+            shared_max_age_s: None,
             engine: None,
             faults: Faults::default(),
         }
@@ -103,6 +105,11 @@ impl Options {
     /// How many requests a token may send, `3/60`; as many as it likes unless told otherwise.
     pub(crate) fn rate_limit(self, limit: &str) -> Self {
         Self { rate_limit: Some(limit.parse().expect("a rate limit")), ..self }
+    }
+
+    /// For how many seconds caches in between may keep what lies below a signed path.
+    pub(crate) fn shared_max_age_s(self, seconds: u32) -> Self {
+        Self { shared_max_age_s: Some(seconds), ..self }
     }
 
     /// The media engine; the ffmpeg of this machine unless told otherwise.

@@ -124,6 +124,7 @@ async fn server_options(
     settings.roles = options.roles;
     settings.cache_bytes = options.cache_bytes;
     settings.rate_limit = options.rate_limit;
+    settings.shared_max_age_s = options.shared_max_age_s;
     if options.allow_loopback {
         settings.allow_private = vec!["127.0.0.0/8".parse().expect("a network")];
     }
