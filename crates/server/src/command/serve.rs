@@ -29,7 +29,8 @@ const FILES_WANTED: u64 = 65_536;
 /// Runs the server until it is told to stop; a second signal ends it at once.
 pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     let settings = session.settings;
-    let _log = logging::start(&settings);
+    let _log =
+        logging::start(&settings).map_err(|error| Problem::with_cause("nothing can be logged", error))?;
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
     }

@@ -31,7 +31,8 @@ struct State<W> {
 }
 
 /// Ends the thread that writes, and writes what waits, when it is dropped. What is logged later is written at once.
-pub(super) struct End<W> {
+#[must_use]
+pub(crate) struct End<W> {
     shared: Arc<Shared<W>>,
     thread: Option<JoinHandle<()>>,
 }

@@ -5,24 +5,15 @@ mod lines;
 use tracing_subscriber::EnvFilter;
 
 use crate::settings::{LogFormat, Settings};
-use lines::Lines;
+use lines::{End, Lines};
 
 /// Holds the log of the process; what waits is written when it is dropped.
-#[must_use]
-pub(crate) struct Log {
-    _lines: Option<lines::End<std::io::Stderr>>,
-}
+pub(crate) type Log = End<std::io::Stderr>;
 
-/// Writes log lines to standard error from now on (decision 0092).
-pub(crate) fn start(settings: &Settings) -> Log {
+/// Writes log lines to standard error from now on (decision 0092). An error means that there is no thread for it.
+pub(crate) fn start(settings: &Settings) -> std::io::Result<Log> {
     let filter = EnvFilter::try_new(&settings.log).unwrap_or_else(|_| EnvFilter::new("info"));
-    let (lines, end) = match Lines::start(std::io::stderr()) {
-        Ok(started) => started,
-        Err(error) => {
-            eprintln!("kinora: nothing is logged: no thread for it: {error}");
-            return Log { _lines: None };
-        }
-    };
+    let (lines, end) = Lines::start(std::io::stderr())?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(lines).with_target(false);
     // Only the first one in a process counts; tests may start several servers.
     let _ = match settings.log_format {
@@ -31,5 +22,5 @@ pub(crate) fn start(settings: &Settings) -> Log {
             builder.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).compact().try_init()
         }
     };
-    Log { _lines: Some(end) }
+    Ok(end)
 }
