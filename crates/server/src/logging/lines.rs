@@ -1,6 +1,4 @@
-//! Lines of the log on their way out: several in one call of the system.
-//!
-//! One call for each line takes longer than to route a small request (docs/benchmarks.md, reads).
+//! Lines of the log on their way out: many in one call of the system, where many are answered.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -9,6 +9,9 @@ use crate::error::ApiError;
 use crate::openapi::schema::{object, said};
 use crate::openapi::{Operation, Schemas};
 
+/// The end of a token of the examples: what has ended is not taken back.
+const END: &str = "2099-12-31T23:59:59Z";
+
 /// Every operation on revoked tokens.
 pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let revoked = schemas.of::<RevokedView>();
@@ -23,10 +26,10 @@ pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             &[
 
                 ("ended", json!({"jti": "order-7", "playbackId": example::PLAYBACK, "endPlayback": true})),
-                ("one", json!({"jti": "order-7", "expiresAt": example::TIME})),
+                ("one", json!({"jti": "order-7", "expiresAt": END})),
             ],
         )
-        .creates(revoked, json!({"jti": "order-7", "expiresAt": example::TIME, "revokedAt": example::TIME}))
+        .creates(revoked, json!({"jti": "order-7", "expiresAt": END, "revokedAt": example::TIME}))
         .refuses(ApiError::playback_not_found())];
     all.into_iter().map(|operation| operation.tagged("Signing keys")).collect()
 }

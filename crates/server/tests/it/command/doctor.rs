@@ -80,6 +80,7 @@ async fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
         "ffmpeg": null,
         "cache-bytes": null,
         "rate-limit": null,
+        "shared-max-age": null,
         "log": "info",
         "log-format": "json",
         "secret-key": "(hidden)",
