@@ -16,7 +16,6 @@ mod fetch_sound;
 mod fetch_track;
 mod files;
 mod fill;
-mod hash_picture;
 mod ingest;
 mod ingest_upload;
 mod lease;

@@ -67,7 +67,7 @@ impl Caching {
     }
 
     /// Of what only those may have who know its signed path, and all of them alike: where an operator allows it, by caches in between, for so many
-    /// seconds (decision 0091). What may change under its path is not shared, nor what people ask for with a token.
+    /// seconds (decision 0090). What may change under its path is not shared, nor what people ask for with a token.
     pub(super) fn for_those_who_know(self, shared_s: Option<u32>) -> Keeping {
         match (self, shared_s) {
             (Self::Immutable, Some(seconds)) => {

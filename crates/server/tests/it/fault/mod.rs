@@ -5,7 +5,6 @@
 mod attempts;
 mod audio_life;
 mod binary;
-mod blur_life;
 mod changed_life;
 mod clock;
 mod crash;
