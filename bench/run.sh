@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the yardsticks and measures Kinora against them; `make bench` calls it after building Kinora.
 #
-#   KINORA=target/release/kinora bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe|uploads|lists|creation|storyboard ...]
+#   KINORA=target/release/kinora bench/run.sh [ready|segments|reads|deliveries|memory|commits|coldready|cold|fill|sound|firstframe|uploads|lists|creation|storyboard|policy ...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -37,6 +37,7 @@ need_test() {
   need_run
   need c++ g++ # libFuzzer comes as source
   need python3 python3 python3-venv
+  need openssl openssl # judges what is encrypted
   if command -v python3 >/dev/null && ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
     packages+=(python3-venv)
   fi

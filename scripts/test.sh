@@ -114,7 +114,7 @@ all_suites() {
   suite "judge of signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
 }
 
-# Every life with a bad day at each of its writes. Takes most of an hour.
+# Every life with a bad day at each of its writes: several times as long as the same suites above.
 each_write_suites() {
   export KINORA_TEST_EACH_WRITE=1
   suite "each write, SQLite and a folder" server_tests sqlite+folder fault

@@ -4,7 +4,7 @@ use kinora_domain::{ContentKey, Encryption, Media, PlaybackId, Random};
 
 use crate::keyring::Keyring;
 use crate::prune::BATCH_MAX;
-use crate::sql::{Session, statements, values};
+use crate::sql::{Row, Session, statements, values};
 use crate::{Error, Store, Tx};
 
 statements! {
@@ -42,20 +42,12 @@ pub(crate) async fn reseal(
     keyring: &Keyring,
     random: &dyn Random,
 ) -> Result<(), Error> {
-    let mut after = String::new();
-    loop {
-        let rows = session.all(ALL, values![after.as_str(), BATCH_MAX]).await?;
-        for row in &rows {
-            let id: PlaybackId = row.id("playback_id")?;
-            let key = open(keyring, id, &row.text("secret")?)?;
-            let sealed = keyring.seal(key.as_bytes(), &owner(id), random);
-            session.execute(SET, values![id, sealed]).await?;
-            after = id.to_string();
-        }
-        if rows.len() < usize::try_from(BATCH_MAX).unwrap_or(usize::MAX) {
-            return Ok(());
-        }
-    }
+    let again = |row: &Row| {
+        let id: PlaybackId = row.id("playback_id")?;
+        let key = open(keyring, id, &row.text("secret")?)?;
+        Ok((values![id], keyring.seal(key.as_bytes(), &owner(id), random)))
+    };
+    session.rewrite(ALL, SET, values![""], BATCH_MAX, again).await
 }
 
 fn open(keyring: &Keyring, id: PlaybackId, sealed: &str) -> Result<ContentKey, Error> {

@@ -142,20 +142,13 @@ pub(crate) async fn reseal(
     keyring: &Keyring,
     random: &dyn Random,
 ) -> Result<(), Error> {
-    let (mut workspace, mut hash) = (String::new(), Vec::new());
-    loop {
-        let rows = session.all(ALL, values![workspace.as_str(), hash.as_slice(), BATCH_MAX]).await?;
-        for row in &rows {
-            let key = RequestKey { workspace: row.id("workspace_id")?, hash: row.bytes("key_hash")? };
-            let owner = owner(key);
-            let body = keyring.seal(&keyring.open(&row.text("body")?, &owner)?, &owner, random);
-            session.execute(SET_BODY, values![key.workspace, &key.hash[..], body]).await?;
-            (workspace, hash) = (key.workspace.to_string(), key.hash.to_vec());
-        }
-        if rows.len() < usize::try_from(BATCH_MAX).unwrap_or(usize::MAX) {
-            return Ok(());
-        }
-    }
+    let again = |row: &Row| {
+        let key = RequestKey { workspace: row.id("workspace_id")?, hash: row.bytes("key_hash")? };
+        let owner = owner(key);
+        let body = keyring.seal(&keyring.open(&row.text("body")?, &owner)?, &owner, random);
+        Ok((values![key.workspace, &key.hash[..]], body))
+    };
+    session.rewrite(ALL, SET_BODY, values!["", &[][..]], BATCH_MAX, again).await
 }
 
 /// What an answer is sealed for.

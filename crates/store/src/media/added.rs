@@ -7,7 +7,7 @@ use kinora_domain::{
 use serde::{Deserialize, Serialize};
 
 use crate::sql::{Row, Value, statements, values};
-use crate::{Error, JobKind, NewJob, Store, Tx};
+use crate::{Error, JobKind, NewJob, Tx};
 
 statements! {
     /// A new one is the last of its media.
@@ -22,15 +22,8 @@ statements! {
     HOLDS = "SELECT id FROM added_track WHERE source_id = $1";
 }
 
-impl Store {
-    /// Whether a track names this source, or waits for it: its objects are not to be swept.
-    pub async fn is_source_of_track(&self, source: SourceId) -> Result<bool, Error> {
-        Ok(self.snapshot().await?.first(HOLDS, values![source]).await?.is_some())
-    }
-}
-
 impl Tx {
-    /// As [`Store::is_source_of_track`].
+    /// Whether a track names this source, or waits for it.
     pub async fn is_source_of_track(&mut self, source: SourceId) -> Result<bool, Error> {
         Ok(self.session.first(HOLDS, values![source]).await?.is_some())
     }

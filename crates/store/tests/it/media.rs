@@ -269,7 +269,7 @@ async fn added_tracks_come_back_in_every_state_and_hold_their_sources(world: Wor
     assert_eq!(media.added.iter().map(|track| track.id).take(2).collect::<Vec<_>>(), ids[1..]);
     let mut held = Vec::new();
     for source in &sources {
-        held.push(store.is_source_of_track(*source).await.unwrap());
+        held.push(store.workspace_of_source(*source).await.unwrap().is_some());
     }
     assert_eq!(held, [false, false, true]);
 
@@ -301,7 +301,7 @@ async fn a_deleted_media_lets_go_of_its_tracks(world: World) {
     let id = media.id;
     write(&store, async move |tx| tx.remove_media(media.clone(), now).await).await.unwrap();
     assert!(store.media_by_id(id).await.unwrap().is_none());
-    assert!(!store.is_source_of_track(source).await.unwrap());
+    assert_eq!(store.workspace_of_source(source).await.unwrap(), None);
     assert_eq!(claim(JobQueue::Upkeep).await, [JobKind::DeleteObjects { source }]);
     world.clock.advance(31 * SECOND);
     assert_eq!(claim(JobQueue::Tracks).await, [], "whoever fetched it has lost it");
@@ -362,7 +362,7 @@ async fn added_sound_is_fetched_when_its_media_is_settled(world: World) {
         let track = sound.id;
         let began = media.track_attempt(track, before, attempt).unwrap();
         write(&store, async move |tx| tx.save_track_attempt(&began, track).await).await.unwrap();
-        let named = async |source| store.is_source_of_track(source).await.unwrap();
+        let named = async |source| store.workspace_of_source(source).await.unwrap().is_some();
         assert_eq!((named(before).await, named(attempt).await), (false, true));
         let rendition = kinora_domain::RenditionId::of_hash(attempt.as_uuid().into_bytes());
         let begin = |source| {
