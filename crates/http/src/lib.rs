@@ -7,6 +7,7 @@
 
 mod api;
 mod app;
+mod around;
 mod auth;
 mod condition;
 mod delivery;
@@ -19,13 +20,15 @@ mod observe;
 mod once;
 mod openapi;
 mod operate;
+mod public_key;
 mod rate_limit;
 mod serve;
 mod upload;
 
 use axum::Router;
-use axum::middleware;
 use axum::routing::get;
+
+use around::around;
 
 pub use api::PlaybackReportView;
 pub use app::{Addresses, App, AppOptions, Assets, Check, Health, Roles};
@@ -51,20 +54,14 @@ pub fn playback_paths() -> Vec<String> {
 pub fn router(app: App) -> Router {
     let roles = app.roles;
     let api = if roles.api {
-        let recognise = middleware::from_fn_with_state(app.clone(), once::recognise);
-        // Outside of it: it is said of what was answered before, too.
-        let announce = middleware::from_fn_with_state(app.clone(), api::announce_deprecated);
-        let operations = Router::new()
+        let before = {
+            let app = app.clone();
+            around(move |request, below| api::before(&app, request, below))
+        };
+        Router::new()
             .merge(api::routes("").into_router())
             .merge(api::routes("/v1").into_router())
-            .route_layer(recognise);
-        // Outside of what reads a body; an answer that was given before counts like any other.
-        let operations = match app.rate_limits {
-            Some(_) => operations.route_layer(middleware::from_fn_with_state(app.clone(), rate_limit::limit)),
-            None => operations,
-        };
-        operations
-            .route_layer(announce)
+            .route_layer(before)
             .merge(api::unknown())
             .merge(openapi::routes())
             .merge(upload::routes())
@@ -73,6 +70,10 @@ pub fn router(app: App) -> Router {
     };
     let delivery = if roles.delivery { delivery::routes() } else { delivery::elsewhere(roles) };
     let assets = if roles.api || roles.delivery { delivery::assets() } else { Router::new() };
+    let observe = {
+        let app = app.clone();
+        around(move |request, below| observe::observe(&app, request, below))
+    };
     Router::new()
         .merge(api)
         .route("/healthz", get(operate::healthz))
@@ -82,6 +83,6 @@ pub fn router(app: App) -> Router {
         .merge(assets)
         .fallback(async || ApiError::no_such_path())
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())
-        .layer(middleware::from_fn_with_state(app.clone(), observe::observe))
+        .layer(observe)
         .with_state(app)
 }

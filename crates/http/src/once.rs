@@ -13,16 +13,16 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use kinora_store::{KeptAnswer, RequestKey, Tx};
 use sha2::{Digest as _, Sha256};
 
 use crate::app::App;
+use crate::around::{Below, answer_of};
 use crate::auth::Writer;
 use crate::envelope::json;
 use crate::error::ApiError;
@@ -153,12 +153,12 @@ impl Drop for Place {
 
 /// Looks whether a POST was answered before. Whoever may not write is refused at once, and leaves nothing here: to ask the operation would
 /// be to ask the database again, which might know by then what it did not know just now, and what is done would be kept by nobody.
-pub(crate) async fn recognise(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn recognise(app: &App, request: Request, mut below: Below) -> Response {
     if request.method() != Method::POST || !request.headers().contains_key(&key::HEADER) {
-        return next.run(request).await;
+        return answer_of(request, &mut below).await;
     }
     let (mut parts, body) = request.into_parts();
-    let caller = match Writer::from_request_parts(&mut parts, &app).await {
+    let caller = match Writer::from_request_parts(&mut parts, app).await {
         Ok(caller) => caller,
         Err(refusal) => return refusal.into_response(),
     };
@@ -176,7 +176,7 @@ pub(crate) async fn recognise(State(app): State<App>, request: Request, next: Ne
         fingerprint: fingerprint(&parts, caller, &body),
         is_kept: AtomicBool::new(false),
     });
-    let _place = match Place::take(&app, &asked) {
+    let _place = match Place::take(app, &asked) {
         Ok(place) => place,
         Err(refusal) => return refusal.into_response(),
     };
@@ -186,7 +186,7 @@ pub(crate) async fn recognise(State(app): State<App>, request: Request, next: Ne
         Err(error) => return ApiError::from(error).into_response(),
     }
     parts.extensions.insert(Arc::clone(&asked));
-    let response = next.run(Request::from_parts(parts, body.into())).await;
+    let response = answer_of(Request::from_parts(parts, body.into()), &mut below).await;
     let is_forgotten = response.status().is_success() && !asked.is_kept.load(Ordering::Relaxed);
     debug_assert!(!is_forgotten, "a POST answers without keeping its answer");
     if is_forgotten {

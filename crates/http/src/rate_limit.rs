@@ -8,9 +8,8 @@ mod setting;
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue};
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use kinora_domain::{AccessTokenId, Clock};
 
@@ -48,10 +47,13 @@ impl RateLimits {
 
 /// Counts a request to its token, and refuses it with 429 when the token has sent as many as it may. Every answer to a token says how many
 /// are left. Whoever is nobody is refused here too: what is not let in is counted to no token.
-pub(crate) async fn limit(State(app): State<App>, request: Request, next: Next) -> Response {
-    let Some(limits) = &app.rate_limits else { return next.run(request).await };
+pub(crate) async fn limit<F>(app: &App, request: Request, next: impl FnOnce(Request) -> F) -> Response
+where
+    F: Future<Output = Response>,
+{
+    let Some(limits) = &app.rate_limits else { return next(request).await };
     let (mut parts, body) = request.into_parts();
-    let token = match auth::identify(&mut parts, &app).await {
+    let token = match auth::identify(&mut parts, app).await {
         Ok(token) => token,
         Err(refusal) => return refusal.into_response(),
     };
@@ -59,7 +61,7 @@ pub(crate) async fn limit(State(app): State<App>, request: Request, next: Next) 
     let mut response = if allowance.is_spent {
         ApiError::rate_limited(limits.limit, allowance.more_in_s).into_response()
     } else {
-        next.run(Request::from_parts(parts, body)).await
+        next(Request::from_parts(parts, body)).await
     };
     let left = format!("\"token\";r={};t={}", allowance.left, allowance.more_in_s);
     let headers = response.headers_mut();

@@ -11,19 +11,22 @@ mod usage;
 pub(crate) mod view;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::http::Method;
 use axum::routing::{any, get, patch};
 use kinora_domain::{MediaId, WorkspaceId};
 use kinora_store::Version;
 
 pub(crate) use doc::operations;
-pub(crate) use on_demand::announce_deprecated;
 pub use report::PlaybackReportView;
 pub(crate) use routes::Routes;
 pub(crate) use signing_keys::KeyPairs;
 
 use crate::app::{App, Roles};
+use crate::around::{Answering, Below, answer_by, hand_on};
 use crate::condition::Tagged;
 use crate::error::ApiError;
+use crate::{once, rate_limit};
 
 /// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request anew.
 ///
@@ -53,6 +56,25 @@ pub(crate) fn routes(prefix: &str) -> Routes {
         .merge(signing_keys::routes(prefix))
         .merge(unsupported::routes(prefix))
         .merge(usage::routes(prefix))
+}
+
+/// What lies before every operation: the limit of its token, then answers that were given before. What is deprecated is said of all its answers.
+///
+/// Most requests need nothing of it, and are handed on at once.
+pub(crate) fn before(app: &App, request: Request, below: &mut Below) -> Answering {
+    if request.method() != Method::POST && app.rate_limits.is_none() {
+        return hand_on(request, below);
+    }
+    let (app, below) = (app.clone(), below.clone());
+    answer_by(async move {
+        let is_deprecated = on_demand::is_deprecated(&request);
+        let answer = |request| once::recognise(&app, request, below);
+        let mut response = rate_limit::limit(&app, request, answer).await;
+        if is_deprecated {
+            on_demand::announce_deprecated(&app, &mut response);
+        }
+        response
+    })
 }
 
 /// What else lies where the API is: its own 404, not that of the players' paths, which have any name.

@@ -37,8 +37,8 @@ pub(super) async fn multivariant(
     let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
     let playback: PlaybackId = name.parse().map_err(|_| ApiError::playback_not_found())?;
     let query = query.as_deref().unwrap_or("");
-    let wanted = wanted::parse(query)?;
     let granted = grant(&app, playback, &Viewing::by_token(query, &request)).await?;
+    let wanted = wanted::parse(query)?;
     let packaged = app.packager.packaged(granted.source).await?;
     let base = granted.folder(&app, packaged.id());
     let subtitles: Vec<_> = granted.subtitles.iter().map(|subtitles| subtitles.offered.clone()).collect();

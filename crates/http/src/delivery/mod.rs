@@ -33,12 +33,14 @@ mod wanted;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
-use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
+use futures_util::FutureExt as _;
+use futures_util::future::{Either, ready};
 
 use crate::api::Routes;
 use crate::app::{App, Roles};
+use crate::around::{Answering, Below, answer_by, answer_of, around};
 use crate::error::ApiError;
 
 pub(crate) use access::AccessCache;
@@ -62,7 +64,7 @@ fn played() -> Routes {
 /// What else is below the role.
 fn pages() -> Routes {
     // Scripts ask for it too, of any page.
-    let oembed = get(oembed::oembed).layer(middleware::from_fn(allow_any_origin));
+    let oembed = get(oembed::oembed).layer(around(allow_any_origin));
     Routes::new()
         .route("/demo/clip.mp4", get(demo::clip))
         .route("/embed/{playbackId}", get(page::embed))
@@ -75,7 +77,7 @@ pub(crate) fn routes() -> Router<App> {
         .into_router()
         // Before the layer, so that a preflight and a wrong method pass through it too.
         .method_not_allowed_fallback(refuse)
-        .layer(middleware::from_fn(allow_any_origin));
+        .layer(around(allow_any_origin));
     pages().into_router().merge(played)
 }
 
@@ -122,7 +124,7 @@ async fn refuse(uri: Uri) -> ApiError {
 }
 
 /// CORS for players on any page (contract 4.3). No credentials are used, so any origin may read.
-async fn allow_any_origin(request: Request, next: Next) -> Response {
+fn allow_any_origin(request: Request, below: &mut Below) -> Answering {
     const EXPOSED: &str =
         "accept-ranges, content-length, content-range, etag, retry-after, content-disposition, x-request-id";
     let headers = [
@@ -130,18 +132,24 @@ async fn allow_any_origin(request: Request, next: Next) -> Response {
         (header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED),
         (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
     ];
-    let mut response = if request.method() == Method::OPTIONS {
-        let allowed = [
-            (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, OPTIONS"),
-            (header::ACCESS_CONTROL_ALLOW_HEADERS, "range, if-range, if-none-match, cache-control"),
-            (header::ACCESS_CONTROL_MAX_AGE, "86400"),
-        ];
-        (StatusCode::NO_CONTENT, allowed).into_response()
-    } else {
-        next.run(request).await
+    let answer = match *request.method() {
+        Method::OPTIONS => Either::Left(ready(preflight())),
+        _ => Either::Right(answer_of(request, below)),
     };
-    for (name, value) in headers {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
+    answer_by(answer.map(move |mut response| {
+        for (name, value) in headers {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }))
+}
+
+/// What a browser is told that asks what it may send.
+fn preflight() -> Response {
+    let allowed = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, OPTIONS"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "range, if-range, if-none-match, cache-control"),
+        (header::ACCESS_CONTROL_MAX_AGE, "86400"),
+    ];
+    (StatusCode::NO_CONTENT, allowed).into_response()
 }

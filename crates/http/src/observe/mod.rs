@@ -4,14 +4,14 @@ mod counts;
 mod id;
 mod usage;
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderName, HeaderValue, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::IntoResponse as _;
 use futures_util::FutureExt as _;
 use tracing::Instrument as _;
 
 use crate::app::App;
+use crate::around::{Answering, Below, answer_by, answer_of};
 use crate::error::ApiError;
 use id::is_usable;
 
@@ -24,39 +24,37 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Takes or makes the request id, runs the request, answers the id and writes one line.
 ///
 /// The line names the route and not the path: a playback ID is the whole secret of a public media.
-pub(crate) async fn observe(
-    State(app): State<App>,
-    matched: Option<MatchedPath>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub(crate) fn observe(app: &App, request: Request, below: &mut Below) -> Answering {
     let started = tokio::time::Instant::now();
     let id = request.headers().get(&REQUEST_ID).filter(|id| is_usable(id)).cloned();
     let id = id.unwrap_or_else(|| app.request_ids.next());
-    let route = matched.as_ref().map_or("none", MatchedPath::as_str);
+    let matched = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
     let span = tracing::info_span!("request", request.id = id.to_str().unwrap_or(""));
 
-    let ran = std::panic::AssertUnwindSafe(next.run(request)).catch_unwind().instrument(span.clone()).await;
-    let mut response = ran.unwrap_or_else(|_| {
-        let _entered = span.enter();
-        ApiError::internal(&Panicked).into_response()
-    });
-    response.headers_mut().insert(REQUEST_ID, id);
-    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let app = app.clone();
+    let answer = span.in_scope(|| answer_of(request, below));
+    answer_by(async move {
+        let ran = std::panic::AssertUnwindSafe(answer).catch_unwind().instrument(span.clone()).await;
+        let mut response =
+            ran.unwrap_or_else(|_| span.in_scope(|| ApiError::internal(&Panicked).into_response()));
+        response.headers_mut().insert(REQUEST_ID, id);
+        response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 
-    let (status, elapsed) = (response.status(), started.elapsed());
-    app.request_counts.note(route, &method, status, elapsed);
-    let _entered = span.enter();
-    tracing::info!(
-        http.method = %method,
-        http.route = route,
-        http.status = status.as_u16(),
-        // Three decimals: most answers take less than a millisecond.
-        duration_ms = elapsed.as_micros() as f64 / 1000.0,
-        "answered"
-    );
-    response
+        let route = matched.as_ref().map_or("none", MatchedPath::as_str);
+        let (status, elapsed) = (response.status(), started.elapsed());
+        app.request_counts.note(route, &method, status, elapsed);
+        let _entered = span.enter();
+        tracing::info!(
+            http.method = %method,
+            http.route = route,
+            http.status = status.as_u16(),
+            // Three decimals: most answers take less than a millisecond.
+            duration_ms = elapsed.as_micros() as f64 / 1000.0,
+            "answered"
+        );
+        response
+    })
 }
 
 #[derive(Debug, thiserror::Error)]

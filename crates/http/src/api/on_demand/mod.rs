@@ -36,5 +36,4 @@ pub(super) use read::read;
 pub(super) use source_access::source_access;
 pub(super) use tracks::routes as track_routes;
 pub(super) use update::update;
-pub(crate) use upload::announce_deprecated;
-pub(super) use upload::routes as upload_routes;
+pub(super) use upload::{announce_deprecated, is_deprecated, routes as upload_routes};

@@ -1,7 +1,5 @@
-use aws_lc_rs::signature::VerificationAlgorithm;
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED, ED25519, ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256};
 use axum::extract::State;
-use kinora_domain::{PublicKey, SigningKey, SigningKeyId, TokenAlgorithm};
+use kinora_domain::{PublicKey, SigningKey, SigningKeyId};
 use serde_json::Value;
 
 use super::create::check_count;
@@ -12,6 +10,7 @@ use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PathId};
 use crate::fields::{Fields, Problems};
+use crate::public_key;
 
 /// `PUT /iam/signing-keys/{signingKeyId}`: brings in the public half of a key that the client made and keeps. The id is the client's choice.
 ///
@@ -51,20 +50,10 @@ pub(super) fn parse(body: &Value) -> Result<PublicKey, ApiError> {
         }
         let key = PublicKey::from_pem(fields.text("publicKey", PublicKey::PEM_BYTES_MAX)?);
         let key = key.map_err(|bad| fields.refuse("publicKey", bad.to_string())).ok()?;
-        if !is_usable(&key) {
+        if public_key::usable(&key).is_none() {
             fields.refuse("publicKey", "must be a key: these numbers are none");
         }
         Some(key)
     });
     problems.into_result(key)
-}
-
-/// Whether it is a key also in its numbers: a point that lies on the curve, a modulus that can be one. One that is not would only ever say no.
-fn is_usable(key: &PublicKey) -> bool {
-    let algorithm: &'static dyn VerificationAlgorithm = match key.algorithm {
-        TokenAlgorithm::Rs256 => &RSA_PKCS1_2048_8192_SHA256,
-        TokenAlgorithm::Es256 => &ECDSA_P256_SHA256_FIXED,
-        TokenAlgorithm::EdDsa => &ED25519,
-    };
-    ParsedPublicKey::new(algorithm, key.key()).is_ok()
 }

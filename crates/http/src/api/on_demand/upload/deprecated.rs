@@ -1,8 +1,7 @@
 //! The path that clients should leave (specification, Versioning; contract decision 1).
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method};
-use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::app::App;
@@ -14,14 +13,13 @@ pub(super) const SINCE: &str = "@1751328000";
 /// When it may go, at the earliest (RFC 8594): more than a year after this was written.
 pub(super) const SUNSET: &str = "Fri, 30 Jun 2028 23:59:59 GMT";
 
-/// Says on every answer of the operation, refusals and answers given before too, that it is deprecated, until when it stays, and what to use.
-pub(crate) async fn announce(State(app): State<App>, request: Request, next: Next) -> Response {
-    let path = request.uri().path();
-    let is_deprecated = request.method() == Method::POST && matches!(path, PATH | PATH_WITH_VERSION);
-    let mut response = next.run(request).await;
-    if !is_deprecated {
-        return response;
-    }
+/// Whether this operation is asked for.
+pub(crate) fn is_asked_for(request: &Request) -> bool {
+    request.method() == Method::POST && matches!(request.uri().path(), PATH | PATH_WITH_VERSION)
+}
+
+/// Says on an answer of the operation that it is deprecated, until when it stays, and what to use.
+pub(crate) fn announce(app: &App, response: &mut Response) {
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("deprecation"), HeaderValue::from_static(SINCE));
     headers.insert(HeaderName::from_static("sunset"), HeaderValue::from_static(SUNSET));
@@ -29,5 +27,4 @@ pub(crate) async fn announce(State(app): State<App>, request: Request, next: Nex
     if let Ok(link) = HeaderValue::from_str(&link) {
         headers.insert(axum::http::header::LINK, link);
     }
-    response
 }

@@ -15,7 +15,7 @@ use crate::api::Routes;
 
 pub(super) use doc::operations;
 
-pub(crate) use deprecated::announce as announce_deprecated;
+pub(in crate::api) use deprecated::{announce as announce_deprecated, is_asked_for as is_deprecated};
 
 /// The operations on uploads, below a prefix.
 pub(in crate::api) fn routes(prefix: &str) -> Routes {
