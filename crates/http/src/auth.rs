@@ -109,7 +109,7 @@ async fn authenticate(parts: &RequestParts, app: &App) -> Result<Caller, ApiErro
         return Ok(caller);
     }
     let (id, secret) = credentials(header).ok_or_else(ApiError::unauthorized)?;
-    let token = app.store.access_token(id).await?.ok_or_else(ApiError::unauthorized)?;
+    let token = Box::pin(app.store.access_token(id)).await?.ok_or_else(ApiError::unauthorized)?;
     if token.revoked_at.is_some() || !token.secret.matches(&SecretHash::of(&secret)) {
         return Err(ApiError::unauthorized());
     }

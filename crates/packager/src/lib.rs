@@ -103,10 +103,11 @@ impl Packager {
         if let Some(packaged) = self.indexes.get(&source).await {
             return Ok(packaged);
         }
-        let load = async {
+        // Boxed: a future is as large as all that it may come to, and most come to nothing of this.
+        let load = Box::pin(async {
             let bytes = self.blob.get(ObjectKey::Index(source)).await?.ok_or(Error::Gone)?;
             Packaged::read(source, &bytes).map(Arc::new)
-        };
+        });
         self.indexes.try_get_with(source, load).await.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 

@@ -108,7 +108,7 @@ impl Packager {
                 return Ok(Segment { content: Content::Object(reader) });
             }
             Some(reader) => reader.read_at(0..reader.len()).await?,
-            None => self.make(packaged, line, number, looking, Some(asker)).await?,
+            None => Box::pin(self.make(packaged, line, number, looking, Some(asker))).await?,
         };
         self.remember(object, &bytes).await;
         Ok(Segment { content: Content::Whole(bytes) })
@@ -151,7 +151,7 @@ impl Packager {
         asker: Asker,
     ) -> Result<Bytes, Error> {
         let line = self.line(packaged, rung).await?;
-        self.init_of_rung(packaged, &line, asker).await
+        Box::pin(self.init_of_rung(packaged, &line, asker)).await
     }
 }
 

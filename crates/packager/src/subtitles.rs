@@ -89,12 +89,12 @@ impl Packager {
         if let Some(kept) = self.subtitles.get(&source).await {
             return Ok(kept);
         }
-        let load = async {
+        let load = Box::pin(async {
             let file = self.blob.get(ObjectKey::Subtitle(source)).await?.ok_or(Error::Gone)?;
             // Some MiB of text take longer than others should wait for this thread.
             let read = tokio::task::spawn_blocking(move || Kept::read(file)).await;
             read.map_err(|panic| Error::Damaged(Box::new(panic)))?.map(Arc::new)
-        };
+        });
         self.subtitles.try_get_with(source, load).await.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 }

@@ -34,8 +34,29 @@ pub(crate) struct Keyring {
 struct Key {
     id: String,
     cipher: XChaCha20Poly1305,
-    /// What keys for signatures are derived from; never the key that seals.
-    signing: [u8; KEY_BYTES],
+    /// That sign, one for each purpose, with their keys worked in: those take six of the some nine blocks that are hashed for a short message.
+    macs: [Hmac<Sha256>; Purpose::ALL.len()],
+}
+
+/// What a signature is for. One for another purpose does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// The address that an upload is sent to.
+    UploadAddress,
+    /// The path of what not everybody may watch.
+    PlaybackPath,
+}
+
+impl Purpose {
+    const ALL: [Self; 2] = [Self::UploadAddress, Self::PlaybackPath];
+
+    /// What its keys are derived from: another name would make all that was signed worthless.
+    fn name(self) -> &'static str {
+        match self {
+            Self::UploadAddress => "upload address",
+            Self::PlaybackPath => "playback path",
+        }
+    }
 }
 
 impl Keyring {
@@ -99,7 +120,7 @@ impl Keyring {
 
 impl Keyring {
     /// Signs a message that is handed out, with the first key.
-    pub(crate) fn sign(&self, purpose: &str, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
+    pub(crate) fn sign(&self, purpose: Purpose, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
         let key = self.keys.first().expect("splitting a text gives at least one word");
         key.mac(purpose, message).finalize().into_bytes().into()
     }
@@ -107,7 +128,7 @@ impl Keyring {
     /// Whether one of the keys signed this message for this purpose; takes as long for a wrong signature as for a right one.
     pub(crate) fn has_signed(
         &self,
-        purpose: &str,
+        purpose: Purpose,
         message: &[u8],
         signature: &[u8; SIGNATURE_BYTES],
     ) -> bool {
@@ -130,15 +151,22 @@ impl Key {
         // A name tells keys apart and nothing about them.
         let digest = Sha256::new().chain_update(b"kinora key id").chain_update(bytes).finalize();
         let id = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        let signing = Sha256::new().chain_update(b"kinora signing key").chain_update(bytes).finalize().into();
-        Some(Self { id, cipher: XChaCha20Poly1305::new(&bytes.into()), signing })
+        // Never the key that seals.
+        let signing = Sha256::new().chain_update(b"kinora signing key").chain_update(bytes).finalize();
+        let keyed = |key: &[u8]| Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+        let of =
+            |purpose: Purpose| keyed(&keyed(&signing).chain_update(purpose.name()).finalize().into_bytes());
+        Some(Self { id, cipher: XChaCha20Poly1305::new(&bytes.into()), macs: Purpose::ALL.map(of) })
     }
 
     /// HMAC-SHA256 under a key for this purpose alone.
-    fn mac(&self, purpose: &str, message: &[u8]) -> Hmac<Sha256> {
-        let keyed = |key: &[u8]| Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
-        let purpose = keyed(&self.signing).chain_update(purpose).finalize().into_bytes();
-        keyed(&purpose).chain_update(message)
+    fn mac(&self, purpose: Purpose, message: &[u8]) -> Hmac<Sha256> {
+        let [upload, path] = &self.macs;
+        let keyed = match purpose {
+            Purpose::UploadAddress => upload,
+            Purpose::PlaybackPath => path,
+        };
+        keyed.clone().chain_update(message)
     }
 }
 
@@ -188,13 +216,16 @@ mod tests {
     #[test]
     fn a_signature_holds_for_its_message_purpose_and_key() {
         let both = ring(&format!("{},{}", word(2), word(1)));
-        let signature = ring(&word(1)).sign("upload", b"message");
-        assert!(both.has_signed("upload", b"message", &signature));
-        assert!(!both.has_signed("upload", b"messagf", &signature));
-        assert!(!both.has_signed("path", b"message", &signature));
-        assert!(!ring(&word(2)).has_signed("upload", b"message", &signature));
-        assert!(!both.has_signed("upload", b"message", &[0; 32]));
-        assert_eq!(both.sign("upload", b"message"), ring(&word(2)).sign("upload", b"message"));
+        let signature = ring(&word(1)).sign(Purpose::UploadAddress, b"message");
+        assert!(both.has_signed(Purpose::UploadAddress, b"message", &signature));
+        assert!(!both.has_signed(Purpose::UploadAddress, b"messagf", &signature));
+        assert!(!both.has_signed(Purpose::PlaybackPath, b"message", &signature));
+        assert!(!ring(&word(2)).has_signed(Purpose::UploadAddress, b"message", &signature));
+        assert!(!both.has_signed(Purpose::UploadAddress, b"message", &[0; 32]));
+        assert_eq!(
+            both.sign(Purpose::UploadAddress, b"message"),
+            ring(&word(2)).sign(Purpose::UploadAddress, b"message")
+        );
     }
 
     #[test]

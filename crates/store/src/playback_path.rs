@@ -3,18 +3,16 @@
 use kinora_domain::PathTicket;
 
 use crate::Store;
-
-/// What they are signed for.
-const PATH: &str = "playback path";
+use crate::keyring::Purpose;
 
 impl Store {
     /// A path's part, in bytes: what it says, and a signature.
     pub fn sign_path(&self, ticket: &PathTicket) -> Vec<u8> {
-        ticket.with_signature(self.common().keyring.sign(PATH, &ticket.to_bytes()))
+        ticket.with_signature(self.common().keyring.sign(Purpose::PlaybackPath, &ticket.to_bytes()))
     }
 
     /// Whether this server, or one with the same keys, has signed this. Takes as long for a wrong signature as for a right one.
     pub fn has_signed_path(&self, ticket: &PathTicket, signature: &[u8; 32]) -> bool {
-        self.common().keyring.has_signed(PATH, &ticket.to_bytes(), signature)
+        self.common().keyring.has_signed(Purpose::PlaybackPath, &ticket.to_bytes(), signature)
     }
 }

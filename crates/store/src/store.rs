@@ -226,13 +226,14 @@ impl Store {
     /// A connection for one read.
     pub(crate) async fn reader(&self) -> Result<Session, Error> {
         self.check_running()?;
-        self.shared.database.reader().await
+        // Boxed: what is asked for seldom is not to be carried along by all who may ask for it.
+        Box::pin(self.shared.database.reader()).await
     }
 
     /// A connection for several reads of one instant.
     pub(crate) async fn snapshot(&self) -> Result<Session, Error> {
         self.check_running()?;
-        self.shared.database.snapshot().await
+        Box::pin(self.shared.database.snapshot()).await
     }
 
     pub(crate) fn common(&self) -> &Common {

@@ -238,11 +238,14 @@ async fn know(app: &App, playback: PlaybackId) -> Result<Known, ApiError> {
     if app.access.unknown.get(&playback).is_some_and(|at| at == version) {
         return Err(ApiError::playback_not_found());
     }
-    let known = match app.store.media_of_playback(playback).await? {
-        Some(media) => Known::read(app, &media, playback, version.clone()).await?,
-        None => None,
+    let read = async {
+        match app.store.media_of_playback(playback).await? {
+            Some(media) => Known::read(app, &media, playback, version.clone()).await,
+            None => Ok(None),
+        }
     };
-    let Some(known) = known else {
+    // Boxed: who was let in a moment ago comes to nothing of it.
+    let Some(known) = Box::pin(read).await? else {
         app.access.unknown.insert(playback, version);
         return Err(ApiError::playback_not_found());
     };

@@ -113,7 +113,7 @@ pub(super) async fn verify(
         Err(refusal) => return Ok(Err(refusal)),
     };
     if let Some(jti) = claims.id.as_deref()
-        && app.store.is_token_revoked(workspace, jti).await?
+        && Box::pin(app.store.is_token_revoked(workspace, jti)).await?
     {
         return Ok(Err(TokenRefusal::Revoked));
     }
@@ -146,7 +146,7 @@ async fn find(
     {
         return Ok(None);
     }
-    let found = app.store.signing_key(workspace, id).await?;
+    let found = Box::pin(app.store.signing_key(workspace, id)).await?;
     let key = found.and_then(|key| VerifyingKey::of(&key)).map(Arc::new);
     let remembered = match &key {
         Some(key) => Remembered::There(generation, Arc::clone(key)),

@@ -66,13 +66,24 @@ impl<'a> Viewing<'a> {
 
 /// The token in a query. An empty one is none; two are one too many: whoever put the first one there may not know of the other.
 fn token(query: &str) -> Result<String, TokenRefusal> {
-    let mut tokens = url::form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == TOKEN);
-    let token = tokens.next().map(|(_, token)| token.into_owned()).unwrap_or_default();
+    let mut tokens = query.split('&').filter_map(token_of);
+    let token = tokens.next().unwrap_or_default();
     match (token.is_empty(), tokens.next()) {
         (_, Some(_)) => Err(TokenRefusal::Malformed),
         (true, None) => Err(TokenRefusal::Missing),
         (false, None) => Ok(token),
     }
+}
+
+/// The token that a parameter is. Most are written plainly, and need not be decoded.
+fn token_of(parameter: &str) -> Option<String> {
+    let is_plain = !parameter.bytes().any(|byte| matches!(byte, b'%' | b'+'));
+    let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+    if is_plain {
+        return (name == TOKEN).then(|| value.to_owned());
+    }
+    let (name, value) = url::form_urlencoded::parse(parameter.as_bytes()).next()?;
+    (name == TOKEN).then(|| value.into_owned())
 }
 
 /// Whether an address is that of a page below `base`: scheme, host and port are the same.

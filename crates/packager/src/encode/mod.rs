@@ -194,7 +194,10 @@ impl Packager {
 
     async fn line_of(&self, packaged: &Packaged, work: Work) -> Result<Arc<RungLine>, Error> {
         let id = work.rendition().id(packaged.source).ok_or(Error::NotInPlan)?;
-        let look_up = async {
+        if let Some(line) = self.encoders.lines.get(&id).await {
+            return Ok(line);
+        }
+        let look_up = Box::pin(async {
             let row = self.store.rendition(id).await?;
             let is_broken = row.as_ref().is_some_and(|row| row.broken_at.is_some());
             let owner = match row {
@@ -211,18 +214,18 @@ impl Packager {
                 is_broken: AtomicBool::new(is_broken),
                 is_in_part: AtomicBool::new(false),
             }))
-        };
+        });
         let line = self.encoders.lines.try_get_with(id, look_up).await;
         line.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
     /// The encoded renditions of a source that cannot be made, as far as it is known.
     pub async fn broken(&self, source: SourceId) -> Result<Arc<HashSet<Rendition>>, Error> {
-        let look_up = async {
+        let look_up = Box::pin(async {
             let rows = self.store.renditions_of(source).await?;
             let broken = rows.iter().filter(|row| row.broken_at.is_some());
             Ok(Arc::new(broken.filter_map(|row| Rendition::from_text(&row.name)).collect()))
-        };
+        });
         let broken = self.encoders.broken.try_get_with(source, look_up).await;
         broken.map_err(|error: Arc<Error>| Error::Shared(error))
     }

@@ -10,6 +10,7 @@ use kinora_domain::{MediaId, SourceId, Timestamp, Upload, UploadState, Workspace
 pub(crate) use lease::STATEMENTS as LEASE;
 pub use lease::{UploadGrown, UploadLease, UploadPart};
 
+use crate::keyring::Purpose;
 use crate::list::{Bounds, Ends, Rows, ends};
 use crate::media::SoundEditJson;
 use crate::media::added::NewTrackJson;
@@ -49,9 +50,6 @@ statements! {
     COUNT_USED = "UPDATE workspace SET upload_count = upload_count - 1
         WHERE id = (SELECT workspace_id FROM upload WHERE id = $1 AND version = $2 AND state <> 'completed')";
 }
-
-/// What addresses of uploads are signed for.
-const ADDRESS: &str = "upload address";
 
 impl Store {
     /// One upload of a workspace.
@@ -97,12 +95,12 @@ impl Store {
     /// The address of an upload, without the server's own: its ticket and a signature, in bytes.
     pub fn sign_upload(&self, upload: &Upload) -> Vec<u8> {
         let ticket = upload.ticket();
-        ticket.with_signature(self.common().keyring.sign(ADDRESS, &ticket.to_bytes()))
+        ticket.with_signature(self.common().keyring.sign(Purpose::UploadAddress, &ticket.to_bytes()))
     }
 
     /// Whether this server, or one with the same keys, has signed these bytes of a ticket.
     pub fn has_signed_upload(&self, ticket: &[u8], signature: &[u8; 32]) -> bool {
-        self.common().keyring.has_signed(ADDRESS, ticket, signature)
+        self.common().keyring.has_signed(Purpose::UploadAddress, ticket, signature)
     }
 }
 

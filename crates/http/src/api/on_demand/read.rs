@@ -22,7 +22,8 @@ pub(crate) async fn read(
     if let Some(answer) = app.answers.get(caller.workspace, id, &version) {
         return conditions.answer(answer);
     }
-    let media = app.store.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
+    let media =
+        Box::pin(app.store.media(caller.workspace, id)).await?.ok_or_else(ApiError::media_not_found)?;
     let answer = Tagged::of(&Data::ok(MediaView::new(&media, &app.addresses)));
     app.answers.put(caller.workspace, id, version, answer.clone());
     conditions.answer(answer)

@@ -79,7 +79,7 @@ impl Database {
     }
 
     pub(super) async fn reader(&self) -> Result<Connection, Error> {
-        self.readers.acquire().await.map(Connection::Pooled).map_err(|error| engine_error(error).error)
+        acquire(&self.readers).await.map(Connection::Pooled).map_err(|error| engine_error(error).error)
     }
 
     pub(super) async fn snapshot(&self) -> Result<Connection, Error> {
@@ -126,7 +126,7 @@ async fn begin(pool: &PgPool, statement: &'static str) -> Result<Connection, Eng
 }
 
 async fn begin_once(pool: &PgPool, statement: &'static str) -> Result<Connection, EngineError> {
-    let mut connection = Connection::Transaction(pool.acquire().await.map_err(engine_error)?);
+    let mut connection = Connection::Transaction(acquire(pool).await.map_err(engine_error)?);
     let begun = tokio::time::timeout(SIGN_TIME_MAX, sqlx::raw_sql(statement).execute(connection.raw())).await;
     let is_silent = begun.is_err();
     match connection.heard(begun) {
@@ -135,6 +135,11 @@ async fn begin_once(pool: &PgPool, statement: &'static str) -> Result<Connection
         Err(EngineError { error, .. }) if is_silent => Err(EngineError { error, remedy: Remedy::Reconnect }),
         Err(error) => Err(error),
     }
+}
+
+/// Boxed: to make a connection is 4 KiB of state, which all that reads or writes would carry along, down to requests that are answered from memory.
+async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>, sqlx::Error> {
+    Box::pin(pool.acquire()).await
 }
 
 async fn close(pool: &PgPool) {

@@ -56,7 +56,7 @@ impl Place {
 
     /// A connection of one's own, without the settings of pooled ones.
     pub(crate) async fn connect(&self) -> Result<Connection, Error> {
-        match tokio::time::timeout(CONNECT_TIME_MAX, self.options.connect()).await {
+        match tokio::time::timeout(CONNECT_TIME_MAX, Box::pin(self.options.connect())).await {
             Ok(Ok(connection)) => Ok(Connection::Own(connection)),
             Ok(Err(error)) => Err(self.refused(error)),
             Err(elapsed) => {
