@@ -1,6 +1,7 @@
 """What it takes to ask who may watch: of a segment that is played, and of a viewer who is sent away.
 
-Processor time of the server, not requests a second: what the connection takes is the same on both sides.
+Processor time of the server, not requests a second. That of a refusal is all of it: the connection, the answer and its line in the log too, which a
+viewer without a token takes as well.
 """
 
 import json
@@ -13,7 +14,7 @@ import machine
 from bench import Bench
 from kinora import Kinora
 from peers import Peers
-from report import Row, cost_against_yardstick
+from report import Row, cost_against_yardstick, figure
 from segments import copy_segments
 
 ROUNDS = 7
@@ -38,7 +39,7 @@ def measure(bench: Bench) -> list[Row]:
             "public": copy_segments(kinora, media["playbackIds"][0]["id"], "audio", folder / "public"),
             "private": copy_segments(kinora, private, "audio", folder / "private", f"?token={token}"),
         }
-        costs: dict[str, list[float]] = {"public": [], "private": [], "refused": []}
+        costs: dict[str, list[float]] = {"public": [], "private": [], "refused": [], "without": []}
         for paths in kinds.values():
             load.run(kinora.base, paths, WARM_UP_SECONDS)
         for _ in range(ROUNDS):
@@ -47,9 +48,12 @@ def measure(bench: Bench) -> list[Row]:
         forged = folder / "forged.txt"
         message, _, _ = token.rpartition(".")
         forged.write_text(f"/{private}.m3u8?token={message}.{other.rpartition('.')[2]}\n")
+        without = folder / "without.txt"
+        without.write_text(f"/{private}.m3u8\n")
         verifications = []
         for _ in range(ROUNDS):
             costs["refused"].append(cost_us(kinora, forged, is_refused=True))
+            costs["without"].append(cost_us(kinora, without, is_refused=True))
             verifications.append(verification_us(bench.yardstick, public_key, token))
     return [
         cost_against_yardstick(
@@ -58,6 +62,7 @@ def measure(bench: Bench) -> list[Row]:
         cost_against_yardstick(
             "processor time of a refusal for a bad signature, over jsonwebtoken", costs["refused"], verifications, "µs", REFUSAL_MAX
         ),
+        figure("of that, what a refusal without a token takes", costs["without"], "µs"),
     ]
 
 

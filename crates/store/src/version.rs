@@ -69,8 +69,14 @@ async fn answer(place: Place, mut questions: mpsc::Receiver<Answer>) {
     let mut session = None;
     while let Some(first) = questions.recv().await {
         let mut waiting = vec![first];
-        while let Ok(next) = questions.try_recv() {
-            waiting.push(next);
+        // Whoever is about to ask joins: as long as each turn of the others brings somebody, one question for all of them costs less than several.
+        loop {
+            let count = waiting.len();
+            tokio::task::yield_now().await;
+            waiting.extend(std::iter::from_fn(|| questions.try_recv().ok()));
+            if waiting.len() == count || waiting.len() >= WAITING_MAX {
+                break;
+            }
         }
         let found = match tokio::time::timeout(LOOK_TIME_MAX, look(&place, session.take())).await {
             Ok(Ok((version, used))) => {
