@@ -36,7 +36,7 @@ pub use file::{FileBounds, FileReader, MediaFile};
 pub use kinora_engine::{CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, PICTURE_SIDE_MAX, PictureFormat};
 pub use manifest::{Added, Order, Wanted};
 pub use packaged::Packaged;
-pub use picture::{ClipRequest, FitMode, PictureRequest, Sheet, Storyboard};
+pub use picture::{ClipRequest, FitMode, Picture, PictureRequest, Sheet, Storyboard};
 pub use rendition::Rendition;
 pub use segment::Segment;
 pub use sequence::{Sequence, SequenceItem};
