@@ -124,8 +124,7 @@ impl Packager {
             let (packager, packaged, moment) = (self.clone(), Arc::clone(packaged), moment.clone());
             async move {
                 let made = packager.decode(&packaged, &moment, request).await?;
-                let is_beyond = |error: &EngineError| !moment.is_keyframe() && is_cut_short(error);
-                made.map_err(|error| if is_beyond(&error) { Error::TooMuch } else { error.into() })
+                made.map_err(|error| of_still(error, &moment))
             }
         };
         self.made_once(packaged, name, asker, make).await
@@ -226,6 +225,11 @@ fn of_run(error: EngineError) -> Error {
     }
 }
 
+/// What a run says of a still picture: that a keyframe would take less, where it was another frame.
+fn of_still(error: EngineError, moment: &Moment) -> Error {
+    if !moment.is_keyframe() && is_cut_short(&error) { Error::TooMuch } else { error.into() }
+}
+
 /// Whether a run was ended for what it used, whatever it would have given.
 fn is_limit(error: &EngineError) -> bool {
     matches!(
@@ -240,4 +244,32 @@ fn is_limit(error: &EngineError) -> bool {
 /// The same, or because the machine was too slow for it.
 fn is_cut_short(error: &EngineError) -> bool {
     is_limit(error) || matches!(error, EngineError::TimedOut(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_that_takes_too_much_gives_way_to_its_keyframe_and_a_slow_machine_is_busy() {
+        let exact = Moment { samples: 0..30, in_gop: Some(Duration::from_secs(1)) };
+        let check = |error: fn() -> EngineError, of_frame: &str, of_keyframe: &str| {
+            let found = [&exact, &exact.keyframe()].map(|moment| format!("{:?}", of_still(error(), moment)));
+            assert_eq!(found, [of_frame, of_keyframe]);
+        };
+        check(|| EngineError::CpuExhausted(SILENCE_MAX), "TooMuch", "NoPicture");
+        check(|| EngineError::MemoryExhausted { max_bytes: 1 }, "TooMuch", "NoPicture");
+        check(|| EngineError::OutputTooLarge { max_bytes: 1 }, "TooMuch", "NoPicture");
+        check(|| EngineError::TimedOut(SILENCE_MAX), "TooMuch", "Busy");
+        check(|| EngineError::NoPicture, "NoPicture", "NoPicture");
+        check(|| EngineError::Failed { exit: Some(1) }, "NoPicture", "NoPicture");
+        check(|| EngineError::Busy, "Busy", "Busy");
+    }
+
+    #[test]
+    fn what_the_machine_lacks_is_not_told_of_a_clip_or_a_sheet() {
+        assert!(matches!(of_run(EngineError::TimedOut(SILENCE_MAX)), Error::Busy));
+        assert!(!is_limit(&EngineError::TimedOut(SILENCE_MAX)), "a shorter clip may take as long");
+        assert!(of_run(EngineError::NoRoom).is_full());
+    }
 }
