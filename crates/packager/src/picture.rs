@@ -127,7 +127,7 @@ impl Packager {
                 made.map_err(|error| of_still(error, &moment))
             }
         };
-        self.made_once(packaged, name, asker, make).await
+        self.made_once(packaged, name, asker, Box::pin(make)).await
     }
 
     /// Lets the engine make a picture. What the engine says is the inner result.

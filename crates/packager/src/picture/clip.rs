@@ -74,7 +74,7 @@ impl Packager {
                 made.map_err(|error| if is_limit(&error) { Error::TooMuch } else { of_run(error) })
             }
         };
-        self.made_once(packaged, (Kind::Long, hash_of(&text)), asker, make).await
+        self.made_once(packaged, (Kind::Long, hash_of(&text)), asker, Box::pin(make)).await
     }
 }
 

@@ -43,7 +43,6 @@ pub(super) enum Kind {
 type UnderWay = Arc<Mutex<HashMap<(SourceId, Kind), usize>>>;
 
 /// Pictures under way and just made: one flight a picture, however many ask for it.
-#[derive(Clone)]
 pub(crate) struct Flights {
     pub(super) made: Cache<Name, Ready>,
     /// Those that could not be made a moment ago.
@@ -51,7 +50,7 @@ pub(crate) struct Flights {
     /// `None` for what has none.
     pub(super) storyboards: Cache<(IndexId, Sheet), Option<Arc<Storyboard>>>,
     under_way: UnderWay,
-    memory: Arc<Semaphore>,
+    memory: Semaphore,
 }
 
 impl Flights {
@@ -67,7 +66,7 @@ impl Flights {
                 storyboard.as_ref().map_or(1, |storyboard| storyboard.weight())
             })
             .build();
-        let memory = Arc::new(Semaphore::new(MEMORY_KIB as usize));
+        let memory = Semaphore::new(MEMORY_KIB as usize);
         Self { made, unmade, storyboards, under_way: Arc::default(), memory }
     }
 }

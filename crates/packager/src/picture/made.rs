@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use kinora_blob::{ObjectKey, ObjectReader, PictureHash, Prefix, PutOutcome};
 use kinora_domain::SourceId;
 
@@ -113,7 +114,7 @@ impl Packager {
         packaged: &Packaged,
         (kind, hash): (Kind, PictureHash),
         asker: Asker,
-        make: impl Future<Output = Result<Bytes, Error>> + Send + 'static,
+        make: BoxFuture<'static, Result<Bytes, Error>>,
     ) -> Result<Picture, Error> {
         let name = (packaged.source, hash);
         if let Some(ready) = self.pictures.made.get(&name).await {
@@ -121,7 +122,7 @@ impl Packager {
         }
         let packager = self.clone();
         let flight = async move {
-            let made = packager.kept_or_made_picture(name, kind, asker, make);
+            let made = Box::pin(packager.kept_or_made_picture(name, kind, asker, make));
             let made = packager.pictures.made.try_get_with(name, made);
             let ready = packager.unless_stopped(made).await?;
             let ready = ready.map_err(|error: Arc<Error>| Error::Shared(error))?;
@@ -141,7 +142,7 @@ impl Packager {
         name: Name,
         kind: Kind,
         asker: Asker,
-        make: impl Future<Output = Result<Bytes, Error>>,
+        make: BoxFuture<'static, Result<Bytes, Error>>,
     ) -> Result<Ready, Error> {
         match self.kept_picture(name).await {
             Ok(Some(ready)) => return Ok(ready),

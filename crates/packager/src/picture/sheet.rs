@@ -156,7 +156,7 @@ impl Packager {
             let storyboard = Arc::clone(storyboard);
             async move { packager.make_sheet(&packaged, &storyboard).await }
         };
-        self.made_once(packaged, (Kind::Long, hash_of(&text)), asker, make).await
+        self.made_once(packaged, (Kind::Long, hash_of(&text)), asker, Box::pin(make)).await
     }
 
     async fn make_sheet(&self, packaged: &Packaged, storyboard: &Storyboard) -> Result<Bytes, Error> {

@@ -195,12 +195,15 @@ impl Keyframes {
     }
 }
 
+/// The samples of a group of pictures.
+type Group<'a> = Box<dyn Iterator<Item = (u32, Sample)> + 'a>;
+
 /// The very frames of times that rise. A group of pictures is read once for all of them.
 struct Exact<'a> {
     track: &'a Track,
     keyframes: &'a Keyframes,
     /// The group that was looked at last, by its keyframe and where its stretch ends, and what is not read of it.
-    group: Option<((u32, u32), Reading<Box<dyn Iterator<Item = (u32, Sample)> + 'a>>)>,
+    group: Option<((u32, u32), Reading<Group<'a>>)>,
 }
 
 impl Exact<'_> {
