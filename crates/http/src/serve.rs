@@ -21,7 +21,8 @@ use tower::ServiceExt as _;
 pub struct ServeOptions {
     /// From the first byte of a head, or the end of the last request, to the end of the head.
     pub header_timeout: Duration,
-    /// Connections at once. Each holds a file and some 20 KiB; one whose client sends or reads slowly up to 256 KiB each way.
+    /// Connections at once. Each holds a file and some 20 KiB; one whose client sends slowly up to 256 KiB, one whose client reads slowly as much of a
+    /// folder, two windows of 4 MiB of a bucket, and all of a picture that could not be kept.
     pub connections_max: usize,
     /// Connections of one address at once; loopback is free, for proxies stand there.
     pub connections_per_address_max: usize,

@@ -102,11 +102,13 @@ impl From<kinora_blob::Error> for Error {
 impl From<kinora_engine::EngineError> for Error {
     fn from(error: kinora_engine::EngineError) -> Self {
         use kinora_engine::EngineError::{
-            Busy, CpuExhausted, Failed, InputTooLarge, MemoryExhausted, MissingEncoder, NoPicture,
-            OutputTooLarge,
+            Busy, CpuExhausted, Failed, InputTooLarge, MemoryExhausted, MissingEncoder, NoPicture, NoRoom,
+            OutputTooLarge, TimedOut,
         };
         match error {
-            Busy => Self::Busy,
+            // A machine that is too slow now may be fast enough soon.
+            Busy | TimedOut(_) => Self::Busy,
+            NoRoom => Self::Blob(kinora_blob::Error::Full),
             MissingEncoder(name) => Self::NoEncoder(name),
             NoPicture
             | Failed { .. }

@@ -36,7 +36,7 @@ pub use file::{FileBounds, FileReader, MediaFile};
 pub use kinora_engine::{CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, PICTURE_SIDE_MAX, PictureFormat};
 pub use manifest::{Added, Order, Wanted};
 pub use packaged::Packaged;
-pub use picture::{ClipRequest, FitMode, PictureRequest, Sheet, Storyboard};
+pub use picture::{ClipRequest, FitMode, Picture, PictureRequest, Sheet, Storyboard};
 pub use rendition::Rendition;
 pub use segment::Segment;
 pub use sequence::{Sequence, SequenceItem};
@@ -63,7 +63,7 @@ pub struct Packager {
     heads: Cache<file::HeadKey, Option<Arc<kinora_formats::mp4::write::MovieFile>>>,
     wholes: Cache<kinora_domain::RenditionId, Arc<whole::Whole>>,
     subtitles: Cache<SourceId, Arc<subtitles::Kept>>,
-    pictures: picture::Flights,
+    pictures: Arc<picture::Flights>,
     encoders: encode::Encoders,
 }
 
@@ -92,7 +92,7 @@ impl Packager {
             .max_capacity(SUBTITLE_CACHE_BYTES)
             .weigher(|_, kept: &Arc<subtitles::Kept>| kept.weight())
             .build();
-        let (pictures, encoders) = (picture::Flights::new(), encode::Encoders::new());
+        let (pictures, encoders) = (Arc::new(picture::Flights::new()), encode::Encoders::new());
         Self { store, blob, engine, clock, indexes, segments, heads, wholes, subtitles, pictures, encoders }
     }
 

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use kinora_blob::{ObjectKey, PictureHash, Prefix};
 use kinora_engine::{
     CropWindow, EncodeLimits, EngineError, Fit, PICTURE_OUTPUT_MAX, PictureFormat, PictureSize, PictureSpec,
     Priority,
 };
 use kinora_formats::encode::Feed;
-use kinora_formats::index::{Track, VideoTrack};
+use kinora_formats::index::VideoTrack;
 
 use crate::encode::{Fed, of_engine, read};
 use crate::{Asker, Error, Packaged, Packager, Rendition};
@@ -21,17 +20,18 @@ use moment::Moment;
 mod clip;
 mod crop;
 mod flights;
+mod gop;
 mod input;
+mod made;
 mod moment;
 mod sheet;
 
 pub use clip::ClipRequest;
 pub(crate) use flights::Flights;
+use flights::Kind;
+pub use made::Picture;
 pub use sheet::{Sheet, Storyboard};
 
-/// Pictures of one source that are kept; further ones are made anew each time, so that nobody fills the disk with sizes.
-/// Decision 0022.
-const KEPT_MAX: usize = 1000;
 /// The longest silence of a run whose turn it is.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// Processor time of a run beside that for its frames.
@@ -87,82 +87,57 @@ impl PictureRequest {
     }
 }
 
-/// What was made of a source.
-struct Made {
-    bytes: Bytes,
-    /// The same request always gives the same bytes.
-    is_kept: bool,
-}
-
 impl Packager {
-    /// The picture, from the store or made now. Two nodes may race: the first writer wins and both serve that one.
+    /// The picture, from the store or made now. Where the very frame takes more than a picture may use, its keyframe, which shows the same
+    /// scene and [says so](Picture::is_stand_in).
     ///
     /// Errors: [`Error::NoPicture`] without video or for a frame that does not decode, [`Error::Busy`] when too many are asked
-    /// for at once: of this source, by this address, or through this playback ID.
+    /// for at once, of this source, by this address, or through this playback ID, and where the machine is too slow for it now.
     pub async fn picture(
         &self,
         packaged: &Arc<Packaged>,
         request: PictureRequest,
         asker: Asker,
-    ) -> Result<Bytes, Error> {
+    ) -> Result<Picture, Error> {
         let (track, video) = packaged.index().video().ok_or(Error::NoPicture)?;
         let moment = Moment::of(track, video, request.time_ms).ok_or(Error::NoPicture)?;
         let request = request.within(packaged);
-        let make = async {
-            match self.decode(packaged, track, &moment, request).await? {
-                Ok(picture) => Ok(Made { bytes: picture, is_kept: true }),
-                // The frame takes more than a picture may use. Its keyframe shows the same scene, and is not kept for it.
-                Err(error) if is_limit(&error) => {
-                    let picture = self.decode(packaged, track, &moment.keyframe(), request).await??;
-                    Ok(Made { bytes: picture, is_kept: false })
-                }
-                Err(error) => Err(error.into()),
+        match self.still(packaged, &moment, request, asker).await {
+            Err(error) if matches!(error.root(), Error::TooMuch) => {
+                let keyframe = self.still(packaged, &moment.keyframe(), request, asker).await?;
+                Ok(keyframe.instead())
             }
-        };
-        self.made_once(packaged, moment.hash(request), asker, make).await
+            made => made,
+        }
     }
 
-    /// What is kept under this hash, or what `make` makes: once, however many ask.
-    ///
-    /// Errors: those of `make`, and [`Error::Busy`] when too many are asked for at once.
-    async fn made_once(
+    /// The frame of this moment. [`Error::TooMuch`] where its keyframe would take less.
+    async fn still(
         &self,
-        packaged: &Packaged,
-        hash: PictureHash,
+        packaged: &Arc<Packaged>,
+        moment: &Moment,
+        request: PictureRequest,
         asker: Asker,
-        make: impl Future<Output = Result<Made, Error>>,
-    ) -> Result<Bytes, Error> {
-        let flight = async {
-            let key = ObjectKey::Picture(packaged.source, hash);
-            if let Some(picture) = self.blob.get(key).await? {
-                return Ok(picture);
+    ) -> Result<Picture, Error> {
+        let name = (Kind::Still, moment.hash(request));
+        let make = {
+            let (packager, packaged, moment) = (self.clone(), Arc::clone(packaged), moment.clone());
+            async move {
+                let made = packager.decode(&packaged, &moment, request).await?;
+                made.map_err(|error| of_still(error, &moment))
             }
-            let _cold = self.cold_place(asker)?;
-            let _place = self.pictures.enter(packaged.source)?;
-            let Made { bytes, is_kept } = make.await?;
-            let kept = self.blob.list(Prefix::PicturesOf(packaged.source), None, KEPT_MAX).await?;
-            if !is_kept || kept.len() >= KEPT_MAX {
-                return Ok(bytes);
-            }
-            match self.blob.put_once(key, bytes.clone()).await {
-                // Whoever asks gets it all the same.
-                Err(kinora_blob::Error::Full) => return Ok(bytes),
-                put => put.map(drop)?,
-            }
-            self.blob.get(key).await?.ok_or(Error::Gone)
         };
-        let made = self.pictures.made.try_get_with((packaged.source, hash), flight).await;
-        made.map_err(|error: Arc<Error>| Error::Shared(error))
+        self.made_once(packaged, name, asker, Box::pin(make)).await
     }
 
     /// Lets the engine make a picture. What the engine says is the inner result.
     async fn decode(
         &self,
         packaged: &Packaged,
-        track: &Track,
         moment: &Moment,
         request: PictureRequest,
     ) -> Result<Result<Bytes, EngineError>, Error> {
+        let (track, _) = packaged.index().video().ok_or(Error::NoPicture)?;
         if !moment.is_affordable(track) {
             return Err(Error::NoPicture);
         }
@@ -209,7 +184,7 @@ impl Packager {
             Ok(report) => Ok(Some(report.frames)),
             Err(EngineError::NoPicture | EngineError::Failed { exit: Some(_) }) => Ok(Some(0)),
             // What grows beyond its memory may crash in place of saying so.
-            Err(error) if is_limit(&error) || matches!(error, EngineError::Failed { exit: None }) => {
+            Err(error) if is_cut_short(&error) || matches!(error, EngineError::Failed { exit: None }) => {
                 tracing::warn!(source.id = %packaged.source, error = %error, "a source could not be probed");
                 Ok(None)
             }
@@ -250,6 +225,11 @@ fn of_run(error: EngineError) -> Error {
     }
 }
 
+/// What a run says of a still picture: that a keyframe would take less, where it was another frame.
+fn of_still(error: EngineError, moment: &Moment) -> Error {
+    if !moment.is_keyframe() && is_cut_short(&error) { Error::TooMuch } else { error.into() }
+}
+
 /// Whether a run was ended for what it used, whatever it would have given.
 fn is_limit(error: &EngineError) -> bool {
     matches!(
@@ -258,6 +238,38 @@ fn is_limit(error: &EngineError) -> bool {
             | EngineError::OutputTooLarge { .. }
             | EngineError::CpuExhausted(_)
             | EngineError::MemoryExhausted { .. }
-            | EngineError::TimedOut(_)
     )
+}
+
+/// The same, or because the machine was too slow for it.
+fn is_cut_short(error: &EngineError) -> bool {
+    is_limit(error) || matches!(error, EngineError::TimedOut(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_that_takes_too_much_gives_way_to_its_keyframe_and_a_slow_machine_is_busy() {
+        let exact = Moment { samples: 0..30, in_gop: Some(Duration::from_secs(1)) };
+        let check = |error: fn() -> EngineError, of_frame: &str, of_keyframe: &str| {
+            let found = [&exact, &exact.keyframe()].map(|moment| format!("{:?}", of_still(error(), moment)));
+            assert_eq!(found, [of_frame, of_keyframe]);
+        };
+        check(|| EngineError::CpuExhausted(SILENCE_MAX), "TooMuch", "NoPicture");
+        check(|| EngineError::MemoryExhausted { max_bytes: 1 }, "TooMuch", "NoPicture");
+        check(|| EngineError::OutputTooLarge { max_bytes: 1 }, "TooMuch", "NoPicture");
+        check(|| EngineError::TimedOut(SILENCE_MAX), "TooMuch", "Busy");
+        check(|| EngineError::NoPicture, "NoPicture", "NoPicture");
+        check(|| EngineError::Failed { exit: Some(1) }, "NoPicture", "NoPicture");
+        check(|| EngineError::Busy, "Busy", "Busy");
+    }
+
+    #[test]
+    fn what_the_machine_lacks_is_not_told_of_a_clip_or_a_sheet() {
+        assert!(matches!(of_run(EngineError::TimedOut(SILENCE_MAX)), Error::Busy));
+        assert!(!is_limit(&EngineError::TimedOut(SILENCE_MAX)), "a shorter clip may take as long");
+        assert!(of_run(EngineError::NoRoom).is_full());
+    }
 }

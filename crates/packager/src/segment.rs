@@ -18,8 +18,8 @@ use crate::{Asker, Error, Packaged, Packager, Rendition};
 /// Small enough to be in the processor's cache still when they are sent. Having the kernel send the ranges from their file, without
 /// a copy, was measured too: the many short ranges of an interleaved source make it the slower way (docs/benchmarks.md).
 pub(crate) const WINDOW_BYTES: u64 = 256 << 10;
-/// Larger segments are not kept in memory.
-const CACHED_BYTES_MAX: u64 = 256 << 10;
+/// Larger segments and pictures are not kept in memory.
+pub(crate) const CACHED_BYTES_MAX: u64 = 256 << 10;
 
 /// Names a segment in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,7 +30,7 @@ pub(crate) enum Key {
     Kept(ObjectKey),
 }
 
-/// One segment, ready to be sent in whole or in part.
+/// One segment, or a picture, ready to be sent in whole or in part.
 pub struct Segment {
     content: Content,
 }
@@ -172,6 +172,16 @@ fn head(packaged: &Packaged, rendition: Rendition, number: u32) -> Result<Segmen
 }
 
 impl Segment {
+    /// What is in memory.
+    pub(crate) fn of_bytes(bytes: Bytes) -> Self {
+        Self { content: Content::Whole(bytes) }
+    }
+
+    /// All of an object.
+    pub(crate) fn of_object(reader: ObjectReader) -> Self {
+        Self { content: Content::Object(reader) }
+    }
+
     /// Its length in bytes, known before any is read.
     pub fn total_len(&self) -> u64 {
         match &self.content {

@@ -4,8 +4,8 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_packager::{CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, ClipRequest};
 
-use super::manifest::send;
 use super::parameter::{Parameters, Viewer};
+use super::picture::Answer;
 use super::send::Caching;
 use crate::app::App;
 use crate::error::ApiError;
@@ -45,10 +45,10 @@ pub(super) async fn clip(
             format!("must be before the end of the media, {end} s"),
         ));
     }
-    let clip = app.packager.clip(&packaged, wanted, viewer.asker()).await?;
     let ClipRequest { start_ms, end_ms, width, fps, .. } = wanted;
     let etag = format!("\"{}-{start_ms}-{end_ms}-{width}-{fps}-{file}\"", packaged.id());
-    Ok(send(request, clip, content_type, etag, granted.terms(app, Caching::Minute)))
+    let answer = Answer { content_type, etag, terms: granted.terms(app, Caching::Minute) };
+    answer.of(request, app.packager.clip(&packaged, wanted, viewer.asker())).await
 }
 
 /// The parameters; others, such as a token, belong to somebody else.

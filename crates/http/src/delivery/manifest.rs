@@ -201,7 +201,8 @@ async fn answer_child(
     }
 }
 
-fn body(segment: Segment, range: std::ops::Range<u64>) -> Body {
+/// The bytes of a range, as they are read.
+pub(super) fn body(segment: Segment, range: std::ops::Range<u64>) -> Body {
     match segment.whole() {
         Some(bytes) => Body::from(part(bytes, range)),
         None => Body::from_stream(segment.stream(range)),

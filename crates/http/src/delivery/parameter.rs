@@ -28,9 +28,13 @@ pub(super) struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// What this one may see of the media, and its pictures: the one place where all that shows them asks.
+    /// What this one may see of the media, and its pictures: the one place where all that shows them asks. 404 where they turned out not to
+    /// decode, for which nothing is tried again.
     pub(super) async fn look(self, app: &App) -> Result<(Granted, Arc<Packaged>), ApiError> {
         let granted = grant(app, self.playback, self.viewing).await?;
+        if granted.is_video_withdrawn {
+            return Err(kinora_packager::Error::NoPicture.into());
+        }
         let packaged = app.packager.packaged(granted.source).await?;
         Ok((granted, packaged))
     }

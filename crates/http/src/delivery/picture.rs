@@ -2,11 +2,11 @@
 
 use axum::http::HeaderMap;
 use axum::response::Response;
-use kinora_packager::{FitMode, Packaged, PictureFormat, PictureRequest};
+use kinora_packager::{Error, FitMode, Packaged, Picture, PictureFormat, PictureRequest};
 
-use super::manifest::send;
+use super::manifest::body;
 use super::parameter::{Parameters, Viewer};
-use super::send::Caching;
+use super::send::{Caching, Content, Keeping, Terms, had};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -49,7 +49,6 @@ pub(super) async fn thumbnail(
     // Without a time the one its owner chose, and where none was chosen the middle.
     let wanted = PictureRequest { time_ms: wanted.time_ms.or(granted.thumbnail_ms), ..wanted };
     check_area(wanted, &packaged)?;
-    let picture = app.packager.picture(&packaged, wanted, viewer.asker()).await?;
     let etag = format!(
         "\"{}-{}-{}-{}-{}{file}\"",
         packaged.id(),
@@ -63,7 +62,42 @@ pub(super) async fn thumbnail(
         },
     );
     // Its address does not name its source, so what is kept of it grows old.
-    Ok(send(request, picture, content_type, etag, granted.terms(app, Caching::Minute)))
+    let answer = Answer { content_type, etag, terms: granted.terms(app, Caching::Minute) };
+    answer.of(request, app.packager.picture(&packaged, wanted, viewer.asker())).await
+}
+
+/// How a picture, a clip or a sheet is sent.
+pub(super) struct Answer {
+    /// MIME type.
+    pub(super) content_type: &'static str,
+    /// Names what was asked for, of this index; with its quotes.
+    pub(super) etag: String,
+    /// How it may be kept, and for whom it counts.
+    pub(super) terms: Terms,
+}
+
+impl Answer {
+    /// Nothing is made for a client that has it.
+    pub(super) async fn of(
+        self,
+        request: &HeaderMap,
+        made: impl Future<Output = Result<Picture, Error>>,
+    ) -> Result<Response, ApiError> {
+        if let Some(had) = had(request, &self.etag, self.terms.keeping) {
+            return Ok(had);
+        }
+        let picture = made.await?;
+        let Self { content_type, etag, terms } = if picture.is_stand_in() { self.instead() } else { self };
+        let content = picture.into_content();
+        let whole = Content { content_type, etag, terms, len: content.total_len(), plays_us: 0 };
+        Ok(whole.answer(request, |range| body(content, range)))
+    }
+
+    /// Of another picture than was asked for: its tag is another one, and nobody keeps it.
+    fn instead(self) -> Self {
+        let etag = format!("{}-instead\"", self.etag.trim_end_matches('"'));
+        Self { etag, terms: Terms { keeping: Keeping::from("no-store"), ..self.terms }, ..self }
+    }
 }
 
 /// The parameters; others, such as a token, belong to somebody else.
@@ -100,7 +134,20 @@ fn check_area(wanted: PictureRequest, packaged: &Packaged) -> Result<(), ApiErro
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header;
+
     use super::*;
+
+    #[test]
+    fn what_is_sent_instead_is_kept_by_nobody_and_has_a_tag_of_its_own() {
+        let terms = Terms::of_nobody(Caching::Minute.for_everybody());
+        let asked = Answer { content_type: "image/png", etag: "\"a-1\"".to_owned(), terms };
+        let Answer { content_type, etag, terms } = asked.instead();
+        let mut headers = HeaderMap::new();
+        terms.keeping.put(&mut headers);
+        assert_eq!((content_type, etag.as_str()), ("image/png", "\"a-1-instead\""));
+        assert_eq!(headers[header::CACHE_CONTROL], "no-store");
+    }
 
     #[test]
     fn parameters_have_bounds_and_strangers_are_ignored() {

@@ -201,6 +201,12 @@ pub(super) fn known(request: &HeaderMap, etag: &str, caching: Keeping) -> Option
     is_known(request, etag).then(|| (StatusCode::NOT_MODIFIED, common(etag, caching)).into_response())
 }
 
+/// The same before it is known whether there is anything: only a client that names the tag had it, `*` matches what is there.
+pub(super) fn had(request: &HeaderMap, etag: &str, caching: Keeping) -> Option<Response> {
+    let had = tags(request).any(|tag| is_same(tag, etag));
+    had.then(|| (StatusCode::NOT_MODIFIED, common(etag, caching)).into_response())
+}
+
 /// What a 304 says, too. RFC 9110, 15.4.5.
 fn common(etag: &str, caching: Keeping) -> HeaderMap {
     let mut headers = HeaderMap::new();
@@ -211,11 +217,17 @@ fn common(etag: &str, caching: Keeping) -> HeaderMap {
 
 /// RFC 9110, 13.1.2: weak comparison, and `*` matches what exists.
 fn is_known(request: &HeaderMap, etag: &str) -> bool {
+    tags(request).any(|tag| tag == "*" || is_same(tag, etag))
+}
+
+fn tags(request: &HeaderMap) -> impl Iterator<Item = &str> {
     let values = request.get_all(header::IF_NONE_MATCH).iter();
-    values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|tag| {
-        let tag = tag.trim();
-        tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag
-    })
+    values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).map(str::trim)
+}
+
+/// RFC 9110, 8.8.3.2: weak comparison.
+fn is_same(tag: &str, etag: &str) -> bool {
+    tag.strip_prefix("W/").unwrap_or(tag) == etag
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -333,6 +345,10 @@ mod tests {
         assert!(is_known_to(&with(header::IF_NONE_MATCH, "\"x\", W/\"a-1\"")));
         assert!(is_known_to(&with(header::IF_NONE_MATCH, "*")));
         assert!(!is_known_to(&with(header::IF_NONE_MATCH, "\"a-2\"")));
+        let had =
+            |value| had(&with(header::IF_NONE_MATCH, value), &content.etag, content.terms.keeping).is_some();
+        assert!(had("\"x\", W/\"a-1\"") && had("*, \"a-1\""));
+        assert!(!had("*") && !had("\"a-2\""), "nobody knows yet what there is");
         assert!(!is_known_to(&HeaderMap::new()));
         assert!(content.is_range_wanted(&HeaderMap::new()));
         assert!(content.is_range_wanted(&with(header::IF_RANGE, "\"a-1\"")));

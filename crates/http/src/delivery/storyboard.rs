@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::manifest::{hex, send};
 use super::parameter::{Parameters, Viewer};
+use super::picture::Answer;
 use super::send::{Caching, Terms};
 use crate::app::App;
 use crate::error::ApiError;
@@ -72,22 +73,25 @@ pub(super) async fn storyboard(
     let (sheet, token) = parse(query, kind)?;
     let (granted, packaged) = viewer.look(app).await?;
     let terms = granted.terms(app, Caching::Minute);
-    let storyboard = app.packager.storyboard(&packaged, sheet).await?;
     let address = address(sheet, token.as_deref());
+    let storyboard = app.packager.storyboard(&packaged, sheet, viewer.asker());
     match part {
         Part::Picture => {
-            let picture = app.packager.sheet(&packaged, &storyboard, viewer.asker()).await?;
             let etag = match sheet {
                 Sheet::Overview => format!("\"{}-sheet\"", packaged.id()),
                 Sheet::Every(seconds) => format!("\"{}-sheet-{seconds}\"", packaged.id()),
             };
-            Ok(send(request, picture, "image/jpeg", etag, terms))
+            let picture = async { app.packager.sheet(&packaged, &storyboard.await?, viewer.asker()).await };
+            Answer { content_type: "image/jpeg", etag, terms }.of(request, picture).await
         }
         Part::Json => {
             let url = format!("{}/{}/{address}", app.addresses.images, viewer.playback);
-            Ok(send_text(request, json(&storyboard, url), "application/json", terms))
+            Ok(send_text(request, json(&*storyboard.await?, url), "application/json", terms))
         }
-        Part::Vtt => Ok(send_text(request, vtt(&storyboard, &address), "text/vtt; charset=utf-8", terms)),
+        Part::Vtt => {
+            let text = vtt(&*storyboard.await?, &address);
+            Ok(send_text(request, text, "text/vtt; charset=utf-8", terms))
+        }
     }
 }
 

@@ -42,6 +42,7 @@ use kinora_formats::encode::Rung;
 use kinora_store::{Store, Tx};
 use moka::future::Cache;
 use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -249,6 +250,20 @@ impl Packager {
     /// A place for something that is made because this one asks: [`Error::Busy`] where that would be too much at once.
     pub(crate) fn cold_place(&self, asker: Asker) -> Result<Place, Error> {
         self.encoders.cold.enter(asker)
+    }
+
+    /// Begins what goes on when whoever asked for it leaves; [`stop`](Self::stop) waits for its end. It has to look out for that by
+    /// [itself](Self::unless_stopped).
+    pub(crate) fn spawn_run<T: Send + 'static>(
+        &self,
+        run: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.encoders.running.spawn(run)
+    }
+
+    /// What a run gives, or [`Error::Busy`] as soon as the packager stops.
+    pub(crate) async fn unless_stopped<T>(&self, run: impl Future<Output = T>) -> Result<T, Error> {
+        self.encoders.stop.run_until_cancelled(run).await.ok_or(Error::Busy)
     }
 
     /// Ends what is being made of a source that is about to be removed.

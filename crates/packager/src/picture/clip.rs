@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use kinora_engine::{ClipFormat, ClipSpec};
 use kinora_formats::encode::Feed;
 use kinora_formats::index::{Index, Sample, Track, VideoTrack};
 
-use super::moment::{gop_at, hash_of};
-use super::{Made, is_limit, of_run};
+use super::gop::{REORDERED_MAX, gop_at};
+use super::moment::hash_of;
+use super::{Kind, Picture, is_limit, of_run};
 use crate::encode::container;
 use crate::{Asker, Error, Packaged, Packager};
 
@@ -40,51 +40,56 @@ impl Packager {
     /// The clip, from the store or made now by one run. It ends with the video, and where an edit list jumps.
     ///
     /// Errors: [`Error::NoPicture`] without video, from its end on and where nothing decodes, [`Error::TooMuch`] where it takes too much to decode or
-    /// becomes too large, [`Error::NoEncoder`], and [`Error::Busy`] when too much is asked for at once.
+    /// becomes too large, [`Error::NoEncoder`], and [`Error::Busy`] when too much is asked for at once or the machine is too slow for it now.
     pub async fn clip(
         &self,
         packaged: &Arc<Packaged>,
         request: ClipRequest,
         asker: Asker,
-    ) -> Result<Bytes, Error> {
-        let (track, video) = packaged.index().video().ok_or(Error::NoPicture)?;
+    ) -> Result<Picture, Error> {
         let end_ms = packaged.pictures_end_ms().unwrap_or(0).min(request.end_ms);
         let length_ms = end_ms.checked_sub(request.start_ms).filter(|ms| 0 < *ms).ok_or(Error::NoPicture)?;
         let (video_width, _) = packaged.picture_size().ok_or(Error::NoPicture)?;
         let ClipRequest { start_ms, width, fps, format, .. } = request;
         let width = width.min(video_width);
         let text = format!("clip {start_ms} {end_ms} {width} {fps} {format:?}");
-        let make = async {
-            let samples = samples(track, start_ms..end_ms).ok_or(Error::NoPicture)?;
-            check(track, video, &samples)?;
-            let frames = samples.len() as u64;
-            let feed = feed(packaged.index(), track, samples, start_ms)?;
-            let spec = ClipSpec {
-                container: container(feed.format()),
-                start: Duration::from_micros(Feed::SELECTED_LEAD_US),
-                duration: Duration::from_millis(length_ms),
-                width,
-                fps,
-                format,
-                limits: super::limits(frames, video),
-            };
-            let made = self.engine.clip(spec, self.selected(packaged, feed)).await;
-            let bytes =
-                made.map_err(|error| if is_limit(&error) { Error::TooMuch } else { of_run(error) })?;
-            Ok(Made { bytes, is_kept: true })
+        let make = {
+            let (packager, packaged) = (self.clone(), Arc::clone(packaged));
+            async move {
+                let (track, video) = packaged.index().video().ok_or(Error::NoPicture)?;
+                let samples = samples(track, video, start_ms..end_ms).ok_or(Error::NoPicture)?;
+                check(track, video, &samples)?;
+                let frames = samples.len() as u64;
+                let feed = feed(packaged.index(), track, samples, start_ms)?;
+                let spec = ClipSpec {
+                    container: container(feed.format()),
+                    start: Duration::from_micros(Feed::SELECTED_LEAD_US),
+                    duration: Duration::from_millis(length_ms),
+                    width,
+                    fps,
+                    format,
+                    limits: super::limits(frames, video),
+                };
+                let made = packager.engine.clip(spec, packager.selected(&packaged, feed)).await;
+                made.map_err(|error| if is_limit(&error) { Error::TooMuch } else { of_run(error) })
+            }
         };
-        self.made_once(packaged, hash_of(&text), asker, make).await
+        self.made_once(packaged, (Kind::Long, hash_of(&text)), asker, Box::pin(make)).await
     }
 }
 
 /// The samples that are decoded for what is shown in a time, from a keyframe on.
-fn samples(track: &Track, times_ms: Range<u64>) -> Option<Range<u32>> {
+///
+/// Of what is [too much](check) so many that it is seen.
+fn samples(track: &Track, video: &VideoTrack, times_ms: Range<u64>) -> Option<Range<u32>> {
     let at = |ms| ticks(track, ms);
     let gop = gop_at(track, at(times_ms.start))?;
     let end = at(times_ms.end).saturating_sub(track.shift).min(gop.stretch.shown.end);
     let behind = gop.sync..gop.stretch.samples.end;
+    let most = usize::try_from(PIXELS_MAX / picture(video).max(1)).unwrap_or(usize::MAX);
+    let read = behind.clone().zip(track.samples.range(behind)).take(most.saturating_add(REORDERED_MAX + 2));
     // What is decoded after the end is shown after it.
-    let decoded = behind.clone().zip(track.samples.range(behind)).take_while(|(_, sample)| sample.dts < end);
+    let decoded = read.take_while(|(_, sample)| sample.dts < end);
     let last = decoded.filter(|(_, sample)| sample.pts < end).last().map_or(gop.sync, |(number, _)| number);
     Some(gop.sync..last + 1)
 }
@@ -94,10 +99,14 @@ fn ticks(track: &Track, ms: u64) -> i64 {
     i64::try_from(u128::from(ms) * u128::from(track.timescale.max(1)) / 1000).unwrap_or(i64::MAX)
 }
 
+/// Pixels of one picture.
+fn picture(video: &VideoTrack) -> u64 {
+    u64::from(video.width) * u64::from(video.height)
+}
+
 fn check(track: &Track, video: &VideoTrack, samples: &Range<u32>) -> Result<(), Error> {
-    let picture = u64::from(video.width) * u64::from(video.height);
     let len: u64 = track.samples.range(samples.clone()).map(|sample| u64::from(sample.size)).sum();
-    let is_much = PIXELS_MAX < picture.saturating_mul(samples.len() as u64) || LEN_MAX < len;
+    let is_much = PIXELS_MAX < picture(video).saturating_mul(samples.len() as u64) || LEN_MAX < len;
     if is_much { Err(Error::TooMuch) } else { Ok(()) }
 }
 

@@ -4,58 +4,89 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::Bytes;
-use kinora_blob::PictureHash;
 use kinora_domain::SourceId;
+use kinora_formats::index::IndexId;
 use moka::future::Cache;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::made::{Name, Ready, Unmade};
+use super::sheet::{Sheet, Storyboard};
 use crate::Error;
 
-/// Pictures that have just been made and are still in memory; each has some 10 to 500 KiB.
+/// Memory for pictures that were just asked for. Of those that are kept none has more than 256 KiB here; one that could not be kept may
+/// have 32 MiB, which is too much for this memory and held by those who read it.
 const JUST_MADE_BYTES: u64 = 16 << 20;
+/// How long a picture that could not be made is not tried again: as long as a segment.
+const UNMADE_KNOWN_FOR: Duration = Duration::from_secs(60);
+/// Pictures that are known not to be made, some 50 bytes each.
+const UNMADE_MAX: u64 = 10_000;
+/// Memory for where the tiles of sheets lie; of one sheet some 20 KiB.
+const STORYBOARDS_BYTES: u64 = 16 << 20;
 
-/// Pictures of one source that are made or waited for at once; the engine's queue has room for others.
+/// Pictures of one source and one kind that are made or waited for at once; the engine's queue has room for others. Decision 0093.
 const AT_ONCE_MAX: usize = 4;
 /// Memory for the samples of all pictures that are being made, in KiB: two of the largest at once, or many usual ones.
 const MEMORY_KIB: u32 = 192 << 10;
 /// How long a picture waits for memory before whoever asks is told to come back.
 const MEMORY_WAIT_MAX: Duration = Duration::from_secs(8);
 
+/// What waits long does not take the places of what is there in a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// A thumbnail: a poster that somebody looks for.
+    Still,
+    /// A clip or a sheet, of many pictures.
+    Long,
+}
+
+/// Pictures of one kind that are made of each source.
+type UnderWay = Arc<Mutex<HashMap<(SourceId, Kind), usize>>>;
+
 /// Pictures under way and just made: one flight a picture, however many ask for it.
-#[derive(Clone)]
 pub(crate) struct Flights {
-    pub(super) made: Cache<(SourceId, PictureHash), Bytes>,
-    under_way: Arc<Mutex<HashMap<SourceId, usize>>>,
-    memory: Arc<Semaphore>,
+    pub(super) made: Cache<Name, Ready>,
+    /// Those that could not be made a moment ago.
+    pub(super) unmade: Cache<Name, Unmade>,
+    /// `None` for what has none.
+    pub(super) storyboards: Cache<(IndexId, Sheet), Option<Arc<Storyboard>>>,
+    under_way: UnderWay,
+    memory: Semaphore,
 }
 
 impl Flights {
     pub(crate) fn new() -> Self {
-        let cache = Cache::builder()
+        let made = Cache::builder()
             .max_capacity(JUST_MADE_BYTES)
-            .weigher(|_, picture: &Bytes| u32::try_from(picture.len()).unwrap_or(u32::MAX))
+            .weigher(|_, picture: &Ready| picture.weight())
             .build();
-        let memory = Arc::new(Semaphore::new(MEMORY_KIB as usize));
-        Self { made: cache, under_way: Arc::default(), memory }
+        let unmade = Cache::builder().max_capacity(UNMADE_MAX).time_to_live(UNMADE_KNOWN_FOR).build();
+        let storyboards = Cache::builder()
+            .max_capacity(STORYBOARDS_BYTES)
+            .weigher(|_, storyboard: &Option<Arc<Storyboard>>| {
+                storyboard.as_ref().map_or(1, |storyboard| storyboard.weight())
+            })
+            .build();
+        let memory = Semaphore::new(MEMORY_KIB as usize);
+        Self { made, unmade, storyboards, under_way: Arc::default(), memory }
     }
 }
 
-/// A place among the pictures of one source, given back when dropped.
+/// A place among the pictures of one source and one kind, given back when dropped.
 pub(super) struct Place {
-    under_way: Arc<Mutex<HashMap<SourceId, usize>>>,
-    source: SourceId,
+    under_way: UnderWay,
+    of: (SourceId, Kind),
 }
 
 impl Flights {
-    pub(super) fn enter(&self, source: SourceId) -> Result<Place, Error> {
+    /// Takes a place, or [`Error::Busy`].
+    pub(super) fn enter(&self, source: SourceId, kind: Kind) -> Result<Place, Error> {
         let mut under_way = lock(&self.under_way);
-        let held = under_way.entry(source).or_default();
+        let held = under_way.entry((source, kind)).or_default();
         if *held >= AT_ONCE_MAX {
             return Err(Error::Busy);
         }
         *held += 1;
-        Ok(Place { under_way: self.under_way.clone(), source })
+        Ok(Place { under_way: self.under_way.clone(), of: (source, kind) })
     }
 
     /// Waits until so many bytes of samples may be read. [`Error::Busy`] where that takes too long.
@@ -71,15 +102,37 @@ impl Flights {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut under_way = lock(&self.under_way);
-        if let Some(held) = under_way.get_mut(&self.source) {
+        if let Some(held) = under_way.get_mut(&self.of) {
             *held -= 1;
             if *held == 0 {
-                under_way.remove(&self.source);
+                under_way.remove(&self.of);
             }
         }
     }
 }
 
-fn lock(under_way: &Mutex<HashMap<SourceId, usize>>) -> MutexGuard<'_, HashMap<SourceId, usize>> {
+fn lock(under_way: &UnderWay) -> MutexGuard<'_, HashMap<(SourceId, Kind), usize>> {
     under_way.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use kinora_domain::Timestamp;
+    use kinora_testkit::SeededRandom;
+
+    use super::*;
+
+    #[test]
+    fn long_pictures_of_a_source_leave_places_for_its_stills_and_those_of_others() {
+        let flights = Flights::new();
+        let random = SeededRandom::default();
+        let [one, other] = [1, 2].map(|at| SourceId::new(Timestamp::from_micros(at), &random));
+        let held: Vec<_> = (0..AT_ONCE_MAX).map(|_| flights.enter(one, Kind::Long).unwrap()).collect();
+        assert!(matches!(flights.enter(one, Kind::Long), Err(Error::Busy)));
+        assert!(flights.enter(one, Kind::Still).is_ok());
+        assert!(flights.enter(other, Kind::Long).is_ok());
+        drop(held);
+        assert!(flights.enter(one, Kind::Long).is_ok());
+        assert!(lock(&flights.under_way).is_empty(), "what is given back takes no memory");
+    }
 }

@@ -7,10 +7,10 @@ use kinora_engine::{PICTURE_SIDE_MAX, PictureSize, SheetSpec};
 use kinora_formats::encode::Feed;
 
 use super::moment::hash_of;
-use super::{Made, of_run};
+use super::{Kind, Picture, of_run};
 use crate::encode::container;
 use crate::{Asker, Error, Packaged, Packager};
-use choice::{Choice, STEP_US};
+use choice::{Choice, Keyframes, STEP_US};
 
 mod choice;
 
@@ -72,9 +72,10 @@ impl Storyboard {
             Sheet::Every(seconds) => (seconds.max(1), most),
         };
         let mut interval_s = wanted.max(seconds.div_ceil(most));
+        let keyframes = Keyframes::of(track);
         let choice = loop {
             let count = seconds.div_ceil(interval_s);
-            if let Some(choice) = Choice::of(track, video, interval_s, count, sheet) {
+            if let Some(choice) = Choice::of(track, video, &keyframes, interval_s, count, sheet) {
                 break choice;
             }
             // What lies there takes too much to be read: fewer of it.
@@ -85,6 +86,11 @@ impl Storyboard {
         let rows = count.div_ceil(columns);
         let (tile_width, tile_height) = (tile.width, tile.height);
         Some(Self { interval_s, count, columns, rows, tile_width, tile_height, duration_ms, choice })
+    }
+
+    /// Bytes of memory.
+    pub(super) fn weight(&self) -> u32 {
+        u32::try_from(size_of::<Self>() + self.choice.weight()).unwrap_or(u32::MAX)
     }
 
     /// When each tile begins, in seconds, and where its left upper corner lies in the sheet, in pixels.
@@ -105,45 +111,70 @@ fn tile_of(width: u32, height: u32) -> PictureSize {
 }
 
 impl Packager {
-    /// The storyboard of a sheet, worked out beside the threads that answer requests. [`Error::NoPicture`] for sound alone.
-    pub async fn storyboard(&self, packaged: &Arc<Packaged>, sheet: Sheet) -> Result<Storyboard, Error> {
-        let packaged = Arc::clone(packaged);
-        let storyboard = tokio::task::spawn_blocking(move || Storyboard::of(&packaged, sheet)).await;
-        storyboard.ok().flatten().ok_or(Error::NoPicture)
+    /// The storyboard of a sheet, from memory or worked out beside the threads that answer requests, once however many ask.
+    ///
+    /// Errors: [`Error::NoPicture`] for sound alone, [`Error::Busy`] when too much is asked for at once.
+    pub async fn storyboard(
+        &self,
+        packaged: &Arc<Packaged>,
+        sheet: Sheet,
+        asker: Asker,
+    ) -> Result<Arc<Storyboard>, Error> {
+        let work_out = async {
+            let place = self.cold_place(asker)?;
+            let packaged = Arc::clone(packaged);
+            let work_out = move || {
+                // Whoever leaves does not end it.
+                let _place = place;
+                Storyboard::of(&packaged, sheet).map(Arc::new)
+            };
+            // A panic is a bug, and was told where it happened.
+            tokio::task::spawn_blocking(work_out).await.map_err(|_| Error::Busy)
+        };
+        let storyboard = self.pictures.storyboards.try_get_with((packaged.id(), sheet), work_out).await;
+        storyboard.map_err(|error: Arc<Error>| Error::Shared(error))?.ok_or(Error::NoPicture)
     }
 
     /// The sheet as a JPEG, from the store or made now by one run that decodes no more than what it shows.
     ///
-    /// Errors: [`Error::NoPicture`] where nothing decodes, [`Error::Busy`] when too much is asked for at once.
+    /// Errors: [`Error::NoPicture`] where nothing decodes, [`Error::Busy`] when too much is asked for at once or the machine is too slow for it
+    /// now.
     pub async fn sheet(
         &self,
         packaged: &Arc<Packaged>,
-        storyboard: &Storyboard,
+        storyboard: &Arc<Storyboard>,
         asker: Asker,
-    ) -> Result<Bytes, Error> {
-        let Storyboard { interval_s, count, columns, rows, tile_width, tile_height, choice, .. } = storyboard;
+    ) -> Result<Picture, Error> {
+        let Storyboard { interval_s, count, columns, rows, tile_width, tile_height, choice, .. } =
+            &**storyboard;
         // Whether keyframes alone are shown tells two sheets of one interval apart.
         let keyframes = choice.is_of_keyframes;
         let text =
             format!("sheet {interval_s} {count} {columns}x{rows} {tile_width}x{tile_height} {keyframes}");
-        let make = async {
-            let (track, video) = packaged.index().video().ok_or(Error::NoPicture)?;
-            let feed = choice.feed(packaged.index(), track)?;
-            let spec = SheetSpec {
-                container: container(feed.format()),
-                tile: PictureSize { width: *tile_width, height: *tile_height },
-                columns: *columns,
-                rows: *rows,
-                count: *count,
-                start_s: u32::try_from(Feed::SELECTED_LEAD_US / STEP_US).unwrap_or(0),
-                priority: super::SHEET_PRIORITY,
-                limits: super::limits(choice.frames, video),
-            };
-            let input = self.selected(packaged, feed);
-            let bytes = self.engine.sheet(spec, input).await.map_err(of_run)?;
-            Ok(Made { bytes, is_kept: true })
+        let make = {
+            let (packager, packaged) = (self.clone(), Arc::clone(packaged));
+            let storyboard = Arc::clone(storyboard);
+            async move { packager.make_sheet(&packaged, &storyboard).await }
         };
-        self.made_once(packaged, hash_of(&text), asker, make).await
+        self.made_once(packaged, (Kind::Long, hash_of(&text)), asker, Box::pin(make)).await
+    }
+
+    async fn make_sheet(&self, packaged: &Packaged, storyboard: &Storyboard) -> Result<Bytes, Error> {
+        let Storyboard { count, columns, rows, tile_width, tile_height, choice, .. } = storyboard;
+        let (track, video) = packaged.index().video().ok_or(Error::NoPicture)?;
+        let feed = choice.feed(packaged.index(), track)?;
+        let spec = SheetSpec {
+            container: container(feed.format()),
+            tile: PictureSize { width: *tile_width, height: *tile_height },
+            columns: *columns,
+            rows: *rows,
+            count: *count,
+            start_s: u32::try_from(Feed::SELECTED_LEAD_US / STEP_US).unwrap_or(0),
+            priority: super::SHEET_PRIORITY,
+            limits: super::limits(choice.frames, video),
+        };
+        let input = self.selected(packaged, feed);
+        self.engine.sheet(spec, input).await.map_err(of_run)
     }
 }
 

@@ -13,7 +13,7 @@ fn gif(start_ms: u64, end_ms: u64) -> ClipRequest {
 }
 
 async fn ask(world: &World, packaged: &Arc<Packaged>, request: ClipRequest) -> Result<bytes::Bytes, Error> {
-    Box::pin(world.packager.clip(packaged, request, asker())).await
+    world.packager.clip(packaged, request, asker()).await?.bytes().await
 }
 
 /// Which frame of a fixture each frame of a clip shows.

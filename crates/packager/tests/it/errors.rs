@@ -5,7 +5,7 @@ use kinora_blob::ObjectKey;
 use kinora_packager::{Error, FitMode, PictureFormat, PictureRequest, Rendition};
 use kinora_testkit::fixture;
 
-use crate::world::{World, asker};
+use crate::world::World;
 
 #[tokio::test]
 async fn a_source_without_an_index_is_gone() {
@@ -52,7 +52,7 @@ async fn sound_alone_has_no_picture() {
         fit: FitMode::Preserve,
         format: PictureFormat::Jpg,
     };
-    let error = world.packager.picture(&sound, request, asker()).await.unwrap_err();
+    let error = world.picture(&sound, request).await.unwrap_err();
     assert!(matches!(error.root(), Error::NoPicture), "{error:?}");
     assert_eq!(world.packager.decode_first_gop(&sound).await.unwrap(), None);
 }

@@ -8,6 +8,7 @@ mod clips;
 mod damaged;
 mod encoded;
 mod errors;
+mod kept;
 mod pictures;
 mod segments;
 mod sheets;

@@ -11,7 +11,7 @@ use kinora_testkit::fixture;
 
 use crate::world::{World, asker};
 
-fn png_at(time_ms: u64) -> PictureRequest {
+pub(crate) fn png_at(time_ms: u64) -> PictureRequest {
     PictureRequest {
         time_ms: Some(time_ms),
         width: None,
@@ -63,7 +63,7 @@ async fn a_picture_is_the_very_frame_that_is_shown_at_its_time() {
     assert_eq!(shown.len(), 50);
     // 25 frames a second, times in whole tenths; a time past the end is that of the last frame.
     for (time_ms, n) in [(0, 0), (400, 10), (960, 22), (1000, 25), (1100, 27), (1900, 47), (9000, 49)] {
-        let picture = world.packager.picture(&packaged, png_at(time_ms), asker()).await.unwrap();
+        let picture = world.picture(&packaged, png_at(time_ms)).await.unwrap();
         assert_eq!(closest(&frames(&picture)[0], &shown), Some(n), "at {time_ms} ms");
     }
 }
@@ -76,7 +76,7 @@ async fn pictures_that_lead_a_keyframe_are_found_too() {
     let shown = frames(&file);
     assert_eq!(shown.len(), 100);
     for (time_ms, n) in [(0, 0), (800, 20), (900, 22), (1000, 25), (1100, 27), (1900, 47), (9000, 99)] {
-        let picture = world.packager.picture(&packaged, png_at(time_ms), asker()).await.unwrap();
+        let picture = world.picture(&packaged, png_at(time_ms)).await.unwrap();
         assert_eq!(closest(&frames(&picture)[0], &shown), Some(n), "at {time_ms} ms");
     }
 }
@@ -88,11 +88,11 @@ async fn a_picture_that_an_edit_list_hides_is_none_of_the_media() {
     let packaged = world.store(fixture::edit_list()).await;
     let whole = frames(&fixture::two_seconds());
     for (time_ms, n) in [(0, 12), (100, 15), (400, 22), (600, 27), (9000, 49)] {
-        let picture = world.packager.picture(&packaged, png_at(time_ms), asker()).await.unwrap();
+        let picture = world.picture(&packaged, png_at(time_ms)).await.unwrap();
         assert_eq!(closest(&frames(&picture)[0], &whole), Some(n), "at {time_ms} ms");
     }
     let any = PictureRequest { time_ms: None, ..png_at(0) };
-    let picture = world.packager.picture(&packaged, any, asker()).await.unwrap();
+    let picture = world.picture(&packaged, any).await.unwrap();
     assert_eq!(closest(&frames(&picture)[0], &whole), Some(25), "the keyframe near the middle");
 }
 
@@ -109,7 +109,7 @@ async fn pictures_are_made_of_codecs_that_are_copied_and_of_others() {
         let packaged = world.store(file.clone()).await;
         let shown = frames(&file);
         assert_eq!(shown.len(), 50, "{name}");
-        let picture = world.packager.picture(&packaged, png_at(1400), asker()).await.unwrap();
+        let picture = world.picture(&packaged, png_at(1400)).await.unwrap();
         assert_eq!(closest(&frames(&picture)[0], &shown), Some(frame), "{name}");
         assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), Some(25), "{name}");
     }
@@ -119,7 +119,7 @@ async fn pictures_are_made_of_codecs_that_are_copied_and_of_others() {
 async fn a_picture_is_made_once_however_many_ask() {
     let world = World::new().await;
     let packaged = world.store(fixture::two_seconds()).await;
-    let ask = |time_ms| world.packager.picture(&packaged, png_at(time_ms), asker());
+    let ask = |time_ms| world.picture(&packaged, png_at(time_ms));
     let writes = world.writes_of(Box::pin(async {
         let (a, b, c, d) = tokio::join!(ask(400), ask(400), ask(400), ask(400));
         let pictures = [a, b, c, d].map(|picture| picture.unwrap());
@@ -185,7 +185,7 @@ async fn a_group_of_pictures_that_is_too_large_for_memory_is_tried_in_part_and_s
     assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), Some(5));
     // What is near the keyframe is decoded, what is not is shown as that.
     for (time_ms, n) in [(0, 0), (200, 5), (900, 0), (1200, 30), (1900, 25)] {
-        let picture = world.packager.picture(&packaged, png_at(time_ms), asker()).await.unwrap();
+        let picture = world.picture(&packaged, png_at(time_ms)).await.unwrap();
         assert_eq!(closest(&frames(&picture)[0], &shown), Some(n), "at {time_ms} ms");
     }
 }
@@ -201,7 +201,7 @@ async fn a_picture_that_is_too_large_is_not_read_and_says_nothing_about_the_medi
     // The bytes are not there: a try to read them would be another error.
     let packaged = world.store_index(world.source(), file, &index).await;
     assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), None);
-    let error = world.packager.picture(&packaged, png_at(0), asker()).await.unwrap_err();
+    let error = world.picture(&packaged, png_at(0)).await.unwrap_err();
     assert!(matches!(error.root(), Error::NoPicture), "{error:?}");
 }
 
@@ -217,7 +217,7 @@ async fn what_is_cut_cleverly_keeps_what_is_to_be_seen() {
     let packaged = world.store(fixture::two_seconds()).await;
     let ask = async |fit| {
         let square = PictureRequest { width: Some(90), height: Some(90), fit, ..png_at(0) };
-        world.packager.picture(&packaged, square, asker()).await.unwrap()
+        world.picture(&packaged, square).await.unwrap()
     };
     let (middle, clever) = (ask(FitMode::Crop).await, ask(FitMode::Smartcrop).await);
     assert_eq!((size(&middle), size(&clever)), ((90, 90), (90, 90)));
@@ -236,7 +236,7 @@ async fn an_exact_size_is_that_of_the_video_where_a_side_is_not_said() {
     let expected = [(FitMode::Stretch, (40, 90)), (FitMode::Pad, (40, 90)), (FitMode::Preserve, (40, 22))];
     for (fit, expected) in expected {
         let request = PictureRequest { width: Some(40), fit, ..png_at(0) };
-        let picture = world.packager.picture(&packaged, request, asker()).await.unwrap();
+        let picture = world.picture(&packaged, request).await.unwrap();
         assert_eq!(size(&picture), expected, "{fit:?}");
     }
 }
@@ -250,7 +250,7 @@ async fn pictures_are_made_within_the_bounds_of_segments_and_kept_ones_cost_noth
         media.push(world.store(fixture::two_seconds()).await);
     }
     let ask = async |packaged: &Arc<Packaged>, address| {
-        world.packager.picture(packaged, png_at(0), Asker { address, ..asker() }).await
+        world.packager.picture(packaged, png_at(0), Asker { address, ..asker() }).await?.bytes().await
     };
     let kept = ask(&media[9], None).await.unwrap();
     let (answers, again) =

@@ -14,9 +14,10 @@ const HEIGHT: usize = 90;
 
 /// Which frame of a fixture each tile shows.
 async fn tiles(world: &World, packaged: &Arc<Packaged>, shown: &[Vec<u8>], sheet: Sheet) -> Vec<usize> {
-    let storyboard = world.packager.storyboard(packaged, sheet).await.unwrap();
+    let storyboard = world.packager.storyboard(packaged, sheet, asker()).await.unwrap();
     assert_eq!((storyboard.tile_width as usize, storyboard.tile_height as usize), (WIDTH, HEIGHT));
-    let picture = grey(&world.packager.sheet(packaged, &storyboard, asker()).await.unwrap());
+    let sheet = world.packager.sheet(packaged, &storyboard, asker()).await.unwrap();
+    let picture = grey(&sheet.bytes().await.unwrap());
     let row = WIDTH * storyboard.columns as usize;
     assert_eq!(picture.len(), row * HEIGHT * storyboard.rows as usize);
     let tile = |(_, x, y): (u32, u32, u32)| -> Vec<u8> {
@@ -75,8 +76,8 @@ async fn sheets_are_made_of_every_kind_of_source() {
 async fn a_sheet_is_made_once_and_sound_has_none() {
     let world = World::new().await;
     let packaged = world.store(fixture::two_seconds()).await;
-    let storyboard = world.packager.storyboard(&packaged, Sheet::Every(1)).await.unwrap();
-    let ask = || world.packager.sheet(&packaged, &storyboard, asker());
+    let storyboard = world.packager.storyboard(&packaged, Sheet::Every(1), asker()).await.unwrap();
+    let ask = async || world.packager.sheet(&packaged, &storyboard, asker()).await?.bytes().await;
     let writes = world.writes_of(Box::pin(async {
         let (one, other) = tokio::join!(ask(), ask());
         assert_eq!(one.unwrap(), other.unwrap());
@@ -84,7 +85,7 @@ async fn a_sheet_is_made_once_and_sound_has_none() {
     }));
     assert_eq!(writes.await, 1);
     let sound = world.store(fixture::audio_only()).await;
-    let error = world.packager.storyboard(&sound, Sheet::Overview).await.unwrap_err();
+    let error = world.packager.storyboard(&sound, Sheet::Overview, asker()).await.unwrap_err();
     assert!(matches!(error.root(), Error::NoPicture), "{error:?}");
 }
 
@@ -124,7 +125,7 @@ async fn a_sheet_stays_within_what_players_open_however_long_the_media_is() {
     ] {
         let packaged = lasting(&world, seconds, size).await;
         for sheet in [Sheet::Overview, Sheet::Every(10), Sheet::Every(1)] {
-            let board = world.packager.storyboard(&packaged, sheet).await.unwrap();
+            let board = world.packager.storyboard(&packaged, sheet, asker()).await.unwrap();
             let (width, height) = (board.columns * board.tile_width, board.rows * board.tile_height);
             assert!(width <= 4096 && height <= 4096, "{what}: {board:?}");
             assert!(board.count <= board.columns * board.rows && board.count * board.interval_s >= seconds);
@@ -135,4 +136,48 @@ async fn a_sheet_stays_within_what_players_open_however_long_the_media_is() {
         }
     }
     insta::assert_snapshot!(found.join("\n"));
+}
+
+/// Half a day of one group: 30 pictures a second, of which the first alone is a keyframe.
+async fn half_a_day_of_one_group(world: &World) -> Arc<Packaged> {
+    let file = fixture::video_only();
+    let mut index = world.store(file.clone()).await.index().clone();
+    let track = &mut index.tracks[0];
+    let first = track.samples.get(0).unwrap();
+    let samples = (0..43_200 * 30_i64).map(|number| kinora_formats::index::Sample {
+        dts: number * 1000,
+        pts: number * 1000,
+        duration: 1000,
+        is_sync: number == 0,
+        ..first
+    });
+    track.samples = samples.collect();
+    (track.timescale, track.shift, track.end) = (30_000, 0, 43_200 * 30_000);
+    if let kinora_formats::index::TrackMedia::Video(video) = &mut track.media {
+        (video.width, video.height) = (1280, 720);
+    }
+    world.store_index(world.source(), file, &index).await
+}
+
+/// Were its group read again for each tile, this would take an hour.
+#[tokio::test]
+async fn where_one_group_is_all_of_a_long_media_its_tiles_are_found_without_reading_it_for_each() {
+    let world = World::new().await;
+    let packaged = half_a_day_of_one_group(&world).await;
+    let address = Some(std::net::IpAddr::from([192, 0, 2, 1]));
+    let ask = |seconds| {
+        let from = kinora_packager::Asker { address, ..asker() };
+        world.packager.storyboard(&packaged, Sheet::Every(seconds), from)
+    };
+    let answers = futures_util::future::join_all((1..=10).map(ask)).await;
+    for board in answers.iter().filter_map(|answer| answer.as_ref().ok()) {
+        assert_eq!((board.interval_s, board.count), (44, 982));
+    }
+    let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
+    assert_eq!(refused.len(), 2, "eight at once from one address");
+    assert!(refused.iter().all(|error| matches!(error.root(), Error::Busy)), "{refused:?}");
+    // What is known takes no place, and is the same.
+    let known = futures_util::future::join_all((0..10).map(|_| ask(1))).await;
+    let first = answers[0].as_ref().unwrap();
+    assert!(known.iter().all(|known| Arc::ptr_eq(known.as_ref().unwrap(), first)));
 }

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +9,7 @@ use kinora_domain::{AccessPolicy, Clock as _, Media, MediaSettings, NewMedia, Pl
 use kinora_engine::{Engine, Settings};
 use kinora_formats::Scanner;
 use kinora_formats::index::Index;
-use kinora_packager::{Asker, Packaged, Packager};
+use kinora_packager::{Asker, Packaged, Packager, PictureRequest};
 use kinora_store::{DatabasePlace, Error, Opener, Store, StoreOptions, Tx};
 use kinora_testkit::{MovableClock, SeededRandom};
 use tempfile::TempDir;
@@ -21,10 +22,12 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     /// While it is true there is no room for objects.
     pub(crate) is_full: Arc<AtomicBool>,
+    /// While it is true no object can be written, for another reason.
+    pub(crate) is_failing: Arc<AtomicBool>,
     /// Writes of each object so far.
     writes: Arc<Mutex<BTreeMap<String, u64>>>,
     random: SeededRandom,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 /// A viewer whose address is not known.
@@ -42,12 +45,17 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let writes = Arc::new(Mutex::new(BTreeMap::new()));
         let (counted, is_full) = (Arc::clone(&writes), Arc::new(AtomicBool::new(false)));
-        let full = Arc::clone(&is_full);
+        let is_failing = Arc::new(AtomicBool::new(false));
+        let (full, failing) = (Arc::clone(&is_full), Arc::clone(&is_failing));
         let faults = Faults::new(move |write| {
             if write.kind != WriteKind::Delete {
                 *counted.lock().unwrap().entry(write.key.to_string()).or_insert(0) += 1;
             }
-            if full.load(Ordering::SeqCst) { FaultAction::Full } else { FaultAction::Proceed }
+            match (full.load(Ordering::SeqCst), failing.load(Ordering::SeqCst)) {
+                (true, _) => FaultAction::Full,
+                (false, true) => FaultAction::Fail,
+                (false, false) => FaultAction::Proceed,
+            }
         });
         let objects = folder.path().join("objects");
         let blob = Blob::open_folder(&objects).await.unwrap().with_faults(Arc::new(faults));
@@ -67,9 +75,10 @@ impl World {
             blob,
             engine,
             is_full,
+            is_failing,
             writes,
             random: SeededRandom::default(),
-            _folder: folder,
+            folder,
         }
     }
 
@@ -102,6 +111,20 @@ impl World {
         self.blob.put_once(ObjectKey::Source(source), file).await.unwrap();
         self.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes())).await.unwrap();
         self.packager.packaged(source).await.unwrap()
+    }
+
+    /// The bytes of a picture that somebody asks for whose address is not known.
+    pub(crate) async fn picture(
+        &self,
+        packaged: &Arc<Packaged>,
+        request: PictureRequest,
+    ) -> Result<Bytes, kinora_packager::Error> {
+        self.packager.picture(packaged, request, asker()).await?.bytes().await
+    }
+
+    /// The folder in which objects lie.
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.folder.path().join("objects")
     }
 
     /// A media that names this source, so that its renditions may have rows.

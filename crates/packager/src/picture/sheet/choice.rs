@@ -8,7 +8,7 @@ use kinora_formats::plan::presented_at;
 
 use super::Sheet;
 use crate::Error;
-use crate::picture::moment::gop_at;
+use crate::picture::gop::{Reading, gop_by};
 
 /// Microseconds in the feed from the frame of one tile to that of the next.
 pub(super) const STEP_US: u64 = 1_000_000;
@@ -44,22 +44,23 @@ impl Choice {
     pub(super) fn of(
         track: &Track,
         video: &VideoTrack,
+        keyframes: &Keyframes,
         interval_s: u32,
         count: u32,
         sheet: Sheet,
     ) -> Option<Self> {
-        let keyframes = Keyframes::of(track);
+        let with = |is_exact| Self::with(track, video, keyframes, interval_s, count, is_exact);
         let exact = match sheet {
             Sheet::Overview => None,
-            Sheet::Every(_) => Self::with(track, &keyframes, interval_s, count, true),
+            Sheet::Every(_) => with(true),
         };
-        let is_affordable = |choice: &Self| choice.is_affordable(track, video);
-        let of_keyframes = || Self::with(track, &keyframes, interval_s, count, false).filter(is_affordable);
-        exact.filter(is_affordable).or_else(of_keyframes)
+        exact.or_else(|| with(false))
     }
 
+    /// Nothing is looked at any more as soon as it is too much.
     fn with(
         track: &Track,
+        video: &VideoTrack,
         keyframes: &Keyframes,
         interval_s: u32,
         count: u32,
@@ -68,13 +69,15 @@ impl Choice {
         let ticks = i64::from(interval_s) * i64::from(track.timescale.max(1));
         let (mut ranges, mut tiles) = (Vec::<Range<u32>>::new(), Vec::new());
         let mut is_of_keyframes = true;
+        let mut frames = Exact { track, keyframes, group: None };
+        let (mut left, mut len_left) = (frames_max(video), LEN_MAX);
         for n in 0..i64::from(count) {
             let at = n.saturating_mul(ticks);
             let keyframe = keyframes.within(at..at.saturating_add(ticks));
             let (samples, shown) = match keyframe {
                 Some(keyframe) => (keyframe..keyframe + 1, keyframe),
                 None if is_exact => {
-                    let (samples, shown) = exact(track, at)?;
+                    let (samples, shown) = frames.at(at)?;
                     is_of_keyframes &= samples.len() == 1;
                     (samples, shown)
                 }
@@ -84,20 +87,29 @@ impl Choice {
                 }
             };
             tiles.push(shown);
-            match ranges.last_mut() {
+            let more = match ranges.last_mut() {
                 // Decoding goes on where it came to.
-                Some(last) if samples.start <= last.end => last.end = last.end.max(samples.end),
-                _ => ranges.push(samples),
-            }
+                Some(last) if samples.start <= last.end => {
+                    let more = last.end..last.end.max(samples.end);
+                    last.end = more.end;
+                    more
+                }
+                _ => {
+                    ranges.push(samples.clone());
+                    samples
+                }
+            };
+            left = left.checked_sub(more.end - more.start)?;
+            let len = track.samples.range(more).map(|sample| u64::from(sample.size)).sum();
+            len_left = len_left.checked_sub(len)?;
         }
-        let frames = ranges.iter().map(|range| u64::from(range.end - range.start)).sum();
+        let frames = u64::from(frames_max(video) - left);
         Some(Self { ranges, tiles, is_of_keyframes, frames })
     }
 
-    fn is_affordable(&self, track: &Track, video: &VideoTrack) -> bool {
-        let samples = self.ranges.iter().flat_map(|range| track.samples.range(range.clone()));
-        let len = samples.map(|sample| u64::from(sample.size)).fold(0, u64::saturating_add);
-        self.frames <= u64::from(frames_max(video)) && len <= LEN_MAX
+    /// Bytes of memory.
+    pub(super) fn weight(&self) -> usize {
+        self.ranges.len() * size_of::<Range<u32>>() + self.tiles.len() * size_of::<u32>()
     }
 
     /// What is fed to the engine: the frame of each tile begins a [step](STEP_US) after that of the one before.
@@ -140,41 +152,70 @@ impl Choice {
     }
 }
 
-/// The keyframes that are shown, each with its time on the common timeline, rising.
-struct Keyframes(Vec<(i64, u32)>);
+/// The keyframes of a track. Looks at every sample once.
+pub(super) struct Keyframes {
+    /// Those that are shown, each with its time on the common timeline, rising.
+    shown: Vec<(i64, u32)>,
+    /// All of them.
+    all: Vec<u32>,
+}
 
 impl Keyframes {
-    fn of(track: &Track) -> Self {
-        let of_stretch = |Stretch { samples, shown }: Stretch| {
+    pub(super) fn of(track: &Track) -> Self {
+        let (mut shown, mut all) = (Vec::new(), Vec::new());
+        for Stretch { samples, shown: times } in track.stretches() {
             let numbered = samples.clone().zip(track.samples.range(samples));
-            let keyframes = numbered.filter(move |(_, sample)| sample.is_sync && shown.contains(&sample.pts));
-            keyframes.map(|(number, sample)| (presented_at(track, &sample), number))
-        };
-        let shown = |(at, _): &(i64, u32)| 0 <= *at && *at < track.end;
-        Self(track.stretches().flat_map(of_stretch).filter(shown).collect())
+            for (number, sample) in numbered.filter(|(_, sample)| sample.is_sync) {
+                all.push(number);
+                let at = presented_at(track, &sample);
+                if times.contains(&sample.pts) && 0 <= at && at < track.end {
+                    shown.push((at, number));
+                }
+            }
+        }
+        Self { shown, all }
+    }
+
+    /// The last one at or before a sample.
+    fn at_or_before(&self, sample: u32) -> Option<u32> {
+        let behind = self.all.partition_point(|number| *number <= sample);
+        self.all.get(behind.checked_sub(1)?).copied()
     }
 
     /// The first one in this range of times.
     fn within(&self, times: Range<i64>) -> Option<u32> {
-        let first = self.0.partition_point(|(at, _)| *at < times.start);
-        self.0.get(first).filter(|(at, _)| *at < times.end).map(|(_, number)| *number)
+        let first = self.shown.partition_point(|(at, _)| *at < times.start);
+        self.shown.get(first).filter(|(at, _)| *at < times.end).map(|(_, number)| *number)
     }
 
     /// The last one up to a time, or the first one at all.
     fn near(&self, time: i64) -> Option<u32> {
-        let behind = self.0.partition_point(|(at, _)| *at <= time);
-        self.0.get(behind.saturating_sub(1)).map(|(_, number)| *number)
+        let behind = self.shown.partition_point(|(at, _)| *at <= time);
+        self.shown.get(behind.saturating_sub(1)).map(|(_, number)| *number)
     }
 }
 
-/// What is decoded for the frame that is shown at a time of the common timeline, and which of it is that frame.
-fn exact(track: &Track, at: i64) -> Option<(Range<u32>, u32)> {
-    let gop = gop_at(track, at)?;
-    let samples = gop.until();
-    let numbered = samples.clone().zip(track.samples.range(samples.clone()));
-    let begun = numbered.filter(|(_, sample)| sample.pts <= gop.pts);
-    let shown = begun.max_by_key(|(_, sample)| sample.pts).map_or(samples.start, |(number, _)| number);
-    // A frame is decoded with all in front of it.
-    let end = shown + 1;
-    Some((samples.start..end, shown))
+/// The samples of a group of pictures.
+type Group<'a> = Box<dyn Iterator<Item = (u32, Sample)> + 'a>;
+
+/// The very frames of times that rise. A group of pictures is read once for all of them.
+struct Exact<'a> {
+    track: &'a Track,
+    keyframes: &'a Keyframes,
+    /// The group that was looked at last, by its keyframe and where its stretch ends, and what is not read of it.
+    group: Option<((u32, u32), Reading<Group<'a>>)>,
+}
+
+impl Exact<'_> {
+    /// What is decoded for the frame that is shown at a time of the common timeline, and which of it is that frame.
+    fn at(&mut self, at: i64) -> Option<(Range<u32>, u32)> {
+        let gop = gop_by(self.track, at, |number| self.keyframes.at_or_before(number))?;
+        let name = (gop.sync, gop.stretch.samples.end);
+        let known = self.group.take().filter(|(known, _)| *known == name);
+        let known = known.unwrap_or_else(|| (name, Reading::of(Box::new(gop.samples()))));
+        let (_, reading) = self.group.insert(known);
+        let shown = reading.shown_at(gop.pts).unwrap_or(gop.sync);
+        // A frame is decoded with all in front of it.
+        Some((gop.sync..shown + 1, shown))
+    }
 }

@@ -23,6 +23,7 @@ mod kill;
 mod life;
 mod not_media;
 mod once_life;
+mod pictures;
 mod playlist_life;
 mod sound_edit_life;
 pub(crate) mod stop;

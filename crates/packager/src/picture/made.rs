@@ -1,0 +1,205 @@
+//! What is asked for, from memory, from the store, or made now: once however many ask, and to its end whoever leaves.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use kinora_blob::{ObjectKey, ObjectReader, PictureHash, Prefix, PutOutcome};
+use kinora_domain::SourceId;
+
+use super::flights::Kind;
+use crate::segment::{CACHED_BYTES_MAX, Segment};
+use crate::{Asker, Error, Packaged, Packager};
+
+/// Pictures of one source that are kept; further ones are made anew each time, so that nobody fills the disk with sizes.
+/// Decision 0022.
+const KEPT_MAX: usize = 1000;
+
+/// Names a picture.
+pub(super) type Name = (SourceId, PictureHash);
+
+/// A picture, a clip or a sheet.
+pub struct Picture {
+    content: Segment,
+    is_stand_in: bool,
+}
+
+impl Picture {
+    /// Whether it is another than was asked for: the keyframe of a frame that takes too much today. Then it must not be kept for that one.
+    pub fn is_stand_in(&self) -> bool {
+        self.is_stand_in
+    }
+
+    /// What is sent of it: in memory where it is small, else read as it is sent.
+    pub fn into_content(self) -> Segment {
+        self.content
+    }
+
+    /// The same in place of another one.
+    pub(super) fn instead(self) -> Self {
+        Self { is_stand_in: true, ..self }
+    }
+
+    /// All of it in one piece.
+    ///
+    /// Errors: those of the store.
+    pub async fn bytes(&self) -> Result<Bytes, Error> {
+        self.content.bytes().await
+    }
+}
+
+/// The bytes of a picture, for all who asked.
+#[derive(Debug, Clone)]
+pub(super) enum Ready {
+    Whole(Bytes),
+    /// Kept, and too large to be held for somebody who reads slowly.
+    Object(ObjectReader),
+}
+
+impl Ready {
+    /// Bytes of memory that are its own.
+    pub(super) fn weight(&self) -> u32 {
+        match self {
+            Self::Whole(bytes) => u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+            Self::Object(_) => 1,
+        }
+    }
+}
+
+impl From<Ready> for Picture {
+    fn from(ready: Ready) -> Self {
+        let content = match ready {
+            Ready::Whole(bytes) => Segment::of_bytes(bytes),
+            Ready::Object(reader) => Segment::of_object(reader),
+        };
+        Self { content, is_stand_in: false }
+    }
+}
+
+/// Why a picture could not be made a moment ago.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unmade {
+    NoPicture,
+    TooMuch,
+}
+
+impl Unmade {
+    /// `None` where another try may end otherwise.
+    fn of(error: &Error) -> Option<Self> {
+        match error.root() {
+            Error::NoPicture => Some(Self::NoPicture),
+            Error::TooMuch => Some(Self::TooMuch),
+            _ => None,
+        }
+    }
+}
+
+impl From<Unmade> for Error {
+    fn from(unmade: Unmade) -> Self {
+        match unmade {
+            Unmade::NoPicture => Self::NoPicture,
+            Unmade::TooMuch => Self::TooMuch,
+        }
+    }
+}
+
+impl Packager {
+    /// What is kept under this hash, or what `make` makes: once, however many ask. It is made to its end when all of them have left, for
+    /// they come back for it; its places are taken until then.
+    ///
+    /// Errors: those of `make`, which are remembered [for a while](super::flights) where the picture is the cause, and [`Error::Busy`]
+    /// when too many are asked for at once and when the packager stops.
+    pub(super) async fn made_once(
+        &self,
+        packaged: &Packaged,
+        (kind, hash): (Kind, PictureHash),
+        asker: Asker,
+        make: BoxFuture<'static, Result<Bytes, Error>>,
+    ) -> Result<Picture, Error> {
+        let name = (packaged.source, hash);
+        if let Some(ready) = self.pictures.made.get(&name).await {
+            return Ok(ready.into());
+        }
+        let packager = self.clone();
+        let flight = async move {
+            let made = Box::pin(packager.kept_or_made_picture(name, kind, asker, make));
+            let made = packager.pictures.made.try_get_with(name, made);
+            let ready = packager.unless_stopped(made).await?;
+            let ready = ready.map_err(|error: Arc<Error>| Error::Shared(error))?;
+            if let Ready::Object(_) = ready {
+                // No file is held open for those who may come.
+                packager.pictures.made.invalidate(&name).await;
+            }
+            Ok(ready)
+        };
+        // A panic is a bug, and was told where it happened.
+        let ready = self.spawn_run(flight).await.unwrap_or(Err(Error::Busy))?;
+        Ok(ready.into())
+    }
+
+    async fn kept_or_made_picture(
+        &self,
+        name: Name,
+        kind: Kind,
+        asker: Asker,
+        make: BoxFuture<'static, Result<Bytes, Error>>,
+    ) -> Result<Ready, Error> {
+        match self.kept_picture(name).await {
+            Ok(Some(ready)) => return Ok(ready),
+            Ok(None) => {}
+            Err(error @ Error::Unavailable(_)) => return Err(error),
+            // Whatever is wrong with this object, the picture can be made.
+            Err(error) => {
+                tracing::warn!(source.id = %name.0, error = %error, "a kept picture could not be read");
+            }
+        }
+        if let Some(unmade) = self.pictures.unmade.get(&name).await {
+            return Err(unmade.into());
+        }
+        let _cold = self.cold_place(asker)?;
+        let _place = self.pictures.enter(name.0, kind)?;
+        let bytes = match make.await {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                if let Some(unmade) = Unmade::of(&error) {
+                    self.pictures.unmade.insert(name, unmade).await;
+                }
+                return Err(error);
+            }
+        };
+        match self.keep_picture(name, &bytes).await {
+            Ok(Some(kept)) => Ok(kept),
+            Ok(None) => Ok(Ready::Whole(bytes)),
+            // Whoever asks gets it all the same.
+            Err(error) => {
+                tracing::warn!(source.id = %name.0, error = %error, "a picture could not be kept");
+                Ok(Ready::Whole(bytes))
+            }
+        }
+    }
+
+    /// The picture as it is in the store.
+    async fn kept_picture(&self, (source, hash): Name) -> Result<Option<Ready>, Error> {
+        let Some(reader) = self.blob.reader(ObjectKey::Picture(source, hash)).await? else { return Ok(None) };
+        if CACHED_BYTES_MAX < reader.len() {
+            return Ok(Some(Ready::Object(reader)));
+        }
+        Ok(Some(Ready::Whole(reader.read_at(0..reader.len()).await?)))
+    }
+
+    /// Keeps a picture, where its source has not many. Answers what is kept: two nodes may race, the first writer wins and both serve that
+    /// one.
+    async fn keep_picture(&self, name: Name, bytes: &Bytes) -> Result<Option<Ready>, Error> {
+        let (source, hash) = name;
+        let kept = self.blob.list(Prefix::PicturesOf(source), None, KEPT_MAX).await?;
+        if kept.len() >= KEPT_MAX {
+            return Ok(None);
+        }
+        match self.blob.put_once(ObjectKey::Picture(source, hash), bytes.clone()).await? {
+            PutOutcome::Written if bytes.len() as u64 <= CACHED_BYTES_MAX => {
+                Ok(Some(Ready::Whole(bytes.clone())))
+            }
+            PutOutcome::Written | PutOutcome::AlreadyThere => self.kept_picture(name).await,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Pictures on bad days: they are sent where they cannot be kept, and nothing is started for those that are known or known not to be.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use kinora_blob::{FaultAction, ObjectKey};
+use kinora_engine::{Engine, Settings};
+use kinora_testkit::{LentFfmpeg, fixture};
+
+use crate::support::{Faults, TestApp, text, until};
+
+/// A server whose ffmpeg may be missing.
+async fn lent(folder: &Path) -> (TestApp, LentFfmpeg) {
+    let ffmpeg = LentFfmpeg::new(folder);
+    let settings = Settings { program: Some(ffmpeg.path().to_owned()), ..Settings::default() };
+    let engine = Engine::find(settings).await.expect("it is an ffmpeg");
+    (TestApp::options().without_webhook().engine(engine).start().await, ffmpeg)
+}
+
+/// One of each kind.
+const FILES: [&str; 3] = ["thumbnail.jpg?time=1", "clip.gif?end=1", "advanced-spritesheet.jpg?interval=5"];
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_sent_all_the_same() {
+    for action in [FaultAction::Fail, FaultAction::Full] {
+        let decide = move |write: kinora_blob::WriteOp| match write.key {
+            ObjectKey::Picture(..) => action,
+            _ => FaultAction::Proceed,
+        };
+        let faults = Faults::new(None, Some(Arc::new(kinora_blob::Faults::new(decide))));
+        let app = TestApp::options().without_webhook().faults(faults).start().await;
+        let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+        let playback = text(&media["playbackIds"][0]["id"]);
+        for file in FILES {
+            let first = app.fetch(&format!("/{playback}/{file}")).await;
+            let again = app.fetch(&format!("/{playback}/{file}")).await;
+            assert_eq!((first.status, again.status), (200, 200), "{file}: {first:?}");
+            assert_eq!(first.body, again.body, "{file}");
+        }
+        assert!(app.objects().await.iter().all(|path| !path.starts_with("picture/")));
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_made_for_a_client_that_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (app, ffmpeg) = lent(folder.path()).await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    let mut others = Vec::new();
+    // What another process would have said of what was never asked for here.
+    let changes = [("time=1", "time=1.5", "-1000-", "-1500-"), ("end=1", "end=2", "-1000-", "-2000-")];
+    let changes = changes.into_iter().chain([("interval=5", "interval=7", "sheet-5", "sheet-7")]);
+    for (file, (asked, other, in_tag, in_other)) in FILES.into_iter().zip(changes) {
+        let answer = app.fetch(&format!("/{playback}/{file}")).await;
+        let tag = answer.header("etag").expect("a tag");
+        assert!(tag.contains(in_tag), "{file}: {tag}");
+        others.push((file.replace(asked, other), tag.replace(in_tag, in_other)));
+    }
+    ffmpeg.take_away();
+    let ask = async |file: &str, tag: &str| {
+        let path = format!("/{playback}/{file}");
+        app.request("GET", &path).header("if-none-match", tag).send().await
+    };
+    for (file, tag) in &others {
+        let known = ask(file, tag).await;
+        assert_eq!((known.status, known.body.len()), (304, 0), "{file} {tag}");
+        assert_eq!(known.header("etag"), Some(tag.as_str()));
+        let wrong = ask(file, "\"another\"").await;
+        assert_eq!((wrong.status, wrong.header("retry-after")), (503, Some("5")), "{file}: {wrong:?}");
+        assert_eq!(ask(file, "*").await.status, 503, "{file}: nobody knows yet whether it is there");
+    }
+    for file in FILES {
+        assert_eq!(ask(file, "*").await.status, 304, "{file} is there");
+    }
+}
+
+#[tokio::test]
+async fn a_media_whose_pictures_do_not_decode_has_none_and_nothing_is_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let (app, ffmpeg) = lent(folder.path()).await;
+    let mut file = fixture::two_seconds().to_vec();
+    let samples = file.windows(4).position(|bytes| bytes == b"mdat").expect("there are samples") + 4;
+    let end = file.windows(4).position(|bytes| bytes == b"moov").expect("a header");
+    let end = if end < samples { file.len() } else { end - 4 };
+    file[samples..end].fill(0);
+    let media = app.ready("/a.mp4", file).await;
+    let (id, playback) = (text(&media["id"]), text(&media["playbackIds"][0]["id"]));
+    until("its copy is withdrawn", async || {
+        app.get(id).await.text().contains("does_not_decode").then_some(())
+    })
+    .await;
+    ffmpeg.take_away();
+    let texts = ["spritesheet.json", "storyboard.vtt"];
+    for file in FILES.into_iter().chain(texts) {
+        let answer = app.fetch(&format!("/{playback}/{file}")).await;
+        assert_eq!(answer.refusal(), (404, "not found".to_owned()), "{file}");
+        assert!(answer.text().contains("this media has no picture"), "{file}: {answer:?}");
+    }
+}
