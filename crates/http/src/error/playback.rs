@@ -48,7 +48,7 @@ impl ApiError {
         )
     }
 
-    /// 409: another key has the id.
+    /// 409: another key of the workspace has the id.
     pub(crate) fn signing_key_taken() -> Self {
         Self::described(
             StatusCode::CONFLICT,
