@@ -4,7 +4,7 @@ use kinora_domain::{PRODUCTION, Permission};
 use serde_json::{Value, json};
 
 use super::signer::{Private, Signer, now};
-use super::watched::{Watched, oembed, plain, refused, signed_children, with_token};
+use super::watched::{Watched, children, oembed, plain, refused, signed_children, with_token};
 use crate::api::{Ids, listed};
 use crate::support::{TestApp, text};
 
@@ -384,4 +384,29 @@ async fn no_spelling_of_a_path_leads_around() {
         assert!(matches!(answer.status, 400 | 401 | 404), "{target}: {answer:?}");
     }
     assert_eq!(app.fetch(segment).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_playback_id_has_one_spelling_so_that_a_purge_by_prefix_finds_all() {
+    let app = TestApp::start().await;
+    let watched = Watched::new(&app).await;
+    // One that has letters.
+    let playback = loop {
+        let made = watched.playback(&app, json!({"accessPolicy": "public"})).await;
+        if made.contains(|letter: char| letter.is_ascii_lowercase()) {
+            break made;
+        }
+    };
+    let (shouted, folder) = (playback.to_ascii_uppercase(), format!("/{playback}/"));
+    // %XX of its first byte (RFC 3986, 2.1).
+    let escaped = format!("%{:02x}{}", playback.as_bytes()[0], &playback[1..]);
+    let listed = children(&app, &format!("/{playback}.m3u8"), plain).await;
+    for address in watched.tokened(&playback).iter().chain(&listed) {
+        assert_eq!(app.fetch(address).await.status, 200, "{address}");
+        assert!(address.starts_with(&folder) || address.contains(&playback), "{address}");
+        for spelling in [&shouted, &escaped] {
+            let other = address.replace(&playback, spelling);
+            assert_eq!(app.fetch(&other).await.status, 404, "{other}");
+        }
+    }
 }
