@@ -263,7 +263,7 @@ async fn what_a_manifest_lists_is_signed_and_nothing_else_plays() {
         .collect();
     let last = signed.len() - 1;
     forged.extend(["x".to_owned(), signed[..last].to_owned(), format!("{signed}A"), format!("{signed}=")]);
-    forged.extend([signed.to_uppercase(), "A".repeat(5000), "%00".to_owned(), "null".to_owned()]);
+    forged.extend([signed.to_uppercase(), "A".repeat(5000), "null".to_owned()]);
     let unsigned =
         "this playback ID is private or restricted; the addresses that its manifest lists are signed";
     let not_ours = "the signature in this address is not ours; fetch the manifest again";
@@ -280,6 +280,8 @@ async fn what_a_manifest_lists_is_signed_and_nothing_else_plays() {
         let child = children[1].replace(&signed, forged);
         assert_eq!(refused(&app.fetch(&child).await), (401, not_ours.to_owned()), "{child}");
     }
+    let escaped = children[1].replace(&signed, "%00");
+    assert_eq!(app.fetch(&escaped).await.status, 404, "nothing has a percent in its path");
     // One that was made for the other ID does not open this one.
     let others = signed_children(&app, &ours, &other).await;
     let theirs = others[1].replace(&other, &private);
