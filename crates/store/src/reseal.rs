@@ -21,11 +21,14 @@ pub(crate) struct SealedColumn {
     pub(crate) set: Statement,
     /// The key in front of all rows.
     pub(crate) first: fn() -> Vec<Value>,
-    /// The key of a row, and what its secret is sealed for.
-    pub(crate) read: fn(&Row) -> Result<(Vec<Value>, String), Error>,
+    /// Reads whose secret it is.
+    pub(crate) read: fn(&Row) -> Result<Owner, Error>,
     /// What becomes of those whose key is not at hand.
     pub(crate) without_key: WithoutKey,
 }
+
+/// The key of a row, and what its secret is sealed for.
+pub(crate) type Owner = (Vec<Value>, String);
 
 /// What becomes of secrets whose key is not at hand.
 #[derive(Debug, Clone, Copy)]
