@@ -35,7 +35,7 @@ pub(super) async fn signed_key(
 }
 
 async fn answer(app: &App, playback: &str, index: &str, viewing: &Viewing<'_>) -> Result<Response, ApiError> {
-    let playback = PlaybackId::from_canonical(&playback).map_err(|_| ApiError::no_such_path())?;
+    let playback = PlaybackId::from_canonical(playback).map_err(|_| ApiError::no_such_path())?;
     let granted = grant(app, playback, viewing).await?;
     let packaged = app.packager.packaged(granted.source).await?;
     let key =
