@@ -29,6 +29,16 @@ macro_rules! id {
                 Self(uuid)
             }
 
+            /// The id of a text in the one form in which it is written: lower case. For addresses that caches keep answers under.
+            ///
+            /// # Errors
+            ///
+            /// [`ParseIdError`] also for what [`FromStr`] takes in another spelling.
+            pub fn from_canonical(text: &str) -> Result<Self, ParseIdError> {
+                let is_canonical = !text.bytes().any(|byte| byte.is_ascii_uppercase());
+                if is_canonical { text.parse() } else { Err(ParseIdError) }
+            }
+
             /// Its value.
             pub const fn as_uuid(&self) -> Uuid {
                 self.0

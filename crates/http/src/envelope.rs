@@ -70,6 +70,11 @@ impl<T> Data<T> {
         Self { warnings, status: StatusCode::CREATED, ..Self::ok(data) }
     }
 
+    /// The same, with what its client should know.
+    pub(crate) fn warned(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
+    }
+
     /// 200 with one page of a list.
     pub(crate) fn page(data: T, pagination: Pagination) -> Self {
         Self { pagination: Some(pagination), ..Self::ok(data) }

@@ -135,6 +135,22 @@ impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PathParts<N> {
     }
 }
 
+/// The parts of a path below which caches keep answers: 404 where a percent stands in it, for nothing there needs one, and a second spelling of an
+/// address would be kept beside the first (decision 0095).
+pub(crate) struct PlainParts<const N: usize>(pub(crate) [String; N]);
+
+impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PlainParts<N> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        if parts.uri.path().contains('%') {
+            return Err(ApiError::no_such_path());
+        }
+        let PathParts(values) = PathParts::from_request_parts(parts, state).await?;
+        Ok(Self(values))
+    }
+}
+
 /// `limit`, `offset` and `orderBy` of a list (contract 1.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PageQuery {

@@ -1,18 +1,35 @@
 //! The keys of encrypted playback IDs. Each is made with its playback ID, and sealed before it becomes a row.
 
-use kinora_domain::{ContentKey, Encryption, Media, PlaybackId, Random};
+use kinora_domain::{ContentKey, Encryption, Media, PlaybackId};
 
 use crate::keyring::Keyring;
-use crate::prune::BATCH_MAX;
-use crate::sql::{Row, Session, statements, values};
+use crate::reseal::{SealedColumn, WithoutKey};
+use crate::sql::{statements, values};
 use crate::{Error, Store, Tx};
 
 statements! {
     MAKE = "INSERT INTO content_key (playback_id, secret) VALUES ($1, $2) ON CONFLICT (playback_id) DO NOTHING";
     FIND = "SELECT secret FROM content_key WHERE playback_id = $1";
-    ALL = "SELECT playback_id, secret FROM content_key WHERE playback_id > $1 ORDER BY playback_id LIMIT $2";
-    SET = "UPDATE content_key SET secret = $2 WHERE playback_id = $1";
+    NEXT_SEAL = "SELECT substr(secret, 1, 11) AS seal FROM content_key WHERE substr(secret, 1, 11) > $1
+        ORDER BY substr(secret, 1, 11) LIMIT 1";
+    OF_SEAL = "SELECT playback_id, secret AS sealed FROM content_key
+        WHERE substr(secret, 1, 11) = $1 AND playback_id > $2 ORDER BY playback_id LIMIT $3";
+    SET = "UPDATE content_key SET secret = $1 WHERE secret = $2 AND playback_id = $3";
 }
+
+/// All of them, for a new key.
+pub(crate) const SECRETS: SealedColumn = SealedColumn {
+    what: "keys of encrypted playback IDs",
+    next_seal: NEXT_SEAL,
+    page: OF_SEAL,
+    set: SET,
+    first: || values![""],
+    read: |row| {
+        let id: PlaybackId = row.id("playback_id")?;
+        Ok((values![id], owner(id)))
+    },
+    without_key: WithoutKey::Refuse,
+};
 
 impl Store {
     /// The key of a playback ID; `None` of one that is not encrypted, or gone.
@@ -34,20 +51,6 @@ impl Tx {
         }
         Ok(())
     }
-}
-
-/// Seals all of them with the first key.
-pub(crate) async fn reseal(
-    session: &mut Session,
-    keyring: &Keyring,
-    random: &dyn Random,
-) -> Result<(), Error> {
-    let again = |row: &Row| {
-        let id: PlaybackId = row.id("playback_id")?;
-        let key = open(keyring, id, &row.text("secret")?)?;
-        Ok((values![id], keyring.seal(key.as_bytes(), &owner(id), random)))
-    };
-    session.rewrite(ALL, SET, values![""], BATCH_MAX, again).await
 }
 
 fn open(keyring: &Keyring, id: PlaybackId, sealed: &str) -> Result<ContentKey, Error> {

@@ -69,6 +69,14 @@ pub enum Error {
         "the secret key does not fit this database; set KINORA_SECRET_KEY, or put back secret.key, to the key it was made with"
     )]
     WrongKey,
+    /// A secret was sealed with a key that is not at hand.
+    #[error(
+        "{what} are still sealed with an older secret key; put it back behind the first one, after a comma, in KINORA_SECRET_KEY or secret.key, and start again: they are sealed with the first one then"
+    )]
+    KeyNotAtHand {
+        /// Whose secrets need it.
+        what: &'static str,
+    },
     /// The key file is gone and no key was given.
     #[error("{} is missing; put it back from a backup, or set KINORA_SECRET_KEY to its content", .path.display())]
     KeyMissing {

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use kinora_domain::{Random, Timestamp, WorkspaceId};
+use kinora_domain::{Timestamp, WorkspaceId};
 
 use crate::keyring::Keyring;
 use crate::prune::BATCH_MAX;
+use crate::reseal::{SealedColumn, WithoutKey};
 use crate::sql::{Row, Session, statements, values};
 use crate::{Error, Store, Tx};
 
@@ -53,10 +54,29 @@ statements! {
         RETURNING workspace_id, CAST(length(body) AS BIGINT) AS size";
     COUNT = "UPDATE workspace SET kept_answer_bytes = kept_answer_bytes + $2
         WHERE id = $1 AND kept_answer_bytes + $2 <= $3";
-    ALL = "SELECT workspace_id, key_hash, body FROM kept_answer WHERE (workspace_id, key_hash) > ($1, $2)
-        ORDER BY workspace_id, key_hash LIMIT $3";
-    SET_BODY = "UPDATE kept_answer SET body = $3 WHERE workspace_id = $1 AND key_hash = $2";
+    NEXT_SEAL = "SELECT substr(body, 1, 11) AS seal FROM kept_answer WHERE substr(body, 1, 11) > $1
+        ORDER BY substr(body, 1, 11) LIMIT 1";
+    OF_SEAL = "SELECT workspace_id, key_hash, body AS sealed FROM kept_answer
+        WHERE substr(body, 1, 11) = $1 AND (workspace_id, key_hash) > ($2, $3) ORDER BY workspace_id, key_hash LIMIT $4";
+    SET_BODY = "UPDATE kept_answer SET body = $1 WHERE body = $2 AND workspace_id = $3 AND key_hash = $4";
+    DROP_SEAL = "DELETE FROM kept_answer WHERE (workspace_id, key_hash) IN (
+        SELECT workspace_id, key_hash FROM kept_answer WHERE substr(body, 1, 11) = $1 LIMIT $2)
+        RETURNING workspace_id, CAST(length(body) AS BIGINT) AS size";
 }
+
+/// All answers, for a new key. One that cannot be opened would be in the way of the next to the same request.
+pub(crate) const BODIES: SealedColumn = SealedColumn {
+    what: "answers",
+    next_seal: NEXT_SEAL,
+    page: OF_SEAL,
+    set: SET_BODY,
+    first: || values!["", &[][..]],
+    read: |row| {
+        let key = RequestKey { workspace: row.id("workspace_id")?, hash: row.bytes("key_hash")? };
+        Ok((values![key.workspace, &key.hash[..]], owner(key)))
+    },
+    without_key: WithoutKey::Drop(DROP_SEAL),
+};
 
 impl Store {
     /// What was answered to this request within the last 24 hours.
@@ -125,7 +145,8 @@ async fn find(
     row.map(read).transpose()
 }
 
-async fn count_out(session: &mut Session, rows: &[Row]) -> Result<(), Error> {
+/// Counts out what a statement removed.
+pub(crate) async fn count_out(session: &mut Session, rows: &[Row]) -> Result<(), Error> {
     let mut sizes: BTreeMap<WorkspaceId, i64> = BTreeMap::new();
     for row in rows {
         *sizes.entry(row.id("workspace_id")?).or_default() += row.int("size")?;
@@ -134,21 +155,6 @@ async fn count_out(session: &mut Session, rows: &[Row]) -> Result<(), Error> {
         session.execute(COUNT, values![workspace, -size, i64::MAX]).await?;
     }
     Ok(())
-}
-
-/// Seals all answers with the first key.
-pub(crate) async fn reseal(
-    session: &mut Session,
-    keyring: &Keyring,
-    random: &dyn Random,
-) -> Result<(), Error> {
-    let again = |row: &Row| {
-        let key = RequestKey { workspace: row.id("workspace_id")?, hash: row.bytes("key_hash")? };
-        let owner = owner(key);
-        let body = keyring.seal(&keyring.open(&row.text("body")?, &owner)?, &owner, random);
-        Ok((values![key.workspace, &key.hash[..]], body))
-    };
-    session.rewrite(ALL, SET_BODY, values!["", &[][..]], BATCH_MAX, again).await
 }
 
 /// What an answer is sealed for.

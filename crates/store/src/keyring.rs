@@ -93,6 +93,16 @@ impl Keyring {
         &self.keys.first().expect("splitting a text gives at least one word").id
     }
 
+    /// What everything begins with that the first key seals.
+    pub(crate) fn first_seal(&self) -> String {
+        seal_of(self.first_id())
+    }
+
+    /// Whether the key is at hand that seals what begins like this.
+    pub(crate) fn has(&self, seal: &str) -> bool {
+        self.keys.iter().any(|key| seal_of(&key.id) == seal)
+    }
+
     /// Seals a secret that belongs to `owner`.
     pub(crate) fn seal(&self, secret: &[u8], owner: &str, random: &dyn Random) -> String {
         let key = self.keys.first().expect("splitting a text gives at least one word");
@@ -139,6 +149,11 @@ impl Keyring {
 /// Name of the key that sealed this.
 pub(crate) fn sealed_by(sealed: &str) -> Option<&str> {
     parts(sealed).map(|(id, _)| id)
+}
+
+/// 11 characters, as statements cut them off.
+fn seal_of(id: &str) -> String {
+    format!("{FORM}.{id}.")
 }
 
 fn parts(sealed: &str) -> Option<(&str, &str)> {
@@ -209,6 +224,11 @@ mod tests {
     #[test]
     fn the_first_key_seals() {
         let both = ring(&format!(" {} , {}\n", word(2), word(1)));
+        let sealed = both.seal(b"secret", "", &Fill(0));
+        assert!(sealed.starts_with(&both.first_seal()), "{sealed}");
+        assert_eq!(both.first_seal().len(), 11, "as in statements and indexes");
+        let old = ring(&word(1));
+        assert!(both.has(&both.first_seal()) && both.has(&old.first_seal()) && !old.has(&both.first_seal()));
         assert_eq!(sealed_by(&both.seal(b"", "", &Fill(0))), Some(both.first_id()));
         assert_eq!(both.first_id(), ring(&word(2)).first_id());
     }

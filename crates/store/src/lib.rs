@@ -5,7 +5,7 @@
 //!
 //! Knows ids, rows and transactions; no route, no wire spelling, no object. The only crate that names sqlx, and inside it only
 //! `sql/` does, and `notify.rs`, which listens. The database is a file of SQLite or on PostgreSQL; statements are the same for
-//! both, but for those that begin (`schema.rs`), claim (`job/lease.rs`, `delivery/claim.rs`), group (`writer/group.rs`) and watch
+//! both, but for those that begin (`schema.rs`, `reseal.rs`), claim (`job/lease.rs`, `delivery/claim.rs`), group (`writer/group.rs`) and watch
 //! (`watch.rs`).
 //!
 //! | File | Holds |
@@ -13,7 +13,7 @@
 //! | `store.rs`, `write.rs`, `tx.rs` | the handle, the way to write, what a closure sees |
 //! | `writer/` | the thread that writes: many closures in one commit on SQLite, beside each other on PostgreSQL |
 //! | `sql/` | statements, values and rows, the same for every engine |
-//! | `schema.rs`, `folder.rs`, `keyring.rs`, `lock/` | the start: migrations, first rows, key, lock |
+//! | `schema.rs`, `folder.rs`, `keyring.rs`, `reseal.rs`, `lock/` | the start: migrations, first rows, keys, lock |
 //! | `workspace.rs`, `access_token.rs`, `media/`, `upload/`, `webhook.rs`, `event/`, `delivery/`, `job/`, `rendition.rs`, `signing_key.rs`, `revoked_token.rs`, `playlist/`, `kept_answer.rs` | one aggregate each |
 //! | `playback_path.rs` | signatures of what manifests list |
 //! | `content_key.rs` | keys of what is encrypted on its way |
@@ -40,6 +40,7 @@ mod playback_path;
 mod playlist;
 mod prune;
 mod rendition;
+mod reseal;
 mod revoked_token;
 mod schema;
 mod signing_key;

@@ -6,9 +6,7 @@ use kinora_domain::{DEVELOPMENT, Organisation, OrganisationId, PRODUCTION, Works
 
 use crate::keyring::{Keyring, sealed_by};
 use crate::sql::{Session, statements, values};
-use crate::{
-    DatabasePlace, Error, Opener, StoreOptions, content_key, kept_answer, media, webhook, workspace,
-};
+use crate::{DatabasePlace, Error, Opener, StoreOptions, media, reseal, workspace};
 
 /// Brings the schema from the version before to its own.
 struct Migration {
@@ -18,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 19] = [
+const MIGRATIONS: [Migration; 20] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -114,6 +112,11 @@ const MIGRATIONS: [Migration; 19] = [
         sqlite: include_str!("../migrations/sqlite/0019_usage.sql"),
         postgres: include_str!("../migrations/postgres/0019_usage.sql"),
     },
+    Migration {
+        version: 20,
+        sqlite: include_str!("../migrations/sqlite/0020_keys.sql"),
+        postgres: include_str!("../migrations/postgres/0020_keys.sql"),
+    },
 ];
 /// What media are looked for by has rows of its own since this one.
 const LIST: i64 = 9;
@@ -140,6 +143,7 @@ statements! {
     CANARY_READ = "SELECT value FROM setting WHERE key = 'canary'";
     CANARY_WRITE = "INSERT INTO setting (key, value) VALUES ('canary', $1)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    CANARY_AGAIN = "UPDATE setting SET value = $1 WHERE key = 'canary' AND value = $2";
 }
 
 /// Makes the database ready for whoever opens it, and returns the keys that fit it.
@@ -155,8 +159,13 @@ pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Re
     if keyring.open(&canary, CANARY_OWNER)? != CANARY {
         return Err(Error::WrongKey);
     }
-    if options.opener == Opener::Server && sealed_by(&canary) != Some(keyring.first_id()) {
-        transaction(session, async |session| reseal(session, options, &keyring).await).await?;
+    if options.opener == Opener::Server {
+        // Whatever the canary says: another process may have sealed with its own first key after this one had begun.
+        reseal::reseal(session, &keyring, options.random.as_ref()).await?;
+        if sealed_by(&canary) != Some(keyring.first_id()) {
+            let again = keyring.seal(CANARY, CANARY_OWNER, options.random.as_ref());
+            session.execute(CANARY_AGAIN, values![again, canary]).await?;
+        }
     }
     Ok(keyring)
 }
@@ -222,16 +231,6 @@ fn key_folder(options: &StoreOptions) -> Result<&Path, Error> {
         DatabasePlace::Folder(data_dir) => Ok(data_dir),
         DatabasePlace::Postgres { .. } => Err(Error::SecretKeyRequired),
     }
-}
-
-/// Seals everything with the first key, so that the others can be dropped.
-async fn reseal(session: &mut Session, options: &StoreOptions, keyring: &Keyring) -> Result<(), Error> {
-    let random = options.random.as_ref();
-    webhook::reseal(session, keyring, random).await?;
-    content_key::reseal(session, keyring, random).await?;
-    kept_answer::reseal(session, keyring, random).await?;
-    let sealed = keyring.seal(CANARY, CANARY_OWNER, random);
-    session.execute(CANARY_WRITE, values![sealed]).await.map(drop)
 }
 
 /// 0 for an empty database.

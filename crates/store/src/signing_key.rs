@@ -14,7 +14,6 @@ statements! {
     INSERT = "INSERT INTO signing_key (id, workspace_id, public_key, created_at) VALUES ($1, $2, $3, $4)";
     DELETE = "DELETE FROM signing_key WHERE id = $1 AND workspace_id = $2";
     IN_WORKSPACE = "SELECT id, workspace_id, public_key, created_at FROM signing_key WHERE id = $1 AND workspace_id = $2";
-    ANYWHERE = "SELECT id, workspace_id, public_key, created_at FROM signing_key WHERE id = $1";
     /// A workspace has few of them: their number has a bound.
     TOTAL = "SELECT COUNT(*) AS total FROM signing_key WHERE workspace_id = $1";
 }
@@ -56,9 +55,13 @@ impl Store {
 }
 
 impl Tx {
-    /// The key with this id, whose ever it is: ids that clients choose are each there once.
-    pub async fn signing_key_anywhere(&mut self, id: SigningKeyId) -> Result<Option<SigningKey>, Error> {
-        self.session.first(ANYWHERE, values![id]).await?.as_ref().map(read).transpose()
+    /// One key of a workspace. Another workspace may have a key with the same id: clients choose ids.
+    pub async fn signing_key(
+        &mut self,
+        workspace: WorkspaceId,
+        id: SigningKeyId,
+    ) -> Result<Option<SigningKey>, Error> {
+        self.session.first(IN_WORKSPACE, values![id, workspace]).await?.as_ref().map(read).transpose()
     }
 
     /// How many keys a workspace has.

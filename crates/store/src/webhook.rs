@@ -1,8 +1,9 @@
 //! Webhooks. Their secrets are sealed before they become a row.
 
-use kinora_domain::{DisabledReason, Random, Webhook, WebhookId, WebhookSecret, WebhookState, WorkspaceId};
+use kinora_domain::{DisabledReason, Webhook, WebhookId, WebhookSecret, WebhookState, WorkspaceId};
 
 use crate::keyring::Keyring;
+use crate::reseal::{SealedColumn, WithoutKey};
 use crate::sql::{Row, Session, statements, values};
 use crate::{Error, Store, Tx};
 
@@ -23,9 +24,37 @@ statements! {
     ALL = "SELECT id, workspace_id, url, secret, previous_secret, previous_until, state, disabled_at,
         disabled_reason, failing_since, created_at, version
         FROM webhook ORDER BY created_at, id";
-    SECRETS = "SELECT id, secret, previous_secret FROM webhook";
-    SET_SECRETS = "UPDATE webhook SET secret = $2, previous_secret = $3 WHERE id = $1";
+    NEXT_SEAL = "SELECT substr(secret, 1, 11) AS seal FROM webhook WHERE substr(secret, 1, 11) > $1
+        ORDER BY substr(secret, 1, 11) LIMIT 1";
+    OF_SEAL = "SELECT id, secret AS sealed FROM webhook WHERE substr(secret, 1, 11) = $1 AND id > $2 ORDER BY id LIMIT $3";
+    SET_SECRET = "UPDATE webhook SET secret = $1 WHERE secret = $2 AND id = $3";
+    NEXT_PREVIOUS_SEAL = "SELECT substr(previous_secret, 1, 11) AS seal FROM webhook WHERE substr(previous_secret, 1, 11) > $1
+        ORDER BY substr(previous_secret, 1, 11) LIMIT 1";
+    OF_PREVIOUS_SEAL = "SELECT id, previous_secret AS sealed FROM webhook
+        WHERE substr(previous_secret, 1, 11) = $1 AND id > $2 ORDER BY id LIMIT $3";
+    SET_PREVIOUS_SECRET = "UPDATE webhook SET previous_secret = $1 WHERE previous_secret = $2 AND id = $3";
 }
+
+/// The secrets of all webhooks, for a new key.
+pub(crate) const SECRETS: SealedColumn = SealedColumn {
+    what: "secrets of webhooks",
+    next_seal: NEXT_SEAL,
+    page: OF_SEAL,
+    set: SET_SECRET,
+    first: || values![""],
+    read: |row| {
+        let id: WebhookId = row.id("id")?;
+        Ok((values![id], owner(id)))
+    },
+    without_key: WithoutKey::Refuse,
+};
+/// Those that still sign for a while after a rotation.
+pub(crate) const PREVIOUS_SECRETS: SealedColumn = SealedColumn {
+    next_seal: NEXT_PREVIOUS_SEAL,
+    page: OF_PREVIOUS_SEAL,
+    set: SET_PREVIOUS_SECRET,
+    ..SECRETS
+};
 
 impl Store {
     /// One webhook, with its secrets.
@@ -109,23 +138,6 @@ impl Tx {
         let seal = |secret: &WebhookSecret| self.common.keyring.seal(secret.as_bytes(), &owner, random);
         (seal(&webhook.secret), webhook.previous.as_ref().map(|(secret, _)| seal(secret)))
     }
-}
-
-/// Seals the secrets of all webhooks with the first key.
-pub(crate) async fn reseal(
-    session: &mut Session,
-    keyring: &Keyring,
-    random: &dyn Random,
-) -> Result<(), Error> {
-    for row in session.all(SECRETS, values![]).await? {
-        let id: WebhookId = row.id("id")?;
-        let owner = owner(id);
-        let again = |sealed: String| Ok(keyring.seal(&keyring.open(&sealed, &owner)?, &owner, random));
-        let secret = again(row.text("secret")?)?;
-        let previous = row.text_or_none("previous_secret")?.map(again).transpose()?;
-        session.execute(SET_SECRETS, values![id, secret, previous]).await?;
-    }
-    Ok(())
 }
 
 async fn by_id(session: &mut Session, keyring: &Keyring, id: WebhookId) -> Result<Option<Webhook>, Error> {

@@ -63,8 +63,9 @@ impl ContentKey {
         &self.0
     }
 
-    /// The initialisation vector of a file, by its path below the playback ID. No two files have the same, and who has not the key cannot tell it
-    /// beforehand (NIST SP 800-38A, appendix C).
+    /// The initialisation vector of a file, by its path below the playback ID. No two paths have the same, and who has not the key cannot tell it
+    /// beforehand (NIST SP 800-38A, appendix C). A segment that is encoded anew may have other bytes under its path: decision 0087 says what
+    /// that shows.
     pub fn iv(&self, path: &str) -> [u8; Self::LEN] {
         let mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
         let full = mac.chain_update(path).finalize().into_bytes();

@@ -39,8 +39,13 @@ pub struct HostPattern {
     is_below_only: bool,
 }
 
+/// Longest name, and longest part of one between its dots, in bytes (RFC 1035, 2.3.4).
+const NAME_BYTES_MAX: usize = 253;
+const LABEL_BYTES_MAX: usize = 63;
+
 impl HostPattern {
-    /// `example.com` or `*.example.com`, in any alphabet. `None` for everything else: a scheme, a port, a path, a further star.
+    /// `example.com` or `*.example.com`, in any alphabet, or an IP address. `None` for everything else, which no page could have: a scheme, a port, a
+    /// path, a further star, a list, an empty part, an address with something below it.
     pub fn parse(entry: &str) -> Option<Self> {
         let (host, is_below_only) = match entry.strip_prefix("*.") {
             Some(host) => (host, true),
@@ -50,7 +55,12 @@ impl HostPattern {
         if host.contains(['*', '%']) {
             return None;
         }
-        PageHost::parse(host).map(|PageHost(host)| Self { host, is_below_only })
+        let PageHost(host) = PageHost::parse(host)?;
+        let is_host = match &host {
+            url::Host::Domain(name) => is_name(name),
+            url::Host::Ipv4(_) | url::Host::Ipv6(_) => !is_below_only,
+        };
+        is_host.then_some(Self { host, is_below_only })
     }
 
     /// Whether it names this host. An IP address has no sub-domains.
@@ -63,12 +73,25 @@ impl HostPattern {
         !self.is_below_only && self.host == *host
     }
 
-    /// As source expressions of a content security policy (CSP 3, 2.3.1), of any port: there is none that names both a host and what is below it.
-    pub fn to_sources(&self) -> Vec<String> {
+    /// As source expressions of a content security policy, of any port: there is none that names both a host and what is below it. `None` where none
+    /// can name it: those have letters, digits, `-` and dots alone (CSP 3, 2.3.1), so no `_` and no IPv6 address.
+    pub fn to_sources(&self) -> Option<Vec<String>> {
+        let has_name = match &self.host {
+            url::Host::Domain(name) => !name.contains('_'),
+            url::Host::Ipv4(_) => true,
+            url::Host::Ipv6(_) => false,
+        };
         let below = matches!(self.host, url::Host::Domain(_)).then(|| format!("*.{}:*", self.host));
         let itself = (!self.is_below_only).then(|| format!("{}:*", self.host));
-        itself.into_iter().chain(below).collect()
+        has_name.then(|| itself.into_iter().chain(below).collect())
     }
+}
+
+/// Whether a name that was normalised is one that a host can have. With `_`, which names of hosts have though they should not (RFC 1123, 2.1).
+fn is_name(name: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    let is_label = |label: &str| (1..=LABEL_BYTES_MAX).contains(&label.len()) && label.bytes().all(is_letter);
+    name.len() <= NAME_BYTES_MAX && name.split('.').all(is_label)
 }
 
 #[cfg(test)]
@@ -122,18 +145,50 @@ mod tests {
         check("192.0.2.7", "http://192.0.2.7:80", true);
         check("192.0.2.7", "http://1.192.0.2.7.example", false);
         check("[2001:db8::1]", "http://[2001:db8:0:0::1]", true);
+        check("under_score.example", "https://under_score.example", true);
         for none in ["", "*", "*.", "*.*.a", "a.*.b", "https://a", "a/b", "a:1", "a%2eb", "u@a"] {
+            assert_eq!(HostPattern::parse(none), None, "{none}");
+        }
+        let lists =
+            ["a.example,b.example", "a.example;b.example", "a.example b.example", "'none'", "\"a.example\""];
+        let empty = [".a.example", "*..a.example", "a..example", "a.example..", "."];
+        let below_addresses = ["*.192.0.2.7", "*.[2001:db8::1]", "*.0x7f.1"];
+        let others =
+            ["a~b.example", "a!.example", "(a).example", "a&b", "a=b", "`a`", "{a}", "$a", "a+b.example"];
+        let refused = lists.into_iter().chain(empty).chain(below_addresses).chain(others);
+        for none in refused {
             assert_eq!(HostPattern::parse(none), None, "{none}");
         }
     }
 
     #[test]
+    fn a_name_has_253_bytes_and_each_part_63() {
+        let check = |entry: &str, is_host: bool| {
+            assert_eq!(HostPattern::parse(entry).is_some(), is_host, "{entry}");
+        };
+        let label = "a".repeat(63);
+        check(&format!("{label}.example"), true);
+        check(&format!("a{label}.example"), false);
+        let long = [&*label, &*label, &*label, &"b".repeat(61)].join(".");
+        assert_eq!(long.len(), 253);
+        check(&long, true);
+        check(&format!("*.{long}."), true);
+        check(&format!("{long}b"), false);
+        // As they are written in the name system: xn--bcher-kva and more.
+        check(&format!("{}.example", "ü".repeat(60)), true);
+        check(&format!("{}.example", "ü".repeat(63)), false);
+    }
+
+    #[test]
     fn a_policy_of_a_page_names_both() {
         let check = |entry: &str, sources: &[&str]| {
-            assert_eq!(HostPattern::parse(entry).unwrap().to_sources(), sources, "{entry}");
+            assert_eq!(HostPattern::parse(entry).unwrap().to_sources().unwrap(), sources, "{entry}");
         };
         check("Bücher.example", &["xn--bcher-kva.example:*", "*.xn--bcher-kva.example:*"]);
         check("*.example.com", &["*.example.com:*"]);
         check("192.0.2.7", &["192.0.2.7:*"]);
+        for none in ["under_score.example", "*.under_score.example", "[2001:db8::1]"] {
+            assert_eq!(HostPattern::parse(none).unwrap().to_sources(), None, "{none}");
+        }
     }
 }

@@ -16,6 +16,8 @@ const SIGNATURE_LEN: usize = 32;
 const HOUR_US: i64 = 60 * 60 * Timestamp::SECOND;
 /// A viewer who pauses for the night goes on in the morning (contract decision 13).
 const ROOM_US: i64 = 12 * HOUR_US;
+/// So far may the clocks of two processes be apart: as far as those of whoever signs tokens and whoever reads them (decision 0085).
+const CLOCKS_APART_US: i64 = 60 * Timestamp::SECOND;
 
 /// To what a path is bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,14 @@ impl PathTicket {
     /// When it is worth nothing any more.
     pub fn expires_at(&self) -> Timestamp {
         Timestamp::from_micros(i64::from(self.hour) * HOUR_US)
+    }
+
+    /// Whether it may have been handed out by now for a media of this length. One that a clock made which was ahead would hold for as long as that was.
+    pub fn could_be_made(&self, length_us: u64, now: Timestamp) -> bool {
+        let Self { playback, generation, key, .. } = *self;
+        // Processes of one database hand them out, each by its own clock.
+        let last = Self::new(playback, generation, key, length_us, now.plus_micros(CLOCKS_APART_US));
+        self.hour <= last.hour
     }
 
     /// The bytes that are signed: all of it, with the playback ID, which the path holds before them.
@@ -156,6 +166,24 @@ mod tests {
         check(&bytes[..bytes.len() - 1]);
         check(&[&bytes[..], &[0]].concat());
         check(&[&[1], &bytes[1..]].concat());
+    }
+
+    #[test]
+    fn what_ends_later_than_any_that_is_handed_out_was_made_by_a_clock_that_was_ahead() {
+        let at = |seconds: i64| Timestamp::from_micros(seconds * Timestamp::SECOND);
+        let made = |seconds, length_us| PathTicket::new(ticket().playback, 0, None, length_us, at(seconds));
+        for length_us in [0, 7_200_000_000, 7_199_999_999] {
+            for now in [0, 1, 1800, 3599, 3600, 3601, 1_762_164_228] {
+                assert!(made(now, length_us).could_be_made(length_us, at(now)), "{now} {length_us}");
+                assert!(made(now + 60, length_us).could_be_made(length_us, at(now)), "{now} {length_us}");
+                assert!(!made(now + 3661, length_us).could_be_made(length_us, at(now)), "{now} {length_us}");
+                assert!(
+                    !made(now, length_us + 3_661_000_000).could_be_made(length_us, at(now)),
+                    "another media"
+                );
+            }
+        }
+        assert!(made(0, u64::MAX).could_be_made(u64::MAX, at(0)));
     }
 
     #[test]

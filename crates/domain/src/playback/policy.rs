@@ -119,6 +119,8 @@ pub enum PathRefusal {
     Old,
     /// The key that let its viewer in was deleted.
     KeyGone,
+    /// It ends later than any that is handed out: the clock was ahead.
+    Future,
 }
 
 #[derive(Debug, Clone)]
@@ -126,6 +128,8 @@ struct Rule<T> {
     default_policy: DefaultPolicy,
     /// The list of the other default has no effect (contract 4.6, decision 12).
     exceptions: Vec<T>,
+    /// As the rule was set, whether or not all of it could be read.
+    refuses_somebody: bool,
 }
 
 impl PlaybackPolicy {
@@ -135,7 +139,7 @@ impl PlaybackPolicy {
             playback: handle.id,
             policy: handle.policy,
             generation: handle.generation,
-            // What is no host could match nothing. Nothing of that kind is kept (decision 0067).
+            // What is no host names nobody. It is not taken (decision 0067); what lies there from before still counts as a rule.
             domains: Rule::of(&handle.restrictions.domains, HostPattern::parse),
             user_agents: Rule::of(&handle.restrictions.user_agents, |entry| Some(entry.to_owned())),
             resolution: handle.resolution,
@@ -159,12 +163,12 @@ impl PlaybackPolicy {
 
     /// Whether a rule asks on which page somebody watches.
     pub fn asks_for_page(&self) -> bool {
-        self.domains.refuses_somebody()
+        self.domains.refuses_somebody
     }
 
     /// Whether a rule asks in which player somebody watches.
     pub fn asks_for_user_agent(&self) -> bool {
-        self.user_agents.refuses_somebody()
+        self.user_agents.refuses_somebody
     }
 
     /// How many entries it holds, for whoever remembers it.
@@ -218,12 +222,15 @@ impl PlaybackPolicy {
 
     /// The pages that may show it in a frame, as source expressions of a content security policy; `None`: any page.
     ///
-    /// A policy can name those who may and not those who may not: under the default `allow` any page may, and the rule is kept where the page plays.
+    /// A policy can name those who may and not those who may not: under the default `allow` any page may, and the rule is kept where the page plays. So may
+    /// any page where one that may cannot be named, for it would be kept out otherwise.
     pub fn frame_ancestors(&self) -> Option<Vec<String>> {
         match self.domains.default_policy {
             DefaultPolicy::Allow => None,
             DefaultPolicy::Deny => {
-                Some(self.domains.exceptions.iter().flat_map(HostPattern::to_sources).collect())
+                let named: Option<Vec<_>> =
+                    self.domains.exceptions.iter().map(HostPattern::to_sources).collect();
+                named.map(|named| named.into_iter().flatten().collect())
             }
         }
     }
@@ -236,11 +243,8 @@ impl<T> Rule<T> {
             DefaultPolicy::Deny => &restriction.allow,
         };
         let exceptions = exceptions.iter().filter_map(|entry| read(entry)).collect();
-        Self { default_policy: restriction.default_policy, exceptions }
-    }
-
-    fn refuses_somebody(&self) -> bool {
-        self.default_policy == DefaultPolicy::Deny || !self.exceptions.is_empty()
+        let refuses_somebody = restriction.refuses_somebody();
+        Self { default_policy: restriction.default_policy, exceptions, refuses_somebody }
     }
 
     fn lets_in(&self, is_named: impl Fn(&T) -> bool) -> bool {
@@ -290,6 +294,7 @@ impl PathRefusal {
             Self::Expired => "path_expired",
             Self::Old => "path_old",
             Self::KeyGone => "path_key_gone",
+            Self::Future => "path_future",
         }
     }
 }

@@ -61,6 +61,8 @@ pub(super) struct Granted {
     ticket: Option<TicketFacts>,
     /// By what rules decide.
     asks: Asks,
+    /// How long the signature of its path still holds, in seconds: nobody keeps it for longer. `None` where no path let the viewer in.
+    left_s: Option<u32>,
     /// For how long caches in between may keep what never changes under this path.
     shared_s: Option<u32>,
 }
@@ -71,14 +73,18 @@ impl Granted {
     pub(super) fn terms(&self, app: &App, caching: Caching) -> Terms {
         let keeping = match self.ticket {
             None => caching.for_everybody(),
-            Some(_) => caching.for_those_who_know(self.shared_s),
+            Some(_) => caching.for_those_who_know(self.left_s, self.shared_s),
         };
         Terms { keeping: keeping.asking(self.asks), account: Some(Account::new(app, self.workspace)) }
     }
 
     /// 403 where nothing of it is given in clear, for what cannot be given otherwise. Pictures and subtitles are no part of it.
     pub(super) fn in_clear(&self) -> Result<(), ApiError> {
-        if self.key.is_none() { Ok(()) } else { Err(ApiError::playback_encrypted()) }
+        if self.key.is_none() {
+            return Ok(());
+        }
+        count("encrypted");
+        Err(ApiError::playback_encrypted())
     }
 
     /// Where its children lie, seen from the manifest: `{playbackId}/{indexId}/`, or `{playbackId}/{signed}/{indexId}/`.
@@ -207,6 +213,12 @@ pub(super) async fn enter(
     Ok(Some(Entrance { media, policy: known.policy, refused }))
 }
 
+/// The answer to a viewer who may come in, and not have this: it is larger than what the playback ID gives. Counted.
+pub(super) fn too_large(max: Resolution) -> ApiError {
+    count("resolution");
+    ApiError::above_playback_resolution(max)
+}
+
 /// The answer to a viewer who may not come in, counted by its reason.
 pub(super) fn refuse(refusal: PlaybackRefusal) -> ApiError {
     Refusal::Policy(refusal).into()
@@ -216,13 +228,18 @@ impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Policy(refusal) => {
-                metrics::counter!("kinora_playback_refused_total", "reason" => refusal.name()).increment(1);
+                count(refusal.name());
                 Self::playback_refused(refusal)
             }
             Refusal::Failed => Self::playback_failed(),
             Refusal::NotReady => Self::not_ready(),
         }
     }
+}
+
+/// Counts a refusal.
+pub(super) fn count(reason: &'static str) {
+    metrics::counter!("kinora_playback_refused_total", "reason" => reason).increment(1);
 }
 
 /// What is known of a playback ID; 404 for an unknown one.
@@ -257,6 +274,18 @@ async fn know(app: &App, playback: PlaybackId) -> Result<Known, ApiError> {
 }
 
 impl Known {
+    /// Refuses a path that none of our clocks can have made by now.
+    fn in_time(&self, admission: Admission, now: Timestamp) -> Admission {
+        match (admission, &self.state) {
+            (Admission::Path(Ok(ticket)), State::Ready(granted))
+                if !ticket.could_be_made(granted.length_us, now) =>
+            {
+                Admission::Path(Err(PathRefusal::Future))
+            }
+            _ => admission,
+        }
+    }
+
     /// `None` where the media does not have this playback ID.
     async fn read(
         app: &App,
@@ -295,6 +324,7 @@ impl Known {
                 length_us: facts.duration.as_micros(),
                 ticket: None,
                 asks: asks(&policy),
+                left_s: None,
                 shared_s: None,
             }),
             MediaState::Failed { .. } => State::Failed,
@@ -312,12 +342,15 @@ async fn answer(
 ) -> Result<Result<Granted, Refusal>, ApiError> {
     let Known { policy, .. } = known;
     let user_agent = viewing.user_agent();
+    let admission = admission(app, known, viewing).await?;
+    // What ends between two readings of the clock would be let in and have nothing left.
+    let now = app.clock.now();
     let viewer = Viewer {
-        admission: admission(app, known, viewing).await?,
+        admission: known.in_time(admission, now),
         page: if policy.is_restricted() { viewing.page(&app.addresses) } else { Page::Unknown },
         user_agent: user_agent.as_deref(),
     };
-    let allowed = match policy.decide(&viewer, app.clock.now()) {
+    let allowed = match policy.decide(&viewer, now) {
         Ok(allowed) => allowed,
         Err(refusal) => return Ok(Err(Refusal::Policy(refusal))),
     };
@@ -325,8 +358,10 @@ async fn answer(
         State::Ready(granted) => {
             let cap = allowed.resolution.unwrap_or(granted.max_resolution);
             let max_resolution = granted.max_resolution.min(cap);
-            let (ticket, shared_s) = (allowed.ticket, shared_s(app, granted.asks, viewer.admission));
-            Ok(Granted { max_resolution, cap: allowed.resolution, ticket, shared_s, ..granted.clone() })
+            let left_s = left_s(viewer.admission, now);
+            let shared_s = left_s.and_then(|left_s| shared_s(app, granted.asks, left_s));
+            let (cap, ticket) = (allowed.resolution, allowed.ticket);
+            Ok(Granted { max_resolution, cap, ticket, left_s, shared_s, ..granted.clone() })
         }
         State::Failed => Err(Refusal::Failed),
         State::NotReady => Err(Refusal::NotReady),
@@ -338,13 +373,18 @@ pub(super) fn asks(policy: &PlaybackPolicy) -> Asks {
     Asks { page: policy.asks_for_page(), user_agent: policy.asks_for_user_agent() }
 }
 
+/// How many whole seconds the signature of a path still holds; `None` where none let the viewer in.
+fn left_s(admission: Admission, now: Timestamp) -> Option<u32> {
+    let Admission::Path(Ok(ticket)) = admission else { return None };
+    let left_s = ticket.expires_at().micros_since(now) / Timestamp::SECOND;
+    Some(u32::try_from(left_s.max(0)).unwrap_or(u32::MAX))
+}
+
 /// For how long caches in between may keep what lies below a path: as their operator says, and not beyond the end of its signature. Nothing that a rule
 /// decides on, for they would not ask it again; nothing that a token opened, for whoever had the address would have it without.
-fn shared_s(app: &App, asks: Asks, admission: Admission) -> Option<u32> {
-    let Admission::Path(Ok(ticket)) = admission else { return None };
+fn shared_s(app: &App, asks: Asks, left_s: u32) -> Option<u32> {
     let most = app.shared_max_age_s.filter(|_| asks == Asks::default())?;
-    let left_us = ticket.expires_at().micros_since(app.clock.now());
-    Some(u32::try_from(left_us / Timestamp::SECOND).unwrap_or(most).min(most))
+    Some(left_s.min(most))
 }
 
 async fn admission(app: &App, known: &Known, viewing: &Viewing<'_>) -> Result<Admission, ApiError> {
@@ -418,4 +458,32 @@ fn sounds(media: &Media) -> Arc<[OfferedSound]> {
         })
     });
     offered.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_a_path_is_never_less_than_nothing() {
+        let made = Timestamp::from_micros(0);
+        let ticket =
+            PathTicket::new("8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f".parse().unwrap(), 0, None, 0, made);
+        let end = ticket.expires_at();
+        let check = |from_end_us: i64, expected: u32| {
+            let left = left_s(Admission::Path(Ok(ticket)), end.plus_micros(-from_end_us));
+            assert_eq!(left, Some(expected), "{from_end_us}");
+        };
+        check(3_600_000_000, 3600);
+        check(1_999_999, 1);
+        check(1, 0);
+        check(0, 0);
+        check(-1, 0);
+        check(-3_600_000_000, 0);
+        for other in
+            [Admission::Path(Err(PathRefusal::Expired)), Admission::Token(Err(TokenRefusal::Missing))]
+        {
+            assert_eq!(left_s(other, made), None);
+        }
+    }
 }

@@ -9,7 +9,7 @@ use super::access::grant;
 use super::viewing::Viewing;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::PathParts;
+use crate::extract::PlainParts;
 
 /// The last part of its address.
 pub(super) const NAME: &str = "key";
@@ -19,7 +19,7 @@ pub(super) const URI: &str = "../aes-128/key";
 /// `GET {stream}/{playbackId}/{indexId}/aes-128/key`: 16 bytes. 404 where nothing is encrypted.
 pub(super) async fn key(
     State(app): State<App>,
-    PathParts([playback, index]): PathParts<2>,
+    PlainParts([playback, index]): PlainParts<2>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     answer(&app, &playback, &index, &Viewing::by_path(None, &request)).await
@@ -28,14 +28,14 @@ pub(super) async fn key(
 /// `GET {stream}/{playbackId}/{signed}/{indexId}/aes-128/key`: the same of what not everybody may watch.
 pub(super) async fn signed_key(
     State(app): State<App>,
-    PathParts([playback, signed, index]): PathParts<3>,
+    PlainParts([playback, signed, index]): PlainParts<3>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     answer(&app, &playback, &index, &Viewing::by_path(Some(signed), &request)).await
 }
 
 async fn answer(app: &App, playback: &str, index: &str, viewing: &Viewing<'_>) -> Result<Response, ApiError> {
-    let playback: PlaybackId = playback.parse().map_err(|_| ApiError::no_such_path())?;
+    let playback = PlaybackId::from_canonical(playback).map_err(|_| ApiError::no_such_path())?;
     let granted = grant(app, playback, viewing).await?;
     let packaged = app.packager.packaged(granted.source).await?;
     let key =

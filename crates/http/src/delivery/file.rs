@@ -12,7 +12,7 @@ use super::viewing::Viewing;
 use super::{clip, mp4, original, picture, storyboard};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::PathParts;
+use crate::extract::PlainParts;
 use crate::serve::ClientAddress;
 
 /// What may lie directly below a playback ID.
@@ -31,7 +31,7 @@ pub(super) fn is_ours(file: &str) -> bool {
 pub(super) async fn of_media(
     State(app): State<App>,
     Extension(ClientAddress(address)): Extension<ClientAddress>,
-    PathParts([playback, file]): PathParts<2>,
+    PlainParts([playback, file]): PlainParts<2>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -40,7 +40,7 @@ pub(super) async fn of_media(
     if !is_ours(&file) {
         return Err(ApiError::no_such_path());
     }
-    let playback: PlaybackId = playback.parse().map_err(|_| ApiError::playback_not_found())?;
+    let playback = PlaybackId::from_canonical(&playback).map_err(|_| ApiError::playback_not_found())?;
     if let Some(file) = mp4::of_name(&file) {
         return mp4::file(&app, playback, file, query, &request).await;
     }

@@ -18,7 +18,7 @@ use super::viewing::Viewing;
 use super::{content_key, subtitles, wanted};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::PathParts;
+use crate::extract::PlainParts;
 use crate::serve::ClientAddress;
 
 /// RFC 8216, 4: the type of playlists; in lower case, as the web player looks for it (contract 4.3).
@@ -30,12 +30,12 @@ const INIT: &str = "init.mp4";
 /// `GET {stream}/{playbackId}.m3u8`: what a player reads first.
 pub(super) async fn multivariant(
     State(app): State<App>,
-    PathParts([file]): PathParts<1>,
+    PlainParts([file]): PlainParts<1>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
-    let playback: PlaybackId = name.parse().map_err(|_| ApiError::playback_not_found())?;
+    let playback = PlaybackId::from_canonical(name).map_err(|_| ApiError::playback_not_found())?;
     let query = query.as_deref().unwrap_or("");
     let granted = grant(&app, playback, &Viewing::by_token(query, &request)).await?;
     let wanted = wanted::parse(query)?;
@@ -72,7 +72,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 pub(super) async fn child(
     State(app): State<App>,
     Extension(address): Extension<ClientAddress>,
-    PathParts([playback, index, rendition, file]): PathParts<4>,
+    PlainParts([playback, index, rendition, file]): PlainParts<4>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     answer_child(&app, address, [playback, index, rendition, file], None, &request).await
@@ -83,7 +83,7 @@ pub(super) async fn child(
 pub(super) async fn signed_child(
     State(app): State<App>,
     Extension(address): Extension<ClientAddress>,
-    PathParts([playback, signed, index, rendition, file]): PathParts<5>,
+    PlainParts([playback, signed, index, rendition, file]): PlainParts<5>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     answer_child(&app, address, [playback, index, rendition, file], Some(signed), &request).await
@@ -97,7 +97,7 @@ async fn answer_child(
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let viewing = Viewing::by_path(signed, request);
-    let playback: PlaybackId = playback.parse().map_err(|_| ApiError::no_such_path())?;
+    let playback = PlaybackId::from_canonical(&playback).map_err(|_| ApiError::no_such_path())?;
     if let Some(name) = SubtitleName::from_text(&rendition) {
         let file = subtitles::File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
         let granted = grant(app, playback, &viewing).await?;

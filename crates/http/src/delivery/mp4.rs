@@ -1,5 +1,5 @@
 //! `GET {stream}/{playbackId}/capped-4k.mp4` and `audio.m4a`: a media in one file, where its owner wants it (contract 4.1, decisions 20 and
-//! 0068).
+//! 0075).
 
 use axum::body::Body;
 use axum::http::HeaderMap;
@@ -7,7 +7,7 @@ use axum::response::Response;
 use kinora_domain::{Mp4Support, PlaybackId};
 use kinora_packager::{FileBounds, MediaFile};
 
-use super::access::grant_that;
+use super::access::{grant_that, too_large};
 use super::disposition;
 use super::send::{Caching, Content};
 use super::viewing::Viewing;
@@ -42,7 +42,7 @@ pub(super) async fn file(
     // There is one file of the media, made within the media's own bound.
     let capped = FileBounds { max_resolution: granted.max_resolution, ..bounds };
     if file.renditions(&packaged, capped) != file.renditions(&packaged, bounds) {
-        return Err(ApiError::above_playback_resolution(granted.max_resolution));
+        return Err(too_large(granted.max_resolution));
     }
     let reader = match app.packager.file(&packaged, file, bounds).await {
         Err(error) if matches!(error.root(), kinora_packager::Error::NotInPlan) => {

@@ -8,7 +8,7 @@ use futures_util::stream;
 use kinora_domain::{Media, PlaybackId};
 use kinora_formats::index::Container;
 
-use super::access::grant_that;
+use super::access::{grant_that, too_large};
 use super::disposition;
 use super::manifest::hex;
 use super::send::{Caching, Content};
@@ -35,7 +35,7 @@ pub(super) async fn original(
     if let Some((cap, size)) = granted.cap.zip(granted.source_resolution)
         && cap < size
     {
-        return Err(ApiError::above_playback_resolution(cap));
+        return Err(too_large(cap));
     }
     let packaged = app.packager.packaged(granted.source).await?;
     let index = packaged.index();

@@ -10,7 +10,7 @@ use super::viewing::Viewing;
 use super::{access, oembed};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::PathParts;
+use crate::extract::PlainParts;
 
 /// The page below `web/dist`.
 const PAGE: &str = "embed.html";
@@ -36,17 +36,20 @@ struct Values {
 /// viewer out there is no page, 403: its requests are those of our own page, and would be let in (decision 0084).
 pub(super) async fn embed(
     State(app): State<App>,
-    PathParts([playback]): PathParts<1>,
+    PlainParts([playback]): PlainParts<1>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let playback: PlaybackId = playback.parse().map_err(|_| ApiError::playback_not_found())?;
+    let playback = PlaybackId::from_canonical(&playback).map_err(|_| ApiError::playback_not_found())?;
     let viewing = Viewing::by_token(query.as_deref().unwrap_or(""), &request);
     let entrance = access::enter(&app, playback, &viewing).await?;
     let status = match entrance.as_ref().map(|entrance| entrance.refused) {
         None => StatusCode::NOT_FOUND,
         Some(None) => StatusCode::OK,
-        Some(Some(PlaybackRefusal::Token(_))) => StatusCode::UNAUTHORIZED,
+        Some(Some(refusal @ PlaybackRefusal::Token(_))) => {
+            access::count(refusal.name());
+            StatusCode::UNAUTHORIZED
+        }
         Some(Some(refusal)) => return Err(access::refuse(refusal)),
     };
     // The title of what this viewer may not watch is not for them either.
@@ -86,7 +89,7 @@ pub(super) async fn embed(
 /// `GET /assets/{file}`: scripts and styles of the page. Their names hold a hash of their content.
 pub(super) async fn asset(
     State(app): State<App>,
-    PathParts([file]): PathParts<1>,
+    PlainParts([file]): PlainParts<1>,
 ) -> Result<Response, ApiError> {
     let bytes = app.assets.get(&format!("assets/{file}")).ok_or_else(ApiError::no_such_path)?;
     let content_type = match file.rsplit_once('.').map(|(_, ending)| ending) {

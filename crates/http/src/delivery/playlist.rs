@@ -21,7 +21,7 @@ use super::manifest::{send, send_text};
 use super::send::{Caching, IMMUTABLE, Terms};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::PathParts;
+use crate::extract::PlainParts;
 
 /// Indexes that are read at once.
 const READ_AT_ONCE: usize = 8;
@@ -67,21 +67,21 @@ impl PlaylistCache {
 /// `GET {stream}/playlist/{playlistId}.m3u8`: what a player reads first. 404 for an unknown playlist, and for one of which nothing plays.
 pub(super) async fn multivariant(
     State(app): State<App>,
-    PathParts([file]): PathParts<1>,
+    PlainParts([file]): PlainParts<1>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
-    let id: PlaylistId = name.parse().map_err(|_| ApiError::no_such_playlist())?;
+    let id = PlaylistId::from_canonical(name).map_err(|_| ApiError::no_such_playlist())?;
     answer(&app, id, Part::Multivariant, &request).await
 }
 
 /// `GET {stream}/playlist/{playlistId}/{file}`: `720p.m3u8` and so on, `audio.m3u8`. Changes with the playlist.
 pub(super) async fn media(
     State(app): State<App>,
-    PathParts([playlist, file]): PathParts<2>,
+    PlainParts([playlist, file]): PlainParts<2>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let id: PlaylistId = playlist.parse().map_err(|_| ApiError::no_such_path())?;
+    let id = PlaylistId::from_canonical(&playlist).map_err(|_| ApiError::no_such_path())?;
     let name = file.strip_suffix(".m3u8").ok_or_else(ApiError::no_such_path)?;
     let part = match Resolution::from_text(name) {
         Some(size) => Part::Pictures(size),
@@ -93,7 +93,7 @@ pub(super) async fn media(
 
 /// `GET {stream}/playlist/filler/{file}`: `black.mp4`, `silence-0-188.m4s` and so on. The same for everybody, and never another.
 pub(super) async fn filler(
-    PathParts([file]): PathParts<1>,
+    PlainParts([file]): PlainParts<1>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     let (filler, bytes) = filler_bytes(&file).ok_or_else(ApiError::no_such_path)?;

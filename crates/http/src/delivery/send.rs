@@ -59,22 +59,27 @@ impl Caching {
 
     /// Of what not everybody may have: by its viewer alone, and not for long, so that what is taken back is soon gone (contract decision 13).
     pub(super) fn for_one(self) -> Keeping {
+        Keeping { control: Control::Own(self.own_s()), asks: Asks::default() }
+    }
+
+    /// For how many seconds a viewer keeps it at most.
+    fn own_s(self) -> u32 {
         match self {
-            Self::Immutable | Self::Minute => "private, max-age=60",
-            Self::Short => "private, max-age=2",
+            Self::Immutable | Self::Minute => 60,
+            Self::Short => 2,
         }
-        .into()
     }
 
     /// Of what only those may have who know its signed path, and all of them alike: where an operator allows it, by caches in between, for so many
-    /// seconds (decision 0090). What may change under its path is not shared, nor what people ask for with a token.
-    pub(super) fn for_those_who_know(self, shared_s: Option<u32>) -> Keeping {
-        match (self, shared_s) {
-            (Self::Immutable, Some(seconds)) => {
-                Keeping { control: Control::Shared(seconds), asks: Asks::default() }
-            }
-            _ => self.for_one(),
-        }
+    /// seconds (decision 0090). What may change under its path is not shared, nor what people ask for with a token. Nobody keeps it for longer than the
+    /// signature of its path holds, `left_s` seconds.
+    pub(super) fn for_those_who_know(self, left_s: Option<u32>, shared_s: Option<u32>) -> Keeping {
+        let own_s = left_s.map_or(self.own_s(), |left_s| left_s.min(self.own_s()));
+        let control = match (self, shared_s) {
+            (Self::Immutable, Some(shared_s)) => Control::Shared { own_s, shared_s },
+            _ => Control::Own(own_s),
+        };
+        Keeping { control, asks: Asks::default() }
     }
 }
 
@@ -88,8 +93,13 @@ pub(super) struct Keeping {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Control {
     Fixed(&'static str),
-    /// By its viewer for a minute, by caches in between for so many seconds.
-    Shared(u32),
+    /// By its viewer alone, for so many seconds.
+    Own(u32),
+    /// By its viewer for so many seconds, by caches in between for so many.
+    Shared {
+        own_s: u32,
+        shared_s: u32,
+    },
 }
 
 /// By which headers of the request rules decide, so that no cache takes the answer to one viewer for that to another.
@@ -123,9 +133,9 @@ impl Keeping {
     pub(super) fn put(self, headers: &mut HeaderMap) {
         let control = match self.control {
             Control::Fixed(control) => HeaderValue::from_static(control),
-            Control::Shared(seconds) => {
-                let control = format!("public, max-age=60, s-maxage={seconds}");
-                HeaderValue::from_str(&control).expect("made of words and digits")
+            Control::Own(seconds) => digits(&format!("private, max-age={seconds}")),
+            Control::Shared { own_s, shared_s } => {
+                digits(&format!("public, max-age={own_s}, s-maxage={shared_s}"))
             }
         };
         headers.insert(header::CACHE_CONTROL, control);
@@ -133,6 +143,10 @@ impl Keeping {
             headers.insert(header::VARY, HeaderValue::from_static(vary));
         }
     }
+}
+
+fn digits(value: &str) -> HeaderValue {
+    HeaderValue::from_str(value).expect("made of words and digits")
 }
 
 impl From<&'static str> for Keeping {
@@ -285,11 +299,19 @@ mod tests {
         check(Short.for_one(), "private, max-age=2", None);
         check(Minute.for_one(), "private, max-age=60", None);
         for none in [Immutable, Short, Minute] {
-            assert_eq!(none.for_those_who_know(None), none.for_one());
+            assert_eq!(none.for_those_who_know(None, None), none.for_one());
+            assert_eq!(none.for_those_who_know(Some(60), None), none.for_one());
         }
-        check(Immutable.for_those_who_know(Some(600)), "public, max-age=60, s-maxage=600", None);
-        check(Short.for_those_who_know(Some(600)), "private, max-age=2", None);
-        check(Minute.for_those_who_know(Some(600)), "private, max-age=60", None);
+        let know = |caching: Caching, left_s| caching.for_those_who_know(Some(left_s), Some(left_s.min(600)));
+        check(know(Immutable, 3600), "public, max-age=60, s-maxage=600", None);
+        check(know(Short, 3600), "private, max-age=2", None);
+        check(know(Minute, 3600), "private, max-age=60", None);
+        // Nobody keeps it for longer than its path holds.
+        check(know(Immutable, 59), "public, max-age=59, s-maxage=59", None);
+        check(know(Minute, 59), "private, max-age=59", None);
+        check(know(Short, 1), "private, max-age=1", None);
+        check(know(Immutable, 0), "public, max-age=0, s-maxage=0", None);
+        check(Immutable.for_those_who_know(Some(7), None), "private, max-age=7", None);
         let asking = |page, user_agent| Immutable.for_one().asking(Asks { page, user_agent });
         check(asking(true, false), "private, max-age=60", Some("Origin, Referer"));
         check(asking(false, true), "private, max-age=60", Some("User-Agent"));

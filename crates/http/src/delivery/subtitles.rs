@@ -12,7 +12,7 @@ use super::send::Caching;
 use super::viewing::Viewing;
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::PathParts;
+use crate::extract::PlainParts;
 
 /// WebVTT, 7: always UTF-8.
 const WEBVTT: &str = "text/vtt";
@@ -28,11 +28,11 @@ pub(super) struct GrantedSubtitles {
 /// file, so nobody keeps the answer for long.
 pub(super) async fn file(
     State(app): State<App>,
-    PathParts([playback, file]): PathParts<2>,
+    PlainParts([playback, file]): PlainParts<2>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let playback: PlaybackId = playback.parse().map_err(|_| ApiError::no_such_path())?;
+    let playback = PlaybackId::from_canonical(&playback).map_err(|_| ApiError::no_such_path())?;
     let track = file.strip_suffix(".vtt").and_then(|track| track.parse::<TrackId>().ok());
     let track = track.filter(|track| file == format!("{track}.vtt")).ok_or_else(ApiError::no_such_path)?;
     let viewing = Viewing::by_token(query.as_deref().unwrap_or(""), &request);

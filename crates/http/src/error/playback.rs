@@ -30,7 +30,7 @@ impl ApiError {
         }
     }
 
-    /// 403 to a viewer: the file is larger than what the playback ID plays.
+    /// 403 to a viewer: the file is larger than what the playback ID plays. Through `delivery/access.rs`, which counts it.
     pub(crate) fn above_playback_resolution(max: Resolution) -> Self {
         Self::described(
             StatusCode::FORBIDDEN,
@@ -39,7 +39,7 @@ impl ApiError {
         )
     }
 
-    /// 403 to a viewer: what cannot be encrypted is not given through a playback ID that encrypts.
+    /// 403 to a viewer: what cannot be encrypted is not given through a playback ID that encrypts. Through `delivery/access.rs`, which counts it.
     pub(crate) fn playback_encrypted() -> Self {
         Self::described(
             StatusCode::FORBIDDEN,
@@ -48,7 +48,7 @@ impl ApiError {
         )
     }
 
-    /// 409: another key has the id.
+    /// 409: another key of the workspace has the id.
     pub(crate) fn signing_key_taken() -> Self {
         Self::described(
             StatusCode::CONFLICT,
@@ -154,6 +154,9 @@ fn path(refusal: PathRefusal) -> &'static str {
         }
         PathRefusal::Forged => "the signature in this address is not ours; fetch the manifest again",
         PathRefusal::Expired => "this address has expired; fetch the manifest again",
+        PathRefusal::Future => {
+            "this address was made while the clock of the server was ahead; fetch the manifest again"
+        }
         PathRefusal::Old => "this address was taken back; fetch the manifest again",
         PathRefusal::KeyGone => {
             "the signing key that this address was given for is gone; fetch the manifest with another token"

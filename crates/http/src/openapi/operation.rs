@@ -205,6 +205,11 @@ impl Operation {
         self.enveloped(200, Envelope::Data, data, &example)
     }
 
+    /// 200 with this payload as `data`, and perhaps warnings.
+    pub(crate) fn sets(self, data: Value, example: Value) -> Self {
+        self.enveloped(200, Envelope::Warned, data, &example)
+    }
+
     /// 201 with this payload, and perhaps warnings.
     pub(crate) fn creates(self, data: Value, example: Value) -> Self {
         self.named_by_its_client().enveloped(201, Envelope::Warned, data, &example)

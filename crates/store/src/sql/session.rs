@@ -61,33 +61,6 @@ impl Session {
         Ok(self.all(statement, values).await?.into_iter().next())
     }
 
-    /// Sets a text anew in all rows of a table, `rows_max` at a time. `page` takes a key and that number, and finds what lies behind the key; `set`
-    /// takes a key and a text. `again` says both of a row.
-    pub(crate) async fn rewrite(
-        &mut self,
-        page: Statement,
-        set: Statement,
-        first: Vec<Value>,
-        rows_max: i64,
-        again: impl Fn(&Row) -> Result<(Vec<Value>, String), Error>,
-    ) -> Result<(), Error> {
-        let mut key = first;
-        loop {
-            key.push(rows_max.into());
-            let rows = self.all(page, std::mem::take(&mut key)).await?;
-            if rows.is_empty() {
-                return Ok(());
-            }
-            for row in &rows {
-                let text;
-                (key, text) = again(row)?;
-                let mut values = key.clone();
-                values.push(text.into());
-                self.execute(set, values).await?;
-            }
-        }
-    }
-
     /// Runs a statement with `RETURNING`. Its rows come in no order.
     pub(crate) async fn change(
         &mut self,

@@ -3,7 +3,7 @@
 //! Whoever counts waits for nobody: each thread has a part of the memory nearly for itself.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -23,16 +23,19 @@ pub(crate) struct Meter {
     /// Something was not counted for want of room.
     is_full: AtomicBool,
     pub(super) writer: WorkerId,
-    pub(super) writing: tokio::sync::Mutex<Batch>,
+    pub(super) writing: tokio::sync::Mutex<Queue>,
 }
 
-/// What is written with one commit. As long as it is not known to be written it stays as it is, and so does its number.
+/// What is being written, batch by batch. As long as the first batch is not known to be written it stays as it is, and so does its number.
 #[derive(Default)]
-pub(super) struct Batch {
-    /// Counts up from 1.
+pub(super) struct Queue {
+    /// Of the first batch; counts up from 1.
     pub(super) number: i64,
-    /// In the order of workspaces and days, so that processes that write at once never wait for each other in a circle.
-    pub(super) used: Vec<(WorkspaceId, Day, Used)>,
+    /// What is left, in the order of workspaces and days, so that processes that write at once never wait for each other in a circle. Nothing is
+    /// added before all of it is written, so a batch has the same rows at every try.
+    pub(super) used: VecDeque<(WorkspaceId, Day, Used)>,
+    /// The sum of what is in the rows and was not told of yet.
+    pub(super) written: Used,
 }
 
 impl Meter {

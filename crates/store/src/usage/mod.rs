@@ -8,7 +8,7 @@ mod meter;
 use kinora_domain::{Day, SourceId, Timestamp, WorkspaceId};
 
 use crate::sql::{Row, statements, values};
-use crate::{Error, Store, Tx};
+use crate::{Error, Store, Tx, WorkerId};
 
 pub(crate) use meter::Meter;
 
@@ -55,7 +55,7 @@ pub struct Used {
     pub delivered_bytes: u64,
 }
 
-/// A batch of counts that is in the rows now.
+/// Counts that are in the rows now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WrittenUsage {
     /// The sum of it.
@@ -110,21 +110,38 @@ impl Store {
         self.meter().count(workspace, now, used);
     }
 
-    /// Adds what was counted to the rows, in one small commit. `None` where nothing was.
+    /// Adds what was counted to the rows, in small commits: mostly one, more after the database was away for long. `None` where nothing was.
     ///
-    /// After an error the same is tried again by the next call; if the commit took place all the same, then nothing is added twice.
+    /// After an error the rest is tried again by the next call; if a commit took place all the same, then nothing is added twice.
     pub async fn write_usage(&self, now: Timestamp) -> Result<Option<WrittenUsage>, Error> {
         let meter = self.meter();
-        let mut batch = meter.writing.lock().await;
-        let was_late = !batch.used.is_empty();
+        let mut queue = meter.writing.lock().await;
+        let was_late = !queue.used.is_empty();
         if !was_late {
-            batch.used = meter.take();
-            batch.number += 1;
+            queue.used = meter.take().into();
+            queue.number += 1;
         }
-        if batch.used.is_empty() {
+        if queue.used.is_empty() {
             return Ok(None);
         }
-        let (writer, number, rows) = (meter.writer, batch.number, batch.used.clone());
+        while !queue.used.is_empty() {
+            let rows: Vec<_> = queue.used.iter().take(BATCH_MAX).copied().collect();
+            self.write_batch(meter.writer, queue.number, rows.clone(), now).await?;
+            queue.used.drain(..rows.len());
+            queue.number += 1;
+            rows.iter().for_each(|(_, _, more)| queue.written.add(*more));
+        }
+        Ok(Some(WrittenUsage { used: std::mem::take(&mut queue.written), was_late }))
+    }
+
+    /// Adds rows under a number that this writer has not written yet; under one that it has, nothing.
+    async fn write_batch(
+        &self,
+        writer: WorkerId,
+        number: i64,
+        rows: Vec<(WorkspaceId, Day, Used)>,
+        now: Timestamp,
+    ) -> Result<(), Error> {
         self.write_row_by_row(async move |tx: &mut Tx| {
             if tx.session.execute(BEGIN_WRITING, values![writer, number, now]).await? == 0 {
                 return Ok(()); // the answer to an earlier try was lost
@@ -137,10 +154,7 @@ impl Store {
             }
             Ok::<_, Error>(())
         })
-        .await?;
-        let mut used = Used::default();
-        batch.used.drain(..).for_each(|(_, _, more)| used.add(more));
-        Ok(Some(WrittenUsage { used, was_late }))
+        .await
     }
 
     /// What a workspace used from the first of these days to the last.

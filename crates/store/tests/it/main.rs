@@ -59,6 +59,7 @@ mod postgres;
 mod proxy;
 mod prune;
 mod renditions;
+mod rotation;
 mod signing_keys;
 mod start;
 mod strange;

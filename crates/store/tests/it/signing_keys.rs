@@ -7,6 +7,7 @@ use crate::support::{SECOND, World, workspace, write};
 
 suite!(
     a_key_is_read_back_in_its_workspace_only,
+    an_id_is_its_workspaces_own,
     a_deleted_key_is_gone_and_a_foreign_one_stays,
     keys_are_paged_from_either_end,
 );
@@ -36,6 +37,24 @@ async fn a_key_is_read_back_in_its_workspace_only(world: World) {
 
     store.close().await;
     assert_eq!(world.open().await.signing_key(mine, key.id).await.unwrap(), Some(key));
+}
+
+async fn an_id_is_its_workspaces_own(world: World) {
+    let store = world.open().await;
+    let (mine, theirs) = (workspace(&store).await, other_workspace(&store).await);
+    let key = saved(&world, &store, mine).await;
+    let other = SigningKey { workspace: theirs, public_key: "another".into(), ..key.clone() };
+    let row = other.clone();
+    write(&store, async move |tx| tx.insert_signing_key(&row).await).await.unwrap();
+    let (row, id) = (SigningKey { public_key: "a third".into(), ..key.clone() }, key.id);
+    assert!(write(&store, async move |tx| tx.insert_signing_key(&row).await).await.is_err(), "once in each");
+    let found = write(&store, async move |tx| {
+        Ok([tx.signing_key(mine, id).await?, tx.signing_key(theirs, id).await?])
+    });
+    assert_eq!(found.await.unwrap(), [Some(key.clone()), Some(other.clone())]);
+    assert!(write(&store, async move |tx| tx.delete_signing_key(theirs, id).await).await.unwrap());
+    assert_eq!(store.signing_key(theirs, id).await.unwrap(), None);
+    assert_eq!(store.signing_key(mine, id).await.unwrap(), Some(key));
 }
 
 async fn a_deleted_key_is_gone_and_a_foreign_one_stays(world: World) {

@@ -11,6 +11,7 @@ suite!(
     what_processes_counted_adds_up_by_workspace_and_day,
     a_commit_that_failed_keeps_its_counts_for_the_next,
     a_commit_whose_answer_was_lost_adds_nothing_twice,
+    what_came_together_while_the_database_was_away_is_written_in_small_commits,
     a_process_that_died_takes_what_it_had_not_written_with_it,
     what_is_stored_is_as_it_was_measured_last,
     a_source_belongs_to_the_workspace_of_whatever_names_it,
@@ -109,6 +110,41 @@ async fn a_commit_whose_answer_was_lost_adds_nothing_twice(world: World) {
         assert_eq!(again, Some(WrittenUsage { used: SOME, was_late: true }));
         assert_eq!(used(&world, &store, workspace).await, times(round));
     }
+}
+
+async fn what_came_together_while_the_database_was_away_is_written_in_small_commits(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let last = today(&world);
+    let count =
+        || (0..1100).for_each(|day| store.count_usage(workspace, world.now().plus_micros(-day * DAY), SOME));
+    let sum = async || {
+        let first = Day::of(world.now().plus_micros(-1099 * DAY));
+        let days = store.usage(workspace, first, last).await.unwrap().days;
+        let mut sum = Used::default();
+        days.iter().for_each(|day| sum.add(day.used));
+        (days.len(), sum)
+    };
+    count();
+    let before = world.faults.commits();
+    // The second of three fails; then it takes place, and its answer is lost.
+    world.faults.plan(FaultPoint::BeforeCommit, FaultAction::Continue);
+    world.faults.plan(FaultPoint::BeforeCommit, FaultAction::Fail);
+    assert!(matches!(store.write_usage(world.now()).await, Err(Error::Full)));
+    assert_eq!((world.faults.commits() - before, sum().await), (1, (500, times(500))));
+    world.faults.plan(FaultPoint::AfterCommit, FaultAction::Fail);
+    assert!(matches!(store.write_usage(world.now()).await, Err(Error::Full)));
+    assert_eq!(sum().await, (1000, times(1000)));
+    // What is counted meanwhile waits.
+    count();
+    let written = store.write_usage(world.now()).await.unwrap();
+    assert_eq!(written, Some(WrittenUsage { used: times(1100), was_late: true }), "told once, all of it");
+    assert_eq!(sum().await, (1100, times(1100)));
+    let before = world.faults.commits();
+    let written = store.write_usage(world.now()).await.unwrap();
+    assert_eq!(written, Some(WrittenUsage { used: times(1100), was_late: false }));
+    assert_eq!((world.faults.commits() - before, sum().await), (3, (1100, times(2200))));
+    assert_eq!(store.write_usage(world.now()).await.unwrap(), None);
 }
 
 async fn a_process_that_died_takes_what_it_had_not_written_with_it(world: World) {

@@ -165,6 +165,19 @@ fn each_default_has_its_own_list_of_exceptions() {
 }
 
 #[test]
+fn an_entry_that_cannot_be_read_still_counts_as_a_rule() {
+    let domains = rule(DefaultPolicy::Allow, &[], &["a.example,b.example"]);
+    let handle = handle(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
+    let policy = PlaybackPolicy::of(&handle);
+    assert!(policy.asks_for_page() && policy.is_restricted() && !handle.is_for_everybody());
+    // And one whose other list alone has entries does not.
+    let domains = rule(DefaultPolicy::Allow, &["a.example,b.example"], &[]);
+    let policy =
+        PlaybackPolicy::of(&self::handle(AccessPolicy::Public, AccessRestrictions { domains, ..free() }));
+    assert!(!policy.asks_for_page() && !policy.is_restricted());
+}
+
+#[test]
 fn frames_may_be_on_pages_of_the_list_or_on_any() {
     let ancestors = |domains| {
         PlaybackPolicy::of(&handle(AccessPolicy::Private, AccessRestrictions { domains, ..free() }))
@@ -175,4 +188,7 @@ fn frames_may_be_on_pages_of_the_list_or_on_any() {
     assert_eq!(ancestors(rule(DefaultPolicy::Deny, &[], &[])), Some(Vec::new()));
     let named = ["a.example:*", "*.a.example:*", "*.b.example:*"].map(str::to_owned).to_vec();
     assert_eq!(ancestors(rule(DefaultPolicy::Deny, &["a.example", "*.b.example"], &[])), Some(named));
+    for unnamed in ["my_shop.example", "[2001:db8::1]"] {
+        assert_eq!(ancestors(rule(DefaultPolicy::Deny, &["a.example", unnamed], &[])), None, "{unnamed}");
+    }
 }

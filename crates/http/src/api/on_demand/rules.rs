@@ -34,6 +34,20 @@ pub(super) fn restriction(fields: &Fields<'_>, entries: Entries) -> Option<Restr
     Some(Restriction { default_policy: default_policy.unwrap_or_default(), allow: allow?, deny: deny? })
 }
 
+/// What whoever sets this rule should know: which of its lists decides nothing (contract decisions 12 and 14).
+pub(super) fn warnings(rule: &Restriction) -> Vec<String> {
+    let idle = match rule.default_policy {
+        DefaultPolicy::Allow if !rule.allow.is_empty() => {
+            "the allow list decides nothing under the defaultPolicy allow, which lets in all but the deny list; to let in these alone, set deny"
+        }
+        DefaultPolicy::Deny if !rule.deny.is_empty() => {
+            "the deny list decides nothing under the defaultPolicy deny, which lets in the allow list alone; to keep out these alone, set allow"
+        }
+        DefaultPolicy::Allow | DefaultPolicy::Deny => return Vec::new(),
+    };
+    vec![idle.to_owned()]
+}
+
 fn list(fields: &Fields<'_>, name: &str, entries: Entries) -> Option<Vec<String>> {
     if !fields.has(name) {
         return Some(Vec::new());
@@ -67,7 +81,7 @@ fn check(entry: &str, entries: Entries) -> Result<(), String> {
     }
     if entries == Entries::Domains && HostPattern::parse(entry).is_none() {
         return Err(
-            "must be a host such as example.com, or *.example.com for its sub-domains alone".to_owned()
+            "must be one host such as example.com, or *.example.com for its sub-domains alone; each further host is an entry of its own".to_owned()
         );
     }
     Ok(())
@@ -101,7 +115,8 @@ mod tests {
 
     #[test]
     fn domains_are_hosts_or_all_below_one() {
-        let longest = format!("*.{}", "a".repeat(253));
+        let label = "a".repeat(63);
+        let longest = format!("*.{label}.{label}.{label}.{}", "a".repeat(61));
         for host in [
             "example.com",
             "EXAMPLE.com.",
@@ -130,10 +145,40 @@ mod tests {
             "exa%6dple.com",
             "user@example.com",
             &too_long,
+            "a.example,b.example",
+            "a.example;b.example",
+            "'none'",
+            ".a.example",
+            "a..example",
+            "*.192.0.2.7",
+            "*.[2001:db8::1]",
         ] {
             let refused = read(&json!({"allow": ["a.example", other]}), Entries::Domains).unwrap_err();
             assert!(refused.contains("field: \"allow[1]\""), "{other}: {refused}");
+            if !other.is_empty() && other.len() < 255 {
+                assert!(refused.contains("each further host is an entry of its own"), "{other}: {refused}");
+            }
         }
+    }
+
+    #[test]
+    fn a_list_that_decides_nothing_is_told() {
+        let check = |body: Value, word: Option<&str>| {
+            let warnings = warnings(&read(&body, Entries::Domains).unwrap());
+            assert_eq!(warnings.len(), usize::from(word.is_some()), "{body}: {warnings:?}");
+            assert!(warnings.iter().zip(word).all(|(told, word)| told.starts_with(word)), "{warnings:?}");
+        };
+        check(json!({}), None);
+        check(json!({"deny": ["a.example"]}), None);
+        check(json!({"defaultPolicy": "deny"}), None);
+        check(json!({"defaultPolicy": "deny", "allow": ["a.example"]}), None);
+        check(json!({"allow": ["a.example"]}), Some("the allow list"));
+        check(json!({"allow": ["a.example"], "deny": ["b.example"]}), Some("the allow list"));
+        check(json!({"defaultPolicy": "deny", "deny": ["a.example"]}), Some("the deny list"));
+        check(
+            json!({"defaultPolicy": "deny", "allow": ["a.example"], "deny": ["a.example"]}),
+            Some("the deny list"),
+        );
     }
 
     #[test]

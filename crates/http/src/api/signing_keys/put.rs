@@ -14,7 +14,7 @@ use crate::public_key;
 
 /// `PUT /iam/signing-keys/{signingKeyId}`: brings in the public half of a key that the client made and keeps. The id is the client's choice.
 ///
-/// 201 when it was not there, 200 when it was, so it may be sent again; 409 when another key has the id, 400 when the workspace has as many as
+/// 201 when it was not there, 200 when it was, so it may be sent again; 409 when another key of the workspace has the id, 400 when the workspace has as many as
 /// it may have, 422 for what is no public key of the kinds that are taken.
 pub(super) async fn put(
     State(app): State<App>,
@@ -28,8 +28,8 @@ pub(super) async fn put(
         let key = key.clone();
         app.store
             .write(async move |tx| {
-                if let Some(held) = tx.signing_key_anywhere(key.id).await? {
-                    let is_same = held.workspace == key.workspace && held.public_key == key.public_key;
+                if let Some(held) = tx.signing_key(key.workspace, key.id).await? {
+                    let is_same = held.public_key == key.public_key;
                     return if is_same { Ok(false) } else { Err(ApiError::signing_key_taken()) };
                 }
                 check_count(tx.signing_key_count(key.workspace).await?)?;

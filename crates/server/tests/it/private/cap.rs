@@ -3,7 +3,7 @@
 use kinora_testkit::fixture;
 use serde_json::json;
 
-use super::watched::{plain, refused};
+use super::watched::{plain, refusals, refused};
 use crate::api::{Ids, listed};
 use crate::support::TestApp;
 
@@ -53,6 +53,8 @@ async fn nothing_larger_than_its_resolution_is_played_through_a_playback_id() {
         assert_eq!(app.fetch(&format!("/{open}/{file}")).await.status, 200, "{file}");
     }
     assert_eq!(app.fetch(&format!("/{capped}/thumbnail.jpg?width=160")).await.status, 200);
+    let counted = app.fetch("/metrics").await.text();
+    assert!(refusals(&counted, "resolution") >= 2, "{counted}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use kinora_testkit::fixture;
 use serde_json::json;
 
 use super::signer::Signer;
-use super::watched::{oembed, plain, refused, with_token};
+use super::watched::{oembed, plain, refusals, refused, with_token};
 use crate::api::Ids;
 use crate::support::{Answer, TestApp, text};
 
@@ -38,6 +38,10 @@ async fn the_page_hands_its_token_on_and_shows_the_title_to_who_may_watch() {
         let shown = page.text();
         assert!(shown.contains(&format!("{playback}.m3u8")) && !shown.contains("Hush"), "{shown}");
         assert!(!shown.contains("thumbnail.jpg") && !shown.contains(strange), "{shown}");
+    }
+    let counted = app.fetch("/metrics").await.text();
+    for reason in ["token_missing", "token_malformed"] {
+        assert_eq!(refusals(&counted, reason), 1, "{reason}: {counted}");
     }
 }
 
@@ -74,6 +78,16 @@ async fn the_page_stands_where_the_rule_lets_it_and_plays_there() {
         403,
         "whoever does not tell is not let in by the default deny"
     );
+    // A policy has no words for some hosts; whoever asks is still held against the rule.
+    for (host, referer) in
+        [("my_shop.example", "https://my_shop.example/"), ("[2001:db8::1]", "https://[2001:db8::1]/")]
+    {
+        let rule = json!({"defaultPolicy": "deny", "allow": [host, "shop.example"]});
+        assert_eq!(ids.restrict(playback, "domains", &rule).await.status, 200);
+        assert_eq!(ancestors(&from(&address, referer).await), "*", "{host}");
+        assert_eq!(refused(&from(&address, "https://evil.example/").await).0, 403, "{host}");
+        assert_eq!(app.fetch(&address).await.refusal().0, 403, "{host}");
+    }
     assert_eq!(ids.restrict(playback, "domains", &json!({"defaultPolicy": "deny"})).await.status, 200);
     assert_eq!(ancestors(&from(&address, &own).await), "'none'");
     assert_eq!(ids.restrict(playback, "domains", &json!({"deny": ["evil.example"]})).await.status, 200);

@@ -9,7 +9,7 @@ use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
 use super::signer::Signer;
-use super::watched::{Watched, refused, signed_children, with_token};
+use super::watched::{Watched, refusals, refused, signed_children, with_token};
 use crate::api::tracks::Tracks;
 use crate::api::{Ids, listed};
 use crate::support::{Answer, Program, TestApp, text, until};
@@ -212,6 +212,8 @@ async fn nothing_of_the_media_is_given_in_clear_but_pictures_and_subtitles() {
         }
         assert_eq!(app.fetch(&address.replace(&playback, clear)).await.status, 200, "{address}");
     }
+    let counted = app.fetch("/metrics").await.text();
+    assert_eq!(refusals(&counted, "encrypted"), 6, "three files, asked for twice: {counted}");
 }
 
 #[tokio::test]

@@ -82,12 +82,47 @@ async fn a_key_is_brought_in_once_and_never_replaced() {
     let path = format!("{KEYS}/{ID}");
     let refusal = async |token| app.request("PUT", &path).token(token).json(&body).send().await.refusal();
     assert_eq!(refusal(&reader).await.0, 403);
-    assert_eq!(refusal(&stranger).await.0, 409, "an id is there once");
     assert_eq!(app.request("PUT", &path).json(&body).send().await.refusal().0, 401);
     assert_eq!(app.request("GET", &path).token(&stranger).send().await.refusal().0, 404);
+    // Another workspace does not learn that the id is in use here: it is free there.
+    let theirs = app
+        .request("PUT", &path)
+        .token(&stranger)
+        .json(&json!({"publicKey": other.public_pem()}))
+        .send()
+        .await;
+    assert_eq!(theirs.status, 201, "{theirs:?}");
+    assert_eq!(app.call("GET", &path).send().await.data(), made.data(), "and ours is what it was");
     // Deleted, the id is free again, also for another key.
     assert_eq!(app.call("DELETE", &path).send().await.status, 200);
     assert_eq!(put(&app, ID, &json!({"publicKey": other.public_pem()})).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_key_of_another_workspace_opens_nothing_here_under_whatever_id() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
+    let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
+    let stranger = app.new_token(PRODUCTION, Permission::ReadWrite).await;
+    let path = format!("{KEYS}/{ID}");
+    let ours = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
+    let theirs = Signer { id: ID.to_owned(), private: Private::new_ed25519() };
+    let body = json!({"publicKey": theirs.public_pem()});
+    assert_eq!(app.request("PUT", &path).token(&stranger).json(&body).send().await.status, 201);
+    let (_, description) = refused(&manifest(&app, &playback, &theirs.token(&playback)).await);
+    assert!(description.contains("is not known") || description.contains("no signing key"), "{description}");
+
+    assert_eq!(put(&app, ID, &json!({"publicKey": ours.public_pem()})).await.status, 201);
+    let led = signed_children(&app, &ours, &playback).await;
+    let (status, description) = refused(&manifest(&app, &playback, &theirs.token(&playback)).await);
+    assert_eq!(status, 401);
+    assert_eq!(description, "the signature of the playback token is not that of its signing key");
+    // Theirs goes, ours stays; ours goes, and what it let in stays out.
+    assert_eq!(app.request("DELETE", &path).token(&stranger).send().await.status, 200);
+    assert_eq!(app.fetch(&led[0]).await.status, 200);
+    assert_eq!(app.request("PUT", &path).token(&stranger).json(&body).send().await.status, 201);
+    assert_eq!(app.call("DELETE", &path).send().await.status, 200);
+    assert_eq!(refused(&app.fetch(&led[0]).await).0, 401);
 }
 
 #[tokio::test]

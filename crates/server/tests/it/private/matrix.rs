@@ -4,7 +4,7 @@ use kinora_domain::{PRODUCTION, Permission};
 use serde_json::{Value, json};
 
 use super::signer::{Private, Signer, now};
-use super::watched::{Watched, oembed, plain, refused, signed_children, with_token};
+use super::watched::{Watched, children, oembed, plain, refused, signed_children, with_token};
 use crate::api::{Ids, listed};
 use crate::support::{TestApp, text};
 
@@ -263,7 +263,7 @@ async fn what_a_manifest_lists_is_signed_and_nothing_else_plays() {
         .collect();
     let last = signed.len() - 1;
     forged.extend(["x".to_owned(), signed[..last].to_owned(), format!("{signed}A"), format!("{signed}=")]);
-    forged.extend([signed.to_uppercase(), "A".repeat(5000), "%00".to_owned(), "null".to_owned()]);
+    forged.extend([signed.to_uppercase(), "A".repeat(5000), "null".to_owned()]);
     let unsigned =
         "this playback ID is private or restricted; the addresses that its manifest lists are signed";
     let not_ours = "the signature in this address is not ours; fetch the manifest again";
@@ -280,6 +280,8 @@ async fn what_a_manifest_lists_is_signed_and_nothing_else_plays() {
         let child = children[1].replace(&signed, forged);
         assert_eq!(refused(&app.fetch(&child).await), (401, not_ours.to_owned()), "{child}");
     }
+    let escaped = children[1].replace(&signed, "%00");
+    assert_eq!(app.fetch(&escaped).await.status, 404, "nothing has a percent in its path");
     // One that was made for the other ID does not open this one.
     let others = signed_children(&app, &ours, &other).await;
     let theirs = others[1].replace(&other, &private);
@@ -384,4 +386,29 @@ async fn no_spelling_of_a_path_leads_around() {
         assert!(matches!(answer.status, 400 | 401 | 404), "{target}: {answer:?}");
     }
     assert_eq!(app.fetch(segment).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_playback_id_has_one_spelling_so_that_a_purge_by_prefix_finds_all() {
+    let app = TestApp::start().await;
+    let watched = Watched::new(&app).await;
+    // One that has letters.
+    let playback = loop {
+        let made = watched.playback(&app, json!({"accessPolicy": "public"})).await;
+        if made.contains(|letter: char| letter.is_ascii_lowercase()) {
+            break made;
+        }
+    };
+    let (shouted, folder) = (playback.to_ascii_uppercase(), format!("/{playback}/"));
+    // %XX of its first byte (RFC 3986, 2.1).
+    let escaped = format!("%{:02x}{}", playback.as_bytes()[0], &playback[1..]);
+    let listed = children(&app, &format!("/{playback}.m3u8"), plain).await;
+    for address in watched.tokened(&playback).iter().chain(&listed) {
+        assert_eq!(app.fetch(address).await.status, 200, "{address}");
+        assert!(address.starts_with(&folder) || address.contains(&playback), "{address}");
+        for spelling in [&shouted, &escaped] {
+            let other = address.replace(&playback, spelling);
+            assert_eq!(app.fetch(&other).await.status, 404, "{other}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use kinora_testkit::{MovableClock, fixture};
 use serde_json::json;
 
 use super::signer::Signer;
-use super::watched::{Watched, children, oembed, plain, signed_children, with_token};
+use super::watched::{Watched, children, oembed, plain, refused, signed_children, with_token};
 use crate::api::Ids;
 use crate::support::{Answer, TestApp, text};
 
@@ -96,10 +96,42 @@ async fn nothing_is_shared_beyond_the_end_of_its_path() {
     let child = children(&app, &manifest, plain).await.remove(1);
     // 12 h after the end of a media of 2 s, the hour made full.
     let end = (start + 2 + 12 * 3600).div_euclid(3600) * 3600 + 3600;
-    for (left_s, shared_s) in [(3600, 600), (600, 600), (599, 599), (1, 1)] {
+    for (left_s, own_s, shared_s) in
+        [(3600, 60, 600), (600, 60, 600), (599, 60, 599), (60, 60, 60), (59, 59, 59), (1, 1, 1)]
+    {
         clock.set(Timestamp::from_micros((end - left_s) * 1_000_000));
         let answer = app.fetch(&child).await;
-        let expected = format!("public, max-age=60, s-maxage={shared_s}");
+        let expected = format!("public, max-age={own_s}, s-maxage={shared_s}");
         assert_eq!(kept(&answer), (200, Some(&*expected), None), "{left_s}");
     }
+    clock.set(Timestamp::from_micros(end * 1_000_000));
+    assert_eq!(app.fetch(&child).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_path_that_a_clock_made_which_was_ahead_plays_nothing_until_its_time() {
+    let clock = MovableClock::default();
+    let app = TestApp::options().clock(clock.clone()).without_webhook().start().await;
+    let ours = Signer::made(&app).await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let private = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
+    let right = clock.now();
+    let day_ahead = right.plus_seconds(24 * 3600);
+    clock.set(day_ahead);
+    let claims = json!({"aud": private, "exp": day_ahead.as_seconds() + 3600});
+    let manifest = with_token(&format!("/{private}.m3u8"), &ours.sign(&ours.header(), &claims));
+    let led = children(&app, &manifest, plain).await;
+    assert_eq!(app.fetch(&led[0]).await.status, 200);
+    clock.set(right);
+    for child in &led {
+        let (status, description) = refused(&app.fetch(child).await);
+        assert_eq!(status, 401, "{child}");
+        assert!(description.contains("the clock of the server was ahead"), "{description}");
+    }
+    let counted = app.fetch("/metrics").await.text();
+    assert!(counted.contains("kinora_playback_refused_total{reason=\"path_future\"}"), "{counted}");
+    // The same clock some minutes later or earlier is no reason.
+    let again = children(&app, &manifest, plain).await;
+    clock.set(right.plus_seconds(-30));
+    assert_eq!(app.fetch(&again[0]).await.status, 200);
 }

@@ -117,3 +117,9 @@ pub(crate) fn refused(answer: &Answer) -> (u16, String) {
     let (status, _) = answer.refusal();
     (status, text(&answer.json()["error"]["description"]).to_owned())
 }
+
+/// How many refusals were counted for this reason, as `/metrics` says: of all tests of this process.
+pub(crate) fn refusals(metrics: &str, reason: &str) -> u64 {
+    let name = format!("kinora_playback_refused_total{{reason=\"{reason}\"}} ");
+    metrics.lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap_or(0)
+}

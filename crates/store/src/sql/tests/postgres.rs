@@ -19,6 +19,7 @@ fn all() -> Vec<Statement> {
     let own = [
         crate::lock::STATEMENTS,
         crate::notify::STATEMENTS,
+        crate::reseal::STATEMENTS,
         crate::schema::STATEMENTS,
         crate::version::STATEMENTS,
     ];

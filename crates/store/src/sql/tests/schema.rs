@@ -160,6 +160,39 @@ async fn are_kept(mut session: Session, options: StoreOptions) {
     store.close().await;
 }
 
+#[tokio::test]
+async fn signing_keys_of_an_older_schema_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = DatabasePlace::Folder(dir.path().to_owned());
+    crate::folder::make_file(&dir.path().join("kinora.db")).unwrap();
+    let older = sqlite::Database::new(dir.path().join("kinora.db"));
+    keys_are_kept(Session::sqlite(older.connect().await.unwrap()), options(place)).await;
+
+    let database = TestDatabase::create();
+    let place = crate::sql::postgres::Place::from_url(&database.url()).unwrap();
+    let session = Session::postgres(place.connect_first().await.unwrap());
+    keys_are_kept(session, options(DatabasePlace::Postgres { url: database.url() })).await;
+}
+
+async fn keys_are_kept(mut session: Session, options: StoreOptions) {
+    const KEY: &str = "019a492c-41f3-7001-8203-040506070809";
+    statements! {
+        WORKSPACE = "SELECT id FROM workspace WHERE name = 'Development'";
+        ADD_KEY = "INSERT INTO signing_key (id, workspace_id, public_key, created_at) VALUES ($1, $2, 'a key', 5)";
+    }
+    assert_eq!(STATEMENTS.len(), 2);
+    crate::schema::begin_at(&mut session, &options, 19).await.unwrap();
+    let row = session.first(WORKSPACE, values![]).await.unwrap().unwrap();
+    let here: WorkspaceId = row.id("id").unwrap();
+    session.execute(ADD_KEY, values![KEY, here]).await.unwrap();
+    session.close().await.unwrap();
+
+    let store = Store::open(options).await.unwrap();
+    let key = store.signing_key(here, KEY.parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!((key.public_key.as_str(), key.created_at.as_micros()), ("a key", 5));
+    store.close().await;
+}
+
 async fn on_sqlite() -> BTreeMap<String, Table> {
     const COLUMNS: &str =
         "SELECT m.name AS of_table, m.sql AS script, c.name, c.type AS kind, c.\"notnull\" AS required, c.pk

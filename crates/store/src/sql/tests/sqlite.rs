@@ -13,7 +13,12 @@ async fn open(data_dir: &Path) -> Store {
 }
 
 fn all() -> Vec<Statement> {
-    let own = [crate::schema::STATEMENTS, crate::watch::STATEMENTS, crate::writer::GROUP];
+    let own = [
+        crate::reseal::STATEMENTS,
+        crate::schema::STATEMENTS,
+        crate::watch::STATEMENTS,
+        crate::writer::GROUP,
+    ];
     engine_less().into_iter().chain(own.into_iter().flatten().copied()).collect()
 }
 
@@ -96,6 +101,21 @@ async fn due_work_is_found_by_its_index() {
         &["SEARCH job USING INDEX job_due (queue=? AND priority=? AND run_at<?)"],
     )
     .await;
+    for (table, column, rest) in
+        [("content_key", "secret", "playback_id>?"), ("kept_answer", "body", "(workspace_id,key_hash)>(?,?)")]
+    {
+        let next = format!("SELECT substr({column}, 1, 11) AS seal FROM {table}");
+        check(&next, &[&format!("SEARCH {table} USING COVERING INDEX {table}_seal (<expr>>?)")]).await;
+        let page = format!(
+            "SELECT {}",
+            if table == "content_key" {
+                "playback_id, secret AS sealed"
+            } else {
+                "workspace_id, key_hash, body AS sealed"
+            }
+        );
+        check(&page, &[&format!("SEARCH {table} USING INDEX {table}_seal (<expr>=? AND {rest})")]).await;
+    }
     check("SELECT min(run_at)", &["SEARCH job USING COVERING INDEX job_due"]).await;
 }
 

@@ -61,7 +61,7 @@ pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operat
         ))
         .says("Replaces the rule whole: what is not sent is the default. In force within 2 s, also for those who are watching.")
         .takes(domains, &[("shop", json!({"defaultPolicy": "deny", "allow": ["shop.example"]}))])
-        .answers(rule.clone(), json!({"defaultPolicy": "deny", "allow": ["shop.example"], "deny": []})),
+        .sets(rule.clone(), json!({"defaultPolicy": "deny", "allow": ["shop.example"], "deny": []})),
         of_playback(Operation::patch(
             "/on-demand/{mediaId}/playback-ids/{playbackId}/user-agents",
             "updateUserAgentRule",
@@ -69,7 +69,7 @@ pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operat
         ))
         .says("Replaces the rule whole: what is not sent is the default. In force within 2 s, also for those who are watching.")
         .takes(user_agents, &[("bots", json!({"deny": ["curl/", "python-requests"]}))])
-        .answers(rule, json!({"defaultPolicy": "allow", "allow": [], "deny": ["curl/", "python-requests"]})),
+        .sets(rule, json!({"defaultPolicy": "allow", "allow": [], "deny": ["curl/", "python-requests"]})),
     ];
     all.into_iter().map(|operation| operation.tagged("Playback IDs")).collect()
 }

@@ -5,7 +5,7 @@ use kinora_domain::{MediaId, NewRestriction, PlaybackId, Restriction};
 use serde_json::Value;
 
 use super::view::PlaybackIdView;
-use crate::api::on_demand::rules::{Entries, restriction};
+use crate::api::on_demand::rules::{Entries, restriction, warnings};
 use crate::api::view::RestrictionView;
 use crate::app::App;
 use crate::auth::Writer;
@@ -17,7 +17,7 @@ use crate::fields::{Fields, Problems};
 
 /// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/domains`: replaces the rule on hosts of pages, default and lists.
 ///
-/// Answers the rule. 404 unless the media is in the caller's workspace and the playback ID is the media's, 412 when the playback ID is not
+/// Answers the rule, with a warning of a list that decides nothing. 404 unless the media is in the caller's workspace and the playback ID is the media's, 412 when the playback ID is not
 /// what `If-Match` names, 422 names each wrong field. The change and its event are one commit; a rule that is the same as before is not told.
 pub(super) async fn domains(
     State(app): State<App>,
@@ -27,9 +27,9 @@ pub(super) async fn domains(
     JsonBody(body): JsonBody,
 ) -> Result<Data<RestrictionView>, ApiError> {
     let rule = parse(&body, Entries::Domains)?;
-    let answer = RestrictionView::from(&rule);
+    let answer = Data::ok(RestrictionView::from(&rule)).warned(warnings(&rule));
     replace(&app, caller, (media, playback), conditions, NewRestriction::Domains(rule)).await?;
-    Ok(Data::ok(answer))
+    Ok(answer)
 }
 
 /// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/user-agents`: the same for the rule on user agents.
@@ -41,9 +41,9 @@ pub(super) async fn user_agents(
     JsonBody(body): JsonBody,
 ) -> Result<Data<RestrictionView>, ApiError> {
     let rule = parse(&body, Entries::UserAgents)?;
-    let answer = RestrictionView::from(&rule);
+    let answer = Data::ok(RestrictionView::from(&rule)).warned(warnings(&rule));
     replace(&app, caller, (media, playback), conditions, NewRestriction::UserAgents(rule)).await?;
-    Ok(Data::ok(answer))
+    Ok(answer)
 }
 
 pub(super) fn parse(body: &Value, entries: Entries) -> Result<Restriction, ApiError> {

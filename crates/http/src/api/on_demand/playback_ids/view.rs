@@ -1,9 +1,10 @@
 //! How a playback ID looks in answers about it (contract 2.8, decision 0067).
 
-use kinora_domain::{AccessPolicy, Encryption, Media, PlaybackHandle};
+use kinora_domain::{AccessPolicy, AccessRestrictions, Encryption, Media, PlaybackHandle};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::api::on_demand::rules;
 use crate::api::view::PlaybackView;
 use crate::openapi::schema;
 
@@ -31,9 +32,17 @@ pub(super) fn warnings_of_new(playback: &PlaybackHandle, media: &Media) -> Vec<S
     if playback.policy == AccessPolicy::Public && has(|other| other.policy == AccessPolicy::Private) {
         warnings.push("this media has a private playback ID too; whoever has this public one needs no token");
     }
+    if playback.policy == AccessPolicy::Private && has(|other| other.policy == AccessPolicy::Public) {
+        warnings.push("this media has a public playback ID too; whoever has that one needs no token");
+    }
     if playback.encryption != Encryption::None && has(|other| other.encryption == Encryption::None) {
         warnings
             .push("this media has a playback ID without encryption too; through that one it plays in clear");
     }
-    warnings.into_iter().map(str::to_owned).collect()
+    let mut warnings: Vec<_> = warnings.into_iter().map(str::to_owned).collect();
+    let AccessRestrictions { domains, user_agents } = &playback.restrictions;
+    for (name, rule) in [("domains", domains), ("userAgents", user_agents)] {
+        warnings.extend(rules::warnings(rule).into_iter().map(|told| format!("{name}: {told}")));
+    }
+    warnings
 }

@@ -302,7 +302,10 @@ fn longest(name: &str, characters: usize) -> String {
     let (begin, letter) = match name {
         _ if name == "url" || name.ends_with(".url") => ("http://127.0.0.1/", "a"),
         "corsOrigin" => ("app://", "a"),
-        _ if name.ends_with("[0]") => ("*.", "a"),
+        // A name has 63 bytes between two dots at most.
+        _ if name.ends_with("[0]") => {
+            return format!("*.{}", "a.".repeat(characters)).chars().take(characters).collect();
+        }
         _ => ("", "é"),
     };
     format!("{begin}{}", letter.repeat(characters - begin.len()))
