@@ -18,7 +18,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 19] = [
+const MIGRATIONS: [Migration; 20] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -113,6 +113,11 @@ const MIGRATIONS: [Migration; 19] = [
         version: 19,
         sqlite: include_str!("../migrations/sqlite/0019_usage.sql"),
         postgres: include_str!("../migrations/postgres/0019_usage.sql"),
+    },
+    Migration {
+        version: 20,
+        sqlite: include_str!("../migrations/sqlite/0020_blur_hash.sql"),
+        postgres: include_str!("../migrations/postgres/0020_blur_hash.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.
