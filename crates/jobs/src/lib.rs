@@ -16,6 +16,7 @@ mod fetch_sound;
 mod fetch_track;
 mod files;
 mod fill;
+mod hash_picture;
 mod ingest;
 mod ingest_upload;
 mod lease;

@@ -13,7 +13,7 @@ use crate::error::{JobError, chain};
 use crate::lease::{RENEW_EVERY, lease_until};
 use crate::{
     Context, delete_objects, discard_upload, download, encode_audio, fetch_sound, fetch_track, files, fill,
-    ingest_upload, probe_decode, sweep, tend, tend_upload,
+    hash_picture, ingest_upload, probe_decode, sweep, tend, tend_upload,
 };
 
 /// A queue and how many of its jobs run at once.
@@ -158,6 +158,7 @@ async fn settle(context: Context, job: ClaimedJob) {
         JobKind::DiscardUpload { media } => discard_upload::run(&context, &job, *media).await,
         JobKind::DeleteObjects { source } => delete_objects::run(&context, &job, *source).await,
         JobKind::ProbeDecode { media, source } => probe_decode::run(&context, &job, *media, *source).await,
+        JobKind::HashPicture { media, source } => hash_picture::run(&context, &job, *media, *source).await,
         JobKind::EncodeAudio { media, source } => encode_audio::run(&context, &job, *media, *source).await,
         JobKind::Fill { media, source } => fill::run(&context, &job, *media, *source).await,
         JobKind::PrepareFiles { media, source } => files::prepare(&context, &job, *media, *source).await,

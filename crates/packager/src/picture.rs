@@ -17,6 +17,7 @@ use crate::encode::{Fed, of_engine, read};
 use crate::{Asker, Error, Packaged, Packager, Rendition};
 use moment::Moment;
 
+mod blur;
 mod clip;
 mod crop;
 mod flights;

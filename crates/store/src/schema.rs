@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 20] = [
+const MIGRATIONS: [Migration; 21] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -116,6 +116,11 @@ const MIGRATIONS: [Migration; 20] = [
         version: 20,
         sqlite: include_str!("../migrations/sqlite/0020_keys.sql"),
         postgres: include_str!("../migrations/postgres/0020_keys.sql"),
+    },
+    Migration {
+        version: 21,
+        sqlite: include_str!("../migrations/sqlite/0021_blur_hash.sql"),
+        postgres: include_str!("../migrations/postgres/0021_blur_hash.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

@@ -10,6 +10,8 @@ export interface Config {
   storyboard: string | null;
   /** What the media is called, or nothing. Plain text. */
   title: string | null;
+  /** What the poster looks like from afar, as BlurHash, or nothing. */
+  blurHash: string | null;
 }
 
 /**
@@ -21,9 +23,15 @@ export function readConfig(page: Document): Config | null {
   try {
     const values: unknown = JSON.parse(page.getElementById("kinora")?.textContent ?? "");
     if (typeof values !== "object" || values === null) return null;
-    const { manifest, poster, storyboard, title } = values as Record<string, unknown>;
+    const { manifest, poster, storyboard, title, blurHash } = values as Record<string, unknown>;
     if (typeof manifest !== "string" || manifest === "") return null;
-    return { manifest, poster: textOrNull(poster), storyboard: textOrNull(storyboard), title: textOrNull(title) };
+    return {
+      manifest,
+      poster: textOrNull(poster),
+      storyboard: textOrNull(storyboard),
+      title: textOrNull(title),
+      blurHash: textOrNull(blurHash),
+    };
   } catch {
     return null;
   }

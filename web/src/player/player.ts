@@ -23,6 +23,7 @@ import "media-chrome/dist/menu/media-playback-rate-menu-button.js";
 import "media-chrome/dist/menu/media-playback-rate-menu.js";
 import "media-chrome/dist/menu/media-rendition-menu-button.js";
 
+import { showBlur } from "./blur.js";
 import { type Config, readConfig } from "./config.js";
 import { type Playback, type Stop, isSupported, play } from "./playback.js";
 import { type Problem, INTERRUPTED, UNDECODABLE, UNFILLED, UNSUPPORTED, busyOf, diagnose } from "./problem.js";
@@ -49,13 +50,14 @@ if (config === null) {
 }
 
 /** Title, poster, pictures above the bar of time, the layout for sound alone, and keys that work without a click first. */
-function describe({ title, poster, storyboard }: Config): void {
+function describe({ title, poster, storyboard, blurHash }: Config): void {
   if (title !== null) {
     document.title = title;
     const heading = element("title");
     heading.textContent = title;
     heading.hidden = false;
   }
+  if (blurHash !== null) showBlur(video, blurHash);
   if (poster !== null) video.poster = poster;
   if (storyboard !== null) showStoryboard(video, storyboard);
   showQuality(video, element("quality"), element("quality-now"));

@@ -60,6 +60,8 @@ impl Media {
         if (&self.settings, self.thumbnail_ms) == (&before.0, before.1) {
             return (self, None);
         }
+        // That of another picture.
+        self.blur_hash = self.blur_hash.filter(|_| self.thumbnail_ms == before.1);
         let (media, event) = self.changed(now);
         (media, Some(event))
     }

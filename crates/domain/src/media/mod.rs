@@ -45,6 +45,8 @@ pub struct Media {
     pub playback: Vec<PlaybackHandle>,
     /// The moment whose picture stands for it, in milliseconds since its start; `None`: a picture near its middle does.
     pub thumbnail_ms: Option<u64>,
+    /// What that picture looks like from afar, as BlurHash. Known of a media that was read, not part of it: saving changes nothing.
+    pub blur_hash: Option<String>,
     /// Where it stands, with what belongs to that.
     pub state: MediaState,
     /// When it was made.
@@ -104,6 +106,7 @@ impl Media {
             added: new.tracks.into_iter().map(|track| AddedTrack::new(track, now, random)).collect(),
             playback: vec![PlaybackHandle::new(playback, now, random)],
             thumbnail_ms: None,
+            blur_hash: None,
             state: MediaState::Created,
             created_at: now,
             updated_at: now,

@@ -75,6 +75,9 @@ pub(crate) struct MediaView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "schema::Seconds")]
     thumbnail_time: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::BlurHash")]
+    blur_hash: Option<String>,
     #[schemars(with = "schema::Id")]
     workspace_id: String,
     #[schemars(with = "schema::Metadata")]
@@ -135,6 +138,7 @@ impl MediaView {
             id: media.id.to_string(),
             thumbnail: thumbnail(media, addresses),
             thumbnail_time: media.thumbnail_ms.map(seconds),
+            blur_hash: media.blur_hash.clone(),
             workspace_id: media.workspace.to_string(),
             metadata: media.settings.metadata.clone().unwrap_or_default(),
             title: media.settings.title.clone(),

@@ -21,6 +21,7 @@ const DISCOVERY: &[u8] = b"<!--__OEMBED__-->";
 
 /// What the page is told.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Values {
     manifest: String,
     /// `None` for sound alone, and while it is not known.
@@ -28,6 +29,8 @@ struct Values {
     /// The same of pictures of all its moments.
     storyboard: Option<String>,
     title: Option<String>,
+    /// What the poster looks like, to be shown until that is there.
+    blur_hash: Option<String>,
 }
 
 /// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages. `?token=` is handed on to what it plays.
@@ -69,6 +72,7 @@ pub(super) async fn embed(
         poster: picture("thumbnail.jpg"),
         storyboard: picture("storyboard.vtt"),
         title,
+        blur_hash: allowed.and_then(|media| media.blur_hash.clone()),
     };
     let page = app.assets.get(PAGE).ok_or_else(ApiError::no_such_path)?;
     // What this viewer may not watch is not to be embedded by them either.
@@ -148,11 +152,12 @@ mod tests {
             poster: None,
             storyboard: None,
             title: Some("</script><script>alert(1)//__KINORA__<!--__OEMBED__-->".into()),
+            blur_hash: None,
         };
         let page = fill(b"<!--__OEMBED__--><a>__KINORA__</a>", &values, Some("<link __KINORA__>"));
         assert_eq!(
             String::from_utf8(page).unwrap(),
-            r#"<link __KINORA__><a>{"manifest":"m","poster":null,"storyboard":null,"title":"\u003c/script>\u003cscript>alert(1)//__KINORA__\u003c!--__OEMBED__-->"}</a>"#
+            r#"<link __KINORA__><a>{"manifest":"m","poster":null,"storyboard":null,"title":"\u003c/script>\u003cscript>alert(1)//__KINORA__\u003c!--__OEMBED__-->","blurHash":null}</a>"#
         );
         assert_eq!(fill(b"<!--__OEMBED__-->no place", &values, None), b"no place");
     }

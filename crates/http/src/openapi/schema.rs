@@ -55,6 +55,8 @@ schemas! {
     FrameRate = json!({"type": "string", "pattern": r"^(\d+/\d+|-1)$"});
     /// `16:9`.
     AspectRatio = json!({"type": "string", "pattern": r"^\d+:\d+$"});
+    /// What a picture looks like from afar: 4 times 3 waves, in base 83 (github.com/woltapp/blurhash).
+    BlurHash = json!({"type": "string", "pattern": r"^[0-9A-Za-z#$%*+,\-.:;=?@\[\]^_{|}~]{28}$"});
     /// A text of a client of at most 255 characters.
     Text = text(MediaSettings::TEXT_MAX);
     /// The client's own key and value pairs.

@@ -220,6 +220,7 @@ impl TryFrom<MediaJson> for Media {
             added: json.added.into_iter().map(AddedTrack::try_from).collect::<Result<_, _>>()?,
             playback: json.playback.into_iter().map(PlaybackHandle::try_from).collect::<Result<_, _>>()?,
             thumbnail_ms: json.thumbnail_ms,
+            blur_hash: None,
             state: json.state.try_into()?,
             created_at: Timestamp::from_micros(json.created_at),
             updated_at: Timestamp::from_micros(json.updated_at),

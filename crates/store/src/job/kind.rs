@@ -57,6 +57,13 @@ pub enum JobKind {
         /// Which source.
         source: SourceId,
     },
+    /// Looks what the picture of a media looks like from afar.
+    HashPicture {
+        /// Which media.
+        media: MediaId,
+        /// Which source.
+        source: SourceId,
+    },
     /// Encodes the sound of a media as a whole, beside those who listen already.
     EncodeAudio {
         /// Which media.
@@ -135,6 +142,7 @@ impl JobKind {
             Self::DiscardUpload { .. } => "discard_upload",
             Self::DeleteObjects { .. } => "delete_objects",
             Self::ProbeDecode { .. } => "probe_decode",
+            Self::HashPicture { .. } => "hash_picture",
             Self::EncodeAudio { .. } => "encode_audio",
             Self::Fill { .. } => "fill",
             Self::PrepareFiles { .. } => "prepare_files",
@@ -157,6 +165,7 @@ impl JobKind {
             Self::DiscardUpload { .. }
             | Self::DeleteObjects { .. }
             | Self::ProbeDecode { .. }
+            | Self::HashPicture { .. }
             | Self::PrepareFiles { .. }
             | Self::Sweep => JobQueue::Upkeep,
         }
@@ -184,6 +193,7 @@ impl JobKind {
                 Payload { source: Some(source.to_string()), ..Payload::default() }
             }
             Self::ProbeDecode { media, source }
+            | Self::HashPicture { media, source }
             | Self::EncodeAudio { media, source }
             | Self::Fill { media, source }
             | Self::PrepareFiles { media, source }
@@ -213,6 +223,9 @@ impl JobKind {
             "delete_objects" => Ok(Self::DeleteObjects { source: id(payload.source)? }),
             "probe_decode" => {
                 Ok(Self::ProbeDecode { media: id(payload.media)?, source: id(payload.source)? })
+            }
+            "hash_picture" => {
+                Ok(Self::HashPicture { media: id(payload.media)?, source: id(payload.source)? })
             }
             "encode_audio" => {
                 Ok(Self::EncodeAudio { media: id(payload.media)?, source: id(payload.source)? })
@@ -330,6 +343,7 @@ mod tests {
             r#"{"media":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c11","source":"01979e3e-7a52-7c54-b9b5-1f6a2f0d9c12"}"#,
         );
         for (kind, name) in [
+            (JobKind::HashPicture { media: media_id, source: source_id }, "hash_picture"),
             (JobKind::PrepareFiles { media: media_id, source: source_id }, "prepare_files"),
             (JobKind::EncodeFiles { media: media_id, source: source_id }, "encode_files"),
         ] {

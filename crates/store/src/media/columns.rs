@@ -134,6 +134,7 @@ fn track_kind(kind: &TrackKind) -> Vec<Value> {
 
 /// A media without its inputs, tracks and playback IDs.
 pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
+    let (state, thumbnail_ms) = (read_state(row)?, row.number_or_none("thumbnail_ms")?);
     Ok(Media {
         id: row.id("id")?,
         workspace: row.id("workspace_id")?,
@@ -141,12 +142,21 @@ pub(super) fn read_media(row: &Row) -> Result<Media, Error> {
         inputs: Vec::new(),
         added: Vec::new(),
         playback: Vec::new(),
-        thumbnail_ms: row.number_or_none("thumbnail_ms")?,
-        state: read_state(row)?,
+        thumbnail_ms,
+        blur_hash: read_blur_hash(row, &state, thumbnail_ms)?,
+        state,
         created_at: row.time("created_at")?,
         updated_at: row.time("updated_at")?,
         version: row.int("version")?,
     })
+}
+
+/// Only that of the picture that stands for the media now.
+fn read_blur_hash(row: &Row, state: &MediaState, thumbnail_ms: Option<u64>) -> Result<Option<String>, Error> {
+    let Some(hash) = row.text_or_none("blur_hash")? else { return Ok(None) };
+    let (of_source, of_moment) = (row.id("blur_hash_source_id")?, row.number_or_none("blur_hash_ms")?);
+    let is_of_now = matches!(state, MediaState::Ready { source, .. } if *source == of_source);
+    Ok(Some(hash).filter(|_| is_of_now && of_moment == thumbnail_ms))
 }
 
 fn read_state(row: &Row) -> Result<MediaState, Error> {

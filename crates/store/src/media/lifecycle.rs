@@ -1,8 +1,8 @@
 //! The ends of a media's life, and its changes between them: what is written together, whoever asks for it.
 
-use kinora_domain::{Event, Media, MediaId, SourceId, Timestamp, Upload};
+use kinora_domain::{Event, Media, MediaId, MediaState, SourceId, Timestamp, Upload};
 
-use crate::{Error, JobKind, NewJob, Tx};
+use crate::{Error, JobKind, NewJob, Priority, Tx};
 
 impl Tx {
     /// Registers a media that is to be fetched: its rows, its event, and the job that fetches it; the same of each track that is added to it.
@@ -26,7 +26,34 @@ impl Tx {
         if let Some(opened) = media.source_opened(now) {
             self.push_event(&opened).await?;
         }
+        self.hash_picture(media, now).await?;
         if media.settings.mp4_support.is_none() { Ok(()) } else { self.prepare_files(media, now).await }
+    }
+
+    /// Saves a media of which a client may want another picture than before, with the event that says so. Without one nothing is another, and nothing is
+    /// written.
+    pub async fn save_update(
+        &mut self,
+        media: &Media,
+        updated: Option<&Event>,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        self.save_change(media, updated).await?;
+        if updated.is_some() && media.blur_hash.is_none() {
+            self.hash_picture(media, now).await
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Has the picture of a ready media looked at from afar. Nobody waits for that.
+    async fn hash_picture(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
+        let MediaState::Ready { source, facts, .. } = &media.state else { return Ok(()) };
+        if facts.is_audio_only() {
+            return Ok(());
+        }
+        let kind = JobKind::HashPicture { media: media.id, source: *source };
+        self.enqueue(NewJob { kind, run_at: now, priority: Priority::Low }).await.map(drop)
     }
 
     /// Saves a media that has just failed, with the event that says so, and what follows from that.

@@ -39,6 +39,8 @@ statements! {
         aspect_height = $19, is_truncated = $20, does_not_decode = $21, container = $22, rungs = $23,
         updated_at = $24, title_key = $25, thumbnail_ms = $26
         WHERE id = $1 AND version = $2";
+    /// Not a change of the media: its version stays.
+    SAVE_BLUR_HASH = "UPDATE media SET blur_hash = $4, blur_hash_source_id = $2, blur_hash_ms = $3 WHERE id = $1 AND source_id = $2";
     DELETE = "DELETE FROM media WHERE id = $1 RETURNING workspace_id";
     COUNT = "UPDATE workspace SET media_count = media_count + $2 WHERE id = $1";
     INPUT_SAVE = "INSERT INTO input (id, media_id, media_version, position, url) VALUES ($1, $2, $3, $4, $5)
@@ -137,6 +139,20 @@ impl Tx {
             self.session.execute(statement, values![media.id, version]).await?;
         }
         Ok(())
+    }
+
+    /// Keeps what the picture of this source at this moment looks like; it is said of the media while that picture stands for it. Nothing happens
+    /// where the media is gone, or has another source.
+    pub async fn save_blur_hash(
+        &mut self,
+        id: MediaId,
+        source: SourceId,
+        thumbnail_ms: Option<u64>,
+        hash: &str,
+    ) -> Result<(), Error> {
+        self.effects.rows = true;
+        let moment = thumbnail_ms.map(|time_ms| i64::try_from(time_ms).unwrap_or(i64::MAX));
+        self.session.execute(SAVE_BLUR_HASH, values![id, source, moment, hash]).await.map(drop)
     }
 
     /// Removes a media with its inputs, tracks and playback IDs. Its events and their deliveries stay. `false` when it is gone

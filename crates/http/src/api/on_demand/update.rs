@@ -30,7 +30,7 @@ pub(crate) async fn update(
             let media = tx.media(caller.workspace, id).await?.ok_or_else(ApiError::media_not_found)?;
             conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
             let (media, updated) = media.update(change.clone(), now);
-            tx.save_change(&media, updated.as_ref()).await?;
+            tx.save_update(&media, updated.as_ref(), now).await?;
             Ok::<_, ApiError>(media)
         })
         .await?;

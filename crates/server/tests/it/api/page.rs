@@ -27,6 +27,7 @@ async fn the_page_is_told_what_to_play_and_reaches_nothing_else() {
         "poster": app.url(&format!("/{playback}/thumbnail.jpg")),
         "storyboard": app.url(&format!("/{playback}/storyboard.vtt")),
         "title": title,
+        "blurHash": media["blurHash"],
     });
     assert_eq!(values(&page), expected);
     assert!(!page.text().contains("<script>alert"), "a title ended its element");

@@ -5,6 +5,7 @@
 mod attempts;
 mod audio_life;
 mod binary;
+mod blur_life;
 mod changed_life;
 mod clock;
 mod crash;

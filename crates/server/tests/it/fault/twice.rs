@@ -93,6 +93,9 @@ async fn jobs_that_are_long_done_change_nothing_when_they_run_again() {
         JobKind::ProbeDecode { media: ready, source: source_of_ready },
         JobKind::ProbeDecode { media: gone, source: source_of_gone },
         JobKind::ProbeDecode { media: ready, source: source_of_gone },
+        JobKind::HashPicture { media: ready, source: source_of_ready },
+        JobKind::HashPicture { media: gone, source: source_of_gone },
+        JobKind::HashPicture { media: ready, source: source_of_gone },
         JobKind::DeleteObjects { source: source_of_gone },
         JobKind::Sweep,
     ] {

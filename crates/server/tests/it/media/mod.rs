@@ -4,6 +4,7 @@
 //! Begin with [`fixtures`]: what must come out of each file.
 
 mod added_sound;
+pub(crate) mod blur_hash;
 pub(crate) mod boxes;
 pub(crate) mod browser;
 mod bytes;

@@ -37,6 +37,7 @@ async fn the_page_hands_its_token_on_and_shows_the_title_to_who_may_watch() {
         assert_eq!(page.status, status);
         let shown = page.text();
         assert!(shown.contains(&format!("{playback}.m3u8")) && !shown.contains("Hush"), "{shown}");
+        assert!(shown.contains("\"blurHash\":null"), "{shown}");
         assert!(!shown.contains("thumbnail.jpg") && !shown.contains(strange), "{shown}");
     }
     let counted = app.fetch("/metrics").await.text();

@@ -306,7 +306,7 @@ async fn a_signed_path_ends_with_its_hour_and_a_token_with_its_own_time() {
         with_token(&format!("/{private}.m3u8"), &ours.sign(&ours.header(), &claims))
     };
     let hour = until(start + 3600);
-    let children = super::watched::children(&app, &hour, plain).await;
+    let played = children(&app, &hour, plain).await;
     // 12 h after the end of a media of 2 s that was asked for at 10:03:48, the hour made full.
     let end = (start + 2 + 12 * 3600).div_euclid(3600) * 3600 + 3600;
     for (seconds, token, path) in [
@@ -317,11 +317,11 @@ async fn a_signed_path_ends_with_its_hour_and_a_token_with_its_own_time() {
         (end + 1_000_000, 401, 401),
     ] {
         clock.set(kinora_domain::Timestamp::from_micros(seconds * 1_000_000));
-        let found = (app.fetch(&hour).await.status, app.fetch(&children[1]).await.status);
+        let found = (app.fetch(&hour).await.status, app.fetch(&played[1]).await.status);
         assert_eq!(found, (token, path), "{seconds}");
     }
     let expired = "this address has expired; fetch the manifest again".to_owned();
-    assert_eq!(refused(&app.fetch(&children[1]).await), (401, expired));
+    assert_eq!(refused(&app.fetch(&played[1]).await), (401, expired));
     let now = kinora_domain::Clock::now(&clock).as_seconds();
     assert!(!listed(&app.fetch(&until(now + 60)).await.text()).is_empty());
 }
