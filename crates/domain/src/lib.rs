@@ -40,9 +40,9 @@ pub use media::{
     WithheldTrack, WrongState,
 };
 pub use playback::{
-    AccessPolicy, AccessRestrictions, Admission, Allowed, ContentKey, DefaultPolicy, Encryption, HostPattern,
-    NewPlayback, Page, PageHost, PathRefusal, PathTicket, PlaybackHandle, PlaybackPolicy, PlaybackRefusal,
-    Restriction, TicketFacts, TokenClaims, TokenRefusal, Viewer,
+    AccessPolicy, AccessRestrictions, Admission, Allowed, ContentKey, DefaultPolicy, Encryption, Frame,
+    HostPattern, NewPlayback, Page, PageHost, PathRefusal, PathTicket, PlaybackHandle, PlaybackPolicy,
+    PlaybackRefusal, Restriction, TicketFacts, TokenClaims, TokenRefusal, Viewer,
 };
 pub use playlist::{
     DayRange, NewPlaylist, PlayOrder, Playlist, PlaylistContent, PlaylistItem, PlaylistProblem, SmartRules,

@@ -1,5 +1,7 @@
 //! Hosts of pages, and what a rule on them names (contract decision 12).
 
+use std::fmt;
+
 /// The host of a page, in the one form in which it is compared: lower case, punycode, without the dot of the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageHost(url::Host<String>);
@@ -22,13 +24,40 @@ impl PageHost {
         Self::parse(address.host_str()?)
     }
 
-    /// A host in any spelling: IDNA-normalised (UTS 46).
+    /// A host in any spelling: IDNA-normalised (UTS 46). One that is longer than names can be is none.
     fn parse(text: &str) -> Option<Self> {
         let host = match url::Host::parse(text).ok()? {
             url::Host::Domain(name) => url::Host::Domain(name.strip_suffix('.').unwrap_or(&name).to_owned()),
             address => address,
         };
-        Some(Self(host))
+        let is_too_long = matches!(&host, url::Host::Domain(name) if name.len() > NAME_BYTES_MAX);
+        (!is_too_long).then_some(Self(host))
+    }
+}
+
+/// The page that our own player page stands on, as the request for it told: its host, where it told one.
+///
+/// The player page's own requests come from itself; this is what they carry to be held against the rule of another moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame(pub Option<PageHost>);
+
+impl Frame {
+    /// The longest text of one, in bytes.
+    pub const LEN_MAX: usize = NAME_BYTES_MAX;
+
+    /// What its text says; what is none of ours names nobody.
+    pub fn of_text(text: &str) -> Self {
+        Self((text.len() <= Self::LEN_MAX).then(|| PageHost::parse(text)).flatten())
+    }
+}
+
+/// The host in its one form; empty where none was told.
+impl fmt::Display for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(PageHost(host)) => host.fmt(f),
+            None => Ok(()),
+        }
     }
 }
 

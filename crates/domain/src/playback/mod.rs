@@ -9,7 +9,7 @@ mod policy;
 mod token;
 
 pub use encryption::{ContentKey, Encryption};
-pub use host::{HostPattern, PageHost};
+pub use host::{Frame, HostPattern, PageHost};
 pub use path::PathTicket;
 pub use policy::{
     Admission, Allowed, Page, PathRefusal, PlaybackPolicy, PlaybackRefusal, TicketFacts, TokenRefusal, Viewer,

@@ -2,11 +2,16 @@
 //!
 //! It names no viewer, so that those of one hour and one key share addresses, and what lies between them and us keeps one copy.
 
-use super::policy::PathRefusal;
+use super::host::Frame;
+use super::policy::{PathRefusal, TicketFacts};
 use crate::{KeyMark, PlaybackId, SigningKeyId, Timestamp};
 
-/// The form that is written now. Form 1 named a key by its id alone.
+/// The form of those that name no frame. Form 1 named a key by its id alone.
 const FORM: u8 = 2;
+/// The form of those that do: behind the head one byte that tells whether there is a key, the key, and the host.
+const FRAMED_FORM: u8 = 3;
+const WITHOUT_KEY: u8 = 0;
+const WITH_KEY: u8 = 1;
 /// Bytes before the key: form, generation, hour.
 const HEAD_LEN: usize = 1 + 4 + 4;
 /// Its id, and since when it is there.
@@ -20,34 +25,23 @@ const ROOM_US: i64 = 12 * HOUR_US;
 const CLOCKS_APART_US: i64 = 60 * Timestamp::SECOND;
 
 /// To what a path is bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathTicket {
     /// Below which playback ID it lies.
     pub playback: PlaybackId,
-    /// The generation of the playback ID that it was made for.
-    pub generation: u32,
-    /// The key that signed the token of whoever was given it; `None` where none was needed.
-    pub key: Option<KeyMark>,
+    /// For whom it was made.
+    pub facts: TicketFacts,
     /// Hours since 1970 at which it is worth nothing any more.
     hour: u32,
 }
 
 impl PathTicket {
     /// The longest one with its signature, in bytes.
-    pub const LEN_MAX: usize = HEAD_LEN + KEY_LEN + SIGNATURE_LEN;
+    pub const LEN_MAX: usize = HEAD_LEN + 1 + KEY_LEN + Frame::LEN_MAX + SIGNATURE_LEN;
 
     /// A path that holds for the length of the media and 12 h, and until the hour is full.
-    pub fn new(
-        playback: PlaybackId,
-        generation: u32,
-        key: Option<KeyMark>,
-        length_us: u64,
-        now: Timestamp,
-    ) -> Self {
-        let length_us = i64::try_from(length_us).unwrap_or(i64::MAX - ROOM_US);
-        let end = now.plus_micros(length_us.saturating_add(ROOM_US)).as_micros();
-        let hour = end.div_euclid(HOUR_US) + i64::from(end.rem_euclid(HOUR_US) > 0);
-        Self { playback, generation, key, hour: u32::try_from(hour.max(0)).unwrap_or(u32::MAX) }
+    pub fn new(playback: PlaybackId, facts: TicketFacts, length_us: u64, now: Timestamp) -> Self {
+        Self { playback, facts, hour: last_hour(length_us, now) }
     }
 
     /// When it is worth nothing any more.
@@ -57,10 +51,8 @@ impl PathTicket {
 
     /// Whether it may have been handed out by now for a media of this length. One that a clock made which was ahead would hold for as long as that was.
     pub fn could_be_made(&self, length_us: u64, now: Timestamp) -> bool {
-        let Self { playback, generation, key, .. } = *self;
         // Processes of one database hand them out, each by its own clock.
-        let last = Self::new(playback, generation, key, length_us, now.plus_micros(CLOCKS_APART_US));
-        self.hour <= last.hour
+        self.hour <= last_hour(length_us, now.plus_micros(CLOCKS_APART_US))
     }
 
     /// The bytes that are signed: all of it, with the playback ID, which the path holds before them.
@@ -78,37 +70,63 @@ impl PathTicket {
     }
 
     fn own_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(Self::LEN_MAX);
-        bytes.push(FORM);
-        bytes.extend(self.generation.to_be_bytes());
+        let TicketFacts { generation, key, frame } = &self.facts;
+        let host = frame.as_ref().map(Frame::to_string);
+        let mut bytes =
+            Vec::with_capacity(HEAD_LEN + 1 + KEY_LEN + SIGNATURE_LEN + host.as_ref().map_or(0, String::len));
+        bytes.push(if host.is_some() { FRAMED_FORM } else { FORM });
+        bytes.extend(generation.to_be_bytes());
         bytes.extend(self.hour.to_be_bytes());
-        if let Some(key) = self.key {
+        if host.is_some() {
+            bytes.push(if key.is_some() { WITH_KEY } else { WITHOUT_KEY });
+        }
+        if let Some(key) = key {
             bytes.extend(key.id.as_uuid().as_bytes());
             bytes.extend(key.created_at.as_micros().to_be_bytes());
         }
+        bytes.extend(host.unwrap_or_default().as_bytes());
         bytes
     }
 
     /// What the bytes of a path's part below this playback ID say, and their signature, which the caller checks before it believes a word.
     pub fn read(playback: PlaybackId, bytes: &[u8]) -> Result<(Self, [u8; SIGNATURE_LEN]), PathRefusal> {
         let (own, signature) = bytes.split_last_chunk().ok_or(PathRefusal::Forged)?;
-        let (head, key) = own.split_first_chunk::<HEAD_LEN>().ok_or(PathRefusal::Forged)?;
-        let [FORM, g0, g1, g2, g3, h0, h1, h2, h3] = *head else { return Err(PathRefusal::Forged) };
-        let key = match key {
-            [] => None,
-            key => {
-                let (id, since) = key.split_first_chunk::<16>().ok_or(PathRefusal::Forged)?;
-                Some(KeyMark {
-                    id: SigningKeyId::from_uuid(uuid::Uuid::from_bytes(*id)),
-                    created_at: Timestamp::from_micros(i64::from_be_bytes(
-                        since.try_into().map_err(|_| PathRefusal::Forged)?,
-                    )),
-                })
-            }
-        };
-        let (generation, hour) = (u32::from_be_bytes([g0, g1, g2, g3]), u32::from_be_bytes([h0, h1, h2, h3]));
-        Ok((Self { playback, generation, key, hour }, *signature))
+        Ok((Self::read_own(playback, own).ok_or(PathRefusal::Forged)?, *signature))
     }
+
+    fn read_own(playback: PlaybackId, own: &[u8]) -> Option<Self> {
+        let (head, rest) = own.split_first_chunk::<HEAD_LEN>()?;
+        let [form, g0, g1, g2, g3, h0, h1, h2, h3] = *head;
+        let (key, frame) = match (form, rest) {
+            (FORM, []) => (None, None),
+            (FORM, key) => (Some(read_key(key)?), None),
+            (FRAMED_FORM, [WITHOUT_KEY, host @ ..]) => (None, Some(host)),
+            (FRAMED_FORM, [WITH_KEY, rest @ ..]) => {
+                let (key, host) = rest.split_at_checked(KEY_LEN)?;
+                (Some(read_key(key)?), Some(host))
+            }
+            _ => return None,
+        };
+        let frame = frame.map(std::str::from_utf8).transpose().ok()?.map(Frame::of_text);
+        let (generation, hour) = (u32::from_be_bytes([g0, g1, g2, g3]), u32::from_be_bytes([h0, h1, h2, h3]));
+        Some(Self { playback, facts: TicketFacts { generation, key, frame }, hour })
+    }
+}
+
+/// The last hour of a path that is handed out now.
+fn last_hour(length_us: u64, now: Timestamp) -> u32 {
+    let length_us = i64::try_from(length_us).unwrap_or(i64::MAX - ROOM_US);
+    let end = now.plus_micros(length_us.saturating_add(ROOM_US)).as_micros();
+    let hour = end.div_euclid(HOUR_US) + i64::from(end.rem_euclid(HOUR_US) > 0);
+    u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
+}
+
+fn read_key(bytes: &[u8]) -> Option<KeyMark> {
+    let (id, since) = bytes.split_first_chunk::<16>()?;
+    Some(KeyMark {
+        id: SigningKeyId::from_uuid(uuid::Uuid::from_bytes(*id)),
+        created_at: Timestamp::from_micros(i64::from_be_bytes(since.try_into().ok()?)),
+    })
 }
 
 #[cfg(test)]
@@ -123,15 +141,26 @@ mod tests {
     fn ticket() -> PathTicket {
         PathTicket {
             playback: "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f".parse().unwrap(),
-            generation: 7,
-            key: Some(key()),
+            facts: TicketFacts { generation: 7, key: Some(key()), frame: None },
             hour: 500_000,
         }
     }
 
+    fn nobody() -> TicketFacts {
+        TicketFacts { generation: 0, key: None, frame: None }
+    }
+
+    /// The same for somebody else.
+    fn made_for(key: Option<KeyMark>, frame: Option<&str>) -> PathTicket {
+        let frame = frame.map(Frame::of_text);
+        PathTicket { facts: TicketFacts { key, frame, ..ticket().facts }, ..ticket() }
+    }
+
     #[test]
     fn a_ticket_is_read_back_below_its_playback_id() {
-        for ticket in [ticket(), PathTicket { key: None, ..ticket() }] {
+        let frames = [None, Some(""), Some("shop.example"), Some("[2001:db8::1]")];
+        for ticket in frames.iter().flat_map(|frame| [made_for(Some(key()), *frame), made_for(None, *frame)])
+        {
             let bytes = ticket.with_signature([9; SIGNATURE_LEN]);
             assert!(bytes.len() <= PathTicket::LEN_MAX);
             assert_eq!(PathTicket::read(ticket.playback, &bytes), Ok((ticket, [9; SIGNATURE_LEN])));
@@ -141,17 +170,22 @@ mod tests {
     #[test]
     fn every_part_changes_the_signed_bytes() {
         let other = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e60";
-        let changed = [
+        let all = [
+            ticket(),
             PathTicket { playback: other.parse().unwrap(), ..ticket() },
-            PathTicket { generation: 8, ..ticket() },
-            PathTicket { key: None, ..ticket() },
-            PathTicket { key: Some(KeyMark { id: other.parse().unwrap(), ..key() }), ..ticket() },
-            PathTicket { key: Some(KeyMark { created_at: Timestamp::from_micros(0), ..key() }), ..ticket() },
+            PathTicket { facts: TicketFacts { generation: 8, ..ticket().facts }, ..ticket() },
+            made_for(None, None),
+            made_for(Some(KeyMark { id: other.parse().unwrap(), ..key() }), None),
+            made_for(Some(KeyMark { created_at: Timestamp::from_micros(0), ..key() }), None),
+            made_for(Some(key()), Some("")),
+            made_for(None, Some("")),
+            made_for(Some(key()), Some("shop.example")),
+            made_for(None, Some("shop.example")),
+            made_for(None, Some("other.example")),
             PathTicket { hour: 500_001, ..ticket() },
         ];
-        for changed in changed {
-            assert_ne!(changed.to_bytes(), ticket().to_bytes(), "{changed:?}");
-        }
+        let bytes: std::collections::HashSet<_> = all.iter().map(PathTicket::to_bytes).collect();
+        assert_eq!(bytes.len(), all.len());
     }
 
     #[test]
@@ -166,12 +200,18 @@ mod tests {
         check(&bytes[..bytes.len() - 1]);
         check(&[&bytes[..], &[0]].concat());
         check(&[&[1], &bytes[1..]].concat());
+        check(&[&[FRAMED_FORM], &bytes[1..]].concat());
+        let framed = made_for(Some(key()), Some("shop.example")).with_signature([9; SIGNATURE_LEN]);
+        check(&[&[FORM], &framed[1..]].concat());
+        check(&[&framed[..HEAD_LEN], &[2], &framed[HEAD_LEN + 1..]].concat());
+        check(&[&framed[..HEAD_LEN + KEY_LEN], &[9; SIGNATURE_LEN]].concat());
+        check(&[&framed[..HEAD_LEN + 1 + KEY_LEN], &[0xff], &[9; SIGNATURE_LEN]].concat());
     }
 
     #[test]
     fn what_ends_later_than_any_that_is_handed_out_was_made_by_a_clock_that_was_ahead() {
         let at = |seconds: i64| Timestamp::from_micros(seconds * Timestamp::SECOND);
-        let made = |seconds, length_us| PathTicket::new(ticket().playback, 0, None, length_us, at(seconds));
+        let made = |seconds, length_us| PathTicket::new(ticket().playback, nobody(), length_us, at(seconds));
         for length_us in [0, 7_200_000_000, 7_199_999_999] {
             for now in [0, 1, 1800, 3599, 3600, 3601, 1_762_164_228] {
                 assert!(made(now, length_us).could_be_made(length_us, at(now)), "{now} {length_us}");
@@ -190,7 +230,7 @@ mod tests {
     fn viewers_of_one_hour_share_a_path_that_outlives_the_media_by_twelve_hours() {
         let made = |at_s: i64, length_s: u64| {
             let now = Timestamp::from_micros(at_s * Timestamp::SECOND);
-            PathTicket::new(ticket().playback, 0, None, length_s * 1_000_000, now)
+            PathTicket::new(ticket().playback, nobody(), length_s * 1_000_000, now)
         };
         let hours = |ticket: PathTicket| ticket.expires_at().as_seconds() / 3600;
         assert_eq!(hours(made(0, 0)), 12);

@@ -1,6 +1,6 @@
 //! The one rule of who may watch: asked for whatever lies below a playback ID.
 
-use super::host::{HostPattern, PageHost};
+use super::host::{Frame, HostPattern, PageHost};
 use super::path::PathTicket;
 use super::{AccessPolicy, DefaultPolicy, PlaybackHandle, Restriction};
 use crate::{KeyMark, PlaybackId, Resolution, Timestamp};
@@ -32,15 +32,15 @@ pub struct Viewer<'a> {
 pub enum Page {
     /// The request does not tell.
     Unknown,
-    /// Our own player page, which has asked for itself on what page it stands.
-    Own,
+    /// Our own player page, which says on what page it stands. `None` where it does not: on one of our own, or it is no player.
+    Own(Option<Frame>),
     /// A page of this host.
     Of(PageHost),
 }
 
 /// By what a viewer is let in. There are two kinds of addresses: those that people are given take a token; those that a manifest lists have a
 /// path that is signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admission {
     /// The key of the workspace with which a token was signed that holds for this playback ID now, or what is wrong with it.
     Token(Result<KeyMark, TokenRefusal>),
@@ -49,7 +49,7 @@ pub enum Admission {
 }
 
 /// What whoever is let in may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allowed {
     /// Nothing larger is played; `None`: the media's own bound alone.
     pub resolution: Option<Resolution>,
@@ -58,12 +58,14 @@ pub struct Allowed {
 }
 
 /// What a path is signed for, but for its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketFacts {
     /// The generation of the playback ID.
     pub generation: u32,
-    /// The key that let the viewer in.
+    /// The key that signed the token of whoever was let in; `None` where none was needed.
     pub key: Option<KeyMark>,
+    /// The page that our own player page stands on, where it is that which plays: it cannot tell later.
+    pub frame: Option<Frame>,
 }
 
 /// Why somebody may not watch.
@@ -181,19 +183,21 @@ impl PlaybackPolicy {
     /// Who somebody is comes before what the rules say of them. A path that is signed must hold also where none is needed: one address means one
     /// thing.
     pub fn decide(&self, viewer: &Viewer<'_>, now: Timestamp) -> Result<Allowed, PlaybackRefusal> {
-        let key = match viewer.admission {
+        let key = match &viewer.admission {
             Admission::Token(token) if self.is_private() => Some(token.map_err(PlaybackRefusal::Token)?),
             Admission::Token(_) => None,
             Admission::Path(Err(PathRefusal::Missing)) if !self.is_restricted() => None,
             Admission::Path(path) => {
-                let checked = path.and_then(|ticket| self.check_path(ticket, now));
-                checked.map_err(PlaybackRefusal::Path)?
+                let checked = path.as_ref().map_err(|refusal| *refusal);
+                checked.and_then(|ticket| self.check_path(ticket, now)).map_err(PlaybackRefusal::Path)?
             }
         };
         let is_page_welcome = match &viewer.page {
-            Page::Own => true,
-            Page::Unknown => self.domains.lets_in(|_| false),
-            Page::Of(host) => self.domains.lets_in(|pattern| pattern.matches(host)),
+            Page::Own(None) => true,
+            Page::Unknown | Page::Own(Some(Frame(None))) => self.domains.lets_in(|_| false),
+            Page::Of(host) | Page::Own(Some(Frame(Some(host)))) => {
+                self.domains.lets_in(|pattern| pattern.matches(host))
+            }
         };
         if !is_page_welcome {
             return Err(PlaybackRefusal::Domain);
@@ -203,21 +207,27 @@ impl PlaybackPolicy {
         if !self.user_agents.lets_in(|part| user_agent.contains(part.as_str())) {
             return Err(PlaybackRefusal::UserAgent);
         }
-        let ticket = TicketFacts { generation: self.generation, key };
-        Ok(Allowed { resolution: self.resolution, ticket: self.is_restricted().then_some(ticket) })
+        let ticket = self.is_restricted().then(|| {
+            let frame = match &viewer.page {
+                Page::Own(frame) => frame.clone(),
+                Page::Unknown | Page::Of(_) => None,
+            };
+            TicketFacts { generation: self.generation, key, frame }
+        });
+        Ok(Allowed { resolution: self.resolution, ticket })
     }
 
-    fn check_path(&self, ticket: PathTicket, now: Timestamp) -> Result<Option<KeyMark>, PathRefusal> {
-        if ticket.playback != self.playback || (self.is_private() && ticket.key.is_none()) {
+    fn check_path(&self, ticket: &PathTicket, now: Timestamp) -> Result<Option<KeyMark>, PathRefusal> {
+        if ticket.playback != self.playback || (self.is_private() && ticket.facts.key.is_none()) {
             return Err(PathRefusal::Forged);
         }
-        if ticket.generation != self.generation {
+        if ticket.facts.generation != self.generation {
             return Err(PathRefusal::Old);
         }
         if ticket.expires_at() <= now {
             return Err(PathRefusal::Expired);
         }
-        Ok(ticket.key)
+        Ok(ticket.facts.key)
     }
 
     /// The pages that may show it in a frame, as source expressions of a content security policy; `None`: any page.

@@ -90,10 +90,10 @@ impl Granted {
     /// Where its children lie, seen from the manifest: `{playbackId}/{indexId}/`, or `{playbackId}/{signed}/{indexId}/`.
     pub(super) fn folder(&self, app: &App, index: impl std::fmt::Display) -> String {
         let playback = self.playback;
-        let Some(TicketFacts { generation, key }) = self.ticket else {
+        let Some(facts) = &self.ticket else {
             return format!("{playback}/{index}/");
         };
-        let ticket = PathTicket::new(playback, generation, key, self.length_us, app.clock.now());
+        let ticket = PathTicket::new(playback, facts.clone(), self.length_us, app.clock.now());
         format!("{playback}/{}/{index}/", URL_SAFE_NO_PAD.encode(app.store.sign_path(&ticket)))
     }
 }
@@ -282,7 +282,7 @@ impl Known {
             {
                 Admission::Path(Err(PathRefusal::Future))
             }
-            _ => admission,
+            (admission, _) => admission,
         }
     }
 
@@ -345,11 +345,9 @@ async fn answer(
     let admission = admission(app, known, viewing).await?;
     // What ends between two readings of the clock would be let in and have nothing left.
     let now = app.clock.now();
-    let viewer = Viewer {
-        admission: known.in_time(admission, now),
-        page: if policy.is_restricted() { viewing.page(&app.addresses) } else { Page::Unknown },
-        user_agent: user_agent.as_deref(),
-    };
+    let admission = known.in_time(admission, now);
+    let page = if policy.is_restricted() { viewing.page(&app.addresses, &admission) } else { Page::Unknown };
+    let viewer = Viewer { admission, page, user_agent: user_agent.as_deref() };
     let allowed = match policy.decide(&viewer, now) {
         Ok(allowed) => allowed,
         Err(refusal) => return Ok(Err(Refusal::Policy(refusal))),
@@ -358,7 +356,7 @@ async fn answer(
         State::Ready(granted) => {
             let cap = allowed.resolution.unwrap_or(granted.max_resolution);
             let max_resolution = granted.max_resolution.min(cap);
-            let left_s = left_s(viewer.admission, now);
+            let left_s = left_s(&viewer.admission, now);
             let shared_s = left_s.and_then(|left_s| shared_s(app, granted.asks, left_s));
             let (cap, ticket) = (allowed.resolution, allowed.ticket);
             Ok(Granted { max_resolution, cap, ticket, left_s, shared_s, ..granted.clone() })
@@ -374,7 +372,7 @@ pub(super) fn asks(policy: &PlaybackPolicy) -> Asks {
 }
 
 /// How many whole seconds the signature of a path still holds; `None` where none let the viewer in.
-fn left_s(admission: Admission, now: Timestamp) -> Option<u32> {
+fn left_s(admission: &Admission, now: Timestamp) -> Option<u32> {
     let Admission::Path(Ok(ticket)) = admission else { return None };
     let left_s = ticket.expires_at().micros_since(now) / Timestamp::SECOND;
     Some(u32::try_from(left_s.max(0)).unwrap_or(u32::MAX))
@@ -417,7 +415,7 @@ async fn signed_path(
         Ok(ticket) => ticket,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    if let Some(key) = ticket.key
+    if let Some(key) = ticket.facts.key
         && !token::has_key(app, known.workspace, key).await?
     {
         return Ok(Err(PathRefusal::KeyGone));
@@ -467,11 +465,12 @@ mod tests {
     #[test]
     fn what_is_left_of_a_path_is_never_less_than_nothing() {
         let made = Timestamp::from_micros(0);
+        let nobody = TicketFacts { generation: 0, key: None, frame: None };
         let ticket =
-            PathTicket::new("8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f".parse().unwrap(), 0, None, 0, made);
+            PathTicket::new("8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f".parse().unwrap(), nobody, 0, made);
         let end = ticket.expires_at();
         let check = |from_end_us: i64, expected: u32| {
-            let left = left_s(Admission::Path(Ok(ticket)), end.plus_micros(-from_end_us));
+            let left = left_s(&Admission::Path(Ok(ticket.clone())), end.plus_micros(-from_end_us));
             assert_eq!(left, Some(expected), "{from_end_us}");
         };
         check(3_600_000_000, 3600);
@@ -483,7 +482,7 @@ mod tests {
         for other in
             [Admission::Path(Err(PathRefusal::Expired)), Admission::Token(Err(TokenRefusal::Missing))]
         {
-            assert_eq!(left_s(other, made), None);
+            assert_eq!(left_s(&other, made), None);
         }
     }
 }

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use kinora_domain::{MediaState, PlaybackId, PlaybackRefusal};
 use serde::Serialize;
 
-use super::viewing::Viewing;
+use super::viewing::{Viewing, handed_on};
 use super::{access, oembed};
 use crate::app::App;
 use crate::error::ApiError;
@@ -33,10 +33,11 @@ struct Values {
     blur_hash: Option<String>,
 }
 
-/// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages. `?token=` is handed on to what it plays.
+/// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages. `?token=` is handed on to what it plays, and so is on what page it
+/// stands: its own requests tell that they come from it.
 ///
 /// The page is the same for every playback ID: what cannot be played, and why, it is told by the manifest. But where the rules of the playback ID keep the
-/// viewer out there is no page, 403: its requests are those of our own page, and would be let in (decision 0084).
+/// viewer out there is no page, 403 (decision 0084).
 pub(super) async fn embed(
     State(app): State<App>,
     PlainParts([playback]): PlainParts<1>,
@@ -62,13 +63,10 @@ pub(super) async fn embed(
         MediaState::Ready { facts, .. } => !facts.is_audio_only(),
         _ => false,
     });
-    let token = viewing.token().map_or_else(String::new, |token| {
-        let mut query = url::form_urlencoded::Serializer::for_suffix("?".to_owned(), 1);
-        query.append_pair("token", token).finish()
-    });
-    let picture = |file| has_picture.then(|| format!("{}/{playback}/{file}{token}", app.addresses.images));
+    let query = handed_on(viewing.token(), viewing.frame(&app.addresses).as_ref());
+    let picture = |file| has_picture.then(|| format!("{}/{playback}/{file}{query}", app.addresses.images));
     let values = Values {
-        manifest: format!("{}/{playback}.m3u8{token}", app.addresses.stream),
+        manifest: format!("{}/{playback}.m3u8{query}", app.addresses.stream),
         poster: picture("thumbnail.jpg"),
         storyboard: picture("storyboard.vtt"),
         title,

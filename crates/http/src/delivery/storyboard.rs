@@ -14,6 +14,7 @@ use super::manifest::{hex, send};
 use super::parameter::{Parameters, Viewer};
 use super::picture::Answer;
 use super::send::{Caching, Terms};
+use super::viewing::{self, handed_on};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -70,10 +71,10 @@ pub(super) async fn storyboard(
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let (kind, part) = file_of(file).ok_or_else(ApiError::no_such_path)?;
-    let (sheet, token) = parse(query, kind)?;
+    let (sheet, handed_on) = parse(query, kind)?;
     let (granted, packaged) = viewer.look(app).await?;
     let terms = granted.terms(app, Caching::Minute);
-    let address = address(sheet, token.as_deref());
+    let address = address(sheet, &handed_on);
     let storyboard = app.packager.storyboard(&packaged, sheet, viewer.asker());
     match part {
         Part::Picture => {
@@ -100,10 +101,10 @@ fn send_text(request: &HeaderMap, text: String, content_type: &'static str, term
     send(request, Bytes::from(text), content_type, etag, terms)
 }
 
-/// The sheet, and the token that the sheet's own address needs as well.
-fn parse(query: &str, kind: Kind) -> Result<(Sheet, Option<String>), ApiError> {
+/// The sheet, and the parameters that the sheet's own address needs as well.
+fn parse(query: &str, kind: Kind) -> Result<(Sheet, String), ApiError> {
     let mut parameters = Parameters::of(query);
-    let token = parameters.text("token").map(str::to_owned);
+    let handed_on = handed_on(parameters.text("token"), viewing::frame(query).as_ref());
     let interval = match kind {
         Kind::Plain => None,
         Kind::Either => parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds"),
@@ -111,24 +112,18 @@ fn parse(query: &str, kind: Kind) -> Result<(Sheet, Option<String>), ApiError> {
             Some(parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds").unwrap_or(INTERVAL_S))
         }
     };
-    parameters.into_result((interval.map_or(Sheet::Overview, Sheet::Every), token))
+    parameters.into_result((interval.map_or(Sheet::Overview, Sheet::Every), handed_on))
 }
 
 /// The sheet as seen from beside it.
-fn address(sheet: Sheet, token: Option<&str>) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    let file = match sheet {
-        Sheet::Overview => "spritesheet.jpg",
+fn address(sheet: Sheet, handed_on: &str) -> String {
+    match sheet {
+        Sheet::Overview => format!("spritesheet.jpg{handed_on}"),
         Sheet::Every(seconds) => {
-            query.append_pair("interval", &seconds.to_string());
-            "advanced-spritesheet.jpg"
+            let rest = handed_on.replacen('?', "&", 1);
+            format!("advanced-spritesheet.jpg?interval={seconds}{rest}")
         }
-    };
-    if let Some(token) = token {
-        query.append_pair("token", token);
     }
-    let query = query.finish();
-    if query.is_empty() { file.to_owned() } else { format!("{file}?{query}") }
 }
 
 /// The form with a list of tiles, of the two that the web player reads (contract 4.3).
@@ -203,9 +198,12 @@ mod tests {
 
     #[test]
     fn the_sheet_has_the_token_of_what_names_it() {
-        assert_eq!(address(Sheet::Overview, None), "spritesheet.jpg");
-        assert_eq!(address(Sheet::Overview, Some("a b&c")), "spritesheet.jpg?token=a+b%26c");
-        assert_eq!(address(Sheet::Every(5), Some("e.f")), "advanced-spritesheet.jpg?interval=5&token=e.f");
+        assert_eq!(address(Sheet::Overview, ""), "spritesheet.jpg");
+        assert_eq!(address(Sheet::Overview, "?token=a+b%26c"), "spritesheet.jpg?token=a+b%26c");
+        assert_eq!(
+            address(Sheet::Every(5), "?token=e.f&page=x"),
+            "advanced-spritesheet.jpg?interval=5&token=e.f&page=x"
+        );
     }
 
     #[test]

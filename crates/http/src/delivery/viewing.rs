@@ -3,16 +3,20 @@
 use std::borrow::Cow;
 
 use axum::http::{HeaderMap, header};
-use kinora_domain::{Page, PageHost, TokenRefusal};
+use kinora_domain::{Admission, Frame, Page, PageHost, TokenRefusal};
 
 use crate::app::Addresses;
 
 /// The parameter that holds a token (contract 4.5).
 const TOKEN: &str = "token";
+/// The parameter by which our player page says on what page it stands (decision 0084).
+const PAGE: &str = "page";
 
 /// A request, so far as the policy of a playback ID asks.
 pub(super) struct Viewing<'a> {
     pub(super) pass: Pass,
+    /// Empty where the address has none that is looked at.
+    query: &'a str,
     headers: &'a HeaderMap,
 }
 
@@ -26,13 +30,13 @@ pub(super) enum Pass {
 
 impl<'a> Viewing<'a> {
     /// Of an address that takes a token in its query. Forwarded headers and credentials are not looked at: neither is where a token stands.
-    pub(super) fn by_token(query: &str, headers: &'a HeaderMap) -> Self {
-        Self { pass: Pass::Token(token(query)), headers }
+    pub(super) fn by_token(query: &'a str, headers: &'a HeaderMap) -> Self {
+        Self { pass: Pass::Token(token(query)), query, headers }
     }
 
     /// Of an address whose path is signed, or not.
     pub(super) fn by_path(signed: Option<String>, headers: &'a HeaderMap) -> Self {
-        Self { pass: Pass::Path(signed), headers }
+        Self { pass: Pass::Path(signed), query: "", headers }
     }
 
     /// The token that came, whether or not it holds.
@@ -44,8 +48,8 @@ impl<'a> Viewing<'a> {
     }
 
     /// The page: that of `Origin`, else of `Referer` (contract decision 12). An `Origin` that names none, `null`, is not made up for by the other: a page in
-    /// a sandbox hides whose it is.
-    pub(super) fn page(&self, addresses: &Addresses) -> Page {
+    /// a sandbox hides whose it is. On what page our own stands, its address says: the query, or the path that was `admitted`.
+    pub(super) fn page(&self, addresses: &Addresses, admitted: &Admission) -> Page {
         let mut origins = self.headers.get_all(header::ORIGIN).iter();
         let told = match (origins.next(), origins.next()) {
             (Some(origin), None) => Some(origin),
@@ -54,14 +58,46 @@ impl<'a> Viewing<'a> {
         };
         let Some(told) = told.and_then(|told| told.to_str().ok()) else { return Page::Unknown };
         if is_of_origin(told, &addresses.public) {
-            return Page::Own;
+            return Page::Own(match admitted {
+                Admission::Token(_) => frame(self.query),
+                Admission::Path(Ok(ticket)) => ticket.facts.frame.clone(),
+                Admission::Path(Err(_)) => None,
+            });
         }
         PageHost::of_address(told).map_or(Page::Unknown, Page::Of)
+    }
+
+    /// On what page our player page is about to stand, for whom this asks; `None` where that is one of our own, which says no more.
+    pub(super) fn frame(&self, addresses: &Addresses) -> Option<Frame> {
+        match self.page(addresses, &Admission::Token(Err(TokenRefusal::Missing))) {
+            Page::Own(frame) => frame,
+            Page::Unknown => Some(Frame(None)),
+            Page::Of(host) => Some(Frame(Some(host))),
+        }
     }
 
     pub(super) fn user_agent(&self) -> Option<Cow<'a, str>> {
         self.headers.get(header::USER_AGENT).map(|agent| String::from_utf8_lossy(agent.as_bytes()))
     }
+}
+
+/// What addresses that take a token are handed on: with a `?` in front, or nothing.
+pub(super) fn handed_on(token: Option<&str>, frame: Option<&Frame>) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    if let Some(token) = token {
+        query.append_pair(TOKEN, token);
+    }
+    if let Some(frame) = frame {
+        query.append_pair(PAGE, &frame.to_string());
+    }
+    let query = query.finish();
+    if query.is_empty() { query } else { format!("?{query}") }
+}
+
+/// On what page our player page stands, as a query says.
+pub(super) fn frame(query: &str) -> Option<Frame> {
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(name, _)| name == PAGE).map(|(_, host)| Frame::of_text(&host))
 }
 
 /// The token in a query. An empty one is none; two are one too many: whoever put the first one there may not know of the other.
@@ -99,6 +135,8 @@ fn is_of_origin(address: &str, base: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use kinora_domain::PathRefusal;
+
     use super::*;
 
     #[test]
@@ -117,6 +155,60 @@ mod tests {
     }
 
     #[test]
+    fn our_own_page_says_where_it_stands_and_nobody_else_is_believed() {
+        let addresses = Addresses {
+            public: "https://video.example".into(),
+            stream: "https://stream.example".into(),
+            images: "https://images.example".into(),
+        };
+        let of = |referer: &str, query: &str| {
+            let headers = HeaderMap::from_iter([(header::REFERER, referer.parse().unwrap())]);
+            let viewing = Viewing::by_token(query, &headers);
+            let page = viewing.page(&addresses, &Admission::Token(Err(TokenRefusal::Missing)));
+            (page, viewing.frame(&addresses).map(|frame| handed_on(None, Some(&frame))))
+        };
+        let own = |host: Option<&str>| {
+            let host = host.map(|host| PageHost::of_address(&format!("https://{host}")).unwrap());
+            Page::Own(Some(Frame(host)))
+        };
+        let said = |query: &str| Some(query.to_owned());
+        let embed = "https://video.example/embed/x";
+        assert_eq!(of(embed, ""), (Page::Own(None), None));
+        assert_eq!(
+            of(embed, "token=a&page=shop.example"),
+            (own(Some("shop.example")), said("?page=shop.example"))
+        );
+        assert_eq!(
+            of(embed, "page=B%C3%BCcher.example."),
+            (own(Some("xn--bcher-kva.example")), said("?page=xn--bcher-kva.example"))
+        );
+        assert_eq!(
+            of(embed, "page=[2001:db8::1]"),
+            (own(Some("[2001:db8::1]")), said("?page=%5B2001%3Adb8%3A%3A1%5D"))
+        );
+        for nobody in [
+            "page=",
+            "page",
+            "page=a%20b",
+            "page=https://shop.example",
+            &format!("page={}", "a.".repeat(200)),
+        ] {
+            assert_eq!(of(embed, nobody), (own(None), said("?page=")), "{nobody}");
+        }
+        let evil = Page::Of(PageHost::of_address("https://evil.example").unwrap());
+        assert_eq!(of("https://evil.example/", "page=shop.example"), (evil, said("?page=evil.example")));
+        assert_eq!(of("null", "page=shop.example"), (Page::Unknown, said("?page=")));
+    }
+
+    #[test]
+    fn what_is_handed_on_stands_behind_a_question_mark() {
+        let frame = Frame::of_text("shop.example");
+        assert_eq!(handed_on(None, None), "");
+        assert_eq!(handed_on(Some("a b&c"), None), "?token=a+b%26c");
+        assert_eq!(handed_on(Some("e.f"), Some(&frame)), "?token=e.f&page=shop.example");
+    }
+
+    #[test]
     fn the_page_is_that_of_origin_else_of_referer() {
         let addresses = Addresses {
             public: "https://video.example:8443/kinora".into(),
@@ -128,7 +220,11 @@ mod tests {
             for (name, value) in headers {
                 map.append(name, value.parse().unwrap());
             }
-            assert_eq!(Viewing::by_path(None, &map).page(&addresses), expected, "{headers:?}");
+            assert_eq!(
+                Viewing::by_path(None, &map).page(&addresses, &Admission::Path(Err(PathRefusal::Missing))),
+                expected,
+                "{headers:?}"
+            );
         };
         let of = |host: &str| Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap());
         let (origin, referer) = (header::ORIGIN, header::REFERER);
@@ -142,8 +238,8 @@ mod tests {
         check(&[(origin.clone(), "null"), (referer.clone(), "https://b.example/")], Page::Unknown);
         check(&[(origin.clone(), "https://a.example"), (origin.clone(), "https://a.example")], Page::Unknown);
         check(&[(header::HOST, "a.example"), (header::FORWARDED, "host=a.example")], Page::Unknown);
-        check(&[(origin.clone(), "https://video.example:8443")], Page::Own);
-        check(&[(referer.clone(), "https://VIDEO.example:8443/embed/x?token=y")], Page::Own);
+        check(&[(origin.clone(), "https://video.example:8443")], Page::Own(None));
+        check(&[(referer.clone(), "https://VIDEO.example:8443/embed/x?token=y")], Page::Own(None));
         for other in
             ["https://video.example", "http://video.example:8443", "https://video.example:8443@evil.example"]
         {

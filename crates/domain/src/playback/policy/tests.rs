@@ -32,7 +32,8 @@ fn mark(id: &str) -> KeyMark {
 
 fn ticket(generation: u32, key: Option<&str>) -> PathTicket {
     let key = key.map(mark);
-    PathTicket::new(PLAYBACK.parse().unwrap(), generation, key, 0, Timestamp::from_micros(NOW))
+    let facts = TicketFacts { generation, key, frame: None };
+    PathTicket::new(PLAYBACK.parse().unwrap(), facts, 0, Timestamp::from_micros(NOW))
 }
 
 fn decide(handle: &PlaybackHandle, admission: Admission, now: i64) -> Result<Allowed, PlaybackRefusal> {
@@ -51,7 +52,7 @@ fn what_is_public_asks_for_nothing_and_lists_the_same_for_everybody() {
         Admission::Path(Err(PathRefusal::Missing)),
         Admission::Path(Ok(ticket(3, None))),
     ] {
-        assert_eq!(decide(&public, admission, NOW), allowed, "{admission:?}");
+        assert_eq!(decide(&public, admission.clone(), NOW), allowed, "{admission:?}");
     }
     for (path, refusal) in [
         (Err(PathRefusal::Forged), PathRefusal::Forged),
@@ -66,7 +67,7 @@ fn what_is_public_asks_for_nothing_and_lists_the_same_for_everybody() {
 fn what_is_private_asks_for_a_token_or_a_path_that_one_led_to() {
     let private = handle(AccessPolicy::Private, free());
     let key = mark(KEY);
-    let facts = TicketFacts { generation: 3, key: Some(key) };
+    let facts = TicketFacts { generation: 3, key: Some(key), frame: None };
     let allowed = Ok(Allowed { resolution: Some(Resolution::P720), ticket: Some(facts) });
     assert_eq!(decide(&private, Admission::Token(Ok(key)), NOW), allowed);
     assert_eq!(decide(&private, Admission::Path(Ok(ticket(3, Some(KEY)))), NOW), allowed);
@@ -88,7 +89,7 @@ fn what_is_private_asks_for_a_token_or_a_path_that_one_led_to() {
         (Ok(ticket(4, Some(KEY))), NOW, PathRefusal::Old),
         (Ok(ticket(3, Some(KEY))), end, PathRefusal::Expired),
     ] {
-        let refused = decide(&private, Admission::Path(path), now);
+        let refused = decide(&private, Admission::Path(path.clone()), now);
         assert_eq!(refused, Err(PlaybackRefusal::Path(refusal)), "{path:?}");
     }
     assert_eq!(decide(&private, Admission::Path(Ok(ticket(3, Some(KEY)))), end - 1), allowed);
@@ -98,9 +99,20 @@ fn what_is_private_asks_for_a_token_or_a_path_that_one_led_to() {
 fn what_is_restricted_asks_for_no_token_and_signs_its_paths() {
     let domains = rule(DefaultPolicy::Allow, &[], &["bad.example"]);
     let restricted = handle(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
-    let facts = TicketFacts { generation: 3, key: None };
+    let facts = TicketFacts { generation: 3, key: None, frame: None };
     let allowed = Ok(Allowed { resolution: Some(Resolution::P720), ticket: Some(facts) });
     assert_eq!(decide(&restricted, Admission::Token(Err(TokenRefusal::Missing)), NOW), allowed);
+    // Where our own page stands is kept for what it asks later, and where others stand is not: they tell each time.
+    for (page, frame) in [
+        (Page::Own(Some(Frame::of_text("a.example"))), Some(Frame::of_text("a.example"))),
+        (Page::Own(None), None),
+        (Page::Of(PageHost::of_address("https://a.example").unwrap()), None),
+    ] {
+        let admission = Admission::Token(Err(TokenRefusal::Missing));
+        let viewer = Viewer { admission, page, user_agent: None };
+        let decided = PlaybackPolicy::of(&restricted).decide(&viewer, Timestamp::from_micros(NOW));
+        assert_eq!(decided.unwrap().ticket.unwrap().frame, frame, "{viewer:?}");
+    }
     // A token is not read, so addresses of viewers with one are those of all others.
     assert_eq!(decide(&restricted, Admission::Token(Ok(mark(KEY))), NOW), allowed);
     assert_eq!(decide(&restricted, Admission::Path(Ok(ticket(3, None))), NOW), allowed);
@@ -121,7 +133,10 @@ fn each_default_has_its_own_list_of_exceptions() {
                 admission: Admission::Token(Err(TokenRefusal::Missing)),
                 page: match host {
                     None => Page::Unknown,
-                    Some("our own") => Page::Own,
+                    Some("our own") => Page::Own(None),
+                    Some(host) if let Some(frame) = host.strip_prefix("our own on ") => {
+                        Page::Own(Some(Frame::of_text(frame)))
+                    }
                     Some(host) => Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap()),
                 },
                 user_agent: agent,
@@ -134,6 +149,16 @@ fn each_default_has_its_own_list_of_exceptions() {
     let open = rule(DefaultPolicy::Allow, &["ignored.example"], &["bad.example"]);
     let closed = rule(DefaultPolicy::Deny, &["good.example"], &["ignored.example", "www.good.example"]);
     let nobody = rule(DefaultPolicy::Deny, &[], &[]);
+    for (restriction, frame, ok) in [
+        (&open, "", true),
+        (&open, "www.bad.example", false),
+        (&closed, "", false),
+        (&closed, "www.good.example", true),
+        (&closed, "other.example", false),
+        (&nobody, "good.example", false),
+    ] {
+        check(restriction, Some(&format!("our own on {frame}")), None, true, ok);
+    }
     for (restriction, host, ok) in [
         (&open, None, true),
         (&open, Some("ignored.example"), true),

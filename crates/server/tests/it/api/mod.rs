@@ -14,7 +14,7 @@ pub(crate) mod mp4_support;
 mod oembed;
 mod once;
 mod operate;
-mod page;
+pub(crate) mod page;
 mod permission;
 mod picture;
 mod playback;

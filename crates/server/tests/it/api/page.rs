@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::support::{Answer, TestApp, text};
 
 /// What the page is told, from the element that holds it.
-fn values(page: &Answer) -> Value {
+/// What the page is told.
+pub(crate) fn values(page: &Answer) -> Value {
     let page = page.text();
     let from =
         page.find(r#"id="kinora">"#).expect("the page has a place for values") + r#"id="kinora">"#.len();
@@ -15,6 +16,7 @@ fn values(page: &Answer) -> Value {
     serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))
 }
 
+/// Who opens it on no other page is on none that is known.
 #[tokio::test]
 async fn the_page_is_told_what_to_play_and_reaches_nothing_else() {
     let app = TestApp::start().await;
@@ -23,9 +25,9 @@ async fn the_page_is_told_what_to_play_and_reaches_nothing_else() {
     let playback = text(&media["playbackIds"][0]["id"]);
     let page = app.fetch(&format!("/embed/{playback}")).await;
     let expected = json!({
-        "manifest": app.url(&format!("/{playback}.m3u8")),
-        "poster": app.url(&format!("/{playback}/thumbnail.jpg")),
-        "storyboard": app.url(&format!("/{playback}/storyboard.vtt")),
+        "manifest": app.url(&format!("/{playback}.m3u8?page=")),
+        "poster": app.url(&format!("/{playback}/thumbnail.jpg?page=")),
+        "storyboard": app.url(&format!("/{playback}/storyboard.vtt?page=")),
         "title": title,
         "blurHash": media["blurHash"],
     });

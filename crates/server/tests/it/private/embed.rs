@@ -4,8 +4,9 @@ use kinora_testkit::fixture;
 use serde_json::json;
 
 use super::signer::Signer;
-use super::watched::{oembed, plain, refusals, refused, with_token};
+use super::watched::{children, oembed, plain, refusals, refused, with_token};
 use crate::api::Ids;
+use crate::api::page::values;
 use crate::support::{Answer, TestApp, text};
 
 /// The pages that may frame it.
@@ -94,6 +95,62 @@ async fn the_page_stands_where_the_rule_lets_it_and_plays_there() {
     assert_eq!(ids.restrict(playback, "domains", &json!({"deny": ["evil.example"]})).await.status, 200);
     assert_eq!(ancestors(&app.fetch(&address).await), "*");
     assert_eq!(from(&address, "https://evil.example/").await.status, 403);
+}
+
+#[tokio::test]
+async fn a_page_that_plays_in_a_frame_is_held_against_the_rule_of_today() {
+    let app = TestApp::options().without_webhook().start().await;
+    let signer = Signer::made(&app).await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let ids = Ids::of(&app, &media);
+    let shop_alone = json!({"defaultPolicy": "deny", "allow": ["shop.example"]});
+    for policy in ["public", "private"] {
+        let playback = ids.made(&json!({"accessPolicy": policy})).await;
+        let token =
+            if policy == "private" { format!("?token={}", signer.token(&playback)) } else { String::new() };
+        let address = format!("/embed/{playback}{token}");
+        for (referer, frame, later) in [
+            (Some("https://www.shop.example/product"), "www.shop.example", 200),
+            (Some("https://Other.example/"), "other.example", 403),
+            (None, "", 403),
+        ] {
+            assert_eq!(ids.restrict(&playback, "domains", &json!({})).await.status, 200);
+            let asked = referer.iter().fold(plain(&address), |asked, referer| asked.with("Referer", referer));
+            let values = values(&asked.get(&app).await);
+            let [manifest, poster, storyboard] = ["manifest", "poster", "storyboard"].map(|name| {
+                let address = text(&values[name]).replace(&app.url(""), "");
+                assert!(address.ends_with(&format!("page={frame}")), "{address}");
+                address
+            });
+            // As the page in the frame asks: from itself.
+            let own = app.url(&address);
+            let dressed = |address: &str| plain(address).with("Referer", &own);
+            // A rule that lets everybody in but one signs the paths.
+            assert_eq!(
+                ids.restrict(&playback, "domains", &json!({"deny": ["evil.example"]})).await.status,
+                200
+            );
+            let mut played = children(&app, &manifest, dressed).await;
+            let sheet = dressed(&storyboard).get(&app).await.text();
+            let sheet = sheet
+                .lines()
+                .find_map(|line| line.strip_suffix("#xywh=0,0,160,90"))
+                .unwrap_or_else(|| panic!("{sheet}"));
+            assert!(sheet.ends_with(&format!("page={frame}")), "{sheet}");
+            played.push(format!("/{playback}/{sheet}"));
+            played.extend([manifest.clone(), poster.clone(), storyboard.clone()]);
+            for address in &played {
+                assert_eq!(dressed(address).get(&app).await.status, 200, "{frame:?} {address}");
+            }
+            assert_eq!(ids.restrict(&playback, "domains", &shop_alone).await.status, 200);
+            for address in &played {
+                assert_eq!(dressed(address).get(&app).await.status, later, "{frame:?} {address}");
+                // On another page it is held against that one, whatever the address says.
+                let elsewhere = plain(address).with("Origin", "https://evil.example").get(&app).await;
+                assert_eq!(elsewhere.status, 403, "{frame:?} {address}");
+            }
+        }
+    }
 }
 
 #[tokio::test]
