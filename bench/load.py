@@ -31,12 +31,17 @@ class Load:
 
 
 def run(
-    base: str, paths: pathlib.Path, seconds: int, headers: tuple[str, ...] = (), is_refused: bool = False
+    base: str,
+    paths: pathlib.Path,
+    seconds: int,
+    headers: tuple[str, ...] = (),
+    is_refused: bool = False,
+    cpu: int = machine.LOAD_CPU,
 ) -> Load:
     """Asks a server for the paths in a file, over and over. Raises when one answer was not a success, or where refusals are wanted was one."""
     options = ["--threads", 1, "--connections", CONNECTIONS, "--duration", f"{seconds}s", "--timeout", "10s"]
     command = ["wrk", *options, "--script", SCRIPT, base, "--", paths, *headers]
-    told = subprocess.run(machine.pinned(command, machine.LOAD_CPU), check=True, capture_output=True, text=True).stdout
+    told = subprocess.run(machine.pinned(command, cpu), check=True, capture_output=True, text=True).stdout
     load = Load(**json.loads(told.splitlines()[-1]))
     if load.failed != (load.requests if is_refused else 0) or not load.requests:
         raise RuntimeError(f"{load.failed} requests to {base} failed:\n{told}")

@@ -81,7 +81,7 @@ def tokens(kinora: Kinora, playback: str, folder: pathlib.Path) -> tuple[pathlib
 def cost_us(kinora: Kinora, paths: pathlib.Path, is_refused: bool = False) -> float:
     """Microseconds of processor time that one request costs the server."""
     before = kinora.processor_us()
-    requests = load.run(kinora.base, paths, SECONDS, is_refused=is_refused).requests
+    requests = load.run(kinora.base, paths, SECONDS, is_refused=is_refused, cpu=machine.SERVER_CPU).requests
     return (kinora.processor_us() - before) / requests
 
 

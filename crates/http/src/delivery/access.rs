@@ -24,43 +24,50 @@ use super::viewing::{Pass, Viewing};
 use crate::app::App;
 use crate::error::ApiError;
 
-/// What a viewer who was let in may be given.
-#[derive(Debug, Clone)]
-pub(super) struct Granted {
-    /// Through what they watch.
-    pub(super) playback: PlaybackId,
+/// What a media gives through one playback ID, to whomever.
+#[derive(Debug)]
+pub(super) struct Offer {
+    /// Through what it is watched.
+    playback: PlaybackId,
     /// Whose the media is.
     workspace: WorkspaceId,
     /// Where the bytes of the media are.
     pub(super) source: SourceId,
-    /// Nothing larger is given: the bound of the media, and of the playback ID.
+    /// The bound of the media, whatever that of the playback ID: what is joined to files is joined for all its playback IDs.
     pub(super) max_resolution: Resolution,
     /// The moment whose picture stands for the media, where one was chosen.
     pub(super) thumbnail_ms: Option<u64>,
-    /// The bound of the playback ID alone, where it has one.
-    pub(super) cap: Option<Resolution>,
-    /// The bound of the media alone: what is joined to files is joined for all its playback IDs.
-    pub(super) media_max_resolution: Resolution,
     /// The picture turned out not to decode; what is left is the sound.
     pub(super) is_video_withdrawn: bool,
     /// Subtitles that were added and are there.
-    pub(super) subtitles: Arc<[GrantedSubtitles]>,
+    pub(super) subtitles: Box<[GrantedSubtitles]>,
     /// Sound that was added and is there.
-    pub(super) sounds: Arc<[OfferedSound]>,
+    pub(super) sounds: Box<[OfferedSound]>,
     /// What the original is called, where it may be fetched.
-    pub(super) original: Option<Arc<str>>,
+    pub(super) original: Option<String>,
     /// How large the pictures of the original are.
     pub(super) source_resolution: Option<Resolution>,
     /// Which files are offered beside playback.
     pub(super) files: Mp4Support,
     /// With what everything that plays is encrypted on its way; `None`: with nothing.
-    pub(super) key: Option<Arc<ContentKey>>,
+    pub(super) key: Option<ContentKey>,
     /// How long it is.
     pub(super) length_us: u64,
-    /// What the paths of its children say; `None` where everybody has the same ones.
-    ticket: Option<TicketFacts>,
     /// By what rules decide.
     asks: Asks,
+}
+
+/// What a viewer who was let in may be given.
+#[derive(Debug)]
+pub(super) struct Granted {
+    /// What there is.
+    pub(super) offer: Arc<Offer>,
+    /// Nothing larger is given: the bound of the media, and of the playback ID.
+    pub(super) max_resolution: Resolution,
+    /// The bound of the playback ID alone, where it has one.
+    pub(super) cap: Option<Resolution>,
+    /// What the paths of its children say; `None` where everybody has the same ones.
+    ticket: Option<TicketFacts>,
     /// How long the signature of its path still holds, in seconds: nobody keeps it for longer. `None` where no path let the viewer in.
     left_s: Option<u32>,
     /// For how long caches in between may keep what never changes under this path.
@@ -75,12 +82,15 @@ impl Granted {
             None => caching.for_everybody(),
             Some(_) => caching.for_those_who_know(self.left_s, self.shared_s),
         };
-        Terms { keeping: keeping.asking(self.asks), account: Some(Account::new(app, self.workspace)) }
+        Terms {
+            keeping: keeping.asking(self.offer.asks),
+            account: Some(Account::new(app, self.offer.workspace)),
+        }
     }
 
     /// 403 where nothing of it is given in clear, for what cannot be given otherwise. Pictures and subtitles are no part of it.
     pub(super) fn in_clear(&self) -> Result<(), ApiError> {
-        if self.key.is_none() {
+        if self.offer.key.is_none() {
             return Ok(());
         }
         count("encrypted");
@@ -89,11 +99,11 @@ impl Granted {
 
     /// Where its children lie, seen from the manifest: `{playbackId}/{indexId}/`, or `{playbackId}/{signed}/{indexId}/`.
     pub(super) fn folder(&self, app: &App, index: impl std::fmt::Display) -> String {
-        let playback = self.playback;
+        let Offer { playback, length_us, .. } = *self.offer;
         let Some(facts) = &self.ticket else {
             return format!("{playback}/{index}/");
         };
-        let ticket = PathTicket::new(playback, facts.clone(), self.length_us, app.clock.now());
+        let ticket = PathTicket::new(playback, facts.clone(), length_us, app.clock.now());
         format!("{playback}/{}/{index}/", URL_SAFE_NO_PAD.encode(app.store.sign_path(&ticket)))
     }
 }
@@ -101,13 +111,12 @@ impl Granted {
 /// Answers of a moment ago: who was let in may be for a moment after something changed, who was refused is not refused by an
 /// old answer. A client that was told of a new media by one process can play it from any other (decision 0029).
 pub(crate) struct AccessCache {
-    known: moka::sync::Cache<PlaybackId, (u64, Known)>,
+    known: moka::sync::Cache<PlaybackId, (u64, Arc<Known>)>,
     unknown: moka::sync::Cache<PlaybackId, Version>,
     pub(super) tokens: Tokens,
 }
 
 /// A playback ID that is there.
-#[derive(Clone)]
 struct Known {
     workspace: WorkspaceId,
     policy: Arc<PlaybackPolicy>,
@@ -116,10 +125,9 @@ struct Known {
     read_at: Version,
 }
 
-#[derive(Clone)]
 enum State {
     /// What whoever is let in is given, but for what the policy says.
-    Ready(Granted),
+    Ready(Arc<Offer>),
     Failed,
     NotReady,
 }
@@ -140,7 +148,7 @@ impl AccessCache {
     const ENTRIES_OF_ONE: usize = 4;
 
     pub(crate) fn new() -> Self {
-        let weigh = |_: &PlaybackId, (_, known): &(u64, Known)| {
+        let weigh = |_: &PlaybackId, (_, known): &(u64, Arc<Known>)| {
             u32::try_from(1 + known.policy.entries() / Self::ENTRIES_OF_ONE).unwrap_or(u32::MAX)
         };
         let known = moka::sync::Cache::builder()
@@ -243,7 +251,7 @@ pub(super) fn count(reason: &'static str) {
 }
 
 /// What is known of a playback ID; 404 for an unknown one.
-async fn know(app: &App, playback: PlaybackId) -> Result<Known, ApiError> {
+async fn know(app: &App, playback: PlaybackId) -> Result<Arc<Known>, ApiError> {
     // Both taken before the row is read: a commit in between makes this answer old at once, never new.
     let generation = app.store.generation();
     if let Some((at, known)) = app.access.known.get(&playback)
@@ -266,9 +274,10 @@ async fn know(app: &App, playback: PlaybackId) -> Result<Known, ApiError> {
         app.access.unknown.insert(playback, version);
         return Err(ApiError::playback_not_found());
     };
+    let known = Arc::new(known);
     // What is not ready is not remembered (contract decision 44).
     if !matches!(known.state, State::NotReady) {
-        app.access.known.insert(playback, (generation, known.clone()));
+        app.access.known.insert(playback, (generation, Arc::clone(&known)));
     }
     Ok(known)
 }
@@ -277,8 +286,8 @@ impl Known {
     /// Refuses a path that none of our clocks can have made by now.
     fn in_time(&self, admission: Admission, now: Timestamp) -> Admission {
         match (admission, &self.state) {
-            (Admission::Path(Ok(ticket)), State::Ready(granted))
-                if !ticket.could_be_made(granted.length_us, now) =>
+            (Admission::Path(Ok(ticket)), State::Ready(offer))
+                if !ticket.could_be_made(offer.length_us, now) =>
             {
                 Admission::Path(Err(PathRefusal::Future))
             }
@@ -299,21 +308,19 @@ impl Known {
             Encryption::None => None,
             // A playback ID without its key was deleted a moment ago.
             Encryption::Aes128 => match app.store.content_key(playback).await? {
-                Some(key) => Some(Arc::new(key)),
+                Some(key) => Some(key),
                 None => return Ok(None),
             },
         };
         let (subtitles, sounds) = (subtitles(media), sounds(media));
-        let original = media.settings.source_access.then(|| original::name_of(media).into());
+        let original = media.settings.source_access.then(|| original::name_of(media));
         let state = match &media.state {
-            MediaState::Ready { source, facts, .. } => State::Ready(Granted {
+            MediaState::Ready { source, facts, .. } => State::Ready(Arc::new(Offer {
                 playback,
                 workspace: media.workspace,
                 source: *source,
                 max_resolution: media.settings.max_resolution,
                 thumbnail_ms: media.thumbnail_ms,
-                cap: None,
-                media_max_resolution: media.settings.max_resolution,
                 is_video_withdrawn: facts.does_not_decode,
                 subtitles,
                 sounds,
@@ -322,11 +329,8 @@ impl Known {
                 files: media.settings.mp4_support,
                 key,
                 length_us: facts.duration.as_micros(),
-                ticket: None,
                 asks: asks(&policy),
-                left_s: None,
-                shared_s: None,
-            }),
+            })),
             MediaState::Failed { .. } => State::Failed,
             MediaState::Created | MediaState::Downloading { .. } => State::NotReady,
         };
@@ -353,13 +357,13 @@ async fn answer(
         Err(refusal) => return Ok(Err(Refusal::Policy(refusal))),
     };
     Ok(match &known.state {
-        State::Ready(granted) => {
-            let cap = allowed.resolution.unwrap_or(granted.max_resolution);
-            let max_resolution = granted.max_resolution.min(cap);
+        State::Ready(offer) => {
+            let cap = allowed.resolution.unwrap_or(offer.max_resolution);
+            let max_resolution = offer.max_resolution.min(cap);
             let left_s = left_s(&viewer.admission, now);
-            let shared_s = left_s.and_then(|left_s| shared_s(app, granted.asks, left_s));
+            let shared_s = left_s.and_then(|left_s| shared_s(app, offer.asks, left_s));
             let (cap, ticket) = (allowed.resolution, allowed.ticket);
-            Ok(Granted { max_resolution, cap, ticket, left_s, shared_s, ..granted.clone() })
+            Ok(Granted { offer: Arc::clone(offer), max_resolution, cap, ticket, left_s, shared_s })
         }
         State::Failed => Err(Refusal::Failed),
         State::NotReady => Err(Refusal::NotReady),
@@ -433,7 +437,7 @@ fn read_path(app: &App, playback: PlaybackId, signed: &str) -> Result<PathTicket
     if app.store.has_signed_path(&ticket, &signature) { Ok(ticket) } else { Err(PathRefusal::Forged) }
 }
 
-fn subtitles(media: &Media) -> Arc<[GrantedSubtitles]> {
+fn subtitles(media: &Media) -> Box<[GrantedSubtitles]> {
     let tracks = media.added.iter().filter(|track| track.wanted.kind == AddedTrackKind::Subtitle);
     let granted = tracks.filter_map(|track| {
         let offered = OfferedSubtitles {
@@ -446,7 +450,7 @@ fn subtitles(media: &Media) -> Arc<[GrantedSubtitles]> {
     granted.collect()
 }
 
-fn sounds(media: &Media) -> Arc<[OfferedSound]> {
+fn sounds(media: &Media) -> Box<[OfferedSound]> {
     let tracks = media.added.iter().filter(|track| track.wanted.kind == AddedTrackKind::Audio);
     let offered = tracks.filter_map(|track| {
         Some(OfferedSound {

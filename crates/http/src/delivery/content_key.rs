@@ -37,9 +37,9 @@ pub(super) async fn signed_key(
 async fn answer(app: &App, playback: &str, index: &str, viewing: &Viewing<'_>) -> Result<Response, ApiError> {
     let playback = PlaybackId::from_canonical(playback).map_err(|_| ApiError::no_such_path())?;
     let granted = grant(app, playback, viewing).await?;
-    let packaged = app.packager.packaged(granted.source).await?;
-    let key =
-        granted.key.filter(|_| index == packaged.id().to_string()).ok_or_else(ApiError::no_such_path)?;
+    let packaged = app.packager.packaged(granted.offer.source).await?;
+    let key = granted.offer.key.as_ref().filter(|_| index == packaged.id().to_string());
+    let key = key.ok_or_else(ApiError::no_such_path)?;
     // Where copies of the media are kept no copy of this may be.
     let headers = [(header::CONTENT_TYPE, "application/octet-stream"), (header::CACHE_CONTROL, "no-store")];
     Ok((headers, key.as_bytes().to_vec()).into_response())

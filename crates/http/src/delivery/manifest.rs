@@ -39,11 +39,12 @@ pub(super) async fn multivariant(
     let query = query.as_deref().unwrap_or("");
     let granted = grant(&app, playback, &Viewing::by_token(query, &request)).await?;
     let wanted = wanted::parse(query)?;
-    let packaged = app.packager.packaged(granted.source).await?;
+    let packaged = app.packager.packaged(granted.offer.source).await?;
     let base = granted.folder(&app, packaged.id());
-    let subtitles: Vec<_> = granted.subtitles.iter().map(|subtitles| subtitles.offered.clone()).collect();
-    let added = Added { subtitles: &subtitles, sounds: &granted.sounds };
-    let text = if granted.is_video_withdrawn {
+    let subtitles: Vec<_> =
+        granted.offer.subtitles.iter().map(|subtitles| subtitles.offered.clone()).collect();
+    let added = Added { subtitles: &subtitles, sounds: &granted.offer.sounds };
+    let text = if granted.offer.is_video_withdrawn {
         let text = app.packager.audio_only(&packaged, &base, added).await?;
         text.ok_or_else(ApiError::playback_failed)?
     } else {
@@ -101,7 +102,7 @@ async fn answer_child(
     if let Some(name) = SubtitleName::from_text(&rendition) {
         let file = subtitles::File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
         let granted = grant(app, playback, &viewing).await?;
-        let packaged = app.packager.packaged(granted.source).await?;
+        let packaged = app.packager.packaged(granted.offer.source).await?;
         if index != packaged.id().to_string() {
             return Err(ApiError::no_such_path());
         }
@@ -113,14 +114,15 @@ async fn answer_child(
     let rendition = rendition.ok_or_else(ApiError::no_such_path)?;
     let file = File::from_text(&file).ok_or_else(ApiError::no_such_path)?;
     let granted = grant(app, playback, &viewing).await?;
-    let mut packaged = app.packager.packaged(granted.source).await?;
+    let mut packaged = app.packager.packaged(granted.offer.source).await?;
     if index != packaged.id().to_string() {
         return Err(ApiError::no_such_path()); // of a source that was replaced
     }
     // Of pictures and the sound beside them one is counted.
-    let counts = granted.is_video_withdrawn || packaged.index().video().is_none() || !rendition.is_audio();
+    let counts =
+        granted.offer.is_video_withdrawn || packaged.index().video().is_none() || !rendition.is_audio();
     if let Some(SoundName { source, .. }) = added {
-        if granted.sounds.iter().all(|sound| sound.source != source) {
+        if granted.offer.sounds.iter().all(|sound| sound.source != source) {
             return Err(ApiError::no_such_path()); // of a file that was replaced, or of another media
         }
         packaged = app.packager.packaged(source).await?;
@@ -130,15 +132,15 @@ async fn answer_child(
     }
     let terms = granted.terms(app, Caching::Immutable);
     // What is encrypted has other bytes below every playback ID.
-    let under = granted.key.as_ref().map_or_else(String::new, |_| format!("-{playback}"));
+    let under = granted.offer.key.as_ref().map_or_else(String::new, |_| format!("-{playback}"));
     let etag = |name: &str| format!("\"{}-{rendition}-{name}{under}\"", packaged.id());
     let path = |name: &str| format!("{folder}/{name}");
-    let cipher = |name: &str| granted.key.as_ref().map(|key| FileCipher::of(key, &path(name)));
+    let cipher = |name: &str| granted.offer.key.as_ref().map(|key| FileCipher::of(key, &path(name)));
     let asker = Asker { playback, address };
     let segment_type = if rendition.is_audio() { "audio/mp4" } else { "video/mp4" };
     match file {
         File::Playlist => {
-            let text = match &granted.key {
+            let text = match &granted.offer.key {
                 None => packaged.playlist(rendition)?,
                 Some(key) => {
                     let iv = |name: &str| key.iv(&path(name));
@@ -219,7 +221,7 @@ fn is_offered(packaged: &Packaged, rendition: Rendition, granted: &Granted) -> b
     match rendition {
         Rendition::Video | Rendition::IFrames => packaged.is_video_copied(granted.max_resolution),
         Rendition::Rung(name) => {
-            !granted.is_video_withdrawn && packaged.rung(name, granted.max_resolution).is_ok()
+            !granted.offer.is_video_withdrawn && packaged.rung(name, granted.max_resolution).is_ok()
         }
         Rendition::Aac(number) => packaged.is_sound_encoded(number),
         Rendition::Audio(_) => true,

@@ -29,15 +29,16 @@ pub(super) async fn file(
 ) -> Result<Response, ApiError> {
     let wanted = disposition::wanted(query)?;
     let viewing = Viewing::by_token(query, request);
-    let granted = grant_that(app, playback, &viewing, |granted| is_offered(file, granted.files)).await?;
+    let granted =
+        grant_that(app, playback, &viewing, |granted| is_offered(file, granted.offer.files)).await?;
     granted.in_clear()?;
-    if !is_offered(file, granted.files) {
+    if !is_offered(file, granted.offer.files) {
         return Err(ApiError::file_not_offered());
     }
-    let packaged = app.packager.packaged(granted.source).await?;
+    let packaged = app.packager.packaged(granted.offer.source).await?;
     let bounds = FileBounds {
-        max_resolution: granted.media_max_resolution,
-        is_video_withdrawn: granted.is_video_withdrawn,
+        max_resolution: granted.offer.max_resolution,
+        is_video_withdrawn: granted.offer.is_video_withdrawn,
     };
     // There is one file of the media, made within the media's own bound.
     let capped = FileBounds { max_resolution: granted.max_resolution, ..bounds };
@@ -56,7 +57,7 @@ pub(super) async fn file(
     };
     let etag = reader.etag().to_owned();
     let terms = granted.terms(app, Caching::Short);
-    let content = Content { content_type, etag, terms, len: reader.len(), plays_us: granted.length_us };
+    let content = Content { content_type, etag, terms, len: reader.len(), plays_us: granted.offer.length_us };
     let response = content.answer(request, |range| Body::from_stream(reader.stream(range)));
     Ok(disposition::on(response, disposition::header(wanted.as_deref(), file.name(), extension)))
 }

@@ -28,23 +28,23 @@ pub(super) async fn original(
 ) -> Result<Response, ApiError> {
     let wanted = disposition::wanted(query)?;
     let viewing = Viewing::by_token(query, request);
-    let granted = grant_that(app, playback, &viewing, |granted| granted.original.is_some()).await?;
+    let granted = grant_that(app, playback, &viewing, |granted| granted.offer.original.is_some()).await?;
     granted.in_clear()?;
-    let name = granted.original.as_deref().ok_or_else(ApiError::source_not_open)?;
+    let name = granted.offer.original.as_deref().ok_or_else(ApiError::source_not_open)?;
     // The bound of the media is no bound of its original; that of a playback ID is.
-    if let Some((cap, size)) = granted.cap.zip(granted.source_resolution)
+    if let Some((cap, size)) = granted.cap.zip(granted.offer.source_resolution)
         && cap < size
     {
         return Err(too_large(cap));
     }
-    let packaged = app.packager.packaged(granted.source).await?;
+    let packaged = app.packager.packaged(granted.offer.source).await?;
     let index = packaged.index();
     let (content_type, extension) = form(index.container, index.video().is_some());
     let reader = app.packager.original(&packaged).await?;
     // The same bytes have the same tag, whichever media they are the original of.
     let etag = format!("\"{}\"", hex(&index.source_sha256[..16]));
     let terms = granted.terms(app, Caching::Short);
-    let content = Content { content_type, etag, terms, len: reader.len(), plays_us: granted.length_us };
+    let content = Content { content_type, etag, terms, len: reader.len(), plays_us: granted.offer.length_us };
     let response = content.answer(request, |range| match reader.stream(range) {
         Ok(pieces) => Body::from_stream(pieces),
         Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),

@@ -32,10 +32,10 @@ impl Viewer<'_> {
     /// decode, for which nothing is tried again.
     pub(super) async fn look(self, app: &App) -> Result<(Granted, Arc<Packaged>), ApiError> {
         let granted = grant(app, self.playback, self.viewing).await?;
-        if granted.is_video_withdrawn {
+        if granted.offer.is_video_withdrawn {
             return Err(kinora_packager::Error::NoPicture.into());
         }
-        let packaged = app.packager.packaged(granted.source).await?;
+        let packaged = app.packager.packaged(granted.offer.source).await?;
         Ok((granted, packaged))
     }
 

@@ -47,7 +47,7 @@ pub(super) async fn thumbnail(
     let wanted = parse(query, format)?;
     let (granted, packaged) = viewer.look(app).await?;
     // Without a time the one its owner chose, and where none was chosen the middle.
-    let wanted = PictureRequest { time_ms: wanted.time_ms.or(granted.thumbnail_ms), ..wanted };
+    let wanted = PictureRequest { time_ms: wanted.time_ms.or(granted.offer.thumbnail_ms), ..wanted };
     check_area(wanted, &packaged)?;
     let etag = format!(
         "\"{}-{}-{}-{}-{}{file}\"",

@@ -133,6 +133,8 @@ impl Keeping {
     pub(super) fn put(self, headers: &mut HeaderMap) {
         let control = match self.control {
             Control::Fixed(control) => HeaderValue::from_static(control),
+            // Of most answers.
+            Control::Own(60) => HeaderValue::from_static("private, max-age=60"),
             Control::Own(seconds) => digits(&format!("private, max-age={seconds}")),
             Control::Shared { own_s, shared_s } => {
                 digits(&format!("public, max-age={own_s}, s-maxage={shared_s}"))

@@ -37,7 +37,7 @@ pub(super) async fn file(
     let track = track.filter(|track| file == format!("{track}.vtt")).ok_or_else(ApiError::no_such_path)?;
     let viewing = Viewing::by_token(query.as_deref().unwrap_or(""), &request);
     let granted = grant(&app, playback, &viewing).await?;
-    let wanted = granted.subtitles.iter().find(|subtitles| subtitles.track == track);
+    let wanted = granted.offer.subtitles.iter().find(|subtitles| subtitles.track == track);
     let source = wanted.ok_or_else(ApiError::no_such_path)?.offered.source;
     let bytes = app.packager.subtitle_file(source).await?;
     let terms = granted.terms(&app, Caching::Short);
@@ -69,7 +69,7 @@ pub(super) async fn child(
 }
 
 fn is_offered(granted: &Granted, source: SourceId) -> bool {
-    granted.subtitles.iter().any(|subtitles| subtitles.offered.source == source)
+    granted.offer.subtitles.iter().any(|subtitles| subtitles.offered.source == source)
 }
 
 /// The last part of an address of subtitles.
