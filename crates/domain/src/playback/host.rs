@@ -102,16 +102,16 @@ impl HostPattern {
         !self.is_below_only && self.host == *host
     }
 
-    /// As source expressions of a content security policy, of any port: there is none that names both a host and what is below it. `None` where none
-    /// can name it: those have letters, digits, `-` and dots alone (CSP 3, 2.3.1), so no `_` and no IPv6 address.
+    /// As source expressions of a content security policy, of any port and with or without TLS: `http:` matches `https:` too, and one without a scheme
+    /// that of the page alone that has the policy (CSP 3, 6.7.2.8). There is none that names both a host and what is below it. `None` where none can name it: those have letters, digits, `-` and dots alone (CSP 3, 2.3.1), so no `_` and no IPv6 address.
     pub fn to_sources(&self) -> Option<Vec<String>> {
         let has_name = match &self.host {
             url::Host::Domain(name) => !name.contains('_'),
             url::Host::Ipv4(_) => true,
             url::Host::Ipv6(_) => false,
         };
-        let below = matches!(self.host, url::Host::Domain(_)).then(|| format!("*.{}:*", self.host));
-        let itself = (!self.is_below_only).then(|| format!("{}:*", self.host));
+        let below = matches!(self.host, url::Host::Domain(_)).then(|| format!("http://*.{}:*", self.host));
+        let itself = (!self.is_below_only).then(|| format!("http://{}:*", self.host));
         has_name.then(|| itself.into_iter().chain(below).collect())
     }
 }
@@ -213,9 +213,9 @@ mod tests {
         let check = |entry: &str, sources: &[&str]| {
             assert_eq!(HostPattern::parse(entry).unwrap().to_sources().unwrap(), sources, "{entry}");
         };
-        check("Bücher.example", &["xn--bcher-kva.example:*", "*.xn--bcher-kva.example:*"]);
-        check("*.example.com", &["*.example.com:*"]);
-        check("192.0.2.7", &["192.0.2.7:*"]);
+        check("Bücher.example", &["http://xn--bcher-kva.example:*", "http://*.xn--bcher-kva.example:*"]);
+        check("*.example.com", &["http://*.example.com:*"]);
+        check("192.0.2.7", &["http://192.0.2.7:*"]);
         for none in ["under_score.example", "*.under_score.example", "[2001:db8::1]"] {
             assert_eq!(HostPattern::parse(none).unwrap().to_sources(), None, "{none}");
         }

@@ -91,7 +91,12 @@ impl PathTicket {
     /// What the bytes of a path's part below this playback ID say, and their signature, which the caller checks before it believes a word.
     pub fn read(playback: PlaybackId, bytes: &[u8]) -> Result<(Self, [u8; SIGNATURE_LEN]), PathRefusal> {
         let (own, signature) = bytes.split_last_chunk().ok_or(PathRefusal::Forged)?;
-        Ok((Self::read_own(playback, own).ok_or(PathRefusal::Forged)?, *signature))
+        let ticket = Self::read_own(playback, own).ok_or(PathRefusal::Forged)?;
+        // There is one spelling of each: what lies in caches has one address.
+        if ticket.own_bytes() != own {
+            return Err(PathRefusal::Forged);
+        }
+        Ok((ticket, *signature))
     }
 
     fn read_own(playback: PlaybackId, own: &[u8]) -> Option<Self> {
@@ -204,6 +209,9 @@ mod tests {
         let framed = made_for(Some(key()), Some("shop.example")).with_signature([9; SIGNATURE_LEN]);
         check(&[&[FORM], &framed[1..]].concat());
         check(&[&framed[..HEAD_LEN], &[2], &framed[HEAD_LEN + 1..]].concat());
+        for other in ["SHOP.example", "shop.example.", " ", "a b"] {
+            check(&[&framed[..HEAD_LEN + 1 + KEY_LEN], other.as_bytes(), &[9; SIGNATURE_LEN]].concat());
+        }
         check(&[&framed[..HEAD_LEN + KEY_LEN], &[9; SIGNATURE_LEN]].concat());
         check(&[&framed[..HEAD_LEN + 1 + KEY_LEN], &[0xff], &[9; SIGNATURE_LEN]].concat());
     }

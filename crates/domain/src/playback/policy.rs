@@ -23,6 +23,8 @@ pub struct Viewer<'a> {
     pub admission: Admission,
     /// The page that plays it.
     pub page: Page,
+    /// The page that our own player page stands on, as the address that it was given says; `None` where that says nothing.
+    pub frame: Option<Frame>,
     /// The player's user agent, where it tells.
     pub user_agent: Option<&'a str>,
 }
@@ -32,8 +34,8 @@ pub struct Viewer<'a> {
 pub enum Page {
     /// The request does not tell.
     Unknown,
-    /// Our own player page, which says on what page it stands. `None` where it does not: on one of our own, or it is no player.
-    Own(Option<Frame>),
+    /// One of our own.
+    Own,
     /// A page of this host.
     Of(PageHost),
 }
@@ -64,7 +66,7 @@ pub struct TicketFacts {
     pub generation: u32,
     /// The key that signed the token of whoever was let in; `None` where none was needed.
     pub key: Option<KeyMark>,
-    /// The page that our own player page stands on, where it is that which plays: it cannot tell later.
+    /// The page that our own player page stands on, as the address of the manifest said: what it asks for later comes from itself.
     pub frame: Option<Frame>,
 }
 
@@ -192,14 +194,17 @@ impl PlaybackPolicy {
                 checked.and_then(|ticket| self.check_path(ticket, now)).map_err(PlaybackRefusal::Path)?
             }
         };
-        let is_page_welcome = match &viewer.page {
-            Page::Own(None) => true,
-            Page::Unknown | Page::Own(Some(Frame(None))) => self.domains.lets_in(|_| false),
-            Page::Of(host) | Page::Own(Some(Frame(Some(host)))) => {
-                self.domains.lets_in(|pattern| pattern.matches(host))
-            }
+        let lets_in = |host: Option<&PageHost>| {
+            self.domains.lets_in(|pattern| host.is_some_and(|host| pattern.matches(host)))
         };
-        if !is_page_welcome {
+        let is_page_welcome = match &viewer.page {
+            Page::Own => true,
+            Page::Unknown => lets_in(None),
+            Page::Of(host) => lets_in(Some(host)),
+        };
+        // Beside the page and never instead of it: whoever adds a frame to an address gains nothing.
+        let is_frame_welcome = viewer.frame.as_ref().is_none_or(|Frame(host)| lets_in(host.as_ref()));
+        if !is_page_welcome || !is_frame_welcome {
             return Err(PlaybackRefusal::Domain);
         }
         let user_agent = viewer.user_agent.unwrap_or_default();
@@ -207,14 +212,8 @@ impl PlaybackPolicy {
         if !self.user_agents.lets_in(|part| user_agent.contains(part.as_str())) {
             return Err(PlaybackRefusal::UserAgent);
         }
-        let ticket = self.is_restricted().then(|| {
-            let frame = match &viewer.page {
-                Page::Own(frame) => frame.clone(),
-                Page::Unknown | Page::Of(_) => None,
-            };
-            TicketFacts { generation: self.generation, key, frame }
-        });
-        Ok(Allowed { resolution: self.resolution, ticket })
+        let facts = || TicketFacts { generation: self.generation, key, frame: viewer.frame.clone() };
+        Ok(Allowed { resolution: self.resolution, ticket: self.is_restricted().then(facts) })
     }
 
     fn check_path(&self, ticket: &PathTicket, now: Timestamp) -> Result<Option<KeyMark>, PathRefusal> {
@@ -230,7 +229,7 @@ impl PlaybackPolicy {
         Ok(ticket.facts.key)
     }
 
-    /// The pages that may show it in a frame, as source expressions of a content security policy; `None`: any page.
+    /// The pages that may show it in a frame beside our own, as source expressions of a content security policy; `None`: any page.
     ///
     /// A policy can name those who may and not those who may not: under the default `allow` any page may, and the rule is kept where the page plays. So may
     /// any page where one that may cannot be named, for it would be kept out otherwise.

@@ -2,6 +2,7 @@
 //!
 //! The rule is [`PlaybackPolicy::decide`]; here are the rows it needs, remembered for a moment.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -196,6 +197,49 @@ pub(super) async fn grant_that(
     answer.map_err(ApiError::from)
 }
 
+/// Whoever was let in, for as long as an answer to them takes.
+pub(super) struct Stay {
+    playback: PlaybackId,
+    /// What the path of a child would say that was made when they came: as with those, they stay past the end of their token, and not past the end of its
+    /// key. `None` where everybody was let in.
+    path: Option<PathTicket>,
+    page: Page,
+    user_agent: Option<String>,
+}
+
+impl Granted {
+    /// Of the viewer to whom this was granted.
+    pub(super) fn stay(&self, app: &App, viewing: &Viewing<'_>) -> Stay {
+        let Offer { playback, length_us, .. } = *self.offer;
+        let path = self.ticket.as_ref();
+        Stay {
+            playback,
+            path: path.map(|facts| PathTicket::new(playback, facts.clone(), length_us, app.clock.now())),
+            page: viewing.page(&app.addresses),
+            user_agent: viewing.user_agent().map(Cow::into_owned),
+        }
+    }
+}
+
+impl Stay {
+    /// Whether they would be let in now, and the media `gives` it. 404 where there is no such playback ID any more.
+    pub(super) async fn holds(&self, app: &App, gives: impl Fn(&Offer) -> bool) -> Result<bool, ApiError> {
+        let known = know(app, self.playback).await?;
+        let path = match &self.path {
+            None => Err(PathRefusal::Missing),
+            Some(ticket) => with_its_key(app, &known, ticket.clone()).await?,
+        };
+        let viewer = Viewer {
+            admission: Admission::Path(path),
+            page: self.page.clone(),
+            frame: self.path.as_ref().and_then(|ticket| ticket.facts.frame.clone()),
+            user_agent: self.user_agent.as_deref(),
+        };
+        let answer = decide(app, &known, &viewer, app.clock.now()).map_err(ApiError::from)?;
+        Ok(gives(&answer.offer))
+    }
+}
+
 /// What is behind the page that plays, and whether a viewer may come in.
 pub(super) struct Entrance {
     pub(super) media: Media,
@@ -350,13 +394,18 @@ async fn answer(
     // What ends between two readings of the clock would be let in and have nothing left.
     let now = app.clock.now();
     let admission = known.in_time(admission, now);
-    let page = if policy.is_restricted() { viewing.page(&app.addresses, &admission) } else { Page::Unknown };
-    let viewer = Viewer { admission, page, user_agent: user_agent.as_deref() };
-    let allowed = match policy.decide(&viewer, now) {
-        Ok(allowed) => allowed,
-        Err(refusal) => return Ok(Err(Refusal::Policy(refusal))),
+    // Where nobody could be kept out nobody is asked.
+    let (page, frame) = match policy.is_restricted() {
+        true => (viewing.page(&app.addresses), viewing.frame(&admission)),
+        false => (Page::Unknown, None),
     };
-    Ok(match &known.state {
+    let viewer = Viewer { admission, page, frame, user_agent: user_agent.as_deref() };
+    Ok(decide(app, known, &viewer, now))
+}
+
+fn decide(app: &App, known: &Known, viewer: &Viewer<'_>, now: Timestamp) -> Result<Granted, Refusal> {
+    let allowed = known.policy.decide(viewer, now).map_err(Refusal::Policy)?;
+    match &known.state {
         State::Ready(offer) => {
             let cap = allowed.resolution.unwrap_or(offer.max_resolution);
             let max_resolution = offer.max_resolution.min(cap);
@@ -367,7 +416,7 @@ async fn answer(
         }
         State::Failed => Err(Refusal::Failed),
         State::NotReady => Err(Refusal::NotReady),
-    })
+    }
 }
 
 /// By what the rules of a playback ID decide.
@@ -419,6 +468,15 @@ async fn signed_path(
         Ok(ticket) => ticket,
         Err(refusal) => return Ok(Err(refusal)),
     };
+    with_its_key(app, known, ticket).await
+}
+
+/// What a path says, where the key that let its viewer in is there.
+async fn with_its_key(
+    app: &App,
+    known: &Known,
+    ticket: PathTicket,
+) -> Result<Result<PathTicket, PathRefusal>, ApiError> {
     if let Some(key) = ticket.facts.key
         && !token::has_key(app, known.workspace, key).await?
     {

@@ -15,6 +15,7 @@ mod counted;
 mod demo;
 mod disposition;
 mod file;
+mod held;
 mod manifest;
 mod mp4;
 mod oembed;

@@ -9,6 +9,7 @@ use kinora_packager::{FileBounds, MediaFile};
 
 use super::access::{grant_that, too_large};
 use super::disposition;
+use super::held::held;
 use super::send::{Caching, Content};
 use super::viewing::Viewing;
 use crate::app::App;
@@ -58,7 +59,10 @@ pub(super) async fn file(
     let etag = reader.etag().to_owned();
     let terms = granted.terms(app, Caching::Short);
     let content = Content { content_type, etag, terms, len: reader.len(), plays_us: granted.offer.length_us };
-    let response = content.answer(request, |range| Body::from_stream(reader.stream(range)));
+    let stay = granted.stay(app, &viewing);
+    let response = content.answer(request, |range| {
+        Body::from_stream(held(reader.stream(range), app, stay, move |offer| is_offered(file, offer.files)))
+    });
     Ok(disposition::on(response, disposition::header(wanted.as_deref(), file.name(), extension)))
 }
 

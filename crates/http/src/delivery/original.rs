@@ -10,6 +10,7 @@ use kinora_formats::index::Container;
 
 use super::access::{grant_that, too_large};
 use super::disposition;
+use super::held::held;
 use super::manifest::hex;
 use super::send::{Caching, Content};
 use super::viewing::Viewing;
@@ -45,8 +46,9 @@ pub(super) async fn original(
     let etag = format!("\"{}\"", hex(&index.source_sha256[..16]));
     let terms = granted.terms(app, Caching::Short);
     let content = Content { content_type, etag, terms, len: reader.len(), plays_us: granted.offer.length_us };
+    let stay = granted.stay(app, &viewing);
     let response = content.answer(request, |range| match reader.stream(range) {
-        Ok(pieces) => Body::from_stream(pieces),
+        Ok(pieces) => Body::from_stream(held(pieces, app, stay, |offer| offer.original.is_some())),
         Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),
     });
     Ok(disposition::on(response, disposition::header(wanted.as_deref(), name, extension)))

@@ -63,7 +63,7 @@ pub(super) async fn embed(
         MediaState::Ready { facts, .. } => !facts.is_audio_only(),
         _ => false,
     });
-    let query = handed_on(viewing.token(), viewing.frame(&app.addresses).as_ref());
+    let query = handed_on(viewing.token(), viewing.about_to_stand(&app.addresses).as_ref());
     let picture = |file| has_picture.then(|| format!("{}/{playback}/{file}{query}", app.addresses.images));
     let values = Values {
         manifest: format!("{}/{playback}.m3u8{query}", app.addresses.stream),
@@ -111,8 +111,8 @@ fn policy(app: &App, ancestors: Option<Vec<String>>) -> HeaderValue {
     let (stream, images) = (&app.addresses.stream, &app.addresses.images);
     let ancestors = match ancestors {
         None => "*".to_owned(),
-        Some(named) if named.is_empty() => "'none'".to_owned(),
-        Some(named) => named.join(" "),
+        // Pages of our own are let in by every rule.
+        Some(named) => ["'self'".to_owned()].into_iter().chain(named).collect::<Vec<_>>().join(" "),
     };
     let text = format!(
         "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self' {stream}; \

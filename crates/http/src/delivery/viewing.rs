@@ -48,8 +48,8 @@ impl<'a> Viewing<'a> {
     }
 
     /// The page: that of `Origin`, else of `Referer` (contract decision 12). An `Origin` that names none, `null`, is not made up for by the other: a page in
-    /// a sandbox hides whose it is. On what page our own stands, its address says: the query, or the path that was `admitted`.
-    pub(super) fn page(&self, addresses: &Addresses, admitted: &Admission) -> Page {
+    /// a sandbox hides whose it is.
+    pub(super) fn page(&self, addresses: &Addresses) -> Page {
         let mut origins = self.headers.get_all(header::ORIGIN).iter();
         let told = match (origins.next(), origins.next()) {
             (Some(origin), None) => Some(origin),
@@ -57,20 +57,26 @@ impl<'a> Viewing<'a> {
             (None, _) => self.headers.get(header::REFERER),
         };
         let Some(told) = told.and_then(|told| told.to_str().ok()) else { return Page::Unknown };
-        if is_of_origin(told, &addresses.public) {
-            return Page::Own(match admitted {
-                Admission::Token(_) => frame(self.query),
-                Admission::Path(Ok(ticket)) => ticket.facts.frame.clone(),
-                Admission::Path(Err(_)) => None,
-            });
+        let own = [&addresses.public, &addresses.stream, &addresses.images];
+        if own.into_iter().any(|base| is_of_origin(told, base)) {
+            return Page::Own;
         }
         PageHost::of_address(told).map_or(Page::Unknown, Page::Of)
     }
 
-    /// On what page our player page is about to stand, for whom this asks; `None` where that is one of our own, which says no more.
-    pub(super) fn frame(&self, addresses: &Addresses) -> Option<Frame> {
-        match self.page(addresses, &Admission::Token(Err(TokenRefusal::Missing))) {
-            Page::Own(frame) => frame,
+    /// On what page our player page stands that this comes from, as its address says: the query, or the path that was admitted.
+    pub(super) fn frame(&self, admission: &Admission) -> Option<Frame> {
+        match admission {
+            Admission::Token(_) => frame(self.query),
+            Admission::Path(Ok(ticket)) => ticket.facts.frame.clone(),
+            Admission::Path(Err(_)) => None,
+        }
+    }
+
+    /// On what page our player page is about to stand, for whom this asks; on one of our own, what that page was told.
+    pub(super) fn about_to_stand(&self, addresses: &Addresses) -> Option<Frame> {
+        match self.page(addresses) {
+            Page::Own => frame(self.query),
             Page::Unknown => Some(Frame(None)),
             Page::Of(host) => Some(Frame(Some(host))),
         }
@@ -155,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_page_says_where_it_stands_and_nobody_else_is_believed() {
+    fn our_own_page_says_on_what_page_it_stands() {
         let addresses = Addresses {
             public: "https://video.example".into(),
             stream: "https://stream.example".into(),
@@ -164,28 +170,21 @@ mod tests {
         let of = |referer: &str, query: &str| {
             let headers = HeaderMap::from_iter([(header::REFERER, referer.parse().unwrap())]);
             let viewing = Viewing::by_token(query, &headers);
-            let page = viewing.page(&addresses, &Admission::Token(Err(TokenRefusal::Missing)));
-            (page, viewing.frame(&addresses).map(|frame| handed_on(None, Some(&frame))))
+            let frame = viewing.frame(&Admission::Token(Err(TokenRefusal::Missing)));
+            assert_eq!(viewing.frame(&Admission::Path(Err(PathRefusal::Missing))), None);
+            [frame, viewing.about_to_stand(&addresses)].map(|frame| handed_on(None, frame.as_ref()))
         };
-        let own = |host: Option<&str>| {
-            let host = host.map(|host| PageHost::of_address(&format!("https://{host}")).unwrap());
-            Page::Own(Some(Frame(host)))
+        let check = |query: &str, frame: &str| {
+            for own in
+                ["https://video.example/embed/x", "https://stream.example/embed/x", "https://images.example/"]
+            {
+                assert_eq!(of(own, query), [frame, frame], "{query}");
+            }
         };
-        let said = |query: &str| Some(query.to_owned());
-        let embed = "https://video.example/embed/x";
-        assert_eq!(of(embed, ""), (Page::Own(None), None));
-        assert_eq!(
-            of(embed, "token=a&page=shop.example"),
-            (own(Some("shop.example")), said("?page=shop.example"))
-        );
-        assert_eq!(
-            of(embed, "page=B%C3%BCcher.example."),
-            (own(Some("xn--bcher-kva.example")), said("?page=xn--bcher-kva.example"))
-        );
-        assert_eq!(
-            of(embed, "page=[2001:db8::1]"),
-            (own(Some("[2001:db8::1]")), said("?page=%5B2001%3Adb8%3A%3A1%5D"))
-        );
+        check("", "");
+        check("token=a&page=shop.example", "?page=shop.example");
+        check("page=B%C3%BCcher.example.", "?page=xn--bcher-kva.example");
+        check("page=[2001:db8::1]", "?page=%5B2001%3Adb8%3A%3A1%5D");
         for nobody in [
             "page=",
             "page",
@@ -193,11 +192,13 @@ mod tests {
             "page=https://shop.example",
             &format!("page={}", "a.".repeat(200)),
         ] {
-            assert_eq!(of(embed, nobody), (own(None), said("?page=")), "{nobody}");
+            check(nobody, "?page=");
         }
-        let evil = Page::Of(PageHost::of_address("https://evil.example").unwrap());
-        assert_eq!(of("https://evil.example/", "page=shop.example"), (evil, said("?page=evil.example")));
-        assert_eq!(of("null", "page=shop.example"), (Page::Unknown, said("?page=")));
+        assert_eq!(
+            of("https://evil.example/", "page=shop.example"),
+            ["?page=shop.example", "?page=evil.example"]
+        );
+        assert_eq!(of("null", ""), ["", "?page="]);
     }
 
     #[test]
@@ -220,11 +221,7 @@ mod tests {
             for (name, value) in headers {
                 map.append(name, value.parse().unwrap());
             }
-            assert_eq!(
-                Viewing::by_path(None, &map).page(&addresses, &Admission::Path(Err(PathRefusal::Missing))),
-                expected,
-                "{headers:?}"
-            );
+            assert_eq!(Viewing::by_path(None, &map).page(&addresses), expected, "{headers:?}");
         };
         let of = |host: &str| Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap());
         let (origin, referer) = (header::ORIGIN, header::REFERER);
@@ -238,8 +235,10 @@ mod tests {
         check(&[(origin.clone(), "null"), (referer.clone(), "https://b.example/")], Page::Unknown);
         check(&[(origin.clone(), "https://a.example"), (origin.clone(), "https://a.example")], Page::Unknown);
         check(&[(header::HOST, "a.example"), (header::FORWARDED, "host=a.example")], Page::Unknown);
-        check(&[(origin.clone(), "https://video.example:8443")], Page::Own(None));
-        check(&[(referer.clone(), "https://VIDEO.example:8443/embed/x?token=y")], Page::Own(None));
+        check(&[(origin.clone(), "https://video.example:8443")], Page::Own);
+        check(&[(origin.clone(), "https://stream.example")], Page::Own);
+        check(&[(referer.clone(), "https://images.example/x")], Page::Own);
+        check(&[(referer.clone(), "https://VIDEO.example:8443/embed/x?token=y")], Page::Own);
         for other in
             ["https://video.example", "http://video.example:8443", "https://video.example:8443@evil.example"]
         {

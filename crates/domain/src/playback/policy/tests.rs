@@ -37,7 +37,7 @@ fn ticket(generation: u32, key: Option<&str>) -> PathTicket {
 }
 
 fn decide(handle: &PlaybackHandle, admission: Admission, now: i64) -> Result<Allowed, PlaybackRefusal> {
-    let viewer = Viewer { admission, page: Page::Unknown, user_agent: None };
+    let viewer = Viewer { admission, page: Page::Unknown, frame: None, user_agent: None };
     PlaybackPolicy::of(handle).decide(&viewer, Timestamp::from_micros(now))
 }
 
@@ -102,16 +102,12 @@ fn what_is_restricted_asks_for_no_token_and_signs_its_paths() {
     let facts = TicketFacts { generation: 3, key: None, frame: None };
     let allowed = Ok(Allowed { resolution: Some(Resolution::P720), ticket: Some(facts) });
     assert_eq!(decide(&restricted, Admission::Token(Err(TokenRefusal::Missing)), NOW), allowed);
-    // Where our own page stands is kept for what it asks later, and where others stand is not: they tell each time.
-    for (page, frame) in [
-        (Page::Own(Some(Frame::of_text("a.example"))), Some(Frame::of_text("a.example"))),
-        (Page::Own(None), None),
-        (Page::Of(PageHost::of_address("https://a.example").unwrap()), None),
-    ] {
+    // On what page our own stands is kept for what it asks later.
+    for frame in [None, Some(Frame::of_text("")), Some(Frame::of_text("a.example"))] {
         let admission = Admission::Token(Err(TokenRefusal::Missing));
-        let viewer = Viewer { admission, page, user_agent: None };
+        let viewer = Viewer { admission, page: Page::Own, frame: frame.clone(), user_agent: None };
         let decided = PlaybackPolicy::of(&restricted).decide(&viewer, Timestamp::from_micros(NOW));
-        assert_eq!(decided.unwrap().ticket.unwrap().frame, frame, "{viewer:?}");
+        assert_eq!(decided.unwrap().ticket.unwrap().frame, frame);
     }
     // A token is not read, so addresses of viewers with one are those of all others.
     assert_eq!(decide(&restricted, Admission::Token(Ok(mark(KEY))), NOW), allowed);
@@ -133,12 +129,10 @@ fn each_default_has_its_own_list_of_exceptions() {
                 admission: Admission::Token(Err(TokenRefusal::Missing)),
                 page: match host {
                     None => Page::Unknown,
-                    Some("our own") => Page::Own(None),
-                    Some(host) if let Some(frame) = host.strip_prefix("our own on ") => {
-                        Page::Own(Some(Frame::of_text(frame)))
-                    }
+                    Some("our own") => Page::Own,
                     Some(host) => Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap()),
                 },
+                frame: None,
                 user_agent: agent,
             };
             let policy = PlaybackPolicy::of(&handle(AccessPolicy::Public, restrictions));
@@ -149,16 +143,6 @@ fn each_default_has_its_own_list_of_exceptions() {
     let open = rule(DefaultPolicy::Allow, &["ignored.example"], &["bad.example"]);
     let closed = rule(DefaultPolicy::Deny, &["good.example"], &["ignored.example", "www.good.example"]);
     let nobody = rule(DefaultPolicy::Deny, &[], &[]);
-    for (restriction, frame, ok) in [
-        (&open, "", true),
-        (&open, "www.bad.example", false),
-        (&closed, "", false),
-        (&closed, "www.good.example", true),
-        (&closed, "other.example", false),
-        (&nobody, "good.example", false),
-    ] {
-        check(restriction, Some(&format!("our own on {frame}")), None, true, ok);
-    }
     for (restriction, host, ok) in [
         (&open, None, true),
         (&open, Some("ignored.example"), true),
@@ -190,6 +174,36 @@ fn each_default_has_its_own_list_of_exceptions() {
 }
 
 #[test]
+fn a_frame_is_held_against_the_rule_beside_the_page_and_lets_nobody_in() {
+    let open = rule(DefaultPolicy::Allow, &[], &["bad.example"]);
+    let closed = rule(DefaultPolicy::Deny, &["good.example"], &[]);
+    let of = |host: &str| Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap());
+    for (restriction, page, frame, ok) in [
+        (&open, Page::Own, "", true),
+        (&open, Page::Own, "www.bad.example", false),
+        (&open, of("other.example"), "bad.example", false),
+        (&open, of("bad.example"), "good.example", false),
+        (&closed, Page::Own, "", false),
+        (&closed, Page::Own, "www.good.example", true),
+        (&closed, Page::Own, "other.example", false),
+        (&closed, of("good.example"), "other.example", false),
+        (&closed, of("other.example"), "good.example", false),
+        (&closed, Page::Unknown, "good.example", false),
+    ] {
+        let restrictions = AccessRestrictions { domains: restriction.clone(), ..free() };
+        let policy = PlaybackPolicy::of(&handle(AccessPolicy::Public, restrictions));
+        let admission = Admission::Token(Err(TokenRefusal::Missing));
+        let viewer = Viewer { admission, page, frame: Some(Frame::of_text(frame)), user_agent: None };
+        let decided = policy.decide(&viewer, Timestamp::from_micros(NOW)).map(drop);
+        assert_eq!(
+            decided,
+            if ok { Ok(()) } else { Err(PlaybackRefusal::Domain) },
+            "{restriction:?} {viewer:?}"
+        );
+    }
+}
+
+#[test]
 fn an_entry_that_cannot_be_read_still_counts_as_a_rule() {
     let domains = rule(DefaultPolicy::Allow, &[], &["a.example,b.example"]);
     let handle = handle(AccessPolicy::Public, AccessRestrictions { domains, ..free() });
@@ -211,7 +225,8 @@ fn frames_may_be_on_pages_of_the_list_or_on_any() {
     assert_eq!(ancestors(Restriction::default()), None);
     assert_eq!(ancestors(rule(DefaultPolicy::Allow, &[], &["bad.example"])), None);
     assert_eq!(ancestors(rule(DefaultPolicy::Deny, &[], &[])), Some(Vec::new()));
-    let named = ["a.example:*", "*.a.example:*", "*.b.example:*"].map(str::to_owned).to_vec();
+    let named =
+        ["http://a.example:*", "http://*.a.example:*", "http://*.b.example:*"].map(str::to_owned).to_vec();
     assert_eq!(ancestors(rule(DefaultPolicy::Deny, &["a.example", "*.b.example"], &[])), Some(named));
     for unnamed in ["my_shop.example", "[2001:db8::1]"] {
         assert_eq!(ancestors(rule(DefaultPolicy::Deny, &["a.example", unnamed], &[])), None, "{unnamed}");

@@ -302,6 +302,9 @@ async fn encryption_is_chosen_at_creation_shown_where_it_is_on_and_never_changed
     for body in [json!({}), json!({"encryption": "none"}), json!({"encryption": null})] {
         let plain = ids.make(&body).await;
         assert_eq!((plain.status, plain.data().get("encryption")), (201, None), "{body}");
+        let warned =
+            json!(["this media has an encrypted playback ID too; through this one it plays in clear"]);
+        assert_eq!(plain.json()["warnings"], warned, "{body}");
     }
     let shown: Vec<Value> = ids.list().await.data().as_array().expect("a list").clone();
     let told = |one: &Value| one.get("encryption").cloned();

@@ -1,10 +1,12 @@
 //! Every address x everything that is no pass.
 
+use std::collections::BTreeSet;
+
 use kinora_domain::{PRODUCTION, Permission};
 use serde_json::{Value, json};
 
 use super::signer::{Private, Signer, now};
-use super::watched::{Watched, children, oembed, plain, refused, signed_children, with_token};
+use super::watched::{Watched, children, oembed, plain, refused, route_of, signed_children, with_token};
 use crate::api::{Ids, listed};
 use crate::support::{TestApp, text};
 
@@ -115,6 +117,7 @@ async fn bad_passes(
         ("expired long ago", claiming(json!({"exp": 0}))),
         ("without an end", claiming(json!({"exp": null}))),
         ("with an end in words", claiming(json!({"exp": "tomorrow"}))),
+        ("a list of claims", ours.sign(&header, &json!([claims["aud"], claims["exp"], null, null]))),
         ("not yet valid", claiming(json!({"nbf": now() + 600}))),
         ("of more than 8 KiB", claiming(json!({"groups": "x".repeat(8 << 10)}))),
         ("revoked", revoked),
@@ -138,7 +141,9 @@ async fn every_address_that_takes_a_token_refuses_every_one_that_is_no_pass() {
     let other = watched.playback(&app, json!({"accessPolicy": "private"})).await;
     let public = text(&watched.media["playbackIds"][0]["id"]);
     let addresses = watched.tokened(&private);
-    assert_eq!(addresses.len(), TOKENED.len());
+    let mut routes: Vec<_> = addresses.iter().map(|address| route_of(address)).collect();
+    routes.sort_unstable();
+    assert_eq!(routes, TOKENED, "each is tried");
     let objects = app.objects().await;
     let mut transcript = String::new();
     for (name, token) in bad_passes(&app, &ours, &private, &other).await {
@@ -228,17 +233,39 @@ async fn what_a_manifest_lists_is_signed_and_nothing_else_plays() {
     let app = TestApp::start().await;
     let ours = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
-    let private = watched.playback(&app, json!({"accessPolicy": "private"})).await;
-    let other = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let [private, encrypted] = watched.private(&app).await;
     let public = text(&watched.media["playbackIds"][0]["id"]);
-    let token = ours.token(&private);
-    let children = signed_children(&app, &ours, &private).await;
-    assert_eq!(children, signed_children(&app, &ours, &private).await, "viewers of one hour share addresses");
+    let public_encrypted = watched.playback(&app, json!({"encryption": "aes-128"})).await;
+    let mut routes = BTreeSet::new();
+    for (private, public) in [(&private, public), (&encrypted, &public_encrypted)] {
+        routes.extend(nothing_but_what_is_signed_plays(&app, &ours, &watched, (private, public)).await);
+    }
+    assert!(routes.iter().eq(&LISTED), "each is tried: {routes:?}");
+}
+
+/// Holds the children of a private playback ID against those of a public one, and every forgery against each of them. Answers the routes that were tried.
+async fn nothing_but_what_is_signed_plays(
+    app: &TestApp,
+    ours: &Signer,
+    watched: &Watched,
+    (private, public): (&str, &str),
+) -> BTreeSet<String> {
+    let other = &watched.playback(app, json!({"accessPolicy": "private"})).await;
+    let token = ours.token(private);
+    let children = signed_children(app, ours, private).await;
+    assert_eq!(children, signed_children(app, ours, private).await, "viewers of one hour share addresses");
+    let is_encrypted = children.iter().any(|child| child.ends_with("/aes-128/key"));
     let signed = children[0].split('/').nth(2).expect("the signed part").to_owned();
     for child in &children {
         let answer = app.fetch(child).await;
         assert_eq!(answer.status, 200, "{child}");
-        assert_eq!(answer.header("cache-control"), Some("private, max-age=60"), "{child}");
+        // Of a key no copy is kept.
+        let is_key = child.ends_with("/aes-128/key");
+        let caching = if is_key { "no-store" } else { "private, max-age=60" };
+        assert_eq!(answer.header("cache-control"), Some(caching), "{child}");
+        if is_key {
+            continue;
+        }
         let etag = answer.header("etag").expect("it has one");
         let known = app.request("GET", child).header("If-None-Match", etag).send().await;
         assert_eq!(
@@ -246,10 +273,11 @@ async fn what_a_manifest_lists_is_signed_and_nothing_else_plays() {
             (304, Some("private, max-age=60")),
             "{child}"
         );
-        // The same bytes as those that everybody may have.
+        // The same bytes as those that everybody may have, but for those that each playback ID has for itself.
         let open = child.replace(&format!("{private}/{signed}"), public);
         let open = app.fetch(&open).await;
-        assert_eq!((open.status, &open.body), (200, &answer.body), "{child}");
+        let is_same = open.body == answer.body;
+        assert_eq!((open.status, is_same || is_encrypted), (200, true), "{child}");
         assert_eq!(open.header("cache-control"), Some("public, max-age=31536000, immutable"), "{child}");
     }
 
@@ -271,26 +299,28 @@ async fn what_a_manifest_lists_is_signed_and_nothing_else_plays() {
         let bare = child.replace(&format!("/{signed}"), "");
         assert_eq!(refused(&app.fetch(&bare).await), (401, unsigned.to_owned()), "{bare}");
         assert_eq!(refused(&app.fetch(&with_token(&bare, &token)).await).0, 401, "a token is no signature");
-        for (name, id) in [("another ID's", &other), ("a public ID's", &public.to_owned())] {
-            let moved = child.replace(&private, id);
+        for (name, id) in [("another ID's", other.as_str()), ("a public ID's", public)] {
+            let moved = child.replace(private, id);
             assert_eq!(refused(&app.fetch(&moved).await), (401, not_ours.to_owned()), "{name} {moved}");
         }
     }
-    for forged in &forged {
-        let child = children[1].replace(&signed, forged);
+    // One that was made for the other ID does not open this one.
+    let others = signed_children(app, ours, other).await;
+    forged.push(others[1].split('/').nth(2).expect("the signed part").to_owned());
+    for (child, forged) in children.iter().flat_map(|child| forged.iter().map(move |forged| (child, forged)))
+    {
+        let child = child.replace(&signed, forged);
         assert_eq!(refused(&app.fetch(&child).await), (401, not_ours.to_owned()), "{child}");
     }
     let escaped = children[1].replace(&signed, "%00");
     assert_eq!(app.fetch(&escaped).await.status, 404, "nothing has a percent in its path");
-    // One that was made for the other ID does not open this one.
-    let others = signed_children(&app, &ours, &other).await;
-    let theirs = others[1].replace(&other, &private);
-    assert_eq!(refused(&app.fetch(&theirs).await), (401, not_ours.to_owned()));
     // Whoever holds a path may not leave it: neither to another index, nor to what is not listed.
     for (part, instead) in [("/video/", "/other/"), ("/0.m4s", "/9999.m4s"), ("/0.m4s", "/00.m4s")] {
         let child = children.iter().find(|child| child.ends_with("/video/0.m4s")).expect("there is one");
         assert_eq!(app.fetch(&child.replace(part, instead)).await.status, 404, "{part}");
     }
+    let bare = children.iter().map(|child| child.replace(&format!("/{signed}"), ""));
+    children.iter().cloned().chain(bare).map(|address| route_of(&address)).collect()
 }
 
 #[tokio::test]
@@ -299,7 +329,8 @@ async fn a_signed_path_ends_with_its_hour_and_a_token_with_its_own_time() {
     let app = TestApp::options().clock(clock.clone()).without_webhook().start().await;
     let ours = Signer::made(&app).await;
     let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
-    let private = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
+    let private = json!({"accessPolicy": "private", "encryption": "aes-128"});
+    let private = Ids::of(&app, &media).made(&private).await;
     let start = kinora_domain::Clock::now(&clock).as_seconds();
     let until = |end: i64| {
         let claims = json!({"aud": private, "exp": end});
@@ -317,11 +348,15 @@ async fn a_signed_path_ends_with_its_hour_and_a_token_with_its_own_time() {
         (end + 1_000_000, 401, 401),
     ] {
         clock.set(kinora_domain::Timestamp::from_micros(seconds * 1_000_000));
-        let found = (app.fetch(&hour).await.status, app.fetch(&played[1]).await.status);
-        assert_eq!(found, (token, path), "{seconds}");
+        assert_eq!(app.fetch(&hour).await.status, token, "{seconds}");
+        for child in &played {
+            assert_eq!(app.fetch(child).await.status, path, "{seconds} {child}");
+        }
     }
     let expired = "this address has expired; fetch the manifest again".to_owned();
-    assert_eq!(refused(&app.fetch(&played[1]).await), (401, expired));
+    for child in &played {
+        assert_eq!(refused(&app.fetch(child).await), (401, expired.clone()), "{child}");
+    }
     let now = kinora_domain::Clock::now(&clock).as_seconds();
     assert!(!listed(&app.fetch(&until(now + 60)).await.text()).is_empty());
 }

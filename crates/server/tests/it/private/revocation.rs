@@ -1,7 +1,10 @@
 //! What is taken back is worth nothing any more, from the answer on.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
+use kinora_testkit::fixture;
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
 
 use super::signer::{KEYS, Signer};
 use super::watched::{Watched, children, plain, refused, signed_children, with_token};
@@ -33,6 +36,15 @@ async fn all_refused(app: &TestApp, addresses: &[String], description: &str) {
     }
 }
 
+/// The addresses that manifests list for whoever has this key.
+pub(crate) async fn led(app: &TestApp, signer: &Signer, playbacks: &[String]) -> Vec<String> {
+    let mut led = Vec::new();
+    for playback in playbacks {
+        led.extend(signed_children(app, signer, playback).await);
+    }
+    led
+}
+
 async fn all_play(app: &TestApp, addresses: &[String]) {
     for address in addresses {
         assert_eq!(app.fetch(address).await.status, 200, "{address}");
@@ -44,15 +56,11 @@ async fn with_its_key_goes_what_it_signed_and_what_that_led_to() {
     let app = TestApp::start().await;
     let (first, second) = (Signer::made(&app).await, Signer::made(&app).await);
     let watched = Watched::new(&app).await;
-    let playback = watched.playback(&app, json!({"accessPolicy": "private"})).await;
-    let tokened = |signer: &Signer| {
-        let token = signer.token(&playback);
-        let addresses = watched.tokened(&playback);
-        addresses.iter().map(|address| with_token(address, &token)).collect::<Vec<_>>()
-    };
+    let playbacks = watched.private(&app).await;
+    let tokened = |signer: &Signer| watched.tokened_by(&playbacks, |playback| signer.token(playback));
     let (of_first, of_second) = (tokened(&first), tokened(&second));
-    let led_by_first = signed_children(&app, &first, &playback).await;
-    let led_by_second = signed_children(&app, &second, &playback).await;
+    let led_by_first = led(&app, &first, &playbacks).await;
+    let led_by_second = led(&app, &second, &playbacks).await;
     assert_ne!(led_by_first, led_by_second, "each key has its paths");
     for addresses in [&of_first, &of_second, &led_by_first, &led_by_second] {
         all_play(&app, addresses).await;
@@ -79,12 +87,12 @@ async fn a_deleted_playback_id_leads_nowhere_whatever_is_brought_along() {
     let app = TestApp::start().await;
     let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
-    let playback = watched.playback(&app, json!({"accessPolicy": "private"})).await;
-    let token = signer.token(&playback);
-    let tokened =
-        watched.tokened(&playback).iter().map(|address| with_token(address, &token)).collect::<Vec<_>>();
-    let led = signed_children(&app, &signer, &playback).await;
-    assert_eq!(Ids::of(&app, &watched.media).delete(&playback).await.status, 200);
+    let playbacks = watched.private(&app).await;
+    let tokened = watched.tokened_by(&playbacks, |playback| signer.token(playback));
+    let led = led(&app, &signer, &playbacks).await;
+    for playback in &playbacks {
+        assert_eq!(Ids::of(&app, &watched.media).delete(playback).await.status, 200);
+    }
     for address in tokened.iter().chain(&led) {
         assert_eq!(app.fetch(address).await.status, 404, "{address}");
     }
@@ -95,20 +103,18 @@ async fn a_revoked_token_is_refused_wherever_one_is_taken_and_what_it_led_to_pla
     let app = TestApp::start().await;
     let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
-    let playback = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let playback = watched.playback(&app, json!({"accessPolicy": "private", "encryption": "aes-128"})).await;
     let second = watched.playback(&app, json!({"accessPolicy": "private"})).await;
-    let tokened = |playback: &str, jti: &str| {
-        let token = named(&signer, playback, jti);
-        watched.tokened(playback).iter().map(|address| with_token(address, &token)).collect::<Vec<_>>()
-    };
-    let (taken, kept) = (tokened(&playback, "taken"), tokened(&playback, "kept"));
-    let led = children(&app, &taken[0], plain).await;
+    let both = [second.clone(), playback.clone()];
+    let tokened = |jti: &str| watched.tokened_by(&both, |playback| named(&signer, playback, jti));
+    let (taken, kept) = (tokened("taken"), tokened("kept"));
+    let manifest = with_token(&format!("/{playback}.m3u8"), &named(&signer, &playback, "kept"));
+    let led = children(&app, &manifest, plain).await;
     let media = app.get(text(&watched.media["id"])).await.data();
     let answer = revoke(&app, &json!({"jti": "taken", "playbackId": playback, "endPlayback": false})).await;
     assert_eq!(answer.status, 201);
-    all_refused(&app, &taken, "the playback token was revoked").await;
     // By its name, in the whole workspace.
-    all_refused(&app, &tokened(&second, "taken"), "the playback token was revoked").await;
+    all_refused(&app, &taken, "the playback token was revoked").await;
     all_play(&app, &kept).await;
     all_play(&app, &led).await;
 
@@ -117,7 +123,7 @@ async fn a_revoked_token_is_refused_wherever_one_is_taken_and_what_it_led_to_pla
     assert_eq!(answer.status, 201);
     all_refused(&app, &led, "this address was taken back; fetch the manifest again").await;
     all_play(&app, &kept).await;
-    let anew = children(&app, &kept[0], plain).await;
+    let anew = children(&app, &manifest, plain).await;
     assert_ne!(anew, led);
     all_play(&app, &anew).await;
     assert_eq!(app.get(text(&watched.media["id"])).await.data(), media, "a client sees nothing of it");
@@ -130,11 +136,81 @@ async fn a_revoked_token_is_refused_wherever_one_is_taken_and_what_it_led_to_pla
     assert_eq!(told, 4, "the subtitles, and two playback IDs: added, ready, made and made");
 }
 
+/// More than what the systems of both sides keep for a reader who does not read.
+const LONG_BYTES: u32 = 32 << 20;
+
+#[tokio::test]
+async fn an_original_that_is_under_way_is_broken_off_where_its_viewer_would_be_let_in_no_more() {
+    let app = TestApp::options().without_webhook().start().await;
+    let signer = Signer::made(&app).await;
+    // A box that players pass over (ISO 14496-12, 8.1.2).
+    let padding = [&LONG_BYTES.to_be_bytes()[..], b"free", &vec![0; LONG_BYTES as usize - 8]].concat();
+    let long = [fixture::two_seconds().as_ref(), &padding].concat();
+    let len = long.len();
+    let media = app.ready_with("/a.mp4", long, json!({"sourceAccess": true})).await;
+    let ids = Ids::of(&app, &media);
+    for (what, policy) in [
+        ("a deleted key", "private"),
+        ("a new rule", "private"),
+        ("no playback ID", "public"),
+        ("a rule", "public"),
+    ] {
+        let playback = ids.made(&json!({"accessPolicy": policy})).await;
+        let own = Signer::made(&app).await;
+        let token = if policy == "private" { own.token(&playback) } else { String::new() };
+        let mut stays = Reading::begin(&app, &with_token(&format!("/{playback}/source"), &token)).await;
+        let other = ids.made(&json!({"accessPolicy": "private"})).await;
+        let mut other =
+            Reading::begin(&app, &with_token(&format!("/{other}/source"), &signer.token(&other))).await;
+        let status = match what {
+            "a deleted key" => app.call("DELETE", &format!("{KEYS}/{}", own.id)).send().await.status,
+            "no playback ID" => ids.delete(&playback).await.status,
+            _ => ids.restrict(&playback, "domains", &json!({"defaultPolicy": "deny"})).await.status,
+        };
+        assert_eq!(status, 200, "{what}");
+        assert!(stays.rest().await < len, "{what}");
+        assert_eq!(other.rest().await, len, "{what}: another one goes on");
+    }
+    // A token that is taken back lets what it began go on.
+    let playback = ids.made(&json!({"accessPolicy": "private"})).await;
+    let address = with_token(&format!("/{playback}/source"), &named(&signer, &playback, "z"));
+    let mut stays = Reading::begin(&app, &address).await;
+    assert_eq!(revoke(&app, &json!({"jti": "z"})).await.status, 201);
+    assert_eq!(app.fetch(&address).await.status, 401);
+    assert_eq!(stays.rest().await, len);
+}
+
+/// An answer of which nothing but the head was read yet.
+struct Reading(BufReader<TcpStream>);
+
+impl Reading {
+    async fn begin(app: &TestApp, address: &str) -> Self {
+        let mut socket = TcpStream::connect(app.address).await.expect("the server listens");
+        let request = format!("GET {address} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", app.address);
+        socket.write_all(request.as_bytes()).await.expect("it is taken");
+        let mut reading = BufReader::new(socket);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert!(reading.read_line(&mut head).await.is_ok_and(|count| count > 0), "{head}");
+        }
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        Self(reading)
+    }
+
+    /// So many bytes come until the end, whichever that is.
+    async fn rest(&mut self) -> usize {
+        let mut bytes = Vec::new();
+        // A connection that is broken off ends with an error or without one.
+        let _ = self.0.read_to_end(&mut bytes).await;
+        bytes.len()
+    }
+}
+
 #[tokio::test]
 async fn who_revokes_is_answered_what_is_kept_and_refused_field_by_field() {
     let app = TestApp::start().await;
     let signer = Signer::made(&app).await;
-    let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
     let mut golden = app.golden();
     let mut transcript = String::new();

@@ -14,16 +14,18 @@ fn asked(address: &str, headers: &[(&'static str, &'static str)]) -> Asked {
     headers.iter().fold(plain(address), |asked, (name, value)| asked.with(name, value))
 }
 
-/// Every address of a playback ID, with a token where one is given, from a page and a player that are let in.
+/// Every address of a playback ID, with a token where one is given, from a page and a player that are let in. Files in one piece are only in clear.
 async fn addresses(
     app: &TestApp,
     watched: &Watched,
     playback: &str,
-    token: Option<&str>,
+    (token, is_encrypted): (Option<&str>, bool),
     welcome: &[(&'static str, &'static str)],
 ) -> Vec<String> {
     let dress = |address: &String| token.map_or(address.clone(), |token| with_token(address, token));
-    let tokened: Vec<_> = watched.tokened(playback).iter().map(dress).collect();
+    let files = ["/source", "/capped-4k.mp4", "/audio.m4a"];
+    let is_given = |address: &&String| !is_encrypted || !files.iter().any(|file| address.ends_with(file));
+    let tokened: Vec<_> = watched.tokened(playback).iter().filter(is_given).map(dress).collect();
     let listed = children(app, &tokened[0], |address| asked(address, welcome)).await;
     tokened.into_iter().chain(listed).collect()
 }
@@ -35,11 +37,14 @@ async fn check(kind: &str, rule: Value, welcome: &[(&'static str, &'static str)]
     let watched = Watched::new(&app).await;
     let name = if kind == "domains" { "domains" } else { "userAgents" };
     let restrictions = json!({name: rule});
-    for policy in ["public", "private"] {
-        let body = json!({"accessPolicy": policy, "accessRestrictions": restrictions});
+    for (policy, encryption) in [("public", "none"), ("private", "none"), ("private", "aes-128")] {
+        let body =
+            json!({"accessPolicy": policy, "encryption": encryption, "accessRestrictions": restrictions});
         let playback = watched.playback(&app, body).await;
         let token = (policy == "private").then(|| ours.token(&playback));
-        let addresses = addresses(&app, &watched, &playback, token.as_deref(), welcome).await;
+        let needs = (token.as_deref(), encryption != "none");
+        let addresses = addresses(&app, &watched, &playback, needs, welcome).await;
+        assert_eq!(addresses.iter().any(|address| address.ends_with("/aes-128/key")), needs.1);
         let (first, rest) = addresses.split_first().expect("there are some");
         for (headers, is_welcome) in cases {
             let manifest = asked(first, headers).get(&app).await;
@@ -144,8 +149,8 @@ async fn a_rule_is_in_force_with_its_answer_also_for_those_who_are_watching() {
     let playback = text(&watched.media["playbackIds"][0]["id"]);
     let ids = Ids::of(&app, &watched.media);
     let second = watched.playback(&app, json!({"accessPolicy": "public"})).await;
-    let unsigned = addresses(&app, &watched, playback, None, &[]).await;
-    let others = addresses(&app, &watched, &second, None, &[]).await;
+    let unsigned = addresses(&app, &watched, playback, (None, false), &[]).await;
+    let others = addresses(&app, &watched, &second, (None, false), &[]).await;
     let all = async |addresses: &[String], headers: &[(&'static str, &'static str)], status: u16| {
         for address in addresses {
             assert_eq!(asked(address, headers).get(&app).await.status, status, "{headers:?} {address}");
@@ -165,7 +170,7 @@ async fn a_rule_is_in_force_with_its_answer_also_for_those_who_are_watching() {
     all(manifests, other, 403).await;
     all(manifests, shop, 200).await;
     all(segments, shop, 401).await;
-    let signed = addresses(&app, &watched, playback, None, shop).await;
+    let signed = addresses(&app, &watched, playback, (None, false), shop).await;
     all(&signed, shop, 200).await;
     all(&signed, other, 403).await;
     all(&others, other, 200).await;

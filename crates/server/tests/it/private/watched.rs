@@ -1,5 +1,7 @@
 //! A media with everything that can be watched of it, and the addresses of all of that.
 
+use std::collections::BTreeSet;
+
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
@@ -29,6 +31,24 @@ impl Watched {
         Ids::of(app, &self.media).made(&body).await
     }
 
+    /// Two private playback IDs: one that plays in clear, and one that plays encrypted.
+    pub(crate) async fn private(&self, app: &TestApp) -> [String; 2] {
+        let clear = self.playback(app, json!({"accessPolicy": "private"})).await;
+        [clear, self.playback(app, json!({"accessPolicy": "private", "encryption": "aes-128"})).await]
+    }
+
+    /// The addresses below both of these that take a token, with this one, which stands in the place of a playback ID. Files in one piece are only in clear.
+    pub(crate) fn tokened_by(
+        &self,
+        [clear, encrypted]: &[String; 2],
+        token: impl Fn(&str) -> String,
+    ) -> Vec<String> {
+        let files = ["source", "capped-4k.mp4", "audio.m4a"].map(|file| format!("/{encrypted}/{file}"));
+        let all = self.tokened(clear).into_iter().map(|address| with_token(&address, &token(clear)));
+        let encrypted_ones = self.tokened(encrypted).into_iter().filter(|address| !files.contains(address));
+        all.chain(encrypted_ones.map(|address| with_token(&address, &token(encrypted)))).collect()
+    }
+
     /// The addresses below a playback ID that take a token.
     pub(crate) fn tokened(&self, playback: &str) -> Vec<String> {
         let files = [
@@ -53,9 +73,9 @@ impl Watched {
     }
 }
 
-/// The addresses that a manifest lists, and what those list, in this order: one of each kind.
+/// The addresses that a manifest lists, and what those list, in this order, and the key of what is encrypted.
 pub(crate) async fn children(app: &TestApp, manifest: &str, dressed: impl Fn(&str) -> Asked) -> Vec<String> {
-    let mut found = Vec::new();
+    let (mut found, mut keys) = (Vec::new(), BTreeSet::new());
     let text = dressed(manifest).get(app).await;
     assert_eq!(text.status, 200, "{text:?}");
     for playlist in listed(&text.text()) {
@@ -64,8 +84,18 @@ pub(crate) async fn children(app: &TestApp, manifest: &str, dressed: impl Fn(&st
         let text = dressed(&playlist).get(app).await;
         assert_eq!(text.status, 200, "{playlist}: {text:?}");
         found.push(playlist.clone());
-        found.extend(listed(&text.text()).iter().map(|file| format!("{folder}/{file}")));
+        for file in listed(&text.text()) {
+            match file.strip_prefix("../") {
+                None => found.push(format!("{folder}/{file}")),
+                // Each names it again.
+                Some(key) => {
+                    let (beside, _) = folder.rsplit_once('/').expect("renditions lie in one folder");
+                    keys.insert(format!("{beside}/{key}"));
+                }
+            }
+        }
     }
+    found.extend(keys);
     assert!(found.len() > 5, "{found:?}");
     found
 }
@@ -104,6 +134,22 @@ pub(crate) fn oembed(app: &TestApp, playback: &str, query: &str) -> String {
     let pasted = app.url(&format!("/embed/{playback}{query}"));
     let mut address = url::form_urlencoded::Serializer::for_suffix("/oembed?".to_owned(), "/oembed?".len());
     address.append_pair("url", &pasted).finish()
+}
+
+/// The path of the router that an address belongs to.
+pub(crate) fn route_of(address: &str) -> String {
+    let parts: Vec<_> = address.split('?').next().unwrap_or_default().split('/').skip(1).collect();
+    match parts.as_slice() {
+        ["embed", _] => "/embed/{playbackId}".to_owned(),
+        [_] => "/{file}".to_owned(),
+        [_, file] => format!("/{{playbackId}}/{file}"),
+        [_, "subtitles", _] => "/{playbackId}/subtitles/{file}".to_owned(),
+        [_, _, "aes-128", "key"] => "/{playbackId}/{indexId}/aes-128/key".to_owned(),
+        [_, _, _, "aes-128", "key"] => "/{playbackId}/{signed}/{indexId}/aes-128/key".to_owned(),
+        [_, _, _, _] => "/{playbackId}/{indexId}/{rendition}/{file}".to_owned(),
+        [_, _, _, _, _] => "/{playbackId}/{signed}/{indexId}/{rendition}/{file}".to_owned(),
+        _ => panic!("{address} is none of ours"),
+    }
 }
 
 /// The addresses that a manifest lists for whoever has this key.

@@ -39,6 +39,9 @@ pub(super) fn warnings_of_new(playback: &PlaybackHandle, media: &Media) -> Vec<S
         warnings
             .push("this media has a playback ID without encryption too; through that one it plays in clear");
     }
+    if playback.encryption == Encryption::None && has(|other| other.encryption != Encryption::None) {
+        warnings.push("this media has an encrypted playback ID too; through this one it plays in clear");
+    }
     let mut warnings: Vec<_> = warnings.into_iter().map(str::to_owned).collect();
     let AccessRestrictions { domains, user_agents } = &playback.restrictions;
     for (name, rule) in [("domains", domains), ("userAgents", user_agents)] {
