@@ -103,7 +103,7 @@ fn job(spec: &ClipSpec) -> Job {
         input: Bytes::new(),
         files: Files::default(),
         limits,
-        priority: Priority::Viewer,
+        priority: Priority::Prepare,
         is_try: false,
     }
 }

@@ -167,7 +167,7 @@ fn job(input: Bytes, pick: Pick, spec: PictureSpec, limits: Limits) -> Job {
         input,
         files: Files::default(),
         limits,
-        priority: Priority::Viewer,
+        priority: Priority::Prefetch,
         is_try: false,
     }
 }

@@ -10,7 +10,7 @@ use kinora_formats::index::{Index, Sample, Track, VideoTrack};
 
 use super::gop::{REORDERED_MAX, gop_at};
 use super::moment::hash_of;
-use super::{Kind, Picture, is_limit, of_run};
+use super::{Kind, Order, Picture, is_limit, of_run};
 use crate::encode::container;
 use crate::{Asker, Error, Packaged, Packager};
 
@@ -75,7 +75,8 @@ impl Packager {
                 made.map_err(|error| if is_limit(&error) { Error::TooMuch } else { of_run(error) })
             }
         };
-        self.made_once(packaged, (Kind::Long, hash_of(&text)), asker, Box::pin(make)).await
+        let order = Order { kind: Kind::Long, hash: hash_of(&text), is_always_kept: false };
+        self.made_once(packaged, order, asker, Box::pin(make)).await
     }
 }
 
