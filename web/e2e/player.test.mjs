@@ -79,6 +79,35 @@ test("the title is text, whatever is in it", async () => {
   });
 });
 
+test("the poster is shown, and until there is a frame what it looks like from afar", async () => {
+  const path = await folder("posted");
+  await copyClip("posted");
+  await ffmpeg(path, "-f lavfi -i color=c=red:s=320x180 -frames:v 1 poster.jpg");
+  const poster = `${site.address}/media/posted/poster.jpg`;
+  site.values.set("posted", { poster, blurHash: "L$HoL82owuX4qQWCjraegHfifRfk" });
+  // Held back, so that there is no frame yet.
+  const held = "/media/posted/master.m3u8";
+  site.answers.set(held, refusal(400, "media is not ready"));
+  await open("posted", async (page, seen) => {
+    const video = page.locator("video");
+    assert.equal(await video.evaluate((element) => element.poster), poster);
+    const background = () => video.evaluate((element) => element.style.background);
+    assert.match(await background(), /data:image\/png/);
+    const drawn = await video.evaluate(async (element) => {
+      const image = new Image();
+      image.src = /url\("(.*?)"\)/.exec(element.style.background)[1];
+      await image.decode();
+      return [image.naturalWidth, image.naturalHeight];
+    });
+    assert.deepEqual(drawn, [32, 32]);
+    await page.waitForLoadState("load");
+    assert.ok(seen.requests.includes(poster), "the browser fetches it");
+    site.answers.delete(held);
+    await page.waitForFunction(() => document.querySelector("video").readyState >= 2);
+    await page.waitForFunction(() => document.querySelector("video").style.background === "");
+  });
+});
+
 test("whoever points at the bar of time sees a picture of that moment", async () => {
   const path = await folder("pointed");
   await packageClip("pointed", `-f lavfi -i testsrc2=s=320x180:r=24:d=${CLIP_S} -c:v libx264 -preset ultrafast -g 48 -pix_fmt yuv420p`);

@@ -56,7 +56,8 @@ impl Engine {
     /// A clip of `input` that plays for ever. It keeps the ratio of the video, and is turned as its track says.
     ///
     /// `input` is an MP4 in fragments or a Matroska whose samples can be decoded in the order they come. The first frame is the one shown at the
-    /// start; what comes before it, and after the end, is only decoded. The same arguments give the same bytes.
+    /// start; what comes before it, and after the end, is only decoded. The last frame of `input` stands until the clip is over. The same
+    /// arguments give the same bytes.
     ///
     /// Errors: [`NoPicture`](EngineError::NoPicture) or [`Failed`](EngineError::Failed) where nothing decodes,
     /// [`Impossible`](EngineError::Impossible) outside of the bounds, [`MissingEncoder`](EngineError::MissingEncoder),
@@ -102,7 +103,7 @@ fn job(spec: &ClipSpec) -> Job {
         input: Bytes::new(),
         files: Files::default(),
         limits,
-        priority: Priority::Viewer,
+        priority: Priority::Prepare,
         is_try: false,
     }
 }
@@ -110,8 +111,8 @@ fn job(spec: &ClipSpec) -> Job {
 /// Threads of the decoder.
 const THREADS: u8 = 2;
 
-/// A grid from the start on, each frame of it the last one that began by then, of as many frames as the clip has; then their size and colours. A GIF has 256 colours, chosen of all frames
-/// before the first is drawn.
+/// A grid from the start on, each frame of it the last one that began by then, of as many frames as the clip has; then their size and
+/// colours. A GIF has 256 colours, chosen of all frames before the first is drawn.
 fn graph(spec: &ClipSpec) -> String {
     let ClipSpec { start, duration, width, fps, format, .. } = spec;
     let frames = (duration.as_micros() * u128::from(*fps)).div_ceil(1_000_000);
@@ -127,7 +128,8 @@ fn graph(spec: &ClipSpec) -> String {
     };
     let size = sized(size, colours);
     format!(
-        "[0:v:0]fps=fps={fps}:round=up:start_time={seconds}.{micros:06},trim=end_frame={frames},{size},setsar=1,format=yuv420p{rest}"
+        "[0:v:0]fps=fps={fps}:round=up:start_time={seconds}.{micros:06},tpad=stop={frames}:stop_mode=clone,\
+         trim=end_frame={frames},{size},setsar=1,format=yuv420p{rest}"
     )
 }
 
@@ -186,7 +188,7 @@ mod tests {
             let from = line.iter().position(|argument| *argument == "-i").unwrap();
             line[from..].join(" ")
         };
-        let size = "trim=end_frame=76,scale=w=max(1\\,trunc(iw*sar*min(1\\,min(320/(iw*sar)\\,1280/ih))+0.001)):\
+        let size = "tpad=stop=76:stop_mode=clone,trim=end_frame=76,scale=w=max(1\\,trunc(iw*sar*min(1\\,min(320/(iw*sar)\\,1280/ih))+0.001)):\
                     h=max(1\\,trunc(ih*min(1\\,min(320/(iw*sar)\\,1280/ih))+0.001)):flags=bicubic+accurate_rnd+full_chroma_int";
         let common =
             "-an -sn -dn -map_metadata -1 -fps_mode passthrough -flags:v +bitexact -fflags +bitexact";

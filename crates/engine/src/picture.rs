@@ -111,7 +111,7 @@ impl Engine {
         spec: PictureSpec,
     ) -> Result<Bytes, EngineError> {
         self.require_encoder(spec.format.encoder())?;
-        self.one_frame(input, at, |input, at, limits| job(input, at, spec, limits)).await
+        self.one_frame(input, at, |input, pick, limits| job(input, pick, spec, limits)).await
     }
 
     /// What `job` makes of the frame at a time; past the end of the last one.
@@ -119,10 +119,11 @@ impl Engine {
         &self,
         input: Bytes,
         at: Option<Duration>,
-        job: impl Fn(Bytes, Option<Duration>, Limits) -> Job,
+        job: impl Fn(Bytes, Pick, Limits) -> Job,
     ) -> Result<Bytes, EngineError> {
         let limits = limits(&input)?;
-        let picture = self.run(job(input.clone(), at, limits)).await?;
+        let pick = at.map_or(Pick::First, Pick::ShownAt);
+        let picture = self.run(job(input.clone(), pick, limits)).await?;
         if !picture.is_empty() {
             return Ok(picture);
         }
@@ -131,7 +132,7 @@ impl Engine {
         }
         // Nothing is shown at that time any more: the last frame is meant. Where it begins, only decoding tells.
         let last = self.probe_decode(input.clone()).await?.last_frame_at.ok_or(EngineError::NoPicture)?;
-        let picture = self.run(job(input, Some(last), limits)).await?;
+        let picture = self.run(job(input, Pick::BeginsAt(last), limits)).await?;
         if picture.is_empty() { Err(EngineError::NoPicture) } else { Ok(picture) }
     }
 }
@@ -153,10 +154,10 @@ pub(crate) fn limits(input: &Bytes) -> Result<Limits, EngineError> {
     })
 }
 
-fn job(input: Bytes, at: Option<Duration>, spec: PictureSpec, limits: Limits) -> Job {
+fn job(input: Bytes, pick: Pick, spec: PictureSpec, limits: Limits) -> Job {
     let mut arguments = read_from_stdin(FeedContainer::of(&input), 1);
     push(&mut arguments, ["-map", "0:v:0", "-an", "-sn", "-dn", "-map_metadata", "-1"]);
-    push(&mut arguments, ["-vf", &filters(at, spec), "-frames:v", "1", "-fps_mode", "passthrough"]);
+    push(&mut arguments, ["-vf", &filters(pick, spec), "-frames:v", "1", "-fps_mode", "passthrough"]);
     push(&mut arguments, ["-flags:v", "+bitexact", "-fflags", "+bitexact", "-c:v", spec.format.encoder()]);
     push(&mut arguments, spec.format.quality().iter().copied());
     push(&mut arguments, ["-f", "image2pipe", "pipe:1"]);
@@ -166,24 +167,43 @@ fn job(input: Bytes, at: Option<Duration>, spec: PictureSpec, limits: Limits) ->
         input,
         files: Files::default(),
         limits,
-        priority: Priority::Viewer,
+        priority: Priority::Prefetch,
         is_try: false,
     }
 }
 
 /// The filters: pick a frame, size it, give it the colours of its format. Turning comes before them by itself.
-fn filters(at: Option<Duration>, spec: PictureSpec) -> String {
+fn filters(pick: Pick, spec: PictureSpec) -> String {
     let colours = spec.format.colours();
-    format!("{},{},setsar=1,{colours}", pick(at), sized(spec.fit, colours_of_scale(spec.format)))
+    format!("{},{},setsar=1,{colours}", pick.filters(), sized(spec.fit, colours_of_scale(spec.format)))
 }
 
-/// The one frame of a time.
-pub(crate) fn pick(at: Option<Duration>) -> String {
-    let grid = at.map_or_else(String::new, |at| {
-        // The grid begins at the wanted time, and shows there the last frame that began before or on it.
-        format!("fps=fps={GRID_PER_S}:round=near:start_time={}.{:06},", at.as_secs(), at.subsec_micros())
-    });
-    format!("{grid}trim=end_frame=1")
+/// The one frame that is wanted, by times since the first shown one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pick {
+    /// The first one.
+    First,
+    /// The one that is shown at a time.
+    ShownAt(Duration),
+    /// The one that begins at a time, to the millisecond. It may last no time at all, as the last one of some files says of itself.
+    BeginsAt(Duration),
+}
+
+impl Pick {
+    /// Leaves this frame alone.
+    pub(crate) fn filters(self) -> String {
+        let text = |at: Duration| format!("{}.{:06}", at.as_secs(), at.subsec_micros());
+        let before = match self {
+            Self::First => String::new(),
+            // The grid begins at the wanted time, and shows there the last frame that began before or on it.
+            Self::ShownAt(at) => format!("fps=fps={GRID_PER_S}:round=near:start_time={},", text(at)),
+            // A step earlier, for times are rounded.
+            Self::BeginsAt(at) => {
+                format!("trim=start={},", text(at.saturating_sub(Duration::from_secs(1) / GRID_PER_S)))
+            }
+        };
+        format!("{before}trim=end_frame=1")
+    }
 }
 
 /// The frame in its size, with square pixels.
@@ -292,7 +312,8 @@ mod tests {
         let fit = Fit::Within { width: Some(0), height: Some(u32::MAX) };
         let spec = PictureSpec { fit, format: PictureFormat::Webp };
         let limits = limits(&Bytes::new()).unwrap();
-        let job = job(Bytes::new(), Some(Duration::from_micros(1_500_001)), spec, limits);
+        let at = Pick::ShownAt(Duration::from_micros(1_500_001));
+        let job = job(Bytes::new(), at, spec, limits);
         let mut line: Vec<_> = job.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
         let decoders = line.iter().position(|argument| *argument == "-codec_whitelist").unwrap() + 1;
         assert!(line[decoders].starts_with("h264,hevc,"));

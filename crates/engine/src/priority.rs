@@ -7,9 +7,9 @@
 pub enum Priority {
     /// Somebody looks at a page or a player that has nothing to show.
     Viewer,
-    /// Somebody will need it in a few seconds: what follows the segment being watched.
+    /// Somebody will need it in a few seconds: what follows the segment being watched; and thumbnails, without which a page stays a page.
     Prefetch,
-    /// Somebody may need it soon: first segments, storyboards, checks of a new source.
+    /// Somebody may need it soon: first segments, sheets and clips, checks of a new source.
     Prepare,
     /// Nobody waits: filling a ladder. Such runs get half of the cores at most, and are stopped, not ended, while
     /// anybody else needs their place.

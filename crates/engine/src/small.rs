@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::{FeedContainer, read_from_stdin};
 use crate::job::{Files, Job, Limits, push};
-use crate::picture::{Fit, pick, sized};
+use crate::picture::{Fit, Pick, sized};
 use crate::priority::Priority;
 
 /// Writes plain pixels behind a line that tells how many.
@@ -43,16 +43,16 @@ impl Engine {
         self.require_encoder(ENCODER)?;
         let side = Some(side_max.clamp(1, SMALL_SIDE_MAX));
         let ppm =
-            self.one_frame(input, at, |input, at, limits| job(input, at, side, priority, limits)).await?;
+            self.one_frame(input, at, |input, pick, limits| job(input, pick, side, priority, limits)).await?;
         read(&ppm).ok_or(EngineError::NoPicture)
     }
 }
 
-fn job(input: Bytes, at: Option<Duration>, side: Option<u32>, priority: Priority, limits: Limits) -> Job {
+fn job(input: Bytes, pick: Pick, side: Option<u32>, priority: Priority, limits: Limits) -> Job {
     let mut arguments = read_from_stdin(FeedContainer::of(&input), 1);
     push(&mut arguments, ["-map", "0:v:0", "-an", "-sn", "-dn"]);
     let size = sized(Fit::Within { width: side, height: side }, "");
-    push(&mut arguments, ["-vf", &format!("{},{size},setsar=1,format=rgb24", pick(at))]);
+    push(&mut arguments, ["-vf", &format!("{},{size},setsar=1,format=rgb24", pick.filters())]);
     push(&mut arguments, ["-frames:v", "1", "-fps_mode", "passthrough", "-c:v", ENCODER]);
     push(&mut arguments, ["-f", "image2pipe", "pipe:1"]);
     Job { kind: "small_picture", arguments, input, files: Files::default(), limits, priority, is_try: false }

@@ -30,6 +30,7 @@ mod sheet;
 pub use clip::ClipRequest;
 pub(crate) use flights::Flights;
 use flights::Kind;
+use made::Order;
 pub use made::Picture;
 pub use sheet::{Sheet, Storyboard};
 
@@ -57,6 +58,8 @@ pub struct PictureRequest {
     pub fit: FitMode,
     /// How it is encoded.
     pub format: PictureFormat,
+    /// It stands for the media where nothing else was asked for, and is kept whatever else is.
+    pub is_poster: bool,
 }
 
 /// What becomes of a picture that has another ratio than what was asked for (contract decision 17, decision 0081).
@@ -120,7 +123,8 @@ impl Packager {
         request: PictureRequest,
         asker: Asker,
     ) -> Result<Picture, Error> {
-        let name = (Kind::Still, moment.hash(request));
+        let hash = moment.hash(request);
+        let order = Order { kind: Kind::Still, hash, is_always_kept: request.is_poster };
         let make = {
             let (packager, packaged, moment) = (self.clone(), Arc::clone(packaged), moment.clone());
             async move {
@@ -128,7 +132,7 @@ impl Packager {
                 made.map_err(|error| of_still(error, &moment))
             }
         };
-        self.made_once(packaged, name, asker, Box::pin(make)).await
+        self.made_once(packaged, order, asker, Box::pin(make)).await
     }
 
     /// Lets the engine make a picture. What the engine says is the inner result.
@@ -162,7 +166,7 @@ impl Packager {
             FitMode::Crop => Fit::Crop(size, CropWindow::MIDDLE),
             FitMode::Pad => Fit::Pad(size),
             FitMode::Smartcrop => {
-                let priority = Priority::Viewer;
+                let priority = Priority::Prefetch;
                 let small =
                     self.engine.small_picture(input.clone(), moment.in_gop, crop::SIDE, priority).await?;
                 Fit::Crop(size, crop::window(&small, size))

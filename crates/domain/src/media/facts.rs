@@ -35,6 +35,11 @@ impl MediaFacts {
         self.tracks.iter().all(|track| matches!(track.kind, TrackKind::Audio { .. }))
     }
 
+    /// Whether thumbnails, sheets and clips can be made: not of sound alone, and not where the picture was tried and does not decode.
+    pub fn has_pictures(&self) -> bool {
+        !self.is_audio_only() && !self.does_not_decode
+    }
+
     /// Frames a second of the picture.
     pub fn frame_rate(&self) -> Option<FrameRate> {
         self.tracks.iter().find_map(|track| match track.kind {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{FailureCode, Resolution, Restriction};
+use crate::{FailureCode, Resolution, Restriction, TrackId, TrackKind};
 
 struct Zeros;
 
@@ -97,6 +97,20 @@ fn a_copy_that_does_not_decode_is_withdrawn_once_and_the_media_stays_ready() {
     assert!(media.withdraw_copy(source(2), at(5)).is_err(), "it was withdrawn before");
     assert!(ready.withdraw_copy(source(3), at(5)).is_err(), "another source was tried");
     assert!(created().withdraw_copy(source(2), at(5)).is_err());
+}
+
+#[test]
+fn pictures_are_there_of_what_decodes_alone() {
+    let video = Track {
+        id: TrackId::new(at(1), &Zeros),
+        kind: TrackKind::Video { width: 2, height: 2, frame_rate: None },
+        not_copied: None,
+        is_encoded: false,
+    };
+    let pictures = MediaFacts { tracks: vec![video], ..facts(None) };
+    assert!(pictures.has_pictures());
+    assert!(!MediaFacts { does_not_decode: true, ..pictures }.has_pictures());
+    assert!(!facts(None).has_pictures(), "sound alone");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::{ops::Range, sync::Arc};
 use super::pictures::{LEAD_S_MIN, Run};
 use crate::{
     index::{Index, SampleEntry, SampleTable, Track},
-    matroska::{feed_frame, feed_header},
+    matroska::{FedFrame, feed_frame, feed_header},
     mp4::write::{
         ByteRange, Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, InitKind, InitTrack, Payload, Timeline, sample_entry,
         write_head, write_init,
@@ -25,7 +25,7 @@ const CHUNK_SAMPLES: usize = 4096;
 /// The largest sample that is fed: a picture of 8192 x 4320 in the heaviest ProRes has some 40 MB.
 const SAMPLE_LEN_MAX: u32 = 64 << 20;
 /// Bytes in front of a frame in Matroska, about.
-pub(super) const FRAME_HEAD_LEN: usize = 32;
+pub(super) const FRAME_HEAD_LEN: usize = 64;
 /// Segments in one run: more than a day of them. Bounds the memory of the times.
 const RUN_SEGMENTS_MAX: usize = 1 << 15;
 
@@ -45,6 +45,8 @@ pub struct Feed {
     shown_shift: i64,
     header: Arc<[u8]>,
     format: FeedFormat,
+    /// Also in a Matroska, whose ticks are microseconds then.
+    tells_durations: bool,
 }
 
 /// What a feed is packed in.
@@ -155,6 +157,8 @@ impl Feed {
             decode_shift: shown_shift.saturating_sub(late),
             shown_shift,
             run: Arc::new(run),
+            // Encoders take the pictures as they come, and what they gave is not made otherwise.
+            tells_durations: false,
         })
     }
 
@@ -237,7 +241,8 @@ impl Feed {
             let time_us = self.run.time_us(sample.pts.saturating_add(self.track_shift));
             let time_us = u64::try_from(time_us)
                 .map_err(|_| FeedError::Sample { number, what: "it is shown before all others" })?;
-            feed_frame(&mut fed, time_us, sample.is_sync, frame);
+            let duration_us = self.tells_durations.then(|| sample.duration.max(1).into());
+            feed_frame(&mut fed, FedFrame { time_us, duration_us, is_key: sample.is_sync, bytes: frame });
         }
         Ok(fed)
     }

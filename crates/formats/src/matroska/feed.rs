@@ -12,8 +12,11 @@ const TRACK_NUMBER: u8 = 1;
 const TIMESTAMP_SCALE_NS: u64 = 1000;
 /// A keyframe, in the flags of a `SimpleBlock`. RFC 9559, 10.2.
 const KEYFRAME: u8 = 0x80;
-/// Bytes of a `SimpleBlock` before the frame: number of the track, time in the cluster, flags.
+/// Bytes of a block before the frame: number of the track, time in the cluster, flags.
 const BLOCK_HEAD_LEN: u64 = 4;
+
+/// One unit of time earlier, as a signed number.
+const BEFORE: [u8; 1] = [0xff];
 
 /// What is not taken over from the entry of a track: how its blocks were written in their own file, and what would make a decoder invent
 /// times or move them.
@@ -30,16 +33,27 @@ const LEFT_OUT: [u32; 8] = [
 /// The same where it says how bytes were packed: what is fed is what was in them.
 const PACKED: [u32; 3] = [id::CONTENT_ENCODINGS, id::CRC_32, id::VOID];
 
-/// A whole feed: the track, then its frames in decode order as (presentation time in microseconds, whether it is a keyframe, bytes).
+/// A frame that is fed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FedFrame<'a> {
+    /// When it is shown, in microseconds.
+    pub time_us: u64,
+    /// For how long, in microseconds. Without it a frame behind which none comes lasts no time at all, and whoever shows frames on a grid
+    /// of times leaves it out.
+    pub duration_us: Option<u64>,
+    /// Whether a decoder can begin here.
+    pub is_key: bool,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// A whole feed: the track, then its frames in decode order.
 ///
 /// `track_entry` is one whole `TrackEntry` element as [`crate::index::SampleEntry::Matroska`] holds it; of what is none nothing is taken.
-pub fn write_feed<'a>(
-    track_entry: &[u8],
-    frames: impl IntoIterator<Item = (u64, bool, &'a [u8])>,
-) -> Vec<u8> {
+pub fn write_feed<'a>(track_entry: &[u8], frames: impl IntoIterator<Item = FedFrame<'a>>) -> Vec<u8> {
     let mut bytes = feed_header(track_entry);
-    for (time_us, is_key, frame) in frames {
-        feed_frame(&mut bytes, time_us, is_key, frame);
+    for frame in frames {
+        feed_frame(&mut bytes, frame);
     }
     bytes
 }
@@ -67,18 +81,30 @@ pub fn feed_header(track_entry: &[u8]) -> Vec<u8> {
 }
 
 /// Appends one frame: a cluster of its own, so that its time is told in full.
-pub fn feed_frame(bytes: &mut Vec<u8>, time_us: u64, is_key: bool, frame: &[u8]) {
-    let mut time = Vec::with_capacity(10);
-    ebml::write_uint(&mut time, id::TIMESTAMP, time_us);
-    let block_len = BLOCK_HEAD_LEN + frame.len() as u64;
-    let mut block = Vec::with_capacity(16);
-    ebml::write_header(&mut block, id::SIMPLE_BLOCK, block_len);
-    block.extend_from_slice(&[0x80 | TRACK_NUMBER, 0, 0, if is_key { KEYFRAME } else { 0 }]);
-
-    ebml::write_header(bytes, id::CLUSTER, (time.len() + block.len() + frame.len()) as u64);
-    bytes.extend_from_slice(&time);
-    bytes.extend_from_slice(&block);
-    bytes.extend_from_slice(frame);
+pub fn feed_frame(bytes: &mut Vec<u8>, frame: FedFrame<'_>) {
+    let mut front = Vec::with_capacity(64);
+    ebml::write_uint(&mut front, id::TIMESTAMP, frame.time_us);
+    let block_len = BLOCK_HEAD_LEN + frame.bytes.len() as u64;
+    let head = |flags| [0x80 | TRACK_NUMBER, 0, 0, flags];
+    if let Some(duration_us) = frame.duration_us {
+        // A `SimpleBlock` cannot say how long it lasts.
+        let mut group = Vec::with_capacity(32);
+        ebml::write_uint(&mut group, id::BLOCK_DURATION, duration_us);
+        if !frame.is_key {
+            // Of a group it is told by what the frame refers to: here to one before it, whichever. RFC 9559, 10.1.
+            ebml::write(&mut group, id::REFERENCE_BLOCK, &BEFORE);
+        }
+        ebml::write_header(&mut group, id::BLOCK, block_len);
+        group.extend_from_slice(&head(0));
+        ebml::write_header(&mut front, id::BLOCK_GROUP, (group.len() + frame.bytes.len()) as u64);
+        front.extend_from_slice(&group);
+    } else {
+        ebml::write_header(&mut front, id::SIMPLE_BLOCK, block_len);
+        front.extend_from_slice(&head(if frame.is_key { KEYFRAME } else { 0 }));
+    }
+    ebml::write_header(bytes, id::CLUSTER, (front.len() + frame.bytes.len()) as u64);
+    bytes.extend_from_slice(&front);
+    bytes.extend_from_slice(frame.bytes);
 }
 
 /// The children of the entry, with a number of ours and without what is told otherwise here.
@@ -141,11 +167,21 @@ mod tests {
         }
     }
 
+    /// What comes behind the header of a feed of these frames: time, duration, whether it is a keyframe, bytes.
+    fn clusters(frames: &[(u64, Option<u64>, bool, &[u8])]) -> Vec<u8> {
+        let entry = entry(&[(id::CODEC_ID, b"V_VP8")]);
+        let frames = frames.iter().map(|&(time_us, duration_us, is_key, bytes)| FedFrame {
+            time_us,
+            duration_us,
+            is_key,
+            bytes,
+        });
+        let feed = write_feed(&entry, frames);
+        feed.strip_prefix(&feed_header(&entry)[..]).expect("begins with the header").to_vec()
+    }
+
     #[test]
     fn each_frame_has_a_cluster_with_its_time() {
-        let entry = entry(&[(id::CODEC_ID, b"V_VP8")]);
-        let feed = write_feed(&entry, [(10_000_000, true, &b"key"[..]), (10_033_367, false, b"other")]);
-        let rest = feed.strip_prefix(&feed_header(&entry)[..]).expect("begins with the header");
         let mut expected = Vec::new();
         for (time, block) in
             [(&[0x98, 0x96, 0x80], &b"\x81\0\0\x80key"[..]), (&[0x99, 0x18, 0xd7], b"\x81\0\0\0other")]
@@ -154,6 +190,26 @@ mod tests {
             ebml::write(&mut body, id::SIMPLE_BLOCK, block);
             ebml::write(&mut expected, id::CLUSTER, &body);
         }
-        assert_eq!(rest, expected);
+        let found = clusters(&[(10_000_000, None, true, b"key"), (10_033_367, None, false, b"other")]);
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_frame_that_lasts_says_so_in_a_group() {
+        let mut expected = Vec::new();
+        for (time, duration, refers_to, block) in [
+            (1, &[0x9c, 0x40][..], None, &b"\x81\0\0\0key"[..]),
+            (2, &[7], Some(&[0xff]), b"\x81\0\0\0other"),
+        ] {
+            let mut body = vec![0xe7, 0x81, time];
+            let mut group = [&[0x9b, 0x80 | duration.len() as u8][..], duration].concat();
+            if let Some(before) = refers_to {
+                ebml::write(&mut group, id::REFERENCE_BLOCK, before);
+            }
+            ebml::write(&mut group, id::BLOCK, block);
+            ebml::write(&mut body, id::BLOCK_GROUP, &group);
+            ebml::write(&mut expected, id::CLUSTER, &body);
+        }
+        assert_eq!(clusters(&[(1, Some(40_000), true, b"key"), (2, Some(7), false, b"other")]), expected);
     }
 }

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use self::{movie::Unreadable, walk::Walk};
 use crate::mp4::{ReadError, read::Playable};
 
-pub use feed::{feed_frame, feed_header, write_feed};
+pub use feed::{FedFrame, feed_frame, feed_header, write_feed};
 pub use walk::{LACED_BLOCK_LEN_MAX, TRACKS_LEN_MAX};
 
 /// Reads a Matroska file from its passing bytes, of which it keeps the packed times and places of the frames.

@@ -168,7 +168,7 @@ fn shape_of(media: &Media) -> Option<Shape> {
         TrackKind::Audio { .. } => None,
     });
     // What does not decode is played as sound.
-    Some(size.filter(|_| !facts.does_not_decode).unwrap_or(Shape::Sound))
+    Some(size.filter(|_| facts.has_pictures()).unwrap_or(Shape::Sound))
 }
 
 /// How long a token lasts, in seconds: what is embedded with it plays no longer.

@@ -60,7 +60,7 @@ pub(super) async fn embed(
     let allowed = entrance.as_ref().filter(|_| status == StatusCode::OK).map(|entrance| &entrance.media);
     let title = allowed.and_then(|media| media.settings.title.clone());
     let has_picture = allowed.is_some_and(|media| match &media.state {
-        MediaState::Ready { facts, .. } => !facts.is_audio_only(),
+        MediaState::Ready { facts, .. } => facts.has_pictures(),
         _ => false,
     });
     let query = handed_on(viewing.token(), viewing.about_to_stand(&app.addresses).as_ref());

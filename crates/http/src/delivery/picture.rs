@@ -110,8 +110,11 @@ fn parse(query: &str, format: PictureFormat) -> Result<PictureRequest, ApiError>
         height: parameters.number("height", side, "pixels"),
         fit: parameters.word("fit_mode", &FIT_MODES).unwrap_or(FitMode::Preserve),
         format,
+        is_poster: false,
     };
-    parameters.into_result(wanted)
+    let nothing = (None, None, None, FitMode::Preserve);
+    let is_poster = (wanted.time_ms, wanted.width, wanted.height, wanted.fit) == nothing;
+    parameters.into_result(PictureRequest { is_poster, ..wanted })
 }
 
 /// A picture that keeps its ratio is never larger than the video; any other may be asked for in sizes that take too much memory.
@@ -158,14 +161,16 @@ mod tests {
             height: None,
             fit: FitMode::Preserve,
             format: PictureFormat::Jpg,
+            is_poster: false,
         };
-        assert_eq!(read(""), Some(base));
+        assert_eq!(read("token=x"), Some(PictureRequest { is_poster: true, ..base }));
         assert_eq!(
             read("time=1.25&width=1&height=200&fit_mode=preserve&token=x"),
             Some(PictureRequest { time_ms: Some(1250), width: Some(1), height: Some(200), ..base })
         );
         for (name, fit) in FIT_MODES {
-            assert_eq!(read(&format!("fit_mode={name}")), Some(PictureRequest { fit, ..base }));
+            let is_poster = fit == FitMode::Preserve;
+            assert_eq!(read(&format!("fit_mode={name}")), Some(PictureRequest { fit, is_poster, ..base }));
         }
         for query in [
             "time=-1",

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kinora_domain::PlaybackId;
@@ -26,6 +26,20 @@ pub struct Asker {
     pub address: Option<IpAddr>,
 }
 
+impl Asker {
+    /// Who counts as one: an address of IPv4, or a network of IPv6 of 64 bits, in which whoever has one address has all of them
+    /// (RFC 4291, 2.5.4).
+    pub(crate) fn client(&self) -> Option<IpAddr> {
+        self.address.map(|address| match address.to_canonical() {
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & NETWORK).into(),
+            address @ IpAddr::V4(_) => address,
+        })
+    }
+}
+
+/// The bits of a network of IPv6.
+const NETWORK: u128 = u128::MAX << 64;
+
 /// The places that are taken; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cold(Arc<Mutex<Held>>);
@@ -40,7 +54,8 @@ struct Held {
 #[derive(Debug)]
 pub(crate) struct Place {
     cold: Cold,
-    asker: Asker,
+    client: Option<IpAddr>,
+    playback: PlaybackId,
 }
 
 impl Cold {
@@ -48,26 +63,27 @@ impl Cold {
     pub(super) fn enter(&self, asker: Asker) -> Result<Place, Error> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Held { addresses, playbacks } = &mut *held;
-        let of_address = asker.address.and_then(|address| addresses.get(&address)).copied().unwrap_or(0);
+        let client = asker.client();
+        let of_address = client.and_then(|address| addresses.get(&address)).copied().unwrap_or(0);
         let of_playback = playbacks.get(&asker.playback).copied().unwrap_or(0);
         if of_address >= PER_ADDRESS_MAX || of_playback >= PER_PLAYBACK_MAX {
             return Err(Error::Busy);
         }
-        if let Some(address) = asker.address {
+        if let Some(address) = client {
             addresses.insert(address, of_address + 1);
         }
         playbacks.insert(asker.playback, of_playback + 1);
-        Ok(Place { cold: self.clone(), asker })
+        Ok(Place { cold: self.clone(), client, playback: asker.playback })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let mut held = self.cold.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(address) = self.asker.address {
+        if let Some(address) = self.client {
             give_back(&mut held.addresses, address);
         }
-        give_back(&mut held.playbacks, self.asker.playback);
+        give_back(&mut held.playbacks, self.playback);
     }
 }
 
@@ -97,6 +113,16 @@ mod tests {
         assert!(cold.enter(asker(9, Some(2))).is_ok(), "another one has its own");
         held.pop();
         assert!(cold.enter(asker(9, Some(1))).is_ok());
+    }
+
+    #[test]
+    fn all_addresses_of_a_network_of_ipv6_are_one() {
+        let of = |address: &str| Asker { address: Some(address.parse().unwrap()), ..asker(1, None) }.client();
+        assert_eq!(of("2001:db8:1:2:3:4:5:6"), of("2001:db8:1:2:ffff::"));
+        assert_ne!(of("2001:db8:1:2::"), of("2001:db8:1:3::"));
+        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+        assert_eq!(asker(1, None).client(), None);
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! Pictures that are being made: how many at once, with how much memory, and each once however many ask.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use kinora_domain::SourceId;
 use kinora_formats::index::IndexId;
 use moka::future::Cache;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use super::made::{Name, Ready, Unmade};
 use super::sheet::{Sheet, Storyboard};
-use crate::Error;
+use crate::{Asker, Error};
 
 /// Memory for pictures that were just asked for. Of those that are kept none has more than 256 KiB here; one that could not be kept may
 /// have 32 MiB, which is too much for this memory and held by those who read it.
@@ -25,10 +26,12 @@ const STORYBOARDS_BYTES: u64 = 16 << 20;
 
 /// Pictures of one source and one kind that are made or waited for at once; the engine's queue has room for others. Decision 0093.
 const AT_ONCE_MAX: usize = 4;
+/// Pictures of one client that are made at once; its others wait for their turn. Half of the places of a source: nobody takes them all.
+const TURNS_OF_CLIENT: usize = 2;
 /// Memory for the samples of all pictures that are being made, in KiB: two of the largest at once, or many usual ones.
 const MEMORY_KIB: u32 = 192 << 10;
-/// How long a picture waits for memory before whoever asks is told to come back.
-const MEMORY_WAIT_MAX: Duration = Duration::from_secs(8);
+/// How long a picture waits for its turn, and then for memory, before whoever asks is told to come back.
+const WAIT_MAX: Duration = Duration::from_secs(8);
 
 /// What waits long does not take the places of what is there in a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,6 +53,8 @@ pub(crate) struct Flights {
     /// `None` for what has none.
     pub(super) storyboards: Cache<(IndexId, Sheet), Option<Arc<Storyboard>>>,
     under_way: UnderWay,
+    /// Of each client for whom something is made now.
+    turns: Mutex<HashMap<IpAddr, Weak<Semaphore>>>,
     memory: Semaphore,
 }
 
@@ -67,7 +72,7 @@ impl Flights {
             })
             .build();
         let memory = Semaphore::new(MEMORY_KIB as usize);
-        Self { made, unmade, storyboards, under_way: Arc::default(), memory }
+        Self { made, unmade, storyboards, under_way: Arc::default(), turns: Mutex::default(), memory }
     }
 }
 
@@ -89,12 +94,28 @@ impl Flights {
         Ok(Place { under_way: self.under_way.clone(), of: (source, kind) })
     }
 
+    /// Waits until this client has fewer pictures made than it may, and takes a turn, which is given back when dropped. `None` where nobody
+    /// knows which client it is. [`Error::Busy`] where it takes too long.
+    pub(super) async fn turn(&self, asker: Asker) -> Result<Option<OwnedSemaphorePermit>, Error> {
+        let Some(client) = asker.client() else { return Ok(None) };
+        let of_client = {
+            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            turns.retain(|_, turns| 0 < turns.strong_count());
+            let known = turns.get(&client).and_then(Weak::upgrade);
+            let of_client = known.unwrap_or_else(|| Arc::new(Semaphore::new(TURNS_OF_CLIENT)));
+            turns.insert(client, Arc::downgrade(&of_client));
+            of_client
+        };
+        let turn = tokio::time::timeout(WAIT_MAX, of_client.acquire_owned()).await;
+        turn.ok().and_then(Result::ok).map(Some).ok_or(Error::Busy)
+    }
+
     /// Waits until so many bytes of samples may be read. [`Error::Busy`] where that takes too long.
     pub(super) async fn memory_for(&self, len: u64) -> Result<SemaphorePermit<'_>, Error> {
         // Twice: as they are read, and as they are packed for the decoder.
         let kib = (len >> 10).saturating_mul(2).saturating_add(1);
         let kib = u32::try_from(kib).unwrap_or(u32::MAX).min(MEMORY_KIB);
-        let free = tokio::time::timeout(MEMORY_WAIT_MAX, self.memory.acquire_many(kib)).await;
+        let free = tokio::time::timeout(WAIT_MAX, self.memory.acquire_many(kib)).await;
         free.ok().and_then(Result::ok).ok_or(Error::Busy)
     }
 }
@@ -117,10 +138,31 @@ fn lock(under_way: &UnderWay) -> MutexGuard<'_, HashMap<(SourceId, Kind), usize>
 
 #[cfg(test)]
 mod tests {
-    use kinora_domain::Timestamp;
+    use futures_util::FutureExt as _;
+    use kinora_domain::{PlaybackId, Timestamp};
     use kinora_testkit::SeededRandom;
 
     use super::*;
+
+    #[tokio::test]
+    async fn a_client_has_two_pictures_made_at_once_and_another_one_its_own() {
+        let flights = Flights::new();
+        let playback = PlaybackId::new(&SeededRandom::default());
+        let of = |address: Option<&str>| {
+            flights.turn(Asker { playback, address: address.map(|address| address.parse().unwrap()) })
+        };
+        let one = Some("2001:db8::1");
+        let mut held = vec![of(one).await.unwrap(), of(one).await.unwrap()];
+        assert!(of(one).now_or_never().is_none(), "the third waits");
+        assert!(of(Some("2001:db8::ffff")).now_or_never().is_none(), "whatever its address in this network");
+        assert!(of(Some("192.0.2.1")).now_or_never().unwrap().unwrap().is_some());
+        assert!(of(None).now_or_never().unwrap().unwrap().is_none());
+        held.pop();
+        assert!(of(one).now_or_never().unwrap().is_ok());
+        drop(held);
+        assert!(of(Some("192.0.2.2")).await.is_ok());
+        assert_eq!(flights.turns.lock().unwrap().len(), 1, "who has nothing made takes no memory");
+    }
 
     #[test]
     fn long_pictures_of_a_source_leave_places_for_its_stills_and_those_of_others() {

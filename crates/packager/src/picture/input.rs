@@ -2,12 +2,15 @@
 
 use bytes::Bytes;
 use kinora_formats::index::{Index, SampleEntry, Track};
-use kinora_formats::matroska::write_feed;
+use kinora_formats::matroska::{FedFrame, write_feed};
 use kinora_formats::mp4::write::{init_segment, segment_head};
 use kinora_formats::plan::{Segment as PlannedSegment, SegmentPlan, presented_at};
 
 use super::moment::Moment;
 use crate::{Error, Packaged, Packager, Rendition};
+
+/// How long every frame lasts, at least: a step of the grid on which the engine looks for it.
+const DURATION_MIN_US: u64 = 1000;
 
 impl Packager {
     /// A small file of just the samples that are needed: an MP4, or a Matroska where the source says only there what they are.
@@ -47,13 +50,16 @@ impl Packager {
         let reader = self.blob.reader(packaged.samples_key(Rendition::Video)).await?.ok_or(Error::Gone)?;
         let pieces = reader.read_many(&ranges).await?;
         let first = samples.iter().map(|sample| sample.pts).min().unwrap_or(0);
-        let time_us = |pts: i64| {
-            let micros =
-                i128::from(pts.saturating_sub(first)) * 1_000_000 / i128::from(track.timescale.max(1));
+        let micros = |ticks: i64| {
+            let micros = i128::from(ticks) * 1_000_000 / i128::from(track.timescale.max(1));
             u64::try_from(micros).unwrap_or(0)
         };
-        let frames = samples.iter().zip(&pieces);
-        let frames = frames.map(|(sample, piece)| (time_us(sample.pts), sample.is_sync, &piece[..]));
+        let frames = samples.iter().zip(&pieces).map(|(sample, piece)| FedFrame {
+            time_us: micros(sample.pts.saturating_sub(first)),
+            duration_us: Some(micros(sample.duration.into()).max(DURATION_MIN_US)),
+            is_key: sample.is_sync,
+            bytes: piece,
+        });
         Ok(Bytes::from(write_feed(entry, frames)))
     }
 }

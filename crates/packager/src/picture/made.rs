@@ -15,8 +15,21 @@ use crate::{Asker, Error, Packaged, Packager};
 /// Decision 0022.
 const KEPT_MAX: usize = 1000;
 
+/// Bytes of these pictures. A thousand thumbnails have some 20 MB, sheets and clips some MB each; a thousand of the largest pictures would
+/// have 32 GB.
+const KEPT_BYTES_MAX: u64 = 64 << 20;
+
 /// Names a picture.
 pub(super) type Name = (SourceId, PictureHash);
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order {
+    pub(super) kind: Kind,
+    pub(super) hash: PictureHash,
+    /// One of the few that every page of the media shows. Viewers who ask for much else must not decide that it is made anew each time.
+    pub(super) is_always_kept: bool,
+}
 
 /// A picture, a clip or a sheet.
 pub struct Picture {
@@ -112,17 +125,17 @@ impl Packager {
     pub(super) async fn made_once(
         &self,
         packaged: &Packaged,
-        (kind, hash): (Kind, PictureHash),
+        order: Order,
         asker: Asker,
         make: BoxFuture<'static, Result<Bytes, Error>>,
     ) -> Result<Picture, Error> {
-        let name = (packaged.source, hash);
+        let name = (packaged.source, order.hash);
         if let Some(ready) = self.pictures.made.get(&name).await {
             return Ok(ready.into());
         }
         let packager = self.clone();
         let flight = async move {
-            let made = Box::pin(packager.kept_or_made_picture(name, kind, asker, make));
+            let made = Box::pin(packager.kept_or_made_picture(name, order, asker, make));
             let made = packager.pictures.made.try_get_with(name, made);
             let ready = packager.unless_stopped(made).await?;
             let ready = ready.map_err(|error: Arc<Error>| Error::Shared(error))?;
@@ -140,7 +153,7 @@ impl Packager {
     async fn kept_or_made_picture(
         &self,
         name: Name,
-        kind: Kind,
+        order: Order,
         asker: Asker,
         make: BoxFuture<'static, Result<Bytes, Error>>,
     ) -> Result<Ready, Error> {
@@ -157,7 +170,8 @@ impl Packager {
             return Err(unmade.into());
         }
         let _cold = self.cold_place(asker)?;
-        let _place = self.pictures.enter(name.0, kind)?;
+        let _turn = self.pictures.turn(asker).await?;
+        let _place = self.pictures.enter(name.0, order.kind)?;
         let bytes = match make.await {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -167,7 +181,7 @@ impl Packager {
                 return Err(error);
             }
         };
-        match self.keep_picture(name, &bytes).await {
+        match self.keep_picture(name, order, &bytes).await {
             Ok(Some(kept)) => Ok(kept),
             Ok(None) => Ok(Ready::Whole(bytes)),
             // Whoever asks gets it all the same.
@@ -187,13 +201,16 @@ impl Packager {
         Ok(Some(Ready::Whole(reader.read_at(0..reader.len()).await?)))
     }
 
-    /// Keeps a picture, where its source has not many. Answers what is kept: two nodes may race, the first writer wins and both serve that
+    /// Keeps a picture, where its source has not many, nor much. Answers what is kept: two nodes may race, the first writer wins and both serve that
     /// one.
-    async fn keep_picture(&self, name: Name, bytes: &Bytes) -> Result<Option<Ready>, Error> {
+    async fn keep_picture(&self, name: Name, order: Order, bytes: &Bytes) -> Result<Option<Ready>, Error> {
         let (source, hash) = name;
-        let kept = self.blob.list(Prefix::PicturesOf(source), None, KEPT_MAX).await?;
-        if kept.len() >= KEPT_MAX {
-            return Ok(None);
+        if !order.is_always_kept {
+            let kept = self.blob.list(Prefix::PicturesOf(source), None, KEPT_MAX).await?;
+            let len = kept.iter().map(|entry| entry.len).fold(bytes.len() as u64, u64::saturating_add);
+            if KEPT_MAX <= kept.len() || KEPT_BYTES_MAX < len {
+                return Ok(None);
+            }
         }
         match self.blob.put_once(ObjectKey::Picture(source, hash), bytes.clone()).await? {
             PutOutcome::Written if bytes.len() as u64 <= CACHED_BYTES_MAX => {

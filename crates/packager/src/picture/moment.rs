@@ -17,7 +17,7 @@ use super::{FitMode, PictureRequest};
 /// Times are told apart to a tenth of a second, so that a slider does not fill the store.
 const TIME_STEP_MS: u64 = 100;
 /// Bytes in front of a sample where it is fed to a decoder, at most.
-const SAMPLE_HEAD_LEN: u64 = 32;
+const SAMPLE_HEAD_LEN: u64 = 64;
 
 /// What decoding may take.
 #[derive(Clone, Copy)]

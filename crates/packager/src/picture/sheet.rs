@@ -7,7 +7,7 @@ use kinora_engine::{PICTURE_SIDE_MAX, PictureSize, SheetSpec};
 use kinora_formats::encode::Feed;
 
 use super::moment::hash_of;
-use super::{Kind, Picture, of_run};
+use super::{Kind, Order, Picture, of_run};
 use crate::encode::container;
 use crate::{Asker, Error, Packaged, Packager};
 use choice::{Choice, Keyframes, STEP_US};
@@ -51,6 +51,8 @@ pub struct Storyboard {
     pub tile_height: u32,
     /// How long the media is shown, in milliseconds.
     pub duration_ms: u64,
+    /// Whether it is the overview, which every player asks for.
+    is_overview: bool,
     choice: Choice,
 }
 
@@ -85,7 +87,18 @@ impl Storyboard {
         let columns = count.min(COLUMNS).max(count.div_ceil(side(tile.height)));
         let rows = count.div_ceil(columns);
         let (tile_width, tile_height) = (tile.width, tile.height);
-        Some(Self { interval_s, count, columns, rows, tile_width, tile_height, duration_ms, choice })
+        let is_overview = sheet == Sheet::Overview;
+        Some(Self {
+            interval_s,
+            count,
+            columns,
+            rows,
+            tile_width,
+            tile_height,
+            duration_ms,
+            is_overview,
+            choice,
+        })
     }
 
     /// Bytes of memory.
@@ -156,7 +169,8 @@ impl Packager {
             let storyboard = Arc::clone(storyboard);
             async move { packager.make_sheet(&packaged, &storyboard).await }
         };
-        self.made_once(packaged, (Kind::Long, hash_of(&text)), asker, Box::pin(make)).await
+        let order = Order { kind: Kind::Long, hash: hash_of(&text), is_always_kept: storyboard.is_overview };
+        self.made_once(packaged, order, asker, Box::pin(make)).await
     }
 
     async fn make_sheet(&self, packaged: &Packaged, storyboard: &Storyboard) -> Result<Bytes, Error> {

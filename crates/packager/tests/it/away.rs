@@ -44,6 +44,7 @@ async fn an_engine_that_is_away_leaves_no_mark_and_is_used_once_it_is_back() {
         height: None,
         fit: FitMode::Preserve,
         format: PictureFormat::Jpg,
+        is_poster: false,
     };
     assert!(world.picture(&packaged, picture).await.is_err_and(|error| is_away(&error)));
     assert!(packager.broken(source).await.unwrap().is_empty());
@@ -83,6 +84,7 @@ async fn without_room_those_who_wait_get_what_is_made_and_it_is_kept_once_there_
         height: None,
         fit: FitMode::Preserve,
         format: PictureFormat::Jpg,
+        is_poster: false,
     };
     assert!(!world.picture(&packaged, picture).await.unwrap().is_empty());
     let filled = packager.fill(&packaged, &rungs, |progress| assert_eq!(progress.done, 0)).await;

@@ -51,6 +51,7 @@ async fn sound_alone_has_no_picture() {
         height: None,
         fit: FitMode::Preserve,
         format: PictureFormat::Jpg,
+        is_poster: false,
     };
     let error = world.picture(&sound, request).await.unwrap_err();
     assert!(matches!(error.root(), Error::NoPicture), "{error:?}");

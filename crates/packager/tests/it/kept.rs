@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _};
-use kinora_blob::{Entry, ObjectKind, Prefix};
+use kinora_blob::{Entry, ObjectKey, ObjectKind, PictureHash, Prefix};
+use kinora_domain::SourceId;
 use kinora_engine::{Engine, Settings};
 use kinora_packager::{ClipFormat, ClipRequest, Error, FitMode, Packaged, PictureRequest, Sheet};
 use kinora_testkit::{LentFfmpeg, fixture};
@@ -136,4 +137,56 @@ async fn a_large_picture_is_not_held_in_memory_for_those_who_read_it() {
     assert_eq!(world.writes_below("picture").values().sum::<u64>(), 1);
     let small = world.packager.picture(&packaged, png_at(0), asker()).await.unwrap().into_content();
     assert_eq!(small.whole().is_some(), small.total_len() <= 256 << 10);
+}
+
+/// Objects as if viewers had asked for so many pictures of this length.
+fn asked_before(world: &World, source: SourceId, count: u16, len: u64) {
+    for n in 0..count {
+        let mut hash = [0xff; 16];
+        hash[..2].copy_from_slice(&n.to_be_bytes());
+        let file = world.objects().join(ObjectKey::Picture(source, PictureHash(hash)).to_string());
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::File::create(file).unwrap().set_len(len).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_viewers_ask_for_is_kept_to_a_bound_and_what_stands_for_the_media_always() {
+    let many = (1000, 1);
+    let large = (2, (32 << 20) - 1000);
+    for (count, len) in [many, large] {
+        let world = World::new().await;
+        let source = world.source();
+        let packaged = world.store_as(source, fixture::two_seconds()).await;
+        asked_before(&world, source, count, len);
+        let writes = async |request| {
+            world
+                .writes_of(Box::pin(async { world.picture(&packaged, request).await.map(drop).unwrap() }))
+                .await
+        };
+        assert_eq!(writes(png_at(0)).await, 0, "another one of {count} x {len}");
+        assert_eq!(writes(PictureRequest { time_ms: None, is_poster: true, ..png_at(0) }).await, 1);
+        for (sheet, expected) in [(Sheet::Every(1), 0), (Sheet::Overview, 1)] {
+            let written = world.writes_of(Box::pin(async {
+                let board = world.packager.storyboard(&packaged, sheet, asker()).await.unwrap();
+                world.packager.sheet(&packaged, &board, asker()).await.map(drop).unwrap();
+            }));
+            assert_eq!(written.await, expected, "{sheet:?} beside {count} x {len}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn one_address_leaves_places_of_a_media_for_another() {
+    let world = World::new().await;
+    let packaged = world.store(fixture::long_gop()).await;
+    let from = |address: [u8; 4]| kinora_packager::Asker { address: Some(address.into()), ..asker() };
+    let one =
+        (0..7).map(|n| world.packager.picture(&packaged, png_at(10_000 + n * 100), from([192, 0, 2, 1])));
+    let one = futures_util::future::join_all(one);
+    let other = world.packager.picture(&packaged, png_at(0), from([192, 0, 2, 2]));
+    let (one, other) = tokio::join!(one, other);
+    assert!(other.is_ok(), "{:?}", other.err());
+    // They wait for their turns, and none is refused.
+    assert!(one.iter().all(Result::is_ok));
 }

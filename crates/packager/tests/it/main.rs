@@ -9,6 +9,7 @@ mod damaged;
 mod encoded;
 mod errors;
 mod kept;
+mod lasting;
 mod pictures;
 mod segments;
 mod sheets;

@@ -18,6 +18,7 @@ pub(crate) fn png_at(time_ms: u64) -> PictureRequest {
         height: None,
         fit: FitMode::Preserve,
         format: PictureFormat::Png,
+        is_poster: false,
     }
 }
 

@@ -13,7 +13,12 @@ const WIDTH: usize = 160;
 const HEIGHT: usize = 90;
 
 /// Which frame of a fixture each tile shows.
-async fn tiles(world: &World, packaged: &Arc<Packaged>, shown: &[Vec<u8>], sheet: Sheet) -> Vec<usize> {
+pub(crate) async fn tiles(
+    world: &World,
+    packaged: &Arc<Packaged>,
+    shown: &[Vec<u8>],
+    sheet: Sheet,
+) -> Vec<usize> {
     let storyboard = world.packager.storyboard(packaged, sheet, asker()).await.unwrap();
     assert_eq!((storyboard.tile_width as usize, storyboard.tile_height as usize), (WIDTH, HEIGHT));
     let sheet = world.packager.sheet(packaged, &storyboard, asker()).await.unwrap();

@@ -49,7 +49,7 @@ impl Tx {
     /// Has the picture of a ready media looked at from afar. Nobody waits for that.
     async fn hash_picture(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
         let MediaState::Ready { source, facts, .. } = &media.state else { return Ok(()) };
-        if facts.is_audio_only() {
+        if !facts.has_pictures() {
             return Ok(());
         }
         let kind = JobKind::HashPicture { media: media.id, source: *source };

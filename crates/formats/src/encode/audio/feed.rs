@@ -6,7 +6,7 @@ use super::{LEAD_S, LEAD_SAMPLES, cuts, encoded_audio_segments};
 use crate::{
     encode::feed::{FRAME_HEAD_LEN, FeedChunk, FeedChunks, FeedError, FeedFormat, header},
     index::{Index, Sample, SampleTable, Track},
-    matroska::feed_frame,
+    matroska::{FedFrame, feed_frame},
     mp4::write::{Entry, FLAGS_SYNC, write_head},
     plan::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE},
 };
@@ -164,7 +164,7 @@ impl AudioFeed {
             let time_us =
                 (ticks * 2_000_000 + i128::from(self.timescale)).div_euclid(2 * i128::from(self.timescale));
             let time_us = u64::try_from(time_us).map_err(|_| wrong("it sounds long before all others"))?;
-            feed_frame(&mut fed, time_us, true, own);
+            feed_frame(&mut fed, FedFrame { time_us, duration_us: None, is_key: true, bytes: own });
         }
         Ok(fed)
     }

@@ -80,6 +80,7 @@ impl Feed {
             shown_shift: 0,
             header: header.into(),
             format,
+            tells_durations: true,
         })
     }
 }

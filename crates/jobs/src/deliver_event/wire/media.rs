@@ -73,7 +73,7 @@ impl ReadyData {
             MediaState::Ready { facts, .. } => Some(facts),
             _ => None,
         };
-        let has_picture = facts.is_some_and(|facts| !facts.is_audio_only());
+        let has_picture = facts.is_some_and(MediaFacts::has_pictures);
         let first = media.playback.first().filter(|_| has_picture);
         Self {
             thumbnail: first.map(|playback| format!("{images_url}/{}/thumbnail.png", playback.id)),

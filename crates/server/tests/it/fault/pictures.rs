@@ -90,6 +90,10 @@ async fn a_media_whose_pictures_do_not_decode_has_none_and_nothing_is_tried() {
         app.get(id).await.text().contains("does_not_decode").then_some(())
     })
     .await;
+    let answer = app.get(id).await;
+    assert!(answer.data()["thumbnail"].is_null(), "none is announced");
+    let page = app.fetch(&format!("/embed/{playback}")).await.text();
+    assert!(!page.contains("thumbnail.jpg") && !page.contains("storyboard.vtt"), "{page}");
     ffmpeg.take_away();
     let texts = ["spritesheet.json", "storyboard.vtt"];
     for file in FILES.into_iter().chain(texts) {
