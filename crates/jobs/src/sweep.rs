@@ -2,6 +2,7 @@
 
 use kinora_blob::{Entry, ObjectKey, ObjectKind, Prefix};
 use kinora_domain::{RenditionId, SourceId, Timestamp};
+use kinora_packager::surplus_pictures;
 use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, RenditionRow, Tx};
 
 use crate::Context;
@@ -32,10 +33,10 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
         ObjectKind::Sound,
         ObjectKind::Index,
         ObjectKind::Subtitle,
-        ObjectKind::Picture,
     ] {
         sweep_kind(context, kind, now, &mut stored).await?;
     }
+    sweep_pictures(context, now, &mut stored).await?;
     for kind in [ObjectKind::Growing, ObjectKind::Piece, ObjectKind::Checkpoint] {
         sweep_growing(context, kind, now, &mut stored).await?;
     }
@@ -82,6 +83,49 @@ async fn sweep_kind(
             return Ok(());
         }
     }
+}
+
+/// As [`sweep_kind`]; of a source that has hardly any room left for pictures the oldest go. Those of one source come one after another.
+async fn sweep_pictures(context: &Context, now: Timestamp, stored: &mut Stored) -> Result<(), JobError> {
+    let (mut after, mut current) = (None, None::<(SourceId, Vec<Entry>)>);
+    loop {
+        let page = context.blob.list(Prefix::Kind(ObjectKind::Picture), after, PAGE).await?;
+        for entry in &page {
+            let Some(source) = source_of(entry.key) else { continue };
+            if current.as_ref().is_none_or(|(of, _)| *of != source) {
+                let before = current.replace((source, Vec::new()));
+                settle_pictures(context, before, now, stored).await?;
+            }
+            if let Some((_, kept)) = &mut current {
+                kept.push(entry.clone());
+            }
+        }
+        after = page.last().map(|entry| entry.key);
+        if page.len() < PAGE {
+            return settle_pictures(context, current, now, stored).await;
+        }
+    }
+}
+
+async fn settle_pictures(
+    context: &Context,
+    of_source: Option<(SourceId, Vec<Entry>)>,
+    now: Timestamp,
+    stored: &mut Stored,
+) -> Result<(), JobError> {
+    let Some((source, kept)) = of_source else { return Ok(()) };
+    let bytes = kept.iter().map(|entry| entry.len).fold(0, u64::saturating_add);
+    if stored.count(context, source, bytes).await?.is_none() {
+        if kept.iter().any(|entry| now.micros_since(entry.modified) >= YOUNGEST_SWEPT_US) {
+            tracing::info!(source.id = %source, "swept pictures that no media names");
+            delete_objects::remove(context, source).await?;
+        }
+        return Ok(());
+    }
+    for key in surplus_pictures(kept) {
+        context.blob.delete(key).await?;
+    }
+    Ok(())
 }
 
 /// What uploads that have ended left behind: their process was killed, or was still writing.

@@ -25,6 +25,7 @@ mod gop;
 mod input;
 mod made;
 mod moment;
+mod room;
 mod sheet;
 
 pub use clip::ClipRequest;
@@ -32,6 +33,7 @@ pub(crate) use flights::Flights;
 use flights::Kind;
 use made::Order;
 pub use made::Picture;
+pub use room::surplus_pictures;
 pub use sheet::{Sheet, Storyboard};
 
 /// The longest silence of a run whose turn it is.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use kinora_blob::{ObjectKey, PutOutcome};
+use kinora_blob::ObjectKey;
 use kinora_domain::WorkspaceId;
 use kinora_engine::Priority;
 use kinora_formats::encode::{EncodedAudio, SegmentError};
@@ -17,6 +17,7 @@ use super::line::{RunId, Start};
 use super::order::Order;
 use super::run::{Made, Run};
 use super::{RungLine, Work};
+use crate::leftover::Put;
 use crate::{Error, Packaged, Packager};
 
 impl Packager {
@@ -206,7 +207,7 @@ impl Packager {
 
     /// Keeps a segment that was just made. Another one may have been faster: its bytes are everybody's.
     ///
-    /// Errors: those of the stores; one that [is full](Error::is_full) where there is no room for it.
+    /// Errors: those of the stores; one that [is full](Error::is_full) where there is no room for it; [`Error::Gone`] when its media was deleted meanwhile.
     pub(super) async fn keep(
         &self,
         packaged: &Packaged,
@@ -216,8 +217,8 @@ impl Packager {
     ) -> Result<Bytes, Error> {
         let owner = line.begin(&self.store, self.clock.now()).await?;
         let key = ObjectKey::Segment(line.id, n);
-        match self.blob.put_once(key, bytes.clone()).await? {
-            PutOutcome::Written => {
+        match self.put(line.source, key, bytes.clone()).await? {
+            Put::Written => {
                 self.encoders.notes.made(line.id, bytes.len() as u64);
                 if let Some(owner) = owner {
                     let encoded_us = packaged.plays_us(line.work.rendition(), n);
@@ -225,7 +226,8 @@ impl Packager {
                 }
                 Ok(bytes)
             }
-            PutOutcome::AlreadyThere => self.blob.get(key).await?.ok_or(Error::Gone),
+            Put::AlreadyThere => self.blob.get(key).await?.ok_or(Error::Gone),
+            Put::Gone => Err(Error::Gone), // and nothing more of it is made
         }
     }
 

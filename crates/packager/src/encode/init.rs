@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use kinora_blob::{ObjectKey, PutOutcome};
+use kinora_blob::ObjectKey;
 use kinora_engine::Priority;
 use kinora_formats::encode::{Rung, init_of_rung};
 
@@ -12,6 +12,7 @@ use super::order::Order;
 use super::run::Run;
 use super::still::UNDECODED_MAX;
 use super::{Asker, RungLine, Work};
+use crate::leftover::Put;
 use crate::{Error, Packaged, Packager};
 
 /// Of a segment so much is encoded to learn what an init segment says: the encoder tells with the first picture. Up to half a second
@@ -159,9 +160,10 @@ impl Packager {
         let (key, bytes) = (ObjectKey::Init(line.id), init(packaged, rung, avcc)?);
         let keep = async {
             line.begin(&self.store, self.clock.now()).await?;
-            match self.blob.put_once(key, bytes.clone()).await? {
-                PutOutcome::Written => Ok(bytes.clone()),
-                PutOutcome::AlreadyThere => self.blob.get(key).await?.ok_or(Error::Gone),
+            match self.put(line.source, key, bytes.clone()).await? {
+                Put::Written => Ok(bytes.clone()),
+                Put::AlreadyThere => self.blob.get(key).await?.ok_or(Error::Gone),
+                Put::Gone => Err(Error::Gone),
             }
         };
         match keep.await {

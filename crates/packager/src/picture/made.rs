@@ -4,20 +4,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use kinora_blob::{ObjectKey, ObjectReader, PictureHash, Prefix, PutOutcome};
+use kinora_blob::{ObjectKey, ObjectReader, PictureHash, Prefix};
 use kinora_domain::SourceId;
 
 use super::flights::Kind;
+use super::room::{COUNT_MAX, has_room};
+use crate::leftover::Put;
 use crate::segment::{CACHED_BYTES_MAX, Segment};
 use crate::{Asker, Error, Packaged, Packager};
-
-/// Pictures of one source that are kept; further ones are made anew each time, so that nobody fills the disk with sizes.
-/// Decision 0022.
-const KEPT_MAX: usize = 1000;
-
-/// Bytes of these pictures. A thousand thumbnails have some 20 MB, sheets and clips some MB each; a thousand of the largest pictures would
-/// have 32 GB.
-const KEPT_BYTES_MAX: u64 = 64 << 20;
 
 /// Names a picture.
 pub(super) type Name = (SourceId, PictureHash);
@@ -206,17 +200,15 @@ impl Packager {
     async fn keep_picture(&self, name: Name, order: Order, bytes: &Bytes) -> Result<Option<Ready>, Error> {
         let (source, hash) = name;
         if !order.is_always_kept {
-            let kept = self.blob.list(Prefix::PicturesOf(source), None, KEPT_MAX).await?;
-            let len = kept.iter().map(|entry| entry.len).fold(bytes.len() as u64, u64::saturating_add);
-            if KEPT_MAX <= kept.len() || KEPT_BYTES_MAX < len {
+            let kept = self.blob.list(Prefix::PicturesOf(source), None, COUNT_MAX).await?;
+            if !has_room(&kept, bytes.len() as u64) {
                 return Ok(None);
             }
         }
-        match self.blob.put_once(ObjectKey::Picture(source, hash), bytes.clone()).await? {
-            PutOutcome::Written if bytes.len() as u64 <= CACHED_BYTES_MAX => {
-                Ok(Some(Ready::Whole(bytes.clone())))
-            }
-            PutOutcome::Written | PutOutcome::AlreadyThere => self.kept_picture(name).await,
+        match self.put(source, ObjectKey::Picture(source, hash), bytes.clone()).await? {
+            Put::Gone => Ok(None),
+            Put::Written if bytes.len() as u64 <= CACHED_BYTES_MAX => Ok(Some(Ready::Whole(bytes.clone()))),
+            Put::Written | Put::AlreadyThere => self.kept_picture(name).await,
         }
     }
 }

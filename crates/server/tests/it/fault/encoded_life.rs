@@ -47,7 +47,7 @@ async fn live(life: &mut Life, (): ()) {
     life.insist("the media plays", async |app| plays(app, playback).await).await;
     ask_for_fill(&life.app, &clock, id).await;
     life.insist("everything is made", async |app| all_kept(app).await).await;
-    // One that is under way would keep a segment of a media that is gone, which is swept a day later.
+    // Each write is counted here; what is under way when a media is deleted is in `deleted_meanwhile.rs`.
     let fills = Fills::new(&clock);
     life.insist("no fill is left", async |app| fills.over(app).await).await;
     check_kept(&life.app, id).await;

@@ -9,6 +9,7 @@ mod blur_life;
 mod changed_life;
 mod clock;
 mod crash;
+mod deleted_meanwhile;
 mod disk_full;
 pub(crate) mod drain;
 mod each_write;

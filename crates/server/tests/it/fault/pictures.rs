@@ -3,10 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use kinora_blob::{FaultAction, ObjectKey};
+use bytes::Bytes;
+use kinora_blob::{FaultAction, ObjectKey, PictureHash};
 use kinora_engine::{Engine, Settings};
 use kinora_testkit::{LentFfmpeg, fixture};
 
+use super::clock::TestClock;
+use super::drain::sweep_soon;
 use crate::support::{Faults, TestApp, text, until};
 
 /// A server whose ffmpeg may be missing.
@@ -101,4 +104,32 @@ async fn a_media_whose_pictures_do_not_decode_has_none_and_nothing_is_tried() {
         assert_eq!(answer.refusal(), (404, "not found".to_owned()), "{file}");
         assert!(answer.text().contains("this media has no picture"), "{file}: {answer:?}");
     }
+}
+
+#[tokio::test]
+async fn who_fills_the_room_for_pictures_does_not_have_it_for_ever() {
+    const MANY: u128 = 800;
+    let clock = TestClock::standing();
+    let app = TestApp::options().clock(clock.clone()).without_webhook().start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    let media = app.store.media_by_id(text(&media["id"]).parse().unwrap()).await.unwrap().unwrap();
+    let source = media.source().expect("it is ready");
+    let blob = app.ground.blob().await;
+    for number in 0..MANY {
+        let key = ObjectKey::Picture(source, PictureHash(number.to_be_bytes()));
+        blob.put_once(key, Bytes::from_static(b"a picture")).await.unwrap();
+    }
+    let pictures = async || {
+        let objects = app.objects().await;
+        objects.iter().filter(|path| path.starts_with("picture/")).count()
+    };
+    assert!(pictures().await >= 800);
+    sweep_soon(&app, &clock).await;
+    assert_eq!(pictures().await, 500, "half of the room is free");
+    let asked = app.fetch(&format!("/{playback}/thumbnail.jpg?time=1&width=64")).await;
+    assert_eq!(asked.status, 200, "{asked:?}");
+    assert_eq!(pictures().await, 501, "and another one is kept");
+    sweep_soon(&app, &clock).await;
+    assert_eq!(pictures().await, 501, "there is room enough");
 }

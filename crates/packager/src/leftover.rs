@@ -1,0 +1,44 @@
+//! What is written for a media while that is deleted.
+
+use bytes::Bytes;
+use kinora_blob::{ObjectKey, PutOutcome};
+use kinora_domain::SourceId;
+
+use crate::{Error, Packager};
+
+/// What became of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Put {
+    /// It is kept.
+    Written,
+    /// Another one was faster, whose bytes are everybody's.
+    AlreadyThere,
+    /// Its media was deleted meanwhile, and it is not kept.
+    Gone,
+}
+
+impl Packager {
+    /// Writes an object that was made of a source; none stays of a source that no row names.
+    ///
+    /// A media's row goes before its objects. So either whoever writes finds no row afterwards, or the object lay there before those were listed. It is done
+    /// to its end, though the run that asks for it is ended, as the deletion of a media does. What a process that dies in between leaves is swept a day later.
+    ///
+    /// Errors: those of the stores.
+    pub(crate) async fn put(&self, source: SourceId, key: ObjectKey, bytes: Bytes) -> Result<Put, Error> {
+        let packager = self.clone();
+        let put = async move {
+            match packager.blob.put_once(key, bytes).await? {
+                PutOutcome::AlreadyThere => Ok(Put::AlreadyThere),
+                PutOutcome::Written if packager.store.workspace_of_source(source).await?.is_some() => {
+                    Ok(Put::Written)
+                }
+                PutOutcome::Written => {
+                    packager.blob.delete(key).await?;
+                    Ok(Put::Gone)
+                }
+            }
+        };
+        // A panic is a bug, and was told where it happened.
+        self.spawn_run(put).await.unwrap_or(Err(Error::Busy))
+    }
+}
