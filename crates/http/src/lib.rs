@@ -35,7 +35,7 @@ pub use app::{Addresses, App, AppOptions, Assets, Check, Health, Roles};
 pub use error::ApiError;
 pub use openapi::document;
 pub use rate_limit::{NoRateLimit, RateLimit};
-pub use serve::{ServeOptions, serve};
+pub use serve::{ServeOptions, TrustedProxies, serve};
 
 /// The paths of the API that are served, each with and without `/v1` in front of it.
 pub fn api_paths() -> Vec<String> {

@@ -1,4 +1,6 @@
-//! Connections: how many, how long, and how they end.
+//! Connections: how many, how long, and how they end; `client.rs` says whose a request is.
+
+mod client;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,6 +18,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
+use client::Peer;
+
+pub(crate) use client::ClientAddress;
+pub use client::TrustedProxies;
+
 /// Limits of connections.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
@@ -24,8 +31,10 @@ pub struct ServeOptions {
     /// Connections at once. Each holds a file and some 20 KiB; one whose client sends slowly up to 256 KiB, one whose client reads slowly as much of a
     /// folder, two windows of 4 MiB of a bucket, and all of a picture that could not be kept.
     pub connections_max: usize,
-    /// Connections of one address at once; loopback is free, for proxies stand there.
+    /// Connections of one address at once; loopback is free, for proxies stand there, and so are those that are trusted.
     pub connections_per_address_max: usize,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: TrustedProxies,
     /// How long requests under way may take to end when the server stops.
     pub grace: Duration,
 }
@@ -37,6 +46,7 @@ impl Default for ServeOptions {
             connections_max: 8192,
             // A household or a school behind one address; a browser opens at most six to a host.
             connections_per_address_max: 512,
+            trusted_proxies: TrustedProxies::default(),
             grace: Duration::from_secs(10),
         }
     }
@@ -73,16 +83,17 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             metrics::counter!("kinora_http_connections_refused_total").increment(1);
             continue;
         }
-        let Some(place) = addresses.take(peer.ip(), options.connections_per_address_max) else {
+        let peer = Peer::of(peer.ip(), &options.trusted_proxies);
+        let Some(place) = addresses.take(peer.counted(), options.connections_per_address_max) else {
             metrics::counter!("kinora_http_connections_refused_total").increment(1);
             continue;
         };
-        let (router, address) = (router.clone(), ClientAddress::of(peer.ip()));
+        let router = router.clone();
         let (options, stop, force) = (options.clone(), stop.clone(), force.clone());
         connections.spawn(async move {
             let _place = place;
             tokio::select! {
-                () = connection(stream, address, router, &options, stop) => {}
+                () = connection(stream, peer, router, &options, stop) => {}
                 () = force.cancelled() => {}
             }
         });
@@ -97,7 +108,7 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
 
 async fn connection(
     stream: TcpStream,
-    address: ClientAddress,
+    peer: Peer,
     router: Router,
     options: &ServeOptions,
     stop: CancellationToken,
@@ -106,7 +117,8 @@ async fn connection(
     let _ = stream.set_nodelay(true);
     // Not a layer: that would wrap each route of the router anew, for each connection.
     let addressed = router.map_request(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(address);
+        let client = peer.client(request.headers());
+        request.extensions_mut().insert(client);
         request
     });
     let connection = http1::Builder::new()
@@ -124,18 +136,6 @@ async fn connection(
     let _ = connection.await;
 }
 
-/// Whence a request came.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ClientAddress(pub(crate) Option<IpAddr>);
-
-impl ClientAddress {
-    /// A proxy on this machine stands for everybody behind it.
-    fn of(peer: IpAddr) -> Self {
-        let peer = peer.to_canonical();
-        Self((!peer.is_loopback()).then_some(peer))
-    }
-}
-
 /// Connections that each address holds.
 #[derive(Clone, Default)]
 struct Addresses(Arc<Mutex<HashMap<IpAddr, usize>>>);
@@ -147,10 +147,9 @@ struct Place {
 }
 
 impl Addresses {
-    fn take(&self, address: IpAddr, max: usize) -> Option<Place> {
-        if address.to_canonical().is_loopback() {
-            return Some(Place { addresses: self.clone(), address: None });
-        }
+    /// A place of this address, of which it may hold so many; whoever has none is not counted.
+    fn take(&self, address: Option<IpAddr>, max: usize) -> Option<Place> {
+        let Some(address) = address else { return Some(Place { addresses: self.clone(), address: None }) };
         let mut held = self.0.lock().expect("nothing panics while holding it");
         let count = held.entry(address).or_default();
         if *count >= max {
@@ -176,6 +175,7 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
+    use axum::Extension;
     use axum::routing::any;
     use bytes::Bytes;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -184,11 +184,15 @@ mod tests {
 
     /// What a server says to these bytes. Its handler tells how long each body was.
     async fn answer_to(request: &[u8]) -> String {
+        let router = Router::new().fallback(any(async |body: Bytes| body.len().to_string()));
+        answer_of(router, ServeOptions::default(), request).await
+    }
+
+    async fn answer_of(router: Router, options: ServeOptions, request: &[u8]) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let router = Router::new().fallback(any(async |body: Bytes| body.len().to_string()));
         let stop = CancellationToken::new();
-        let server = tokio::spawn(serve(listener, router, ServeOptions::default(), stop.clone()));
+        let server = tokio::spawn(serve(listener, router, options, stop.clone()));
         let mut client = TcpStream::connect(address).await.unwrap();
         // Who is closed on cannot send the rest, and may be reset behind the answer.
         let _ = client.write_all(request).await;
@@ -225,10 +229,38 @@ mod tests {
         assert!(answer.contains("300000HTTP/1.1 431 "), "{answer}");
     }
 
+    #[tokio::test]
+    async fn each_request_of_a_proxy_is_another_clients_also_on_one_connection() {
+        let get = |forwarded: &str, end: &str| format!("GET / HTTP/1.1\r\nHost: k\r\n{forwarded}{end}\r\n");
+        let requests = [
+            get("X-Forwarded-For: 203.0.113.1\r\n", ""),
+            get("", ""),
+            get("X-Forwarded-For: 192.0.2.9, 203.0.113.2\r\n", "Connection: close\r\n"),
+        ];
+        let told = async |trusted: &str| {
+            let router = Router::new()
+                .fallback(any(async |Extension(ClientAddress(address))| format!("{address:?};")));
+            let options = ServeOptions {
+                trusted_proxies: vec![trusted.parse().unwrap()].into(),
+                ..ServeOptions::default()
+            };
+            let answer = answer_of(router, options, requests.concat().as_bytes()).await;
+            let told =
+                answer.split("\r\n\r\n").skip(1).map(|body| body.split(';').next().unwrap().to_owned());
+            told.collect::<Vec<_>>()
+        };
+        assert_eq!(told("127.0.0.0/8").await, ["Some(203.0.113.1)", "None", "Some(203.0.113.2)"]);
+        assert_eq!(
+            told("10.0.0.0/8").await,
+            ["None", "None", "None"],
+            "a header from anybody else is not read"
+        );
+    }
+
     #[test]
     fn an_address_has_a_bounded_number_of_places_and_gives_them_back() {
         let addresses = Addresses::default();
-        let (one, other) = (IpAddr::from([203, 0, 113, 1]), IpAddr::from([203, 0, 113, 2]));
+        let [one, other] = [1, 2].map(|last| Some(IpAddr::from([203, 0, 113, last])));
         let first = addresses.take(one, 1);
         assert!(first.is_some());
         assert!(addresses.take(one, 1).is_none());
@@ -236,7 +268,6 @@ mod tests {
         drop(first);
         assert!(addresses.take(one, 1).is_some());
         assert!(addresses.0.lock().unwrap().is_empty(), "places are given back");
-        let loopback = IpAddr::from([127, 0, 0, 1]);
-        assert!(addresses.take(loopback, 0).is_some());
+        assert!(addresses.take(None, 0).is_some());
     }
 }

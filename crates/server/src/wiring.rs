@@ -173,10 +173,13 @@ impl Server {
             rate_limit: settings.rate_limit,
             shared_max_age_s: settings.shared_max_age_s,
         });
+        let serve_options =
+            ServeOptions { trusted_proxies: settings.trusted_proxies.into(), ..ServeOptions::default() };
         let (stop, is_lost) = (CancellationToken::new(), CancellationToken::new());
         let jobs = roles.worker.then_some(context);
         let parts = Running {
             app,
+            serve_options,
             jobs,
             packager,
             store,
@@ -207,6 +210,7 @@ impl Server {
 /// What runs until it is told to stop.
 struct Running {
     app: App,
+    serve_options: ServeOptions,
     /// What jobs work with, in a process that runs any.
     jobs: Option<Context>,
     packager: Packager,
@@ -220,7 +224,7 @@ struct Running {
 
 impl Running {
     async fn run(self, listener: TcpListener) {
-        let Self { app, jobs, packager, store, lock, scratch, stop, is_lost } = self;
+        let Self { app, serve_options, jobs, packager, store, lock, scratch, stop, is_lost } = self;
         let router = kinora_http::router(app.clone());
         let work = async {
             if let Some(context) = jobs {
@@ -233,7 +237,7 @@ impl Running {
             }
         };
         tokio::join!(
-            kinora_http::serve(listener, router, ServeOptions::default(), stop.clone()),
+            kinora_http::serve(listener, router, serve_options, stop.clone()),
             work,
             store.watch_others(stop.clone()),
             write_uses(&app, stop.clone()),

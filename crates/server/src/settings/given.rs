@@ -41,6 +41,9 @@ pub(crate) struct Given {
     /// A private network that sources and webhooks may lie in; may be given several times
     #[arg(long, global = true, env = "KINORA_ALLOW_PRIVATE", value_name = "CIDR", value_delimiter = ',')]
     pub(super) allow_private: Option<Vec<IpNet>>,
+    /// A proxy in front of the server, or a network of them, whose X-Forwarded-For says who asks; may be given several times
+    #[arg(long, global = true, env = "KINORA_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
+    pub(super) trusted_proxy: Option<Vec<IpNet>>,
     /// A further header that repeats Service-Signature; may be given several times
     #[arg(long, global = true, env = "KINORA_SIGNATURE_HEADER", value_name = "NAME", value_delimiter = ',')]
     pub(super) signature_header: Option<Vec<String>>,

@@ -54,6 +54,8 @@ pub struct Settings {
     pub images_url: String,
     /// Private networks that sources and webhooks may lie in.
     pub allow_private: Vec<IpNet>,
+    /// Proxies in front of the server that say truly who asks through them.
+    pub trusted_proxies: Vec<IpNet>,
     /// Header names that repeat `Service-Signature`.
     pub signature_headers: Vec<String>,
     /// Path of ffmpeg; `None`: the one in `PATH`.
@@ -143,6 +145,7 @@ impl Settings {
             images_url: or_public("images-url", given.images_url.or(from_file.images_url))?,
             public_url,
             allow_private: given.allow_private.or(from_file.allow_private).unwrap_or_default(),
+            trusted_proxies: given.trusted_proxy.or(from_file.trusted_proxy).unwrap_or_default(),
             signature_headers: given.signature_header.or(from_file.signature_header).unwrap_or_default(),
             ffmpeg: given.ffmpeg.or(from_file.ffmpeg),
             cache_bytes: given.cache_bytes.or(from_file.cache_bytes),
@@ -168,6 +171,7 @@ impl Settings {
             "stream-url": self.stream_url,
             "images-url": self.images_url,
             "allow-private": self.allow_private.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "trusted-proxy": self.trusted_proxies.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "signature-header": self.signature_headers,
             "ffmpeg": self.ffmpeg,
             "cache-bytes": self.cache_bytes,

@@ -20,6 +20,7 @@ mod picture;
 mod playback;
 mod playback_ids;
 mod playlists;
+mod proxies;
 mod ranges;
 mod rate_limits;
 mod read;

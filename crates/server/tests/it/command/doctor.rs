@@ -61,10 +61,12 @@ async fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&defaults).unwrap());
 
     let file = "data-dir = \"from-file\"\nlisten = \"127.0.0.1:1111\"\npublic-url = \"https://file.example/\"\n\
-        allow-private = [\"10.0.0.0/8\", \"fd00::/8\"]\nsecret-key = \"c2VjcmV0\"\nlog-format = \"json\"\n";
+        allow-private = [\"10.0.0.0/8\", \"fd00::/8\"]\ntrusted-proxy = [\"127.0.0.1/32\"]\n\
+        secret-key = \"c2VjcmV0\"\nlog-format = \"json\"\n";
     std::fs::write(machine.folder().join("kinora.toml"), file).unwrap();
     let config = machine.bare(&["config", "--json", "--data-dir", "from-flag"]);
     let config = config.env("KINORA_LISTEN", "127.0.0.1:2222").env("KINORA_DATA_DIR", "from-environment");
+    let config = config.env("KINORA_TRUSTED_PROXY", "10.1.2.3/32,fd00::/8");
     let config = config.run().await.json();
     let expected = json!({
         "data-dir": "from-flag",
@@ -76,6 +78,7 @@ async fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
         "stream-url": "https://file.example",
         "images-url": "https://file.example",
         "allow-private": ["10.0.0.0/8", "fd00::/8"],
+        "trusted-proxy": ["10.1.2.3/32", "fd00::/8"],
         "signature-header": [],
         "ffmpeg": null,
         "cache-bytes": null,

@@ -59,6 +59,16 @@ async fn a_command_that_cannot_be_understood_is_another_exit_code_and_touches_no
         &["media", "list", "--workspace", "Development", "--page", "0"],
         &["serve", "--listen", "here"],
         &["serve", "--allow-private", "127.0.0.1/99"],
+        &["serve", "--trusted-proxy", "proxy.example"],
+        &["token", "sign", "--expires", "1h"],
+        &[
+            "token",
+            "sign",
+            "--playback-id",
+            "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f",
+            "--kid",
+            "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f",
+        ],
         &["workspace", "list", "--unknown"],
     ] {
         let run = machine.run(arguments).await;

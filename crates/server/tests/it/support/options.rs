@@ -25,6 +25,7 @@ pub(crate) struct Options {
     pub(super) cache_bytes: Option<u64>,
     pub(super) rate_limit: Option<RateLimit>,
     pub(super) shared_max_age_s: Option<u32>,
+    pub(super) trusted_proxies: Vec<String>,
     pub(super) engine: Option<Engine>,
     pub(super) faults: Faults,
 }
@@ -50,6 +51,7 @@ impl Default for Options {
             cache_bytes: None,
             rate_limit: None,
             shared_max_age_s: None,
+            trusted_proxies: Vec::new(),
             engine: None,
             faults: Faults::default(),
         }
@@ -110,6 +112,11 @@ impl Options {
     /// For how many seconds caches in between may keep what lies below a signed path.
     pub(crate) fn shared_max_age_s(self, seconds: u32) -> Self {
         Self { shared_max_age_s: Some(seconds), ..self }
+    }
+
+    /// Networks of proxies that are believed; nobody is unless told otherwise.
+    pub(crate) fn trusted_proxies(self, networks: &[&str]) -> Self {
+        Self { trusted_proxies: networks.iter().map(|network| (*network).to_owned()).collect(), ..self }
     }
 
     /// The media engine; the ffmpeg of this machine unless told otherwise.

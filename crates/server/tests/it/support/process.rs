@@ -125,6 +125,8 @@ async fn server_options(
     settings.cache_bytes = options.cache_bytes;
     settings.rate_limit = options.rate_limit;
     settings.shared_max_age_s = options.shared_max_age_s;
+    settings.trusted_proxies =
+        options.trusted_proxies.iter().map(|network| network.parse().expect("a network")).collect();
     if options.allow_loopback {
         settings.allow_private = vec!["127.0.0.0/8".parse().expect("a network")];
     }

@@ -1,0 +1,133 @@
+//! Clients behind a proxy: told apart by what it says of them, where it is trusted.
+
+use std::sync::{Arc, Condvar, Mutex};
+
+use kinora_blob::{FaultAction, ObjectKey, WriteKind, WriteOp};
+use kinora_testkit::fixture;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+
+use crate::support::{Answer, DEADLINE, Faults, TestApp, text, until};
+
+/// What one client may have under way at once.
+const PLACES: usize = 8;
+/// How many of these are made at once, each of one client.
+const TURNS: usize = 2;
+
+/// Pictures that were made and wait before they are kept, as long as this is closed.
+struct Gate {
+    is_closed: Mutex<bool>,
+    moved: Condvar,
+    tell: UnboundedSender<()>,
+}
+
+impl Gate {
+    fn new() -> (Arc<Self>, UnboundedReceiver<()>) {
+        let (tell, told) = unbounded_channel();
+        (Arc::new(Self { is_closed: Mutex::new(false), moved: Condvar::new(), tell }), told)
+    }
+
+    fn faults(self: &Arc<Self>) -> Faults {
+        let gate = Arc::clone(self);
+        let decide = move |write: WriteOp| {
+            if let (WriteKind::Put, ObjectKey::Picture(..)) = (write.kind, write.key) {
+                // The server has few threads, and others are to be answered meanwhile.
+                tokio::task::block_in_place(|| gate.pass());
+            }
+            FaultAction::Proceed
+        };
+        Faults::new(None, Some(Arc::new(kinora_blob::Faults::new(decide))))
+    }
+
+    fn pass(&self) {
+        let is_closed = self.is_closed.lock().unwrap();
+        if *is_closed {
+            let _ = self.tell.send(());
+            drop(self.moved.wait_timeout_while(is_closed, DEADLINE, |is_closed| *is_closed).unwrap());
+        }
+    }
+
+    fn set(&self, is_closed: bool) {
+        *self.is_closed.lock().unwrap() = is_closed;
+        self.moved.notify_all();
+    }
+}
+
+/// A server that trusts this network, a media of it, and a gate that is closed for its pictures. All that tests ask comes from 127.0.0.1.
+struct World {
+    app: Arc<TestApp>,
+    playback: String,
+    gate: Arc<Gate>,
+    told: UnboundedReceiver<()>,
+    asked: JoinSet<Answer>,
+    moment: usize,
+}
+
+impl World {
+    async fn new(trusted: &str) -> Self {
+        let (gate, told) = Gate::new();
+        let options = TestApp::options().without_webhook().trusted_proxies(&[trusted]).faults(gate.faults());
+        let app = Arc::new(options.start().await);
+        let media = app.ready("/wide.mp4", fixture::wide()).await;
+        until("nothing else makes pictures of it", async || {
+            app.get(text(&media["id"])).await.data()["blurHash"].is_string().then_some(())
+        })
+        .await;
+        gate.set(true);
+        let playback = text(&media["playbackIds"][0]["id"]).to_owned();
+        Self { app, playback, gate, told, asked: JoinSet::new(), moment: 0 }
+    }
+
+    /// Asks for a picture that nobody has asked for yet.
+    fn ask(&mut self, forwarded: &str) {
+        let path = format!("/{}/thumbnail.jpg?width=64&time={}", self.playback, self.moment);
+        self.moment += 1;
+        let (app, forwarded) = (Arc::clone(&self.app), forwarded.to_owned());
+        self.asked.spawn(async move {
+            app.request("GET", &path).header("X-Forwarded-For", &forwarded).send().await
+        });
+    }
+
+    /// Waits until so many more pictures are made and held.
+    async fn held(&mut self, count: usize) {
+        for _ in 0..count {
+            let told = tokio::time::timeout(DEADLINE, self.told.recv()).await;
+            told.expect("a picture is made").expect("the gate is there");
+        }
+    }
+
+    async fn answered(&mut self) -> u16 {
+        self.asked.join_next().await.expect("something was asked").expect("it does not panic").status
+    }
+}
+
+#[tokio::test]
+async fn each_client_behind_a_trusted_proxy_has_its_own_places() {
+    let mut world = World::new("127.0.0.0/8").await;
+    for forged in 0..=PLACES {
+        // What a client sends itself stands in front of what the proxy adds, and makes it nobody else.
+        world.ask(&format!("198.51.100.{forged}, 203.0.113.1"));
+    }
+    assert_eq!(world.answered().await, 503, "it has no more places");
+    world.held(TURNS).await;
+    world.ask("203.0.113.2");
+    world.held(1).await; // of the other one: the turns of the first one are taken
+    world.gate.set(false);
+    for _ in 0..=PLACES {
+        assert_eq!(world.answered().await, 200);
+    }
+}
+
+#[tokio::test]
+async fn what_anybody_else_says_of_itself_is_not_looked_at() {
+    let mut world = World::new("10.0.0.0/8").await;
+    for _ in 0..=TURNS {
+        world.ask("203.0.113.1");
+    }
+    // The client of that address would have had fewer turns.
+    world.held(TURNS + 1).await;
+    world.gate.set(false);
+    for _ in 0..=TURNS {
+        assert_eq!(world.answered().await, 200);
+    }
+}
