@@ -1,6 +1,7 @@
 //! `kinora token`
 
 mod sign;
+mod trial_key;
 
 use clap::{Subcommand, ValueEnum};
 use kinora_domain::{AccessToken, AccessTokenId, Clock as _, Permission, Secret, Workspace};
@@ -77,7 +78,7 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
             );
             session.print(&json, &text);
         }
-        Command::Sign(_) => {} // above: it needs no database
+        Command::Sign(_) => {} // above: with a key and its id it needs no database
         Command::List { workspace } => list(session, &store, workspace.as_deref()).await?,
         Command::Revoke { id } => {
             let id: AccessTokenId =

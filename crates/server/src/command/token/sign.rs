@@ -1,4 +1,4 @@
-//! `kinora token sign`: a playback token of a key whose private half lies in a file.
+//! `kinora token sign`: a playback token of a key whose private half lies in a file: the one that is named, or that of `trial_key.rs`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,14 @@ use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use clap::Args;
-use kinora_domain::{Clock as _, PlaybackId, PublicKey, SigningKey, SigningKeyId, Timestamp};
-use kinora_store::{Opener, Page};
+use kinora_domain::{
+    AccessPolicy, Clock as _, PlaybackId, PublicKey, SigningKey, SigningKeyId, Timestamp, WorkspaceId,
+};
+use kinora_store::{Opener, Page, Store};
 use serde_json::{Value, json};
 
+use super::trial_key;
+use crate::command::print::note;
 use crate::command::{Problem, Session};
 use crate::place;
 use crate::system::SystemClock;
@@ -27,20 +31,32 @@ pub(in crate::command) struct Arguments {
     /// How long it holds: 90s, 30m, 1h, 7d
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = seconds)]
     expires: i64,
-    /// File with the private key: PEM, its Base64, or the answer that made the key
+    /// File with the private key: PEM, its Base64, or the answer that made the key [default: a key of the workspace for trials, which
+    /// is made and lies in the data folder]
     #[arg(long, value_name = "FILE")]
-    key: PathBuf,
+    key: Option<PathBuf>,
     /// Id of the key [default: that of the file, else looked up in the database]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", requires = "key")]
     kid: Option<SigningKeyId>,
 }
 
 pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), Problem> {
     let Arguments { playback_id, expires, key, kid } = arguments;
-    let (pair, told) = read(&key)?;
-    let kid = match kid.or(told) {
-        Some(kid) => kid,
-        None => look_up(session, playback_id, &pair).await?,
+    let (pair, kid) = match key {
+        None => {
+            let store = place::open_store(&session.settings, Opener::Command).await?;
+            let workspace =
+                workspace_of(&store, playback_id, "kinora media show ID lists those of a media").await?;
+            trial_key::of_workspace(session, &store, workspace).await?
+        }
+        Some(key) => {
+            let (pair, told) = read(&key)?;
+            let kid = match kid.or(told) {
+                Some(kid) => kid,
+                None => look_up(session, playback_id, &pair).await?,
+            };
+            (pair, kid)
+        }
     };
     let now = SystemClock.now();
     let expires_at = now.plus_seconds(expires);
@@ -70,7 +86,7 @@ fn sign(pair: &RsaKeyPair, header: &Value, claims: &Value) -> Result<String, Pro
 }
 
 /// The key in a file, and its id where the file tells.
-fn read(path: &Path) -> Result<(RsaKeyPair, Option<SigningKeyId>), Problem> {
+pub(super) fn read(path: &Path) -> Result<(RsaKeyPair, Option<SigningKeyId>), Problem> {
     let problem = |what: &str| Problem::new(format!("{}: {what}", path.display()));
     let size = std::fs::metadata(path).map_err(|error| problem(&error.to_string()))?.len();
     if size > FILE_BYTES_MAX {
@@ -85,22 +101,45 @@ fn read(path: &Path) -> Result<(RsaKeyPair, Option<SigningKeyId>), Problem> {
         }
         _ => (text, None),
     };
-    let not_a_key = || {
+    let pair = key_of_text(text).ok_or_else(|| {
         problem(
             "is no private key of RSA as POST /iam/signing-keys answers it (PKCS#8, as PEM or its Base64)",
         )
-    };
+    })?;
+    Ok((pair, kid))
+}
+
+/// The key of a PEM text, or of its Base64.
+pub(super) fn key_of_text(text: String) -> Option<RsaKeyPair> {
     let pem = if text.contains("-----BEGIN") {
         text
     } else {
-        let bytes = STANDARD.decode(text.trim()).map_err(|_| not_a_key())?;
-        String::from_utf8(bytes).map_err(|_| not_a_key())?
+        String::from_utf8(STANDARD.decode(text.trim()).ok()?).ok()?
     };
-    let body = pem.trim().strip_prefix("-----BEGIN PRIVATE KEY-----");
-    let body = body.and_then(|body| body.strip_suffix("-----END PRIVATE KEY-----")).ok_or_else(not_a_key)?;
+    let body = pem.trim().strip_prefix("-----BEGIN PRIVATE KEY-----")?;
+    let body = body.strip_suffix("-----END PRIVATE KEY-----")?;
     let body: String = body.split_ascii_whitespace().collect();
-    let der = STANDARD.decode(body).map_err(|_| not_a_key())?;
-    Ok((RsaKeyPair::from_pkcs8(&der).map_err(|_| not_a_key())?, kid))
+    RsaKeyPair::from_pkcs8(&STANDARD.decode(body).ok()?).ok()
+}
+
+/// The public half as the database has it.
+pub(super) fn public_pem(pair: &RsaKeyPair) -> Result<String, Problem> {
+    let der: PublicKeyX509Der<'_> =
+        pair.public_key().as_der().map_err(|_| Problem::new("the key has no public half"))?;
+    let public = PublicKey::from_spki(der.as_ref().to_vec()).map_err(|bad| Problem::new(bad.to_string()))?;
+    Ok(public.to_pem())
+}
+
+/// The workspace that a playback ID belongs to; without one, what to do instead. Says so where nobody asks for a token.
+async fn workspace_of(store: &Store, playback: PlaybackId, instead: &str) -> Result<WorkspaceId, Problem> {
+    let media = store.media_of_playback(playback).await?.ok_or_else(|| {
+        Problem::new(format!("there is no media with the playback ID {playback}; {instead}"))
+    })?;
+    let handle = media.playback.iter().find(|handle| handle.id == playback);
+    if handle.is_some_and(|handle| handle.policy == AccessPolicy::Public) {
+        note(&format!("the playback ID {playback} is public: nobody asks for this token"));
+    }
+    Ok(media.workspace)
 }
 
 /// The id of the key among those of the workspace that the playback ID belongs to.
@@ -109,16 +148,13 @@ async fn look_up(
     playback: PlaybackId,
     pair: &RsaKeyPair,
 ) -> Result<SigningKeyId, Problem> {
-    let unknown = || Problem::new(format!("there is no media with the playback ID {playback}; say --kid"));
-    let der: PublicKeyX509Der<'_> =
-        pair.public_key().as_der().map_err(|_| Problem::new("the key has no public half"))?;
-    let public = PublicKey::from_spki(der.as_ref().to_vec()).map_err(|bad| Problem::new(bad.to_string()))?;
     let store = place::open_store(&session.settings, Opener::Command).await?;
-    let media = store.media_of_playback(playback).await?.ok_or_else(unknown)?;
+    let workspace = workspace_of(&store, playback, "say --kid").await?;
+    let public = public_pem(pair)?;
     let limit = u32::try_from(SigningKey::PER_WORKSPACE_MAX).unwrap_or(u32::MAX);
     let page = Page { limit, number: 1, newest_first: true };
-    let keys = store.signing_key_page(media.workspace, page).await?;
-    let found = keys.items.iter().find(|key| key.public_key == public.to_pem());
+    let keys = store.signing_key_page(workspace, page).await?;
+    let found = keys.items.iter().find(|key| key.public_key == public);
     found.map(|key| key.id).ok_or_else(|| {
         Problem::new(format!("the workspace of the playback ID {playback} has no signing key of this file"))
     })

@@ -1,12 +1,20 @@
 //! `kinora token sign`, with the real binary beside a server.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kinora_domain::{Clock as _, DEVELOPMENT, SigningKey, SigningKeyId, WorkspaceId};
+use kinora_server::{SystemClock, SystemRandom};
+use kinora_testkit::fixture;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::signer::KEYS;
 use crate::api::Ids;
-use crate::support::{Program, Run, TestApp, text};
+use crate::support::{Program, Run, TestApp, text, until};
 
 async fn sign(app: &TestApp, arguments: &[&str]) -> Run {
     let program =
@@ -19,7 +27,7 @@ async fn sign(app: &TestApp, arguments: &[&str]) -> Run {
 #[tokio::test]
 async fn the_command_signs_with_the_key_that_the_server_answered_once() {
     let app = TestApp::options().without_webhook().start().await;
-    let media = app.ready("/a.mp4", kinora_testkit::fixture::two_seconds()).await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
     let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
     let made = app.call("POST", KEYS).send().await;
     let (kid, private) = (text(&made.data()["id"]).to_owned(), text(&made.data()["privateKey"]).to_owned());
@@ -57,4 +65,161 @@ async fn the_command_signs_with_the_key_that_the_server_answered_once() {
     assert_eq!(app.call("DELETE", &format!("{KEYS}/{kid}")).send().await.status, 200);
     let problem = sign(&app, &["--playback-id", &playback, "--key", "key.pem"]).await.problem();
     assert!(problem.contains("has no signing key of this file"), "{problem}");
+}
+
+/// A server with a private playback ID, and the command beside it without a key.
+struct Trial {
+    app: TestApp,
+    media: Value,
+    playback: String,
+    workspace: WorkspaceId,
+}
+
+impl Trial {
+    async fn new() -> Self {
+        let app = TestApp::options().without_webhook().start().await;
+        let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+        let playback = Ids::of(&app, &media).made(&json!({"accessPolicy": "private"})).await;
+        let workspace = app.store.workspace_by_name(DEVELOPMENT).await.unwrap().expect("it is there").id;
+        Self { app, media, playback, workspace }
+    }
+
+    async fn sign(&self) -> Run {
+        sign(&self.app, &["--playback-id", &self.playback, "--expires", "1h"]).await
+    }
+
+    fn file(&self) -> PathBuf {
+        self.app.ground.data_dir().join(format!("trial-key-{}.json", self.workspace))
+    }
+
+    /// The ids of the keys of the workspace.
+    async fn keys(&self) -> Vec<String> {
+        let listed = self.app.call("GET", KEYS).send().await.data();
+        listed.as_array().unwrap().iter().map(|key| text(&key["id"]).to_owned()).collect()
+    }
+
+    async fn status(&self, signed: &Value) -> u16 {
+        self.app.fetch(&format!("/{}.m3u8?token={}", self.playback, text(&signed["token"]))).await.status
+    }
+
+    /// The token opens the playback ID within two seconds.
+    async fn plays(&self, signed: &Value) {
+        let made = Instant::now();
+        until("the token plays", async || (self.status(signed).await == 200).then_some(())).await;
+        assert!(made.elapsed() < Duration::from_secs(2), "{:?}", made.elapsed());
+    }
+
+    /// What lies in the data folder of trial keys, sorted.
+    fn left(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.app.ground.data_dir()).into_iter().flatten();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.filter(|name| name.starts_with("trial-key-")).collect();
+        names.sort();
+        names
+    }
+}
+
+#[tokio::test]
+async fn without_a_key_the_command_makes_one_for_trials_and_takes_it_again() {
+    let trial = Trial::new().await;
+    let first = trial.sign().await.ok();
+    let file = trial.file();
+    assert!(first.stderr.contains(&file.display().to_string()), "{first:?}");
+    let signed: Value = first.json();
+    trial.plays(&signed).await;
+    let kid = text(&signed["kid"]).to_owned();
+    assert_eq!(trial.keys().await, [kid.as_str()]);
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+
+    let again = trial.sign().await.ok();
+    assert_eq!(again.stderr, "", "there is nothing to be told");
+    let signed_again: Value = again.json();
+    assert_eq!(signed_again["kid"], kid);
+    trial.plays(&signed_again).await;
+    let named =
+        sign(&trial.app, &["--playback-id", &trial.playback, "--key", &file.display().to_string()]).await;
+    assert_eq!(named.json()["kid"], kid, "the file is one that --key takes");
+    assert_eq!(trial.keys().await, [kid.as_str()], "one key is enough");
+
+    // What was taken back is not brought back.
+    assert_eq!(trial.app.call("DELETE", &format!("{KEYS}/{kid}")).send().await.status, 200);
+    let other = trial.sign().await.ok();
+    assert!(other.stderr.contains("made the signing key"), "{other:?}");
+    let signed_by_other: Value = other.json();
+    trial.plays(&signed_by_other).await;
+    assert_ne!(signed_by_other["kid"], kid);
+    assert_eq!(trial.keys().await, [text(&signed_by_other["kid"])]);
+    assert_eq!(trial.status(&signed).await, 401);
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let shown: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(shown["id"], signed_by_other["kid"]);
+}
+
+#[tokio::test]
+async fn commands_at_once_share_one_key() {
+    let trial = Trial::new().await;
+    let runs = tokio::join!(trial.sign(), trial.sign(), trial.sign());
+    let [first, second, third] = [runs.0, runs.1, runs.2].map(Run::json);
+    assert_eq!(trial.keys().await, [text(&first["kid"])]);
+    for signed in [first, second, third] {
+        trial.plays(&signed).await;
+    }
+    let name = format!("trial-key-{}", trial.workspace);
+    assert_eq!(trial.left(), [format!("{name}.json"), format!("{name}.lock")]);
+}
+
+#[tokio::test]
+async fn a_key_for_trials_is_made_for_what_is_there_and_where_there_is_room() {
+    let trial = Trial::new().await;
+    let other = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";
+    let problem = sign(&trial.app, &["--playback-id", other, "--expires", "1h"]).await.problem();
+    let expected = format!("there is no media with the playback ID {other}; kinora media show ID lists");
+    assert!(problem.contains(&expected), "{problem}");
+    assert!(trial.left().is_empty() && trial.keys().await.is_empty(), "something was made");
+
+    let workspace = trial.workspace;
+    let full = async move |tx: &mut kinora_store::Tx| {
+        for _ in 0..SigningKey::PER_WORKSPACE_MAX {
+            let now = SystemClock.now();
+            let (id, public_key) = (SigningKeyId::new(now, &SystemRandom), "no key".to_owned());
+            tx.insert_signing_key(&SigningKey { id, workspace, public_key, created_at: now }).await?;
+        }
+        Ok::<_, kinora_store::Error>(())
+    };
+    trial.app.store.write(full).await.unwrap();
+    let problem = trial.sign().await.problem();
+    assert!(
+        problem.contains("the workspace has 100 signing keys") && problem.contains("; delete one"),
+        "{problem}"
+    );
+    assert!(!trial.file().exists(), "a key was kept");
+    assert_eq!(trial.app.store.signing_key_count(workspace).await.unwrap(), SigningKey::PER_WORKSPACE_MAX);
+}
+
+#[tokio::test]
+async fn a_file_that_holds_no_key_is_left_and_named() {
+    let trial = Trial::new().await;
+    std::fs::create_dir_all(trial.app.ground.data_dir()).unwrap();
+    for (content, what) in [("", "is no private key of RSA"), ("{}", "has no privateKey")] {
+        std::fs::write(trial.file(), content).unwrap();
+        let problem = trial.sign().await.problem();
+        assert!(problem.contains(what) && problem.contains("; remove it"), "{problem}");
+        assert_eq!(std::fs::read_to_string(trial.file()).unwrap(), content);
+    }
+    assert!(trial.keys().await.is_empty(), "a key was made");
+    std::fs::remove_file(trial.file()).unwrap();
+    trial.plays(&trial.sign().await.json()).await;
+}
+
+#[tokio::test]
+async fn whoever_signs_for_everybody_is_told() {
+    let trial = Trial::new().await;
+    let public = text(&trial.media["playbackIds"][0]["id"]);
+    let run = sign(&trial.app, &["--playback-id", public, "--expires", "1h"]).await.ok();
+    let said = format!("the playback ID {public} is public: nobody asks for this token");
+    assert!(run.stderr.contains(&said), "{run:?}");
+    let signed: Value = run.json();
+    let plain = trial.app.fetch(&format!("/{public}.m3u8")).await;
+    assert_eq!((plain.status, text(&signed["token"]).split('.').count()), (200, 3));
+    assert!(!trial.sign().await.ok().stderr.contains("public"));
 }
