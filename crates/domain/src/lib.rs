@@ -42,7 +42,7 @@ pub use media::{
 pub use playback::{
     AccessPolicy, AccessRestrictions, Admission, Allowed, ContentKey, DefaultPolicy, Encryption, Frame,
     HostPattern, NewPlayback, Page, PageHost, PathRefusal, PathTicket, PlaybackHandle, PlaybackPolicy,
-    PlaybackRefusal, Restriction, TicketFacts, TokenClaims, TokenRefusal, Viewer,
+    PlaybackRefusal, Restriction, SignedPart, TicketFacts, TokenClaims, TokenRefusal, Viewer,
 };
 pub use playlist::{
     DayRange, NewPlaylist, PlayOrder, Playlist, PlaylistContent, PlaylistItem, PlaylistProblem, SmartRules,

@@ -129,8 +129,8 @@ impl Keyring {
 }
 
 impl Keyring {
-    /// Signs a message that is handed out, with the first key.
-    pub(crate) fn sign(&self, purpose: Purpose, message: &[u8]) -> [u8; SIGNATURE_BYTES] {
+    /// Signs a message that is handed out, with the first key. It is the same in whatever parts it comes.
+    pub(crate) fn sign(&self, purpose: Purpose, message: &[&[u8]]) -> [u8; SIGNATURE_BYTES] {
         let key = self.keys.first().expect("splitting a text gives at least one word");
         key.mac(purpose, message).finalize().into_bytes().into()
     }
@@ -139,7 +139,7 @@ impl Keyring {
     pub(crate) fn has_signed(
         &self,
         purpose: Purpose,
-        message: &[u8],
+        message: &[&[u8]],
         signature: &[u8; SIGNATURE_BYTES],
     ) -> bool {
         self.keys.iter().any(|key| key.mac(purpose, message).verify_slice(signature).is_ok())
@@ -175,13 +175,13 @@ impl Key {
     }
 
     /// HMAC-SHA256 under a key for this purpose alone.
-    fn mac(&self, purpose: Purpose, message: &[u8]) -> Hmac<Sha256> {
+    fn mac(&self, purpose: Purpose, message: &[&[u8]]) -> Hmac<Sha256> {
         let [upload, path] = &self.macs;
         let keyed = match purpose {
             Purpose::UploadAddress => upload,
             Purpose::PlaybackPath => path,
         };
-        keyed.clone().chain_update(message)
+        message.iter().fold(keyed.clone(), |mac, part| mac.chain_update(part))
     }
 }
 
@@ -236,15 +236,16 @@ mod tests {
     #[test]
     fn a_signature_holds_for_its_message_purpose_and_key() {
         let both = ring(&format!("{},{}", word(2), word(1)));
-        let signature = ring(&word(1)).sign(Purpose::UploadAddress, b"message");
-        assert!(both.has_signed(Purpose::UploadAddress, b"message", &signature));
-        assert!(!both.has_signed(Purpose::UploadAddress, b"messagf", &signature));
-        assert!(!both.has_signed(Purpose::PlaybackPath, b"message", &signature));
-        assert!(!ring(&word(2)).has_signed(Purpose::UploadAddress, b"message", &signature));
-        assert!(!both.has_signed(Purpose::UploadAddress, b"message", &[0; 32]));
+        let signature = ring(&word(1)).sign(Purpose::UploadAddress, &[b"message"]);
+        assert!(both.has_signed(Purpose::UploadAddress, &[b"message"], &signature));
+        assert!(both.has_signed(Purpose::UploadAddress, &[b"mess", b"", b"age"], &signature));
+        assert!(!both.has_signed(Purpose::UploadAddress, &[b"messagf"], &signature));
+        assert!(!both.has_signed(Purpose::PlaybackPath, &[b"message"], &signature));
+        assert!(!ring(&word(2)).has_signed(Purpose::UploadAddress, &[b"message"], &signature));
+        assert!(!both.has_signed(Purpose::UploadAddress, &[b"message"], &[0; 32]));
         assert_eq!(
-            both.sign(Purpose::UploadAddress, b"message"),
-            ring(&word(2)).sign(Purpose::UploadAddress, b"message")
+            both.sign(Purpose::UploadAddress, &[b"message"]),
+            ring(&word(2)).sign(Purpose::UploadAddress, &[b"message"])
         );
     }
 

@@ -10,7 +10,7 @@ mod token;
 
 pub use encryption::{ContentKey, Encryption};
 pub use host::{Frame, HostPattern, PageHost};
-pub use path::PathTicket;
+pub use path::{PathTicket, SignedPart};
 pub use policy::{
     Admission, Allowed, Page, PathRefusal, PlaybackPolicy, PlaybackRefusal, TicketFacts, TokenRefusal, Viewer,
 };

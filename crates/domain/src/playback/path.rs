@@ -55,21 +55,8 @@ impl PathTicket {
         self.hour <= last_hour(length_us, now.plus_micros(CLOCKS_APART_US))
     }
 
-    /// The bytes that are signed: all of it, with the playback ID, which the path holds before them.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = self.playback.as_uuid().as_bytes().to_vec();
-        bytes.extend(self.own_bytes());
-        bytes
-    }
-
-    /// The bytes of the path's part: without the playback ID, with the signature.
-    pub fn with_signature(&self, signature: [u8; SIGNATURE_LEN]) -> Vec<u8> {
-        let mut bytes = self.own_bytes();
-        bytes.extend(signature);
-        bytes
-    }
-
-    fn own_bytes(&self) -> Vec<u8> {
+    /// What the path's part says, in bytes: without the playback ID, which the path holds before it. Both are signed.
+    pub fn said(&self) -> Vec<u8> {
         let TicketFacts { generation, key, frame } = &self.facts;
         let host = frame.as_ref().map(Frame::to_string);
         let mut bytes =
@@ -88,21 +75,19 @@ impl PathTicket {
         bytes
     }
 
-    /// What the bytes of a path's part below this playback ID say, and their signature, which the caller checks before it believes a word.
-    pub fn read(playback: PlaybackId, bytes: &[u8]) -> Result<(Self, [u8; SIGNATURE_LEN]), PathRefusal> {
-        let (own, signature) = bytes.split_last_chunk().ok_or(PathRefusal::Forged)?;
-        let ticket = Self::read_own(playback, own).ok_or(PathRefusal::Forged)?;
-        // There is one spelling of each: what lies in caches has one address.
-        if ticket.own_bytes() != own {
-            return Err(PathRefusal::Forged);
-        }
-        Ok((ticket, *signature))
+    /// What the bytes of a path's part below this playback ID say, and what is signed of them, which the caller checks before it believes a word.
+    ///
+    /// There is one spelling of each: what lies in caches has one address.
+    pub fn read(playback: PlaybackId, bytes: &[u8]) -> Result<(Self, SignedPart<'_>), PathRefusal> {
+        let (said, signature) = bytes.split_last_chunk().ok_or(PathRefusal::Forged)?;
+        let ticket = Self::read_said(playback, said).ok_or(PathRefusal::Forged)?;
+        Ok((ticket, SignedPart { said, signature }))
     }
 
-    fn read_own(playback: PlaybackId, own: &[u8]) -> Option<Self> {
-        let (head, rest) = own.split_first_chunk::<HEAD_LEN>()?;
+    fn read_said(playback: PlaybackId, said: &[u8]) -> Option<Self> {
+        let (head, rest) = said.split_first_chunk::<HEAD_LEN>()?;
         let [form, g0, g1, g2, g3, h0, h1, h2, h3] = *head;
-        let (key, frame) = match (form, rest) {
+        let (key, host) = match (form, rest) {
             (FORM, []) => (None, None),
             (FORM, key) => (Some(read_key(key)?), None),
             (FRAMED_FORM, [WITHOUT_KEY, host @ ..]) => (None, Some(host)),
@@ -112,10 +97,22 @@ impl PathTicket {
             }
             _ => return None,
         };
-        let frame = frame.map(std::str::from_utf8).transpose().ok()?.map(Frame::of_text);
+        let frame = match host {
+            None => None,
+            Some(host) => Some(read_frame(host)?),
+        };
         let (generation, hour) = (u32::from_be_bytes([g0, g1, g2, g3]), u32::from_be_bytes([h0, h1, h2, h3]));
         Some(Self { playback, facts: TicketFacts { generation, key, frame }, hour })
     }
+}
+
+/// What is signed of a path that came, beside its playback ID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignedPart<'a> {
+    /// What its part says.
+    pub said: &'a [u8],
+    /// With what it was signed.
+    pub signature: &'a [u8; SIGNATURE_LEN],
 }
 
 /// The last hour of a path that is handed out now.
@@ -124,6 +121,13 @@ fn last_hour(length_us: u64, now: Timestamp) -> u32 {
     let end = now.plus_micros(length_us.saturating_add(ROOM_US)).as_micros();
     let hour = end.div_euclid(HOUR_US) + i64::from(end.rem_euclid(HOUR_US) > 0);
     u32::try_from(hour.max(0)).unwrap_or(u32::MAX)
+}
+
+/// In the one spelling that we write.
+fn read_frame(host: &[u8]) -> Option<Frame> {
+    let host = std::str::from_utf8(host).ok()?;
+    let frame = Frame::of_text(host);
+    (frame.to_string() == host).then_some(frame)
 }
 
 fn read_key(bytes: &[u8]) -> Option<KeyMark> {
@@ -161,23 +165,27 @@ mod tests {
         PathTicket { facts: TicketFacts { key, frame, ..ticket().facts }, ..ticket() }
     }
 
+    fn signed(ticket: &PathTicket) -> Vec<u8> {
+        [ticket.said(), vec![9; SIGNATURE_LEN]].concat()
+    }
+
     #[test]
     fn a_ticket_is_read_back_below_its_playback_id() {
         let frames = [None, Some(""), Some("shop.example"), Some("[2001:db8::1]")];
         for ticket in frames.iter().flat_map(|frame| [made_for(Some(key()), *frame), made_for(None, *frame)])
         {
-            let bytes = ticket.with_signature([9; SIGNATURE_LEN]);
+            let bytes = signed(&ticket);
             assert!(bytes.len() <= PathTicket::LEN_MAX);
-            assert_eq!(PathTicket::read(ticket.playback, &bytes), Ok((ticket, [9; SIGNATURE_LEN])));
+            let part = SignedPart { said: &ticket.said(), signature: &[9; SIGNATURE_LEN] };
+            assert_eq!(PathTicket::read(ticket.playback, &bytes), Ok((ticket, part)));
         }
     }
 
     #[test]
-    fn every_part_changes_the_signed_bytes() {
+    fn every_part_changes_what_is_said() {
         let other = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e60";
         let all = [
             ticket(),
-            PathTicket { playback: other.parse().unwrap(), ..ticket() },
             PathTicket { facts: TicketFacts { generation: 8, ..ticket().facts }, ..ticket() },
             made_for(None, None),
             made_for(Some(KeyMark { id: other.parse().unwrap(), ..key() }), None),
@@ -189,13 +197,13 @@ mod tests {
             made_for(None, Some("other.example")),
             PathTicket { hour: 500_001, ..ticket() },
         ];
-        let bytes: std::collections::HashSet<_> = all.iter().map(PathTicket::to_bytes).collect();
+        let bytes: std::collections::HashSet<_> = all.iter().map(PathTicket::said).collect();
         assert_eq!(bytes.len(), all.len());
     }
 
     #[test]
     fn what_is_no_ticket_is_refused() {
-        let bytes = ticket().with_signature([9; SIGNATURE_LEN]);
+        let bytes = signed(&ticket());
         let check = |bytes: &[u8]| {
             assert_eq!(PathTicket::read(ticket().playback, bytes), Err(PathRefusal::Forged), "{bytes:?}");
         };
@@ -206,7 +214,7 @@ mod tests {
         check(&[&bytes[..], &[0]].concat());
         check(&[&[1], &bytes[1..]].concat());
         check(&[&[FRAMED_FORM], &bytes[1..]].concat());
-        let framed = made_for(Some(key()), Some("shop.example")).with_signature([9; SIGNATURE_LEN]);
+        let framed = signed(&made_for(Some(key()), Some("shop.example")));
         check(&[&[FORM], &framed[1..]].concat());
         check(&[&framed[..HEAD_LEN], &[2], &framed[HEAD_LEN + 1..]].concat());
         for other in ["SHOP.example", "shop.example.", " ", "a b"] {

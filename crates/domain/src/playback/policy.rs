@@ -266,6 +266,29 @@ impl<T> Rule<T> {
 }
 
 impl PlaybackRefusal {
+    /// Whether its cause lies in the request alone: whatever is changed elsewhere, the same request through the same playback ID is refused again.
+    ///
+    /// So it is for a private playback ID, for that stays what it is, and for a key, which is never another one under its mark.
+    pub fn is_of_request(self) -> bool {
+        match self {
+            Self::Token(refusal) => match refusal {
+                TokenRefusal::Missing
+                | TokenRefusal::TooLong
+                | TokenRefusal::Malformed
+                | TokenRefusal::WrongAlgorithm
+                | TokenRefusal::BadSignature => true,
+                TokenRefusal::UnknownKey
+                | TokenRefusal::WrongAudience
+                | TokenRefusal::NoExpiry
+                | TokenRefusal::Expired
+                | TokenRefusal::NotYetValid
+                | TokenRefusal::Revoked => false,
+            },
+            Self::Path(refusal) => refusal == PathRefusal::Forged,
+            Self::Domain | Self::UserAgent => false,
+        }
+    }
+
     /// Its name, as counters have it.
     pub fn name(self) -> &'static str {
         match self {

@@ -188,8 +188,12 @@ pub(super) async fn grant_that(
 ) -> Result<Granted, ApiError> {
     let known = know(app, playback).await?;
     let mut answer = answer(app, &known, viewing).await?;
-    let is_given = answer.as_ref().is_ok_and(gives);
-    if !is_given && known.read_at != app.store.version().await? {
+    let may_be_old = match &answer {
+        Ok(granted) => !gives(granted),
+        Err(Refusal::Policy(refusal)) => !refusal.is_of_request(),
+        Err(Refusal::Failed | Refusal::NotReady) => true,
+    };
+    if may_be_old && known.read_at != app.store.version().await? {
         app.access.known.invalidate(&playback);
         let known = know(app, playback).await?;
         answer = self::answer(app, &known, viewing).await?;
@@ -394,11 +398,9 @@ async fn answer(
     // What ends between two readings of the clock would be let in and have nothing left.
     let now = app.clock.now();
     let admission = known.in_time(admission, now);
-    // Where nobody could be kept out nobody is asked.
-    let (page, frame) = match policy.is_restricted() {
-        true => (viewing.page(&app.addresses), viewing.frame(&admission)),
-        false => (Page::Unknown, None),
-    };
+    // Where no rule asks for the page nobody is asked. On which one a player stands is signed also for a rule that may come.
+    let page = if policy.asks_for_page() { viewing.page(&app.addresses) } else { Page::Unknown };
+    let frame = if policy.is_restricted() { viewing.frame(&admission) } else { None };
     let viewer = Viewer { admission, page, frame, user_agent: user_agent.as_deref() };
     Ok(decide(app, known, &viewer, now))
 }
@@ -490,9 +492,11 @@ fn read_path(app: &App, playback: PlaybackId, signed: &str) -> Result<PathTicket
     if signed.len() > PathTicket::LEN_MAX.div_ceil(3) * 4 {
         return Err(PathRefusal::Forged);
     }
-    let bytes = URL_SAFE_NO_PAD.decode(signed).map_err(|_| PathRefusal::Forged)?;
-    let (ticket, signature) = PathTicket::read(playback, &bytes)?;
-    if app.store.has_signed_path(&ticket, &signature) { Ok(ticket) } else { Err(PathRefusal::Forged) }
+    // No memory is taken for it: every segment of a private media comes this way.
+    let mut bytes = [0; PathTicket::LEN_MAX];
+    let len = URL_SAFE_NO_PAD.decode_slice(signed, &mut bytes).map_err(|_| PathRefusal::Forged)?;
+    let (ticket, part) = PathTicket::read(playback, &bytes[..len])?;
+    if app.store.has_signed_path(playback, part) { Ok(ticket) } else { Err(PathRefusal::Forged) }
 }
 
 fn subtitles(media: &Media) -> Box<[GrantedSubtitles]> {

@@ -95,12 +95,12 @@ impl Store {
     /// The address of an upload, without the server's own: its ticket and a signature, in bytes.
     pub fn sign_upload(&self, upload: &Upload) -> Vec<u8> {
         let ticket = upload.ticket();
-        ticket.with_signature(self.common().keyring.sign(Purpose::UploadAddress, &ticket.to_bytes()))
+        ticket.with_signature(self.common().keyring.sign(Purpose::UploadAddress, &[&ticket.to_bytes()]))
     }
 
     /// Whether this server, or one with the same keys, has signed these bytes of a ticket.
     pub fn has_signed_upload(&self, ticket: &[u8], signature: &[u8; 32]) -> bool {
-        self.common().keyring.has_signed(Purpose::UploadAddress, ticket, signature)
+        self.common().keyring.has_signed(Purpose::UploadAddress, &[ticket], signature)
     }
 }
 
