@@ -8,7 +8,7 @@ import subprocess
 import machine
 
 CONNECTIONS = 16
-"""Held open during a run. Enough that a server always has a request waiting, also while another is on its way."""
+"""Held open during a run. Enough that a server which answers from memory always has a request waiting, also while another is on its way."""
 
 SCRIPT = pathlib.Path(__file__).with_name("cycle.lua")
 
@@ -37,9 +37,10 @@ def run(
     headers: tuple[str, ...] = (),
     is_refused: bool = False,
     cpu: int = machine.LOAD_CPU,
+    connections: int = CONNECTIONS,
 ) -> Load:
     """Asks a server for the paths in a file, over and over. Raises when one answer was not a success, or where refusals are wanted was one."""
-    options = ["--threads", 1, "--connections", CONNECTIONS, "--duration", f"{seconds}s", "--timeout", "10s"]
+    options = ["--threads", 1, "--connections", connections, "--duration", f"{seconds}s", "--timeout", "10s"]
     command = ["wrk", *options, "--script", SCRIPT, base, "--", paths, *headers]
     told = subprocess.run(machine.pinned(command, cpu), check=True, capture_output=True, text=True).stdout
     load = Load(**json.loads(told.splitlines()[-1]))
