@@ -19,7 +19,7 @@ statements! {
 /// A token that is refused, as it is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RevokedToken {
-    /// When the token ends by itself; its row leaves a day later. `None`: nobody knows, so the row stays.
+    /// When the token ends by itself; its row leaves 30 days later. `None`: nobody knows, so the row stays.
     pub expires_at: Option<Timestamp>,
     /// When it was taken back first.
     pub revoked_at: Timestamp,

@@ -229,19 +229,24 @@ impl PlaybackPolicy {
         Ok(ticket.facts.key)
     }
 
-    /// The pages that may show it in a frame beside our own, as source expressions of a content security policy; `None`: any page.
+    /// The pages beside our own that may show to this page what it asks for in a frame, as source expressions of a content security policy; `None`: any
+    /// page.
     ///
-    /// A policy can name those who may and not those who may not: under the default `allow` any page may, and the rule is kept where the page plays. So may
-    /// any page where one that may cannot be named, for it would be kept out otherwise.
-    pub fn frame_ancestors(&self) -> Option<Vec<String>> {
-        match self.domains.default_policy {
-            DefaultPolicy::Allow => None,
-            DefaultPolicy::Deny => {
-                let named: Option<Vec<_>> =
-                    self.domains.exceptions.iter().map(HostPattern::to_sources).collect();
-                named.map(|named| named.into_iter().flatten().collect())
-            }
+    /// A policy can name those who may and not those who may not: under the default `allow` any page may, and the rule is kept where the page plays. Under
+    /// `deny` those entries are named that let this page in. The others are nobody's business but their owner's, and would make a long header of a
+    /// long list; of those that let one page in each is the end of the next. Whoever is on no entry, or does not tell, hears of none.
+    ///
+    /// Where the page is let in and no entry can name it, any page may, for it would be kept out otherwise. One that can is enough: it names all that it
+    /// lets in.
+    pub fn frame_ancestors(&self, page: &Page) -> Option<Vec<String>> {
+        if self.domains.default_policy == DefaultPolicy::Allow {
+            return None;
         }
+        let Page::Of(host) = page else { return Some(Vec::new()) };
+        let letting_in: Vec<_> =
+            self.domains.exceptions.iter().filter(|pattern| pattern.matches(host)).collect();
+        let named: Vec<_> = letting_in.iter().filter_map(|pattern| pattern.to_sources()).flatten().collect();
+        (letting_in.is_empty() || !named.is_empty()).then_some(named)
     }
 }
 

@@ -89,6 +89,11 @@ impl Granted {
         }
     }
 
+    /// Whether a key of the workspace let the viewer in, as one does to what is private.
+    pub(super) fn is_by_key(&self) -> bool {
+        self.ticket.as_ref().is_some_and(|facts| facts.key.is_some())
+    }
+
     /// 403 where nothing of it is given in clear, for what cannot be given otherwise. Pictures and subtitles are no part of it.
     pub(super) fn in_clear(&self) -> Result<(), ApiError> {
         if self.offer.key.is_none() {

@@ -97,8 +97,7 @@ pub(super) async fn oembed(
         Some(refusal) => return Err(access::refuse(refusal)),
     };
     let shape = shape_of(&media).ok_or_else(ApiError::playback_failed)?;
-    // One that nobody asks for is not handed on.
-    let token = viewing.token().filter(|_| policy.is_private());
+    let token = viewing.token_for(&policy);
     let title = media.settings.title.as_deref().filter(|_| is_let_in);
     let mut embedding = embed(&app.addresses, playback, &asked, shape, title, token);
     embedding.thumbnail = embedding.thumbnail.filter(|_| is_let_in);

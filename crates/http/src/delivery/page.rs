@@ -33,10 +33,10 @@ struct Values {
     blur_hash: Option<String>,
 }
 
-/// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages. `?token=` is handed on to what it plays, and so is on what page it
-/// stands: its own requests tell that they come from it.
+/// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages. The `?token=` that opens it is handed on to what it plays, and so is on
+/// what page it stands: its own requests tell that they come from it.
 ///
-/// The page is the same for every playback ID: what cannot be played, and why, it is told by the manifest. But where the rules of the playback ID keep the
+/// The page is the same for every playback ID: that something cannot be played it is told by the manifest. But where the rules of the playback ID keep the
 /// viewer out there is no page, 403 (decision 0084).
 pub(super) async fn embed(
     State(app): State<App>,
@@ -56,14 +56,16 @@ pub(super) async fn embed(
         }
         Some(Some(refusal)) => return Err(access::refuse(refusal)),
     };
+    let let_in = entrance.as_ref().filter(|_| status == StatusCode::OK);
     // The title of what this viewer may not watch is not for them either.
-    let allowed = entrance.as_ref().filter(|_| status == StatusCode::OK).map(|entrance| &entrance.media);
+    let allowed = let_in.map(|entrance| &entrance.media);
     let title = allowed.and_then(|media| media.settings.title.clone());
     let has_picture = allowed.is_some_and(|media| match &media.state {
         MediaState::Ready { facts, .. } => facts.has_pictures(),
         _ => false,
     });
-    let query = handed_on(viewing.token(), viewing.about_to_stand(&app.addresses).as_ref());
+    let token = let_in.and_then(|entrance| viewing.token_for(&entrance.policy));
+    let query = handed_on(token, viewing.about_to_stand(&app.addresses).as_ref());
     let picture = |file| has_picture.then(|| format!("{}/{playback}/{file}{query}", app.addresses.images));
     let values = Values {
         manifest: format!("{}/{playback}.m3u8{query}", app.addresses.stream),
@@ -74,8 +76,10 @@ pub(super) async fn embed(
     };
     let page = app.assets.get(PAGE).ok_or_else(ApiError::no_such_path)?;
     // What this viewer may not watch is not to be embedded by them either.
-    let discovery = allowed.map(|_| oembed::discovery(&app.addresses, playback, viewing.token()));
-    let ancestors = entrance.as_ref().and_then(|entrance| entrance.policy.frame_ancestors());
+    let discovery = allowed.map(|_| oembed::discovery(&app.addresses, playback, token));
+    // As the request says, so that each page is told of itself alone; `Vary` says the same.
+    let page_that_asks = viewing.page(&app.addresses);
+    let ancestors = entrance.as_ref().and_then(|entrance| entrance.policy.frame_ancestors(&page_that_asks));
     let asks = entrance.as_ref().map(|entrance| access::asks(&entrance.policy)).unwrap_or_default();
     let vary = asks.vary().map(|vary| [(header::VARY, vary)]);
     let headers = [
@@ -105,8 +109,8 @@ pub(super) async fn asset(
     Ok((headers, bytes.into_owned()).into_response())
 }
 
-/// Nothing from outside but the stream and its pictures; the pages that the rule on domains names may frame it, or any. The player makes tracks of subtitles from an empty `data:` file, and
-/// loses their cues where that is refused.
+/// Nothing from outside but the stream and its pictures; the page that asks may frame it where the rule on domains lets it, or any. The player makes tracks
+/// of subtitles from an empty `data:` file, and loses their cues where that is refused.
 fn policy(app: &App, ancestors: Option<Vec<String>>) -> HeaderValue {
     let (stream, images) = (&app.addresses.stream, &app.addresses.images);
     let ancestors = match ancestors {

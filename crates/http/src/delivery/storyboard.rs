@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
+use kinora_domain::{Frame, TokenClaims};
 use kinora_packager::{Sheet, Storyboard};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -22,6 +23,10 @@ use crate::error::ApiError;
 const INTERVAL_S_MAX: u32 = 10;
 /// Where none are.
 const INTERVAL_S: u32 = 10;
+
+/// Longest cue, in bytes: its times, where its tile lies, and the address of the sheet. That has a token, which needs no escapes where it holds, and a page,
+/// each byte of which may. As a sheet has 1,000 tiles at most (decision 0082), a text has 10 MB at most, and 1 MB with a token such as ours.
+const CUE_BYTES_MAX: usize = TokenClaims::TOKEN_BYTES_MAX + 3 * Frame::LEN_MAX + 512;
 
 /// What of a storyboard is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,10 +76,12 @@ pub(super) async fn storyboard(
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let (kind, part) = file_of(file).ok_or_else(ApiError::no_such_path)?;
-    let (sheet, handed_on) = parse(query, kind)?;
+    let sheet = parse(query, kind)?;
     let (granted, packaged) = viewer.look(app).await?;
     let terms = granted.terms(app, Caching::Minute);
-    let address = address(sheet, &handed_on);
+    // A tile is named a thousand times: a token goes along only where it let the viewer in.
+    let token = viewer.viewing.token_granted(&granted);
+    let address = address(sheet, &handed_on(token, viewing::frame(query).as_ref()));
     let storyboard = app.packager.storyboard(&packaged, sheet, viewer.asker());
     match part {
         Part::Picture => {
@@ -101,10 +108,9 @@ fn send_text(request: &HeaderMap, text: String, content_type: &'static str, term
     send(request, Bytes::from(text), content_type, etag, terms)
 }
 
-/// The sheet, and the parameters that the sheet's own address needs as well.
-fn parse(query: &str, kind: Kind) -> Result<(Sheet, String), ApiError> {
+/// The sheet.
+fn parse(query: &str, kind: Kind) -> Result<Sheet, ApiError> {
     let mut parameters = Parameters::of(query);
-    let handed_on = handed_on(parameters.text("token"), viewing::frame(query).as_ref());
     let interval = match kind {
         Kind::Plain => None,
         Kind::Either => parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds"),
@@ -112,7 +118,7 @@ fn parse(query: &str, kind: Kind) -> Result<(Sheet, String), ApiError> {
             Some(parameters.number("interval", 1..=INTERVAL_S_MAX, "seconds").unwrap_or(INTERVAL_S))
         }
     };
-    parameters.into_result((interval.map_or(Sheet::Overview, Sheet::Every), handed_on))
+    parameters.into_result(interval.map_or(Sheet::Overview, Sheet::Every))
 }
 
 /// The sheet as seen from beside it.
@@ -165,10 +171,16 @@ fn vtt(storyboard: &Storyboard, address: &str) -> String {
     for (start, x, y) in storyboard.tiles() {
         let start_ms = u64::from(start) * 1000;
         let end_ms = (start_ms + u64::from(storyboard.interval_s) * 1000).min(storyboard.duration_ms);
-        let (from, to) = (time(start_ms), time(end_ms.max(start_ms + 1)));
-        let _ = write!(text, "\n{from} --> {to}\n{address}#xywh={x},{y},{width},{height}\n");
+        let begun = text.len();
+        cue(&mut text, (start_ms, end_ms.max(start_ms + 1)), address, [x, y, width, height]);
+        debug_assert!(text.len() - begun <= CUE_BYTES_MAX, "a token or a page was not bounded");
     }
     text
+}
+
+fn cue(text: &mut String, (from_ms, to_ms): (u64, u64), address: &str, [x, y, width, height]: [u32; 4]) {
+    let (from, to) = (time(from_ms), time(to_ms));
+    let _ = write!(text, "\n{from} --> {to}\n{address}#xywh={x},{y},{width},{height}\n");
 }
 
 /// WebVTT, 3.4: hours, minutes, seconds, thousandths.
@@ -183,7 +195,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_a_whole_number_of_seconds_from_1_to_10() {
-        let sheet = |query: &str, kind| parse(query, kind).ok().map(|(sheet, _)| sheet);
+        let sheet = |query: &str, kind| parse(query, kind).ok();
         assert_eq!(sheet("", Kind::Advanced), Some(Sheet::Every(10)));
         assert_eq!(sheet("interval=3&token=x", Kind::Advanced), Some(Sheet::Every(3)));
         assert_eq!(sheet("interval=1", Kind::Either), Some(Sheet::Every(1)));
@@ -204,6 +216,19 @@ mod tests {
             address(Sheet::Every(5), "?token=e.f&page=x"),
             "advanced-spritesheet.jpg?interval=5&token=e.f&page=x"
         );
+    }
+
+    #[test]
+    fn a_cue_is_bounded_as_its_token_and_its_page_are() {
+        let token = "x".repeat(TokenClaims::TOKEN_BYTES_MAX);
+        for page in ["!".repeat(Frame::LEN_MAX), "[1111:2222:3333:4444:5555:6666:7777:8888]".to_owned()] {
+            let frame = Frame::of_text(&page);
+            assert_eq!(frame.to_string(), page);
+            let address = address(Sheet::Every(10), &viewing::handed_on(Some(&token), Some(&frame)));
+            let mut text = String::new();
+            cue(&mut text, (u64::MAX - 1, u64::MAX), &address, [u32::MAX; 4]);
+            assert!(text.len() <= CUE_BYTES_MAX, "{}", text.len());
+        }
     }
 
     #[test]

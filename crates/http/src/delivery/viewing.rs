@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use axum::http::{HeaderMap, header};
-use kinora_domain::{Admission, Frame, Page, PageHost, TokenRefusal};
+use kinora_domain::{Admission, Frame, Page, PageHost, PlaybackPolicy, TokenRefusal};
 
+use super::access::Granted;
 use crate::app::Addresses;
 
 /// The parameter that holds a token (contract 4.5).
@@ -39,8 +40,18 @@ impl<'a> Viewing<'a> {
         Self { pass: Pass::Path(signed), query: "", headers }
     }
 
-    /// The token that came, whether or not it holds.
-    pub(super) fn token(&self) -> Option<&str> {
+    /// The token of a viewer who was let in, to be handed on. `None` where this policy asks for none: what came then was not looked at, may be anything of
+    /// any length, and goes nowhere.
+    pub(super) fn token_for(&self, policy: &PlaybackPolicy) -> Option<&str> {
+        self.token().filter(|_| policy.is_private())
+    }
+
+    /// The same of a viewer to whom this was granted.
+    pub(super) fn token_granted(&self, granted: &Granted) -> Option<&str> {
+        self.token().filter(|_| granted.is_by_key())
+    }
+
+    fn token(&self) -> Option<&str> {
         match &self.pass {
             Pass::Token(Ok(token)) => Some(token),
             Pass::Token(Err(_)) | Pass::Path(_) => None,

@@ -217,18 +217,47 @@ fn an_entry_that_cannot_be_read_still_counts_as_a_rule() {
 }
 
 #[test]
-fn frames_may_be_on_pages_of_the_list_or_on_any() {
-    let ancestors = |domains| {
-        PlaybackPolicy::of(&handle(AccessPolicy::Private, AccessRestrictions { domains, ..free() }))
-            .frame_ancestors()
+fn frames_may_be_on_the_page_that_asks_where_the_list_lets_it_in_or_on_any() {
+    let of = |host: &str| Page::Of(PageHost::of_address(&format!("https://{host}")).unwrap());
+    let check = |domains: &Restriction, page: &Page, expected: Option<&[&str]>| {
+        let restrictions = AccessRestrictions { domains: domains.clone(), ..free() };
+        let found = PlaybackPolicy::of(&handle(AccessPolicy::Private, restrictions)).frame_ancestors(page);
+        let expected = expected.map(|sources| sources.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
+        assert_eq!(found, expected, "{domains:?} {page:?}");
     };
-    assert_eq!(ancestors(Restriction::default()), None);
-    assert_eq!(ancestors(rule(DefaultPolicy::Allow, &[], &["bad.example"])), None);
-    assert_eq!(ancestors(rule(DefaultPolicy::Deny, &[], &[])), Some(Vec::new()));
-    let named =
-        ["http://a.example:*", "http://*.a.example:*", "http://*.b.example:*"].map(str::to_owned).to_vec();
-    assert_eq!(ancestors(rule(DefaultPolicy::Deny, &["a.example", "*.b.example"], &[])), Some(named));
-    for unnamed in ["my_shop.example", "[2001:db8::1]"] {
-        assert_eq!(ancestors(rule(DefaultPolicy::Deny, &["a.example", unnamed], &[])), None, "{unnamed}");
+    for page in [Page::Unknown, Page::Own, of("bad.example"), of("a.example")] {
+        check(&Restriction::default(), &page, None);
+        check(&rule(DefaultPolicy::Allow, &["a.example"], &["bad.example"]), &page, None);
+        check(&rule(DefaultPolicy::Deny, &[], &["a.example"]), &page, Some(&[]));
     }
+    let list = ["a.example", "*.b.example", "192.0.2.7", "my_shop.example", "[2001:db8::1]", "c_d.a.example"];
+    let list = rule(DefaultPolicy::Deny, &list, &[]);
+    let a = &["http://a.example:*", "http://*.a.example:*"][..];
+    for (host, expected) in [
+        ("a.example", Some(a)),
+        ("www.A.example:8443", Some(a)),
+        ("x.b.example", Some(&["http://*.b.example:*"][..])),
+        ("b.example", Some(&[])),
+        ("192.0.2.7", Some(&["http://192.0.2.7:*"])),
+        ("192.0.2.8", Some(&[])),
+        ("other.example", Some(&[])),
+        // Those have no name.
+        ("my_shop.example", None),
+        ("www.my_shop.example", None),
+        ("[2001:db8::1]", None),
+        ("[2001:db8::2]", Some(&[])),
+        // One entry has no name for it, and another one has.
+        ("c_d.a.example", Some(a)),
+    ] {
+        check(&list, &of(host), expected);
+    }
+    for page in [Page::Unknown, Page::Own] {
+        check(&list, &page, Some(&[]));
+    }
+    let both = rule(DefaultPolicy::Deny, &["*.shop.example", "www.shop.example"], &[]);
+    check(
+        &both,
+        &of("www.shop.example"),
+        Some(&["http://*.shop.example:*", "http://www.shop.example:*", "http://*.www.shop.example:*"]),
+    );
 }

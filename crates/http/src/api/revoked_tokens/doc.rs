@@ -11,6 +11,8 @@ use crate::openapi::{Operation, Schemas};
 
 /// The end of a token of the examples: what has ended is not taken back.
 const END: &str = "2099-12-31T23:59:59Z";
+/// As a `jti` is refused that has one.
+const NO_CONTROL_CHARACTERS: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 
 /// Every operation on revoked tokens.
 pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
@@ -24,7 +26,6 @@ pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         .takes(
             body,
             &[
-
                 ("ended", json!({"jti": "order-7", "playbackId": example::PLAYBACK, "endPlayback": true})),
                 ("one", json!({"jti": "order-7", "expiresAt": END})),
             ],
@@ -35,7 +36,8 @@ pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
 }
 
 fn request() -> Value {
-    let jti = json!({"type": "string", "minLength": 1, "maxLength": TokenClaims::ID_CHARS_MAX});
+    let jti = json!({"type": "string", "minLength": 1, "maxLength": TokenClaims::ID_CHARS_MAX,
+        "pattern": NO_CONTROL_CHARACTERS});
     let time = json!({"type": "string", "format": "date-time"});
     let playback = json!({"type": "string", "format": "uuid"});
     object(
@@ -46,7 +48,8 @@ fn request() -> Value {
                 "expiresAt",
                 said(
                     time,
-                    "When the token ends by itself, in the future; left out, it is remembered for ever.",
+                    "When the token ends by itself, in the future; left out, it is remembered for ever. What is later than can be kept is kept as the \
+                     last time that can be, and answered so.",
                 ),
             ),
             ("playbackId", said(playback, "Of your workspace; needed for `endPlayback`.")),

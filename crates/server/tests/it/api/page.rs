@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use crate::support::{Answer, TestApp, text};
 
 /// What the page is told, from the element that holds it.
-/// What the page is told.
 pub(crate) fn values(page: &Answer) -> Value {
     let page = page.text();
     let from =
@@ -51,6 +50,18 @@ async fn the_page_of_sound_has_no_poster_and_that_of_a_private_media_no_title() 
         let page = app.fetch(&format!("/embed/{}", text(&media["playbackIds"][0]["id"]))).await;
         assert_eq!((page.status, &values(&page)["title"]), (status, &title));
         assert!(!page.text().contains("Secret"));
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_nobody_asks_for_goes_nowhere() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let address = format!("/embed/{}", text(&media["playbackIds"][0]["id"]));
+    let bare = app.fetch(&address).await;
+    for token in ["abc".to_owned(), "~".repeat(60_000)] {
+        let with_token = app.fetch(&format!("{address}?token={token}")).await;
+        assert_eq!((with_token.status, with_token.body), (200, bare.body.clone()));
     }
 }
 

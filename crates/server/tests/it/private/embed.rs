@@ -33,17 +33,25 @@ async fn the_page_hands_its_token_on_and_shows_the_title_to_who_may_watch() {
     }
     let strange = "\"></script><script>alert(1)</script>";
     let encoded = "%22%3E%3C/script%3E%3Cscript%3Ealert(1)%3C/script%3E";
-    for (address, status) in [(address.clone(), 401), (with_token(&address, encoded), 401)] {
+    let ended = signer.sign(&signer.header(), &json!({"aud": playback, "exp": 1}));
+    let addresses = [encoded, &ended].map(|token| with_token(&address, token));
+    for (address, status) in addresses.into_iter().chain([address.clone()]).map(|address| (address, 401)) {
         let page = app.fetch(&address).await;
         assert_eq!(page.status, status);
         let shown = page.text();
-        assert!(shown.contains(&format!("{playback}.m3u8")) && !shown.contains("Hush"), "{shown}");
+        assert!(shown.contains(&format!("{playback}.m3u8?page=")) && !shown.contains("Hush"), "{shown}");
         assert!(shown.contains("\"blurHash\":null"), "{shown}");
         assert!(!shown.contains("thumbnail.jpg") && !shown.contains(strange), "{shown}");
+        assert!(!shown.contains("token="), "what opens nothing is handed to nobody: {shown}");
     }
+    // One that is too long is not even read.
+    let long = app.fetch(&with_token(&address, &"~".repeat(60_000))).await;
+    assert_eq!((long.status, long.body), (401, app.fetch(&address).await.body));
     let counted = app.fetch("/metrics").await.text();
-    for reason in ["token_missing", "token_malformed"] {
-        assert_eq!(refusals(&counted, reason), 1, "{reason}: {counted}");
+    for (reason, count) in
+        [("token_missing", 2), ("token_malformed", 1), ("token_expired", 1), ("token_too_long", 1)]
+    {
+        assert_eq!(refusals(&counted, reason), count, "{reason}: {counted}");
     }
 }
 
@@ -58,12 +66,17 @@ async fn the_page_stands_where_the_rule_lets_it_and_plays_there() {
     assert_eq!(ancestors(&app.fetch(&address).await), "*");
     let rule = json!({"defaultPolicy": "deny", "allow": ["Bücher.example", "*.shop.example"]});
     assert_eq!(ids.restrict(playback, "domains", &rule).await.status, 200);
-    let page = from(&address, "https://www.xn--bcher-kva.example/").await;
-    assert_eq!(page.status, 200);
-    assert_eq!(
-        ancestors(&page),
-        "'self' http://xn--bcher-kva.example:* http://*.xn--bcher-kva.example:* http://*.shop.example:*"
-    );
+    for (referer, named) in [
+        (
+            "https://www.xn--bcher-kva.example/",
+            "'self' http://xn--bcher-kva.example:* http://*.xn--bcher-kva.example:*",
+        ),
+        ("https://a.shop.example/", "'self' http://*.shop.example:*"),
+    ] {
+        let page = from(&address, referer).await;
+        assert_eq!((page.status, page.header("vary")), (200, Some("Origin, Referer")));
+        assert_eq!(ancestors(&page), named, "no other page of the list is told");
+    }
     // Our own page asks for the manifest: it has asked for itself where it stands.
     assert_eq!(from(&manifest, &app.url(&address)).await.status, 200);
     let own = app.url("");
@@ -90,6 +103,8 @@ async fn the_page_stands_where_the_rule_lets_it_and_plays_there() {
         let rule = json!({"defaultPolicy": "deny", "allow": [host, "shop.example"]});
         assert_eq!(ids.restrict(playback, "domains", &rule).await.status, 200);
         assert_eq!(ancestors(&from(&address, referer).await), "*", "{host}");
+        let named = from(&address, "https://shop.example/").await;
+        assert_eq!(ancestors(&named), "'self' http://shop.example:* http://*.shop.example:*", "{host}");
         assert_eq!(refused(&from(&address, "https://evil.example/").await).0, 403, "{host}");
         assert_eq!(app.fetch(&address).await.refusal().0, 403, "{host}");
     }
@@ -98,6 +113,48 @@ async fn the_page_stands_where_the_rule_lets_it_and_plays_there() {
     assert_eq!(ids.restrict(playback, "domains", &json!({"deny": ["evil.example"]})).await.status, 200);
     assert_eq!(ancestors(&app.fetch(&address).await), "*");
     assert_eq!(from(&address, "https://evil.example/").await.status, 403);
+}
+
+#[tokio::test]
+async fn the_list_of_pages_is_told_to_nobody() {
+    let app = TestApp::options().without_webhook().start().await;
+    let signer = Signer::made(&app).await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let ids = Ids::of(&app, &media);
+    let playback = ids.made(&json!({"accessPolicy": "private"})).await;
+    // As long as a list may be, and with names as long as they may be.
+    let [label, rest] = ["a".repeat(63), "b".repeat(56)];
+    let list: Vec<_> = (0..99)
+        .map(|n| format!("{n:03}.{label}.{label}.{label}.{rest}"))
+        .chain(["shop.example".into()])
+        .collect();
+    let rule = json!({"defaultPolicy": "deny", "allow": list});
+    assert_eq!(ids.restrict(&playback, "domains", &rule).await.status, 200);
+    let address = format!("/embed/{playback}");
+    let good = with_token(&address, &signer.token(&playback));
+    let shop = "'self' http://shop.example:* http://*.shop.example:*";
+    for (asked, status, named) in [
+        // It says in a frame that its token has ended, and elsewhere nothing.
+        (plain(&address).with("Referer", "https://shop.example/"), 401, shop),
+        (plain(&address), 401, "'self'"),
+        (plain(&address).with("Referer", "https://evil.example/"), 401, "'self'"),
+        (plain(&address).with("Origin", "null").with("Referer", "https://shop.example/"), 401, "'self'"),
+        (plain(&good).with("Referer", "https://shop.example/"), 200, shop),
+        (plain(&good).with("Referer", &format!("https://{}", list[7])), 200, ""),
+    ] {
+        let page = asked.get(&app).await;
+        assert_eq!((page.status, page.header("vary")), (status, Some("Origin, Referer")), "{asked:?}");
+        match named {
+            "" => assert_eq!(ancestors(&page), format!("'self' http://{0}:* http://*.{0}:*", list[7])),
+            named => assert_eq!(ancestors(&page), named, "{asked:?}"),
+        }
+        let headers: usize = page.headers().iter().map(|(name, value)| name.len() + value.len() + 4).sum();
+        // nginx takes 4 KiB of them, unless told otherwise (proxy_buffer_size).
+        assert!(headers < 4 << 10, "{headers}: {asked:?}");
+    }
+    let refused = plain(&good).with("Referer", "https://evil.example/").get(&app).await;
+    assert_eq!((refused.status, refused.header("content-security-policy")), (403, None));
+    assert_eq!(refused.header("cache-control"), Some("no-store"));
 }
 
 #[tokio::test]
@@ -140,6 +197,7 @@ async fn a_page_that_plays_in_a_frame_is_held_against_the_rule_of_today() {
                 .find_map(|line| line.strip_suffix("#xywh=0,0,160,90"))
                 .unwrap_or_else(|| panic!("{sheet}"));
             assert!(sheet.ends_with(&format!("page={frame}")), "{sheet}");
+            assert!(sheet.contains(&token), "{policy}: {sheet}");
             played.push(format!("/{playback}/{sheet}"));
             played.extend([manifest.clone(), poster.clone(), storyboard.clone()]);
             for address in &played {

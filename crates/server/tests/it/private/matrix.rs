@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use kinora_domain::{PRODUCTION, Permission};
+use kinora_testkit::CrashPlan;
 use serde_json::{Value, json};
 
 use super::signer::{Private, Signer, now};
 use super::watched::{Watched, children, oembed, plain, refused, route_of, signed_children, with_token};
 use crate::api::{Ids, listed};
-use crate::support::{TestApp, text};
+use crate::support::{Faults, TestApp, text, until};
 
 /// The paths of the router that take a token.
 const TOKENED: [&str; 16] = [
@@ -104,6 +105,7 @@ async fn bad_passes(
         ("the algorithm of a larger hash", headed(json!({"alg": "RS512"}))),
         ("a jti of no length", claiming(json!({"jti": ""}))),
         ("a jti that is too long", claiming(json!({"jti": "x".repeat(256)}))),
+        ("a jti with a control character", claiming(json!({"jti": "a\0b"}))),
         ("a kid of nobody", headed(json!({"kid": nobody}))),
         ("a kid that is none", headed(json!({"kid": "../../key"}))),
         ("no kid", ours.sign(&with(&header, json!({"kid": null})), &with(&claims, json!({"kid": null})))),
@@ -130,6 +132,57 @@ fn der(pem: &str) -> Vec<u8> {
     use base64::Engine as _;
     let base64: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
     base64::engine::general_purpose::STANDARD.decode(base64).unwrap()
+}
+
+/// The ways to ask for something that could be answered before its token is looked at: nothing of what is asked for, a part of it, or whether it is there.
+const OTHER_WAYS: [(&str, Option<(&str, &str)>); 4] = [
+    ("HEAD", None),
+    ("GET", Some(("Range", "bytes=0-0"))),
+    ("GET", Some(("If-None-Match", "*"))),
+    ("HEAD", Some(("If-None-Match", "*"))),
+];
+
+#[tokio::test]
+async fn every_way_to_ask_with_no_pass_is_refused_alike_and_writes_nothing() {
+    let writes = CrashPlan::never();
+    let app = TestApp::options().without_webhook().faults(Faults::of_plan(&writes)).start().await;
+    let ours = Signer::made(&app).await;
+    let watched = Watched::new(&app).await;
+    let private = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let other = watched.playback(&app, json!({"accessPolicy": "private"})).await;
+    let addresses = watched.tokened(&private);
+    let media = app.get(text(&watched.media["id"])).await.data();
+    for (name, token) in bad_passes(&app, &ours, &private, &other).await {
+        let of_page = oembed(&app, &private, &with_token("", &token));
+        let asked = addresses.iter().map(|address| with_token(address, &token)).chain([of_page]);
+        let asked: Vec<_> = asked.collect();
+        // Jobs and the meter of traffic may write beside it, and not each time.
+        until("refusals beside which nothing was written", async || {
+            let before = writes.writes();
+            for (address, (method, header)) in
+                asked.iter().flat_map(|address| OTHER_WAYS.map(|way| (address, way)))
+            {
+                let request = app.request(method, address);
+                let request =
+                    header.into_iter().fold(request, |request, (name, value)| request.header(name, value));
+                let answer = request.send().await;
+                assert_eq!(answer.status, 401, "{name}: {method} {header:?} {address}");
+                assert_eq!(answer.header("etag"), None, "{name}: {method} {header:?} {address}");
+            }
+            (writes.writes() == before).then_some(())
+        })
+        .await;
+    }
+    assert_eq!(app.get(text(&watched.media["id"])).await.data(), media);
+    // With a pass they are ways to ask.
+    let good = ours.token(&private);
+    for (method, header) in OTHER_WAYS {
+        let request = app.request(method, &with_token(&addresses[0], &good));
+        let request = header.into_iter().fold(request, |request, (name, value)| request.header(name, value));
+        let status = if header == Some(("If-None-Match", "*")) { 304 } else { 200 };
+        let status = if header == Some(("Range", "bytes=0-0")) { 206 } else { status };
+        assert_eq!(request.send().await.status, status, "{method} {header:?}");
+    }
 }
 
 #[tokio::test]

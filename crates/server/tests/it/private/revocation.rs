@@ -57,7 +57,7 @@ async fn with_its_key_goes_what_it_signed_and_what_that_led_to() {
     let (first, second) = (Signer::made(&app).await, Signer::made(&app).await);
     let watched = Watched::new(&app).await;
     let playbacks = watched.private(&app).await;
-    let tokened = |signer: &Signer| watched.tokened_by(&playbacks, |playback| signer.token(playback));
+    let tokened = |signer: &Signer| watched.asked_by(&app, &playbacks, |playback| signer.token(playback));
     let (of_first, of_second) = (tokened(&first), tokened(&second));
     let led_by_first = led(&app, &first, &playbacks).await;
     let led_by_second = led(&app, &second, &playbacks).await;
@@ -88,7 +88,7 @@ async fn a_deleted_playback_id_leads_nowhere_whatever_is_brought_along() {
     let signer = Signer::made(&app).await;
     let watched = Watched::new(&app).await;
     let playbacks = watched.private(&app).await;
-    let tokened = watched.tokened_by(&playbacks, |playback| signer.token(playback));
+    let tokened = watched.asked_by(&app, &playbacks, |playback| signer.token(playback));
     let led = led(&app, &signer, &playbacks).await;
     for playback in &playbacks {
         assert_eq!(Ids::of(&app, &watched.media).delete(playback).await.status, 200);
@@ -106,7 +106,7 @@ async fn a_revoked_token_is_refused_wherever_one_is_taken_and_what_it_led_to_pla
     let playback = watched.playback(&app, json!({"accessPolicy": "private", "encryption": "aes-128"})).await;
     let second = watched.playback(&app, json!({"accessPolicy": "private"})).await;
     let both = [second.clone(), playback.clone()];
-    let tokened = |jti: &str| watched.tokened_by(&both, |playback| named(&signer, playback, jti));
+    let tokened = |jti: &str| watched.asked_by(&app, &both, |playback| named(&signer, playback, jti));
     let (taken, kept) = (tokened("taken"), tokened("kept"));
     let manifest = with_token(&format!("/{playback}.m3u8"), &named(&signer, &playback, "kept"));
     let led = children(&app, &manifest, plain).await;
@@ -139,13 +139,18 @@ async fn a_revoked_token_is_refused_wherever_one_is_taken_and_what_it_led_to_pla
 /// More than what the systems of both sides keep for a reader who does not read.
 const LONG_BYTES: u32 = 32 << 20;
 
+/// A media that plays, and is long.
+pub(crate) fn long() -> Vec<u8> {
+    // A box that players pass over (ISO 14496-12, 8.1.2).
+    let padding = [&LONG_BYTES.to_be_bytes()[..], b"free", &vec![0; LONG_BYTES as usize - 8]].concat();
+    [fixture::two_seconds().as_ref(), &padding].concat()
+}
+
 #[tokio::test]
 async fn an_original_that_is_under_way_is_broken_off_where_its_viewer_would_be_let_in_no_more() {
     let app = TestApp::options().without_webhook().start().await;
     let signer = Signer::made(&app).await;
-    // A box that players pass over (ISO 14496-12, 8.1.2).
-    let padding = [&LONG_BYTES.to_be_bytes()[..], b"free", &vec![0; LONG_BYTES as usize - 8]].concat();
-    let long = [fixture::two_seconds().as_ref(), &padding].concat();
+    let long = long();
     let len = long.len();
     let media = app.ready_with("/a.mp4", long, json!({"sourceAccess": true})).await;
     let ids = Ids::of(&app, &media);
@@ -181,10 +186,10 @@ async fn an_original_that_is_under_way_is_broken_off_where_its_viewer_would_be_l
 }
 
 /// An answer of which nothing but the head was read yet.
-struct Reading(BufReader<TcpStream>);
+pub(crate) struct Reading(BufReader<TcpStream>);
 
 impl Reading {
-    async fn begin(app: &TestApp, address: &str) -> Self {
+    pub(crate) async fn begin(app: &TestApp, address: &str) -> Self {
         let mut socket = TcpStream::connect(app.address).await.expect("the server listens");
         let request = format!("GET {address} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", app.address);
         socket.write_all(request.as_bytes()).await.expect("it is taken");
@@ -197,8 +202,15 @@ impl Reading {
         Self(reading)
     }
 
+    /// At most so many further bytes, and how many they were: none at the end, whichever that is.
+    pub(crate) async fn next(&mut self, count_max: u64) -> usize {
+        let mut bytes = Vec::new();
+        let _ = (&mut self.0).take(count_max).read_to_end(&mut bytes).await;
+        bytes.len()
+    }
+
     /// So many bytes come until the end, whichever that is.
-    async fn rest(&mut self) -> usize {
+    pub(crate) async fn rest(&mut self) -> usize {
         let mut bytes = Vec::new();
         // A connection that is broken off ends with an error or without one.
         let _ = self.0.read_to_end(&mut bytes).await;
@@ -221,6 +233,7 @@ async fn who_revokes_is_answered_what_is_kept_and_refused_field_by_field() {
         json!({"jti": "a"}),
         json!({}),
         json!({"jti": "", "expiresAt": "soon", "playbackId": "x", "endPlayback": 1}),
+        json!({"jti": "a\0b"}),
         json!({"jti": "b", "expiresAt": "2026-11-21T10:00:00Z"}),
         json!({"jti": "b", "endPlayback": true}),
         json!({"jti": "b", "playbackId": "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f"}),
@@ -228,6 +241,12 @@ async fn who_revokes_is_answered_what_is_kept_and_refused_field_by_field() {
         transcript += &format!("{body}\n{}\n", golden.answer(&revoke(&app, &body).await));
     }
     insta::assert_snapshot!("revoked", transcript);
+
+    // As many say never: it is taken back, until the last time there is.
+    let never = revoke(&app, &json!({"jti": "never", "expiresAt": "9999-12-31T23:59:59Z"})).await;
+    assert_eq!((never.status, &never.data()["expiresAt"]), (201, &json!("9999-12-30T22:00:00.000000Z")));
+    let taken = with_token(&format!("/{playback}.m3u8"), &named(&signer, &playback, "never"));
+    assert_eq!(app.fetch(&taken).await.status, 401);
 
     // Neither a reader, nor a stranger, nor nobody.
     let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;

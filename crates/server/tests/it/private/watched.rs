@@ -49,6 +49,19 @@ impl Watched {
         all.chain(encrypted_ones.map(|address| with_token(&address, &token(encrypted)))).collect()
     }
 
+    /// The same, and what tells how each page is embedded, of whoever pastes its address with this token.
+    pub(crate) fn asked_by(
+        &self,
+        app: &TestApp,
+        playbacks: &[String; 2],
+        token: impl Fn(&str) -> String,
+    ) -> Vec<String> {
+        let pasted =
+            playbacks.iter().map(|playback| oembed(app, playback, &with_token("", &token(playback))));
+        let pasted: Vec<_> = pasted.collect();
+        self.tokened_by(playbacks, token).into_iter().chain(pasted).collect()
+    }
+
     /// The addresses below a playback ID that take a token.
     pub(crate) fn tokened(&self, playback: &str) -> Vec<String> {
         let files = [

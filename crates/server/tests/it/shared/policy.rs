@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::api::Ids;
-use crate::private::revocation::{led, named, revoke};
+use crate::private::revocation::{Reading, led, long, named, revoke};
 use crate::private::signer::{KEYS, Signer};
-use crate::private::watched::{Asked, Watched, children, plain};
+use crate::private::watched::{Asked, Watched, children, oembed, plain, with_token};
 use crate::support::{TestApp, until};
 
 const DELIVERY: Roles = Roles { api: false, delivery: true, worker: false };
@@ -46,7 +46,8 @@ async fn what_one_process_takes_back_another_one_refuses_within_two_seconds_at_e
     let watched = Watched::new(&app).await;
     let ids = Ids::of(&app, &watched.media);
     let playbacks = watched.private(&app).await;
-    let by = |signer: &Signer| without(&watched.tokened_by(&playbacks, |playback| signer.token(playback)));
+    let by =
+        |signer: &Signer| without(&watched.asked_by(&node, &playbacks, |playback| signer.token(playback)));
     let (by_first, by_second) = (by(&first), by(&second));
     // What was just made counts at once, in both, and one process signs what the other one believes.
     let led_by_first = without(&led(&node, &first, &playbacks).await);
@@ -59,14 +60,15 @@ async fn what_one_process_takes_back_another_one_refuses_within_two_seconds_at_e
     in_force(&node, "tokens of a deleted key", &by_first, 401).await;
     all_are(&node, "another key", &by_second, 200).await;
 
-    let named = without(&watched.tokened_by(&playbacks, |playback| named(&second, playback, "x")));
+    let named = without(&watched.asked_by(&node, &playbacks, |playback| named(&second, playback, "x")));
     all_are(&node, "not revoked yet", &named, 200).await;
     assert_eq!(revoke(&app, &json!({"jti": "x"})).await.status, 201);
     in_force(&node, "a revoked token", &named, 401).await;
     all_are(&node, "what it led to", &without(&led_by_second), 200).await;
 
-    let all: Vec<_> =
-        by_second.iter().map(|asked| asked.address.clone()).chain(led_by_second.clone()).collect();
+    // Rules keep no server from embedding a page.
+    let tokened = watched.tokened_by(&playbacks, |playback| second.token(playback));
+    let all: Vec<_> = tokened.into_iter().chain(led_by_second.clone()).collect();
     let set = async |kind: &str, rule: Value| {
         for playback in &playbacks {
             assert_eq!(ids.restrict(playback, kind, &rule).await.status, 200, "{kind} {rule}");
@@ -100,6 +102,94 @@ async fn what_one_process_takes_back_another_one_refuses_within_two_seconds_at_e
     }
     in_force(&node, "paths of a deleted playback ID", &without(&anew), 404).await;
     in_force(&node, "a deleted playback ID", &by_second, 404).await;
+}
+
+/// A rule keeps no server from embedding a page, and tells whom it would keep out neither title nor thumbnail.
+#[tokio::test]
+async fn whom_another_process_keeps_out_is_told_no_title_within_two_seconds() {
+    let app = TestApp::options().without_webhook().start().await;
+    let node = TestApp::beside(&app, TestApp::options().roles(DELIVERY)).await;
+    let signer = Signer::made(&app).await;
+    let media = app.ready_with("/a.mp4", fixture::two_seconds(), json!({"title": "Hush"})).await;
+    let ids = Ids::of(&app, &media);
+    for policy in ["public", "private"] {
+        let playback = ids.made(&json!({"accessPolicy": policy})).await;
+        let query =
+            if policy == "private" { with_token("", &signer.token(&playback)) } else { String::new() };
+        let address = oembed(&node, &playback, &query);
+        let nobody = plain(&address);
+        let shop = plain(&address).with("Origin", "https://shop.example");
+        let told = async |asked: &Asked| {
+            let answer = asked.get(&node).await;
+            assert_eq!(answer.status, 200, "{asked:?}");
+            let answer = answer.json();
+            ["title", "thumbnail_url"].map(|name| answer.get(name).is_some())
+        };
+        for (rule, of_nobody, of_shop) in [
+            (json!({}), true, true),
+            (json!({"defaultPolicy": "deny", "allow": ["shop.example"]}), false, true),
+            (json!({"deny": ["shop.example"]}), true, false),
+            (json!({"defaultPolicy": "deny"}), false, false),
+            (json!({}), true, true),
+        ] {
+            assert_eq!(ids.restrict(&playback, "domains", &rule).await.status, 200);
+            let changed = Instant::now();
+            until("the rule is in force", async || {
+                let both = [told(&nobody).await, told(&shop).await];
+                (both == [[of_nobody; 2], [of_shop; 2]]).then_some(())
+            })
+            .await;
+            assert!(changed.elapsed() < IN_FORCE_WITHIN, "{policy} {rule}: {:?}", changed.elapsed());
+        }
+    }
+}
+
+/// What a slow viewer reads between two looks: what comes in 2 s, and what the systems of both sides keep, is not half of what is sent.
+const READ_BYTES: u64 = 128 << 10;
+
+#[tokio::test]
+async fn an_original_that_one_process_sends_is_broken_off_by_what_another_one_takes_back() {
+    let app = TestApp::options().without_webhook().start().await;
+    let node = TestApp::beside(&app, TestApp::options().roles(DELIVERY)).await;
+    let signer = Signer::made(&app).await;
+    let long = long();
+    let len = long.len();
+    let media = app.ready_with("/a.mp4", long, json!({"sourceAccess": true})).await;
+    let ids = Ids::of(&app, &media);
+    for (what, policy, status) in [
+        ("a deleted key", "private", 401),
+        ("an ended playback", "private", 200),
+        ("a rule", "public", 403),
+        ("no playback ID", "private", 404),
+    ] {
+        let playback = ids.made(&json!({"accessPolicy": policy})).await;
+        let (own, other) = (Signer::made(&app).await, ids.made(&json!({"accessPolicy": "private"})).await);
+        let address = |playback: &str, signer: &Signer| {
+            with_token(&format!("/{playback}/source"), &signer.token(playback))
+        };
+        let mut stays = Reading::begin(&node, &address(&playback, &own)).await;
+        let mut goes_on = Reading::begin(&node, &address(&other, &signer)).await;
+        let answer = match what {
+            "a deleted key" => app.call("DELETE", &format!("{KEYS}/{}", own.id)).send().await,
+            "an ended playback" => {
+                revoke(&app, &json!({"jti": "x", "playbackId": playback, "endPlayback": true})).await
+            }
+            "a rule" => ids.restrict(&playback, "domains", &json!({"defaultPolicy": "deny"})).await,
+            _ => ids.delete(&playback).await,
+        };
+        assert!(matches!(answer.status, 200 | 201), "{what}: {answer:?}");
+        let manifest = with_token(&format!("/{playback}.m3u8"), &own.token(&playback));
+        in_force(&node, what, &[plain(&manifest)], status).await;
+        let mut read = 0;
+        until("the answer ends", async || {
+            let count = stays.next(READ_BYTES).await;
+            read += count;
+            (count == 0).then_some(())
+        })
+        .await;
+        assert!(read < len, "{what}: all of it came");
+        assert_eq!(goes_on.rest().await, len, "{what}: another one goes on");
+    }
 }
 
 /// A page that plays in a frame elsewhere asks another process, which hears of the new rule.
