@@ -224,7 +224,7 @@ mod tests {
         for page in ["!".repeat(Frame::LEN_MAX), "[1111:2222:3333:4444:5555:6666:7777:8888]".to_owned()] {
             let frame = Frame::of_text(&page);
             assert_eq!(frame.to_string(), page);
-            let address = address(Sheet::Every(10), &viewing::handed_on(Some(&token), Some(&frame)));
+            let address = address(Sheet::Every(10), &handed_on(Some(&token), Some(&frame)));
             let mut text = String::new();
             cue(&mut text, (u64::MAX - 1, u64::MAX), &address, [u32::MAX; 4]);
             assert!(text.len() <= CUE_BYTES_MAX, "{}", text.len());
