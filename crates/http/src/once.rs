@@ -1,8 +1,8 @@
 //! `Idempotency-Key`: a POST that is sent again is answered again and not done again (contract decision 24, decision 0070).
 //!
-//! [`recognise`] lies before every operation. It answers at once what was answered before, and refuses what cannot be told apart. The
-//! operation writes through [`Once::write`], which keeps the answer in the commit of the change: neither is there without the other. It looks
-//! there once more, for another process may have answered meanwhile.
+//! [`recognise`] lies before every operation but those that are not supported, of which nothing is read. It answers at once what was answered
+//! before, and refuses what cannot be told apart. The operation writes through [`Once::write`], which keeps the answer in the commit of the
+//! change: neither is there without the other. It looks there once more, for another process may have answered meanwhile.
 
 mod key;
 

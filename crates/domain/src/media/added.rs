@@ -56,19 +56,25 @@ pub enum AddedTrackState {
     },
 }
 
-/// What a client wants to be another of a track.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a client wants to be another of a track. `None`: what is there stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrackUpdate {
-    /// Fetched anew from here, even if it is the same; `None`: what is there stays.
+    /// Fetched anew from here, even if it is the same.
     pub url: Option<String>,
     /// BCP 47 tag.
-    pub language_code: String,
+    pub language_code: Option<String>,
     /// What players show.
-    pub language_name: String,
+    pub language_name: Option<String>,
 }
 
-/// What is told of a change: what happened to the track, and that its media is another (contract decision 36).
-pub type TrackEvents = [Event; 2];
+/// What is told of a change of one track.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrackEvents {
+    /// The one that is another, or gone.
+    pub track: TrackId,
+    /// What happened to it, and at last that its media is another (contract decision 36), in the order in which it is told.
+    pub told: Vec<Event>,
+}
 
 /// Why a media does not take a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -204,11 +210,12 @@ impl Media {
         }
         let id = track.id;
         self.added.push(track);
-        Ok(self.told(TrackHappening::Created, id, now))
+        Ok(self.told(&[TrackHappening::Created], id, now))
     }
 
     /// Changes a track. With an address it is fetched anew, and what was shown of it is shown no more; `random` names where that will lie.
-    /// Without events nothing is another than before.
+    /// Without one a track that players are offered is ready as it is, and that is told at once: whoever waits for it would wait for ever
+    /// (contract 2.6). Without events nothing is another than before.
     pub fn update_track(
         mut self,
         id: TrackId,
@@ -218,12 +225,10 @@ impl Media {
     ) -> Result<(Self, Option<TrackEvents>), TrackRefused> {
         let at = self.place_of(id)?;
         let before = self.added[at].clone();
-        if self.is_name_taken(before.wanted.kind, &update.language_name, Some(id)) {
-            return Err(TrackRefused::NameTaken);
-        }
         let TrackUpdate { url, language_code, language_name } = update;
         let track = &mut self.added[at];
-        (track.wanted.language_code, track.wanted.language_name) = (language_code, language_name);
+        track.wanted.language_code = language_code.unwrap_or_else(|| before.wanted.language_code.clone());
+        track.wanted.language_name = language_name.unwrap_or_else(|| before.wanted.language_name.clone());
         if let Some(url) = url {
             track.wanted.url = url;
             track.state = AddedTrackState::Preparing { source: SourceId::new(now, random) };
@@ -231,7 +236,15 @@ impl Media {
         if *track == before {
             return Ok((self, None));
         }
-        let (media, events) = self.told(TrackHappening::Updated, id, now);
+        let NewTrack { kind, language_name, .. } = &self.added[at].wanted;
+        if self.is_name_taken(*kind, language_name, Some(id)) {
+            return Err(TrackRefused::NameTaken);
+        }
+        let happened: &[_] = match self.added[at].available() {
+            Some(_) => &[TrackHappening::Updated, TrackHappening::Ready],
+            None => &[TrackHappening::Updated],
+        };
+        let (media, events) = self.told(happened, id, now);
         Ok((media, Some(events)))
     }
 
@@ -243,7 +256,7 @@ impl Media {
     ) -> Result<(Self, AddedTrack, TrackEvents), TrackRefused> {
         let at = self.place_of(id)?;
         let track = self.added.remove(at);
-        let (media, events) = self.told(TrackHappening::Deleted, id, now);
+        let (media, events) = self.told(&[TrackHappening::Deleted], id, now);
         Ok((media, track, events))
     }
 
@@ -262,7 +275,7 @@ impl Media {
         now: Timestamp,
     ) -> Option<(Self, TrackEvents)> {
         self.waiting_for(id, source)?.state = AddedTrackState::Available { source };
-        Some(self.told(TrackHappening::Ready, id, now))
+        Some(self.told(&[TrackHappening::Ready], id, now))
     }
 
     /// What a track waits for will never be there. `None` as in [`Media::track_ready`].
@@ -274,7 +287,7 @@ impl Media {
         now: Timestamp,
     ) -> Option<(Self, TrackEvents)> {
         self.waiting_for(id, source)?.state = AddedTrackState::Failed { failure };
-        Some(self.told(TrackHappening::Failed, id, now))
+        Some(self.told(&[TrackHappening::Failed], id, now))
     }
 
     /// What happened to one of its tracks, with the media as it is now.
@@ -282,10 +295,11 @@ impl Media {
         self.event(EventKind::Track(Box::new(TrackEvent { what, track, media: self.clone() })), now)
     }
 
-    fn told(self, what: TrackHappening, track: TrackId, now: Timestamp) -> (Self, TrackEvents) {
+    fn told(self, happened: &[TrackHappening], track: TrackId, now: Timestamp) -> (Self, TrackEvents) {
         let (media, updated) = self.changed(now);
-        let event = media.track_event(what, track, now);
-        (media, [event, updated])
+        let events = happened.iter().map(|what| media.track_event(*what, track, now));
+        let told = events.chain([updated]).collect();
+        (media, TrackEvents { track, told })
     }
 
     fn waiting_for(&mut self, id: TrackId, source: SourceId) -> Option<&mut AddedTrack> {
@@ -338,11 +352,15 @@ mod tests {
     }
 
     fn update(url: Option<&str>, name: &str) -> TrackUpdate {
-        TrackUpdate { url: url.map(str::to_owned), language_code: "en".into(), language_name: name.into() }
+        TrackUpdate {
+            url: url.map(str::to_owned),
+            language_code: Some("en".into()),
+            language_name: Some(name.into()),
+        }
     }
 
-    fn names(events: &TrackEvents) -> [&'static str; 2] {
-        [events[0].kind.name(), events[1].kind.name()]
+    fn names(events: &TrackEvents) -> Vec<&'static str> {
+        events.told.iter().map(|event| event.kind.name()).collect()
     }
 
     #[test]
@@ -355,7 +373,10 @@ mod tests {
         assert_eq!((media.updated_at, media.has_subtitles()), (at(2), false));
         let (media, events) = media.track_ready(id, source, at(3)).unwrap();
         assert_eq!(names(&events), ["video.media.track.ready", "video.media.updated"]);
-        assert_eq!(events[0], media.track_event(TrackHappening::Ready, id, at(3)));
+        assert_eq!(
+            (events.track, &events.told[0]),
+            (id, &media.track_event(TrackHappening::Ready, id, at(3)))
+        );
         assert_eq!((media.has_subtitles(), media.added[0].available()), (true, Some(source)));
         assert!(media.clone().track_ready(id, source, at(4)).is_none(), "it waits for nothing");
         let (media, track, events) = media.remove_track(id, at(5)).unwrap();
@@ -408,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_without_an_address_keeps_what_is_there_and_one_that_changes_nothing_is_not_told() {
+    fn an_update_without_an_address_keeps_the_file_which_is_ready_and_one_that_changes_nothing_is_not_told() {
         let random = random();
         let track = AddedTrack::new(wanted("English"), at(2), &random);
         let (id, source) = (track.id, track.preparing().unwrap());
@@ -416,7 +437,12 @@ mod tests {
         let (same, events) = media.clone().update_track(id, update(None, "English"), at(4), &random).unwrap();
         assert_eq!((same, events), (media.clone(), None));
         let (media, events) = media.update_track(id, update(None, "Englisch"), at(4), &random).unwrap();
-        assert!(events.is_some());
+        let events = events.unwrap();
+        assert_eq!(
+            names(&events),
+            ["video.media.track.updated", "video.media.track.ready", "video.media.updated"]
+        );
+        assert_eq!(events.told[1], media.track_event(TrackHappening::Ready, id, at(4)), "as it is now");
         assert_eq!(
             (media.added[0].available(), &*media.added[0].wanted.language_name),
             (Some(source), "Englisch")
@@ -425,7 +451,39 @@ mod tests {
         let (media, events) = media
             .update_track(id, update(Some("https://example.com/a.srt"), "Englisch"), at(5), &random)
             .unwrap();
-        assert!(events.is_some() && media.added[0].preparing().is_some());
+        assert_eq!(names(&events.unwrap()), ["video.media.track.updated", "video.media.updated"]);
+        // While it is fetched, and when it could not be, it is not ready.
+        let second = media.added[0].preparing().unwrap();
+        let (media, events) = media.update_track(id, update(None, "English"), at(6), &random).unwrap();
+        assert_eq!(names(&events.unwrap()), ["video.media.track.updated", "video.media.updated"]);
+        assert_eq!(media.added[0].preparing(), Some(second), "it is fetched on");
+        let failure = Failure::new(FailureCode::SourceNotFound, "gone");
+        let media = media.track_failed(id, second, failure, at(7)).unwrap().0;
+        let (_, events) = media.update_track(id, update(None, "Englisch"), at(8), &random).unwrap();
+        assert_eq!(names(&events.unwrap()), ["video.media.track.updated", "video.media.updated"]);
+    }
+
+    #[test]
+    fn what_an_update_does_not_say_stays() {
+        let random = random();
+        let track = AddedTrack::new(wanted("English"), at(2), &random);
+        let id = track.id;
+        let media = created().add_track(track, at(2)).unwrap().0;
+        let change = |update| media.clone().update_track(id, update, at(3), &random).unwrap();
+        let (same, events) = change(TrackUpdate::default());
+        assert_eq!((&same, events), (&media, None));
+        let expect = |update, code: &str, name: &str| {
+            let (changed, events) = change(update);
+            let expected =
+                NewTrack { language_code: code.into(), language_name: name.into(), ..wanted("English") };
+            assert_eq!((&changed.added[0].wanted, events.is_some()), (&expected, true));
+            assert_eq!(changed.added[0].state, media.added[0].state);
+        };
+        expect(TrackUpdate { language_code: Some("de".into()), ..TrackUpdate::default() }, "de", "English");
+        expect(TrackUpdate { language_name: Some("B".into()), ..TrackUpdate::default() }, "en", "B");
+        let url = "https://b.example/".to_owned();
+        let fetched = change(TrackUpdate { url: Some(url.clone()), ..TrackUpdate::default() }).0;
+        assert_eq!(fetched.added[0].wanted, NewTrack { url, ..wanted("English") });
     }
 
     #[test]

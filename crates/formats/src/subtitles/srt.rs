@@ -8,7 +8,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Cue>, SubtitlesError> {
     let mut cues = Vec::new();
     let mut draft: Option<Draft<'_>> = None;
     for line in text.split('\n').map(str::trim_end) {
-        if !line.contains(ARROW) {
+        let timing = read_timing(line);
+        if timing.is_none() && is_text(line) {
             draft.iter_mut().for_each(|draft| draft.push(line));
             continue;
         }
@@ -16,12 +17,21 @@ pub(super) fn read(text: &str) -> Result<Vec<Cue>, SubtitlesError> {
             push(&mut cues, cue)?;
         }
         // What may stand behind the times are places in pixels of a video that nobody knows.
-        draft = read_timing(line).map(|(start_ms, end_ms, _)| Draft { start_ms, end_ms, ..Draft::default() });
+        draft = timing.map(|(start_ms, end_ms, _)| Draft { start_ms, end_ms, ..Draft::default() });
     }
     if let Some(cue) = draft.and_then(|draft| draft.finish(false)) {
         push(&mut cues, cue)?;
     }
     Ok(cues)
+}
+
+/// Whether a line without readable times is something that is said. An arrow may be in that too: then it is no text where a number stands in
+/// front, or nothing at all, which is what broken times have.
+fn is_text(line: &str) -> bool {
+    let Some((front, _)) = line.split_once(ARROW) else { return true };
+    let front = front.trim_start();
+    let unsigned = front.strip_prefix(['+', '-']).unwrap_or(front);
+    unsigned.chars().next().is_some_and(|first| !first.is_numeric())
 }
 
 /// A cue whose text is still read.

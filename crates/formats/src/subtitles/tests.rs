@@ -40,6 +40,44 @@ fn srt_files_are_read_as_they_are_found() {
 }
 
 #[test]
+fn an_arrow_that_is_said_is_part_of_the_text() {
+    let check = |file: &str, expected: &[Cue]| {
+        assert_eq!(cues(file), expected, "{file:?}");
+        let written = Subtitles::read(file.as_bytes()).unwrap().to_webvtt();
+        assert_eq!(written.matches("-->").count(), expected.len(), "each is between two times: {written}");
+        assert_eq!(cues(&written), expected, "{file:?}");
+    };
+    let file = |text: &str| {
+        format!("1\n00:00:01,000 --> 00:00:02,000\n{text}\n\n2\n00:00:03,000 --> 00:00:04,000\ntwo\n")
+    };
+    let two = || cue(3000, 4000, "two");
+    for (text, expected) in [
+        ("Hello a --> b", "Hello a --&gt; b"),
+        ("one\nHello a-->b\nthree", "one\nHello a--&gt;b\nthree"),
+        ("one\n- Go --> there", "one\n- Go --&gt; there"),
+        ("from 1 --> to 00:00:02,000", "from 1 --&gt; to 00:00:02,000"),
+        ("<i>a</i> --<b>> --> c</b>", "<i>a</i> --<b>&gt; --&gt; c</b>"),
+        ("--<font>> --{\\i1}>", "--&gt; --&gt;"),
+    ] {
+        check(&file(text), &[cue(1000, 2000, expected), two()]);
+    }
+    check("00:00:03,000 --> 00:00:04,000\ntwo\nlast --> line", &[cue(3000, 4000, "two\nlast --&gt; line")]);
+    // In front of the first times it is nobody's, and so is what broken times have: an arrow is no reason to keep it.
+    check("a --> b\n00:00:03,000 --> 00:00:04,000\ntwo\n", &[two()]);
+    for broken in [
+        "00:0x:01,000 --> 00:00:02,000",
+        "-00:00:01,000 --> 00:00:02,000",
+        "+1 --> 2",
+        "1 --> b",
+        "--> 00:00:02,000",
+    ] {
+        let lost = format!("00:00:01,000 --> 00:00:02,000\none\n\n{broken}\nlost a --> b\n\n");
+        let expected = [cue(1000, 2000, "one"), two()];
+        check(&format!("{lost}00:00:03,000 --> 00:00:04,000\ntwo\n"), &expected);
+    }
+}
+
+#[test]
 fn what_is_broken_is_left_out_and_the_rest_is_kept_in_order() {
     let check = |file: &str, expected: &[Cue]| assert_eq!(cues(file), expected, "{file:?}");
     // Times that cannot be read take their text with them; so does an end before the beginning, and a text of commands alone.
@@ -205,6 +243,7 @@ fn line() -> impl Strategy<Value = String> {
         "[0-9]{1,3}",
         "[0-9]{1,2}:[0-5][0-9]:[0-5][0-9][.,][0-9]{3} --> [0-9]{1,2}:[0-5][0-9]:[0-5][0-9][.,][0-9]{3}( line:[0-9]{1,2})?",
         "[a-z<>&{}\\\\/ -]{0,12}",
+        "[a-z1-]{0,3}(-->|--</b>>|--<font>>)[a-z0-9:]{0,3}",
         "\\PC{0,12}",
     ]
 }
@@ -221,6 +260,8 @@ proptest! {
         if let Ok(subtitles) = Subtitles::read(format!("{head}{}", lines.join("\n")).as_bytes()) {
             prop_assert!(subtitles.cues.is_sorted_by_key(|cue| cue.start_ms));
             prop_assert!(subtitles.cues.iter().all(|cue| cue.start_ms < cue.end_ms && !cue.text.is_empty()));
+            // WebVTT, 6.1: it would begin another cue.
+            prop_assert!(subtitles.cues.iter().all(|cue| !cue.text.contains("-->")));
             let again = Subtitles::read(subtitles.to_webvtt().as_bytes());
             prop_assert_eq!(again, Ok(subtitles));
         }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 /// Digits of the longest number of hours: more than a year.
 const HOUR_DIGITS_MAX: usize = 4;
 
-/// What stands between the two times of a cue, and nowhere else in a file.
+/// What stands between the two times of a cue: nowhere else in a file of WebVTT, and in SRT seldom.
 pub(super) const ARROW: &str = "-->";
 
 /// The line that begins a cue: from when, until when, and what stands behind the times. `None` where there is no time in it, and where a cue would

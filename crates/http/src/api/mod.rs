@@ -23,7 +23,7 @@ pub(crate) use routes::Routes;
 pub(crate) use signing_keys::KeyPairs;
 
 use crate::app::{App, Roles};
-use crate::around::{Answering, Below, answer_by, hand_on};
+use crate::around::{Answering, Below, answer_by, answer_of, hand_on};
 use crate::condition::Tagged;
 use crate::error::ApiError;
 use crate::{once, rate_limit};
@@ -65,10 +65,15 @@ pub(crate) fn before(app: &App, request: Request, below: &mut Below) -> Answerin
     if request.method() != Method::POST && app.rate_limits.is_none() {
         return hand_on(request, below);
     }
-    let (app, below) = (app.clone(), below.clone());
+    let (app, mut below) = (app.clone(), below.clone());
     answer_by(async move {
         let is_deprecated = on_demand::is_deprecated(&request);
-        let answer = |request| once::recognise(&app, request, below);
+        let answer = async |request| {
+            if unsupported::is_posted(&request) {
+                return answer_of(request, &mut below).await;
+            }
+            once::recognise(&app, request, below).await
+        };
         let mut response = rate_limit::limit(&app, request, answer).await;
         if is_deprecated {
             on_demand::announce_deprecated(&app, &mut response);

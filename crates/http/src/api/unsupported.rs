@@ -1,11 +1,16 @@
 //! Operations of the contract that this server does not have (decision 37 of the contract). Clients are told so, and not that they mistyped a path.
 
+use axum::extract::{MatchedPath, Request};
 use axum::routing::{get, patch, post};
 
 use super::Routes;
 use crate::auth::{Reader, Writer};
 use crate::error::ApiError;
 use crate::openapi::Operation;
+
+/// What asks for a `POST`, and what would be made.
+const SUBTITLES: (&str, &str) =
+    ("/on-demand/{mediaId}/tracks/{trackId}/generate-subtitles", "generated subtitles");
 
 /// What asks for a `PATCH`, its name in the document of the API, and what is asked for.
 const CHANGES: [(&str, &str, &str); 4] = [
@@ -31,15 +36,13 @@ const ANALYTICS: [(&str, &str); 12] = [
     ("/data/errors", "listErrors"),
 ];
 
-/// All of them, below a prefix. Who calls is looked at first, as everywhere; nothing else is: there is no path, query or body that
+/// All of them, below a prefix. Who calls is looked at first, as everywhere; nothing else is: there is no path, query, header or body that
 /// would be answered otherwise.
 pub(super) fn routes(prefix: &str) -> Routes {
+    let (subtitles, made) = SUBTITLES;
     let router = Routes::new()
         .route(&format!("{prefix}/on-demand/{{mediaId}}/summary"), get(async |_: Reader| refuse("summaries")))
-        .route(
-            &format!("{prefix}/on-demand/{{mediaId}}/tracks/{{trackId}}/generate-subtitles"),
-            post(async |_: Writer| refuse("generated subtitles")),
-        );
+        .route(&format!("{prefix}{subtitles}"), post(async move |_: Writer| refuse(made)));
     let router = CHANGES.into_iter().fold(router, |router, (path, _, what)| {
         router.route(&format!("{prefix}{path}"), patch(async move |_: Writer| refuse(what)))
     });
@@ -48,15 +51,18 @@ pub(super) fn routes(prefix: &str) -> Routes {
     })
 }
 
+/// Whether a `POST` asks for one of them: nothing is done that could be done twice, so what it is called is of no account.
+pub(super) fn is_posted(request: &Request) -> bool {
+    let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    path.strip_prefix("/v1").unwrap_or(path) == SUBTITLES.0
+}
+
 /// What the document of the API says of them.
 pub(super) fn operations() -> Vec<Operation> {
     let summary = Operation::get("/on-demand/{mediaId}/summary", "getSummary", "Read a summary");
-    let subtitles = Operation::post(
-        "/on-demand/{mediaId}/tracks/{trackId}/generate-subtitles",
-        "generateSubtitles",
-        "Make subtitles of speech",
-    );
-    let mut all = vec![(summary, "summaries"), (subtitles, "generated subtitles")];
+    let (subtitles, made) = SUBTITLES;
+    let subtitles = Operation::post(subtitles, "generateSubtitles", "Make subtitles of speech");
+    let mut all = vec![(summary, "summaries"), (subtitles, made)];
     all.extend(CHANGES.map(|(path, id, what)| {
         (Operation::patch(path, id, "Change what is made of speech or pictures"), what)
     }));

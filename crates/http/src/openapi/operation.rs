@@ -80,7 +80,8 @@ impl Operation {
         self.refuses(ApiError::read_only()).refuses(ApiError::full())
     }
 
-    /// That it is done once, however often a client that names it asks.
+    /// That it is done once, however often a client that names it asks. To tell requests apart the body is read, also where the operation
+    /// itself takes none.
     fn named_by_its_client(mut self) -> Self {
         self.parameters.push(json!({"name": "Idempotency-Key", "in": "header", "required": false,
             "description": "A name of your own making for this request, in visible characters of ASCII, bare or in quotes. For 24 hours \
@@ -90,6 +91,9 @@ impl Operation {
         self.refuses(ApiError::request_under_way())
             .refuses(ApiError::idempotency_key_reused())
             .refuses(ApiError::too_many_kept_answers())
+            .refuses(ApiError::bad_request("the request body broke off"))
+            .refuses(ApiError::body_timeout())
+            .refuses(ApiError::body_too_large(BODY_BYTES_MAX))
     }
 
     /// Further words for people, in Markdown.

@@ -1,8 +1,8 @@
 //! Tracks that were added to a media: as rows, as JSON of uploads and events, and what else is written when they change.
 
 use kinora_domain::{
-    AddedTrack, AddedTrackKind, AddedTrackState, EventKind, Failure, FailureCode, Media, MediaId, NewTrack,
-    SourceId, Timestamp, TrackEvents, TrackHappening, TrackId,
+    AddedTrack, AddedTrackKind, AddedTrackState, Failure, FailureCode, Media, MediaId, NewTrack, SourceId,
+    Timestamp, TrackEvents, TrackHappening, TrackId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -48,14 +48,11 @@ impl Tx {
     /// Saves a media of which a track changed, with the events that say which. One row of a track is written, however many there are.
     pub async fn save_tracks(&mut self, media: &Media, events: &TrackEvents) -> Result<(), Error> {
         self.save_media(media).await?;
-        for event in events {
-            let EventKind::Track(happened) = &event.kind else { continue };
-            match media.added_track(happened.track) {
-                Some(track) => self.session.execute(SAVE, values_of(media.id, track)).await?,
-                None => self.session.execute(DELETE, values![happened.track]).await?,
-            };
-        }
-        for event in events {
+        match media.added_track(events.track) {
+            Some(track) => self.session.execute(SAVE, values_of(media.id, track)).await?,
+            None => self.session.execute(DELETE, values![events.track]).await?,
+        };
+        for event in &events.told {
             self.push_event(event).await?;
         }
         Ok(())

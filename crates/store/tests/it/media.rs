@@ -244,7 +244,8 @@ async fn added_tracks_come_back_in_every_state_and_hold_their_sources(world: Wor
 
     let ids: Vec<_> = media.added.iter().map(|track| track.id).collect();
     let failure = Failure::new(FailureCode::NotSubtitles, "a page");
-    let renamed = TrackUpdate { url: None, language_code: "de".into(), language_name: "Deutsch".into() };
+    let renamed =
+        TrackUpdate { url: None, language_code: Some("de".into()), language_name: Some("Deutsch".into()) };
     let moves: [&dyn Fn(Media) -> (Media, TrackEvents); 5] = [
         &|media| media.track_ready(ids[0], sources[0], world.now()).unwrap(),
         &|media| media.track_failed(ids[1], sources[1], failure.clone(), world.now()).unwrap(),

@@ -2,11 +2,11 @@
 
 pub(super) mod requests;
 
-use kinora_domain::{MediaSettings, MediaState, Mp4Refusal};
+use kinora_domain::{MediaSettings, Mp4Refusal};
 use serde_json::{Value, json};
 
 use super::input_info::InputInfo;
-use super::{playback_ids, playlists, tracks, upload};
+use super::{filter, playback_ids, playlists, tracks, upload};
 use crate::api::doc::example;
 use crate::api::view::{CreatedMedia, MediaView};
 use crate::error::ApiError;
@@ -14,6 +14,9 @@ use crate::openapi::{Operation, Schemas};
 
 const MEDIA: &str = "Media";
 const DRM: &str = "DRM configurations";
+/// Of the filter by states.
+const STATUS: &str = "In this state. No media is ever `Downloaded`, `Validating`, `In Queue` or `Processing` here: asked for, these list \
+    nothing.";
 
 /// Every operation below `/on-demand`.
 pub(in crate::api) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
@@ -58,7 +61,7 @@ fn media(schemas: &mut Schemas) -> Vec<Operation> {
         Operation::get("/on-demand", "listMedia", "List media")
             .says("The media of the access token's workspace that meet all filters. The `Link` header leads to the pages beside this one.")
             .lists(media.clone(), media_example())
-            .query("status", false, json!({"type": "string", "enum": MediaState::NAMES}), "In this state.")
+            .query("status", false, json!({"type": "string", "enum": filter::STATUSES}), STATUS)
             .query("title", false, text(1), "Whose title begins so, in upper or lower case.")
             .query("creatorId", false, text(0), "Of this creator.")
             .query("metadataKey", false, text(0), "With this key in their metadata. `metadata[KEY]=VALUE` asks for an entry, up to ten times.")

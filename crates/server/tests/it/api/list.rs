@@ -145,6 +145,15 @@ async fn filters_hold_along_a_walk_and_wrong_ones_are_named() {
     assert_eq!((found, pages), (ours.clone(), pagination(3, 1, 1)));
     assert_eq!(page(&app, "?createdBefore=2020-01-01").await, (Vec::new(), pagination(0, 1, 0)));
 
+    // States of the contract that no media is ever in here.
+    for state in ["Downloaded", "Validating", "In+Queue", "In%20Queue", "Processing"] {
+        for filters in ["", "&title=clip&creatorId=ben", "&createdAfter=2020-01-01"] {
+            let none = page(&app, &format!("?limit=2&status={state}{filters}")).await;
+            assert_eq!(none, (Vec::new(), pagination(0, 1, 0)), "{state}{filters}");
+        }
+        assert_eq!(page(&app, &format!("?status={state}&offset=9")).await, (Vec::new(), pagination(0, 9, 0)));
+    }
+
     let next =
         link(&app, &app.call("GET", "/v1/on-demand?limit=2").send().await, "next").expect("there is more");
     let cursor = next.split("cursor=").nth(1).expect("a link has a cursor");

@@ -145,6 +145,19 @@ async fn a_key_that_is_none_is_named_and_of_no_account_elsewhere() {
 }
 
 #[tokio::test]
+async fn a_body_is_read_of_what_has_a_key_and_only_of_that() {
+    let app = TestApp::options().without_webhook().start().await;
+    let path = "/v1/iam/signing-keys";
+    let large = || app.call("POST", path).body(vec![b' '; (1 << 20) + 1]);
+    let refused = keyed(large(), "one").send().await;
+    assert_eq!(refused.refusal(), (413, "payload too large".to_owned()));
+    assert_eq!(total(&app, path).await, 0);
+    assert_eq!(large().send().await.status, 201, "it takes no body");
+    let made = post(&app, &app.token, path, "one", &json!({})).await;
+    assert_eq!((made.status, made.header(REPLAYED)), (201, None), "the refusal was not kept");
+}
+
+#[tokio::test]
 async fn a_request_is_refused_while_the_same_one_is_being_answered() {
     let keys = HeldKeys::default();
     let app = TestApp::options().without_webhook().key_maker(keys.clone()).start().await;

@@ -129,15 +129,23 @@ async fn subtitles_are_added_replaced_and_deleted_and_each_step_is_told() {
     transcript += &golden.answer(&answer);
     assert_eq!(tracks.settled(&id).await["languageName"], "Deutsch");
     assert!(manifest(&app, &media).await.contains("LANGUAGE=\"de\",NAME=\"Deutsch\""));
-    // Python sends no address: the file stays.
+    // Python sends no address: the file stays, and is ready as it is.
     let answer =
         tracks.update(&id, &json!({"languageCode": "de-AT", "languageName": "Deutsch", "title": "x"})).await;
     transcript += &golden.answer(&answer);
     assert_eq!(tracks.shown(&id).await.unwrap()["status"], "available");
     assert_eq!(app.sources.requests("/b.vtt").len(), 1);
-    // What changes nothing is not told.
-    let again = tracks.update(&id, &json!({"languageCode": "de-AT", "languageName": "Deutsch"})).await;
-    assert_eq!(again.body, answer.body);
+    // What changes nothing is not told; what is not sent stays.
+    for same in [
+        json!({"languageCode": "de-AT", "languageName": "Deutsch"}),
+        json!({"languageCode": "de-AT"}),
+        json!({"languageName": "Deutsch", "languageCode": null}),
+        json!({"title": "y"}),
+        json!({}),
+    ] {
+        let again = tracks.update(&id, &same).await;
+        assert_eq!((again.status, &again.body), (200, &answer.body), "{same}");
+    }
 
     transcript += &golden.answer(&tracks.delete(&id).await);
     assert_eq!(tracks.delete(&id).await.refusal(), (404, "track not found".to_owned()));
@@ -162,8 +170,15 @@ pub(super) async fn told_of_a_life(app: &TestApp, golden: &mut Golden, id: &str)
         bodies += &golden.json(event);
         bodies += "\n";
     }
-    assert_eq!(events.len(), 1 + 2 + 2 + 1, "created, ready twice, updated twice, deleted");
-    assert_eq!(told(app, UPDATED).await.len(), events.len(), "each with the media behind it");
+    assert_eq!(events.len(), 1 + 3 + 2 + 1, "created, ready three times, updated twice, deleted");
+    // The second update kept the file, which is ready with it.
+    let (kept, ready) = (&events[5], &events[3]);
+    assert_eq!(
+        (text(&kept["type"]), text(&ready["type"])),
+        ("video.media.track.updated", "video.media.track.ready")
+    );
+    assert_eq!((&kept["createdAt"], &kept["data"]), (&ready["createdAt"], &ready["data"]), "one commit");
+    assert_eq!(told(app, UPDATED).await.len(), events.len() - 1, "each change with the media behind it");
     assert_eq!(told(app, "video.media.track.failed").await.len(), 0);
     bodies
 }
@@ -341,7 +356,9 @@ async fn what_cannot_be_added_is_refused_and_nothing_changes() {
     }
     let own = text(&media["tracks"][0]["id"]);
     let change = json!({"url": url, "languageCode": "en", "languageName": "English"});
-    transcript += &format!("{}\n", tracks.update(own, &json!({})).await.text());
+    let wrong = json!({"url": 1, "languageCode": "English", "languageName": ""});
+    transcript += &format!("{}\n", tracks.update(own, &wrong).await.text());
+    assert_eq!(tracks.update(own, &json!({})).await.refusal().0, 400, "it is none that was added");
     transcript += &format!("{}\n", tracks.update(own, &change).await.text());
     transcript += &format!("{}\n", tracks.delete(own).await.text());
     transcript += &format!("{}\n", tracks.update(UNKNOWN, &change).await.text());
@@ -357,6 +374,8 @@ async fn what_cannot_be_added_is_refused_and_nothing_changes() {
     let second = tracks.add(&held, "en", "English (2)").await.data();
     let taken = tracks.update(text(&second["id"]), &change).await;
     assert_eq!(taken.refusal(), (400, "duplicate language name".to_owned()));
+    let alone = tracks.update(text(&second["id"]), &json!({"languageName": "English"})).await;
+    assert_eq!(alone.refusal(), (400, "duplicate language name".to_owned()));
     assert_eq!(
         tracks
             .update(text(&first["id"]), &json!({"languageCode": "en", "languageName": "English"}))
@@ -477,6 +496,60 @@ async fn a_playback_id_that_refuses_refuses_subtitles_too() {
     for address in &addresses {
         assert_eq!(app.fetch(&address.replace(first, stranger)).await.status, 404, "{address}");
     }
+}
+
+#[tokio::test]
+async fn a_change_that_keeps_the_file_is_ready_when_the_file_is() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let tracks = Tracks::of(&app, &media);
+    let held = app.serve("/held.srt", Source::of(SRT).hold_last_byte());
+    let id = text(&tracks.add(&held, "en", "English").await.data()["id"]).to_owned();
+    let names = async || {
+        app.all_delivered().await;
+        let told = app.receiver.distinct_events("video.media.track.ready").len();
+        (told, app.receiver.distinct_events("video.media.track.updated").len())
+    };
+    // It is still fetched, and ready once.
+    let renamed = tracks.update(&id, &json!({"languageName": "British"})).await;
+    assert_eq!(
+        (&renamed.data()["languageName"], &renamed.data()["languageCode"]),
+        (&json!("British"), &json!("en"))
+    );
+    assert_eq!(tracks.shown(&id).await.unwrap()["status"], "preparing");
+    assert_eq!(names().await, (0, 1));
+    app.sources.release("/held.srt");
+    assert_eq!(tracks.settled(&id).await["languageName"], "British");
+    assert_eq!(names().await, (1, 1));
+
+    let renamed = tracks.update(&id, &json!({"languageCode": "en-GB"})).await;
+    assert_eq!(
+        (&renamed.data()["languageName"], &renamed.data()["languageCode"]),
+        (&json!("British"), &json!("en-GB"))
+    );
+    assert_eq!(names().await, (2, 2));
+    assert_eq!(app.sources.requests("/held.srt").len(), 1, "the file stays");
+    assert!(manifest(&app, &media).await.contains("LANGUAGE=\"en-GB\",NAME=\"British\""));
+
+    // One that could not be had is not ready by another name.
+    let lost = text(&tracks.add(&app.sources.url("/none.srt"), "fr", "Lost").await.data()["id"]).to_owned();
+    assert_eq!(tracks.settled(&lost).await["status"], "failed");
+    assert_eq!(tracks.update(&lost, &json!({"languageName": "Gone"})).await.status, 200);
+    assert_eq!(names().await, (2, 3));
+}
+
+#[tokio::test]
+async fn an_arrow_that_is_said_is_shown() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let file = "00:00:00,500 --> 00:00:01,000\nHello a --> b\n\n00:00:01,000 --> 00:00:02,000\nnext\n";
+    let tracks = Tracks::of(&app, &media);
+    let id = tracks.added(&app.serve("/a.srt", Source::of(file)), "en", "English").await;
+    let shown = app.fetch(&format!("/{}/subtitles/{id}.vtt", text(&media["playbackIds"][0]["id"]))).await;
+    assert_eq!(
+        shown.text(),
+        "WEBVTT\n\n00:00:00.500 --> 00:00:01.000\nHello a --&gt; b\n\n00:00:01.000 --> 00:00:02.000\nnext\n\n"
+    );
 }
 
 #[tokio::test]

@@ -65,6 +65,33 @@ async fn who_calls_is_looked_at_first() {
 }
 
 #[tokio::test]
+async fn what_a_request_is_called_and_brings_makes_no_difference() {
+    let app = TestApp::options().without_webhook().start().await;
+    let reader = app.new_token(DEVELOPMENT, Permission::ReadOnly).await;
+    let (method, operation) = OPERATIONS[1];
+    assert_eq!(method, "POST", "{operation}");
+    for prefix in ["", "/v1"] {
+        let path = format!("{prefix}{}", operation.replace("{id}", ID));
+        for key in ["one", "", "\"not closed", &"a".repeat(256)] {
+            for body in [b"{}".to_vec(), b"{\"a\": 1}".to_vec(), b"{".to_vec(), vec![b' '; (1 << 20) + 1]] {
+                let call = || app.request(method, &path).header("Idempotency-Key", key).body(body.clone());
+                let answer = call().token(&app.token).send().await;
+                assert_eq!(
+                    answer.refusal(),
+                    (404, "not supported by this server".to_owned()),
+                    "{path} {key}"
+                );
+                assert_eq!(call().token(&reader).send().await.status, 403, "{path} {key}");
+                assert_eq!(call().send().await.status, 401, "{path} {key}");
+            }
+        }
+    }
+    // The key was left to others.
+    let first = app.call("POST", "/v1/iam/signing-keys").header("Idempotency-Key", "one").send().await;
+    assert_eq!((first.status, first.header("idempotent-replayed")), (201, None));
+}
+
+#[tokio::test]
 async fn other_methods_and_paths_beside_them_are_refused_as_everywhere() {
     let app = TestApp::options().without_webhook().start().await;
     for (method, path, allow) in [

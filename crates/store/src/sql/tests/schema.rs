@@ -136,8 +136,7 @@ async fn are_kept(mut session: Session, options: StoreOptions) {
     let now = store.common().clock.now();
     let url = kinora_domain::TrackUpdate {
         url: Some("https://example.com/b.srt".into()),
-        language_code: "en".into(),
-        language_name: "English".into(),
+        ..kinora_domain::TrackUpdate::default()
     };
     let random = store.common().random.clone();
     let id = track.id;

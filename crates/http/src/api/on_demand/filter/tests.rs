@@ -1,6 +1,7 @@
 use axum::extract::FromRequestParts as _;
 use axum::http::Request;
 use futures_util::FutureExt as _;
+use kinora_domain::MediaState;
 
 use super::*;
 use crate::error::ApiError;
@@ -36,14 +37,25 @@ fn every_filter_is_read() {
 }
 
 #[test]
+fn every_state_of_the_contract_can_be_asked_for_and_ours_are_among_them() {
+    for state in STATUSES {
+        assert_eq!(
+            parse(&format!("status={}", state.replace(' ', "+"))).unwrap().state.as_deref(),
+            Some(state)
+        );
+    }
+    assert_eq!(parse("status=In%20Queue").unwrap().state.as_deref(), Some("In Queue"));
+    assert!(MediaState::NAMES.iter().all(|state| STATUSES.contains(state)));
+}
+
+#[test]
 fn wrong_filters_are_refused_by_their_names() {
     let check = |query: &str, fields: &[&str]| {
         assert_eq!(parse(query).unwrap_err().fields(), fields, "{query}");
     };
-    for state in MediaState::NAMES {
-        parse(&format!("status={state}")).unwrap();
-    }
     check("status=ready", &["status"]);
+    check("status=In", &["status"]);
+    check("status=waiting", &["status"]);
     check("status=", &["status"]);
     check("status=Ready&status=Ready", &["status"]);
     check("title=", &["title"]);

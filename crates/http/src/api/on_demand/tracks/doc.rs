@@ -39,8 +39,13 @@ pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operat
             .refuses(ApiError::track_refused(TrackRefused::TooMany)),
         of_track(Operation::patch(ONE, "updateTrack", "Change or replace a track"))
             .conditional()
-            .says("It keeps its id. With a `url`, even the same one, the file is fetched anew, and what was there is not shown any more.")
-            .takes(update, &[("replaced", change)])
+            .says(
+                "It keeps its id, and what is not sent stays. With a `url`, even the same one, the file is fetched anew, and what was there is \
+                 not shown any more; `video.media.track.ready` or `video.media.track.failed` tells how it ended. Without one the file stays, \
+                 and `video.media.track.ready` of a track that players have follows `video.media.track.updated` at once. Where nothing is \
+                 another than before, nothing is told.",
+            )
+            .takes(update, &[("replaced", change), ("renamed", json!({"languageName": "British English"}))])
             .answers(answer, track_example("en-GB", "British English"))
             .refuses(ApiError::track_refused(TrackRefused::NameTaken)),
         of_track(Operation::delete(ONE, "deleteTrack", "Delete a track")).conditional().answers_done(),
@@ -75,8 +80,7 @@ fn request(schemas: &mut Schemas) -> Value {
 
 fn update(schemas: &mut Schemas) -> Value {
     let url = said(address(), "Left out, the file stays.");
-    let body = object(&["languageCode", "languageName"], [("url", url)].into_iter().chain(language()));
-    schemas.named("UpdateTrack", body)
+    schemas.named("UpdateTrack", object(&[], [("url", url)].into_iter().chain(language())))
 }
 
 fn address() -> Value {

@@ -15,39 +15,51 @@ pub(super) fn parse_new(body: &Value) -> Result<NewTrack, ApiError> {
             fields.refuse("tracks", "must not be null");
         }
         let track = fields.object("tracks")?;
-        let kind = kind(&track);
-        let (url, code, name) = (address(&track), language_code(&track), language_name(&track));
-        Some(NewTrack { kind: kind?, url: url?, language_code: code?, language_name: name? })
+        let kind = required(&track, "type", kind);
+        new_track(&track, kind)
     });
     problems.into_result(new)
 }
 
-/// What the client wants to be another of a track. Without an address its file stays.
+/// What the client wants to be another of a track. What is not sent stays: published clients know no address, and leave out what they
+/// are not given (contract 2.6).
 pub(super) fn parse_update(body: &Value) -> Result<TrackUpdate, ApiError> {
     let problems = Problems::default();
-    let update = Fields::of_body(body, &problems).and_then(|fields| {
-        let url = fields.has("url").then(|| address(&fields)).flatten();
-        let (code, name) = (language_code(&fields), language_name(&fields));
-        Some(TrackUpdate { url, language_code: code?, language_name: name? })
+    let update = Fields::of_body(body, &problems).map(|fields| TrackUpdate {
+        url: address(&fields),
+        language_code: language_code(&fields),
+        language_name: language_name(&fields),
     });
     problems.into_result(update)
 }
 
 /// An input of type `subtitle`; `None` when something is wrong with it.
 pub(in crate::api::on_demand) fn subtitle_input(input: &Fields<'_>) -> Option<NewTrack> {
-    let (url, code, name) = (address(input), language_code(input), language_name(input));
-    Some(NewTrack { kind: AddedTrackKind::Subtitle, url: url?, language_code: code?, language_name: name? })
+    new_track(input, Some(AddedTrackKind::Subtitle))
+}
+
+/// All that a new track must say.
+fn new_track(fields: &Fields<'_>, kind: Option<AddedTrackKind>) -> Option<NewTrack> {
+    let url = required(fields, "url", address);
+    let code = required(fields, "languageCode", language_code);
+    let name = required(fields, "languageName", language_name);
+    Some(NewTrack { kind: kind?, url: url?, language_code: code?, language_name: name? })
+}
+
+/// What must be there, as `read` reads it.
+fn required<T>(fields: &Fields<'_>, name: &str, read: fn(&Fields<'_>) -> Option<T>) -> Option<T> {
+    if !fields.has(name) {
+        fields.refuse(name, "must not be null");
+    }
+    read(fields)
 }
 
 fn kind(fields: &Fields<'_>) -> Option<AddedTrackKind> {
-    if !fields.has("type") {
-        fields.refuse("type", "must not be null");
-    }
     fields.word("type", &AddedTrackKind::ALL.map(AddedTrackKind::as_str), AddedTrackKind::from_text)
 }
 
 fn address(fields: &Fields<'_>) -> Option<String> {
-    let url = required(fields, "url", URL_MAX)?;
+    let url = fields.text("url", URL_MAX)?;
     match kinora_fetch::parse_source_url(url) {
         Ok(_) => Some(url.to_owned()),
         Err(problem) => {
@@ -58,7 +70,7 @@ fn address(fields: &Fields<'_>) -> Option<String> {
 }
 
 fn language_code(fields: &Fields<'_>) -> Option<String> {
-    let code = required(fields, "languageCode", NewTrack::LANGUAGE_CODE_MAX)?;
+    let code = fields.text("languageCode", NewTrack::LANGUAGE_CODE_MAX)?;
     if !NewTrack::is_language_code(code) {
         fields.refuse("languageCode", "must be a language tag such as en-US (BCP 47)");
         return None;
@@ -67,20 +79,13 @@ fn language_code(fields: &Fields<'_>) -> Option<String> {
 }
 
 fn language_name(fields: &Fields<'_>) -> Option<String> {
-    let name = required(fields, "languageName", MediaSettings::TEXT_MAX)?;
+    let name = fields.text("languageName", MediaSettings::TEXT_MAX)?;
     if name.trim().is_empty() {
         fields.refuse("languageName", "must not be empty");
         return None;
     }
     // Databases keep no NUL in a text; what is answered, and compared with other names, is what is kept.
     Some(name.replace('\0', "\u{fffd}"))
-}
-
-fn required<'a>(fields: &Fields<'a>, name: &str, max: usize) -> Option<&'a str> {
-    if !fields.has(name) {
-        fields.refuse(name, "must not be null");
-    }
-    fields.text(name, max)
 }
 
 #[cfg(test)]
@@ -97,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_track_is_read_and_an_update_may_keep_the_file() {
+    fn a_track_is_read_and_an_update_keeps_what_it_does_not_say() {
         let expected = NewTrack {
             kind: AddedTrackKind::Subtitle,
             url: "https://example.com/a.srt".into(),
@@ -113,8 +118,20 @@ mod tests {
         assert_eq!(read(json!({"languageName": "a\0"})).unwrap().language_name, "a\u{fffd}");
 
         let update = |body: Value| parse_update(&body).unwrap();
-        assert_eq!(update(with(json!({}))).url.as_deref(), Some("https://example.com/a.srt"));
-        assert_eq!(update(with(json!({"url": null, "title": "ignored"}))).url, None);
+        let whole = TrackUpdate {
+            url: Some("https://example.com/a.srt".into()),
+            language_code: Some("en-US".into()),
+            language_name: Some("English".into()),
+        };
+        assert_eq!(update(with(json!({}))), whole);
+        assert_eq!(update(with(json!({"url": null}))), TrackUpdate { url: None, ..whole });
+        let code = TrackUpdate { language_code: Some("de".into()), ..TrackUpdate::default() };
+        assert_eq!(update(json!({"languageCode": "de", "languageName": null})), code);
+        let name = TrackUpdate { language_name: Some("a\u{fffd}".into()), ..TrackUpdate::default() };
+        assert_eq!(update(json!({"languageName": "a\0"})), name);
+        for nothing in [json!({}), json!({"title": "ignored", "type": 1})] {
+            assert_eq!(update(nothing), TrackUpdate::default());
+        }
     }
 
     #[test]
@@ -157,14 +174,12 @@ mod tests {
             let track = with(json!({field: value}));
             new(json!({"tracks": track}), &[&format!("tracks.{field}")]);
             if field != "type" {
-                check(parse_update(&track).map(|update| update.language_name), &[field], &track);
+                let update = |body: Value| check(parse_update(&body).map(|_| String::new()), &[field], &body);
+                update(json!({field: track[field]}));
+                update(track);
             }
         }
-        let body = json!({"url": "https://example.com/a.srt"});
-        check(
-            parse_update(&body).map(|update| update.language_name),
-            &["languageCode", "languageName"],
-            &body,
-        );
+        let body = json!([]);
+        check(parse_update(&body).map(|_| String::new()), &["body"], &body);
     }
 }

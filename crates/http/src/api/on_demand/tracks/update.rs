@@ -11,7 +11,8 @@ use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PathIds};
 
-/// `PATCH /on-demand/{mediaId}/tracks/{trackId}`: gives a track another name and language, and with an address another file, which is fetched.
+/// `PATCH /on-demand/{mediaId}/tracks/{trackId}`: gives a track another name or language, and with an address another file, which is fetched. What
+/// is not sent stays.
 ///
 /// Answers the track, which keeps its id. 404 unless the media is in the caller's workspace and has the track, 412 when the media is not what
 /// `If-Match` names, 400 for a track of the media's own file and for a language name that another track has, 422 names each wrong field. The
