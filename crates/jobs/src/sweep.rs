@@ -85,7 +85,7 @@ async fn sweep_kind(
     }
 }
 
-/// As [`sweep_kind`]; of a source that has hardly any room left for pictures the oldest go. Those of one source come one after another.
+/// As [`sweep_kind`]; of a source that has no room left for pictures some go. Those of one source come one after another.
 async fn sweep_pictures(context: &Context, now: Timestamp, stored: &mut Stored) -> Result<(), JobError> {
     let (mut after, mut current) = (None, None::<(SourceId, Vec<Entry>)>);
     loop {

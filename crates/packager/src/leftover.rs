@@ -21,24 +21,32 @@ impl Packager {
     /// Writes an object that was made of a source; none stays of a source that no row names.
     ///
     /// A media's row goes before its objects. So either whoever writes finds no row afterwards, or the object lay there before those were listed. It is done
-    /// to its end, though the run that asks for it is ended, as the deletion of a media does. What a process that dies in between leaves is swept a day later.
+    /// to its end, though the run that asks for it is ended, as the deletion of a media does. What a process that ends in between leaves is swept a day later.
     ///
-    /// Errors: those of the stores.
+    /// Errors: those of the store of objects, and [`Error::Busy`] when the packager stops.
     pub(crate) async fn put(&self, source: SourceId, key: ObjectKey, bytes: Bytes) -> Result<Put, Error> {
         let packager = self.clone();
-        let put = async move {
-            match packager.blob.put_once(key, bytes).await? {
-                PutOutcome::AlreadyThere => Ok(Put::AlreadyThere),
-                PutOutcome::Written if packager.store.workspace_of_source(source).await?.is_some() => {
-                    Ok(Put::Written)
-                }
-                PutOutcome::Written => {
-                    packager.blob.delete(key).await?;
-                    Ok(Put::Gone)
-                }
-            }
-        };
+        // A store that is slow does not hold up a process that stops.
+        let put = async move { packager.unless_stopped(packager.put_once(source, key, bytes)).await? };
         // A panic is a bug, and was told where it happened.
         self.spawn_run(put).await.unwrap_or(Err(Error::Busy))
+    }
+
+    async fn put_once(&self, source: SourceId, key: ObjectKey, bytes: Bytes) -> Result<Put, Error> {
+        if self.blob.put_once(key, bytes).await? == PutOutcome::AlreadyThere {
+            return Ok(Put::AlreadyThere);
+        }
+        match self.store.workspace_of_source(source).await {
+            Ok(Some(_)) => Ok(Put::Written),
+            Ok(None) => {
+                self.blob.delete(key).await?;
+                Ok(Put::Gone)
+            }
+            // It is there for all who wait; whose it is concerns the sweep alone.
+            Err(error) => {
+                tracing::warn!(source.id = %source, error = %error, "it is not known whether the media of an object is still there");
+                Ok(Put::Written)
+            }
+        }
     }
 }

@@ -273,7 +273,8 @@ impl<T> Rule<T> {
 impl PlaybackRefusal {
     /// Whether its cause lies in the request alone: whatever is changed elsewhere, the same request through the same playback ID is refused again.
     ///
-    /// So it is for a private playback ID, for that stays what it is, and for a key, which is never another one under its mark.
+    /// So it is for a private playback ID, for that stays what it is, and for a key, which is never another one under its mark. Another one under its id
+    /// may be taken for it by whoever remembers the first (decision 0098).
     pub fn is_of_request(self) -> bool {
         match self {
             Self::Token(refusal) => match refusal {

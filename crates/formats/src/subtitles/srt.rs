@@ -1,6 +1,6 @@
 //! SRT files, as leniently as players read them: there is no standard.
 
-use super::times::{ARROW, read_timing};
+use super::times::{ARROW, read_time, read_timing};
 use super::{CUE_TEXT_MAX, Cue, SubtitlesError, markup, push};
 
 /// The cues of a file, in its order. Those whose times cannot be read are left out with their texts.
@@ -8,7 +8,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Cue>, SubtitlesError> {
     let mut cues = Vec::new();
     let mut draft: Option<Draft<'_>> = None;
     for line in text.split('\n').map(str::trim_end) {
-        let timing = read_timing(line);
+        let timing = read_timing(line.trim_start_matches(is_mark));
         if timing.is_none() && is_text(line) {
             draft.iter_mut().for_each(|draft| draft.push(line));
             continue;
@@ -25,11 +25,19 @@ pub(super) fn read(text: &str) -> Result<Vec<Cue>, SubtitlesError> {
     Ok(cues)
 }
 
+/// Marks of direction, which files in Arabic and Hebrew have in front of any line, and of byte order, where files were joined.
+fn is_mark(sign: char) -> bool {
+    matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}')
+}
+
 /// Whether a line without readable times is something that is said. An arrow may be in that too: then it is no text where a number stands in
-/// front, or nothing at all, which is what broken times have.
+/// front, or nothing at all, which is what broken times have, or a time behind it.
 fn is_text(line: &str) -> bool {
-    let Some((front, _)) = line.split_once(ARROW) else { return true };
-    let front = front.trim_start();
+    let Some((front, behind)) = line.split_once(ARROW) else { return true };
+    if behind.split_whitespace().next().is_some_and(|end| read_time(end).is_some()) {
+        return false;
+    }
+    let front = front.trim_start_matches(is_mark).trim_start();
     let unsigned = front.strip_prefix(['+', '-']).unwrap_or(front);
     unsigned.chars().next().is_some_and(|first| !first.is_numeric())
 }

@@ -70,10 +70,20 @@ fn an_arrow_that_is_said_is_part_of_the_text() {
         "+1 --> 2",
         "1 --> b",
         "--> 00:00:02,000",
+        "O0:00:01,000 --> 00:00:02,000",
+        "\u{202b}0x:00 --> b",
     ] {
         let lost = format!("00:00:01,000 --> 00:00:02,000\none\n\n{broken}\nlost a --> b\n\n");
         let expected = [cue(1000, 2000, "one"), two()];
         check(&format!("{lost}00:00:03,000 --> 00:00:04,000\ntwo\n"), &expected);
+    }
+}
+
+#[test]
+fn marks_of_direction_in_front_of_times_are_passed_over() {
+    for mark in ["\u{200e}", "\u{200f}", "\u{202b}", "\u{feff}\u{202a}"] {
+        let file = format!("{mark}1\n{mark}00:00:01,000 --> 00:00:02,000\n{mark}one\n");
+        assert_eq!(cues(&file), [cue(1000, 2000, &format!("{mark}one"))], "{mark:?}");
     }
 }
 

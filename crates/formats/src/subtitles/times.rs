@@ -16,12 +16,12 @@ pub(super) fn read_timing(line: &str) -> Option<(u64, u64, &str)> {
     let (start, rest) = line.split_once(ARROW)?;
     let rest = rest.trim_start();
     let (end, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let (start, end) = (read(start.trim())?, read(end)?);
+    let (start, end) = (read_time(start.trim())?, read_time(end)?);
     (start < end).then_some((start, end, rest.trim()))
 }
 
 /// `01:02:03.004` in milliseconds.
-fn read(text: &str) -> Option<u64> {
+pub(super) fn read_time(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once(['.', ',']).unwrap_or((text, "0"));
     let mut parts = whole.rsplit(':');
     let (seconds, minutes) = (number(parts.next()?, 2)?, number(parts.next()?, 2)?);

@@ -1,7 +1,5 @@
 //! How many pictures of one source are kept (decision 0022).
 
-use std::cmp::Reverse;
-
 use kinora_blob::{Entry, ObjectKey};
 
 /// Pictures of one source that are kept; further ones are made anew each time, so that nobody fills the disk with sizes.
@@ -16,25 +14,27 @@ pub(super) fn has_room(kept: &[Entry], len: u64) -> bool {
     kept.len() < COUNT_MAX && bytes_of(kept).saturating_add(len) <= BYTES_MAX
 }
 
-/// Which pictures of a source are let go, given all that are kept: the oldest, until half of the room is free, where hardly any is left.
+/// Which pictures of a source are let go, given all that are kept: none while there is room. Then the largest, until half of the bytes are free, and of what
+/// is still too many the newest, until a quarter of the places are.
 ///
-/// Otherwise whoever fills the room once with what nobody else asks for would have everything else made anew for ever. What is still asked for is made
-/// and kept again.
+/// Otherwise whoever fills the room once with what nobody else asks for would have everything else made anew for ever. What was there before they came
+/// stays, for the most part; what is still asked for is made and kept again.
 pub fn surplus_pictures(mut kept: Vec<Entry>) -> Vec<ObjectKey> {
-    let is_nearly_full = COUNT_MAX / 4 * 3 <= kept.len() || BYTES_MAX / 4 * 3 <= bytes_of(&kept);
-    if !is_nearly_full {
+    let mut bytes = bytes_of(&kept);
+    if kept.len() < COUNT_MAX && bytes < BYTES_MAX / 16 * 15 {
         return Vec::new();
     }
-    kept.sort_by_key(|entry| Reverse(entry.modified));
-    let (mut count, mut bytes) = (0, 0);
-    let mut goes = |entry: &Entry| {
-        let stays = count < COUNT_MAX / 2 && entry.len <= BYTES_MAX / 2 - bytes;
-        if stays {
-            (count, bytes) = (count + 1, bytes + entry.len);
-        }
-        !stays
-    };
-    kept.into_iter().filter(|entry| goes(entry)).map(|entry| entry.key).collect()
+    let mut gone = Vec::new();
+    kept.sort_by_key(|entry| (entry.len, entry.modified));
+    while BYTES_MAX / 2 < bytes {
+        let Some(largest) = kept.pop() else { break };
+        bytes = bytes.saturating_sub(largest.len);
+        gone.push(largest.key);
+    }
+    kept.sort_by_key(|entry| entry.modified);
+    let newest = kept.drain(kept.len().min(COUNT_MAX / 4 * 3)..);
+    gone.extend(newest.map(|entry| entry.key));
+    gone
 }
 
 fn bytes_of(kept: &[Entry]) -> u64 {
@@ -81,16 +81,18 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_where_hardly_any_room_is_left() {
-        let first = |count: u128| (0..count).collect::<Vec<_>>();
-        assert_eq!(let_go(&[]), first(0));
-        assert_eq!(let_go(&[1; 749]), first(0));
-        assert_eq!(let_go(&[1; 750]), first(250));
-        assert_eq!(let_go(&[1; 1000]), first(500));
-        assert_eq!(let_go(&[MIB; 47]), first(0));
-        assert_eq!(let_go(&[MIB; 48]), first(16));
-        // What is too large gives way to what is small, however new.
-        assert_eq!(let_go(&[1, 1, 48 * MIB]), [2]);
-        assert_eq!(let_go(&[40 * MIB, 20 * MIB, 1, 30 * MIB]), [0, 1]);
+    fn the_largest_and_then_the_newest_go_where_no_room_is_left() {
+        let numbers = |range: std::ops::Range<u128>| range.collect::<Vec<_>>();
+        assert_eq!(let_go(&[]), []);
+        assert_eq!(let_go(&[1; COUNT_MAX - 1]), []);
+        assert_eq!(let_go(&[1; COUNT_MAX]), numbers(750..1000));
+        assert_eq!(let_go(&[MIB; 59]), []);
+        assert_eq!(let_go(&[MIB; 60]), numbers(32..60));
+        // Whatever their age: what every page shows is small.
+        assert_eq!(let_go(&[30 * MIB, 1, 20 * MIB, 1, 11 * MIB]), [0]);
+        assert_eq!(let_go(&[1, 1, 64 * MIB]), [2]);
+        let mut many_and_much = vec![1; COUNT_MAX];
+        many_and_much[3] = 60 * MIB;
+        assert_eq!(let_go(&many_and_much), [vec![3], numbers(751..1000)].concat());
     }
 }

@@ -38,6 +38,8 @@ pub enum LogFormat {
 pub struct Settings {
     /// Folder of what is not elsewhere: the database and the key, the objects.
     pub data_dir: PathBuf,
+    /// Somebody said which folder.
+    pub has_own_data_dir: bool,
     /// The database; `None`: a file in the data folder.
     pub database_url: Option<DatabaseUrl>,
     /// Where the objects lie; `None`: in the data folder.
@@ -133,10 +135,12 @@ impl Settings {
                 "only {had} run, and no other process can serve what lies in a folder: roles are for PostgreSQL with S3"
             ));
         }
+        let data_dir = given.data_dir.or(from_file.data_dir);
         let or_public =
             |name, url: Option<String>| url.map_or(Ok(public_url.clone()), |url| base(name, &url));
         Ok(Self {
-            data_dir: given.data_dir.or(from_file.data_dir).unwrap_or_else(|| PathBuf::from("./data")),
+            has_own_data_dir: data_dir.is_some(),
+            data_dir: data_dir.unwrap_or_else(|| PathBuf::from("./data")),
             database_url,
             storage_url,
             roles,

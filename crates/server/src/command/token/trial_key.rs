@@ -22,7 +22,14 @@ pub(super) async fn of_workspace(
     store: &Store,
     workspace: WorkspaceId,
 ) -> Result<(RsaKeyPair, SigningKeyId), Problem> {
-    let place = Place::new(&session.settings.data_dir, workspace);
+    let settings = &session.settings;
+    // Wherever the command is typed it would make another folder, and another key of the hundred.
+    if !settings.has_folder() && !settings.has_own_data_dir {
+        return Err(Problem::new(
+            "there is no data folder to keep a key for trials in; say which with --data-dir, or sign with one of your own: --key FILE",
+        ));
+    }
+    let place = Place::new(&settings.data_dir, workspace);
     // Of two commands at once the second one finds what the first one made.
     let _turn = place.turn().await?;
     if let Some((pair, id)) = place.held()?

@@ -12,7 +12,7 @@ use super::drain::{drain, drain_fills};
 use super::events;
 use crate::support::{DEADLINE, Faults, TestApp, text, until};
 
-/// Holds back the first object of a kind, between the decision to write it and its bytes.
+/// Holds back the first object of a kind, between the decision to write it and its bytes, and sees it taken back.
 #[derive(Default)]
 struct Gate {
     state: Mutex<State>,
@@ -24,39 +24,60 @@ enum State {
     #[default]
     Open,
     Closed,
-    Holds,
+    Holds(ObjectKey),
+    LetGo(ObjectKey),
+    TakenBack,
 }
 
 impl Gate {
-    fn set(&self, state: State) {
-        *self.state.lock().unwrap() = state;
-        self.changed.notify_all();
+    fn close(&self) {
+        *self.state.lock().unwrap() = State::Closed;
     }
 
     fn holds(&self) -> bool {
-        *self.state.lock().unwrap() == State::Holds
+        matches!(*self.state.lock().unwrap(), State::Holds(_))
+    }
+
+    fn open(&self) {
+        let mut state = self.state.lock().unwrap();
+        let State::Holds(key) = *state else { panic!("it holds nothing") };
+        *state = State::LetGo(key);
+        self.changed.notify_all();
+    }
+
+    fn has_seen_it_taken_back(&self) -> bool {
+        *self.state.lock().unwrap() == State::TakenBack
     }
 
     /// Where it is closed, waits until it is opened.
-    fn pass(&self) {
+    fn write(&self, key: ObjectKey) {
         let mut state = self.state.lock().unwrap();
         if *state != State::Closed {
             return;
         }
-        *state = State::Holds;
+        *state = State::Holds(key);
         // The thread is lent out: whoever deletes needs one.
         tokio::task::block_in_place(|| {
-            let is_held = |state: &mut State| *state == State::Holds;
+            let is_held = |state: &mut State| matches!(*state, State::Holds(_));
             let waited = self.changed.wait_timeout_while(state, DEADLINE, is_held).unwrap().1;
             assert!(!waited.timed_out(), "nobody opened the gate");
         });
     }
 
+    fn delete(&self, key: ObjectKey) {
+        let mut state = self.state.lock().unwrap();
+        if *state == State::LetGo(key) {
+            *state = State::TakenBack;
+        }
+    }
+
     fn faults(self: &Arc<Self>, is_held: fn(ObjectKey) -> bool) -> Faults {
         let gate = Arc::clone(self);
         let decide = move |WriteOp { kind, key }| {
-            if kind == WriteKind::Put && is_held(key) {
-                gate.pass();
+            match kind {
+                WriteKind::Put if is_held(key) => gate.write(key),
+                WriteKind::Delete => gate.delete(key),
+                _ => {}
             }
             FaultAction::Proceed
         };
@@ -93,18 +114,19 @@ async fn check(is_held: fn(ObjectKey) -> bool, file: &str) {
         false => format!("/{rung}/240p/{file}"),
     };
 
-    gate.set(State::Closed);
+    gate.close();
     let viewer = tokio::spawn(app.request("GET", &target).try_send());
     until("it is about to be kept", async || gate.holds().then_some(())).await;
     assert_eq!(app.delete(id).await.status, 200);
     drain(&app, &clock).await;
     assert_eq!(app.objects().await, [""; 0], "what was kept is removed");
-    gate.set(State::Open);
+    gate.open();
     // A viewer who waited is given it or is told that it is gone.
     let answer = viewer.await.unwrap().expect("an answer");
     assert!(matches!(answer.status, 200 | 404 | 503), "{answer:?}");
-    drain_fills(&app, &clock).await;
     // No clock is moved: it is not the sweep that removes it.
+    until("it is taken back", async || gate.has_seen_it_taken_back().then_some(())).await;
+    drain_fills(&app, &clock).await;
     until("what came last is gone", async || app.objects().await.is_empty().then_some(())).await;
     assert_eq!(app.fetch(&target).await.status, 404);
     assert_eq!(

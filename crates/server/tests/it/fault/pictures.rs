@@ -108,7 +108,7 @@ async fn a_media_whose_pictures_do_not_decode_has_none_and_nothing_is_tried() {
 
 #[tokio::test]
 async fn who_fills_the_room_for_pictures_does_not_have_it_for_ever() {
-    const MANY: u128 = 800;
+    const MANY: u128 = 1000;
     let clock = TestClock::standing();
     let app = TestApp::options().clock(clock.clone()).without_webhook().start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
@@ -124,12 +124,12 @@ async fn who_fills_the_room_for_pictures_does_not_have_it_for_ever() {
         let objects = app.objects().await;
         objects.iter().filter(|path| path.starts_with("picture/")).count()
     };
-    assert!(pictures().await >= 800);
+    assert!(pictures().await >= 1000);
     sweep_soon(&app, &clock).await;
-    assert_eq!(pictures().await, 500, "half of the room is free");
+    assert_eq!(pictures().await, 750, "a quarter of the places is free");
     let asked = app.fetch(&format!("/{playback}/thumbnail.jpg?time=1&width=64")).await;
     assert_eq!(asked.status, 200, "{asked:?}");
-    assert_eq!(pictures().await, 501, "and another one is kept");
+    assert_eq!(pictures().await, 751, "and another one is kept");
     sweep_soon(&app, &clock).await;
-    assert_eq!(pictures().await, 501, "there is room enough");
+    assert_eq!(pictures().await, 751, "there is room enough");
 }
