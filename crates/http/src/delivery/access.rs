@@ -3,7 +3,7 @@
 //! The rule is [`PlaybackPolicy::decide`]; here are the rows it needs, remembered for a moment.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -129,6 +129,9 @@ struct Known {
     state: State,
     /// What the database was when this was read of it.
     read_at: Version,
+    /// A key that let viewers in and was there since: most have the same one, and are not to look for it with each segment. What is read of a key is at
+    /// most as old as this, and then is this, so that one which is deleted lets nobody in 2 s later.
+    key_there: OnceLock<KeyMark>,
 }
 
 enum State {
@@ -387,7 +390,7 @@ impl Known {
             MediaState::Failed { .. } => State::Failed,
             MediaState::Created | MediaState::Downloading { .. } => State::NotReady,
         };
-        Ok(Some(Self { workspace: media.workspace, policy, state, read_at }))
+        Ok(Some(Self { workspace: media.workspace, policy, state, read_at, key_there: OnceLock::new() }))
     }
 }
 
@@ -484,11 +487,14 @@ async fn with_its_key(
     known: &Known,
     ticket: PathTicket,
 ) -> Result<Result<PathTicket, PathRefusal>, ApiError> {
-    if let Some(key) = ticket.facts.key
-        && !token::has_key(app, known.workspace, key).await?
-    {
+    let Some(key) = ticket.facts.key.filter(|key| known.key_there.get() != Some(key)) else {
+        return Ok(Ok(ticket));
+    };
+    if !token::has_key(app, known.workspace, key).await? {
         return Ok(Err(PathRefusal::KeyGone));
     }
+    // The first one stays; others are looked for.
+    let _ = known.key_there.set(key);
     Ok(Ok(ticket))
 }
 
