@@ -23,7 +23,7 @@ async fn kept(world: &World) -> Vec<Entry> {
 #[tokio::test]
 async fn a_picture_that_cannot_be_kept_is_sent_all_the_same() {
     let world = World::new().await;
-    let packaged = world.store(fixture::two_seconds()).await;
+    let packaged = world.store_of_media(fixture::two_seconds()).await;
     for (time_ms, fault) in [(0, &world.is_failing), (500, &world.is_full)] {
         fault.store(true, Ordering::SeqCst);
         let picture = world.picture(&packaged, png_at(time_ms)).await.unwrap();
@@ -41,7 +41,7 @@ async fn a_picture_that_cannot_be_kept_is_sent_all_the_same() {
 #[tokio::test]
 async fn a_picture_that_cannot_be_read_is_made_anew() {
     let world = World::new().await;
-    let packaged = world.store(fixture::two_seconds()).await;
+    let packaged = world.store_of_media(fixture::two_seconds()).await;
     let picture = world.picture(&packaged, png_at(0)).await.unwrap();
     let [Entry { key, .. }] = kept(&world).await[..] else { panic!("it is kept") };
     let file = world.objects().join(key.to_string());
@@ -103,7 +103,7 @@ async fn what_cannot_be_made_is_not_tried_again_for_each_who_asks() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_picture_is_made_to_its_end_when_whoever_asked_has_left() {
     let world = World::new().await;
-    let packaged = world.store(fixture::two_seconds()).await;
+    let packaged = world.store_of_media(fixture::two_seconds()).await;
     let asked = world.packager.picture(&packaged, png_at(0), asker()).now_or_never();
     assert!(asked.is_none(), "it takes a while, and nobody waits for it");
     // Nobody asks again: it is there by itself.
@@ -119,9 +119,17 @@ async fn a_picture_is_made_to_its_end_when_whoever_asked_has_left() {
 }
 
 #[tokio::test]
+async fn a_picture_of_what_no_media_names_is_sent_and_not_kept() {
+    let world = World::new().await;
+    let packaged = world.store(fixture::two_seconds()).await;
+    assert!(world.picture(&packaged, png_at(0)).await.is_ok());
+    assert_eq!(kept(&world).await, []);
+}
+
+#[tokio::test]
 async fn a_large_picture_is_not_held_in_memory_for_those_who_read_it() {
     let world = World::new().await;
-    let packaged = world.store(fixture::wide()).await;
+    let packaged = world.store_of_media(fixture::wide()).await;
     let (width, height) = (Some(1600), Some(900));
     let request = PictureRequest { width, height, fit: FitMode::Stretch, ..png_at(0) };
     let mut sent = Vec::new();

@@ -98,6 +98,13 @@ impl World {
         self.store_as(self.source(), file).await
     }
 
+    /// The same of a media, so that what is made of it is kept.
+    pub(crate) async fn store_of_media(&self, file: Bytes) -> Arc<Packaged> {
+        let source = self.source();
+        self.media_of(source).await;
+        self.store_as(source, file).await
+    }
+
     /// The same under this id.
     pub(crate) async fn store_as(&self, source: SourceId, file: Bytes) -> Arc<Packaged> {
         let mut scanner = Scanner::new(None);
