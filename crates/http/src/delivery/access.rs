@@ -129,8 +129,8 @@ struct Known {
     state: State,
     /// What the database was when this was read of it.
     read_at: Version,
-    /// A key that let viewers in and was there since: most have the same one, and are not to look for it with each segment. What is read of a key is at
-    /// most as old as this, and then is this, so that one which is deleted lets nobody in 2 s later.
+    /// A key that let viewers in and was found there: most have the same one, which is not to be looked for with each segment. What is remembered of keys is
+    /// at most 1 s old and so is this, so that one which was deleted lets nobody in 2 s later, though no change was heard of.
     key_there: OnceLock<KeyMark>,
 }
 

@@ -11,4 +11,5 @@ mod roles;
 mod secrets;
 mod storage;
 mod takeover;
+mod trial_key;
 mod usage;
