@@ -2,14 +2,13 @@
 
 mod bounds;
 mod examples;
-mod schema;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
+use crate::support::document::{Operation, operations};
 use crate::support::{TestApp, text};
-use schema::{Operation, operations};
 
 /// The playback ID of examples.
 const PLAYBACK: &str = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";

@@ -12,8 +12,8 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::Token;
 use super::wait::DEADLINE;
+use super::{Token, described};
 
 /// A request that is about to be sent.
 pub(crate) struct Request {
@@ -110,9 +110,11 @@ impl Request {
         if bytes.is_empty() {
             read?;
         }
-        Answer::parse(&bytes, &self.method).ok_or_else(|| {
+        let answer = Answer::parse(&bytes, &self.method).ok_or_else(|| {
             std::io::Error::other(format!("not a whole answer: {:?}", String::from_utf8_lossy(&bytes)))
-        })
+        })?;
+        described::hold(&self.method, &self.target, &answer);
+        Ok(answer)
     }
 }
 

@@ -4,6 +4,8 @@ mod app;
 mod beside;
 mod children;
 mod client;
+mod described;
+pub(crate) mod document;
 mod golden;
 mod ground;
 mod log;

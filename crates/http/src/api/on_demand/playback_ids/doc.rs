@@ -1,6 +1,6 @@
 //! What the document of the API says of playback IDs.
 
-use kinora_domain::{Media, PlaybackHandle, Resolution};
+use kinora_domain::{Media, PlaybackHandle, Resolution, TooManyPlaybackIds};
 use serde_json::{Value, json};
 
 use super::view::PlaybackIdView;
@@ -41,7 +41,7 @@ pub(in crate::api::on_demand) fn operations(schemas: &mut Schemas) -> Vec<Operat
                 ],
             )
             .creates(playback.clone(), playback_example())
-            .refuses(ApiError::bad_request("the media has as many playback IDs as it can have")),
+            .refuses(ApiError::too_many_playback_ids(TooManyPlaybackIds)),
         one(Operation::get(ALL, "listPlaybackIds", "List the playback IDs of a media"))
             .says("All of them, oldest first.")
             .answers(list, json!([playback_example()])),

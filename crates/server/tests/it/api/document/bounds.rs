@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::schema::{operations, resolve};
 use super::{ID, PLAYBACK, document, track_of};
+use crate::support::document::{operations, resolve};
 use crate::support::{Answer, TestApp, text};
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
-use super::schema::{Operation, operations, problems, problems_of_answer, resolve};
 use super::{ID, PLAYBACK, document, track_of};
+use crate::support::document::{Operation, operations, problems, problems_of_answer, resolve};
 use crate::support::{Answer, TestApp, text};
 
 /// So high that nobody reaches it; with one every answer to a token has all of the headers that are described.

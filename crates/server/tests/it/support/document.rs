@@ -3,18 +3,18 @@
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use crate::support::text;
+use super::text;
 
 /// One operation of the document.
-pub(super) struct Operation {
-    pub(super) method: String,
-    pub(super) path: String,
+pub(crate) struct Operation {
+    pub(crate) method: String,
+    pub(crate) path: String,
     /// What is said of it.
-    pub(super) about: Value,
+    pub(crate) about: Value,
 }
 
 /// All of them, deletions last and those of what lies inside first.
-pub(super) fn operations(document: &Value) -> Vec<Operation> {
+pub(crate) fn operations(document: &Value) -> Vec<Operation> {
     let paths = document["paths"].as_object().expect("the document has paths");
     let mut all = Vec::new();
     for (path, methods) in paths {
@@ -28,12 +28,12 @@ pub(super) fn operations(document: &Value) -> Vec<Operation> {
 
 impl Operation {
     /// How it is called in messages.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
     /// The bodies that the document shows, by their names; one without a name where there is no body.
-    pub(super) fn bodies(&self) -> Vec<(String, Option<Value>)> {
+    pub(crate) fn bodies(&self) -> Vec<(String, Option<Value>)> {
         match self.content()["examples"].as_object() {
             Some(examples) => examples
                 .iter()
@@ -44,7 +44,7 @@ impl Operation {
     }
 
     /// The schema of its body.
-    pub(super) fn body_schema(&self) -> Option<&Value> {
+    pub(crate) fn body_schema(&self) -> Option<&Value> {
         self.content().get("schema")
     }
 
@@ -53,12 +53,12 @@ impl Operation {
     }
 
     /// The response of a status, wherever it is kept; `None` when it is not described.
-    pub(super) fn response<'a>(&'a self, document: &'a Value, status: u16) -> Option<&'a Value> {
+    pub(crate) fn response<'a>(&'a self, document: &'a Value, status: u16) -> Option<&'a Value> {
         self.about["responses"].get(status.to_string()).map(|response| resolve(document, response))
     }
 
     /// The status of success, or 404 where there is nothing that could succeed.
-    pub(super) fn success(&self) -> u16 {
+    pub(crate) fn success(&self) -> u16 {
         let statuses = self.about["responses"].as_object().expect("it has responses").keys();
         statuses
             .filter_map(|status| status.parse().ok())
@@ -67,14 +67,14 @@ impl Operation {
     }
 
     /// Its parameters that stand at this place.
-    pub(super) fn parameters(&self, place: &str) -> Vec<Value> {
+    pub(crate) fn parameters(&self, place: &str) -> Vec<Value> {
         let all = self.about["parameters"].as_array().cloned().unwrap_or_default();
         all.into_iter().filter(|parameter| parameter["in"] == place).collect()
     }
 }
 
 /// What a `$ref` points to; anything else as it is.
-pub(super) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+pub(crate) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     match value.get("$ref") {
         Some(place) => document.pointer(text(place).trim_start_matches('#')).expect("it points to something"),
         None => value,
@@ -82,20 +82,20 @@ pub(super) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
 }
 
 /// What is wrong with a value, by this schema of the document.
-pub(super) fn problems(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
+pub(crate) fn problems(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let errors = validator(document, schema);
     errors.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
 /// The same of an answer, in which a field that is not described is wrong too.
-pub(super) fn problems_of_answer(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
+pub(crate) fn problems_of_answer(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let (mut document, mut schema) = (document.clone(), schema.clone());
     close(&mut document["components"]);
     close(&mut schema);
     problems(&document, &schema, value)
 }
 
-fn validator(document: &Value, schema: &Value) -> Validator {
+pub(crate) fn validator(document: &Value, schema: &Value) -> Validator {
     let root = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "components": document["components"],
@@ -106,7 +106,7 @@ fn validator(document: &Value, schema: &Value) -> Validator {
 }
 
 /// Every object has the fields that are described and no others. What only narrows another schema has no type, and stays open.
-fn close(schema: &mut Value) {
+pub(crate) fn close(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             fields.values_mut().for_each(close);
