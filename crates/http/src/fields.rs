@@ -113,6 +113,11 @@ impl<'a> Fields<'a> {
         Some(text)
     }
 
+    /// A text that is kept. Databases keep no NUL: what is answered, told, and compared with what was there, is what is kept.
+    pub(crate) fn kept_text(&self, name: &str, max: usize) -> Option<String> {
+        self.text(name, max).map(as_kept)
+    }
+
     /// One of a few words. `from_text` tells what a word means; `words` are listed when it means nothing.
     pub(crate) fn word<T>(
         &self,
@@ -161,6 +166,11 @@ impl<'a> Fields<'a> {
         }
         typed
     }
+}
+
+/// A text as databases keep it.
+pub(crate) fn as_kept(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::access::{Granted, grant};
 use super::cipher::FileCipher;
-use super::send::{Caching, Content, Terms, known};
+use super::send::{Caching, Content, Terms, WEAK, known};
 use super::viewing::Viewing;
 use super::{content_key, subtitles, wanted};
 use crate::app::App;
@@ -134,6 +134,9 @@ async fn answer_child(
     // What is encrypted has other bytes below every playback ID.
     let under = granted.offer.key.as_ref().map_or_else(String::new, |_| format!("-{playback}"));
     let etag = |name: &str| format!("\"{}-{rendition}-{name}{under}\"", packaged.id());
+    // What the cache has let go is encoded anew, and may come out in other bytes: the same to who watches, nothing to go on with in the middle.
+    let weak = if rendition.is_encoded() { WEAK } else { "" };
+    let media_etag = |name: &str| format!("{weak}{}", etag(name));
     let path = |name: &str| format!("{folder}/{name}");
     let cipher = |name: &str| granted.offer.key.as_ref().map(|key| FileCipher::of(key, &path(name)));
     let asker = Asker { playback, address };
@@ -154,7 +157,7 @@ async fn answer_child(
             let init = match rendition {
                 Rendition::Rung(name) => {
                     let rung = packaged.rung(name, granted.max_resolution)?;
-                    if let Some(known) = known(request, &etag("init"), terms.keeping) {
+                    if let Some(known) = known(request, &media_etag("init"), terms.keeping) {
                         return Ok(known); // before it is learnt
                     }
                     app.packager.encoded_init(&packaged, &rung, asker).await?
@@ -165,10 +168,10 @@ async fn answer_child(
                 None => init,
                 Some(cipher) => cipher.encrypt(&init),
             };
-            Ok(send(request, init, segment_type, etag("init"), terms))
+            Ok(send(request, init, segment_type, media_etag("init"), terms))
         }
         File::Segment(number) => {
-            let etag = etag(&number.to_string());
+            let etag = media_etag(&number.to_string());
             // Before it is made: what is encoded has the same tag, whoever makes it and whenever.
             let known_segment = || {
                 let is_listed = packaged.is_listed(rendition, number);

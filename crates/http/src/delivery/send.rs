@@ -9,11 +9,14 @@ use axum::response::{IntoResponse, Response};
 use super::counted::Account;
 use crate::error::ApiError;
 
+/// In front of a tag that stands for bytes that are as good, not for the same ones (RFC 9110, 8.8.1).
+pub(super) const WEAK: &str = "W/";
+
 /// What is about to be sent.
 pub(super) struct Content {
     /// MIME type.
     pub(super) content_type: &'static str,
-    /// Value of `ETag`, with its quotes: the same bytes always have the same one.
+    /// Value of `ETag`, with its quotes: the same bytes always have the same one, unless it begins with [`WEAK`].
     pub(super) etag: String,
     /// How it may be kept, and for whom it counts.
     pub(super) terms: Terms,
@@ -207,7 +210,8 @@ impl Content {
     fn is_range_wanted(&self, request: &HeaderMap) -> bool {
         match request.get(header::IF_RANGE) {
             None => true,
-            Some(value) => value.as_bytes() == self.etag.as_bytes(),
+            // A weak tag never does (RFC 9110, 8.8.3.2).
+            Some(value) => !self.etag.starts_with(WEAK) && value.as_bytes() == self.etag.as_bytes(),
         }
     }
 }
@@ -243,7 +247,8 @@ fn tags(request: &HeaderMap) -> impl Iterator<Item = &str> {
 
 /// RFC 9110, 8.8.3.2: weak comparison.
 fn is_same(tag: &str, etag: &str) -> bool {
-    tag.strip_prefix("W/").unwrap_or(tag) == etag
+    let opaque = |tag| str::strip_prefix(tag, WEAK).unwrap_or(tag);
+    opaque(tag) == opaque(etag)
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -352,13 +357,14 @@ mod tests {
 
     #[test]
     fn conditions_compare_the_tag() {
-        let content = Content {
+        let content = |etag: &str| Content {
             content_type: "text/plain",
-            etag: "\"a-1\"".into(),
+            etag: etag.into(),
             terms: Terms::of_nobody(IMMUTABLE.into()),
             len: 10,
             plays_us: 0,
         };
+        let (content, weak) = (content("\"a-1\""), content("W/\"a-1\""));
         let with = |name: HeaderName, value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(name, HeaderValue::from_str(value).unwrap());
@@ -377,5 +383,12 @@ mod tests {
         assert!(content.is_range_wanted(&HeaderMap::new()));
         assert!(content.is_range_wanted(&with(header::IF_RANGE, "\"a-1\"")));
         assert!(!content.is_range_wanted(&with(header::IF_RANGE, "W/\"a-1\"")));
+        // Of bytes that may be others nothing is continued, and what somebody has is as good.
+        assert!(weak.is_range_wanted(&HeaderMap::new()));
+        for tag in ["\"a-1\"", "W/\"a-1\""] {
+            assert!(!weak.is_range_wanted(&with(header::IF_RANGE, tag)), "{tag}");
+            let request = with(header::IF_NONE_MATCH, tag);
+            assert!(known(&request, &weak.etag, weak.terms.keeping).is_some(), "{tag}");
+        }
     }
 }

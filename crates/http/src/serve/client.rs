@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderName};
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 
 /// Where each proxy adds the address that it was asked from, at the end.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -18,8 +18,20 @@ pub struct TrustedProxies(Arc<[IpNet]>);
 
 impl From<Vec<IpNet>> for TrustedProxies {
     fn from(networks: Vec<IpNet>) -> Self {
-        Self(networks.into())
+        Self(networks.into_iter().map(canonical).collect())
     }
+}
+
+/// Networks of IPv4 that are written as those of IPv6 (`::ffff:10.0.0.0/104`) are what they stand for, as addresses are.
+fn canonical(network: IpNet) -> IpNet {
+    const MAPPED_BITS: u8 = 96;
+    let mapped = match network {
+        IpNet::V6(network) => network.addr().to_ipv4_mapped(),
+        IpNet::V4(_) => None,
+    };
+    let bits = network.prefix_len().checked_sub(MAPPED_BITS);
+    let of_ipv4 = mapped.zip(bits).and_then(|(address, bits)| Ipv4Net::new(address, bits).ok());
+    of_ipv4.map_or(network, IpNet::V4)
 }
 
 impl TrustedProxies {
@@ -140,6 +152,24 @@ mod tests {
         check("127.0.0.1", &["127.0.0.1"], Some("127.0.0.1"));
         check("10.0.0.1", &["127.0.0.9"], Some("127.0.0.9"));
         check("10.0.0.1", &["::1"], Some("::1"));
+    }
+
+    #[test]
+    fn a_network_of_ipv4_may_be_written_as_one_of_ipv6() {
+        let check = |network: &str, address: &str, is_trusted: bool| {
+            let proxies = TrustedProxies::from(vec![network.parse().unwrap()]);
+            let peer = Peer::of(address.parse().unwrap(), &proxies);
+            assert_eq!(peer.proxies.is_some(), is_trusted, "{address} of {network}");
+        };
+        for address in ["10.0.0.1", "::ffff:10.0.0.1"] {
+            check("::ffff:10.0.0.0/104", address, true);
+            check("::ffff:10.0.0.1/128", address, true);
+            check("::ffff:0.0.0.0/96", address, true);
+            check("::ffff:10.0.0.2/128", address, false);
+            check("::ffff:11.0.0.0/104", address, false);
+        }
+        check("::ffff:10.0.0.0/104", "fd00::1", false);
+        check("::/0", "fd00::1", true);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(super) fn parse(body: &Value) -> Result<MediaChange, ApiError> {
     let problems = Problems::default();
     let change = Fields::of_body(body, &problems).map(|fields| MediaChange {
         title: title(&fields),
-        creator_id: fields.text("creatorId", MediaSettings::TEXT_MAX).map(as_kept),
+        creator_id: fields.kept_text("creatorId", MediaSettings::TEXT_MAX),
         metadata: metadata(&fields),
         thumbnail_ms: thumbnail(&fields),
     });
@@ -46,12 +46,7 @@ fn title(fields: &Fields<'_>) -> Change<String> {
     if fields.is_null("title") {
         return Change::Clear;
     }
-    fields.text("title", MediaSettings::TEXT_MAX).map_or(Change::Keep, |title| Change::Set(as_kept(title)))
-}
-
-/// Databases keep no NUL in a text; what is answered, and compared with what was there, is what is kept.
-fn as_kept(text: &str) -> String {
-    text.replace('\0', "\u{fffd}")
+    fields.kept_text("title", MediaSettings::TEXT_MAX).map_or(Change::Keep, Change::Set)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use kinora_domain::{
 use super::rules::restrictions;
 use super::sound_input::sound_input;
 use super::tracks::subtitle_input;
-use crate::fields::Fields;
+use crate::fields::{Fields, as_kept};
 
 /// Longest address, in characters: no more is fetched.
 pub(super) const URL_MAX: usize = kinora_fetch::URL_BYTES_MAX;
@@ -156,8 +156,8 @@ fn settings(fields: &Fields<'_>, warnings: &mut Vec<String>) -> MediaSettings {
         warnings.push(stored(fields, "optimizeAudio"));
     }
     MediaSettings {
-        title: fields.text("title", MediaSettings::TEXT_MAX).map(str::to_owned),
-        creator_id: fields.text("creatorId", MediaSettings::TEXT_MAX).map(str::to_owned),
+        title: fields.kept_text("title", MediaSettings::TEXT_MAX),
+        creator_id: fields.kept_text("creatorId", MediaSettings::TEXT_MAX),
         metadata: metadata(fields),
         max_resolution: fields
             .word("maxResolution", &caps, Resolution::from_text)
@@ -195,8 +195,8 @@ fn free_pairs(parent: &Fields<'_>, name: &str, pairs: &Fields<'_>) -> BTreeMap<S
             parent.refuse(name, format!("must have keys of at most {} characters", MediaSettings::TEXT_MAX));
         } else if !pairs.has(key) {
             pairs.refuse(key, "must be a string");
-        } else if let Some(value) = pairs.text(key, MediaSettings::TEXT_MAX) {
-            read.insert(key.clone(), value.to_owned());
+        } else if let Some(value) = pairs.kept_text(key, MediaSettings::TEXT_MAX) {
+            read.insert(as_kept(key), value);
         }
     }
     read

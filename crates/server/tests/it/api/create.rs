@@ -3,6 +3,7 @@
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
+use super::update::told;
 use crate::support::{DEADLINE, TestApp, text};
 
 #[tokio::test]
@@ -63,6 +64,22 @@ async fn a_wish_without_effect_yet_is_refused_where_leaving_it_out_would_show_so
     let refused = app.call("POST", "/v1/on-demand").json(&body).send().await;
     assert_eq!(refused.refusal(), (422, "payload validation failed".to_owned()));
     insta::assert_snapshot!(app.golden().json(&refused.json()));
+}
+
+/// Databases keep no NUL in a text, and nobody hears of two forms of one.
+#[tokio::test]
+async fn a_text_is_told_as_it_is_kept() {
+    let app = TestApp::start().await;
+    let fields = json!({"title": "a\0b", "creatorId": "\0", "metadata": {"k\0": "\0v"}});
+    let kept = json!(["a\u{fffd}b", "\u{fffd}", {"k\u{fffd}": "\u{fffd}v"}]);
+    let media = app.ready_with("/a.mp4", fixture::two_seconds(), fields).await;
+    assert_eq!(json!([media["title"], media["creatorId"], media["metadata"]]), kept);
+    for event_type in ["video.media.created", "video.media.ready"] {
+        assert_eq!(told(&app, event_type).await[0]["data"]["metadata"], kept[2], "{event_type}");
+    }
+    let listed =
+        app.call("GET", "/v1/on-demand?metadata[k%00]=%00v&creatorId=%00&title=A%00").send().await.data();
+    assert_eq!(listed[0]["id"], media["id"]);
 }
 
 #[tokio::test]

@@ -61,8 +61,10 @@ async fn a_change_that_changes_nothing_is_answered_and_not_told() {
     }
     // A text that databases keep in another form is the same again.
     for _ in 0..2 {
-        let answer = patch(&app, text(&media["id"]), &json!({"title": "a\0b", "creatorId": "\0"})).await;
+        let change = json!({"title": "a\0b", "creatorId": "\0", "metadata": {"k\0": "\0v"}});
+        let answer = patch(&app, text(&media["id"]), &change).await;
         assert_eq!(answer.body, app.get(text(&media["id"])).await.body);
+        assert_eq!(answer.data()["metadata"], json!({"k\u{fffd}": "\u{fffd}v"}));
     }
     assert_eq!(told(&app, UPDATED).await.len(), 1);
 }

@@ -153,6 +153,24 @@ async fn a_segment_has_its_length_and_its_parts_before_anybody_reads_it() {
     assert_eq!((part.status, &part.body[..]), (206, &whole.body[10..4093]));
 }
 
+/// Encoded anew it may have other bytes: whoever has half of it begins again.
+#[tokio::test]
+async fn what_is_encoded_is_as_good_as_before_and_is_not_continued_in_the_middle() {
+    let (app, _, manifest) = wide().await;
+    let listed = listed(&app, &manifest).await;
+    for (variant, is_encoded) in listed.variants.iter().zip([false, true]) {
+        for file in ["init.mp4", "0.m4s"] {
+            let path = format!("/{}", variant.uri.replace("playlist.m3u8", file));
+            let tag = app.fetch(&path).await.header("etag").expect("it has one").to_owned();
+            assert_eq!(tag.starts_with("W/"), is_encoded, "{path}");
+            let request = || app.request("GET", &path);
+            assert_eq!(request().header("If-None-Match", &tag).send().await.status, 304, "{path}");
+            let continued = request().header("Range", "bytes=10-99").header("If-Range", &tag).send().await;
+            assert_eq!(continued.status, if is_encoded { 200 } else { 206 }, "{path}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_segments_of_a_deleted_media_are_removed() {
     let (app, media, manifest) = wide().await;

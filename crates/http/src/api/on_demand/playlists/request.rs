@@ -42,9 +42,8 @@ pub(super) fn new_playlist(body: &Value, workspace: WorkspaceId) -> Result<NewPl
     problems.into_result(new)
 }
 
-/// A text that is kept as it is answered: databases keep no NUL.
 fn optional(fields: &Fields<'_>, name: &str) -> String {
-    fields.text(name, Playlist::TEXT_MAX).unwrap_or_default().replace('\0', "\u{fffd}")
+    fields.kept_text(name, Playlist::TEXT_MAX).unwrap_or_default()
 }
 
 fn needed(fields: &Fields<'_>, name: &str) -> Option<String> {

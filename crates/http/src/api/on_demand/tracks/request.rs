@@ -79,13 +79,12 @@ fn language_code(fields: &Fields<'_>) -> Option<String> {
 }
 
 fn language_name(fields: &Fields<'_>) -> Option<String> {
-    let name = fields.text("languageName", MediaSettings::TEXT_MAX)?;
+    let name = fields.kept_text("languageName", MediaSettings::TEXT_MAX)?;
     if name.trim().is_empty() {
         fields.refuse("languageName", "must not be empty");
         return None;
     }
-    // Databases keep no NUL in a text; what is answered, and compared with other names, is what is kept.
-    Some(name.replace('\0', "\u{fffd}"))
+    Some(name)
 }
 
 #[cfg(test)]
