@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 21] = [
+const MIGRATIONS: [Migration; 22] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -121,6 +121,11 @@ const MIGRATIONS: [Migration; 21] = [
         version: 21,
         sqlite: include_str!("../migrations/sqlite/0021_blur_hash.sql"),
         postgres: include_str!("../migrations/postgres/0021_blur_hash.sql"),
+    },
+    Migration {
+        version: 22,
+        sqlite: include_str!("../migrations/sqlite/0022_event_order.sql"),
+        postgres: include_str!("../migrations/postgres/0022_event_order.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

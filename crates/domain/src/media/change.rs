@@ -68,7 +68,7 @@ impl Media {
 
     /// Says that something of it is another.
     pub(super) fn changed(mut self, now: Timestamp) -> (Self, Event) {
-        self.updated_at = now;
+        self.updated_at = now.max(self.updated_at);
         let event = self.event(EventKind::MediaUpdated(self.id), now);
         (self, event)
     }

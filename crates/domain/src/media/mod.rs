@@ -121,7 +121,7 @@ impl Media {
         match self.state {
             MediaState::Created | MediaState::Downloading { .. } => {
                 self.state = MediaState::Downloading { started_at: now, source };
-                self.updated_at = now;
+                self.updated_at = now.max(self.updated_at);
                 Ok(self)
             }
             _ => Err(self.wrong_state("start the download of")),
@@ -138,7 +138,7 @@ impl Media {
         match self.state {
             MediaState::Downloading { source: current, .. } if current == source => {
                 self.state = MediaState::Ready { ready_at: now, source, facts };
-                self.updated_at = now;
+                self.updated_at = now.max(self.updated_at);
                 let event = self.event(EventKind::MediaReady(Box::new(self.clone())), now);
                 Ok((self, event))
             }
@@ -160,7 +160,7 @@ impl Media {
     ) -> Result<(Self, Event), WrongState> {
         let MediaState::Created = self.state else { return Err(self.wrong_state("finish")) };
         self.state = MediaState::Ready { ready_at: now, source, facts };
-        self.updated_at = now;
+        self.updated_at = now.max(self.updated_at);
         let event = self.event(EventKind::MediaReady(Box::new(self.clone())), now);
         Ok((self, event))
     }
@@ -171,7 +171,7 @@ impl Media {
             return Err(self.wrong_state("fail"));
         }
         self.state = MediaState::Failed { failed_at: now, failure };
-        self.updated_at = now;
+        self.updated_at = now.max(self.updated_at);
         let event = self.event(EventKind::MediaFailed(Box::new(self.clone())), now);
         Ok((self, event))
     }

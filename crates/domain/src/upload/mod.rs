@@ -201,6 +201,7 @@ impl Upload {
         random: &dyn Random,
     ) -> Result<(Self, Media, Event), UploadWrongState> {
         let UploadState::Waiting = self.state else { return Err(self.wrong_state("begin")) };
+        let now = self.later(now);
         self.state = UploadState::Uploading { kept, kept_at: now };
         self.updated_at = now;
         let (media, event) = Media::of_upload(&self, address, now, random);
@@ -244,6 +245,7 @@ impl Upload {
         if self.is_settled() {
             return Err(self.wrong_state("cancel"));
         }
+        let now = self.later(now);
         let event = self.event(EventKind::UploadCancelled(Box::new(self.clone())), now);
         self.state = UploadState::Cancelled { at: now };
         self.updated_at = now;
@@ -277,6 +279,11 @@ impl Upload {
 
     fn event(&self, kind: EventKind, at: Timestamp) -> Event {
         Event { workspace: self.workspace, kind, at }
+    }
+
+    /// When something happens that is told after what was told of it before, whatever a clock says.
+    fn later(&self, now: Timestamp) -> Timestamp {
+        now.max(self.updated_at.plus_micros(1))
     }
 
     fn wrong_state(&self, action: &'static str) -> UploadWrongState {

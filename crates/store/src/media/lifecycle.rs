@@ -117,12 +117,12 @@ impl Tx {
         if let Some(upload) = self.upload_by_id(media.id).await?.filter(Upload::holds_source) {
             self.give_up_upload(upload, now).await?;
         }
-        self.delete_media(media.id).await?;
         self.drop_job(JobKind::Download { media: media.id }).await?;
         for track in &media.added {
             self.let_go_of_track(&media, track, now).await?;
         }
         self.push_event(&media.delete(now)).await?;
+        self.delete_media(id).await?;
         if let Some(source) = source {
             self.drop_files(id, source).await?;
             self.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
@@ -133,7 +133,7 @@ impl Tx {
     /// What is done with an upload when its media is removed before it took the source over.
     async fn give_up_upload(&mut self, upload: Upload, now: Timestamp) -> Result<(), Error> {
         if !upload.is_settled() {
-            return self.cancel_upload(upload, now).await?.map(drop).map_err(Error::internal);
+            return self.end_upload(upload, now).await?.map(drop).map_err(Error::internal);
         }
         self.drop_job(JobKind::IngestUpload { media: upload.id }).await?;
         let upload = upload.hand_over(now).map_err(Error::internal)?;

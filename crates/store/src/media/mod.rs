@@ -30,9 +30,9 @@ statements! {
     INSERT = "INSERT INTO media
         (id, workspace_id, created_at, version, title, creator_id, metadata, max_resolution, quality, source_access,
          optimize_audio, mp4_support, state, state_at, source_id, failure_code, failure_message, duration_us, source_resolution,
-         aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, updated_at, title_key, thumbnail_ms, sound_edit)
+         aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, updated_at, title_key, thumbnail_ms, sound_edit, told_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-         $24, $25, $26, $27, $28, $29)";
+         $24, $25, $26, $27, $28, $29, $3)";
     SAVE = "UPDATE media SET version = version + 1, title = $3, creator_id = $4, metadata = $5, max_resolution = $6,
         quality = $7, source_access = $8, optimize_audio = $9, mp4_support = $10, state = $11, state_at = $12, source_id = $13,
         failure_code = $14, failure_message = $15, duration_us = $16, source_resolution = $17, aspect_width = $18,

@@ -25,17 +25,30 @@ impl Tx {
         upload: Upload,
         now: Timestamp,
     ) -> Result<Result<Upload, UploadWrongState>, Error> {
-        let (upload, event) = match upload.cancel(now) {
-            Ok(moved) => moved,
+        let upload = match self.end_upload(upload, now).await? {
+            Ok(upload) => upload,
             Err(wrong) => return Ok(Err(wrong)),
         };
-        self.save_upload(&upload).await?;
         if let Some(media) = self.media_by_id(upload.id).await? {
             for track in &media.added {
                 self.let_go_of_track(&media, track, now).await?;
             }
             self.delete_media(media.id).await?;
         }
+        Ok(Ok(upload))
+    }
+
+    /// The same, and leaves its media to the caller.
+    pub(crate) async fn end_upload(
+        &mut self,
+        upload: Upload,
+        now: Timestamp,
+    ) -> Result<Result<Upload, UploadWrongState>, Error> {
+        let (upload, event) = match upload.cancel(now) {
+            Ok(moved) => moved,
+            Err(wrong) => return Ok(Err(wrong)),
+        };
+        self.save_upload(&upload).await?;
         self.push_event(&event).await?;
         self.discard_upload(&upload, now).await?;
         Ok(Ok(upload))

@@ -1,12 +1,13 @@
 //! Which deliveries go out, and in what order (contract decision 9).
 
-use kinora_domain::{DisabledReason, EventKind, Timestamp, Webhook, WebhookState};
+use kinora_domain::{DisabledReason, Event, EventKind, Timestamp, Webhook, WebhookState};
 use kinora_store::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, Error, Store};
 
 use crate::support::{SECOND, World, insert, push, workspace, write};
 
 suite!(
     an_event_goes_to_every_webhook_of_its_workspace_with_the_facts_of_its_moment,
+    events_of_a_media_are_told_in_the_order_of_their_commits_whatever_clocks_say,
     first_attempts_of_one_subject_go_one_after_the_other,
     a_first_attempt_that_takes_long_holds_the_next_for_a_second_only,
     retries_hold_nothing_back_and_wait_for_nobody,
@@ -55,8 +56,41 @@ async fn an_event_goes_to_every_webhook_of_its_workspace_with_the_facts_of_its_m
     assert_eq!(Some(&first[0].event.workspace), store.workspace(here).await.unwrap().as_ref());
     assert_eq!((first[0].webhook, first[0].attempt_count, first[0].attempts.len()), (one.id, 0, 0));
     finish(&world, &store, &first[0], DeliveryNext::Delivered).await.unwrap();
-    assert_eq!(world.claim(&store, &one).await[0].event.event, became_ready);
+    // Its clock stands still.
+    let told = Event { at: became_ready.at.plus_micros(1), ..became_ready };
+    assert_eq!(world.claim(&store, &one).await[0].event.event, told);
     assert!(world.claim(&store, &other).await.is_empty());
+}
+
+/// Who changes something looks at the clock before its turn comes, and clocks of several machines differ.
+async fn events_of_a_media_are_told_in_the_order_of_their_commits_whatever_clocks_say(world: World) {
+    let store = world.open().await;
+    let workspace = workspace(&store).await;
+    let webhook = world.webhook(&store, workspace).await;
+    let (media, created) = world.media(workspace);
+    let (other, created_other) = world.media(workspace);
+    insert(&store, &media, &created).await;
+    insert(&store, &other, &created_other).await;
+    let at = |micros: i64| created.at.plus_micros(micros);
+    // Earlier than its media, at the same time as the event before, ahead, behind that; and another media goes by itself.
+    for (media, micros) in [(&media, -1_000), (&media, 1), (&media, 5_000_000), (&media, 30), (&other, 40)] {
+        push(&store, media, at(micros)).await;
+    }
+    // The last event of all, in one commit with the rows.
+    let (gone, moment) = (media.clone(), at(50));
+    write(&store, async move |tx| tx.remove_media(gone.clone(), moment).await).await.unwrap();
+
+    let mut told = Vec::new();
+    while let [delivery, ..] = &world.claim(&store, &webhook).await[..] {
+        let event = &delivery.event.event;
+        if event.kind.subject() == created.kind.subject() {
+            told.push(event.at.micros_since(created.at));
+        } else {
+            assert!([created_other.at, at(40)].contains(&event.at), "{event:?}");
+        }
+        finish(&world, &store, delivery, DeliveryNext::Delivered).await.unwrap();
+    }
+    assert_eq!(told, [0, 1, 2, 5_000_000, 5_000_001, 5_000_002]);
 }
 
 async fn first_attempts_of_one_subject_go_one_after_the_other(world: World) {

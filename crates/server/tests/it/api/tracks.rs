@@ -177,7 +177,9 @@ pub(super) async fn told_of_a_life(app: &TestApp, golden: &mut Golden, id: &str)
         (text(&kept["type"]), text(&ready["type"])),
         ("video.media.track.updated", "video.media.track.ready")
     );
-    assert_eq!((&kept["createdAt"], &kept["data"]), (&ready["createdAt"], &ready["data"]), "one commit");
+    assert_eq!(kept["data"], ready["data"], "one commit");
+    let times = [kept, ready].map(|event| text(&event["createdAt"]).parse::<jiff::Timestamp>().unwrap());
+    assert_eq!((times[1] - times[0]).get_microseconds(), 1, "and in order: {times:?}");
     assert_eq!(told(app, UPDATED).await.len(), events.len() - 1, "each change with the media behind it");
     assert_eq!(told(app, "video.media.track.failed").await.len(), 0);
     bodies
