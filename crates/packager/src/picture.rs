@@ -27,14 +27,17 @@ mod made;
 mod moment;
 mod room;
 mod sheet;
+mod sought;
+mod turns;
+mod while_held;
 
 pub use clip::ClipRequest;
 pub(crate) use flights::Flights;
-use flights::Kind;
 use made::Order;
 pub use made::Picture;
 pub use room::surplus_pictures;
 pub use sheet::{Sheet, Storyboard};
+use turns::Kind;
 
 /// The longest silence of a run whose turn it is.
 const SILENCE_MAX: Duration = Duration::from_secs(30);

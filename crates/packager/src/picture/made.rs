@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kinora_blob::{ObjectKey, ObjectReader, PictureHash, Prefix};
 use kinora_domain::SourceId;
 
-use super::flights::Kind;
 use super::room::{COUNT_MAX, has_room};
+use super::sought::{Run, Sought};
+use super::turns::Kind;
 use crate::leftover::Put;
 use crate::segment::{CACHED_BYTES_MAX, Segment};
 use crate::{Asker, Error, Packaged, Packager};
@@ -111,11 +113,11 @@ impl From<Unmade> for Error {
 }
 
 impl Packager {
-    /// What is kept under this hash, or what `make` makes: once, however many ask. It is made to its end when all of them have left, for
-    /// they come back for it; its places are taken until then.
+    /// What is kept under this hash, or what `make` makes: once, however many ask. Whoever waits for its turn leaves as it came; what has
+    /// begun is made to its end when all of them have left, for they come back for it, and its places are taken until then.
     ///
     /// Errors: those of `make`, which are remembered [for a while](super::flights) where the picture is the cause, and [`Error::Busy`]
-    /// when too many are asked for at once and when the packager stops.
+    /// when too many [wait](super::turns), when that takes too long, and when the packager stops.
     pub(super) async fn made_once(
         &self,
         packaged: &Packaged,
@@ -127,32 +129,35 @@ impl Packager {
         if let Some(ready) = self.pictures.made.get(&name).await {
             return Ok(ready.into());
         }
-        let packager = self.clone();
-        let flight = async move {
-            let made = Box::pin(packager.kept_or_made_picture(name, order, asker, make));
-            let made = packager.pictures.made.try_get_with(name, made);
-            let ready = packager.unless_stopped(made).await?;
-            let ready = ready.map_err(|error: Arc<Error>| Error::Shared(error))?;
-            if let Ready::Object(_) = ready {
-                // No file is held open for those who may come.
-                packager.pictures.made.invalidate(&name).await;
-            }
-            Ok(ready)
+        let sought = self.pictures.sought.get(name, Sought::new);
+        if let Some(ready) = sought.look(Box::pin(self.find(name))).await? {
+            return Ok(ready.into());
+        }
+        let own_turn = async {
+            let turn = self.pictures.turns.take(asker, name.0, order.kind).await?;
+            let places = (turn, self.cold_place(asker)?);
+            let held = (Arc::clone(&sought), places);
+            Ok::<_, Error>(sought.begin(|| self.begin_run(name, order, make, held)))
         };
-        // A panic is a bug, and was told where it happened.
-        let ready = self.spawn_run(flight).await.unwrap_or(Err(Error::Busy))?;
-        Ok(ready.into())
+        let run = Box::pin(async {
+            tokio::select! {
+                biased;
+                // Whoever joins needs no turn.
+                run = sought.begun() => Ok(run),
+                run = own_turn => run,
+            }
+        });
+        let made = self.unless_stopped(run).await??.await;
+        Ok(made.map_err(Error::Shared)?.into())
     }
 
-    async fn kept_or_made_picture(
-        &self,
-        name: Name,
-        order: Order,
-        asker: Asker,
-        make: BoxFuture<'static, Result<Bytes, Error>>,
-    ) -> Result<Ready, Error> {
+    /// The picture as it is kept, from now on also in memory. `None` where it has to be made; an error where it is known not to be.
+    async fn find(&self, name: Name) -> Result<Option<Ready>, Error> {
         match self.kept_picture(name).await {
-            Ok(Some(ready)) => return Ok(ready),
+            Ok(Some(ready)) => {
+                self.remember_picture(name, &ready).await;
+                return Ok(Some(ready));
+            }
             Ok(None) => {}
             Err(error @ Error::Unavailable(_)) => return Err(error),
             // Whatever is wrong with this object, the picture can be made.
@@ -160,12 +165,37 @@ impl Packager {
                 tracing::warn!(source.id = %name.0, error = %error, "a kept picture could not be read");
             }
         }
-        if let Some(unmade) = self.pictures.unmade.get(&name).await {
-            return Err(unmade.into());
+        match self.pictures.unmade.get(&name).await {
+            Some(unmade) => Err(unmade.into()),
+            None => Ok(None),
         }
-        let _cold = self.cold_place(asker)?;
-        let _turn = self.pictures.turn(asker).await?;
-        let _place = self.pictures.enter(name.0, order.kind)?;
+    }
+
+    /// Begins to make and keep a picture. What is `held` is let go when that is over.
+    fn begin_run(
+        &self,
+        name: Name,
+        order: Order,
+        make: BoxFuture<'static, Result<Bytes, Error>>,
+        held: impl Send + 'static,
+    ) -> Run {
+        let packager = self.clone();
+        let run = self.spawn_run(async move {
+            let _held = held;
+            let ready = packager.unless_stopped(packager.make_and_keep(name, order, make)).await??;
+            packager.remember_picture(name, &ready).await;
+            Ok(ready)
+        });
+        // A panic is a bug, and was told where it happened.
+        run.map(|made| made.unwrap_or(Err(Error::Busy)).map_err(Arc::new)).boxed().shared()
+    }
+
+    async fn make_and_keep(
+        &self,
+        name: Name,
+        order: Order,
+        make: BoxFuture<'static, Result<Bytes, Error>>,
+    ) -> Result<Ready, Error> {
         let bytes = match make.await {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -183,6 +213,13 @@ impl Packager {
                 tracing::warn!(source.id = %name.0, error = %error, "a picture could not be kept");
                 Ok(Ready::Whole(bytes))
             }
+        }
+    }
+
+    /// Holds a picture in memory for those who come soon. No file is held open for them.
+    async fn remember_picture(&self, name: Name, ready: &Ready) {
+        if let Ready::Whole(_) = ready {
+            self.pictures.made.insert(name, ready.clone()).await;
         }
     }
 

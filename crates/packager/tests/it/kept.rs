@@ -104,8 +104,12 @@ async fn what_cannot_be_made_is_not_tried_again_for_each_who_asks() {
 async fn a_picture_is_made_to_its_end_when_whoever_asked_has_left() {
     let world = World::new().await;
     let packaged = world.store_of_media(fixture::two_seconds()).await;
-    let asked = world.packager.picture(&packaged, png_at(0), asker()).now_or_never();
-    assert!(asked.is_none(), "it takes a while, and nobody waits for it");
+    let mut asked = Box::pin(world.packager.picture(&packaged, png_at(0), asker()));
+    while world.engine.load().running == 0 {
+        assert!((&mut asked).now_or_never().is_none(), "it takes a while, and nobody waits for its end");
+        tokio::task::yield_now().await;
+    }
+    drop(asked);
     // Nobody asks again: it is there by itself.
     let is_kept = async {
         while kept(&world).await.is_empty() {

@@ -1,13 +1,17 @@
 //! Pictures: the very frame of a moment, made once.
 
+use std::net::IpAddr;
 use std::process::Command;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use futures_util::future::join_all;
+use kinora_engine::Load;
 use kinora_formats::index::Sample;
 use kinora_packager::{Asker, Error, FitMode, Packaged, PictureFormat, PictureRequest};
 use kinora_testkit::fixture;
+use tokio::task::yield_now;
 
 use crate::world::{World, asker};
 
@@ -243,21 +247,46 @@ async fn an_exact_size_is_that_of_the_video_where_a_side_is_not_said() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pictures_are_made_within_the_bounds_of_segments_and_kept_ones_cost_nothing() {
+async fn a_page_full_of_pictures_comes_to_one_address_and_to_one_that_is_not_known() {
     let world = World::new().await;
-    let address = Some(std::net::IpAddr::from([192, 0, 2, 1]));
-    let mut media = Vec::new();
-    for _ in 0..10 {
-        media.push(world.store(fixture::two_seconds()).await);
+    let packaged = world.store(fixture::two_seconds()).await;
+    for (address, width) in [(Some(IpAddr::from([192, 0, 2, 1])), 40), (None, 41)] {
+        let ask = async |time_ms| {
+            let request = PictureRequest { width: Some(width), ..png_at(time_ms) };
+            world.packager.picture(&packaged, request, Asker { address, ..asker() }).await
+        };
+        let answers = join_all((0..20).map(|n| ask(n * 100))).await;
+        let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
+        assert!(refused.is_empty(), "{refused:?}");
     }
-    let ask = async |packaged: &Arc<Packaged>, address| {
-        world.packager.picture(packaged, png_at(0), Asker { address, ..asker() }).await?.bytes().await
-    };
-    let kept = ask(&media[9], None).await.unwrap();
-    let (answers, again) =
-        tokio::join!(join_all(media[..9].iter().map(|media| ask(media, address))), ask(&media[9], address));
-    let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
-    assert!(!refused.is_empty(), "eight at once from one address");
-    assert!(refused.iter().all(|error| matches!(error.root(), Error::Busy)), "{refused:?}");
-    assert_eq!(again.unwrap(), kept);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_that_stop_waiting_and_those_that_are_kept_hold_up_nobody() {
+    let world = World::new().await;
+    let packaged = world.store(fixture::two_seconds()).await;
+    let asker = Asker { address: Some(IpAddr::from([192, 0, 2, 1])), ..asker() };
+    let ask = |time_ms| Box::pin(world.packager.picture(&packaged, png_at(time_ms), asker));
+    drop(ask(0).await.unwrap());
+    let mut waiting = join_all((1..19).map(|n| ask(n * 100)));
+    while let Load { running, waiting: 0, .. } = world.engine.load()
+        && running < 2
+    {
+        assert!((&mut waiting).now_or_never().is_none(), "the turns of its client are taken soon");
+        yield_now().await;
+    }
+    // What is kept needs no turn.
+    assert!(ask(0).await.is_ok());
+    drop(waiting);
+    let made = world.writes_of(async { assert!(ask(1900).await.is_ok()) }).await;
+    assert!(made <= 3, "two that were begun, and this one: {made}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_is_told_when_the_packager_stops() {
+    let world = World::new().await;
+    let packaged = world.store(fixture::two_seconds()).await;
+    let asking = join_all((0..20).map(|n| world.picture(&packaged, png_at(n * 100))));
+    let (answers, ()) = tokio::join!(asking, world.packager.stop());
+    assert!(answers.iter().any(|answer| matches!(answer, Err(error) if matches!(error.root(), Error::Busy))));
 }

@@ -9,10 +9,12 @@ use tokio::task::JoinSet;
 
 use crate::support::{Answer, DEADLINE, Faults, TestApp, text, until};
 
-/// What one client may have under way at once.
-const PLACES: usize = 8;
-/// How many of these are made at once, each of one client.
+/// Pictures of one client that are made at once.
 const TURNS: usize = 2;
+/// Its others that may wait meanwhile.
+const WAITING: usize = 100;
+/// Pictures of a page.
+const PAGE: usize = 24;
 
 /// Pictures that were made and wait before they are kept, as long as this is closed.
 struct Gate {
@@ -60,7 +62,8 @@ struct World {
     gate: Arc<Gate>,
     told: UnboundedReceiver<()>,
     asked: JoinSet<Answer>,
-    moment: usize,
+    /// Of the picture that was asked for last.
+    width: usize,
 }
 
 impl World {
@@ -75,17 +78,32 @@ impl World {
         .await;
         gate.set(true);
         let playback = text(&media["playbackIds"][0]["id"]).to_owned();
-        Self { app, playback, gate, told, asked: JoinSet::new(), moment: 0 }
+        Self { app, playback, gate, told, asked: JoinSet::new(), width: 16 }
     }
 
     /// Asks for a picture that nobody has asked for yet.
     fn ask(&mut self, forwarded: &str) {
-        let path = format!("/{}/thumbnail.jpg?width=64&time={}", self.playback, self.moment);
-        self.moment += 1;
-        let (app, forwarded) = (Arc::clone(&self.app), forwarded.to_owned());
+        self.width += 1;
+        let (app, path) = (Arc::clone(&self.app), self.path(self.width));
+        let forwarded = forwarded.to_owned();
         self.asked.spawn(async move {
             app.request("GET", &path).header("X-Forwarded-For", &forwarded).send().await
         });
+    }
+
+    fn path(&self, width: usize) -> String {
+        format!("/{}/thumbnail.jpg?width={width}", self.playback)
+    }
+
+    /// The status of a picture that is asked for only here.
+    async fn fetch(&self, forwarded: &str) -> u16 {
+        let path = self.path(self.width + 1);
+        self.app.request("GET", &path).header("X-Forwarded-For", forwarded).send().await.status
+    }
+
+    /// How many pictures are kept.
+    async fn kept(&self) -> usize {
+        self.app.objects().await.iter().filter(|path| path.starts_with("picture/")).count()
     }
 
     /// Waits until so many more pictures are made and held.
@@ -96,6 +114,7 @@ impl World {
         }
     }
 
+    /// The status of whatever is answered next.
     async fn answered(&mut self) -> u16 {
         self.asked.join_next().await.expect("something was asked").expect("it does not panic").status
     }
@@ -104,24 +123,39 @@ impl World {
 #[tokio::test]
 async fn each_client_behind_a_trusted_proxy_has_its_own_places() {
     let mut world = World::new("127.0.0.0/8").await;
-    for forged in 0..=PLACES {
+    let before = world.kept().await;
+    for forged in 0..=TURNS + WAITING {
         // What a client sends itself stands in front of what the proxy adds, and makes it nobody else.
         world.ask(&format!("198.51.100.{forged}, 203.0.113.1"));
     }
-    assert_eq!(world.answered().await, 503, "it has no more places");
+    let refused = world.asked.join_next().await.unwrap().unwrap();
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "all the others wait");
     world.held(TURNS).await;
     world.ask("203.0.113.2");
     world.held(1).await; // of the other one: the turns of the first one are taken
+    world.asked.abort_all();
     world.gate.set(false);
-    let mut made = 0;
-    for _ in 0..=PLACES {
-        // Those that wait for a turn do so for 8 s at most, which a busy machine may need for the first ones.
-        match world.answered().await {
-            200 => made += 1,
-            status => assert_eq!(status, 503),
+    until("those who left have given their places back", async || {
+        world.fetch("203.0.113.1").await.eq(&200).then_some(())
+    })
+    .await;
+    let made = world.kept().await - before;
+    assert!(made < WAITING, "what was begun, and nothing for those who left: {made}");
+}
+
+#[tokio::test]
+async fn a_page_full_of_pictures_comes_to_one_client_behind_a_proxy_and_to_one_of_no_address() {
+    // Whoever is not trusted has its own address: none, for it is on this machine.
+    for trusted in ["127.0.0.0/8", "10.0.0.0/8"] {
+        let mut world = World::new(trusted).await;
+        world.gate.set(false);
+        for _ in 0..PAGE {
+            world.ask("203.0.113.1");
+        }
+        for _ in 0..PAGE {
+            assert_eq!(world.answered().await, 200, "{trusted}");
         }
     }
-    assert!(made > TURNS, "all that were held are made: {made}");
 }
 
 #[tokio::test]
