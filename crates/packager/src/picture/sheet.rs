@@ -10,9 +10,11 @@ use super::moment::hash_of;
 use super::{Kind, Order, Picture, of_run};
 use crate::encode::container;
 use crate::{Asker, Error, Packaged, Packager};
-use choice::{Choice, Keyframes, STEP_US};
+use choice::{Choice, Mix, STEP_US};
+use frames::Keyframes;
 
 mod choice;
+mod frames;
 
 /// Longest side of a tile in pixels: what players show above the bar.
 const TILE_SIDE_MAX: u32 = 160;
@@ -28,7 +30,7 @@ const TILES_MAX: u32 = 1000;
 /// Which sheet of a media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sheet {
-    /// Up to 100 tiles from the beginning to the end, of keyframes alone.
+    /// Up to 100 tiles from the beginning to the end, of keyframes, and of the first frame where an edit list begins between two.
     Overview,
     /// A tile every so many seconds, 1 or more; further apart where that would be too many.
     Every(u32),
@@ -160,10 +162,13 @@ impl Packager {
     ) -> Result<Picture, Error> {
         let Storyboard { interval_s, count, columns, rows, tile_width, tile_height, choice, .. } =
             &**storyboard;
-        // Whether keyframes alone are shown tells two sheets of one interval apart.
-        let keyframes = choice.is_of_keyframes;
-        let text =
-            format!("sheet {interval_s} {count} {columns}x{rows} {tile_width}x{tile_height} {keyframes}");
+        let mix = match choice.mix {
+            // As it was named before there was a third: whether keyframes alone are shown.
+            Mix::Keyframes => "true",
+            Mix::Any => "false",
+            Mix::Openings => "openings",
+        };
+        let text = format!("sheet {interval_s} {count} {columns}x{rows} {tile_width}x{tile_height} {mix}");
         let make = {
             let (packager, packaged) = (self.clone(), Arc::clone(packaged));
             let storyboard = Arc::clone(storyboard);

@@ -59,6 +59,36 @@ async fn where_keyframes_are_rare_the_very_frame_is_decoded_but_not_for_an_overv
     ));
 }
 
+/// The first frame that is shown is frame 133. What the edit list hides is shown only where there is nothing else that is cheap.
+#[tokio::test]
+async fn an_overview_opens_with_the_first_frame_where_an_edit_list_begins_between_keyframes() {
+    let world = World::new().await;
+    let mut found = Vec::new();
+    for (name, whole, cut) in [
+        ("one group", fixture::one_group(), fixture::cut_in_one_group()),
+        ("two groups", fixture::long_gop(), fixture::cut_in_long_gop()),
+        ("a jump", fixture::one_group(), fixture::jumps_in_one_group()),
+    ] {
+        let shown = frames(&whole);
+        let packaged = world.store(cut.clone()).await;
+        // Both of one interval: neither is taken for the other.
+        for sheet in [Sheet::Overview, Sheet::Every(2)] {
+            found.push(format!("{name}, {sheet:?}: {:?}", tiles(&world, &packaged, &shown, sheet).await));
+        }
+        // Of this size the frames in front of the first one are too many.
+        let mut index = packaged.index().clone();
+        for track in &mut index.tracks {
+            if let kinora_formats::index::TrackMedia::Video(video) = &mut track.media {
+                (video.width, video.height) = (3840, 2160);
+            }
+        }
+        let large = world.store_index(world.source(), cut, &index).await;
+        let overview = tiles(&world, &large, &shown, Sheet::Overview).await;
+        found.push(format!("{name} of 4K, Overview: {overview:?}"));
+    }
+    insta::assert_snapshot!(found.join("\n"));
+}
+
 #[tokio::test]
 async fn sheets_are_made_of_every_kind_of_source() {
     let world = World::new().await;

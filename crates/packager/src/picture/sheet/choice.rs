@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use kinora_formats::encode::Feed;
-use kinora_formats::index::{Index, Sample, Stretch, Track, VideoTrack};
-use kinora_formats::plan::presented_at;
+use kinora_formats::index::{Index, Sample, Track, VideoTrack};
 
 use super::Sheet;
+use super::frames::{Exact, Keyframes, Near};
 use crate::Error;
-use crate::picture::gop::{Reading, gop_by};
 
 /// Microseconds in the feed from the frame of one tile to that of the next.
 pub(super) const STEP_US: u64 = 1_000_000;
@@ -19,8 +18,16 @@ const LEN_MAX: u64 = 1 << 30;
 
 /// Frames of this size that may be decoded for a sheet, at least one.
 pub(super) fn frames_max(video: &VideoTrack) -> u32 {
+    frames_of(PIXELS_MAX, video)
+}
+
+pub(super) fn frames_of(pixels_max: u64, video: &VideoTrack) -> u32 {
     let pixels = u64::from(video.width) * u64::from(video.height);
-    u32::try_from(PIXELS_MAX / pixels.max(1)).unwrap_or(u32::MAX).max(1)
+    u32::try_from(pixels_max / pixels.max(1)).unwrap_or(u32::MAX).max(1)
+}
+
+pub(super) fn len_of(track: &Track, samples: Range<u32>) -> u64 {
+    track.samples.range(samples).map(|sample| u64::from(sample.size)).sum()
 }
 
 /// The frames of all tiles.
@@ -30,17 +37,27 @@ pub(super) struct Choice {
     ranges: Vec<Range<u32>>,
     /// The sample of each tile, never falling; several tiles may show one.
     tiles: Vec<u32>,
-    /// Nothing but keyframes is decoded.
-    pub(super) is_of_keyframes: bool,
+    pub(super) mix: Mix,
     /// How many samples are decoded.
     pub(super) frames: u64,
+}
+
+/// What is decoded for a sheet. Tells two sheets of one interval apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mix {
+    /// Nothing but keyframes that are shown.
+    Keyframes,
+    /// The same, and [openings](Near::opening) where an edit list begins between them.
+    Openings,
+    /// Any frames.
+    Any,
 }
 
 impl Choice {
     /// The frames of `count` tiles, one every `interval_s` seconds. `None` where they take too much to be read.
     ///
-    /// A tile shows the first keyframe of its time. Without one it shows the keyframe in front in an overview, and else the very frame at its
-    /// beginning, where all of these together are not too much to decode.
+    /// A tile shows the first keyframe of its time. Without one it shows the keyframe in front, or the [opening](Near::opening), in an
+    /// overview, and else the very frame at its beginning, where all of these together are not too much to decode.
     pub(super) fn of(
         track: &Track,
         video: &VideoTrack,
@@ -68,8 +85,9 @@ impl Choice {
     ) -> Option<Self> {
         let ticks = i64::from(interval_s) * i64::from(track.timescale.max(1));
         let (mut ranges, mut tiles) = (Vec::<Range<u32>>::new(), Vec::new());
-        let mut is_of_keyframes = true;
-        let mut frames = Exact { track, keyframes, group: None };
+        let mut mix = Mix::Keyframes;
+        let mut frames = Exact::of(track, keyframes);
+        let mut near = Near::of(track, video, keyframes);
         let (mut left, mut len_left) = (frames_max(video), LEN_MAX);
         for n in 0..i64::from(count) {
             let at = n.saturating_mul(ticks);
@@ -78,12 +96,17 @@ impl Choice {
                 Some(keyframe) => (keyframe..keyframe + 1, keyframe),
                 None if is_exact => {
                     let (samples, shown) = frames.at(at)?;
-                    is_of_keyframes &= samples.len() == 1;
+                    if samples.len() > 1 {
+                        mix = Mix::Any;
+                    }
                     (samples, shown)
                 }
                 None => {
-                    let keyframe = keyframes.near(at)?;
-                    (keyframe..keyframe + 1, keyframe)
+                    let (samples, shown) = near.at(at)?;
+                    if !keyframes.is_shown(shown) {
+                        mix = Mix::Openings;
+                    }
+                    (samples, shown)
                 }
             };
             tiles.push(shown);
@@ -100,11 +123,10 @@ impl Choice {
                 }
             };
             left = left.checked_sub(more.end - more.start)?;
-            let len = track.samples.range(more).map(|sample| u64::from(sample.size)).sum();
-            len_left = len_left.checked_sub(len)?;
+            len_left = len_left.checked_sub(len_of(track, more))?;
         }
         let frames = u64::from(frames_max(video) - left);
-        Some(Self { ranges, tiles, is_of_keyframes, frames })
+        Some(Self { ranges, tiles, mix, frames })
     }
 
     /// Bytes of memory.
@@ -117,17 +139,21 @@ impl Choice {
         let numbers = self.ranges.iter().cloned().flatten();
         let samples = self.ranges.iter().flat_map(|range| track.samples.range(range.clone()));
         let samples: Vec<(u32, Sample)> = numbers.zip(samples).collect();
-        let times = self.times(&samples);
+        let times = self.times(track, &samples);
         let samples = samples.iter().map(|(_, sample)| *sample).zip(times);
         Feed::of_selected(index, track, samples).map_err(|_| Error::NoPicture)
     }
 
     /// When each of the samples comes out, in microseconds: those of tiles at whole steps, the others between their neighbours, so that
     /// they are over before the next tile begins.
-    fn times(&self, samples: &[(u32, Sample)]) -> Vec<i64> {
+    fn times(&self, track: &Track, samples: &[(u32, Sample)]) -> Vec<i64> {
         let step = i64::try_from(STEP_US).unwrap_or(i64::MAX);
         let mut shown: Vec<usize> = (0..samples.len()).collect();
-        shown.sort_by_key(|place| samples[*place].1.pts);
+        // What a jump hides has times of what is shown in front of the jump.
+        shown.sort_by_key(|place| {
+            let (number, sample) = &samples[*place];
+            (track.joints.partition_point(|joint| joint.sample <= *number), sample.pts)
+        });
         let mut times = vec![0; samples.len()];
         // The tile that comes next, and the samples in front of it that belong to none.
         let (mut tile, mut between) = (0_usize, Vec::new());
@@ -149,73 +175,5 @@ impl Choice {
         }
         spread(&mut between, tile, &mut times);
         times
-    }
-}
-
-/// The keyframes of a track. Looks at every sample once.
-pub(super) struct Keyframes {
-    /// Those that are shown, each with its time on the common timeline, rising.
-    shown: Vec<(i64, u32)>,
-    /// All of them.
-    all: Vec<u32>,
-}
-
-impl Keyframes {
-    pub(super) fn of(track: &Track) -> Self {
-        let (mut shown, mut all) = (Vec::new(), Vec::new());
-        for Stretch { samples, shown: times } in track.stretches() {
-            let numbered = samples.clone().zip(track.samples.range(samples));
-            for (number, sample) in numbered.filter(|(_, sample)| sample.is_sync) {
-                all.push(number);
-                let at = presented_at(track, &sample);
-                if times.contains(&sample.pts) && 0 <= at && at < track.end {
-                    shown.push((at, number));
-                }
-            }
-        }
-        Self { shown, all }
-    }
-
-    /// The last one at or before a sample.
-    fn at_or_before(&self, sample: u32) -> Option<u32> {
-        let behind = self.all.partition_point(|number| *number <= sample);
-        self.all.get(behind.checked_sub(1)?).copied()
-    }
-
-    /// The first one in this range of times.
-    fn within(&self, times: Range<i64>) -> Option<u32> {
-        let first = self.shown.partition_point(|(at, _)| *at < times.start);
-        self.shown.get(first).filter(|(at, _)| *at < times.end).map(|(_, number)| *number)
-    }
-
-    /// The last one up to a time, or the first one at all.
-    fn near(&self, time: i64) -> Option<u32> {
-        let behind = self.shown.partition_point(|(at, _)| *at <= time);
-        self.shown.get(behind.saturating_sub(1)).map(|(_, number)| *number)
-    }
-}
-
-/// The samples of a group of pictures.
-type Group<'a> = Box<dyn Iterator<Item = (u32, Sample)> + 'a>;
-
-/// The very frames of times that rise. A group of pictures is read once for all of them.
-struct Exact<'a> {
-    track: &'a Track,
-    keyframes: &'a Keyframes,
-    /// The group that was looked at last, by its keyframe and where its stretch ends, and what is not read of it.
-    group: Option<((u32, u32), Reading<Group<'a>>)>,
-}
-
-impl Exact<'_> {
-    /// What is decoded for the frame that is shown at a time of the common timeline, and which of it is that frame.
-    fn at(&mut self, at: i64) -> Option<(Range<u32>, u32)> {
-        let gop = gop_by(self.track, at, |number| self.keyframes.at_or_before(number))?;
-        let name = (gop.sync, gop.stretch.samples.end);
-        let known = self.group.take().filter(|(known, _)| *known == name);
-        let known = known.unwrap_or_else(|| (name, Reading::of(Box::new(gop.samples()))));
-        let (_, reading) = self.group.insert(known);
-        let shown = reading.shown_at(gop.pts).unwrap_or(gop.sync);
-        // A frame is decoded with all in front of it.
-        Some((gop.sync..shown + 1, shown))
     }
 }

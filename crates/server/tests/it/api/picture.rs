@@ -199,6 +199,36 @@ async fn a_storyboard_is_a_sheet_and_two_texts_that_say_where_its_tiles_lie() {
     assert_eq!(app.request("POST", &format!("/{playback}/storyboard.vtt")).send().await.status, 405);
 }
 
+/// As a phone trims: the only keyframe is in front of the start.
+#[tokio::test]
+async fn a_video_of_which_no_keyframe_is_shown_has_a_storyboard() {
+    let app = TestApp::start().await;
+    let media = app.ready("/a.mp4", fixture::cut_in_one_group()).await;
+    let playback = text(&media["playbackIds"][0]["id"]);
+    let get = async |file: &str| -> Answer { app.fetch(&format!("/{playback}/{file}")).await };
+    let sheet = get("spritesheet.jpg").await;
+    assert_eq!((sheet.status, size(&sheet.body)), (200, (1280, 90)));
+    let starts = [0, 2, 4, 6, 8, 10, 12, 14];
+    let tiles = starts.map(|start| serde_json::json!({"start": start, "x": start / 2 * 160, "y": 0}));
+    assert_eq!(
+        get("spritesheet.json").await.json(),
+        serde_json::json!({
+            "url": app.url(&format!("/{playback}/spritesheet.jpg")),
+            "tile_width": 160,
+            "tile_height": 90,
+            "duration": 14.68,
+            "tiles": tiles,
+        })
+    );
+    let cues = starts.map(|start| {
+        let end = if start == 14 { "14.680".to_owned() } else { format!("{:02}.000", start + 2) };
+        let x = start / 2 * 160;
+        format!("\n00:00:{start:02}.000 --> 00:00:{end}\nspritesheet.jpg#xywh={x},0,160,90\n")
+    });
+    let storyboard = get("storyboard.vtt").await;
+    assert_eq!((storyboard.status, storyboard.text()), (200, format!("WEBVTT\n{}", cues.concat())));
+}
+
 #[tokio::test]
 async fn the_picture_that_stands_for_a_media_is_chosen_by_its_owner() {
     let app = TestApp::start().await;
