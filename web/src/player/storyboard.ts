@@ -3,8 +3,9 @@
 
 /** Shows the storyboard at `address` in every stream that `video` begins to play, as far as it has pictures. */
 export function showStoryboard(video: HTMLVideoElement, address: string): void {
-  // A track from elsewhere is only read where the element asks for it so; streams come over CORS anyway.
-  if (new URL(address, document.baseURI).origin !== location.origin) video.crossOrigin = "anonymous";
+  // A track from elsewhere is only read where the element asks for it so; streams come over CORS anyway. To a page in a frame without an origin
+  // its own server is elsewhere.
+  if (new URL(address, document.baseURI).origin !== self.origin) video.crossOrigin = "anonymous";
   let track: HTMLTrackElement | null = null;
   // Not before: hls.js empties all tracks when it begins, and the first picture goes before what is pointed at later.
   video.addEventListener("loadedmetadata", () => {
