@@ -181,7 +181,6 @@ impl PageQuery {
         let mut page = Self { limit: Self::LIMIT_DEFAULT, offset: 1, is_newest_first: true };
         let number = |field: &str, value: &str, max: u32, into: &mut u32| match value.parse::<u32>() {
             Ok(number) if (1..=max).contains(&number) => *into = number,
-            _ if max == u32::MAX => problems.add(field, "must be a whole number of at least 1"),
             _ => problems.add(field, format!("must be a whole number from 1 to {max}")),
         };
         for (name, value) in pairs {

@@ -15,6 +15,7 @@ mod envelope;
 mod error;
 mod extract;
 mod fields;
+mod instant;
 mod list_query;
 mod observe;
 mod once;

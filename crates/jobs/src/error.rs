@@ -54,6 +54,7 @@ impl From<kinora_packager::Error> for JobError {
     fn from(error: kinora_packager::Error) -> Self {
         match error.root() {
             _ if error.is_full() => Self::Full,
+            kinora_packager::Error::Store(kinora_store::Error::LeaseLost) => Self::LeaseLost,
             kinora_packager::Error::Unavailable(_) => Self::Away(Box::new(error)),
             kinora_packager::Error::EngineAway(cause) if is_lasting(cause) => Self::Away(Box::new(error)),
             _ => Self::Retry(Box::new(error)),

@@ -92,6 +92,10 @@ pub enum TokenRefusal {
     TooLong,
     /// It is no signed JWT, or came twice.
     Malformed,
+    /// What its header says has not the form that it must have, or asks for what is not known here.
+    BadHeader,
+    /// The same of a claim.
+    BadClaim,
     /// It names no key of the workspace.
     UnknownKey,
     /// It was not signed with the algorithm of its key.
@@ -281,6 +285,8 @@ impl PlaybackRefusal {
                 TokenRefusal::Missing
                 | TokenRefusal::TooLong
                 | TokenRefusal::Malformed
+                | TokenRefusal::BadHeader
+                | TokenRefusal::BadClaim
                 | TokenRefusal::WrongAlgorithm
                 | TokenRefusal::BadSignature => true,
                 TokenRefusal::UnknownKey
@@ -312,6 +318,8 @@ impl TokenRefusal {
             Self::Missing => "token_missing",
             Self::TooLong => "token_too_long",
             Self::Malformed => "token_malformed",
+            Self::BadHeader => "token_bad_header",
+            Self::BadClaim => "token_bad_claim",
             Self::UnknownKey => "token_unknown_key",
             Self::WrongAlgorithm => "token_wrong_algorithm",
             Self::BadSignature => "token_bad_signature",

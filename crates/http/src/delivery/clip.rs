@@ -36,8 +36,8 @@ pub(super) async fn clip(
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let (format, content_type) = kind(file).ok_or_else(ApiError::no_such_path)?;
-    let wanted = parse(query, format)?;
     let (granted, packaged) = viewer.look(app).await?;
+    let wanted = parse(query, format)?;
     if let Some(end_ms) = packaged.pictures_end_ms().filter(|end_ms| *end_ms <= wanted.start_ms) {
         let end = format!("{}.{:03}", end_ms / 1000, end_ms % 1000);
         return Err(ApiError::invalid_field(

@@ -28,7 +28,7 @@ pub(super) struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// What this one may see of the media, and its pictures: the one place where all that shows them asks. 404 where they turned out not to
+    /// What this one may see of the media, and its pictures: the one place where all that shows them asks, before anything is said of its parameters. 404 where they turned out not to
     /// decode, for which nothing is tried again.
     pub(super) async fn look(self, app: &App) -> Result<(Granted, Arc<Packaged>), ApiError> {
         let granted = grant(app, self.playback, self.viewing).await?;

@@ -44,8 +44,8 @@ pub(super) async fn thumbnail(
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let (format, content_type) = kind(file).ok_or_else(ApiError::no_such_path)?;
-    let wanted = parse(query, format)?;
     let (granted, packaged) = viewer.look(app).await?;
+    let wanted = parse(query, format)?;
     // Without a time the one its owner chose, and where none was chosen the middle.
     let wanted = PictureRequest { time_ms: wanted.time_ms.or(granted.offer.thumbnail_ms), ..wanted };
     check_area(wanted, &packaged)?;

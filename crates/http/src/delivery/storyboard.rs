@@ -76,8 +76,8 @@ pub(super) async fn storyboard(
     request: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let (kind, part) = file_of(file).ok_or_else(ApiError::no_such_path)?;
-    let sheet = parse(query, kind)?;
     let (granted, packaged) = viewer.look(app).await?;
+    let sheet = parse(query, kind)?;
     let terms = granted.terms(app, Caching::Minute);
     // A tile is named a thousand times: a token goes along only where it let the viewer in.
     let token = viewer.viewing.token_granted(&granted);

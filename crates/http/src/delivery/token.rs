@@ -6,6 +6,7 @@ use std::time::Duration;
 use aws_lc_rs::signature::ParsedPublicKey;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::{Algorithm, Header};
 use kinora_domain::{
     KeyMark, PublicKey, SigningKey, SigningKeyId, TokenAlgorithm, TokenClaims, TokenRefusal, WorkspaceId,
@@ -159,23 +160,27 @@ async fn find(
 
 /// The header of a token and the key that it names: there, else in its payload (contract 4.5).
 fn head(token: &str) -> Result<(Header, SigningKeyId), TokenRefusal> {
-    let header = jsonwebtoken::decode_header(token).map_err(|_| TokenRefusal::Malformed)?;
+    let header = jsonwebtoken::decode_header(token).map_err(|error| match error.kind() {
+        ErrorKind::Json(error) if error.is_data() => TokenRefusal::BadHeader,
+        _ => TokenRefusal::Malformed,
+    })?;
     // RFC 7515, 4.1.11: whoever does not understand what is critical refuses. Nothing is understood here.
     if header.crit.is_some() {
-        return Err(TokenRefusal::Malformed);
+        return Err(TokenRefusal::BadHeader);
     }
     let named = match &header.kid {
         Some(kid) => Some(kid.clone()),
-        None => claims::<Unverified>(token).ok_or(TokenRefusal::Malformed)?.kid,
+        None => claims::<Unverified>(token)?.kid,
     };
     let id = named.and_then(|kid| kid.parse().ok()).ok_or(TokenRefusal::UnknownKey)?;
     Ok((header, id))
 }
 
 /// What a payload says: a JSON object (RFC 7519, 3). A list would be read as well, in the order of the fields.
-fn claims<T: DeserializeOwned>(token: &str) -> Option<T> {
-    let object = jsonwebtoken::dangerous::insecure_decode_claims::<serde_json::Map<_, _>>(token).ok()?;
-    T::deserialize(serde_json::Value::Object(object)).ok()
+fn claims<T: DeserializeOwned>(token: &str) -> Result<T, TokenRefusal> {
+    let object = jsonwebtoken::dangerous::insecure_decode_claims::<serde_json::Map<_, _>>(token);
+    let object = object.map_err(|_| TokenRefusal::Malformed)?;
+    T::deserialize(serde_json::Value::Object(object)).map_err(|_| TokenRefusal::BadClaim)
 }
 
 impl VerifyingKey {
@@ -187,7 +192,7 @@ impl VerifyingKey {
             TokenAlgorithm::Es256 => Algorithm::ES256,
             TokenAlgorithm::EdDsa => Algorithm::EdDSA,
         };
-        Some(Self { mark, algorithm, key: public_key::usable(&key)? })
+        Some(Self { mark, algorithm, key: public_key::usable(&key).ok()? })
     }
 
     /// What a token says that this key signed.
@@ -200,10 +205,10 @@ impl VerifyingKey {
         let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenRefusal::Malformed)?;
         self.key.verify_sig(message.as_bytes(), &signature).map_err(|_| TokenRefusal::BadSignature)?;
         // No longer insecure. Times are held against the clock that everything else is held against.
-        let Claims { aud, exp, nbf, jti } = claims(token).ok_or(TokenRefusal::Malformed)?;
+        let Claims { aud, exp, nbf, jti } = claims(token)?;
         // By what cannot be revoked, nothing is opened.
         if jti.as_ref().is_some_and(|jti| !TokenClaims::is_id(jti)) {
-            return Err(TokenRefusal::Malformed);
+            return Err(TokenRefusal::BadClaim);
         }
         let audience = match aud {
             None => Vec::new(),

@@ -67,7 +67,10 @@ impl<'a> Viewing<'a> {
             (Some(_), Some(_)) => return Page::Unknown,
             (None, _) => self.headers.get(header::REFERER),
         };
-        let Some(told) = told.and_then(|told| told.to_str().ok()) else { return Page::Unknown };
+        // Not as ASCII alone: who writes the path of a page in letters, and sends it so, tells its host all the same.
+        let Some(told) = told.and_then(|told| str::from_utf8(told.as_bytes()).ok()) else {
+            return Page::Unknown;
+        };
         let own = [&addresses.public, &addresses.stream, &addresses.images];
         if own.into_iter().any(|base| is_of_origin(told, base)) {
             return Page::Own;
@@ -239,6 +242,12 @@ mod tests {
         check(&[], Page::Unknown);
         check(&[(origin.clone(), "https://A.example:1")], of("a.example"));
         check(&[(referer.clone(), "https://b.example/c?d")], of("b.example"));
+        check(&[(referer.clone(), "https://b.example/straße?ü#ж")], of("b.example"));
+        check(&[(origin.clone(), "https://bücher.example")], of("xn--bcher-kva.example"));
+        check(&[(referer.clone(), "https://video.example:8443/straße")], Page::Own);
+        for slash_or_at in ["https://b.example／.evil.example/", "https://b.example＠evil.example/"] {
+            check(&[(referer.clone(), slash_or_at)], Page::Unknown);
+        }
         check(
             &[(origin.clone(), "https://a.example"), (referer.clone(), "https://b.example/")],
             of("a.example"),
@@ -250,6 +259,9 @@ mod tests {
         check(&[(origin.clone(), "https://stream.example")], Page::Own);
         check(&[(referer.clone(), "https://images.example/x")], Page::Own);
         check(&[(referer.clone(), "https://VIDEO.example:8443/embed/x?token=y")], Page::Own);
+        let latin_1 = header::HeaderValue::from_bytes(b"https://b.example/stra\xdfe").unwrap();
+        let headers = HeaderMap::from_iter([(referer, latin_1)]);
+        assert_eq!(Viewing::by_path(None, &headers).page(&addresses), Page::Unknown, "no text");
         for other in
             ["https://video.example", "http://video.example:8443", "https://video.example:8443@evil.example"]
         {

@@ -130,6 +130,12 @@ fn token(refusal: TokenRefusal) -> &'static str {
         TokenRefusal::Malformed => {
             "the playback token is no JWT that is signed with RS256, ES256 or EdDSA, or came twice"
         }
+        TokenRefusal::BadHeader => {
+            "the header of the playback token has the wrong form: alg is RS256, ES256 or EdDSA, kid a text, and crit is not known here"
+        }
+        TokenRefusal::BadClaim => {
+            "a claim of the playback token has the wrong form: exp and nbf are numbers of seconds, aud is a text or a list of texts, jti a text of 1 to 255 characters, none of them a control character, and kid a text"
+        }
         TokenRefusal::UnknownKey => {
             "the kid of the playback token names no signing key of the playback ID's workspace"
         }

@@ -1,11 +1,10 @@
 //! The filters of `GET /on-demand` (decision 0069).
 
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use kinora_domain::{MediaSettings, Timestamp};
 use kinora_store::MediaFilter;
 
 use crate::fields::Problems;
+use crate::instant::instant_or_day;
 use crate::list_query::ListQuery;
 
 const NAMES: [&str; 6] = ["status", "title", "creatorId", "metadataKey", "createdAfter", "createdBefore"];
@@ -99,7 +98,7 @@ fn metadata(query: &ListQuery, problems: &Problems) -> Vec<(String, String)> {
 
 fn instant(query: &ListQuery, name: &str, problems: &Problems) -> Option<Timestamp> {
     let text = query.one(name, problems)?;
-    let instant = parse_instant(text);
+    let instant = instant_or_day(text);
     if instant.is_none() {
         problems.add(
             name,
@@ -107,16 +106,6 @@ fn instant(query: &ListQuery, name: &str, problems: &Problems) -> Option<Timesta
         );
     }
     instant
-}
-
-/// RFC 3339, or a day, which begins at midnight in UTC. Fractions beyond microseconds are cut off.
-fn parse_instant(text: &str) -> Option<Timestamp> {
-    let instant = if text.len() == "2025-11-03".len() {
-        text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp()
-    } else {
-        text.parse::<jiff::Timestamp>().ok()?
-    };
-    Some(Timestamp::from_micros(instant.as_microsecond()))
 }
 
 #[cfg(test)]

@@ -84,7 +84,15 @@ fn check(entry: &str, entries: Entries) -> Result<(), String> {
             "must be one host such as example.com, or *.example.com for its sub-domains alone; each further host is an entry of its own".to_owned()
         );
     }
+    if entries == Entries::UserAgents && !entry.chars().all(is_of_a_header) {
+        return Err("must have no control characters but the tab: no user agent has any".to_owned());
+    }
     Ok(())
+}
+
+/// RFC 9110, 5.5: no control characters but the tab. Those beyond ASCII are bytes of it as any other.
+fn is_of_a_header(letter: char) -> bool {
+    letter == '\t' || !letter.is_ascii_control()
 }
 
 #[cfg(test)]
@@ -182,13 +190,15 @@ mod tests {
     }
 
     #[test]
-    fn user_agents_are_any_text() {
+    fn user_agents_are_any_text_that_a_header_can_hold() {
         let longest = "é".repeat(255);
-        for agent in ["Mozilla/5.0 (X11; Linux)", "*", " ", &longest] {
+        for agent in ["Mozilla/5.0 (X11; Linux)", "*", " ", "a\tb", "\u{85}", &longest] {
             assert!(read(&json!({"deny": [agent]}), Entries::UserAgents).is_ok(), "{agent}");
         }
-        for other in [String::new(), "x".repeat(256)] {
-            assert!(read(&json!({"deny": [other]}), Entries::UserAgents).is_err(), "{other}");
+        let long = "x".repeat(256);
+        for other in ["", &long, "\0", "curl\0", "curl\n", "\r", "\u{1b}[m", "\u{7f}"] {
+            let refused = read(&json!({"deny": ["a", other]}), Entries::UserAgents).unwrap_err();
+            assert!(refused.contains("field: \"deny[1]\""), "{other:?}: {refused}");
         }
     }
 

@@ -50,8 +50,8 @@ pub(super) fn parse(body: &Value) -> Result<PublicKey, ApiError> {
         }
         let key = PublicKey::from_pem(fields.text("publicKey", PublicKey::PEM_BYTES_MAX)?);
         let key = key.map_err(|bad| fields.refuse("publicKey", bad.to_string())).ok()?;
-        if public_key::usable(&key).is_none() {
-            fields.refuse("publicKey", "must be a key: these numbers are none");
+        if let Err(unusable) = public_key::usable(&key) {
+            fields.refuse("publicKey", unusable.to_string());
         }
         Some(key)
     });

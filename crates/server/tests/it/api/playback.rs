@@ -114,13 +114,11 @@ async fn scripts_of_any_page_may_read_what_players_read() {
         );
     }
     // Refusals too, or a player could not read why.
+    let wrong = format!("/{}/thumbnail.jpg?width=0", text(&media["playbackIds"][0]["id"]));
     let unknown = "/019a492c-41f3-7001-8203-040506070809.m3u8";
-    for (method, address, status) in [
-        ("GET", unknown, 404),
-        ("GET", "/none", 404),
-        ("GET", "/019a492c-41f3-7001-8203-040506070809/thumbnail.jpg?width=0", 422),
-        ("POST", unknown, 405),
-    ] {
+    for (method, address, status) in
+        [("GET", unknown, 404), ("GET", "/none", 404), ("GET", &wrong, 422), ("POST", unknown, 405)]
+    {
         let answer = app.request(method, address).send().await;
         assert_eq!(
             (answer.status, answer.header("access-control-allow-origin")),

@@ -160,6 +160,13 @@ async fn what_is_no_public_key_is_refused() {
         der[last] ^= 1;
         pem(&der)
     };
+    // Ed25519 (RFC 8410, 10.1), with the point of order 1, by which a signature of nobody's holds, and with bytes that are no point.
+    let of_point = |point: [u8; 32]| {
+        let head = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+        pem(&[&head[..], &point].concat())
+    };
+    let mut identity = [0; 32];
+    identity[0] = 1;
     let small = include_str!("../../../../domain/tests/keys/rsa1024.pub.pem");
     let mut transcript = String::new();
     for body in [
@@ -172,6 +179,9 @@ async fn what_is_no_public_key_is_refused() {
         json!({"publicKey": "x".repeat(5000)}),
         json!([]),
         json!({"publicKey": off_curve}),
+        json!({"publicKey": of_point(identity)}),
+        json!({"publicKey": of_point([0; 32])}),
+        json!({"publicKey": of_point([0xff; 32])}),
     ] {
         let answer = put(&app, ID, &body).await;
         assert_eq!(answer.refusal().0, 422, "{body}");

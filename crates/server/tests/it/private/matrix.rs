@@ -106,8 +106,14 @@ async fn bad_passes(
         ("a jti of no length", claiming(json!({"jti": ""}))),
         ("a jti that is too long", claiming(json!({"jti": "x".repeat(256)}))),
         ("a jti with a control character", claiming(json!({"jti": "a\0b"}))),
+        ("a jti that is a number", claiming(json!({"jti": 7}))),
         ("a kid of nobody", headed(json!({"kid": nobody}))),
         ("a kid that is none", headed(json!({"kid": "../../key"}))),
+        ("a kid that is a number", headed(json!({"kid": 7}))),
+        (
+            "a kid that is a number, in the payload",
+            ours.sign(&with(&header, json!({"kid": null})), &with(&claims, json!({"kid": 7}))),
+        ),
         ("no kid", ours.sign(&with(&header, json!({"kid": null})), &with(&claims, json!({"kid": null})))),
         ("something critical", headed(json!({"crit": ["exp"]}))),
         ("a key of another workspace", theirs.token(playback)),
@@ -119,6 +125,12 @@ async fn bad_passes(
         ("expired long ago", claiming(json!({"exp": 0}))),
         ("without an end", claiming(json!({"exp": null}))),
         ("with an end in words", claiming(json!({"exp": "tomorrow"}))),
+        ("with an end as a text", claiming(json!({"exp": (now() + 3600).to_string()}))),
+        ("with a beginning as a text", claiming(json!({"nbf": now().to_string()}))),
+        ("with an end as a text, by a stranger", {
+            let claims = with(&claims, json!({"exp": (now() + 3600).to_string()}));
+            Signer { id: ours.id.clone(), ..theirs.same() }.sign(&header, &claims)
+        }),
         ("a list of claims", ours.sign(&header, &json!([claims["aud"], claims["exp"], null, null]))),
         ("not yet valid", claiming(json!({"nbf": now() + 600}))),
         ("of more than 8 KiB", claiming(json!({"groups": "x".repeat(8 << 10)}))),
@@ -241,14 +253,32 @@ async fn every_address_that_takes_a_token_refuses_every_one_that_is_no_pass() {
         let caching = admitted.header("cache-control").unwrap_or_default();
         assert!(caching.starts_with("private, "), "{address}: {caching}");
     }
+    // What is wrong with a parameter is nobody's business who may not watch.
+    let nobody = addresses[0].replace(&private, "019a492c-41f3-7001-8203-040506070809");
+    let [unknown, unasked] = [app.fetch(&nobody).await, app.fetch(&addresses[0]).await];
+    assert_eq!((unknown.status, unasked.status), (404, 401));
+    for wrong in [
+        "thumbnail.jpg?width=0",
+        "clip.gif?fps=0",
+        "advanced-spritesheet.jpg?interval=0",
+        "storyboard.vtt?interval=0",
+    ] {
+        let address = format!("/{private}/{wrong}");
+        assert_eq!(app.fetch(&address).await.body, unasked.body, "{wrong}");
+        let nobody = address.replace(&private, "019a492c-41f3-7001-8203-040506070809");
+        assert_eq!(app.fetch(&nobody).await.body, unknown.body, "{wrong}");
+        let admitted = app.fetch(&format!("{address}&token={good}")).await;
+        assert_eq!(admitted.refusal().0, 422, "{wrong}");
+    }
     assert_eq!(
         app.objects().await.len(),
         objects.len() + 7,
         "three thumbnails, two clips and two sheets of whoever was let in"
     );
     let counted = app.fetch("/metrics").await.text();
-    for reason in ["token_missing", "token_revoked", "token_expired", "token_wrong_audience"] {
-        let line = format!("kinora_playback_refused_total{{reason=\"{reason}\"}}");
+    for reason in ["missing", "revoked", "expired", "wrong_audience", "malformed", "bad_header", "bad_claim"]
+    {
+        let line = format!("kinora_playback_refused_total{{reason=\"token_{reason}\"}}");
         assert!(counted.contains(&line), "{line}");
     }
 }
