@@ -165,11 +165,16 @@ impl Line {
         self.answer(id, n, made)
     }
 
-    /// The same of a segment that could not be kept for want of room: the run goes on while somebody waits for what it makes.
+    /// The same of a segment that could not be kept for want of room: the run goes on while somebody waits for what it makes. One that does
+    /// not is over at once, and whoever asks from now on waits for another one.
     pub(super) fn reached_unkept(&mut self, id: RunId, n: u32, bytes: Bytes) -> bool {
         let goes_on = self.answer(id, n, &Ok(bytes));
-        let run = self.runs.iter().find(|run| run.id == id);
-        goes_on && run.is_some_and(|run| self.waiting.range(run.rest.clone()).next().is_some())
+        let Some(place) = self.runs.iter().position(|run| run.id == id) else { return false };
+        let is_wanted = self.waiting.range(self.runs[place].rest.clone()).next().is_some();
+        if !(goes_on && is_wanted) {
+            self.runs.swap_remove(place);
+        }
+        goes_on && is_wanted
     }
 
     fn answer(&mut self, id: RunId, n: u32, made: &Made) -> bool {

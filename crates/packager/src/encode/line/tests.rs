@@ -162,6 +162,16 @@ fn without_room_a_run_goes_on_for_those_who_wait_and_nothing_counts_as_kept() {
     assert!(!line.reached_unkept(start.id, 3, unkept.clone()), "nobody waits for the last one");
     assert_eq!(waited.made.try_recv().unwrap().unwrap(), unkept);
     assert_eq!(started(&want(&mut line, 3)), Some(3..4), "it is made again");
+
+    let (mut line, start) = ahead();
+    assert!(!line.reached_unkept(start.id, 1, unkept), "nobody waits at all");
+    let mut later = want(&mut line, 2);
+    assert_eq!(started(&later), Some(2..3), "what is over is not waited for");
+    line.ended(start.id, &Arc::new(Error::Busy));
+    assert!(
+        later.made.try_recv().is_err_and(|error| error == oneshot::error::TryRecvError::Empty),
+        "and its end is not that of another run"
+    );
 }
 
 #[test]
