@@ -201,10 +201,10 @@ impl Upload {
         random: &dyn Random,
     ) -> Result<(Self, Media, Event), UploadWrongState> {
         let UploadState::Waiting = self.state else { return Err(self.wrong_state("begin")) };
-        let now = self.later(now);
+        let told_at = self.later(now);
         self.state = UploadState::Uploading { kept, kept_at: now };
         self.updated_at = now;
-        let (media, event) = Media::of_upload(&self, address, now, random);
+        let (media, event) = Media::of_upload(&self, address, told_at, random);
         Ok((self, media, event))
     }
 
@@ -245,8 +245,8 @@ impl Upload {
         if self.is_settled() {
             return Err(self.wrong_state("cancel"));
         }
-        let now = self.later(now);
-        let event = self.event(EventKind::UploadCancelled(Box::new(self.clone())), now);
+        let told_at = self.later(now);
+        let event = self.event(EventKind::UploadCancelled(Box::new(self.clone())), told_at);
         self.state = UploadState::Cancelled { at: now };
         self.updated_at = now;
         Ok((self, event))
@@ -281,7 +281,7 @@ impl Upload {
         Event { workspace: self.workspace, kind, at }
     }
 
-    /// When something happens that is told after what was told of it before, whatever a clock says.
+    /// When something is told that happens now: after what was told of it before, whatever a clock says.
     fn later(&self, now: Timestamp) -> Timestamp {
         now.max(self.updated_at.plus_micros(1))
     }
