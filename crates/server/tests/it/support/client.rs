@@ -121,6 +121,7 @@ impl Request {
 /// A request whose body has stopped in the middle. Dropped, its line breaks.
 pub(crate) struct Sending {
     method: String,
+    target: String,
     socket: TcpStream,
     rest: Bytes,
 }
@@ -134,7 +135,7 @@ impl Sending {
         bytes.extend_from_slice(&request.body.split_to(first));
         // A server that has closed is no error: its answer tells why.
         let _ = socket.write_all(&bytes).await;
-        Self { method: request.method, socket, rest: request.body }
+        Self { method: request.method, target: request.target, socket, rest: request.body }
     }
 
     /// Sends so many further bytes.
@@ -161,6 +162,7 @@ impl Sending {
     async fn read_answer(&mut self, bytes: &mut Vec<u8>) -> Answer {
         loop {
             if let Some(answer) = Answer::parse(bytes, &self.method) {
+                described::hold(&self.method, &self.target, &answer);
                 return answer;
             }
             let read = self.socket.read_buf(bytes).await;
