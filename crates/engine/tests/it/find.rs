@@ -16,7 +16,7 @@ fn program(folder: &Path, script: &str) -> Settings {
     Settings {
         program: Some(path),
         readable: ["/bin", "/usr/bin"].map(PathBuf::from).to_vec(),
-        jobs_max: None,
+        ..Settings::default()
     }
 }
 
@@ -42,6 +42,29 @@ async fn a_program_that_will_not_do_is_refused_with_the_reason() {
     let old = "echo 'ffmpeg version 4.4.2'; echo 'libavutil 56. 70.100 / 56. 70.100'";
     let old = Engine::find(program(folder.path(), old)).await;
     assert_eq!(old.unwrap_err().to_string(), "ffmpeg 4.4.2 is too old, 5.1 or newer is needed");
+}
+
+#[tokio::test]
+async fn stored_answers_are_used_until_the_program_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = "case $* in\n\
+        *-version*) echo 'ffmpeg version 5.1'; echo 'libavutil 57. 28.100 / 57. 28.100';;\n\
+        *) echo ' ------'; echo ' V..... png PNG';;\nesac";
+    let settings = Settings { answers: Some(folder.path().join("answers")), ..program(folder.path(), good) };
+    let path = settings.program.clone().unwrap();
+    Engine::find(settings.clone()).await.unwrap();
+
+    // A file of the same size and time that would fail: it is not started.
+    let changed = fs::metadata(&path).unwrap().modified().unwrap();
+    let (broken, script) = ("#!/bin/sh\nexit 127\n", fs::read_to_string(&path).unwrap());
+    fs::write(&path, format!("{broken}{}", "#".repeat(script.len() - broken.len()))).unwrap();
+    fs::File::options().append(true).open(&path).unwrap().set_modified(changed).unwrap();
+    assert_eq!(Engine::find(settings.clone()).await.unwrap().version().to_string(), "5.1");
+
+    let later = changed + std::time::Duration::from_secs(1);
+    fs::File::options().append(true).open(&path).unwrap().set_modified(later).unwrap();
+    let asked = Engine::find(settings).await;
+    assert!(matches!(asked, Err(EngineError::NotUsable(_))), "{asked:?}");
 }
 
 #[tokio::test]

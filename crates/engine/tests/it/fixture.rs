@@ -7,7 +7,8 @@ use kinora_engine::{Engine, Settings};
 use tempfile::TempDir;
 
 pub(crate) async fn engine() -> Engine {
-    Engine::find(Settings::default()).await.unwrap()
+    let answers = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ffmpeg-answers"));
+    Engine::find(Settings { answers, ..Settings::default() }).await.unwrap()
 }
 
 /// Runs ffmpeg without any confinement in `folder`.

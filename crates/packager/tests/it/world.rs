@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -35,9 +35,15 @@ pub(crate) fn asker() -> Asker {
     Asker { playback: PlaybackId::new(&SeededRandom::default()), address: None }
 }
 
+/// The ffmpeg of this machine.
+async fn engine() -> Engine {
+    let answers = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ffmpeg-answers"));
+    Engine::find(Settings { answers, ..Settings::default() }).await.expect("tests need ffmpeg")
+}
+
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with_engine(Engine::find(Settings::default()).await.expect("tests need ffmpeg")).await
+        Self::with_engine(engine().await).await
     }
 
     /// The same with this engine.
@@ -84,7 +90,7 @@ impl World {
 
     /// Another process over the same rows and objects.
     pub(crate) async fn another_packager(&self) -> Packager {
-        let engine = Engine::find(Settings::default()).await.expect("tests need ffmpeg");
+        let engine = engine().await;
         packager(&self.store, &self.blob, engine)
     }
 

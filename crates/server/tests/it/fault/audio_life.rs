@@ -18,7 +18,7 @@ use super::tracks_life::check_told;
 use crate::support::{DEADLINE, TestApp, text, until};
 
 /// The writes of a life are about twice as many; far fewer would mean that they are not counted.
-const WRITES_MIN: usize = 25;
+const WRITES_MIN: u64 = 25;
 
 fn aac() -> Bytes {
     tone_of(1000, 5, "m4a", "-c:a aac -b:a 128k")
@@ -39,7 +39,7 @@ async fn ready(app: &TestApp) -> String {
 
 #[tokio::test]
 async fn a_crash_at_any_write_keeps_each_change_of_a_sound_with_its_events_or_neither() {
-    each_write::crash_at_each(each_write::Which::Most, WRITES_MIN, ready, async |life, id| {
+    each_write::crash_at_each(module_path!(), WRITES_MIN, ready, async |life, id| {
         live(life, id, "/a.flac", flac()).await
     })
     .await;
@@ -48,7 +48,7 @@ async fn a_crash_at_any_write_keeps_each_change_of_a_sound_with_its_events_or_ne
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
     // A copy: each life would wait for the encoder, whose writes are those of `encoded_life.rs`.
-    each_write::fail_at_each(each_write::Which::Most, WRITES_MIN, ready, async |life, id| {
+    each_write::fail_at_each(module_path!(), WRITES_MIN, ready, async |life, id| {
         live(life, id, "/a.m4a", aac()).await
     })
     .await;

@@ -4,22 +4,22 @@
 use kinora_testkit::fixture;
 use serde_json::{Value, json};
 
-use super::each_write::{Which, crash_at_each, fail_at_each};
+use super::each_write::{crash_at_each, fail_at_each};
 use super::life::Life;
 use crate::media::blur_hash::expected;
 use crate::support::{TestApp, text};
 
 /// Two changes, and what was seen of two pictures; fewer would mean that they are not counted.
-const WRITES_MIN: usize = 4;
+const WRITES_MIN: u64 = 4;
 
 #[tokio::test]
 async fn a_crash_at_any_write_costs_a_hash_nothing_but_time() {
-    crash_at_each(Which::Most, WRITES_MIN, ready_media, live).await;
+    crash_at_each(module_path!(), WRITES_MIN, ready_media, live).await;
 }
 
 #[tokio::test]
 async fn a_write_of_a_hash_that_fails_is_made_up_for() {
-    fail_at_each(Which::Most, WRITES_MIN, ready_media, live).await;
+    fail_at_each(module_path!(), WRITES_MIN, ready_media, live).await;
 }
 
 /// With the hash of what is chosen last.

@@ -11,16 +11,16 @@ use super::life::Life;
 use crate::support::{TestApp, text};
 
 /// Four changes, and what tells of each; fewer would mean that they are not counted.
-const WRITES_MIN: usize = 8;
+const WRITES_MIN: u64 = 8;
 
 #[tokio::test]
 async fn a_crash_at_any_write_keeps_each_change_with_its_event_or_neither() {
-    each_write::crash_at_each(each_write::Which::Most, WRITES_MIN, ready_media, live).await;
+    each_write::crash_at_each(module_path!(), WRITES_MIN, ready_media, live).await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    each_write::fail_at_each(each_write::Which::Most, WRITES_MIN, ready_media, live).await;
+    each_write::fail_at_each(module_path!(), WRITES_MIN, ready_media, live).await;
 }
 
 async fn ready_media(app: &TestApp) -> Value {

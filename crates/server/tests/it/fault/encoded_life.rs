@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::clock::TestClock;
 use super::drain::{Fills, objects_but_pictures, objects_of};
-use super::each_write::{Which, crash_where, nothing};
+use super::each_write::{crash_where, nothing};
 use super::events;
 use super::life::{EVENTS, Life, answered};
 use super::watched::kept;
@@ -25,7 +25,7 @@ const KEPT: usize = 5;
 
 #[tokio::test]
 async fn a_crash_at_any_encoded_object_costs_nothing_but_time() {
-    crash_where(faults, Which::Most, 2 * KEPT, nothing, live).await;
+    crash_where(faults, module_path!(), 2 * KEPT as u64, nothing, live).await;
 }
 
 async fn live(life: &mut Life, (): ()) {

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use kinora_testkit::CrashPlan;
 
-use super::each_write::{Which, fail_at_each, nothing};
+use super::each_write::{fail_at_each, nothing};
 use super::life::Order;
 use crate::support::Faults;
 
-const WRITES_MIN: usize = 25;
+const WRITES_MIN: u64 = 25;
 /// A lease of 25 s is over in eight, just after it is renewed; a shorter one would be lost by jobs of a busy machine, again and again.
 pub(super) const SPEED: u32 = 3;
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    fail_at_each(Which::All, WRITES_MIN, nothing, async |life, ()| life.live(Order::Loose).await).await;
+    fail_at_each(module_path!(), WRITES_MIN, nothing, async |life, ()| life.live(Order::Loose).await).await;
 }
 
 /// Fails one write, counted over database and objects.

@@ -9,16 +9,16 @@ use super::life::Life;
 use crate::support::{Answer, TestApp, text};
 
 /// Four requests are four writes, and each is two points; far fewer would mean that they are not counted.
-const WRITES_MIN: usize = 8;
+const WRITES_MIN: u64 = 8;
 
 #[tokio::test]
 async fn a_crash_at_any_write_neither_loses_nor_doubles_a_named_request() {
-    each_write::crash_at_each(each_write::Which::Most, WRITES_MIN, nothing, live).await;
+    each_write::crash_at_each(module_path!(), WRITES_MIN, nothing, live).await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for_once() {
-    each_write::fail_at_each(each_write::Which::Most, WRITES_MIN, nothing, live).await;
+    each_write::fail_at_each(module_path!(), WRITES_MIN, nothing, live).await;
 }
 
 async fn live(life: &mut Life, (): ()) {

@@ -9,17 +9,17 @@ use super::life::Life;
 use crate::support::{TestApp, text};
 
 /// Seven changes, and what the deletion of a media leaves to do; fewer would mean that they are not counted.
-const WRITES_MIN: usize = 9;
+const WRITES_MIN: u64 = 9;
 const ALL: &str = "/v1/on-demand/playlists";
 
 #[tokio::test]
 async fn a_crash_at_any_write_keeps_a_change_whole_or_not_at_all() {
-    each_write::crash_at_each(each_write::Which::Most, WRITES_MIN, two_media, live).await;
+    each_write::crash_at_each(module_path!(), WRITES_MIN, two_media, live).await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    each_write::fail_at_each(each_write::Which::Most, WRITES_MIN, two_media, live).await;
+    each_write::fail_at_each(module_path!(), WRITES_MIN, two_media, live).await;
 }
 
 async fn two_media(app: &TestApp) -> [String; 2] {

@@ -6,17 +6,17 @@ use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
 use super::drain::{objects_but_pictures, objects_of};
-use super::each_write::{Which, crash_at_each, nothing};
+use super::each_write::{crash_at_each, nothing};
 use super::events;
 use super::life::{EVENTS, Life, answered};
 use crate::support::text;
 
 /// The rows of a media that is made and ready, its three objects, and those of the two files its sound is made of.
-const WRITES_MIN: usize = 10;
+const WRITES_MIN: u64 = 10;
 
 #[tokio::test]
 async fn a_crash_at_any_write_costs_a_media_with_another_sound_nothing_but_time() {
-    crash_at_each(Which::Most, WRITES_MIN, nothing, live).await;
+    crash_at_each(module_path!(), WRITES_MIN, nothing, live).await;
 }
 
 async fn live(life: &mut Life, (): ()) {

@@ -13,19 +13,19 @@ use super::life::{LEASE, Life, answered};
 use crate::support::{DEADLINE, TestApp, text};
 
 /// The writes of a life are about twice as many; far fewer would mean that they are not counted.
-const WRITES_MIN: usize = 25;
+const WRITES_MIN: u64 = 25;
 
 const SRT: &str = "1\n00:00:00,000 --> 00:00:01,500\nHello\n";
 const PREFIX: &str = "video.media.track.";
 
 #[tokio::test]
 async fn a_crash_at_any_write_keeps_each_change_of_a_track_with_its_events_or_neither() {
-    each_write::crash_at_each(each_write::Which::Most, WRITES_MIN, nothing, live).await;
+    each_write::crash_at_each(module_path!(), WRITES_MIN, nothing, live).await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    each_write::fail_at_each(each_write::Which::Most, WRITES_MIN, nothing, live).await;
+    each_write::fail_at_each(module_path!(), WRITES_MIN, nothing, live).await;
 }
 
 async fn live(life: &mut Life, (): ()) {

@@ -16,7 +16,7 @@ use super::life::{Life, answered};
 use crate::support::{TestApp, text};
 
 /// The writes of a life are about twice as many; far fewer would mean that they are not counted.
-const WRITES_MIN: usize = 25;
+const WRITES_MIN: u64 = 25;
 /// Chunks of a file.
 const CHUNKS: usize = 3;
 
@@ -31,12 +31,12 @@ const EVENTS: [&str; 5] = [
 
 #[tokio::test]
 async fn a_crash_at_any_write_costs_no_acknowledged_byte_and_makes_one_media() {
-    each_write::crash_at_each(each_write::Which::Most, WRITES_MIN, nothing, live).await;
+    each_write::crash_at_each(module_path!(), WRITES_MIN, nothing, live).await;
 }
 
 #[tokio::test]
 async fn a_write_that_fails_is_made_up_for() {
-    each_write::fail_at_each(each_write::Which::Most, WRITES_MIN, nothing, live).await;
+    each_write::fail_at_each(module_path!(), WRITES_MIN, nothing, live).await;
 }
 
 async fn live(life: &mut Life, (): ()) {

@@ -1,6 +1,7 @@
 //! The server as if it were a process of its own: it can be stopped, killed, and started again on the same data and port.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -168,7 +169,10 @@ async fn lock(ground: &Ground) -> ServeLock {
 /// The ffmpeg of this machine, looked for once a test process.
 async fn engine() -> Engine {
     static ENGINE: OnceCell<Engine> = OnceCell::const_new();
-    let find =
-        || async { Engine::find(kinora_engine::Settings::default()).await.expect("tests need ffmpeg") };
+    let find = || async {
+        let answers = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ffmpeg-answers"));
+        let settings = kinora_engine::Settings { answers, ..kinora_engine::Settings::default() };
+        Engine::find(settings).await.expect("tests need ffmpeg")
+    };
     ENGINE.get_or_init(find).await.clone()
 }
