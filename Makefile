@@ -22,20 +22,25 @@ RATE ?= 10
 # How long schemathesis tries the API in it.
 API_SECONDS ?= 900
 
-.PHONY: help run test build dist web check bench soak sources quality clean
+.PHONY: help run test test-all build dist web check bench soak sources quality clean
 
 help: ## List these commands
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 16
 
 run: ## Install what is missing, build, serve on 127.0.0.1:8080 and show a clip in it
 	@scripts/install.sh run
 	@$(MAKE) --no-print-directory build
 	@LISTEN='$(LISTEN)' DATA_DIR='$(DATA_DIR)' PUBLIC_URL='$(PUBLIC_URL)' scripts/run.sh '$(TARGET)/release/kinora'
 
-test: ## Install what the tests need and run all of them
+test: ## Install what the tests need and run what every change has to pass: 20 minutes on 2 cores
 	@scripts/install.sh test
 	@$(MAKE) --no-print-directory web
 	@scripts/test.sh
+
+test-all: ## The same with the long suites and more crashes: over an hour
+	@scripts/install.sh test
+	@$(MAKE) --no-print-directory web
+	@scripts/test.sh all
 
 build: web ## Build the web part and the binary, target/release/kinora
 	cargo build --release --locked --package kinora-server
@@ -71,7 +76,7 @@ soak: ## Kill the processes of a fleet in turn, try the API, cut an upload, fail
 	@KINORA='$(TARGET)/release/kinora' soak/run.sh --media $(MEDIA) --seconds $(SECONDS) --kill-every $(KILL_EVERY)
 	@KINORA='$(TARGET)/release/kinora' KINORA_SCHEMATHESIS_SECONDS=$(API_SECONDS) KINORA_SCHEMATHESIS_NEW=1 scripts/schemathesis.sh
 	@KINORA='$(TARGET)/release/kinora' soak/run.sh uploads --megabytes $(MEGABYTES) --cuts $(CUTS) --rate $(RATE)
-	@scripts/test.sh each-write
+	@scripts/test.sh each
 
 clean: ## Delete what was built; data and its media stay
 	cargo clean

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs every suite, tells how long each took, and fails if one did. `make test` calls it after installing.
+# Runs the suites of a set, tells how long each took, and fails if one did. docs/testing.md says what each is for.
 #
-#   scripts/test.sh              all suites
-#   scripts/test.sh each-write   only the bad days, at each write of every life instead of at some; `make soak` calls it
+#   scripts/test.sh          every change has to pass these; `make test` calls it
+#   scripts/test.sh all      everything, crash injection at every second or fourth write; `make test-all` calls it
+#   scripts/test.sh each     crash injection alone, at every write; `make soak` calls it
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -42,34 +43,29 @@ twice() {
   return "$status"
 }
 
-# All Rust tests but those of the whole server.
-crate_tests() {
-  if has_nextest; then
-    twice "" cargo nextest run --workspace --locked --filterset 'not binary_id(kinora-server::it)'
-  else
-    cargo test --workspace --locked --exclude kinora-server && cargo test --locked --package kinora-server --lib --bins
-  fi
+# rust_tests PLACE FILTERSET OPTION...: tests of the whole workspace, so that features, and with them what was built, are the same
+# in each suite.
+rust_tests() {
+  local place=$1 filterset=$2
+  shift 2
+  KINORA_TEST_ON=$place twice " on $place" cargo nextest run --workspace --locked --filterset "$filterset" "$@"
 }
 
-# server_tests PAIR SUITE: one folder of the server's tests, on one pair of database and object store.
-server_tests() {
-  if has_nextest; then
-    # The whole workspace again: features, and with them what was built, are those of the run before.
-    KINORA_TEST_ON=$1 twice " on $1" cargo nextest run --workspace --locked --ignore-default-filter \
-      --filterset "binary_id(kinora-server::it) and test(/^$2::/)"
-  else
-    KINORA_TEST_ON=$1 cargo test --locked --package kinora-server --test it "$2::"
-  fi
+# Without cargo-nextest there are no profiles: everything runs.
+cargo_tests() {
+  cargo test --workspace --locked --exclude kinora-server && cargo test --locked --package kinora-server --lib --bins &&
+    KINORA_TEST_ON=$sqlite cargo test --locked --package kinora-server --test it -- --skip shared:: &&
+    KINORA_TEST_ON=$postgres cargo test --locked --package kinora-server --test it -- --skip folder::
 }
 
-# The player page, and what `make run` ends in with the binary that the Rust tests have just used. A file with a failing test
-# runs once more, for the same reason as above.
+# browser_tests SET: the pages in Chromium, with the binary that the Rust tests have used. A file with a failing test runs once
+# more, for the same reason as above.
 browser_tests() {
   local status=0 file
-  cargo build --quiet --locked --package kinora-server || return
+  has_nextest || cargo build --quiet --locked --package kinora-server || return
   KINORA_BIN=$(realpath --no-symlinks "$target/debug/kinora")
   export KINORA_BIN
-  for file in web/e2e/*.test.mjs; do
+  for file in $(node web/e2e/suite.mjs "$1"); do
     node --test "$file" && continue
     printf '\n%s runs once more\n' "$file"
     if node --test "$file"; then
@@ -94,41 +90,78 @@ fi
 log=$(mktemp) second_runs=$(mktemp)
 trap 'rm -f "$log" "$second_runs"' EXIT
 
-# What every change has to pass.
-all_suites() {
+readonly sqlite=sqlite+folder postgres=postgres+s3
+readonly server='binary_id(kinora-server::it)' fault='test(/^fault::/)'
+seed=$(<.config/sample-seed)
+
+lints() {
   if has_lints || rustup component add rustfmt clippy; then
     suite "formatting, lints, tidy" make --no-print-directory check
   else
     summary+=("NOT RUN          formatting, lints, tidy: this Rust has neither rustfmt nor clippy")
   fi
-  suite "crates" crate_tests
-  for suite in api private upload events command media fault folder; do
-    suite "server: $suite, SQLite and a folder" server_tests sqlite+folder "$suite"
-  done
-  for suite in api private upload events command media fault shared; do
-    suite "server: $suite, PostgreSQL and S3" server_tests postgres+s3 "$suite"
-  done
-  suite "browser" browser_tests
-  suite "schemathesis" scripts/schemathesis.sh
-  suite "fuzz" scripts/fuzz.sh
+}
+
+signatures() {
   suite "judge of signatures" "$KINORA_TEST_PYTHON" -B -m unittest discover --start-directory scripts --pattern '*_test.py'
 }
 
-# Every life with a bad day at each of its writes: several times as long as the same suites above.
-each_write_suites() {
-  export KINORA_TEST_EACH_WRITE=1
-  suite "each write, SQLite and a folder" server_tests sqlite+folder fault
-  suite "each write, PostgreSQL and S3" server_tests postgres+s3 fault
+# What every change has to pass.
+change_suites() {
+  printf 'Sample seed: %s (.config/sample-seed)\n' "$seed"
+  suite "build" cargo nextest run --workspace --locked --no-run
+  suite "crates" rust_tests "$sqlite" "not $server"
+  suite "server, SQLite and a folder" rust_tests "$sqlite" "$server and not $fault"
+  suite "server, PostgreSQL and S3" rust_tests "$postgres" "not $fault" --profile postgres
+  suite "server, PostgreSQL and S3, an eighth" rust_tests "$postgres" "all()" --profile postgres-sample \
+    --partition "hash:$((seed % 8 + 1))/8"
+  suite "fault, SQLite and a folder" rust_tests "$sqlite" "$server and $fault"
+  suite "fault, PostgreSQL and S3" rust_tests "$postgres" "$fault" --profile postgres
+  suite "browser" browser_tests change
+  suite "schemathesis" scripts/schemathesis.sh
+  lints
+  signatures
 }
 
-case ${1:-all} in
-all) all_suites ;;
-each-write) each_write_suites ;;
+# Everything; what every change has to pass is in it.
+all_suites() {
+  export KINORA_TEST_LIVES=most
+  suite "build" cargo nextest run --workspace --locked --no-run
+  suite "crates" rust_tests "$sqlite" "not $server" --profile all
+  suite "server, SQLite and a folder" rust_tests "$sqlite" "$server and not $fault" --profile all
+  suite "server, PostgreSQL and S3" rust_tests "$postgres" "not $fault" --profile all-postgres
+  suite "fault, SQLite and a folder" rust_tests "$sqlite" "$server and $fault" --profile all
+  suite "fault, PostgreSQL and S3" rust_tests "$postgres" "$fault" --profile all-postgres
+  suite "browser" browser_tests long
+  suite "schemathesis" env KINORA_SCHEMATHESIS_EXAMPLES=100 scripts/schemathesis.sh
+  suite "fuzz" scripts/fuzz.sh
+  lints
+  signatures
+}
+
+# Every life with a crash at each of its writes: several times as long as the fault suites above.
+each_suites() {
+  export KINORA_TEST_LIVES=each
+  suite "each write, SQLite and a folder" rust_tests "$sqlite" "$server and $fault" --profile all
+  suite "each write, PostgreSQL and S3" rust_tests "$postgres" "$fault" --profile all-postgres
+}
+
+case ${1:-change} in
+change | all | each) ;;
 *)
-  echo "scripts/test.sh: $1 is no set of suites; there are all and each-write" >&2
+  echo "scripts/test.sh: $1 is no set of suites; there are change, all and each" >&2
   exit 2
   ;;
 esac
+if has_nextest; then
+  "${1:-change}_suites"
+else
+  suite "Rust" cargo_tests
+  suite "browser" browser_tests change
+  suite "schemathesis" scripts/schemathesis.sh
+  lints
+  signatures
+fi
 
 printf '\n'
 printf '%s\n' "${summary[@]}"

@@ -14,6 +14,7 @@ mod arrows;
 mod decisions;
 mod manifests;
 mod sources;
+mod test_names;
 
 /// One place that breaks one rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +44,9 @@ const SKIPPED_FOLDERS: [&str; 4] = ["dist", "node_modules", "snapshots", "target
 /// Endings of the files that are read as source text.
 const SOURCE_ENDINGS: [&str; 6] = ["css", "mjs", "rs", "sh", "ts", "tsx"];
 
+/// Says which tests each suite holds.
+const TEST_CONFIG: &str = ".config/nextest.toml";
+
 /// Applies every rule to the workspace in `root` and returns what breaks one, sorted by place.
 ///
 /// Fails when something cannot be read or parsed at all. Needs no network.
@@ -61,6 +65,16 @@ pub(crate) fn check_workspace(root: &Path) -> Result<Vec<Finding>, Box<dyn Error
             }
         }
     }
+    let mut tests = Vec::new();
+    for path in files_below(&root.join("crates"))? {
+        if path.components().any(|part| part.as_os_str() == "tests")
+            && path.extension().is_some_and(|ending| ending == "rs")
+        {
+            tests.push(fs::read_to_string(&path)?);
+        }
+    }
+    let config = root.join(TEST_CONFIG);
+    findings.extend(test_names::check(TEST_CONFIG, &fs::read_to_string(config)?, &tests));
     let mut decisions = Vec::new();
     for path in files_below(&root.join("docs/decisions"))? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
