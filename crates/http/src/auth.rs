@@ -135,6 +135,13 @@ fn credentials(header: &[u8]) -> Option<(AccessTokenId, String)> {
 mod tests {
     use super::*;
 
+    /// Half of the 2 s in which a revoked token is refused (contract decision 13).
+    #[test]
+    fn cached_caller_expires_within_1_s() {
+        let ttl = Callers::new().known.policy().time_to_live();
+        assert!(ttl.is_some_and(|ttl| ttl <= Duration::from_secs(1)), "{ttl:?}");
+    }
+
     #[test]
     fn credentials_are_read_from_http_basic_and_nothing_else() {
         let id = "019a492c-41f3-7001-8203-040506070809";

@@ -539,6 +539,15 @@ fn sounds(media: &Media) -> Box<[OfferedSound]> {
 mod tests {
     use super::*;
 
+    /// A grant may come from a key that was cached for as long: together the 2 s of contract decision 13.
+    #[test]
+    fn cached_grant_expires_within_1_s() {
+        let cache = AccessCache::new();
+        for ttl in [cache.known.policy().time_to_live(), cache.unknown.policy().time_to_live()] {
+            assert!(ttl.is_some_and(|ttl| ttl <= Duration::from_secs(1)), "{ttl:?}");
+        }
+    }
+
     #[test]
     fn what_is_left_of_a_path_is_never_less_than_nothing() {
         let made = Timestamp::from_micros(0);

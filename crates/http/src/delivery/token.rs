@@ -218,3 +218,17 @@ impl VerifyingKey {
         Ok(TokenClaims { audience, expires_at_s: exp, not_before_s: nbf, id: jti })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A token may be verified by a key that was cached for as long: together the 2 s of contract decision 13.
+    #[test]
+    fn cached_key_and_token_expire_within_1_s() {
+        let tokens = Tokens::new();
+        for ttl in [tokens.keys.policy().time_to_live(), tokens.verified.policy().time_to_live()] {
+            assert!(ttl.is_some_and(|ttl| ttl <= Duration::from_secs(1)), "{ttl:?}");
+        }
+    }
+}
