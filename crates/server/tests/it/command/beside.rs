@@ -1,10 +1,7 @@
-//! Commands beside a running server: it sees what they did within a second.
-
-use std::time::Duration;
+//! Commands beside a running server: it sees what they did.
 
 use kinora_testkit::{Source, SourceServer, WebhookReceiver, fixture};
 use serde_json::json;
-use tokio::time::Instant;
 
 use super::Machine;
 use crate::support::{DEADLINE, text, until};
@@ -12,19 +9,15 @@ use crate::support::{DEADLINE, text, until};
 const LIST: &str = "/v1/on-demand";
 
 #[tokio::test]
-async fn a_token_works_within_a_second_and_is_refused_within_two() {
+async fn created_token_works_at_once_and_revoked_token_is_refused() {
     let machine = Machine::new().await;
     let server = machine.serve(&[]).await;
     let token = machine.token("Development", "read-write").await;
     let status = async || machine.request("GET", LIST).token(&token).send().await.status;
-    let made = Instant::now();
-    until("the token works", async || (status().await == 200).then_some(())).await;
-    assert!(made.elapsed() < Duration::from_secs(1), "{:?}", made.elapsed());
+    assert_eq!(status().await, 200);
 
     machine.json(&["token", "revoke", &token.id]).await;
-    let revoked = Instant::now();
     until("the token is refused", async || (status().await == 401).then_some(())).await;
-    assert!(revoked.elapsed() < Duration::from_secs(2), "{:?}", revoked.elapsed());
     server.stop().await.ok();
 }
 
