@@ -127,12 +127,8 @@ async fn a_revoked_token_is_refused_wherever_one_is_taken_and_what_it_led_to_pla
     assert_ne!(anew, led);
     all_play(&app, &anew).await;
     assert_eq!(app.get(text(&watched.media["id"])).await.data(), media, "a client sees nothing of it");
-    let told = app
-        .posts(crate::support::HOOK, 1)
-        .await
-        .iter()
-        .filter(|post| post.event_type() == "video.media.updated")
-        .count();
+    app.all_delivered().await;
+    let told = app.receiver.distinct_events("video.media.updated").len();
     assert_eq!(told, 4, "the subtitles, and two playback IDs: added, ready, made and made");
 }
 
