@@ -13,6 +13,8 @@ use crate::media::browser::web;
 use crate::support::{Program, TestApp, until};
 
 const MINUTE_S: i64 = 60;
+/// A limit against hangs, shorter than that of [`Program`], so that the player still shows what it has seen.
+const PLAYS_WITHIN_S: &str = "90";
 
 /// Plays what this path shows, and answers what was seen. `while_it_plays` goes on beside it.
 async fn watch(app: &TestApp, path: &str, while_it_plays: impl Future<Output = ()>) -> Option<Value> {
@@ -20,7 +22,7 @@ async fn watch(app: &TestApp, path: &str, while_it_plays: impl Future<Output = (
     let page = app.url(path);
     let play = Program::new("node")
         .folder(&web)
-        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", "25"])
+        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", PLAYS_WITHIN_S])
         .run();
     let (run, ()) = tokio::join!(play, while_it_plays);
     // It ends badly where nothing played.
