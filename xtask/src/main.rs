@@ -2,12 +2,14 @@
 //!
 //! `cargo xtask tidy` is the list of rules that no lint can state; begin there. `cargo xtask servers -- COMMAND...` runs
 //! a command beside a PostgreSQL and an S3 that it may do anything with; with `--durable` PostgreSQL syncs its commits, as
-//! it does where it counts.
+//! it does where it counts. `cargo xtask contain -- COMMAND...` runs a command that SIGTERM ends with all its descendants.
 
 use std::path::Path;
 use std::process::ExitCode;
 
+mod contain;
 mod servers;
+mod signals;
 mod tidy;
 
 use servers::Commits;
@@ -16,12 +18,15 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
+        ["contain", "--", program, ..] => contain::run(program, &arguments[3..]),
         ["servers", "--", program, ..] => servers::run(program, &arguments[3..], Commits::Fast),
         ["servers", "--durable", "--", program, ..] => {
             servers::run(program, &arguments[4..], Commits::Durable)
         }
         _ => {
-            report("usage: cargo xtask tidy | cargo xtask servers [--durable] -- COMMAND...");
+            report(
+                "usage: cargo xtask tidy | cargo xtask servers [--durable] -- COMMAND... | cargo xtask contain -- COMMAND...",
+            );
             ExitCode::from(2)
         }
     }
