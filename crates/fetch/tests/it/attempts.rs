@@ -10,8 +10,12 @@ use kinora_fetch::{
 use tokio::time::Instant;
 use url::Url;
 
-use crate::recorder::{Recorder, SOURCE, Zero, cut_after, download, download_fails, download_with, limits};
-use crate::server::{Server, answer, cut, drip, hang, with_length};
+use crate::clock::{HOUR, StillClock, jumping_after};
+use crate::recorder::{
+    Progress, Recorder, SOURCE, Zero, cut_after, download_fails, download_with, limits, until,
+};
+use crate::server::{Answer, Server, answer, cut, drip, hang, with_length};
+use crate::sources::patient;
 
 /// A name that never resolves, and when it was asked for.
 #[derive(Clone)]
@@ -53,11 +57,25 @@ async fn a_busy_server_is_asked_again_when_it_says() {
         _ => answer(with_length("200 OK", "", SOURCE)),
     })
     .await;
-    let mut sink = Recorder::default();
-    let began = Instant::now();
-    download(&server, &mut sink).await.unwrap();
-    // The hour was shortened to the limit, but not to the ordinary delay, which is far below it.
-    assert!(limits().retry_after_max <= began.elapsed());
+    let (mut sink, limits) = (Recorder::default(), patient());
+    let mut progress = sink.progress();
+    let clock = StillClock::stop();
+    let waiting = async {
+        // The hour is shortened to the limit, but not to the ordinary delay, which is far below it.
+        until(&mut progress, |progress| progress.pauses == 1).await;
+        clock.advance(limits.retry_after_max - Duration::from_secs(1)).await;
+        for _ in 0..1000 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(server.connections(), 1);
+        clock.advance(Duration::from_secs(1)).await;
+        // No time to wait is not less than the ordinary delay.
+        until(&mut progress, |progress| progress.pauses == 2).await;
+        assert_eq!(server.connections(), 2);
+        clock.advance(limits.retry_delays[1]).await;
+    };
+    let (downloaded, ()) = tokio::join!(download_with(&server, &mut sink, limits.clone()), waiting);
+    downloaded.unwrap();
     assert_eq!((sink.held.as_str(), sink.restarts), (SOURCE, 0));
 }
 
@@ -124,34 +142,64 @@ async fn going_forward_by_too_little_or_in_vain_is_no_progress() {
 }
 
 #[tokio::test]
-async fn an_attempt_that_drips_is_cut_and_the_next_one_goes_on() {
+async fn stalled_attempt_is_cut_and_resumed() {
     let server = Server::start(|number, request| match number {
-        0 => drip("HTTP/1.1 200 OK\r\netag: \"v1\"\r\ncontent-length: 36\r\n\r\n", ""),
+        0 => hang("HTTP/1.1 200 OK\r\netag: \"v1\"\r\ncontent-length: 36\r\n\r\n"),
         1 => hang(format!("HTTP/1.1 200 OK\r\netag: \"v1\"\r\ncontent-length: 36\r\n\r\n{}", &SOURCE[..10])),
         _ => cut_after(99, request),
     })
     .await;
-    let mut sink = Recorder::default();
-    let limits = Limits { stall: Duration::from_millis(200), ..limits() };
-    download_with(&server, &mut sink, limits).await.unwrap();
+    let (mut sink, limits) = (Recorder::default(), patient());
+    let mut progress = sink.progress();
+    let clock = StillClock::stop();
+    let stalling = async {
+        for (attempt, held) in [(1, 0), (2, 10)] {
+            until(&mut progress, |progress| (progress.answers, progress.held) == (attempt, held)).await;
+            clock.advance(limits.stall).await;
+            until(&mut progress, |progress| progress.pauses == attempt).await;
+            clock.advance(limits.retry_delays[attempt - 1]).await;
+        }
+    };
+    let (downloaded, ()) = tokio::join!(download_with(&server, &mut sink, limits.clone()), stalling);
+    downloaded.unwrap();
     assert_eq!((sink.held.as_str(), sink.restarts), (SOURCE, 0));
     assert_eq!(server.fields("range"), [None, None, Some("bytes=10-".into())]);
 }
 
+/// A download ends at its total limit although what it waits for would have a day more.
+async fn check_total_limit(
+    answer: impl Fn() -> Answer + Send + Sync + 'static,
+    is_waiting: impl Fn(&Progress) -> bool,
+) {
+    let server = Server::start(move |_, _| answer()).await;
+    let day = 24 * HOUR;
+    let limits = Limits { total: HOUR, headers: day, stall: day, retry_after_max: day, ..limits() };
+    let mut sink = Recorder::default();
+    let mut progress = sink.progress();
+    let is_waiting = async {
+        server.answered(1).await;
+        until(&mut progress, is_waiting).await;
+    };
+    let result = jumping_after(is_waiting, download_with(&server, &mut sink, limits)).await;
+    let Err(DownloadError::Fetch(error)) = result else { panic!("{result:?}") };
+    assert!(matches!(error, FetchError::Timeout(Phase::Total)) && error.is_final(), "{error:?}");
+    assert_eq!(error.code().as_str(), "source_timeout");
+    assert_eq!(server.connections(), 1);
+}
+
 #[tokio::test]
-async fn the_time_for_all_attempts_ends_a_body_an_opening_and_a_wait() {
-    let total = Duration::from_millis(300);
-    for answer in [
-        || drip("HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n", "x"),
-        || hang(""),
-        || answer(with_length("503 Busy", "retry-after: 30\r\n", "")),
-    ] {
-        let server = Server::start(move |_, _| answer()).await;
-        let limits = Limits { total, retry_after_max: Duration::from_secs(30), ..limits() };
-        let result = download_with(&server, &mut Recorder::default(), limits).await;
-        let Err(DownloadError::Fetch(error)) = result else { panic!("{result:?}") };
-        assert!(matches!(error, FetchError::Timeout(Phase::Total)) && error.is_final(), "{error:?}");
-        assert_eq!(error.code().as_str(), "source_timeout");
-        assert_eq!(server.connections(), 1);
-    }
+async fn total_limit_ends_a_body() {
+    let body = || drip("HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n", "x");
+    check_total_limit(body, |progress| progress.answers == 1).await;
+}
+
+#[tokio::test]
+async fn total_limit_ends_an_opening() {
+    check_total_limit(|| hang(""), |_| true).await;
+}
+
+#[tokio::test]
+async fn total_limit_ends_a_wait_for_the_next_attempt() {
+    let busy = || answer(with_length("503 Busy", "retry-after: 86400\r\n", ""));
+    check_total_limit(busy, |progress| progress.pauses == 1).await;
 }

@@ -5,6 +5,7 @@
 )]
 
 mod attempts;
+mod clock;
 mod download;
 mod names;
 mod open;

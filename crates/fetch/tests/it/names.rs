@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use bytes::Bytes;
 use kinora_fetch::{
@@ -12,7 +11,9 @@ use kinora_fetch::{
     Resolving, Unreachable,
 };
 
+use crate::clock::HOUR;
 use crate::server::{Server, cut, with_length};
+use crate::sources::patient;
 
 /// Answers in turn; the last answer stays.
 #[derive(Clone)]
@@ -55,15 +56,15 @@ fn network(resolver: impl Resolve + 'static) -> Network {
 }
 
 async fn open(server: &Server, resolver: impl Resolve + 'static) -> Result<String, FetchError> {
-    open_within(Limits::default().connect, server, resolver).await
+    open_with(patient(), server, resolver).await
 }
 
-async fn open_within(
-    connect: Duration,
+async fn open_with(
+    limits: Limits,
     server: &Server,
     resolver: impl Resolve + 'static,
 ) -> Result<String, FetchError> {
-    let fetcher = Fetcher::new(&network(resolver), Limits { connect, ..Limits::default() }).unwrap();
+    let fetcher = Fetcher::new(&network(resolver), limits).unwrap();
     let mut response = fetcher.open(&server.url_by_name("media.example"), 0, None).await?;
     let bytes = response.chunk().await?.unwrap_or_default();
     Ok(String::from_utf8(bytes.into()).unwrap())
@@ -102,7 +103,7 @@ async fn a_name_with_private_addresses_only_is_refused_without_a_connection() {
 async fn a_name_that_moves_into_the_private_network_gains_nothing() {
     let (private, public) = Server::pair(ok()).await;
     let names = Names::new(&[&[public.ip()], &[private.ip()]]);
-    let fetcher = Fetcher::new(&network(names.clone()), Limits::default()).unwrap();
+    let fetcher = Fetcher::new(&network(names.clone()), patient()).unwrap();
     let url = public.url_by_name("media.example");
 
     assert!(fetcher.open(&url, 0, None).await.is_ok());
@@ -129,7 +130,8 @@ async fn a_redirect_to_a_name_in_the_private_network_is_refused() {
 async fn a_webhook_whose_name_moves_is_refused_at_the_next_connection() {
     let (private, public) = Server::pair(ok()).await;
     let names = Names::new(&[&[public.ip()], &[private.ip()]]);
-    let poster = Poster::new(&network(names), PostLimits::default()).unwrap();
+    let limits = PostLimits { connect: HOUR, total: HOUR, ..PostLimits::default() };
+    let poster = Poster::new(&network(names), limits).unwrap();
     let url = public.url_by_name("hooks.example");
 
     let first = poster.post(&url, HeaderMap::new(), Bytes::from_static(b"{}")).await.unwrap();
@@ -151,10 +153,11 @@ async fn a_name_without_an_address_is_unreachable() {
     assert_eq!(server.connections(), 0);
 }
 
-#[tokio::test]
-async fn a_resolver_that_never_answers_is_given_up() {
+/// No socket is connected, so the clock can jump.
+#[tokio::test(start_paused = true)]
+async fn resolver_that_never_answers_times_out() {
     let server = Server::start(|_, _| cut("")).await;
-    let error = open_within(Duration::from_millis(50), &server, NeverAnswers).await.unwrap_err();
+    let error = open_with(Limits::default(), &server, NeverAnswers).await.unwrap_err();
     assert!(matches!(error, FetchError::Timeout(Phase::Connect)), "{error:?}");
     assert_eq!(server.connections(), 0);
 }
@@ -162,7 +165,7 @@ async fn a_resolver_that_never_answers_is_given_up() {
 #[tokio::test]
 async fn the_systems_own_names_are_judged_like_any_other() {
     let server = Server::start(|_, _| cut("")).await;
-    let fetcher = Fetcher::new(&Network::new(Guard::default()), Limits::default()).unwrap();
+    let fetcher = Fetcher::new(&Network::new(Guard::default()), patient()).unwrap();
     let error = fetcher.open(&server.url_by_name("localhost"), 0, None).await.unwrap_err();
     assert!(matches!(error, FetchError::ForbiddenAddress(_)), "{error:?}");
     assert_eq!(server.connections(), 0);

@@ -1,13 +1,12 @@
 //! One answer: what is asked, what is taken and what is refused.
 
-use std::time::Duration;
-
 use kinora_fetch::{FetchError, Limits, Phase, Start, StrongValidator, Unreachable};
 use tokio::net::TcpListener;
 use url::Url;
 
+use crate::clock::{StillClock, jumping, jumping_after};
 use crate::server::{DRIP, Server, answer, cut, drip, hang, with_length};
-use crate::sources::{check_refused, fetcher, fetcher_with, is_broken, is_cut, open, read};
+use crate::sources::{check_refused, fetcher, fetcher_with, is_broken, is_cut, open, patient, read};
 
 #[tokio::test]
 async fn the_request_says_who_asks_and_accepts_no_coding() {
@@ -137,7 +136,7 @@ async fn a_source_that_claims_more_than_the_limit_is_refused_before_its_first_by
 
 #[tokio::test]
 async fn a_source_of_unknown_size_is_cut_off_at_the_limit() {
-    let fetcher = fetcher_with(Limits { bytes_max: 7, ..Limits::default() });
+    let fetcher = fetcher_with(Limits { bytes_max: 7, ..patient() });
     let server = Server::always(
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n7\r\n1234567\r\n1\r\n8\r\n0\r\n\r\n",
     )
@@ -148,40 +147,53 @@ async fn a_source_of_unknown_size_is_cut_off_at_the_limit() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_is_given_up() {
-    let limits = Limits { headers: Duration::from_millis(100), ..Limits::default() };
+async fn headers_that_never_end_time_out() {
     for answer in [|| hang(""), || hang("HTTP/1.1 200 OK\r\n"), || drip("HTTP/1.1 200 OK\r\nx: ", "y")] {
         let server = Server::start(move |_, _| answer()).await;
-        let error = fetcher_with(limits.clone()).open(&server.url("/"), 0, None).await.unwrap_err();
+        let error = jumping_after(server.answered(1), open(&server)).await.unwrap_err();
         assert!(matches!(error, FetchError::Timeout(Phase::Headers)) && !error.is_final(), "{error:?}");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_drips_is_cut_and_one_that_is_just_fast_enough_is_not() {
-    let limits = Limits { stall: 10 * DRIP, stall_bytes: 100, ..Limits::default() };
+async fn dripping_body_times_out_as_stalled() {
     let slow = Server::start(|_, _| drip("HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n", "x")).await;
-    let mut response = fetcher_with(limits.clone()).open(&slow.url("/"), 0, None).await.unwrap();
-    let error = read(&mut response).await.1.unwrap();
+    let mut response = open(&slow).await.unwrap();
+    let error = jumping(read(&mut response)).await.1.unwrap();
     assert!(matches!(error, FetchError::Timeout(Phase::Stalled)) && !error.is_final(), "{error:?}");
-
-    // Two pieces are enough for a window that lets ten pass; the body lasts for three windows.
-    let steady =
-        Server::start(|_, _| drip("HTTP/1.1 200 OK\r\ncontent-length: 1500\r\n\r\n", "x".repeat(50))).await;
-    let mut response = fetcher_with(limits).open(&steady.url("/"), 0, None).await.unwrap();
-    let (text, error) = read(&mut response).await;
-    assert!(error.is_none(), "{error:?}");
-    assert_eq!(text.len(), 1500);
 }
 
 #[tokio::test]
-async fn a_body_that_stops_in_the_middle_is_cut() {
-    let limits = Limits { stall: Duration::from_millis(100), ..Limits::default() };
+async fn body_just_fast_enough_never_stalls() {
+    // Two pieces are enough for a window in which ten come; the body lasts for three windows.
+    let limits = Limits { stall: 10 * DRIP, stall_bytes: 100, ..patient() };
+    let body = 3 * 10 * 50;
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {body}\r\n\r\n");
+    let server = Server::start(move |_, _| drip(head.as_str(), "x".repeat(50))).await;
+    let url = server.url("/");
+    let mut response = fetcher_with(limits).open(&url, 0, None).await.unwrap();
+    let clock = StillClock::stop();
+    let mut received = 0;
+    loop {
+        // The clock moves while the body is waited for: only such time counts.
+        let (chunk, ()) = tokio::join!(response.chunk(), clock.advance(DRIP));
+        let Some(bytes) = chunk.unwrap() else { break };
+        received += bytes.len();
+    }
+    assert_eq!(received, body);
+}
+
+#[tokio::test]
+async fn body_that_stops_in_the_middle_times_out_as_stalled() {
     let server = Server::start(|_, _| hang("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nmedia")).await;
-    let mut response = fetcher_with(limits).open(&server.url("/"), 0, None).await.unwrap();
-    let (text, error) = read(&mut response).await;
-    assert_eq!(text, "media");
-    assert!(matches!(error, Some(FetchError::Timeout(Phase::Stalled))), "{error:?}");
+    let mut response = open(&server).await.unwrap();
+    let mut received = Vec::new();
+    while received.len() < 5 {
+        received.extend_from_slice(&response.chunk().await.unwrap().unwrap());
+    }
+    assert_eq!(received, b"media");
+    let error = jumping(response.chunk()).await.unwrap_err();
+    assert!(matches!(error, FetchError::Timeout(Phase::Stalled)), "{error:?}");
 }
 
 #[tokio::test]

@@ -1,13 +1,12 @@
 //! What the tests of downloads share: a sink that remembers, and a server that cuts.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use kinora_domain::Random;
 use kinora_fetch::{DownloadError, Downloaded, FetchError, Limits, Sink};
+use tokio::sync::watch;
 
 use crate::server::{Answer, Server, cut, field};
-use crate::sources::fetcher_with;
+use crate::sources::{fetcher_with, patient};
 
 pub(crate) const SOURCE: &str = "0123456789abcdefghijklmnopqrstuvwxyz";
 
@@ -27,6 +26,30 @@ pub(crate) struct Recorder {
     pub(crate) totals: Vec<Option<u64>>,
     /// Refuses the write that would make it hold more than this.
     pub(crate) bytes_max: Option<usize>,
+    /// For those who wait while a download has the sink.
+    pub(crate) progress: watch::Sender<Progress>,
+}
+
+/// How far a download has come. In the state that is told the download already waits for the network or for its next attempt.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// Answers whose body is being read.
+    pub(crate) answers: usize,
+    /// Bytes in the sink.
+    pub(crate) held: usize,
+    /// Attempts that ended without success.
+    pub(crate) pauses: usize,
+}
+
+impl Recorder {
+    pub(crate) fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+}
+
+/// Waits until a download has come to this state.
+pub(crate) async fn until(progress: &mut watch::Receiver<Progress>, is_there: impl Fn(&Progress) -> bool) {
+    progress.wait_for(is_there).await.unwrap();
 }
 
 #[derive(Debug, PartialEq)]
@@ -37,6 +60,7 @@ impl Sink for Recorder {
 
     async fn restart(&mut self) -> Result<(), Full> {
         self.held.clear();
+        self.progress.send_modify(|progress| progress.held = 0);
         self.restarts += 1;
         Ok(())
     }
@@ -47,18 +71,24 @@ impl Sink for Recorder {
             return Err(Full);
         }
         self.held.push_str(std::str::from_utf8(&bytes).unwrap());
+        self.progress.send_modify(|progress| progress.held = self.held.len());
         Ok(())
     }
 
+    fn pause(&mut self) {
+        self.progress.send_modify(|progress| progress.pauses += 1);
+    }
+
     fn announce(&mut self, total: Option<u64>) {
+        self.progress.send_modify(|progress| progress.answers += 1);
         self.totals.push(total);
     }
 }
 
-/// The real shape, ten thousand times as fast.
+/// The real shape of the retry delays, ten thousand times as fast.
 pub(crate) fn limits() -> Limits {
     let retry_delays = Limits::default().retry_delays.iter().map(|delay| *delay / 10_000).collect();
-    Limits { retry_delays, retry_after_max: Duration::from_millis(50), ..Limits::default() }
+    Limits { retry_delays, ..patient() }
 }
 
 pub(crate) async fn download_with(

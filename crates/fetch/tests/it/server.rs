@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::sync::watch;
+use tokio::task::{JoinSet, yield_now};
 use url::Url;
 
-/// The pause between two bytes of a drip.
-pub(crate) const DRIP: Duration = Duration::from_millis(20);
+/// The pause between two pieces of a drip. Tests move the clock.
+pub(crate) const DRIP: Duration = Duration::from_secs(60);
 
 /// What a server does with one request: sends bytes, and then one thing more.
 pub(crate) struct Answer {
@@ -55,8 +56,11 @@ pub(crate) fn with_length(status: &str, fields: &str, body: &str) -> String {
 
 #[derive(Default)]
 struct Seen {
-    connections: usize,
+    /// The client's address of each connection.
+    clients: Vec<SocketAddr>,
     requests: Vec<String>,
+    /// How many answers were written, each up to its `then`.
+    answered: watch::Sender<usize>,
 }
 
 type Script = dyn Fn(usize, &str) -> Answer + Send + Sync;
@@ -121,7 +125,25 @@ impl Server {
 
     /// How many connections were accepted.
     pub(crate) fn connections(&self) -> usize {
-        self.seen.lock().unwrap().connections
+        self.seen.lock().unwrap().clients.len()
+    }
+
+    /// Waits until this many answers were written.
+    pub(crate) async fn answered(&self, count: usize) {
+        let mut answered = self.seen.lock().unwrap().answered.subscribe();
+        answered.wait_for(|answered| count <= *answered).await.unwrap();
+    }
+
+    /// Waits until the first answer was written and its client has read every byte of it.
+    pub(crate) async fn first_answer_is_read(&self) {
+        self.answered(1).await;
+        let (server, client) = (self.address.port(), self.seen.lock().unwrap().clients[0].port());
+        // In this order: what is acknowledged lies at the client until it is read.
+        while queued(server, client).is_none_or(|queued| 0 < queued.sent)
+            || queued(client, server).is_none_or(|queued| 0 < queued.received)
+        {
+            yield_now().await;
+        }
     }
 
     /// The requests so far, heads and bodies, with `HOST` in place of this server's address and the fields in order.
@@ -142,6 +164,28 @@ impl Server {
     }
 }
 
+/// Bytes in the queues of one end of a connection.
+struct Queued {
+    /// Sent and not acknowledged.
+    sent: u64,
+    /// Received and not read.
+    received: u64,
+}
+
+/// The queues of the end that has this port, as the kernel shows them: proc_pid_net(5), `tcp`.
+fn queued(port: u16, other_end: u16) -> Option<Queued> {
+    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+    let port_of = |address: &str| hex(address.rsplit_once(':')?.1);
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    table.lines().skip(1).find_map(|line| {
+        let mut columns = line.split_whitespace().skip(1);
+        let ends = [port_of(columns.next()?)?, port_of(columns.next()?)?];
+        let (sent, received) = columns.nth(1)?.split_once(':')?;
+        let queued = Queued { sent: hex(sent)?, received: hex(received)? };
+        (ends == [port, other_end].map(u64::from)).then_some(queued)
+    })
+}
+
 /// The value of a field in the head of a request.
 pub(crate) fn field<'a>(request: &'a str, name: &str) -> Option<&'a str> {
     let mut lines = request.split("\r\n").take_while(|line| !line.is_empty());
@@ -160,8 +204,8 @@ fn in_order(request: &str) -> String {
 async fn accept(listener: TcpListener, seen: Arc<Mutex<Seen>>, script: Arc<Script>) {
     let mut connections = JoinSet::new();
     loop {
-        let Ok((stream, _)) = listener.accept().await else { continue };
-        seen.lock().unwrap().connections += 1;
+        let Ok((stream, client)) = listener.accept().await else { continue };
+        seen.lock().unwrap().clients.push(client);
         connections.spawn(serve(stream, seen.clone(), script.clone()));
     }
 }
@@ -177,6 +221,7 @@ async fn serve(mut stream: TcpStream, seen: Arc<Mutex<Seen>>, script: Arc<Script
         if stream.write_all(&answer.bytes).await.is_err() {
             return;
         }
+        seen.lock().unwrap().answered.send_modify(|answered| *answered += 1);
         match answer.then {
             Then::Keep => {}
             Then::Close => return,

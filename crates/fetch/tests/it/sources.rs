@@ -2,10 +2,16 @@
 
 use kinora_fetch::{FetchError, Fetcher, Guard, Limits, Network, SourceResponse, Unreachable};
 
+use crate::clock::HOUR;
 use crate::server::{Server, cut};
 
 /// Only this address is open, so that its neighbour `127.0.0.2` is a private address like any other.
 const OPEN: &str = "127.0.0.1/32";
+
+/// The default, without a time limit that a busy machine could reach.
+pub(crate) fn patient() -> Limits {
+    Limits { connect: HOUR, headers: HOUR, stall: HOUR, ..Limits::default() }
+}
 
 pub(crate) fn fetcher_with(limits: Limits) -> Fetcher {
     let guard = Guard::new(vec![OPEN.parse().unwrap()]);
@@ -13,7 +19,7 @@ pub(crate) fn fetcher_with(limits: Limits) -> Fetcher {
 }
 
 pub(crate) fn fetcher() -> Fetcher {
-    fetcher_with(Limits::default())
+    fetcher_with(patient())
 }
 
 pub(crate) async fn open(server: &Server) -> Result<SourceResponse, FetchError> {
