@@ -10,7 +10,7 @@ use kinora_blob::{
 };
 
 use crate::ledger::Book;
-use crate::world::{MIB, PART, World, noise, source};
+use crate::world::{LOOKS_MAX, MIB, PART, World, noise, source};
 
 /// As [`World::bucket`], with pieces only where `keep` asks for them.
 fn patient(world: &World) -> Blob {
@@ -29,7 +29,7 @@ async fn piece_names(blob: &Blob) -> Vec<String> {
 
 async fn until_pieces_are(blob: &Blob, expected: &[&str]) {
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
-    for _ in 0..1000 {
+    for _ in 0..LOOKS_MAX {
         ticks.tick().await;
         if piece_names(blob).await == expected {
             return;

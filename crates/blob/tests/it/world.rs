@@ -14,6 +14,9 @@ use uuid::Uuid;
 
 use crate::ledger::Book;
 
+/// A limit against hangs: a look every 10 ms, for a minute at least.
+pub(crate) const LOOKS_MAX: usize = 6000;
+
 pub(crate) const MIB: usize = 1 << 20;
 
 /// The parts of a bucket's objects are that long in tests: the least that Amazon allows.
@@ -149,7 +152,7 @@ impl World {
         let expected = expected.iter().map(ObjectKey::to_string).collect();
         let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
         let mut swept = 0;
-        for _ in 0..1000 {
+        for _ in 0..LOOKS_MAX {
             ticks.tick().await;
             swept += self.blob.sweep_temporary(far_ahead()).await.unwrap();
             if self.everything() == expected {
@@ -163,7 +166,7 @@ impl World {
     /// The same as [`World::until_there_is`], with names that are no keys.
     pub(crate) async fn until_all_is(&self, expected: &BTreeSet<String>) {
         let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
-        for _ in 0..1000 {
+        for _ in 0..LOOKS_MAX {
             ticks.tick().await;
             if self.everything() == *expected {
                 return;
@@ -179,7 +182,7 @@ impl World {
         let multipart = book.grown().multipart;
         let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
         let mut left = BTreeSet::new();
-        for _ in 0..1000 {
+        for _ in 0..LOOKS_MAX {
             ticks.tick().await;
             self.blob.discard_growing(source(1), multipart.clone()).await.unwrap();
             left = match &self.ground {
