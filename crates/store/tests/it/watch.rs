@@ -8,8 +8,8 @@ use crate::support::{World, insert, workspace};
 
 suite!(a_change_by_another_process_changes_the_generation_and_wakes_everybody);
 
-/// Far more than it takes; a test that waits so long has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A limit against hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn a_change_by_another_process_changes_the_generation_and_wakes_everybody(world: World) {
     let (server, command) = (world.open().await, world.open().await);
