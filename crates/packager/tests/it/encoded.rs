@@ -12,7 +12,7 @@ use kinora_formats::encode::Rung;
 use kinora_packager::{Asker, Error, FillProgress, Packaged, Packager, Rendition};
 use kinora_testkit::{MovableClock, SeededRandom, fixture};
 
-use crate::world::World;
+use crate::world::{World, until_not_busy};
 
 struct Scene {
     world: World,
@@ -35,10 +35,15 @@ impl Scene {
         Self { world, source, packaged, rung, count }
     }
 
-    async fn segment_of(&self, packager: &Packager, number: u32) -> Result<Bytes, Error> {
+    /// The answer to one request, which may be `Busy`.
+    async fn ask(&self, packager: &Packager, number: u32) -> Result<Bytes, Error> {
         let segment = packager.encoded_segment(&self.packaged, &self.rung, number, asker()).await?;
         let len = segment.total_len();
         Ok(segment.stream(0..len).map(|part| part.unwrap()).collect::<Vec<_>>().await.concat().into())
+    }
+
+    async fn segment_of(&self, packager: &Packager, number: u32) -> Result<Bytes, Error> {
+        until_not_busy(async || self.ask(packager, number).await).await
     }
 
     async fn segment(&self, number: u32) -> Result<Bytes, Error> {
@@ -175,7 +180,7 @@ async fn a_packager_that_is_stopped_ends_its_runs_and_begins_no_other() {
     let viewers: Vec<_> = (0..scene.count)
         .map(|number| {
             let scene = Arc::clone(&scene);
-            tokio::spawn(async move { scene.segment(number).await })
+            tokio::spawn(async move { scene.ask(&scene.world.packager, number).await })
         })
         .collect();
     scene.until_running(true).await;
@@ -188,7 +193,7 @@ async fn a_packager_that_is_stopped_ends_its_runs_and_begins_no_other() {
     scene.until_running(false).await;
 
     let missing = (0..scene.count).zip(&answers).find(|(_, answer)| answer.is_err()).unwrap().0;
-    let error = scene.segment(missing).await.unwrap_err();
+    let error = scene.ask(&scene.world.packager, missing).await.unwrap_err();
     assert!(matches!(error.root(), Error::Busy), "{error:?}");
     assert_eq!(scene.world.engine.load().running, 0);
     assert_eq!(scene.world.writes_below("segment"), made, "nothing came later");

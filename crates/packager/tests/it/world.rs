@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use kinora_blob::{Blob, FaultAction, Faults, ObjectKey, WriteKind};
@@ -39,6 +40,20 @@ pub(crate) fn asker() -> Asker {
 async fn engine() -> Engine {
     let answers = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ffmpeg-answers"));
     Engine::find(Settings { answers, ..Settings::default() }).await.expect("tests need ffmpeg")
+}
+
+/// Asks again while the answer is `Busy`, as clients do: on a machine under load the time for one answer may end before it is made.
+pub(crate) async fn until_not_busy<T>(
+    ask: impl AsyncFn() -> Result<T, kinora_packager::Error>,
+) -> Result<T, kinora_packager::Error> {
+    let mut ticks = tokio::time::interval(Duration::from_millis(10));
+    loop {
+        ticks.tick().await;
+        match ask().await {
+            Err(error) if matches!(error.root(), kinora_packager::Error::Busy) => {}
+            answer => return answer,
+        }
+    }
 }
 
 impl World {
