@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::http::testing::exchange;
 
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(60);
 const ETAG: &str = "\"bef57ec7f53a6d40\""; // the first 8 bytes of the SHA-256 of "abcdef"
 
 /// What comes back for a GET of `/x` with these further header lines.
