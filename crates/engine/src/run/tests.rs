@@ -21,9 +21,9 @@ use crate::priority::Priority;
 
 mod streaming;
 
-/// Long enough for a shell on a busy machine, short enough to wait for.
+/// A deadline under test, short enough to wait for. Only programs that hang get it: they meet it on any machine.
 const SHORT: Duration = Duration::from_millis(500);
-/// Never reached by a test that passes.
+/// Never reached on the real clock by a test that passes.
 const LONG: Duration = Duration::from_secs(60);
 
 /// A shell script in place of ffmpeg, in a folder of its own. Its path is in the command line of all it starts.

@@ -10,8 +10,8 @@ use crate::fixture::{Pixels, engine, ffprobe, video};
 
 fn spec(format: ClipFormat, start_ms: u64, duration_ms: u64) -> ClipSpec {
     let limits = EncodeLimits {
-        deadline: Duration::from_secs(10),
-        cpu: Duration::from_secs(20),
+        deadline: Duration::from_secs(600),
+        cpu: Duration::from_secs(600),
         memory_bytes: 512 << 20,
         output_max: 4 << 20,
     };

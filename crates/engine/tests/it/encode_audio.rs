@@ -51,8 +51,8 @@ fn from(feed: &Bytes, from_s: f64) -> Bytes {
 
 fn spec(container: FeedContainer, span: AudioSpan) -> AudioEncode {
     let limits = EncodeLimits {
-        deadline: Duration::from_secs(60),
-        cpu: Duration::from_secs(60),
+        deadline: Duration::from_secs(600),
+        cpu: Duration::from_secs(600),
         memory_bytes: 512 << 20,
         output_max: 8 << 20,
     };

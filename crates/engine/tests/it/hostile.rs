@@ -128,8 +128,8 @@ async fn check_streams(engine: &Engine, canary: &Canary, attack: &[u8], what: &s
         scratch: canary.folder.path().to_owned(),
         priority: Priority::Viewer,
         limits: EncodeLimits {
-            deadline: Duration::from_secs(60),
-            cpu: Duration::from_secs(10),
+            deadline: Duration::from_secs(600),
+            cpu: Duration::from_secs(600),
             memory_bytes: 256 << 20,
             output_max: 1 << 20,
         },

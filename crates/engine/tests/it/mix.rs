@@ -40,8 +40,8 @@ fn tone(folder: &Path, name: &str, hz: u32, codec: &str) -> MixPart {
 
 fn mix(parts: Vec<MixPart>, seconds: u64) -> Mix {
     let limits = EncodeLimits {
-        deadline: Duration::from_secs(60),
-        cpu: Duration::from_secs(60),
+        deadline: Duration::from_secs(600),
+        cpu: Duration::from_secs(600),
         memory_bytes: (192 << 20) + parts.len() as u64 * MEMORY_A_PART,
         output_max: 8 << 20,
     };

@@ -26,8 +26,8 @@ fn source(arguments: &str) -> TempDir {
 
 fn spec(input: RemuxInput, output: RemuxOutput, scratch: &Path) -> Remux {
     let limits = EncodeLimits {
-        deadline: Duration::from_secs(60),
-        cpu: Duration::from_secs(60),
+        deadline: Duration::from_secs(600),
+        cpu: Duration::from_secs(600),
         memory_bytes: 512 << 20,
         output_max: 64 << 20,
     };

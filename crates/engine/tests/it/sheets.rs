@@ -10,8 +10,8 @@ use crate::fixture::{Pixels, engine, ffprobe, video};
 
 fn spec(columns: u32, rows: u32, count: u32) -> SheetSpec {
     let limits = EncodeLimits {
-        deadline: Duration::from_secs(10),
-        cpu: Duration::from_secs(10),
+        deadline: Duration::from_secs(600),
+        cpu: Duration::from_secs(600),
         memory_bytes: 512 << 20,
         output_max: 1 << 20,
     };
