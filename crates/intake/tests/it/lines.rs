@@ -1,12 +1,16 @@
 //! Lines that break, drip, send twice, and what is kept then.
 
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
 use kinora_domain::LengthProblem;
 use kinora_intake::{Append, IntakeError, PaceMin};
+use tokio::sync::Notify;
 
-use crate::world::{MIB, World, append, begin, broken, by_hand, clip, on_both, pieces, send, until};
+use crate::world::{MIB, World, append, begin, broken, clip, on_both, pieces, send, until};
 
 on_both! {
     async fn what_came_before_a_line_broke_is_kept(world: World) {
@@ -124,21 +128,6 @@ on_both! {
         assert_eq!(node.standing(id).await.unwrap().upload.state.name(), "cancelled");
     }
 
-    async fn a_client_that_drips_is_let_go_and_what_came_is_kept(world: World) {
-        let pace = PaceMin { bytes: 1000, within: Duration::from_millis(50) };
-        let node = world.node_with_pace(pace).await;
-        let file = clip(300_000);
-        let id = world.upload().await;
-        let (sender, body) = by_hand();
-        sender.send(file.slice(..500)).unwrap();
-        let drip = Append { length: Some(300_000), body_len: None, body, ..append(0, Bytes::new()) };
-        let slow = node.receive(id, drip).await;
-        assert!(matches!(slow, Err(IntakeError::Slow { offset: 500 })), "{slow:?}");
-        drop(sender);
-        assert!(node.receive(id, append(500, file.slice(500..))).await.unwrap().is_complete());
-        assert_eq!(world.ready_bytes(id).await, file);
-    }
-
     async fn pieces_of_any_size_make_the_same_file(world: World) {
         let node = world.node().await;
         let file = clip(0);
@@ -157,5 +146,56 @@ on_both! {
         assert!(matches!(node.cancel(id).await, Err(IntakeError::NotFound)));
         let append = Append { body: pieces(Bytes::from_static(b"a")), ..append(0, Bytes::new()) };
         assert!(matches!(node.receive(id, append).await, Err(IntakeError::NotFound)));
+    }
+}
+
+/// On one thread, so that the clock can be moved.
+mod client_slower_than_the_minimum_is_ended_and_its_bytes_are_kept {
+    use super::*;
+
+    async fn run(world: World) {
+        // Less than from one renewal of the lease to the next: after a renewal the window begins anew.
+        let pace = PaceMin { bytes: 1000, within: Duration::from_secs(4) };
+        let (node, file) = (world.node_with_pace(pace).await, clip(300_000));
+        let id = world.upload().await;
+        let is_awaited = Arc::new(Notify::new());
+        let silence = {
+            let is_awaited = Arc::clone(&is_awaited);
+            stream::poll_fn(move |_| {
+                is_awaited.notify_one();
+                Poll::Pending
+            })
+        };
+        let body = stream::iter([Ok(file.slice(..500))]).chain(silence).boxed();
+        let drip = Append { length: Some(300_000), body_len: None, body, ..append(0, Bytes::new()) };
+        let mut receiving = {
+            let node = node.clone();
+            tokio::spawn(async move { node.receive(id, drip).await })
+        };
+        let slow = loop {
+            tokio::select! {
+                biased;
+                slow = &mut receiving => break slow.unwrap(),
+                // The clock jumps only while the request waits for its client, and not for the disk.
+                () = is_awaited.notified() => {
+                    tokio::time::pause();
+                    tokio::time::advance(pace.within).await;
+                    tokio::time::resume();
+                }
+            }
+        };
+        assert!(matches!(slow, Err(IntakeError::Slow { offset: 500 })), "{slow:?}");
+        assert!(node.receive(id, append(500, file.slice(500..))).await.unwrap().is_complete());
+        assert_eq!(world.ready_bytes(id).await, file);
+    }
+
+    #[tokio::test]
+    async fn sqlite_and_folder() {
+        run(World::folder().await).await;
+    }
+
+    #[tokio::test]
+    async fn postgres_and_s3() {
+        run(World::shared().await).await;
     }
 }

@@ -201,7 +201,7 @@ pub(crate) fn broken(bytes: Bytes) -> Body {
 }
 
 /// A body that is sent by hand, and how to send it.
-pub(crate) fn by_hand() -> (mpsc::UnboundedSender<Bytes>, Body) {
+fn by_hand() -> (mpsc::UnboundedSender<Bytes>, Body) {
     let (sender, receiver) = mpsc::unbounded_channel::<Bytes>();
     let body = stream::unfold(receiver, |mut receiver| async move {
         receiver.recv().await.map(|bytes| (Ok(bytes), receiver))
