@@ -1,6 +1,5 @@
 //! Tokio's clock in the hands of a test. A machine under load must not change a result, so no limit is short on the real clock.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use tokio::task::{JoinHandle, yield_now};
@@ -19,7 +18,7 @@ pub(crate) async fn jumping<T>(work: impl Future<Output = T>) -> T {
 
 /// Awaits `work`, on the real clock until `trigger` has happened, then on one that jumps.
 pub(crate) async fn jumping_after<T>(trigger: impl Future<Output = ()>, work: impl Future<Output = T>) -> T {
-    let mut work = pin!(work);
+    let mut work = Box::pin(work);
     tokio::select! {
         biased;
         _ = &mut work => panic!("it ended before the clock moved"),

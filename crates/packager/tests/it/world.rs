@@ -49,7 +49,7 @@ pub(crate) async fn until_not_busy<T>(
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
     loop {
         ticks.tick().await;
-        match ask().await {
+        match Box::pin(ask()).await {
             Err(error) if matches!(error.root(), kinora_packager::Error::Busy) => {}
             answer => return answer,
         }

@@ -83,7 +83,7 @@ async fn calls_are_unavailable_during_an_outage_and_succeed_after_it(world: Worl
     let calls =
         async { tokio::join!(store.media_by_id(media.id), enqueue(&store), store.version(), store.ping()) };
     let (read, written, version, pinged) =
-        tokio::time::timeout(PATIENCE, calls).await.expect("every call ends");
+        tokio::time::timeout(PATIENCE, Box::pin(calls)).await.expect("every call ends");
     assert!(matches!(read, Err(Error::Unavailable { .. })), "{read:?}");
     assert!(matches!(written, Err(Error::Unavailable { .. })), "{written:?}");
     assert!(matches!(version, Err(Error::Unavailable { .. })), "{version:?}");
