@@ -1,4 +1,7 @@
 //! What is promised of any bytes.
+//!
+//! The fuzzer runs it, and so do the tests of `kinora-formats` on the seeds (`crates/formats/tests/read/seeds.rs`). Only the
+//! fuzzer's `memory` counts.
 
 use kinora_formats::{
     Scanner,
@@ -10,7 +13,7 @@ use kinora_formats::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::memory;
+use super::memory;
 
 /// How a stored index begins, and how the checkpoint of a scanner does: magic, version, checksum.
 const INDEX_MAGIC: &[u8] = b"KINORAIX";

@@ -17,6 +17,7 @@ mod matroska;
 mod not_copied;
 mod odd;
 mod refused;
+mod seeds;
 mod surgery;
 mod tracks;
 
