@@ -8,8 +8,6 @@ import { startBrowser } from "./support/browser.mjs";
 import { startKinora } from "./support/kinora.mjs";
 import { observe } from "./support/observe.mjs";
 
-const TIMEOUT_MS = 60_000;
-
 let kinora;
 let browser;
 
@@ -28,7 +26,6 @@ async function open(use, { size = { width: 1280, height: 800 }, anchor = "" } = 
   const context = await browser.newContext({ viewport: size });
   try {
     const page = await context.newPage();
-    page.setDefaultTimeout(TIMEOUT_MS);
     const seen = await observe(page);
     await page.goto(`${kinora.address}/docs${anchor}`);
     await page.getByRole("heading", { name: "Begin here" }).waitFor();

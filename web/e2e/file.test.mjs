@@ -6,12 +6,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
+import { HANG_MS, startBrowser } from "./support/browser.mjs";
 import { startKinora } from "./support/kinora.mjs";
 import { ffmpeg } from "./support/site.mjs";
 import { startStage } from "./support/stage.mjs";
 
-const TIMEOUT_MS = 120_000;
 const CLIP_S = 40;
 /** So long the upper half of the picture has one brightness; noise below it makes the file long. */
 const LEVEL_S = 4;
@@ -62,7 +61,7 @@ async function fileOf(name) {
   const wish = { method: "PATCH", body: JSON.stringify({ mp4Support: "capped_4k" }) };
   await kinora.ask(`/v1/on-demand/${media.id}/update-mp4Support`, wish);
   const file = media.manifest.replace(/\.m3u8$/, "/capped-4k.mp4");
-  const until = Date.now() + TIMEOUT_MS;
+  const until = Date.now() + HANG_MS;
   for (;;) {
     const answer = await fetch(file, { method: "HEAD" });
     if (answer.ok) return { file, length: Number(answer.headers.get("content-length")) };
@@ -112,7 +111,7 @@ async function windsTo(file) {
         await moved;
         return { brightness: (4 * sum) / data.length, duration: video.duration, size: [video.videoWidth, video.videoHeight] };
       },
-      { file, seek: SEEK_S, timeout: TIMEOUT_MS },
+      { file, seek: SEEK_S, timeout: HANG_MS },
     );
     const level = LEVEL_STEP * Math.floor(SEEK_S / LEVEL_S);
     const expected = (level * 255) / 219;

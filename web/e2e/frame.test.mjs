@@ -8,12 +8,11 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
+import { HANG_MS, startBrowser } from "./support/browser.mjs";
 import { startKinora } from "./support/kinora.mjs";
 import { ffmpeg } from "./support/site.mjs";
 import { startStage } from "./support/stage.mjs";
 
-const TIMEOUT_MS = 60_000;
 const CLIP_S = 2;
 
 let folder;
@@ -53,13 +52,13 @@ for (const sandbox of ["allow-scripts", "allow-scripts allow-same-origin"]) {
     await once(blog, "listening");
     await page.goto(`http://127.0.0.1:${blog.address().port}/`);
     const frame = await (await page.locator("iframe").elementHandle()).contentFrame();
-    await frame.waitForFunction(() => customElements.get("media-controller") !== undefined, null, { timeout: TIMEOUT_MS });
+    await frame.waitForFunction(() => customElements.get("media-controller") !== undefined, null, { timeout: HANG_MS });
     await frame.evaluate(() => {
       const video = document.querySelector("video");
       video.muted = true;
       return video.play();
     });
-    await frame.waitForFunction(() => document.querySelector("video").ended, null, { timeout: TIMEOUT_MS });
+    await frame.waitForFunction(() => document.querySelector("video").ended, null, { timeout: HANG_MS });
     assert.deepEqual(said, []);
     await page.close();
     blog.close();

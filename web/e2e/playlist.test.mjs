@@ -6,14 +6,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
+import { HANG_MS, startBrowser } from "./support/browser.mjs";
 import { fetchAll } from "./support/fetch-all.mjs";
 import { startKinora } from "./support/kinora.mjs";
 import { ffmpeg } from "./support/site.mjs";
 import { startStage } from "./support/stage.mjs";
 
-/** Beyond what is played: what a busy machine may need to begin, to seek and to go on. */
-const TIMEOUT_MS = 90_000;
 /** Seconds of each media. */
 const EACH_S = 4;
 /** Around the moment where one ends, a picture of either may be shown: that of hls.js is later with each seam. */
@@ -71,7 +69,7 @@ after(async () => {
 test("each media plays to its end and goes on into the next", async () => {
   await open("largest", async (page) => {
     // What was seen until then tells why it did not end.
-    const isOver = page.waitForFunction(() => window.read().ended || window.isOver(), undefined, { timeout: TIMEOUT_MS });
+    const isOver = page.waitForFunction(() => window.read().ended || window.isOver(), undefined, { timeout: HANG_MS });
     await isOver.catch(() => {});
     const seen = await page.evaluate(() => ({ ...window.read(), shown: window.shown }));
     const told = `${JSON.stringify({ ...seen, shown: undefined })}\n${kinora.log()}`;
@@ -94,7 +92,7 @@ test("as hls.js comes, each media goes on into the next, to the last", async () 
     "largest",
     async (page) => {
       const isThere = (last_s) => window.isOver() || window.shown.some(({ at_s }) => last_s < at_s);
-      await page.waitForFunction(isThere, LENGTH_S - EACH_S / 2, { timeout: TIMEOUT_MS }).catch(() => {});
+      await page.waitForFunction(isThere, LENGTH_S - EACH_S / 2, { timeout: HANG_MS }).catch(() => {});
       const seen = await page.evaluate(() => ({ ...window.read(), shown: window.shown }));
       const told = `${JSON.stringify({ ...seen, shown: undefined })}\n${kinora.log()}`;
       assert.deepEqual(fatal(seen), [], told);
@@ -119,7 +117,7 @@ test("a seek across media shows the picture of that moment, there and back, at e
         const isThere = ({ color, from_s, to_s }) =>
           window.isOver() || window.shown.some((frame) => frame.color === color && from_s < frame.at_s && frame.at_s < to_s);
         const wanted = { color: ITEMS[number].color, from_s: number * EACH_S, to_s: (number + 1) * EACH_S };
-        await page.waitForFunction(isThere, wanted, { timeout: TIMEOUT_MS });
+        await page.waitForFunction(isThere, wanted, { timeout: HANG_MS });
         const seen = await page.evaluate(() => window.read());
         assert.deepEqual(fatal(seen), [], `item ${number}: ${JSON.stringify(seen)}\n${kinora.log()}`);
       }
@@ -164,7 +162,7 @@ async function open(start, watch, settings = TELLS_ITS_END) {
       },
       { manifest, start, settings },
     );
-    await page.waitForFunction(() => window.shown.length > 0 || window.isOver(), undefined, { timeout: TIMEOUT_MS });
+    await page.waitForFunction(() => window.shown.length > 0 || window.isOver(), undefined, { timeout: HANG_MS });
     await watch(page);
   } finally {
     await context.close();

@@ -10,11 +10,10 @@ import { fileURLToPath } from "node:url";
 import * as tus from "tus-js-client";
 import { startBrowser } from "./support/browser.mjs";
 import { makeFiles } from "./support/files.mjs";
-import { freePort, startKinora } from "./support/kinora.mjs";
+import { startKinora } from "./support/kinora.mjs";
 import { openLine } from "./support/line.mjs";
 import { kept, ready } from "./support/uploads.mjs";
 
-const TIMEOUT_MS = 120_000;
 const MB = 1_000_000;
 const MODULES = fileURLToPath(new URL("../node_modules/", import.meta.url));
 
@@ -29,9 +28,9 @@ let site;
 
 before(async () => {
   files = await makeFiles();
-  const port = await freePort();
-  line = await openLine(port);
-  kinora = await startKinora({ port, publicUrl: line.address });
+  line = await openLine();
+  kinora = await startKinora({ publicUrl: line.address });
+  line.lead(kinora.port);
   browser = await startBrowser();
   site = await startShop();
 });
@@ -247,7 +246,6 @@ async function expectEvent(page, name) {
 /** A page of another site, with a field for a file. */
 async function inShop(body) {
   const context = await browser.newContext();
-  context.setDefaultTimeout(TIMEOUT_MS);
   try {
     const page = await context.newPage();
     await page.goto(site.address);

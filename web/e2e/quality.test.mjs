@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
+import { HANG_MS, startBrowser } from "./support/browser.mjs";
 import { observe, playUntil, readState } from "./support/observe.mjs";
 import { ffmpeg, startSite } from "./support/site.mjs";
+import { IS_TIMED } from "./support/verdict.mjs";
 
-const TIMEOUT_MS = 30_000;
 const CLIP_S = 6;
 const LARGE = { size: "480x270", name: "270p" };
 const SMALL = { size: "240x100", name: "135p" }; // as wide as 240x135 is: named as such
@@ -32,16 +32,17 @@ after(async () => {
 
 test("a viewer chooses a quality, sees which one plays, and leaves the choice to the player again", async () => {
   await open("several", async (page, seen) => {
-    await playUntil(page, { until_s: 0.5, pauses: true, timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { until_s: 0.5, pauses: true, timeout_ms: HANG_MS });
     await choose(page, SMALL.name);
     await page.evaluate(() => void document.querySelector("video").play());
     await page.getByRole("button", { name: `Quality ${SMALL.name}` }).waitFor();
     assert.deepEqual(await offered(page), [LARGE.name, `${SMALL.name} ✓`, `Auto (${SMALL.name})`]);
     await choose(page, `Auto (${SMALL.name})`);
     assert.deepEqual((await offered(page)).map((name) => name.endsWith("✓")), [false, false, true]);
-    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { timeout_ms: HANG_MS });
     const { ended, errors, stalls, buffered } = await readState(page);
-    assert.deepEqual({ ended, errors, stalls, pieces: buffered.length }, { ended: true, errors: [], stalls: 0, pieces: 1 });
+    assert.deepEqual({ ended, errors, pieces: buffered.length }, { ended: true, errors: [], pieces: 1 });
+    if (IS_TIMED) assert.equal(stalls, 0);
     assert.deepEqual(seen.console, []);
   });
 });
@@ -49,7 +50,7 @@ test("a viewer chooses a quality, sees which one plays, and leaves the choice to
 test("playback begins with the quality that is listed first, and asks for no other before there is a reason", async () => {
   site.asked.length = 0;
   await open("several", async (page) => {
-    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { timeout_ms: HANG_MS });
     const asked = site.asked.map(({ path }) => path.split("/").at(-1)).filter((file) => file.endsWith(".m4s"));
     assert.deepEqual(asked, [0, 1, 2].map((n) => `${LARGE.name}-${n}.m4s`));
   });
@@ -63,14 +64,14 @@ test("the keyboard alone chooses a quality", async () => {
     await page.keyboard.press("Home");
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
-    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { timeout_ms: HANG_MS });
     assert.equal((await readState(page)).height, 100);
   });
 });
 
 test("a quality that was chosen stays when the player begins anew", async () => {
   await open("several", async (page) => {
-    await playUntil(page, { until_s: 0.5, pauses: true, timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { until_s: 0.5, pauses: true, timeout_ms: HANG_MS });
     const lost = [LARGE, SMALL].flatMap(({ name }) => [1, 2].map((n) => `/media/several/${name}-${n}.m4s`));
     for (const path of lost) site.answers.set(path, { status: 404, body: {} });
     await choose(page, SMALL.name); // what was loaded ahead is loaded again, and is not to be had
@@ -79,7 +80,7 @@ test("a quality that was chosen stays when the player begins anew", async () => 
     await again.waitFor();
     for (const path of lost) site.answers.delete(path);
     await again.click();
-    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { timeout_ms: HANG_MS });
     assert.deepEqual(await offered(page), [LARGE.name, `${SMALL.name} ✓`, `Auto (${SMALL.name})`]);
     assert.equal((await readState(page)).height, 100);
   });
@@ -87,7 +88,7 @@ test("a quality that was chosen stays when the player begins anew", async () => 
 
 test("one quality is no choice", async () => {
   await open("one", async (page) => {
-    await playUntil(page, { until_s: 0.5, timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { until_s: 0.5, timeout_ms: HANG_MS });
     assert.equal(await page.getByRole("button", { name: /^Quality/ }).count(), 0);
   });
 });
@@ -101,10 +102,12 @@ test("a busy server is asked again when its Retry-After says, and then it plays"
     const before = times().length;
     while (times().length === before) await page.waitForRequest((request) => request.url().endsWith(MASTER));
     const waited_ms = times()[before] - times()[before - 1];
-    assert.ok(waited_ms > 2_900 && waited_ms < 4_500, `asked again after ${waited_ms} ms`);
+    // By itself it would ask after 1 s.
+    assert.ok(waited_ms > 2_900, `asked again after ${waited_ms} ms`);
+    if (IS_TIMED) assert.ok(waited_ms < 4_500, `asked again after ${waited_ms} ms`);
     site.answers.delete(MASTER);
     await page.getByRole("heading", { name: "The server is busy" }).waitFor({ state: "hidden" });
-    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { timeout_ms: HANG_MS });
     assert.equal((await readState(page)).ended, true);
   });
 });
@@ -117,7 +120,7 @@ test("a part that is refused by a busy server is a busy server, not a broken str
     assert.equal(await page.getByRole("button", { name: "Try again" }).count(), 0);
     site.answers.delete(part);
     await page.getByRole("heading", { name: "The server is busy" }).waitFor({ state: "hidden" });
-    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { timeout_ms: HANG_MS });
     assert.equal((await readState(page)).ended, true);
   });
 });
@@ -125,7 +128,6 @@ test("a part that is refused by a busy server is a busy server, not a broken str
 /** Opens the page of a stream, hands it to `body`, and closes it. */
 async function open(name, body) {
   const context = await browser.newContext({ viewport: { width: 960, height: 540 } });
-  context.setDefaultTimeout(TIMEOUT_MS);
   try {
     const page = await context.newPage();
     const seen = await observe(page);

@@ -5,34 +5,35 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { startBrowser } from "./support/browser.mjs";
+import { HANG_MS, startBrowser } from "./support/browser.mjs";
+import { onFreePort } from "./support/kinora.mjs";
 import { observe, playUntil, readState } from "./support/observe.mjs";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const BINARY = process.env.KINORA_BIN ?? join(ROOT, "target/debug/kinora");
-const TIMEOUT_MS = 120_000;
 
 test("a first start ends with a page that plays, Ctrl-C leaves nothing behind, a second start is the same", async () => {
-  const data = await mkdtemp(join(tmpdir(), "kinora-run-"));
-  const listen = `127.0.0.1:${await freePort()}`;
-  try {
-    const first = await run(listen, data);
-    await assertPlays(first.page);
-    await first.interrupt();
-    await assert.rejects(fetch(`http://${listen}/healthz`), "nobody listens any more");
+  await onFreePort(async (port) => {
+    const data = await mkdtemp(join(tmpdir(), "kinora-run-"));
+    const listen = `127.0.0.1:${port}`;
+    try {
+      const first = await run(listen, data);
+      await assertPlays(first.page);
+      await first.interrupt();
+      await assert.rejects(fetch(`http://${listen}/healthz`), "nobody listens any more");
 
-    const second = await run(listen, data);
-    assert.equal(second.page, first.page, "the clip and its address stay");
-    assert.equal((await fetch(second.page)).status, 200);
-    await second.interrupt();
-  } finally {
-    await rm(data, { recursive: true, force: true });
-  }
+      const second = await run(listen, data);
+      assert.equal(second.page, first.page, "the clip and its address stay");
+      assert.equal((await fetch(second.page)).status, 200);
+      await second.interrupt();
+    } finally {
+      await rm(data, { recursive: true, force: true });
+    }
+  });
 });
 
 /** Starts the script as a terminal would, in a process group of its own, and waits for the address of the player. */
@@ -42,7 +43,7 @@ async function run(listen, data) {
   const ended = once(script, "exit");
   let output = "";
   const page = await new Promise((found, failed) => {
-    const giveUp = setTimeout(() => failed(new Error(`no address of a player within the time:\n${output}`)), TIMEOUT_MS);
+    const giveUp = setTimeout(() => failed(new Error(`no address of a player within the time:\n${output}`)), HANG_MS);
     const read = (text) => {
       output += text;
       const address = new RegExp(`http://${listen}/embed/[\\w-]+`).exec(output)?.[0];
@@ -53,7 +54,7 @@ async function run(listen, data) {
     };
     script.stdout.setEncoding("utf8").on("data", read);
     script.stderr.setEncoding("utf8").on("data", read);
-    script.on("exit", (code) => failed(new Error(`ended with ${code}:\n${output}`)));
+    script.on("close", (code) => failed(new Error(`ended with ${code}:\n${output}`)));
   }).catch((error) => {
     if (script.exitCode === null) process.kill(-script.pid, "SIGKILL");
     throw error;
@@ -75,7 +76,7 @@ async function assertPlays(address) {
     const page = await browser.newPage({ viewport: { width: 960, height: 540 } });
     const seen = await observe(page);
     await page.goto(address);
-    await playUntil(page, { timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { timeout_ms: HANG_MS });
     const { ended, errors, notice, buffered, videoFrames } = await readState(page);
     assert.deepEqual({ ended, errors, notice }, { ended: true, errors: [], notice: null });
     assert.equal(buffered.length, 1, `one range without gaps, found ${JSON.stringify(buffered)}`);
@@ -86,14 +87,4 @@ async function assertPlays(address) {
   } finally {
     await browser.close();
   }
-}
-
-/** A port that was free a moment ago. */
-async function freePort() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address();
-  server.close();
-  await once(server, "close");
-  return port;
 }

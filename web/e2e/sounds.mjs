@@ -6,10 +6,9 @@
 // Plays the media again and again from the first track on, chooses each name from the menu, one after the other, and listens until a tone of so many Hz
 // is what sounds loudest. Exit status: 0 if each was heard, 1 if not, 2 if the arguments are wrong.
 
-import { startBrowser } from "./support/browser.mjs";
+import { HANG_MS, startBrowser } from "./support/browser.mjs";
 import { observe, playUntil } from "./support/observe.mjs";
 
-const TIMEOUT_MS = 60_000;
 /** What is heard of a tone lies in one of the bins of the analyser, some 6 Hz wide, or beside it. */
 const NEAR_HZ = 20;
 
@@ -26,11 +25,10 @@ let problem = null;
 let last = null;
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
-  page.setDefaultTimeout(TIMEOUT_MS);
   const seen = await observe(page);
   await page.goto(address);
   try {
-    await playUntil(page, { until_s: 0.5, timeout_ms: TIMEOUT_MS });
+    await playUntil(page, { until_s: 0.5, timeout_ms: HANG_MS });
     await page.evaluate(listen);
     for (const { name, hz } of wanted) {
       await choose(page, name);

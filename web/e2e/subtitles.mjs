@@ -9,8 +9,6 @@
 import { startBrowser } from "./support/browser.mjs";
 import { observe } from "./support/observe.mjs";
 
-const TIMEOUT_MS = 30_000;
-
 const [address, ...names] = process.argv.slice(2);
 if (address === undefined || names.length === 0) {
   console.error("usage: subtitles.mjs ADDRESS NAME...");
@@ -22,7 +20,6 @@ const shown = [];
 let problem = null;
 try {
   const page = await browser.newPage({ viewport: { width: 1280, height: 720 } });
-  page.setDefaultTimeout(TIMEOUT_MS);
   const seen = await observe(page);
   await page.goto(address);
   try {

@@ -6,13 +6,12 @@ import { once } from "node:events";
 import { readFile, truncate, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { startBrowser } from "./support/browser.mjs";
+import { HANG_MS, startBrowser } from "./support/browser.mjs";
 import { makeFiles } from "./support/files.mjs";
-import { freePort, startKinora } from "./support/kinora.mjs";
+import { startKinora } from "./support/kinora.mjs";
 import { openLine } from "./support/line.mjs";
 import { kept } from "./support/uploads.mjs";
 
-const TIMEOUT_MS = 120_000;
 const MB = 1_000_000;
 
 let files;
@@ -22,9 +21,9 @@ let browser;
 
 before(async () => {
   files = await makeFiles();
-  const port = await freePort();
-  line = await openLine(port);
-  kinora = await startKinora({ port, publicUrl: line.address });
+  line = await openLine();
+  kinora = await startKinora({ publicUrl: line.address });
+  line.lead(kinora.port);
   browser = await startBrowser();
 });
 
@@ -436,7 +435,6 @@ test("a page of another site may send when the upload names it, and may not when
 /** Opens an address, hands the page to `body`, and closes it. */
 async function open(url, body) {
   const context = await browser.newContext({ viewport: { width: 960, height: 720 } });
-  context.setDefaultTimeout(TIMEOUT_MS);
   try {
     const page = await context.newPage();
     /** `requests`: those of the protocol; `addresses`: all. */
@@ -484,9 +482,9 @@ function assertGoesOn(found, least) {
 /** The player in the page shows pictures. */
 async function plays(page) {
   const frame = await (await page.locator("#player iframe").elementHandle()).contentFrame();
-  await frame.waitForFunction(() => document.querySelector("video")?.readyState >= 2, null, { timeout: TIMEOUT_MS });
+  await frame.waitForFunction(() => document.querySelector("video")?.readyState >= 2, null, { timeout: HANG_MS });
   await frame.evaluate(() => document.querySelector("video").play());
-  await frame.waitForFunction(() => document.querySelector("video").currentTime > 0.5, null, { timeout: TIMEOUT_MS });
+  await frame.waitForFunction(() => document.querySelector("video").currentTime > 0.5, null, { timeout: HANG_MS });
 }
 
 /** Compares with `golden/{name}`; `UPDATE_GOLDEN=1` writes it anew. */

@@ -17,11 +17,21 @@ const FLAGS = [
   "--autoplay-policy=no-user-gesture-required",
 ];
 
+/** A limit against hangs, for all that is waited for here. It judges nothing: a busy machine may take most of it. */
+export const HANG_MS = 180_000;
+
 /** Starts a browser with an empty profile in a temporary folder. The caller closes it. */
 export async function startBrowser() {
   const executablePath = process.env.KINORA_CHROMIUM ?? PLACES.find((place) => existsSync(place));
   if (executablePath === undefined) {
     throw new Error("no Chromium found: install the package chromium, or name one in KINORA_CHROMIUM");
   }
-  return chromium.launch({ executablePath, headless: true, args: FLAGS });
+  const browser = await chromium.launch({ executablePath, headless: true, args: FLAGS, timeout: HANG_MS });
+  const newContext = browser.newContext.bind(browser);
+  browser.newContext = async (options) => {
+    const context = await newContext(options);
+    context.setDefaultTimeout(HANG_MS);
+    return context;
+  };
+  return browser;
 }

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** How often a segment is asked for that a busy server puts off. */
-const TRIES_MAX = 60;
+const TRIES_MAX = 300;
 
 /**
  * Fetches each of them once, so that all is made that is made on demand, and answers how many segments there are.

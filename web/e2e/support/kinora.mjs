@@ -3,32 +3,50 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { HANG_MS } from "./browser.mjs";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** The binary under test. */
 export const BINARY = process.env.KINORA_BIN ?? join(ROOT, "target/debug/kinora");
 
 const LOOK_EVERY_MS = 100;
-const STARTED_WITHIN_MS = 30_000;
-const SETTLED_WITHIN_MS = 60_000;
+/** How often a port may be taken by another process before the server listens on it. */
+const PORTS_MAX = 20;
 
 /**
  * Starts a server that may fetch from the loopback, with its ordinary settings otherwise. The caller stops it.
  *
- * `publicUrl` is the address that it calls its own, if that is another one than where it listens, which `port` tells.
+ * `publicUrl` is the address that it calls its own, if that is another one than where it listens.
  */
-export async function startKinora({ publicUrl, port } = {}) {
+export async function startKinora({ publicUrl } = {}) {
+  return onFreePort((port) => startOn(port, publicUrl));
+}
+
+/**
+ * Answers what `start` answers of a port that is likely free, of another one when the server could not listen on it.
+ *
+ * The ports lie below those that Linux gives to clients.
+ */
+export async function onFreePort(start) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await start(20_000 + Math.floor(Math.random() * 12_000));
+    } catch (error) {
+      if (tries === PORTS_MAX || !error.message.includes("cannot listen on")) throw error;
+    }
+  }
+}
+
+async function startOn(port, publicUrl) {
   const data = await mkdtemp(join(tmpdir(), "kinora-e2e-"));
-  port ??= await freePort();
   const address = `http://127.0.0.1:${port}`;
   const env = { ...process.env, KINORA_DATA_DIR: data, KINORA_LOG: process.env.KINORA_LOG ?? "warn" };
   if (publicUrl !== undefined) env.KINORA_PUBLIC_URL = publicUrl;
@@ -39,17 +57,19 @@ export async function startKinora({ publicUrl, port } = {}) {
   let log = "";
   for (const output of [server.stdout, server.stderr]) output.setEncoding("utf8").on("data", (text) => (log += text));
   const ended = once(server, "exit");
+  const closed = once(server, "close");
   const stop = async () => {
     if (server.exitCode === null) server.kill("SIGTERM");
     await ended;
     await rm(data, { recursive: true, force: true });
   };
   try {
-    await answers(`${address}/readyz`, server);
+    await answers(address, data, server);
     const token = await command("token", "create", "--workspace", "Development", "--permission", "read-write");
     const authorization = `Basic ${Buffer.from(`${token.id}:${token.secret}`).toString("base64")}`;
     return {
       address,
+      port,
       stop,
       log: () => log,
       create: (url) => create(address, authorization, url),
@@ -66,6 +86,7 @@ export async function startKinora({ publicUrl, port } = {}) {
       sources: () => digests(join(data, "objects/source")),
     };
   } catch (error) {
+    if (server.exitCode !== null) await closed; // all that it said has been read
     server.kill("SIGKILL");
     await stop();
     throw new Error(`${error.message}\n${log}`);
@@ -105,13 +126,13 @@ async function create(address, authorization, url) {
   const ask = asker(address, authorization);
   const body = JSON.stringify({ inputs: [{ type: "video", url }], accessPolicy: "public" });
   const { id } = await ask("/on-demand", { method: "POST", body });
-  const until = Date.now() + SETTLED_WITHIN_MS;
+  const until = Date.now() + HANG_MS;
   for (;;) {
     const media = await ask(`/on-demand/${id}`);
     if (["Ready", "Failed"].includes(media.status)) {
       return { ...media, manifest: `${address}/${media.playbackIds[0].id}.m3u8` };
     }
-    if (Date.now() > until) throw new Error(`${url} is still ${media.status} after ${SETTLED_WITHIN_MS} ms`);
+    if (Date.now() > until) throw new Error(`${url} is still ${media.status} after ${HANG_MS} ms`);
     await sleep(LOOK_EVERY_MS);
   }
 }
@@ -125,22 +146,14 @@ async function createPlaylist(address, authorization, mediaIds) {
   return `${address}/playlist/${id}.m3u8`;
 }
 
-async function answers(url, server) {
-  const until = Date.now() + STARTED_WITHIN_MS;
+/** Waits until the server is ready. It writes `addresses.json` once it listens: before that, another process may answer. */
+async function answers(address, data, server) {
+  const until = Date.now() + HANG_MS;
+  const listens = () => existsSync(join(data, "addresses.json"));
   for (;;) {
-    if (await fetch(url).then(({ ok }) => ok, () => false)) return;
+    if (listens() && (await fetch(`${address}/readyz`).then(({ ok }) => ok, () => false))) return;
     if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`);
-    if (Date.now() > until) throw new Error(`${url} does not answer`);
+    if (Date.now() > until) throw new Error(`${address} does not answer`);
     await sleep(LOOK_EVERY_MS);
   }
-}
-
-/** A port that was free a moment ago. */
-export async function freePort() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address();
-  server.close();
-  await once(server, "close");
-  return port;
 }

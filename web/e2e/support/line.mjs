@@ -9,8 +9,9 @@ const DRIP_EVERY_MS = 500;
 /** What is taken from the client for that. */
 const STOCK_BYTES = 256 * 1024;
 
-/** Opens a line to `port` of loopback on a free port. The caller closes it. */
-export async function openLine(port) {
+/** Opens a line on a free port, which leads nowhere until `lead` names a port of loopback. The caller closes it. */
+export async function openLine() {
+  let port = null;
   const pairs = new Set();
   let isCut = false;
   /** How many more bytes of clients go through until a connection is held, and who is told. */
@@ -18,7 +19,7 @@ export async function openLine(port) {
   let onHeld = () => {};
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    if (isCut) {
+    if (isCut || port === null) {
       client.on("error", () => {});
       client.resetAndDestroy();
       return;
@@ -76,6 +77,10 @@ export async function openLine(port) {
   await once(server, "listening");
   return {
     address: `http://127.0.0.1:${server.address().port}`,
+    /** From now on connections go to `to`. */
+    lead(to) {
+      port = to;
+    },
     /**
      * Holds up the connection whose client sends the last of so many more bytes. Resolves when they have gone, to what lets it go on;
      * the other connections are not held.

@@ -1,5 +1,8 @@
 // Watches the player page from outside: what was buffered, shown, reported, loaded.
 
+/** How hls.js names a wait for bytes or for a processor, and what it does about one. */
+const OF_A_STALL = ["bufferStalledError", "bufferNudgeOnStall"];
+
 /**
  * Records what the page reports from its first moment on. Call it before the page is opened.
  *
@@ -32,12 +35,17 @@ export async function observe(page) {
   return seen;
 }
 
-/** The state of the page's video and all that was recorded so far. Times in seconds of media time. */
+/**
+ * The state of the page's video and all that was recorded so far. Times in seconds of media time.
+ *
+ * `stalls` depends on the speed of the machine; `errors` does not: what hls.js reports of a stall without giving up counts there.
+ */
 export async function readState(page) {
-  return page.evaluate(() => {
+  return page.evaluate((ofStall) => {
     const video = document.querySelector("video");
     const frames = video.getVideoPlaybackQuality();
     const notice = document.getElementById("notice");
+    const isOfStall = ({ fatal, name }) => !fatal && ofStall.includes(name);
     return {
       currentTime: video.currentTime,
       duration: Number.isFinite(video.duration) ? video.duration : null,
@@ -48,11 +56,11 @@ export async function readState(page) {
       videoFrames: { total: frames.totalVideoFrames, dropped: frames.droppedVideoFrames },
       audioTracks: Array.from(video.audioTracks ?? [], ({ label, language, enabled }) => ({ label, language, enabled })),
       firstFrameMs: window.observed.firstFrameMs,
-      stalls: window.observed.stalls,
-      errors: window.observed.errors,
+      stalls: window.observed.stalls + window.observed.errors.filter(isOfStall).length,
+      errors: window.observed.errors.filter((error) => !isOfStall(error)),
       notice: notice.hidden ? null : notice.querySelector("h2").textContent,
     };
-  });
+  }, OF_A_STALL);
 }
 
 /**

@@ -1,6 +1,6 @@
 // How an upload stands, as its address tells who asks for JSON.
 
-const WITHIN_MS = 120_000;
+import { HANG_MS } from "./browser.mjs";
 
 /** Waits until bytes are kept for certain. */
 export const kept = (url) => status(url, ({ keptBytes }) => keptBytes > 0, "nothing was kept");
@@ -9,7 +9,7 @@ export const kept = (url) => status(url, ({ keptBytes }) => keptBytes > 0, "noth
 export const ready = (url) => status(url, ({ isReady }) => isReady, "it is not ready");
 
 async function status(url, isMet, otherwise) {
-  const until = Date.now() + WITHIN_MS;
+  const until = Date.now() + HANG_MS;
   for (;;) {
     const answer = await fetch(url, { headers: { accept: "application/json" } });
     const body = await answer.json();
