@@ -36,7 +36,7 @@ pub(super) async fn play_with(app: &TestApp, media: &Value, options: &[&str]) ->
     let page = app.url(&format!("/embed/{}", text(&media["playbackIds"][0]["id"])));
     let run = Program::new("node")
         .folder(&web)
-        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", "25"])
+        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", "90"])
         .args(options)
         .run()
         .await;
