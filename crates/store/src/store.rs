@@ -99,6 +99,8 @@ pub(crate) struct Common {
     generation: AtomicU64,
     is_stopped: AtomicBool,
     is_full: AtomicBool,
+    /// Whether commits queue BlurHash jobs.
+    pub(crate) has_blur_hash: AtomicBool,
 }
 
 statements! {
@@ -132,6 +134,7 @@ impl Store {
             generation: AtomicU64::new(0),
             is_stopped: AtomicBool::new(false),
             is_full: AtomicBool::new(false),
+            has_blur_hash: AtomicBool::new(true),
         });
         let target = match database.place() {
             None => writer::Target::Sqlite(session),
@@ -152,6 +155,11 @@ impl Store {
                 ended: tokio::sync::Mutex::new(Some(ended)),
             }),
         })
+    }
+
+    /// Stops queueing BlurHash jobs. For tests of something else: the job runs ffmpeg and commits at any time later.
+    pub fn disable_blur_hash(&self) {
+        self.shared.common.has_blur_hash.store(false, Ordering::Release);
     }
 
     /// Ends it: what was sent to the writer is still done, everything later answers [`Error::Stopped`]. May run twice.

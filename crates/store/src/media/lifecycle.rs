@@ -1,5 +1,7 @@
 //! The ends of a media's life, and its changes between them: what is written together, whoever asks for it.
 
+use std::sync::atomic::Ordering;
+
 use kinora_domain::{Event, Media, MediaId, MediaState, SourceId, Timestamp, Upload};
 
 use crate::{Error, JobKind, NewJob, Priority, Tx};
@@ -46,10 +48,10 @@ impl Tx {
         }
     }
 
-    /// Has the picture of a ready media looked at from afar. Nobody waits for that.
+    /// Queues the BlurHash job of a ready media with a video track.
     async fn hash_picture(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
         let MediaState::Ready { source, facts, .. } = &media.state else { return Ok(()) };
-        if !facts.has_pictures() {
+        if !facts.has_pictures() || !self.common.has_blur_hash.load(Ordering::Acquire) {
             return Ok(());
         }
         let kind = JobKind::HashPicture { media: media.id, source: *source };

@@ -18,7 +18,7 @@ pub(crate) fn values(page: &Answer) -> Value {
 /// Who opens it on no other page is on none that is known.
 #[tokio::test]
 async fn the_page_is_told_what_to_play_and_reaches_nothing_else() {
-    let app = TestApp::start().await;
+    let app = TestApp::options().blur_hash().start().await;
     let title = "Tom & Jerry </script><script>alert('1')</script> \u{2028}";
     let media = app.ready_with("/a.mp4", fixture::two_seconds(), json!({"title": title})).await;
     let playback = text(&media["playbackIds"][0]["id"]);

@@ -18,8 +18,7 @@ async fn a_media_is_read_in_whatever_state_it_is() {
     insta::assert_snapshot!("downloading", app.golden().json(&downloading));
 
     app.sources.release("/slow.mp4");
-    app.wait_settled(&id).await;
-    let ready = app.looked_at(&id).await;
+    let ready = app.wait_settled(&id).await;
     insta::assert_snapshot!("ready", app.golden().json(&ready));
     // Both prefixes, again and again: the same bytes.
     let bare = app.call("GET", &format!("/on-demand/{id}")).send().await;

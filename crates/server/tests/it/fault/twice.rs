@@ -67,7 +67,9 @@ async fn an_event_whose_lease_was_lost_is_delivered_again_under_its_id_and_count
 
 #[tokio::test]
 async fn jobs_that_are_long_done_change_nothing_when_they_run_again() {
-    let (app, clock) = app().await;
+    // The clock runs: a BlurHash job that ffmpeg fails is retried.
+    let clock = TestClock::running(1);
+    let app = TestApp::options().clock(clock.clone()).blur_hash().start().await;
     let ready = app.ready("/a.mp4", fixture::two_seconds()).await;
     let gone = app.ready("/b.mp4", fixture::two_seconds()).await;
     let failed = app.create(&app.serve("/c.mp4", Source::refused(404))).await;

@@ -1,9 +1,15 @@
 //! What the picture of a media looks like from afar: the hash of the very pixels that the picture has.
 
+use kinora_domain::Clock as _;
+use kinora_server::SystemClock;
+use kinora_store::JobQueue;
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};
 
 use crate::support::{Program, TestApp, text, until};
+
+/// Longer than any wait or lease of another job.
+const SWEEP_IS_LATER_S: i64 = 20 * 60;
 
 /// The hash of a picture of a media, made of what is served.
 pub(crate) async fn expected(app: &TestApp, playback: &str, query: &str) -> String {
@@ -35,11 +41,11 @@ async fn other_than(app: &TestApp, id: &str, before: &str) -> String {
 
 #[tokio::test]
 async fn a_media_tells_what_its_picture_looks_like_and_tells_it_anew_of_another() {
-    let app = TestApp::start().await;
+    let app = TestApp::options().blur_hash().start().await;
     let created = app.create(&app.serve("/a.mp4", Source::of(fixture::two_seconds()))).await;
     let (id, playback) = (text(&created["id"]), text(&created["playbackIds"][0]["id"]));
     let ready = app.wait_settled(id).await;
-    let media = app.looked_at(id).await;
+    let media = app.with_blur_hash(id).await;
     let path = format!("/v1/on-demand/{id}");
     let middle = expected(&app, playback, "").await;
     assert_eq!(media["blurHash"], middle);
@@ -69,12 +75,17 @@ async fn a_media_tells_what_its_picture_looks_like_and_tells_it_anew_of_another(
 
 #[tokio::test]
 async fn a_high_picture_has_a_high_hash_and_sound_has_none() {
-    let app = TestApp::options().without_webhook().start().await;
+    let app = TestApp::options().without_webhook().blur_hash().start().await;
     let turned = app.ready("/b.mp4", fixture::rotated()).await;
     let hash = text(&turned["blurHash"]);
     assert_eq!(hash, expected(&app, text(&turned["playbackIds"][0]["id"]), "").await);
     // The first sign counts the waves: those along the picture less one, and nine times those down it less one.
     assert_eq!(&hash[..1], "T");
     let sound = app.ready("/a.m4a", fixture::audio_only()).await;
-    assert_eq!(app.looked_at(text(&sound["id"])).await.get("blurHash"), None);
+    until("only the next sweep is left", async || {
+        let due = app.store.next_job_due(JobQueue::Upkeep).await.unwrap()?;
+        (SystemClock.now().plus_seconds(SWEEP_IS_LATER_S) < due).then_some(())
+    })
+    .await;
+    assert_eq!(app.get(text(&sound["id"])).await.data().get("blurHash"), None);
 }

@@ -1,8 +1,8 @@
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
 use kinora_domain::{DEVELOPMENT, Permission, WebhookId};
-use kinora_store::{JobQueue, Opener, Store};
+use kinora_store::{Opener, Store};
 use kinora_testkit::{Posted, Source, SourceServer, WebhookReceiver};
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
@@ -223,29 +223,29 @@ impl TestApp {
         let media = self.create_with(&url, fields).await;
         let media = self.wait_settled(text(&media["id"])).await;
         assert_eq!(media["status"], "Ready", "{media}");
-        // With an engine of its own a test may be in the way of it.
-        let is_looked_at = self.options.engine.is_none() && media["isAudioOnly"] == false;
-        if is_looked_at { self.looked_at(text(&media["id"])).await } else { media }
+        let has_blur_hash = self.options.has_blur_hash.load(Ordering::Relaxed);
+        if has_blur_hash && media["isAudioOnly"] == false {
+            self.with_blur_hash(text(&media["id"])).await
+        } else {
+            media
+        }
     }
 
-    /// Waits until it is known what the picture of a ready media looks like, or that this will not be known, and answers the media as GET does: from then
-    /// on it stays as it is. Not for ever: where the machine is too busy for ffmpeg, it is looked at again when the clock says so, and that may stand.
-    pub(crate) async fn looked_at(&self, id: &str) -> Value {
-        /// Only the next sweep is further away than that: waits and leases of other jobs are shorter.
-        const LONGEST_WAIT_S: i64 = 20 * 60;
-        /// As long as a first look may take.
-        const PATIENCE: Duration = Duration::from_secs(12);
-        let looked = until("the picture was looked at", async || {
-            let far = self.options.clock.now().plus_seconds(LONGEST_WAIT_S);
-            let due = self.store.next_job_due(JobQueue::Upkeep).await.ok()?;
-            let answer = self.call("GET", &format!("/v1/on-demand/{id}")).try_send().await.ok()?;
-            let media = (answer.status == 200).then(|| answer.data())?;
-            (media["blurHash"].is_string() || due.is_none_or(|due| far < due)).then_some(media)
-        });
-        match tokio::time::timeout(PATIENCE, looked).await {
-            Ok(media) => media,
-            Err(_) => self.get(id).await.data(),
-        }
+    /// Queues BlurHash jobs from the next start on.
+    pub(crate) fn blur_hash_from_next_start(&self) {
+        self.options.has_blur_hash.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits until a media has its BlurHash, and answers the media as GET does. The server needs [`Options::blur_hash`].
+    ///
+    /// A job that ffmpeg fails runs again when the clock says so: the clock must not stand.
+    pub(crate) async fn with_blur_hash(&self, id: &str) -> Value {
+        until("the media has its BlurHash", async || {
+            let answer = self.get(id).await;
+            assert_eq!(answer.status, 200, "{answer:?}");
+            Some(answer.data()).filter(|media| media["blurHash"].is_string())
+        })
+        .await
     }
 
     /// Waits for the first event of this type and answers its body.

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kinora_domain::{Clock, KeyMaker};
@@ -27,6 +28,8 @@ pub(crate) struct Options {
     pub(super) shared_max_age_s: Option<u32>,
     pub(super) trusted_proxies: Vec<String>,
     pub(super) engine: Option<Engine>,
+    /// Shared, so that a running test can change it for the next start.
+    pub(super) has_blur_hash: Arc<AtomicBool>,
     pub(super) faults: Faults,
 }
 
@@ -53,6 +56,7 @@ impl Default for Options {
             shared_max_age_s: None,
             trusted_proxies: Vec::new(),
             engine: None,
+            has_blur_hash: Arc::default(),
             faults: Faults::default(),
         }
     }
@@ -122,6 +126,12 @@ impl Options {
     /// The media engine; the ffmpeg of this machine unless told otherwise.
     pub(crate) fn engine(self, engine: Engine) -> Self {
         Self { engine: Some(engine), ..self }
+    }
+
+    /// Queues BlurHash jobs. Off by default: the job runs ffmpeg and commits at any time after the media is ready.
+    pub(crate) fn blur_hash(self) -> Self {
+        self.has_blur_hash.store(true, Ordering::Relaxed);
+        self
     }
 
     /// Goes wrong as these say, until it is restarted. The writes that set the test up are not counted.

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kinora_engine::Engine;
@@ -134,11 +135,15 @@ async fn server_options(
     let lock = lock(ground).await;
     let mut store_options = ground.store_options(Opener::Server, &options.clock);
     store_options.faults = faults.store;
+    let store = Store::open(store_options).await.expect("the database opens");
+    if !options.has_blur_hash.load(Ordering::Relaxed) {
+        store.disable_blur_hash();
+    }
     let blob = ground.blob().await;
     ServerOptions {
         settings,
         lock,
-        store: Store::open(store_options).await.expect("the database opens"),
+        store,
         blob: match faults.blob {
             Some(faults) => blob.with_faults(faults),
             None => blob,
