@@ -19,7 +19,7 @@ pub(crate) use children::{Child, stop_and_list};
 pub(crate) use client::{Answer, Request, Sending};
 pub(crate) use golden::Golden;
 pub(crate) use ground::{Ground, Pair};
-pub(crate) use options::Faults;
+pub(crate) use options::{Faults, limits};
 pub(crate) use process::bind as reserve;
 pub(crate) use program::{Program, Run, Running};
 pub(crate) use wait::{DEADLINE, until};
