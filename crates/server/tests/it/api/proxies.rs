@@ -93,11 +93,14 @@ impl World {
         let (app, path) = (Arc::clone(&self.app), self.path(self.width));
         let forwarded = forwarded.to_owned();
         self.asked.spawn(async move {
-            until("the picture is made", async || {
+            let mut ticks = tokio::time::interval(Duration::from_millis(25));
+            loop {
+                ticks.tick().await;
                 let answer = app.request("GET", &path).header("X-Forwarded-For", &forwarded).send().await;
-                (answer.status != 503).then_some(answer)
-            })
-            .await
+                if answer.status != 503 {
+                    return answer;
+                }
+            }
         });
     }
 
