@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kinora_testkit::{Source, SourceServer, fixture};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::binary::{Binary, Serving};
 use super::events;
@@ -18,8 +18,6 @@ use crate::support::{Child, DEADLINE, until};
 const VIEWERS: usize = 4;
 /// Pictures in both sources.
 const PICTURES: u64 = 300;
-/// How long a server that is told to stop may take, beside what it lets its clients end.
-const STOPS_WITHIN: Duration = Duration::from_secs(5);
 
 /// When the server is killed, counted from the moment in which viewers begin to ask.
 #[derive(Debug, Clone, Copy)]
@@ -180,10 +178,8 @@ async fn a_server_that_is_told_to_stop_ends_its_encoders_whatever_they_do() {
     })
     .await;
     drop(viewers);
-    let told = Instant::now();
+    // It ends although a suspended encoder never does.
     server.end().await;
-    let took = told.elapsed();
-    assert!(took < STOPS_WITHIN, "it took {took:?}");
     until("its encoders are gone, too", async || gone(&children)).await;
     let left = binary.objects().await;
     assert_eq!(count(&left, "temporary/"), 0, "{left:?}");
