@@ -99,6 +99,13 @@ impl Store {
         let released = start.map(|start| start.plus_micros(FIRST_ATTEMPT_HOLDS_US));
         Ok([due, lease_end, released].into_iter().flatten().min())
     }
+
+    /// Whether a worker holds a delivery of an enabled webhook.
+    pub async fn is_delivery_leased(&self) -> Result<bool, Error> {
+        let now = self.common().clock.now();
+        let lease_end = self.reader().await?.first(NEXT_LEASE_END, values![now]).await?;
+        Ok(next(lease_end)?.is_some())
+    }
 }
 
 impl Tx {

@@ -79,6 +79,13 @@ impl Store {
         Ok(times.into_iter().flatten().min())
     }
 
+    /// Whether a worker holds a job of this queue.
+    pub async fn is_job_leased(&self, queue: JobQueue) -> Result<bool, Error> {
+        let now = self.common().clock.now();
+        let lease_end = self.reader().await?.first(NEXT_LEASE_END, values![queue.as_str(), now]).await?;
+        Ok(next(lease_end)?.is_some())
+    }
+
     /// Makes all leases of jobs and deliveries free at once. For the one `serve` of a folder, at its start: whoever held them is
     /// no more. On PostgreSQL other workers may be alive, so it does nothing: leases of the dead run out.
     pub async fn take_back_leases(&self) -> Result<(), Error> {

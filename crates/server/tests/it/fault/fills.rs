@@ -201,8 +201,9 @@ async fn what_a_killed_server_had_not_written_down_is_counted_by_the_next_sweep(
     let id = one.id("240p");
     // However long it lived: this is what it leaves when it could write nothing down.
     app.store.write(async move |tx| tx.set_rendition_counted(id, 0, 0).await).await.unwrap();
-    app.restart().await;
+    // The leases of the dead process run out before the next one takes any.
     clock.advance(LEASE);
+    app.restart().await;
     sweep_soon(&app, &clock).await;
     let (count, bytes) = one.kept(&app, "240p").await;
     let row = app.store.rendition(id).await.unwrap().expect("it was begun");

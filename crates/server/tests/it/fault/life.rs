@@ -166,11 +166,12 @@ impl Life {
     async fn revive(&mut self) {
         if self.plan.has_crashed() && !self.has_restarted {
             self.has_restarted = true;
-            self.app.restart().await;
+            self.app.kill().await;
             if self.app.ground.is_shared() {
-                // Another process might still hold what this one held: it waits until the leases are over.
+                // The leases of the dead process run out before the next one takes any.
                 self.clock.advance(LEASE);
             }
+            self.app.restart().await;
         }
     }
 
