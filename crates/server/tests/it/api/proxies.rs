@@ -1,6 +1,7 @@
 //! Clients behind a proxy: told apart by what it says of them, where it is trusted.
 
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use kinora_blob::{FaultAction, ObjectKey, WriteKind, WriteOp};
 use kinora_testkit::fixture;
