@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Serves Kinora and shows a clip in it, until Ctrl-C. `make run` calls it.
 #
-#   LISTEN=127.0.0.1:8080 DATA_DIR=./data PUBLIC_URL=http://127.0.0.1:8080 scripts/run.sh target/release/kinora
+#   LISTEN=127.0.0.1:8080 DATA_DIR=./data PUBLIC_URL=http://127.0.0.1:8080 scripts/run.sh target/quick/kinora
 set -euo pipefail
 
 READY_WITHIN_S=60

@@ -132,8 +132,8 @@ all_suites() {
   suite "server, PostgreSQL and S3" rust_tests "$postgres" "not $fault" --profile all-postgres
   suite "fault, SQLite and a folder" rust_tests "$sqlite" "$server and $fault" --profile all
   suite "fault, PostgreSQL and S3" rust_tests "$postgres" "$fault" --profile all-postgres
-  suite "browser" browser_tests long
-  suite "schemathesis" env KINORA_SCHEMATHESIS_EXAMPLES=100 scripts/schemathesis.sh
+  KINORA_E2E_ALL=1 suite "browser" browser_tests long
+  suite "schemathesis" env KINORA_SCHEMATHESIS_EXAMPLES=200 scripts/schemathesis.sh
   suite "fuzz" scripts/fuzz.sh
   lints
   signatures

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use crate::http::testing::exchange;
 
-    const DEADLINE: Duration = Duration::from_secs(10);
+    const DEADLINE: Duration = Duration::from_secs(60);
 
     fn post(path: &str, body: &str) -> String {
         format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}", body.len())

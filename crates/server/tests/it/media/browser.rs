@@ -60,6 +60,13 @@ fn check_played(seen: &Value, seconds: f64) {
     assert!((end - seconds).abs() < 0.05, "{end} s of {seconds}");
 }
 
+/// Every frame was decoded. After a stall hls.js seeks a little, and some are decoded twice.
+#[track_caller]
+pub(crate) fn check_frames(seen: &Value, frames: u64) {
+    let total = seen["videoFrames"]["total"].as_u64().expect("a number");
+    assert!(frames <= total, "{total} frames of {frames}: {seen:#}");
+}
+
 #[tokio::test]
 async fn a_browser_plays_every_frame_of_a_clip() {
     let app = TestApp::options().without_webhook().start().await;
@@ -67,7 +74,7 @@ async fn a_browser_plays_every_frame_of_a_clip() {
     let Some(seen) = play(&app, &media).await else { return };
     check_played(&seen, 2.0);
     assert_eq!((&seen["width"], &seen["height"]), (&json!(160), &json!(90)));
-    assert_eq!(seen["videoFrames"]["total"], 50);
+    check_frames(&seen, 50);
 }
 
 #[tokio::test]
@@ -85,7 +92,7 @@ async fn a_browser_plays_av1_and_opus() {
     let Some(seen) = play(&app, &media).await else { return };
     check_played(&seen, 2.0);
     assert_eq!((&seen["width"], &seen["height"]), (&json!(160), &json!(90)));
-    assert_eq!(seen["videoFrames"]["total"], 50);
+    check_frames(&seen, 50);
 }
 
 #[tokio::test]
