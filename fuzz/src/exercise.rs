@@ -1,7 +1,7 @@
 //! What is promised of any bytes.
 //!
-//! The fuzzer runs it, and so do the tests of `kinora-formats` on the seeds (`crates/formats/tests/read/seeds.rs`). Only the
-//! fuzzer's `memory` counts.
+//! The fuzzer runs it, and so do the tests of `kinora-formats` on the seeds
+//! (`crates/formats/tests/read/seeds.rs`). Only the fuzzer's `memory` counts.
 
 use kinora_formats::{
     Scanner,

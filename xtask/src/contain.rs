@@ -1,8 +1,9 @@
 //! `cargo xtask contain -- COMMAND...`: runs a command and, on SIGTERM, ends it with all its descendants.
 //!
-//! The command stays in this process group, so a terminal treats it as without this: Ctrl-C reaches it, it may read and
-//! write. A descendant whose parent ends becomes a child of this process (PR_SET_CHILD_SUBREAPER, prctl(2)). So each one
-//! is found, also in a process group or a session of its own.
+//! The command stays in this process group, so a terminal treats it as without this: Ctrl-C reaches it, it
+//! may read and write. A descendant whose parent ends becomes a child of this process
+//! (PR_SET_CHILD_SUBREAPER, prctl(2)). So each one is found, also in a process group or a session of its
+//! own.
 //!
 //! After a command that ends by itself its descendants go on.
 
@@ -52,8 +53,8 @@ async fn contain(program: &str, arguments: &[String]) -> io::Result<i32> {
         code = family.command_ended() => return code,
         asked = signals.next() => asked,
     };
-    // Ctrl-C reaches the command from the terminal, and a second one would make a test runner drop its tests at once:
-    // so another signal follows only where nothing has come of it.
+    // Ctrl-C reaches the command from the terminal, and a second one would make a test runner drop its tests
+    // at once: so another signal follows only where nothing has come of it.
     if asked == rustix::process::Signal::INT
         && let Ok(code) = timeout(STEP, family.command_ended()).await
     {
@@ -104,7 +105,8 @@ impl Family {
         }
     }
 
-    /// Waits until nothing is left. Sends `again` to those that are, and to those that they have started meanwhile.
+    /// Waits until nothing is left. Sends `again` to those that are, and to those that they have started
+    /// meanwhile.
     async fn ended(&mut self, again: Option<rustix::process::Signal>) -> io::Result<()> {
         loop {
             self.reap()?;

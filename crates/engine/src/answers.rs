@@ -19,8 +19,8 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// The answers stored in `file` for the program as it is now. `None` when the program has changed since, or the file is
-    /// missing or damaged: then ask.
+    /// The answers stored in `file` for the program as it is now. `None` when the program has changed since,
+    /// or the file is missing or damaged: then ask.
     pub(crate) fn load(file: &Path, program: &Path) -> Option<Self> {
         let stored = fs::read_to_string(file).ok()?;
         let parts: [&str; 4] = stored.split(SEPARATOR).collect::<Vec<_>>().try_into().ok()?;

@@ -42,8 +42,8 @@ pub struct Settings {
     pub readable: Vec<PathBuf>,
     /// Processes at the same time. `None`: one a core, within what control groups allow.
     pub jobs_max: Option<NonZeroUsize>,
-    /// A file for what ffmpeg says of itself. It is asked only when the file is missing or its program has changed. `None`: it is
-    /// asked at every start. Tests set it: each is a process of its own.
+    /// A file for what ffmpeg says of itself. It is asked only when the file is missing or its program has
+    /// changed. `None`: it is asked at every start. Tests set it: each is a process of its own.
     pub answers: Option<PathBuf>,
 }
 
@@ -62,8 +62,8 @@ struct Inner {
 }
 
 impl Engine {
-    /// Finds ffmpeg, starts it three times inside its confinement, and learns what it can do. With [`Settings::answers`] it is
-    /// started only where nothing is stored.
+    /// Finds ffmpeg, starts it three times inside its confinement, and learns what it can do. With
+    /// [`Settings::answers`] it is started only where nothing is stored.
     ///
     /// Errors: [`NotFound`](EngineError::NotFound), [`NotUsable`](EngineError::NotUsable) for a program that does not
     /// start there or is no ffmpeg, [`TooOld`](EngineError::TooOld) below 5.1, and those of every run.

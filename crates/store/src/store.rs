@@ -157,7 +157,8 @@ impl Store {
         })
     }
 
-    /// Stops queueing BlurHash jobs. For tests of something else: the job runs ffmpeg and commits at any time later.
+    /// Stops queueing BlurHash jobs. For tests of something else: the job runs ffmpeg and commits at any
+    /// time later.
     pub fn disable_blur_hash(&self) {
         self.shared.common.has_blur_hash.store(false, Ordering::Release);
     }

@@ -11,10 +11,11 @@ use crate::signals::Signals;
 /// How long `contain` may take after a signal: a step for each signal that it sends, and one more.
 const CONTAINED_WITHIN: Duration = STEP.saturating_mul(4);
 
-/// Runs the command on this terminal and returns its code. A signal that comes meanwhile ends it, with its descendants.
+/// Runs the command on this terminal and returns its code. A signal that comes meanwhile ends it, with its
+/// descendants.
 ///
-/// They are those of `cargo xtask contain`, a process of its own: the servers are none of them. It ends them too when
-/// this process is killed: without its servers the command is of no use.
+/// They are those of `cargo xtask contain`, a process of its own: the servers are none of them. It ends them
+/// too when this process is killed: without its servers the command is of no use.
 pub(super) async fn run(
     program: &str,
     arguments: &[String],

@@ -2,8 +2,8 @@
 //!
 //! Both start in a fresh temporary folder, on free ports of 127.0.0.1, as an unprivileged user when this runs as root.
 //! The command finds them by its environment; it ends with the code that this ends with. However this ends, by a
-//! failure, Ctrl-C or SIGTERM, both servers are stopped and the folder is removed. SIGTERM ends the command with all its
-//! descendants. It knows nothing of Kinora but the names of the variables that its tests read.
+//! failure, Ctrl-C or SIGTERM, both servers are stopped and the folder is removed. SIGTERM ends the command
+//! with all its descendants. It knows nothing of Kinora but the names of the variables that its tests read.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
-//! The tests that `.config/nextest.toml` names exist: a filter that matches nothing would move a test to another suite in silence.
+//! The tests that `.config/nextest.toml` names exist: a filter that matches nothing would move a test to
+//! another suite in silence.
 
 use super::Finding;
 

@@ -21,7 +21,8 @@ use crate::priority::Priority;
 
 mod streaming;
 
-/// A deadline under test, short enough to wait for. Only programs that hang get it: they meet it on any machine.
+/// A deadline under test, short enough to wait for. Only programs that hang get it: they meet it on any
+/// machine.
 const SHORT: Duration = Duration::from_millis(500);
 /// Never reached on the real clock by a test that passes.
 const LONG: Duration = Duration::from_secs(60);

@@ -1,4 +1,5 @@
-//! Tokio's clock in the hands of a test. A machine under load must not change a result, so no limit is short on the real clock.
+//! Tokio's clock in the hands of a test. A machine under load must not change a result, so no limit is short
+//! on the real clock.
 
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use tokio::task::{JoinHandle, yield_now};
 /// No test that passes takes as long on the real clock.
 pub(crate) const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// Awaits `work` on a clock that jumps from timer to timer. The result must not depend on bytes in flight: the clock does
-/// not wait for them.
+/// Awaits `work` on a clock that jumps from timer to timer. The result must not depend on bytes in flight:
+/// the clock does not wait for them.
 pub(crate) async fn jumping<T>(work: impl Future<Output = T>) -> T {
     tokio::time::pause();
     let result = work.await;
@@ -27,8 +28,8 @@ pub(crate) async fn jumping_after<T>(trigger: impl Future<Output = ()>, work: im
     jumping(work).await
 }
 
-/// A clock that moves only by [`advance`](Self::advance), until it is dropped. A busy task keeps tokio from jumping while bytes
-/// are in flight.
+/// A clock that moves only by [`advance`](Self::advance), until it is dropped. A busy task keeps tokio from
+/// jumping while bytes are in flight.
 pub(crate) struct StillClock(JoinHandle<()>);
 
 impl StillClock {

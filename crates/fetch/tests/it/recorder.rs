@@ -30,7 +30,8 @@ pub(crate) struct Recorder {
     pub(crate) progress: watch::Sender<Progress>,
 }
 
-/// How far a download has come. In the state that is told the download already waits for the network or for its next attempt.
+/// How far a download has come. In the state that is told the download already waits for the network or for
+/// its next attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     /// Answers whose body is being read.

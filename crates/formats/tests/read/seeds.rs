@@ -8,7 +8,8 @@ use std::{panic::catch_unwind, path::Path};
 #[path = "../../../../fuzz/src/exercise.rs"]
 mod exercise;
 
-/// The fuzzer's allocator counts memory. Here it is not counted: the tests of this binary share one allocator.
+/// The fuzzer's allocator counts memory. Here it is not counted: the tests of this binary share one
+/// allocator.
 mod memory {
     pub(super) const CHECKPOINT: () = ();
 

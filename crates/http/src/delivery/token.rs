@@ -223,7 +223,8 @@ impl VerifyingKey {
 mod tests {
     use super::*;
 
-    /// A token may be verified by a key that was cached for as long: together the 2 s of contract decision 13.
+    /// A token may be verified by a key that was cached for as long: together the 2 s of contract decision
+    /// 13.
     #[test]
     fn cached_key_and_token_expire_within_1_s() {
         let tokens = Tokens::new();

@@ -42,7 +42,8 @@ async fn engine() -> Engine {
     Engine::find(Settings { answers, ..Settings::default() }).await.expect("tests need ffmpeg")
 }
 
-/// Asks again while the answer is `Busy`, as clients do: on a machine under load the time for one answer may end before it is made.
+/// Asks again while the answer is `Busy`, as clients do: on a machine under load the time for one answer may
+/// end before it is made.
 pub(crate) async fn until_not_busy<T>(
     ask: impl AsyncFn() -> Result<T, kinora_packager::Error>,
 ) -> Result<T, kinora_packager::Error> {

@@ -21,7 +21,8 @@ postgres_only!(
     a_change_by_another_process_is_seen_at_once,
 );
 
-/// A limit against hangs. What has fallen silent stays so for ever: a call that ends was ended by a limit of the store.
+/// A limit against hangs. What has fallen silent stays so for ever: a call that ends was ended by a limit of
+/// the store.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn connections_that_were_ended_are_replaced(world: World) {

@@ -106,8 +106,8 @@ async fn output_is_complete_although_the_caller_paused() {
     assert_eq!(first + rest.len(), 1_000_000);
 }
 
-/// A script that says `output` and then hangs is killed at its deadline. Once in a test: a process that is started on a clock that
-/// has jumped would count the jump, since its thread knows the system's clock only.
+/// A script that says `output` and then hangs is killed at its deadline. Once in a test: a process that is
+/// started on a clock that has jumped would count the jump, since its thread knows the system's clock only.
 async fn check_hangs(
     script: &str,
     feed: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
@@ -151,7 +151,8 @@ async fn process_that_hangs_after_its_input_is_killed() {
 
 #[tokio::test]
 async fn each_byte_that_moves_restarts_the_deadline() {
-    // Each piece of work lasts until there is a file, and its byte comes after more than half of the deadline.
+    // Each piece of work lasts until there is a file, and its byte comes after more than half of the
+    // deadline.
     let deadline = 60 * LONG;
     let work = "i=0; while [ $i -lt 5 ]; do until [ -e $1/$i ]; do :; done; head -c 1; i=$((i+1)); done";
     let (program, done) = (Program::new(work), tempfile::tempdir().unwrap());

@@ -88,7 +88,8 @@ impl World {
         });
     }
 
-    /// The same; a 503 is asked again. A picture waits 8 s for its turn, which is too short for a page on a busy machine.
+    /// The same; a 503 is asked again. A picture waits 8 s for its turn, which is too short for a page on a
+    /// busy machine.
     fn ask_until_made(&mut self, forwarded: &str) {
         self.width += 1;
         let (app, path) = (Arc::clone(&self.app), self.path(self.width));

@@ -19,8 +19,9 @@ const SWEPT_EVERY: Duration = Duration::from_secs(61 * 60);
 /// Longer than objects without a media are left alone.
 const SWEPT_AFTER: Duration = Duration::from_secs(26 * 60 * 60);
 
-/// How long a lease may be held on PostgreSQL before it counts as abandoned: a worker could not write the end of its job. Not a judgement:
-/// a worker that is merely slow loses its job, and another run of it gives the same.
+/// How long a lease may be held on PostgreSQL before it counts as abandoned: a worker could not write the
+/// end of its job. Not a judgement: a worker that is merely slow loses its job, and another run of it gives
+/// the same.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60);
 
 /// Moves a standing clock on PostgreSQL, where a job is put back while the database is too busy for it.
@@ -35,7 +36,8 @@ impl<'a> Mover<'a> {
         Self { clock, moved: Mutex::new(Instant::now()) }
     }
 
-    /// Moves the clock by a lease when nothing can happen before: no job or delivery is due, and no lease is held. On SQLite it never does.
+    /// Moves the clock by a lease when nothing can happen before: no job or delivery is due, and no lease is
+    /// held. On SQLite it never does.
     async fn look(&self, app: &TestApp) {
         if !app.ground.is_shared() {
             return;

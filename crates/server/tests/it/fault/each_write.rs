@@ -34,7 +34,8 @@ struct Sample {
 }
 
 impl Sample {
-    /// The sample of the life `name`, of at least `writes_min` writes. Each life begins at another write, and at least one goes wrong.
+    /// The sample of the life `name`, of at least `writes_min` writes. Each life begins at another write,
+    /// and at least one goes wrong.
     fn of(name: &str, writes_min: u64) -> Self {
         let lives = std::env::var(VARIABLE).unwrap_or_else(|_| "sample".to_owned());
         let step = match (lives.as_str(), Pair::chosen()) {
@@ -64,9 +65,11 @@ fn seeded(name: &str) -> u64 {
 /// Nothing comes before this life.
 pub(super) async fn nothing(_: &TestApp) {}
 
-/// Lives what comes after `prepare` again and again, with a server that stops at a write of it, for each write of the sample.
+/// Lives what comes after `prepare` again and again, with a server that stops at a write of it, for each
+/// write of the sample.
 ///
-/// `name` is the life's own: `module_path!()`. Fewer writes than `writes_min` would mean that they are not counted.
+/// `name` is the life's own: `module_path!()`. Fewer writes than `writes_min` would mean that they are not
+/// counted.
 pub(super) async fn crash_at_each<T>(
     name: &str,
     writes_min: u64,
@@ -96,7 +99,8 @@ pub(super) async fn crash_where<T>(
     live_through(live_and_crash_at, &format!("crash {name}"), writes_min).await;
 }
 
-/// The same with a write that cannot be made while nobody dies: the disk was full just then, or a response was lost.
+/// The same with a write that cannot be made while nobody dies: the disk was full just then, or a response
+/// was lost.
 pub(super) async fn fail_at_each<T>(
     name: &str,
     writes_min: u64,
@@ -115,7 +119,8 @@ pub(super) async fn fail_at_each<T>(
     live_through(live_and_fail_at, &format!("failure {name}"), writes_min).await;
 }
 
-/// First a life in which nothing goes wrong, which says how many writes there are; then one for each write of the sample.
+/// First a life in which nothing goes wrong, which says how many writes there are; then one for each write
+/// of the sample.
 ///
 /// `live_until` lives a life whose n-th write goes wrong, and returns how many writes were counted.
 async fn live_through<L: Future<Output = u64>>(live_until: impl Fn(u64) -> L, name: &str, writes_min: u64) {

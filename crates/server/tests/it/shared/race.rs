@@ -45,7 +45,8 @@ fn before_the_segment(meet: impl Fn(ObjectKey) + Send + Sync + 'static) -> Fault
     Faults::new(None, Some(Arc::new(objects)))
 }
 
-/// A viewer waits 8 s for a segment, which is too short for an encode on a busy machine: a 503 is asked again.
+/// A viewer waits 8 s for a segment, which is too short for an encode on a busy machine: a 503 is asked
+/// again.
 async fn segment(app: &TestApp, address: &str) -> Answer {
     until("the segment is made", async || {
         let answer = app.fetch(address).await;

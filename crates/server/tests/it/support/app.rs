@@ -236,7 +236,8 @@ impl TestApp {
         self.options.has_blur_hash.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until a media has its BlurHash, and answers the media as GET does. The server needs [`Options::blur_hash`].
+    /// Waits until a media has its BlurHash, and answers the media as GET does. The server needs
+    /// [`Options::blur_hash`].
     ///
     /// A job that ffmpeg fails runs again when the clock says so: the clock must not stand.
     pub(crate) async fn with_blur_hash(&self, id: &str) -> Value {

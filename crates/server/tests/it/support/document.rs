@@ -95,8 +95,8 @@ pub(crate) fn problems_of_answer(document: &Value, schema: &Value, value: &Value
     problems(&document, &schema, value)
 }
 
-/// Compiles one schema of the document. Only what it refers to is compiled with it: the whole document takes a tenth of a second, and each
-/// test compiles some.
+/// Compiles one schema of the document. Only what it refers to is compiled with it: the whole document takes
+/// a tenth of a second, and each test compiles some.
 pub(crate) fn validator(document: &Value, schema: &Value) -> Validator {
     let mut schemas = Map::new();
     collect_references(document, schema, &mut schemas);

@@ -128,7 +128,8 @@ impl Options {
         Self { engine: Some(engine), ..self }
     }
 
-    /// Queues BlurHash jobs. Off by default: the job runs ffmpeg and commits at any time after the media is ready.
+    /// Queues BlurHash jobs. Off by default: the job runs ffmpeg and commits at any time after the media is
+    /// ready.
     pub(crate) fn blur_hash(self) -> Self {
         self.has_blur_hash.store(true, Ordering::Relaxed);
         self
@@ -168,8 +169,8 @@ impl kinora_store::Faults for DatabaseDies {
     }
 }
 
-/// Limits of source downloads by default: a busy machine keeps them, and only the waits between attempts are short.
-/// A test of a limit shortens that one.
+/// Limits of source downloads by default: a busy machine keeps them, and only the waits between attempts are
+/// short. A test of a limit shortens that one.
 pub(crate) fn limits() -> Limits {
     Limits {
         connect: Duration::from_secs(30),
