@@ -50,9 +50,14 @@ async fn contain(program: &str, arguments: &[String]) -> io::Result<i32> {
     // Not tokio's: this process waits for all its children, and theirs.
     let mut family = Family { command: command.spawn()?, code: None, changes };
     let asked = tokio::select! {
-        code = family.command_ended() => return code,
-        asked = signals.next() => asked,
+        asked = signals.next() => Some(asked),
+        code = family.command_ended() => {
+            code?;
+            // Ctrl-C reaches both at once, and the command may be faster.
+            signals.arrived().await
+        }
     };
+    let Some(asked) = asked else { return Ok(family.code.expect("the command has ended")) };
     // Ctrl-C reaches the command from the terminal, and a second one would make a test runner drop its tests
     // at once: so another signal follows only where nothing has come of it.
     if asked == rustix::process::Signal::INT

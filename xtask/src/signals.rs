@@ -20,4 +20,14 @@ impl Signals {
             _ = self.terminate.recv() => rustix::process::Signal::TERM,
         }
     }
+    /// One that has come by now, without waiting for one.
+    pub(crate) async fn arrived(&mut self) -> Option<rustix::process::Signal> {
+        // The runtime notices what the kernel has delivered.
+        tokio::task::yield_now().await;
+        tokio::select! {
+            biased;
+            asked = self.next() => Some(asked),
+            () = std::future::ready(()) => None,
+        }
+    }
 }
