@@ -38,7 +38,7 @@ test: ## Install what the tests need and run what every change has to pass: 20 m
 	@$(MAKE) --no-print-directory web
 	@scripts/test.sh
 
-test-all: ## The same with the long suites and more crashes: over an hour
+test-all: ## The same with the long suites and more crash injection
 	@scripts/install.sh test
 	@$(MAKE) --no-print-directory web
 	@scripts/test.sh all

@@ -155,6 +155,9 @@ change | all | each) ;;
 esac
 if has_nextest; then
   "${1:-change}_suites"
+elif [ "${1:-change}" != change ]; then
+  echo "scripts/test.sh: the set $1 needs cargo-nextest: cargo install --locked cargo-nextest" >&2
+  exit 2
 else
   suite "Rust" cargo_tests
   suite "browser" browser_tests change

@@ -20,9 +20,10 @@ impl Signals {
             _ = self.terminate.recv() => rustix::process::Signal::TERM,
         }
     }
-    /// One that has come by now, without waiting for one.
+
+    /// A signal that is already delivered. Does not wait for one.
     pub(crate) async fn arrived(&mut self) -> Option<rustix::process::Signal> {
-        // The runtime notices what the kernel has delivered.
+        // The signal driver runs in between.
         tokio::task::yield_now().await;
         tokio::select! {
             biased;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::admission::{Admission, Load};
-use crate::answers::Answers;
+use crate::capabilities::Capabilities;
 use crate::confine::Cage;
 use crate::error::EngineError;
 use crate::job::{Files, Job, Limits, push, quiet};
@@ -42,9 +42,9 @@ pub struct Settings {
     pub readable: Vec<PathBuf>,
     /// Processes at the same time. `None`: one a core, within what control groups allow.
     pub jobs_max: Option<NonZeroUsize>,
-    /// A file for what ffmpeg says of itself. It is asked only when the file is missing or its program has
-    /// changed. `None`: it is asked at every start. Tests set it: each is a process of its own.
-    pub answers: Option<PathBuf>,
+    /// Caches version, encoders and filters of ffmpeg in this file, until the program file changes. `None`:
+    /// [`Engine::find`] asks ffmpeg each time. Tests set it, because each test is a process.
+    pub capabilities_cache: Option<PathBuf>,
 }
 
 /// An ffmpeg that works. Cheap to clone; clones share the places for processes.
@@ -62,8 +62,8 @@ struct Inner {
 }
 
 impl Engine {
-    /// Finds ffmpeg, starts it three times inside its confinement, and learns what it can do. With
-    /// [`Settings::answers`] it is started only where nothing is stored.
+    /// Finds ffmpeg, starts it three times inside its confinement, and learns what it can do. A hit in
+    /// [`Settings::capabilities_cache`] starts nothing.
     ///
     /// Errors: [`NotFound`](EngineError::NotFound), [`NotUsable`](EngineError::NotUsable) for a program that does not
     /// start there or is no ffmpeg, [`TooOld`](EngineError::TooOld) below 5.1, and those of every run.
@@ -73,13 +73,13 @@ impl Engine {
             cage: Cage::new(program.clone(), settings.readable),
             admission: Admission::new(settings.jobs_max),
         };
-        let answers = answers(&runner, settings.answers.as_deref()).await?;
-        let version = Version::parse(&answers.version).ok_or(EngineError::NotUsable(program))?;
+        let capabilities = capabilities(&runner, settings.capabilities_cache.as_deref()).await?;
+        let version = Version::parse(&capabilities.version).ok_or(EngineError::NotUsable(program))?;
         if !version.is_enough() {
             return Err(EngineError::TooOld(version.to_string()));
         }
-        let encoders = version::encoders(&answers.encoders).map(str::to_owned).collect();
-        let filters = version::filters(&answers.filters).map(str::to_owned).collect();
+        let encoders = version::encoders(&capabilities.encoders).map(str::to_owned).collect();
+        let filters = version::filters(&capabilities.filters).map(str::to_owned).collect();
         Ok(Self { inner: Arc::new(Inner { runner, version, encoders, filters }) })
     }
 
@@ -118,24 +118,25 @@ impl Engine {
     }
 }
 
-/// What the program says of itself: as stored in `file`, or asked now and stored.
-async fn answers(runner: &Runner, file: Option<&Path>) -> Result<Answers, EngineError> {
+/// Reads the capabilities from the cache file, or asks the program and writes that file.
+async fn capabilities(runner: &Runner, cache: Option<&Path>) -> Result<Capabilities, EngineError> {
     let program = &runner.cage.program;
-    if let Some(stored) = file.and_then(|file| Answers::load(file, program)) {
-        return Ok(stored);
+    if let Some(cached) = cache.and_then(|file| Capabilities::load(file, program)) {
+        return Ok(cached);
     }
     let version = ask(runner, "-version").await?;
     if !Version::parse(&version).is_some_and(|version| version.is_enough()) {
-        return Ok(Answers { version, encoders: String::new(), filters: String::new() });
+        // The caller rejects it by its version.
+        return Ok(Capabilities { version, encoders: String::new(), filters: String::new() });
     }
     let (encoders, filters) = (ask(runner, "-encoders").await?, ask(runner, "-filters").await?);
-    let answers = Answers { version, encoders, filters };
-    if let Some(file) = file
-        && let Err(error) = answers.store(file, program)
+    let capabilities = Capabilities { version, encoders, filters };
+    if let Some(file) = cache
+        && let Err(error) = capabilities.store(file, program)
     {
-        tracing::warn!(%error, "the answers of ffmpeg cannot be stored: it is asked at the next start too");
+        tracing::warn!(%error, "the capabilities of ffmpeg cannot be cached; the next start asks it again");
     }
-    Ok(answers)
+    Ok(capabilities)
 }
 
 /// Asks the program one question about itself.

@@ -10,7 +10,7 @@
 //! Begin with [`Engine`]; `run.rs` is what every operation has in common, `confine/` is the cage.
 
 mod admission;
-mod answers;
+mod capabilities;
 mod child;
 mod clip;
 mod confine;

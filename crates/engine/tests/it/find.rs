@@ -45,12 +45,13 @@ async fn a_program_that_will_not_do_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn stored_answers_are_used_until_the_program_changes() {
+async fn cached_capabilities_are_used_until_the_program_changes() {
     let folder = tempfile::tempdir().unwrap();
     let good = "case $* in\n\
         *-version*) echo 'ffmpeg version 5.1'; echo 'libavutil 57. 28.100 / 57. 28.100';;\n\
         *) echo ' ------'; echo ' V..... png PNG';;\nesac";
-    let settings = Settings { answers: Some(folder.path().join("answers")), ..program(folder.path(), good) };
+    let settings =
+        Settings { capabilities_cache: Some(folder.path().join("cache")), ..program(folder.path(), good) };
     let path = settings.program.clone().unwrap();
     Engine::find(settings.clone()).await.unwrap();
 

@@ -7,8 +7,8 @@ use kinora_engine::{Engine, Settings};
 use tempfile::TempDir;
 
 pub(crate) async fn engine() -> Engine {
-    let answers = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ffmpeg-answers"));
-    Engine::find(Settings { answers, ..Settings::default() }).await.unwrap()
+    let capabilities_cache = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ffmpeg-capabilities"));
+    Engine::find(Settings { capabilities_cache, ..Settings::default() }).await.unwrap()
 }
 
 /// Runs ffmpeg without any confinement in `folder`.

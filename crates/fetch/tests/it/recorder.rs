@@ -26,12 +26,12 @@ pub(crate) struct Recorder {
     pub(crate) totals: Vec<Option<u64>>,
     /// Refuses the write that would make it hold more than this.
     pub(crate) bytes_max: Option<usize>,
-    /// For those who wait while a download has the sink.
+    /// Lets a test wait while the download borrows the sink.
     pub(crate) progress: watch::Sender<Progress>,
 }
 
-/// How far a download has come. In the state that is told the download already waits for the network or for
-/// its next attempt.
+/// Progress of a download. When a receiver sees a value, the download waits for the network or for its next
+/// attempt.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     /// Answers whose body is being read.
@@ -48,7 +48,7 @@ impl Recorder {
     }
 }
 
-/// Waits until a download has come to this state.
+/// Waits until the progress of a download meets `is_there`.
 pub(crate) async fn until(progress: &mut watch::Receiver<Progress>, is_there: impl Fn(&Progress) -> bool) {
     progress.wait_for(is_there).await.unwrap();
 }

@@ -1,10 +1,10 @@
-//! The fuzzer's seeds, replayed: whole, cut short and with changed bytes.
+//! Replays the fuzzer's seeds: whole, truncated and with changed bytes.
 //!
 //! `scripts/fuzz.sh` tries new inputs with the same assertions. Here the inputs are the same in each run.
 
 use std::{panic::catch_unwind, path::Path};
 
-/// What the fuzzer asserts.
+/// The assertions of the fuzzer.
 #[path = "../../../../fuzz/src/exercise.rs"]
 mod exercise;
 
@@ -24,14 +24,14 @@ const STEP: usize = 7;
 const VALUES: [u8; 6] = [0, 1, 8, 0x7f, 0x80, 0xff];
 
 #[test]
-fn seeds_hold_every_promise() {
+fn whole_seeds_violate_no_assertion() {
     for (name, bytes) in inputs() {
         check(&name, &bytes);
     }
 }
 
 #[test]
-fn seeds_cut_short_hold_every_promise() {
+fn truncated_seeds_violate_no_assertion() {
     for (name, bytes) in inputs() {
         for len in (0..bytes.len()).step_by(STEP) {
             check(&format!("{name}, its first {len} bytes"), &bytes[..len]);
@@ -40,7 +40,7 @@ fn seeds_cut_short_hold_every_promise() {
 }
 
 #[test]
-fn seeds_with_a_changed_byte_hold_every_promise() {
+fn seeds_with_a_changed_byte_violate_no_assertion() {
     for (name, bytes) in inputs() {
         for at in (0..bytes.len()).step_by(STEP) {
             let mut changed = bytes.clone();
@@ -71,7 +71,7 @@ fn inputs() -> Vec<(String, Vec<u8>)> {
     inputs
 }
 
-/// Names the input of which a promise is broken; the promise itself is in the panic.
+/// Panics with the name of an input that violates an assertion. The panic before it names the assertion.
 fn check(name: &str, bytes: &[u8]) {
-    assert!(catch_unwind(|| exercise::exercise(bytes)).is_ok(), "a promise is broken: {name}");
+    assert!(catch_unwind(|| exercise::exercise(bytes)).is_ok(), "assertion violated: {name}");
 }

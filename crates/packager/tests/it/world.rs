@@ -38,8 +38,8 @@ pub(crate) fn asker() -> Asker {
 
 /// The ffmpeg of this machine.
 async fn engine() -> Engine {
-    let answers = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ffmpeg-answers"));
-    Engine::find(Settings { answers, ..Settings::default() }).await.expect("tests need ffmpeg")
+    let capabilities_cache = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ffmpeg-capabilities"));
+    Engine::find(Settings { capabilities_cache, ..Settings::default() }).await.expect("tests need ffmpeg")
 }
 
 /// Asks again while the answer is `Busy`, as clients do: on a machine under load the time for one answer may
@@ -106,8 +106,7 @@ impl World {
 
     /// Another process over the same rows and objects.
     pub(crate) async fn another_packager(&self) -> Packager {
-        let engine = engine().await;
-        packager(&self.store, &self.blob, engine)
+        packager(&self.store, &self.blob, engine().await)
     }
 
     /// The id of a source that has no objects yet.

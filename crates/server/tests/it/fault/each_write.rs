@@ -20,13 +20,13 @@ fn at_once() -> usize {
     }
 }
 
-/// Chooses the sample: a clean clone crashes at the writes its author crashed at.
+/// Chooses the sample: a clean clone crashes at the same writes as its author's run.
 const SEED: &str = include_str!("../../../../../.config/sample-seed");
 
-/// How many lives go wrong: `sample` (the default, for each change), `most` or `each`.
+/// How many writes get a fault: `sample` (the default, for each change), `most` or `each`.
 const VARIABLE: &str = "KINORA_TEST_LIVES";
 
-/// Which writes of a life go wrong: one in `step`, from `first` on.
+/// The writes of a life that get a fault: one in `step`, from `first` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sample {
     first: u64,
@@ -34,8 +34,8 @@ struct Sample {
 }
 
 impl Sample {
-    /// The sample of the life `name`, of at least `writes_min` writes. Each life begins at another write,
-    /// and at least one goes wrong.
+    /// The sample of the life `name`, which has at least `writes_min` writes. Lives start at different
+    /// writes. Each sample has at least one write.
     fn of(name: &str, writes_min: u64) -> Self {
         let lives = std::env::var(VARIABLE).unwrap_or_else(|_| "sample".to_owned());
         let step = match (lives.as_str(), Pair::chosen()) {
@@ -50,13 +50,13 @@ impl Sample {
         Self { first: seeded(name) % step, step }
     }
 
-    /// Whether each write goes wrong.
+    /// Whether each write gets a fault.
     fn is_whole(self) -> bool {
         self.step == 1
     }
 }
 
-/// A number that is as good as random and the same in each run.
+/// A pseudo-random number, the same in each run.
 fn seeded(name: &str) -> u64 {
     let hash = Sha256::digest(format!("{} {name}", SEED.trim()));
     u64::from_be_bytes(hash[..8].try_into().expect("a SHA-256 is longer"))
@@ -65,11 +65,10 @@ fn seeded(name: &str) -> u64 {
 /// Nothing comes before this life.
 pub(super) async fn nothing(_: &TestApp) {}
 
-/// Lives what comes after `prepare` again and again, with a server that stops at a write of it, for each
-/// write of the sample.
+/// Runs `live` once for each write of the sample, with a server that crashes at this write. `prepare` runs
+/// before, without a crash.
 ///
-/// `name` is the life's own: `module_path!()`. Fewer writes than `writes_min` would mean that they are not
-/// counted.
+/// `name` identifies the life: `module_path!()`. Panics when fewer than `writes_min` writes are counted.
 pub(super) async fn crash_at_each<T>(
     name: &str,
     writes_min: u64,
@@ -92,15 +91,14 @@ pub(super) async fn crash_where<T>(
         let plan = CrashPlan::at_write(n);
         let (clock, faults) = (TestClock::standing(), faults(&plan));
         let (mut life, prepared) = Life::begin_after(clock, plan.clone(), faults, prepare).await;
-        say(&format!("crash at write {n}"));
+        say(&said("crash", n));
         live(&mut life, prepared).await;
         plan.writes()
     };
     live_through(live_and_crash_at, &format!("crash {name}"), writes_min).await;
 }
 
-/// The same with a write that cannot be made while nobody dies: the disk was full just then, or a response
-/// was lost.
+/// The same with a write that fails while the server goes on, as on a full disk or after a lost response.
 pub(super) async fn fail_at_each<T>(
     name: &str,
     writes_min: u64,
@@ -112,26 +110,40 @@ pub(super) async fn fail_at_each<T>(
         let failing = FailAt::write(n);
         let (clock, plan) = (TestClock::running(SPEED), failing.plan.clone());
         let (mut life, prepared) = Life::begin_after(clock, plan, failing.faults(), prepare).await;
-        say(&format!("failure at write {n}"));
+        say(&said("failure", n));
         live(&mut life, prepared).await;
         failing.plan.writes()
     };
     live_through(live_and_fail_at, &format!("failure {name}"), writes_min).await;
 }
 
-/// First a life in which nothing goes wrong, which says how many writes there are; then one for each write
-/// of the sample.
+fn said(fault: &str, n: u64) -> String {
+    if n == NEVER { format!("no {fault}") } else { format!("{fault} at write {n}") }
+}
+
+/// A write that no life reaches.
+const NEVER: u64 = u64::MAX;
+
+/// Runs a life without a fault, which counts the writes, then one life for each write of the sample.
 ///
-/// `live_until` lives a life whose n-th write goes wrong, and returns how many writes were counted.
+/// `live_until` runs a life with a fault at the n-th write, and returns how many writes it counted.
 async fn live_through<L: Future<Output = u64>>(live_until: impl Fn(u64) -> L, name: &str, writes_min: u64) {
-    let writes = live_until(u64::MAX).await;
+    let writes = live_until(NEVER).await;
     assert!(writes >= writes_min, "{writes} writes were counted, {writes_min} or more were expected");
     let sample = Sample::of(name, writes_min);
     let points = (sample.first..writes).step_by(usize::try_from(sample.step).expect("it is small"));
-    say(&format!("{name}: {writes} writes, of which {} go wrong", points.clone().count()));
-    stream::iter(points).map(&live_until).buffer_unordered(at_once()).for_each(|_| ready(())).await;
+    let lives = points.clone().count();
+    say(&format!("{name}: {writes} writes, {lives} lives with a fault"));
+    let reached = stream::iter(points)
+        .map(|n| {
+            let life = live_until(n);
+            async move { life.await > n }
+        })
+        .buffer_unordered(at_once());
+    let reached = reached.filter(|is_reached| ready(*is_reached)).count().await;
+    // Lives differ by a write or two, so the last write of a sample may be missing.
+    assert!(lives <= 2 * reached, "only {reached} of {lives} lives reached their fault");
     if sample.is_whole() {
-        // Lives differ by a write or two.
         let mut n = writes;
         while live_until(n).await > n {
             n += 1;

@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use crate::support::{Program, TestApp, text};
 
+/// Detects a hang of the player. It is shorter than the limit of [`Program`], so that the report still prints.
+pub(crate) const PLAYS_WITHIN_S: &str = "90";
+
 /// What `make test` installs and builds. `None`, with a line that says so, where somebody runs the tests without; with `CI` set
 /// that is a failure.
 #[expect(clippy::print_stderr, reason = "nothing is left out in silence")]
@@ -36,7 +39,7 @@ pub(super) async fn play_with(app: &TestApp, media: &Value, options: &[&str]) ->
     let page = app.url(&format!("/embed/{}", text(&media["playbackIds"][0]["id"])));
     let run = Program::new("node")
         .folder(&web)
-        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", "90"])
+        .args(["e2e/play.mjs", &page, "--until-end", "--timeout", PLAYS_WITHIN_S])
         .args(options)
         .run()
         .await;
@@ -60,7 +63,7 @@ fn check_played(seen: &Value, seconds: f64) {
     assert!((end - seconds).abs() < 0.05, "{end} s of {seconds}");
 }
 
-/// Every frame was decoded. After a stall hls.js seeks a little, and some are decoded twice.
+/// Checks that every frame was decoded. After a stall hls.js seeks a little and decodes some frames twice.
 #[track_caller]
 pub(crate) fn check_frames(seen: &Value, frames: u64) {
     let total = seen["videoFrames"]["total"].as_u64().expect("a number");

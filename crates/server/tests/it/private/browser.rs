@@ -9,12 +9,10 @@ use serde_json::{Value, json};
 use super::signer::Signer;
 use crate::api::Ids;
 use crate::fault::TestClock;
-use crate::media::browser::{check_frames, web};
+use crate::media::browser::{PLAYS_WITHIN_S, check_frames, web};
 use crate::support::{Program, TestApp, until};
 
 const MINUTE_S: i64 = 60;
-/// A limit against hangs, shorter than that of [`Program`], so that the player still shows what it has seen.
-const PLAYS_WITHIN_S: &str = "90";
 
 /// Plays what this path shows, and answers what was seen. `while_it_plays` goes on beside it.
 async fn watch(app: &TestApp, path: &str, while_it_plays: impl Future<Output = ()>) -> Option<Value> {

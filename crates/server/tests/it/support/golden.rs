@@ -39,7 +39,7 @@ impl Golden {
         }
         match std::str::from_utf8(&answer.body) {
             Ok("") => {}
-            Ok(body) => text += &format!("\n{}\n", body),
+            Ok(body) => text += &format!("\n{body}\n"),
             Err(_) => text += "\n[bytes]\n",
         }
         self.text(&text)

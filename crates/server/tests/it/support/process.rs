@@ -175,8 +175,8 @@ async fn lock(ground: &Ground) -> ServeLock {
 async fn engine() -> Engine {
     static ENGINE: OnceCell<Engine> = OnceCell::const_new();
     let find = || async {
-        let answers = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ffmpeg-answers"));
-        let settings = kinora_engine::Settings { answers, ..kinora_engine::Settings::default() };
+        let capabilities_cache = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("ffmpeg-capabilities"));
+        let settings = kinora_engine::Settings { capabilities_cache, ..kinora_engine::Settings::default() };
         Engine::find(settings).await.expect("tests need ffmpeg")
     };
     ENGINE.get_or_init(find).await.clone()

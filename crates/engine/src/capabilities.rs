@@ -1,26 +1,25 @@
-//! What an ffmpeg says of itself: its version, encoders and filters.
+//! Version, encoders and filters of an ffmpeg, as it prints them.
 //!
-//! The answers depend on the program file alone, so they may be stored between processes.
+//! They depend on the program file alone, so processes can share a cache file.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-/// Between the parts of a stored file. ffmpeg prints no form feed.
+/// Separates the parts of a cache file. ffmpeg prints no form feed.
 const SEPARATOR: char = '\x0c';
 
 /// The output of `ffmpeg -version`, `-encoders` and `-filters`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answers {
+pub(crate) struct Capabilities {
     pub(crate) version: String,
     pub(crate) encoders: String,
     pub(crate) filters: String,
 }
 
-impl Answers {
-    /// The answers stored in `file` for the program as it is now. `None` when the program has changed since,
-    /// or the file is missing or damaged: then ask.
+impl Capabilities {
+    /// Reads the cache file of this program. `None` when it is missing, damaged, or of another program file.
     pub(crate) fn load(file: &Path, program: &Path) -> Option<Self> {
         let stored = fs::read_to_string(file).ok()?;
         let parts: [&str; 4] = stored.split(SEPARATOR).collect::<Vec<_>>().try_into().ok()?;
@@ -28,7 +27,7 @@ impl Answers {
         (of == identity(program).ok()?).then_some(Self { version, encoders, filters })
     }
 
-    /// Stores the answers. Processes may do so at once: each file is complete before it gets its name.
+    /// Writes the cache file. Concurrent processes may do so: each renames a complete file.
     pub(crate) fn store(&self, file: &Path, program: &Path) -> io::Result<()> {
         let Self { version, encoders, filters } = self;
         let parts = [identity(program)?.as_str(), version, encoders, filters].join(&SEPARATOR.to_string());
@@ -38,7 +37,7 @@ impl Answers {
     }
 }
 
-/// Path, size and time of the last change: another ffmpeg differs in one of them.
+/// Path, size and modification time: another ffmpeg differs in one of them.
 fn identity(program: &Path) -> io::Result<String> {
     let file = program.metadata()?;
     let changed = file.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
@@ -50,19 +49,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_hold_for_the_same_program_file_only() {
+    fn cache_is_valid_for_one_program_file() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (program, file) = (folder.path().join("ffmpeg"), folder.path().join("answers"));
+        let (program, file) = (folder.path().join("ffmpeg"), folder.path().join("capabilities"));
         fs::write(&program, "one").expect("written");
-        let answers = Answers { version: "5.1".into(), encoders: "png".into(), filters: "scale".into() };
+        let capabilities =
+            Capabilities { version: "5.1".into(), encoders: "png".into(), filters: "scale".into() };
 
-        assert_eq!(Answers::load(&file, &program), None, "nothing is stored yet");
-        answers.store(&file, &program).expect("stored");
-        assert_eq!(Answers::load(&file, &program), Some(answers));
+        assert_eq!(Capabilities::load(&file, &program), None, "nothing is stored yet");
+        capabilities.store(&file, &program).expect("stored");
+        assert_eq!(Capabilities::load(&file, &program), Some(capabilities));
 
         fs::write(&program, "another").expect("written");
-        assert_eq!(Answers::load(&file, &program), None, "the program has changed");
+        assert_eq!(Capabilities::load(&file, &program), None, "the program has changed");
         fs::write(&file, "damaged").expect("written");
-        assert_eq!(Answers::load(&file, &program), None, "the file is damaged");
+        assert_eq!(Capabilities::load(&file, &program), None, "the file is damaged");
     }
 }
