@@ -30,11 +30,11 @@ has_nextest() {
   cargo nextest --version >/dev/null 2>&1
 }
 
-# twice PLACE COMMAND...: runs cargo-nextest so that a test that fails runs once more.
+# with_second_run PLACE COMMAND...: runs cargo-nextest so that a test that fails runs once more.
 #
-# Many are whole servers or stores with children and peers, on a machine that others may share. What passed only then is named at
-# the end: it is a defect, of the test or of Kinora. Decision 0047.
-twice() {
+# Many are whole servers or stores with children and peers, on a machine that others may share. What passed only
+# then is named at the end: it is a defect, of the test or of Kinora. Decision 0047.
+with_second_run() {
   local status=0 place=$1
   shift
   "$@" --retries 1 2>&1 | tee "$log" || status=$?
@@ -43,12 +43,12 @@ twice() {
   return "$status"
 }
 
-# rust_tests PLACE FILTERSET OPTION...: tests of the whole workspace, so that features, and with them what was built, are the same
-# in each suite.
+# rust_tests PLACE FILTERSET OPTION...: tests of the whole workspace, so that the features, and with them what was
+# built, are the same in each suite.
 rust_tests() {
   local place=$1 filterset=$2
   shift 2
-  KINORA_TEST_ON=$place twice " on $place" cargo nextest run --workspace --locked --filterset "$filterset" "$@"
+  KINORA_TEST_ON=$place with_second_run " on $place" cargo nextest run --workspace --locked --filterset "$filterset" "$@"
 }
 
 # Without cargo-nextest there are no profiles: everything runs.
@@ -108,7 +108,6 @@ signatures() {
 
 # What every change has to pass.
 change_suites() {
-  printf 'Sample seed: %s (.config/sample-seed)\n' "$seed"
   suite "build" cargo nextest run --workspace --locked --no-run
   suite "crates" rust_tests "$sqlite" "not $server"
   suite "server, SQLite and a folder" rust_tests "$sqlite" "$server and not $fault"
@@ -123,7 +122,7 @@ change_suites() {
   signatures
 }
 
-# Everything; what every change has to pass is in it.
+# Everything; each write that gets a fault above gets one here, too.
 all_suites() {
   export KINORA_TEST_LIVES=most
   suite "build" cargo nextest run --workspace --locked --no-run
@@ -153,6 +152,7 @@ change | all | each) ;;
   exit 2
   ;;
 esac
+printf 'Sample seed: %s (.config/sample-seed)\n' "$seed"
 if has_nextest; then
   "${1:-change}_suites"
 elif [ "${1:-change}" != change ]; then

@@ -2,6 +2,7 @@
 # Starts a PostgreSQL and an S3 of its own and runs the soak beside them; `make soak` calls it after building Kinora.
 #
 #   KINORA=target/release/kinora soak/run.sh [--media 200] [--seconds 120] [--kill-every 5] [--seed N]
+#   KINORA=target/release/kinora soak/run.sh promises
 #   KINORA=target/release/kinora soak/run.sh uploads [--megabytes 2000] [--cuts 50] [--rate 10] [--seed N]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,8 +15,9 @@ export KINORA KINORA_TEST_WEED PYTHONDONTWRITEBYTECODE=1
 export PYTHONPATH=bench # for what both talk to their servers with
 
 script=main.py
-if [[ ${1:-} == uploads ]]; then
-  script=cuts.py
-  shift
-fi
+case ${1:-} in
+uploads) script=cuts.py ;;
+promises) script=promises.py ;;
+esac
+[[ $script == main.py ]] || shift
 exec cargo xtask servers --durable -- "$python" "soak/$script" "$@"

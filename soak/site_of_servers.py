@@ -37,10 +37,10 @@ class Site:
         return cls("SQLite and a folder", kinora, folder, 1, {"KINORA_DATA_DIR": str(folder / "data")})
 
     @classmethod
-    def of_two(cls, kinora: pathlib.Path, folder: pathlib.Path) -> Self:
+    def of_two(cls, kinora: pathlib.Path, folder: pathlib.Path, database_url: str | None = None) -> Self:
         places = {
             "KINORA_DATA_DIR": str(folder / "data"),
-            "KINORA_DATABASE_URL": os.environ["KINORA_TEST_DATABASE_URL"],
+            "KINORA_DATABASE_URL": database_url or os.environ["KINORA_TEST_DATABASE_URL"],
             "KINORA_STORAGE_URL": os.environ["KINORA_TEST_STORAGE_URL"],
             "KINORA_SECRET_KEY": base64.b64encode(secrets.token_bytes(32)).decode(),
         }
@@ -48,8 +48,7 @@ class Site:
 
     def __enter__(self) -> Self:
         for node in self.nodes:
-            self._start(node)
-            wait_until_it_listens(node)  # the first one makes the schema
+            self.start(node)  # the first one makes the schema
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -68,6 +67,11 @@ class Site:
         self.kills += 1
         self._start(node)
 
+    def start(self, node: Node) -> None:
+        """Starts a process and waits until it listens."""
+        self._start(node)
+        wait_until_it_listens(node)
+
     def _start(self, node: Node) -> None:
         command = [self._kinora, "serve", "--listen", f"127.0.0.1:{node.port}"]
         with node.log.open("ab") as log:
@@ -79,8 +83,8 @@ class Site:
         run = subprocess.run(command, capture_output=True, env=self._environment, cwd=self._folder, text=True, check=True)
         return json.loads(run.stdout)
 
-    def api(self, token: dict, method: str, path: str, body: dict | None) -> dict | list:
-        """The `data` of an answer."""
+    def api(self, token: dict, method: str, path: str, body: dict | None) -> dict | list | None:
+        """The `data` of an answer, if it has any."""
         connection = http.client.HTTPConnection("127.0.0.1", self.nodes[0].port, timeout=60)
         credentials = base64.b64encode(f"{token['id']}:{token['secret']}".encode()).decode()
         headers = {"Authorization": f"Basic {credentials}", "Content-Type": "application/json"}
@@ -90,7 +94,7 @@ class Site:
         connection.close()
         if not 200 <= answer.status < 300:
             raise RuntimeError(f"{method} {path}: {answer.status} {read[:300]!r}")
-        return json.loads(read)["data"]
+        return json.loads(read).get("data")
 
     def wait_ready(self, token: dict, media: str) -> None:
         until = time.monotonic() + READY_WITHIN_S

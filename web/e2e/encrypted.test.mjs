@@ -57,7 +57,7 @@ async function check(engine, accessPolicy) {
   const query = accessPolicy === "private" ? `?token=${await tokenFor(id)}` : "";
   const address = `${kinora.address}/${id}.m3u8${query}`;
   await isEncrypted(address);
-  const trial = { engine, address, start: "largest", switches: SWITCHES, isPatient: !IS_TIMED };
+  const trial = { engine, address, start: "largest", switches: SWITCHES, toleratesStalls: !IS_TIMED };
   const seen = await perform(browser, stage, trial, { timeout_ms: HANG_MS });
   const { largest, smallest, frames, seconds } = clip;
   const wanted = { sizes: [largest, smallest, largest], seconds, frames };

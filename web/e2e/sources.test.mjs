@@ -89,7 +89,7 @@ async function check(name, engine, start) {
   const rungs = start === "largest" ? ["largest", "smallest", "largest"] : ["smallest", "largest", "smallest"];
   const played = rungs.slice(0, 1 + expected.changes);
   const switches = played.slice(1).map((rung, n) => ({ at_s: SWITCHES_S[n], rung }));
-  const trial = { engine, address: manifest, start, switches, isPatient: !isTimed };
+  const trial = { engine, address: manifest, start, switches, toleratesStalls: !isTimed };
   const seen = await perform(browser, stage, trial, { timeout_ms: HANG_MS });
   const wanted = {
     sizes: played.map((rung) => expected[rung]).filter((size) => size !== null),

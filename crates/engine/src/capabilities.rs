@@ -1,6 +1,7 @@
 //! Version, encoders and filters of an ffmpeg, as it prints them.
 //!
-//! They depend on the program file alone, so processes can share a cache file.
+//! Processes can share a cache file. It is for tests: it is found out of date when the program file changes, not
+//! when a library that the program loads does.
 
 use std::fs;
 use std::io;
@@ -27,11 +28,12 @@ impl Capabilities {
         (of == identity(program).ok()?).then_some(Self { version, encoders, filters })
     }
 
-    /// Writes the cache file. Concurrent processes may do so: each renames a complete file.
+    /// Writes the cache file. Concurrent processes may do so: each renames a complete file of its own.
     pub(crate) fn store(&self, file: &Path, program: &Path) -> io::Result<()> {
         let Self { version, encoders, filters } = self;
         let parts = [identity(program)?.as_str(), version, encoders, filters].join(&SEPARATOR.to_string());
-        let unfinished = file.with_extension(std::process::id().to_string());
+        let thread = std::thread::current().id();
+        let unfinished = file.with_extension(format!("{}-{thread:?}", std::process::id()));
         fs::write(&unfinished, parts)?;
         fs::rename(&unfinished, file)
     }

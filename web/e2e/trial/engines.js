@@ -9,19 +9,19 @@ const AHEAD_S = 3;
 /** Larger pictures stall from decoding them in software. */
 const PIXELS_MAX = 640 * 360;
 
-/** Seconds after which a patient player would seek a little, in the hope that this ends a stall. Such a seek decodes frames twice. */
-const PATIENCE_S = 3_600;
+/** Seconds of a stall after which hls.js seeks a little: never, for such a seek decodes frames twice. */
+const NEVER_S = 3_600;
 
 export const engines = { "hls.js": hlsJs, shaka };
 
 /** hls.js. Begins with the smallest rung, with the largest, or with the `own` choice of the player among all there are. */
-function hlsJs(video, start, isPatient) {
+function hlsJs(video, start, toleratesStalls) {
   const hls = new Hls({
     enableWorker: false,
     autoStartLoad: false,
     maxBufferLength: AHEAD_S,
     maxMaxBufferLength: AHEAD_S,
-    ...(isPatient ? { highBufferWatchdogPeriod: PATIENCE_S } : {}),
+    ...(toleratesStalls ? { highBufferWatchdogPeriod: NEVER_S } : {}),
   });
   const errors = [];
   const rungs = () =>
@@ -49,7 +49,7 @@ function hlsJs(video, start, isPatient) {
 }
 
 /** shaka-player. */
-function shaka(video, start, isPatient) {
+function shaka(video, start, toleratesStalls) {
   const { shaka: library } = window;
   library.polyfill.installAll();
   const player = new library.Player();
@@ -63,7 +63,7 @@ function shaka(video, start, isPatient) {
     // By default it moves each segment to where the playlist has it, which hides wrong times of segments.
     manifest: { hls: { ignoreManifestTimestampsInSegmentsMode: true } },
     restrictions: start === "own" ? {} : { maxPixels: PIXELS_MAX },
-    streaming: { bufferingGoal: AHEAD_S, stallEnabled: !isPatient },
+    streaming: { bufferingGoal: AHEAD_S, stallEnabled: !toleratesStalls },
   });
   // It chooses once more, among rungs of one size. (It goes by bandwidth, and a copy may need less than a small rung.)
   player.addEventListener("manifestparsed", () => {

@@ -10,10 +10,10 @@ const video = document.getElementById("video");
  *
  * `start` and the `rung` of each switch are "smallest" or "largest" of what is played here; a `start` of "own" leaves the
  * choice to the player. A switch is made when playback has passed `at_s` and a picture of the rung that was chosen before it
- * has been shown: a player drops a choice that the next one overtakes. `isPatient` makes it wait for a slow machine.
+ * has been shown: a player drops a choice that the next one overtakes. `toleratesStalls` makes it wait for a slow machine.
  */
-window.begin = ({ engine, address, start, switches, isPatient = false }) => {
-  const player = engines[engine](video, start, isPatient);
+window.begin = ({ engine, address, start, switches, toleratesStalls = false }) => {
+  const player = engines[engine](video, start, toleratesStalls);
   const watched = watch(video);
   const due = [...switches];
   const chosen = [];

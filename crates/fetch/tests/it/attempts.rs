@@ -15,7 +15,7 @@ use crate::recorder::{
     Progress, Recorder, SOURCE, Zero, cut_after, download_fails, download_with, limits, until,
 };
 use crate::server::{Answer, Server, answer, cut, drip, hang, with_length};
-use crate::sources::patient;
+use crate::sources::unhurried_limits;
 
 /// A name that never resolves, and when it was asked for.
 #[derive(Clone)]
@@ -57,7 +57,7 @@ async fn a_busy_server_is_asked_again_when_it_says() {
         _ => answer(with_length("200 OK", "", SOURCE)),
     })
     .await;
-    let (mut sink, limits) = (Recorder::default(), patient());
+    let (mut sink, limits) = (Recorder::default(), unhurried_limits());
     let mut progress = sink.progress();
     let clock = StillClock::stop();
     let waiting = async {
@@ -149,7 +149,7 @@ async fn stalled_attempt_is_cut_and_resumed() {
         _ => cut_after(99, request),
     })
     .await;
-    let (mut sink, limits) = (Recorder::default(), patient());
+    let (mut sink, limits) = (Recorder::default(), unhurried_limits());
     let mut progress = sink.progress();
     let clock = StillClock::stop();
     let stalling = async {

@@ -13,7 +13,7 @@ use kinora_fetch::{
 
 use crate::clock::HOUR;
 use crate::server::{Server, cut, with_length};
-use crate::sources::patient;
+use crate::sources::unhurried_limits;
 
 /// Answers in turn; the last answer stays.
 #[derive(Clone)]
@@ -56,7 +56,7 @@ fn network(resolver: impl Resolve + 'static) -> Network {
 }
 
 async fn open(server: &Server, resolver: impl Resolve + 'static) -> Result<String, FetchError> {
-    open_with(patient(), server, resolver).await
+    open_with(unhurried_limits(), server, resolver).await
 }
 
 async fn open_with(
@@ -103,7 +103,7 @@ async fn a_name_with_private_addresses_only_is_refused_without_a_connection() {
 async fn a_name_that_moves_into_the_private_network_gains_nothing() {
     let (private, public) = Server::pair(ok()).await;
     let names = Names::new(&[&[public.ip()], &[private.ip()]]);
-    let fetcher = Fetcher::new(&network(names.clone()), patient()).unwrap();
+    let fetcher = Fetcher::new(&network(names.clone()), unhurried_limits()).unwrap();
     let url = public.url_by_name("media.example");
 
     assert!(fetcher.open(&url, 0, None).await.is_ok());
@@ -165,7 +165,7 @@ async fn resolver_that_never_answers_times_out() {
 #[tokio::test]
 async fn the_systems_own_names_are_judged_like_any_other() {
     let server = Server::start(|_, _| cut("")).await;
-    let fetcher = Fetcher::new(&Network::new(Guard::default()), patient()).unwrap();
+    let fetcher = Fetcher::new(&Network::new(Guard::default()), unhurried_limits()).unwrap();
     let error = fetcher.open(&server.url_by_name("localhost"), 0, None).await.unwrap_err();
     assert!(matches!(error, FetchError::ForbiddenAddress(_)), "{error:?}");
     assert_eq!(server.connections(), 0);

@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::clock::{StillClock, jumping, jumping_after};
 use crate::server::{DRIP, Server, answer, cut, drip, hang, with_length};
-use crate::sources::{check_refused, fetcher, fetcher_with, is_broken, is_cut, open, patient, read};
+use crate::sources::{check_refused, fetcher, fetcher_with, is_broken, is_cut, open, read, unhurried_limits};
 
 #[tokio::test]
 async fn the_request_says_who_asks_and_accepts_no_coding() {
@@ -136,7 +136,7 @@ async fn a_source_that_claims_more_than_the_limit_is_refused_before_its_first_by
 
 #[tokio::test]
 async fn a_source_of_unknown_size_is_cut_off_at_the_limit() {
-    let fetcher = fetcher_with(Limits { bytes_max: 7, ..patient() });
+    let fetcher = fetcher_with(Limits { bytes_max: 7, ..unhurried_limits() });
     let server = Server::always(
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n7\r\n1234567\r\n1\r\n8\r\n0\r\n\r\n",
     )
@@ -166,7 +166,7 @@ async fn dripping_body_times_out_as_stalled() {
 #[tokio::test]
 async fn body_just_fast_enough_never_stalls() {
     // Two pieces are enough for a window in which ten come; the body lasts for three windows.
-    let limits = Limits { stall: 10 * DRIP, stall_bytes: 100, ..patient() };
+    let limits = Limits { stall: 10 * DRIP, stall_bytes: 100, ..unhurried_limits() };
     let body = 3 * 10 * 50;
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {body}\r\n\r\n");
     let server = Server::start(move |_, _| drip(head.as_str(), "x".repeat(50))).await;

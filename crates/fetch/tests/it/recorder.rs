@@ -6,7 +6,7 @@ use kinora_fetch::{DownloadError, Downloaded, FetchError, Limits, Sink};
 use tokio::sync::watch;
 
 use crate::server::{Answer, Server, cut, field};
-use crate::sources::{fetcher_with, patient};
+use crate::sources::{fetcher_with, unhurried_limits};
 
 pub(crate) const SOURCE: &str = "0123456789abcdefghijklmnopqrstuvwxyz";
 
@@ -89,7 +89,7 @@ impl Sink for Recorder {
 /// The real shape of the retry delays, ten thousand times as fast.
 pub(crate) fn limits() -> Limits {
     let retry_delays = Limits::default().retry_delays.iter().map(|delay| *delay / 10_000).collect();
-    Limits { retry_delays, ..patient() }
+    Limits { retry_delays, ..unhurried_limits() }
 }
 
 pub(crate) async fn download_with(

@@ -9,7 +9,7 @@ use crate::server::{Server, cut};
 const OPEN: &str = "127.0.0.1/32";
 
 /// The default, without a time limit that a busy machine could reach.
-pub(crate) fn patient() -> Limits {
+pub(crate) fn unhurried_limits() -> Limits {
     Limits { connect: HOUR, headers: HOUR, stall: HOUR, ..Limits::default() }
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn fetcher_with(limits: Limits) -> Fetcher {
 }
 
 pub(crate) fn fetcher() -> Fetcher {
-    fetcher_with(patient())
+    fetcher_with(unhurried_limits())
 }
 
 pub(crate) async fn open(server: &Server) -> Result<SourceResponse, FetchError> {

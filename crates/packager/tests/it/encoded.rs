@@ -12,7 +12,7 @@ use kinora_formats::encode::Rung;
 use kinora_packager::{Asker, Error, FillProgress, Packaged, Packager, Rendition};
 use kinora_testkit::{MovableClock, SeededRandom, fixture};
 
-use crate::world::{World, until_not_busy};
+use crate::world::{World, until_made};
 
 struct Scene {
     world: World,
@@ -43,7 +43,7 @@ impl Scene {
     }
 
     async fn segment_of(&self, packager: &Packager, number: u32) -> Result<Bytes, Error> {
-        until_not_busy(async || self.ask(packager, number).await).await
+        until_made(async || self.ask(packager, number).await).await
     }
 
     async fn segment(&self, number: u32) -> Result<Bytes, Error> {

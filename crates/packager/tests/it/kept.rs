@@ -13,7 +13,7 @@ use kinora_packager::{ClipFormat, ClipRequest, Error, FitMode, Packaged, Picture
 use kinora_testkit::{LentFfmpeg, fixture};
 
 use crate::pictures::png_at;
-use crate::world::{World, asker, until_not_busy};
+use crate::world::{World, asker, until_made};
 
 /// The pictures that are kept.
 async fn kept(world: &World) -> Vec<Entry> {
@@ -194,7 +194,7 @@ async fn one_address_leaves_places_of_a_media_for_another() {
     let packaged = world.store(fixture::long_gop()).await;
     let ask = async |time_ms, address: [u8; 4]| {
         let asker = kinora_packager::Asker { address: Some(address.into()), ..asker() };
-        until_not_busy(async || world.packager.picture(&packaged, png_at(time_ms), asker).await).await
+        until_made(async || world.packager.picture(&packaged, png_at(time_ms), asker).await).await
     };
     let one = futures_util::future::join_all((0..7).map(|n| ask(10_000 + n * 100, [192, 0, 2, 1])));
     let (one, other) = tokio::join!(one, ask(0, [192, 0, 2, 2]));

@@ -13,7 +13,7 @@ use kinora_packager::{Asker, Error, FitMode, Packaged, PictureFormat, PictureReq
 use kinora_testkit::fixture;
 use tokio::task::yield_now;
 
-use crate::world::{World, asker, until_not_busy};
+use crate::world::{World, asker, until_made};
 
 pub(crate) fn png_at(time_ms: u64) -> PictureRequest {
     PictureRequest {
@@ -254,7 +254,7 @@ async fn a_page_full_of_pictures_comes_to_one_address_and_to_one_that_is_not_kno
         let ask = async |time_ms| {
             let request = PictureRequest { width: Some(width), ..png_at(time_ms) };
             let asker = Asker { address, ..asker() };
-            until_not_busy(async || world.packager.picture(&packaged, request, asker).await).await
+            until_made(async || world.packager.picture(&packaged, request, asker).await).await
         };
         // How many may wait is tested beside the queues.
         let answers = join_all((0..20).map(|n| ask(n * 100))).await;

@@ -42,16 +42,21 @@ async fn engine() -> Engine {
     Engine::find(Settings { capabilities_cache, ..Settings::default() }).await.expect("tests need ffmpeg")
 }
 
-/// Asks again while the answer is `Busy`, as clients do: on a machine under load the time for one answer may
-/// end before it is made.
-pub(crate) async fn until_not_busy<T>(
+/// How long a picture waits for its turn (`picture/turns.rs`), which is too short for many pictures on a
+/// busy machine.
+const TURN_WAIT: Duration = Duration::from_secs(8);
+
+/// Asks again after a turn did not come in time. Panics when a picture is refused before that: its line had no
+/// place for it.
+pub(crate) async fn until_made<T>(
     ask: impl AsyncFn() -> Result<T, kinora_packager::Error>,
 ) -> Result<T, kinora_packager::Error> {
-    let mut ticks = tokio::time::interval(Duration::from_millis(10));
     loop {
-        ticks.tick().await;
+        let begun = tokio::time::Instant::now();
         match Box::pin(ask()).await {
-            Err(error) if matches!(error.root(), kinora_packager::Error::Busy) => {}
+            Err(error) if matches!(error.root(), kinora_packager::Error::Busy) => {
+                assert!(begun.elapsed() >= TURN_WAIT, "refused after {:?}", begun.elapsed());
+            }
             answer => return answer,
         }
     }

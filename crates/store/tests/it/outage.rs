@@ -23,7 +23,7 @@ postgres_only!(
 
 /// A limit against hangs. What has fallen silent stays so for ever: a call that ends was ended by a limit of
 /// the store.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
 async fn connections_that_were_ended_are_replaced(world: World) {
     let store = world.open().await;
@@ -84,7 +84,7 @@ async fn calls_are_unavailable_during_an_outage_and_succeed_after_it(world: Worl
     let calls =
         async { tokio::join!(store.media_by_id(media.id), enqueue(&store), store.version(), store.ping()) };
     let (read, written, version, pinged) =
-        tokio::time::timeout(PATIENCE, Box::pin(calls)).await.expect("every call ends");
+        tokio::time::timeout(ENDS_WITHIN, Box::pin(calls)).await.expect("every call ends");
     assert!(matches!(read, Err(Error::Unavailable { .. })), "{read:?}");
     assert!(matches!(written, Err(Error::Unavailable { .. })), "{written:?}");
     assert!(matches!(version, Err(Error::Unavailable { .. })), "{version:?}");
@@ -135,7 +135,8 @@ async fn silent_connections_are_given_up(world: World) {
     assert_eq!(saved().await.unwrap(), 4);
 
     assert!(proxy.fall_silent() >= 4);
-    let (reads, [claim, saves @ ..]) = tokio::time::timeout(PATIENCE, all()).await.expect("every call ends");
+    let (reads, [claim, saves @ ..]) =
+        tokio::time::timeout(ENDS_WITHIN, all()).await.expect("every call ends");
     for answer in reads.into_iter().chain([claim]) {
         available(answer);
     }
@@ -149,7 +150,7 @@ async fn silent_connections_are_given_up(world: World) {
 
     proxy.fall_silent();
     let ends = async { tokio::join!(save(), store.close()) };
-    let (answer, ()) = tokio::time::timeout(PATIENCE, ends).await.expect("the store ends");
+    let (answer, ()) = tokio::time::timeout(ENDS_WITHIN, ends).await.expect("the store ends");
     assert!(matches!(answer, Ok(()) | Err(Error::Unavailable { .. } | Error::Stopped)), "{answer:?}");
 }
 
@@ -169,7 +170,7 @@ async fn a_store_ends_though_a_write_never_does(world: World) {
         })
     };
     begun.notified().await;
-    tokio::time::timeout(PATIENCE, store.close()).await.expect("the store ends");
+    tokio::time::timeout(ENDS_WITHIN, store.close()).await.expect("the store ends");
     let answer: Result<(), Error> = writing.await.unwrap();
     assert!(matches!(answer, Err(Error::Stopped)), "{answer:?}");
     assert_eq!(world.open().await.media_by_id(media.id).await.unwrap(), None);
@@ -194,7 +195,7 @@ async fn those_who_watch_go_on_after_an_outage(world: World) {
     let mut jobs = server.jobs_woken();
     let generation = server.generation();
     until(async || (server.generation() != generation).then_some(())).await;
-    tokio::time::timeout(PATIENCE, jobs.notified()).await.unwrap();
+    tokio::time::timeout(ENDS_WITHIN, jobs.notified()).await.unwrap();
     cancel.cancel();
     watching.await.unwrap();
 }

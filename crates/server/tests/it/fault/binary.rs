@@ -122,8 +122,8 @@ impl Serving {
     }
 
     /// SIGTERM.
-    pub(super) async fn end(self) {
-        self.0.stop().await.ok();
+    pub(super) async fn end(self) -> String {
+        self.0.stop().await.ok().stderr
     }
 
     /// What runs of all it has started.

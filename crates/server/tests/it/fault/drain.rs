@@ -9,7 +9,7 @@ use kinora_store::JobQueue;
 use tokio::time::Instant;
 
 use super::clock::TestClock;
-use super::life::LEASE;
+use super::life::{LEASE, say};
 use crate::support::{TestApp, until};
 
 /// Only the next sweep is further away than that: waits and leases of other jobs are shorter.
@@ -19,10 +19,9 @@ const SWEPT_EVERY: Duration = Duration::from_secs(61 * 60);
 /// Longer than objects without a media are left alone.
 const SWEPT_AFTER: Duration = Duration::from_secs(26 * 60 * 60);
 
-/// How long a lease may be held on PostgreSQL before it counts as abandoned: a worker could not write the
-/// end of its job. Not a judgement: a worker that is merely slow loses its job, and another run of it gives
-/// the same.
-const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+/// How long the clock stands on PostgreSQL before the leases that are held count as abandoned: a worker could
+/// not write the end of its job. Rare, so it may be much longer than any job takes on a slow machine.
+const ABANDONED_AFTER: Duration = Duration::from_secs(200);
 
 /// Moves a standing clock on PostgreSQL, where a job is put back while the database is too busy for it.
 struct Mover<'a> {
@@ -38,14 +37,18 @@ impl<'a> Mover<'a> {
 
     /// Moves the clock by a lease when nothing can happen before: no job or delivery is due, and no lease is
     /// held. On SQLite it never does.
-    async fn look(&self, app: &TestApp) {
+    async fn move_if_idle(&self, app: &TestApp) {
         if !app.ground.is_shared() {
             return;
         }
         // Twice: a job may have ended in one queue and begun in another between two questions.
         let is_idle = self.is_idle(app).await && self.is_idle(app).await;
         let mut moved = self.moved.lock().unwrap();
-        if is_idle || moved.elapsed() > ABANDONED_AFTER {
+        let is_abandoned = moved.elapsed() > ABANDONED_AFTER;
+        if is_abandoned {
+            say("a lease counts as abandoned");
+        }
+        if is_idle || is_abandoned {
             *moved = Instant::now();
             self.clock.advance(LEASE);
         }
@@ -88,7 +91,7 @@ pub(crate) async fn drain(app: &TestApp, clock: &TestClock) {
         if is_drained(app, clock).await {
             return Some(());
         }
-        mover.look(app).await;
+        mover.move_if_idle(app).await;
         None
     })
     .await;
@@ -137,7 +140,7 @@ impl<'a> Fills<'a> {
         if due.iter().all(|due| far < *due) {
             return Some(());
         }
-        self.0.look(app).await;
+        self.0.move_if_idle(app).await;
         None
     }
 }

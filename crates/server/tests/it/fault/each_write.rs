@@ -26,17 +26,19 @@ const SEED: &str = include_str!("../../../../../.config/sample-seed");
 /// How many writes get a fault: `sample` (the default, for each change), `most` or `each`.
 const VARIABLE: &str = "KINORA_TEST_LIVES";
 
-/// The writes of a life that get a fault: one in `step`, from `first` on.
+/// The writes of a life that get a fault: one of each `step`, which is a power of two.
+///
+/// Which one follows from the seed, the life and the place, so writes before and after a commit are both
+/// chosen. A smaller step chooses the same writes and others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sample {
-    first: u64,
+struct Sample<'a> {
+    name: &'a str,
     step: u64,
 }
 
-impl Sample {
-    /// The sample of the life `name`, which has at least `writes_min` writes. Lives start at different
-    /// writes. Each sample has at least one write.
-    fn of(name: &str, writes_min: u64) -> Self {
+impl<'a> Sample<'a> {
+    /// The sample of the life `name`. Each sample of `writes_min` writes has at least one write.
+    fn of(name: &'a str, writes_min: u64) -> Self {
         let lives = std::env::var(VARIABLE).unwrap_or_else(|_| "sample".to_owned());
         let step = match (lives.as_str(), Pair::chosen()) {
             ("sample", Pair::SqliteAndFolder) => 8,
@@ -46,20 +48,30 @@ impl Sample {
             ("each", _) => 1,
             (other, _) => panic!("{VARIABLE} is sample, most or each, not {other}"),
         };
-        let step = writes_min.min(step);
-        Self { first: seeded(name) % step, step }
+        let most = 1 << writes_min.ilog2();
+        Self { name, step: most.min(step) }
     }
 
     /// Whether each write gets a fault.
     fn is_whole(self) -> bool {
         self.step == 1
     }
+
+    /// The chosen writes below `writes`, in order.
+    fn points(self, writes: u64) -> impl Iterator<Item = u64> + use<'a> {
+        let blocks = 0..writes.div_ceil(self.step);
+        blocks.map(move |block| chosen(self.name, block, self.step)).filter(move |n| *n < writes)
+    }
 }
 
-/// A pseudo-random number, the same in each run.
-fn seeded(name: &str) -> u64 {
-    let hash = Sha256::digest(format!("{} {name}", SEED.trim()));
-    u64::from_be_bytes(hash[..8].try_into().expect("a SHA-256 is longer"))
+/// The write that is chosen of `step` writes, the `block`-th such group: of its halves one wins, and of that
+/// again.
+fn chosen(name: &str, block: u64, step: u64) -> u64 {
+    if step == 1 {
+        return block;
+    }
+    let hash = Sha256::digest(format!("{} {name} {step} {block}", SEED.trim()));
+    chosen(name, 2 * block + u64::from(hash[0] & 1), step / 2)
 }
 
 /// Nothing comes before this life.
@@ -91,7 +103,7 @@ pub(super) async fn crash_where<T>(
         let plan = CrashPlan::at_write(n);
         let (clock, faults) = (TestClock::standing(), faults(&plan));
         let (mut life, prepared) = Life::begin_after(clock, plan.clone(), faults, prepare).await;
-        say(&said("crash", n));
+        say(&fault_label("crash", n));
         live(&mut life, prepared).await;
         plan.writes()
     };
@@ -110,14 +122,14 @@ pub(super) async fn fail_at_each<T>(
         let failing = FailAt::write(n);
         let (clock, plan) = (TestClock::running(SPEED), failing.plan.clone());
         let (mut life, prepared) = Life::begin_after(clock, plan, failing.faults(), prepare).await;
-        say(&said("failure", n));
+        say(&fault_label("failure", n));
         live(&mut life, prepared).await;
         failing.plan.writes()
     };
     live_through(live_and_fail_at, &format!("failure {name}"), writes_min).await;
 }
 
-fn said(fault: &str, n: u64) -> String {
+fn fault_label(fault: &str, n: u64) -> String {
     if n == NEVER { format!("no {fault}") } else { format!("{fault} at write {n}") }
 }
 
@@ -131,22 +143,38 @@ async fn live_through<L: Future<Output = u64>>(live_until: impl Fn(u64) -> L, na
     let writes = live_until(NEVER).await;
     assert!(writes >= writes_min, "{writes} writes were counted, {writes_min} or more were expected");
     let sample = Sample::of(name, writes_min);
-    let points = (sample.first..writes).step_by(usize::try_from(sample.step).expect("it is small"));
-    let lives = points.clone().count();
-    say(&format!("{name}: {writes} writes, {lives} lives with a fault"));
-    let reached = stream::iter(points)
+    let points: Vec<u64> = sample.points(writes).collect();
+    say(&format!("{name}: {writes} writes, a fault at each of {points:?}"));
+    let missed: Vec<u64> = stream::iter(&points)
         .map(|n| {
-            let life = live_until(n);
-            async move { life.await > n }
+            let life = live_until(*n);
+            async move { (life.await <= *n).then_some(*n) }
         })
-        .buffer_unordered(at_once());
-    let reached = reached.filter(|is_reached| ready(*is_reached)).count().await;
-    // Lives differ by a write or two, so the last write of a sample may be missing.
-    assert!(lives <= 2 * reached, "only {reached} of {lives} lives reached their fault");
+        .buffer_unordered(at_once())
+        .filter_map(ready)
+        .collect()
+        .await;
+    // Transactions that come together are one commit, so a life may have fewer writes than the first one had.
+    let may_be_missing = |n: &u64| 4 * *n >= 3 * writes && missed.len() < points.len();
+    assert!(missed.iter().all(may_be_missing), "no fault was reached at {missed:?} of {writes} writes");
     if sample.is_whole() {
         let mut n = writes;
         while live_until(n).await > n {
             n += 1;
         }
     }
+}
+
+#[test]
+fn one_write_of_each_block_is_chosen_and_a_smaller_step_chooses_it_too() {
+    let points = |step| Sample { name: "a", step }.points(64).collect::<Vec<_>>();
+    assert_eq!(points(1), (0..64).collect::<Vec<_>>());
+    for step in [2, 4, 8, 16] {
+        let chosen = points(step);
+        let blocks: Vec<_> = chosen.iter().map(|n| n / step).collect();
+        assert_eq!(blocks, (0..64 / step).collect::<Vec<_>>(), "{step}");
+        assert!(chosen.iter().all(|n| points(step / 2).contains(n)), "{step}: {chosen:?}");
+    }
+    let odd = points(2).iter().filter(|n| *n % 2 == 1).count();
+    assert!((8..=24).contains(&odd), "{odd} of 32 follow a commit");
 }

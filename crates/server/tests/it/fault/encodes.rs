@@ -178,8 +178,12 @@ async fn a_server_that_is_told_to_stop_ends_its_encoders_whatever_they_do() {
     })
     .await;
     drop(viewers);
-    // It ends although a suspended encoder never does.
-    server.end().await;
+    let log = server.end().await;
+    assert!(log.contains("stopped"), "{log}");
+    assert!(
+        !log.contains("the engine was too slow"),
+        "it waited until an encoder had been silent for too long: {log}"
+    );
     until("its encoders are gone, too", async || gone(&children)).await;
     let left = binary.objects().await;
     assert_eq!(count(&left, "temporary/"), 0, "{left:?}");

@@ -36,7 +36,7 @@ async fn an_engine_that_is_missing_for_a_while_costs_no_rendition_and_no_media()
     ffmpeg.bring_back();
     assert_eq!(rung().await, folder);
     for number in 0..3 {
-        assert_eq!(app.fetch(&format!("{folder}{number}.m4s")).await.status, 200, "{number}");
+        assert_eq!(app.fetch_made(&format!("{folder}{number}.m4s")).await.status, 200, "{number}");
     }
     assert_eq!(app.wait_settled(text(&waiting["id"])).await["status"], "Ready");
     let told = app.get(text(&media["id"])).await.data();

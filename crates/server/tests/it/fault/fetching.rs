@@ -35,10 +35,11 @@ async fn check_fails(source: Source, code: &str, sentence: &str, requests: usize
     assert_eq!(sent, requests, "{code}: {sentence}");
 }
 
-/// The same of a limit of time. An attempt that a busy machine delays may end before it sends its request.
+/// The same of a limit of time. A busy machine may delay an attempt until it ends before its request is sent;
+/// the tests of `kinora_fetch` count attempts.
 async fn check_times_out(limits: Limits, source: Source, sentence: &str) {
     let sent = requests_until_failed(limits, source, "source_timeout", sentence).await;
-    assert!(sent <= ATTEMPTS, "{sent} requests: {sentence}");
+    assert!((1..=ATTEMPTS).contains(&sent), "{sent} requests: {sentence}");
 }
 
 /// Fetches this source with these limits, and returns how many requests it was sent.
@@ -72,14 +73,14 @@ async fn a_server_that_stays_broken_fails_after_all_attempts() {
 }
 
 #[tokio::test]
-async fn an_address_that_never_answers_fails_after_all_attempts() {
+async fn an_address_that_never_answers_times_out() {
     let limits = Limits { headers: SHORT, ..limits() };
     let sentence = "the server of the source did not answer in time";
     check_times_out(limits, Source::silent(), sentence).await;
 }
 
 #[tokio::test]
-async fn a_server_that_drips_fails_after_all_attempts() {
+async fn a_server_that_drips_times_out() {
     let limits = Limits { stall: SHORT, ..limits() };
     let drips = Source::of(fixture::two_seconds()).gated_at(1000);
     let sentence = "the server of the source sends too slowly";

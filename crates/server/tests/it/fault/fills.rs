@@ -59,7 +59,7 @@ impl Played {
 
     /// Somebody watches its beginning.
     async fn watch(&self, app: &TestApp, rendition: &str) {
-        let answer = app.fetch(&format!("{}{rendition}/0.m4s", self.folder)).await;
+        let answer = app.fetch_made(&format!("{}{rendition}/0.m4s", self.folder)).await;
         assert_eq!(answer.status, 200, "{rendition}: {answer:?}");
     }
 

@@ -63,11 +63,12 @@ fn check_played(seen: &Value, seconds: f64) {
     assert!((end - seconds).abs() < 0.05, "{end} s of {seconds}");
 }
 
-/// Checks that every frame was decoded. After a stall hls.js seeks a little and decodes some frames twice.
+/// Checks that every frame was decoded once. After a stall hls.js seeks a little and decodes some frames twice.
 #[track_caller]
 pub(crate) fn check_frames(seen: &Value, frames: u64) {
     let total = seen["videoFrames"]["total"].as_u64().expect("a number");
-    assert!(frames <= total, "{total} frames of {frames}: {seen:#}");
+    let has_stalled = seen["stalls"].as_u64().expect("a number") > 0;
+    assert!(total == frames || (has_stalled && frames < total), "{total} frames of {frames}: {seen:#}");
 }
 
 #[tokio::test]

@@ -73,6 +73,13 @@ impl Stream {
     }
 }
 
+/// The bytes at an address, as soon as they are made.
+async fn fetch_ok(app: &TestApp, address: &str) -> Bytes {
+    let answer = app.fetch_made(address).await;
+    assert_eq!(answer.status, 200, "{address}: {answer:?}");
+    answer.body
+}
+
 impl Rendition {
     pub(super) async fn fetch(app: &TestApp, playlist: &str) -> Self {
         let answer = app.fetch(playlist).await;
@@ -87,13 +94,13 @@ impl Rendition {
             .map(|map| map.uri.clone())
             .collect();
         assert_eq!(inits, BTreeSet::from(["init.mp4".to_owned()]), "one init segment for all");
-        let init = app.fetch(&format!("{folder}init.mp4")).await.body;
+        let init = fetch_ok(app, &format!("{folder}init.mp4")).await;
         let (mut segments, mut extinf) = (Vec::new(), Vec::new());
         for listed in &parsed.segments {
             assert!(!listed.discontinuity);
             assert!(listed.duration.round() as u64 <= parsed.target_duration, "RFC 8216, 4.3.3.1");
             extinf.push(listed.duration);
-            segments.push(app.fetch(&format!("{folder}{}", listed.uri)).await.body);
+            segments.push(fetch_ok(app, &format!("{folder}{}", listed.uri)).await);
         }
         // Pictures are delayed by their edit as much as it takes off; sound begins before it.
         let is_sound = folder.rsplit('/').nth(1).is_some_and(|name| name.starts_with('a'));

@@ -12,7 +12,7 @@ use super::signer::Signer;
 use super::watched::{Watched, refusals, refused, signed_children, with_token};
 use crate::api::tracks::Tracks;
 use crate::api::{Ids, listed};
-use crate::support::{Answer, Program, TestApp, text, until};
+use crate::support::{Answer, Program, TestApp, text};
 
 /// The lines of keys, and what is left of the playlist without them.
 struct Keyed {
@@ -66,15 +66,6 @@ async fn watched_by_ffmpeg(address: &str) -> String {
     run.stdout
 }
 
-/// What is at an address, as soon as a busy server has made it.
-async fn made(app: &TestApp, address: &str) -> Answer {
-    until(address, async || {
-        let answer = app.fetch(address).await;
-        (answer.status != 503).then_some(answer)
-    })
-    .await
-}
-
 /// The key that the playlists of a public playback ID name.
 async fn key_of(app: &TestApp, playback: &str) -> Answer {
     let manifest = app.fetch(&format!("/{playback}.m3u8")).await.text();
@@ -115,8 +106,8 @@ async fn each_file_is_encrypted_under_the_key_that_its_playlist_names() {
             assert_eq!(uri, "../aes-128/key");
             assert!(vectors.insert(iv.clone()), "{folder}{file}: no vector stands twice");
             let address = format!("/{folder}{file}");
-            let expected = made(&app, &address.replace(&playback, clear)).await;
-            let answer = made(&app, &address).await;
+            let expected = app.fetch_made(&address.replace(&playback, clear)).await;
+            let answer = app.fetch_made(&address).await;
             assert_eq!((answer.status, expected.status), (200, 200), "{address}");
             assert_eq!(answer.header("content-type"), expected.header("content-type"), "{address}");
             let found = decrypted(&answer.body, &own_key.body, iv).await;
@@ -129,7 +120,7 @@ async fn each_file_is_encrypted_under_the_key_that_its_playlist_names() {
                     wrong.is_none_or(|wrong| wrong != expected.body),
                     "{address}: another ID's key opens it"
                 );
-                let theirs = made(&app, &address.replace(&playback, &other)).await;
+                let theirs = app.fetch_made(&address.replace(&playback, &other)).await;
                 assert_eq!(theirs.status, 200);
                 assert_ne!(theirs.body, answer.body, "{address}: under another key it is another file");
                 check_parts(&app, &address, &answer, &expected).await;

@@ -65,7 +65,7 @@ async fn a_download_that_ends_while_the_database_is_away_is_kept() {
     .await;
     app.ground.database().come_back().await;
 
-    assert_eq!(app.wait_settled_patiently(id).await["status"], "Ready");
+    assert_eq!(app.wait_settled_through_503(id).await["status"], "Ready");
     assert_eq!(app.sources.requests(PATH).len(), 1, "no byte is fetched twice");
     app.event("video.media.ready").await;
     assert_eq!(events::by_media(&app.receiver)[id], ["video.media.created", "video.media.ready"]);
@@ -80,7 +80,7 @@ async fn an_event_that_is_posted_while_the_database_is_away_is_told_at_least_onc
     app.ground.database().go_away().await;
     app.receiver.release(crate::support::HOOK);
     app.ground.database().come_back().await;
-    app.wait_settled_patiently(text(&media["id"])).await;
+    app.wait_settled_through_503(text(&media["id"])).await;
     app.all_delivered().await;
     let told = events::by_media(&app.receiver);
     assert_eq!(told[text(&media["id"])], ["video.media.created", "video.media.failed"]);
@@ -98,7 +98,7 @@ async fn connections_that_break_are_made_again_without_anybody_noticing_for_long
             (answer.status == 201).then(|| answer.data())
         })
         .await;
-        assert_eq!(app.wait_settled_patiently(text(&media["id"])).await["status"], "Failed", "turn {turn}");
+        assert_eq!(app.wait_settled_through_503(text(&media["id"])).await["status"], "Failed", "turn {turn}");
     }
     app.all_delivered().await;
 }

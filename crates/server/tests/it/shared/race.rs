@@ -11,7 +11,7 @@ use kinora_packager::Rendition;
 use kinora_testkit::fixture;
 use serde_json::Value;
 
-use crate::support::{Answer, DEADLINE, Faults, TestApp, text, until};
+use crate::support::{DEADLINE, Faults, TestApp, text};
 
 const NODES: usize = 2;
 
@@ -45,16 +45,6 @@ fn before_the_segment(meet: impl Fn(ObjectKey) + Send + Sync + 'static) -> Fault
     Faults::new(None, Some(Arc::new(objects)))
 }
 
-/// A viewer waits 8 s for a segment, which is too short for an encode on a busy machine: a 503 is asked
-/// again.
-async fn segment(app: &TestApp, address: &str) -> Answer {
-    until("the segment is made", async || {
-        let answer = app.fetch(address).await;
-        (answer.status != 503).then_some(answer)
-    })
-    .await
-}
-
 /// Where the first segment of the rung of [`fixture::wide`] is served, and of which rendition it is.
 async fn first_segment(app: &TestApp, media: &Value) -> (String, RenditionId) {
     let manifest = app.fetch(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"]))).await.text();
@@ -79,7 +69,7 @@ async fn concurrent_encodes_of_two_nodes_store_one_segment() {
     let mut other = TestApp::beside(&one, TestApp::options().faults(faults(1))).await;
     let media = one.ready("/wide.mp4", fixture::wide()).await;
     let (address, rung) = first_segment(&one, &media).await;
-    let (from_one, from_other) = tokio::join!(segment(&one, &address), segment(&other, &address));
+    let (from_one, from_other) = tokio::join!(one.fetch_made(&address), other.fetch_made(&address));
     assert_eq!((from_one.status, from_other.status), (200, 200));
     let met: BTreeSet<_> = meetings.try_iter().collect();
     assert_eq!(met, BTreeSet::from([(0, true), (1, true)]), "both had made it before one kept it");
@@ -129,7 +119,7 @@ async fn second_node_serves_the_segment_stored_first() {
         blob.put_once(key, Bytes::from_static(OF_ANOTHER)).await.unwrap();
         drop(release);
     };
-    let (answer, ()) = tokio::join!(segment(&one, &address), first);
+    let (answer, ()) = tokio::join!(one.fetch_made(&address), first);
     assert_eq!(answer.status, 200);
     assert!(answer.body == OF_ANOTHER, "it serves its own");
     let kept = blob.get(ObjectKey::Segment(rung, 0)).await.unwrap().expect("it is kept");

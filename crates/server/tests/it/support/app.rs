@@ -153,6 +153,16 @@ impl TestApp {
         self.request("GET", target).send().await
     }
 
+    /// The same; a 503 is asked again. A viewer waits 8 s for a segment, which is too short for an encode on a
+    /// busy machine.
+    pub(crate) async fn fetch_made(&self, target: &str) -> Answer {
+        until(target, async || {
+            let answer = self.fetch(target).await;
+            (answer.status != 503).then_some(answer)
+        })
+        .await
+    }
+
     /// Serves a source at a path of the outside and answers its address.
     pub(crate) fn serve(&self, path: &str, source: Source) -> String {
         self.sources.serve(path, source)
@@ -196,7 +206,7 @@ impl TestApp {
     }
 
     /// The same of a server that may be busy with its own troubles meanwhile: a 503 is asked again.
-    pub(crate) async fn wait_settled_patiently(&self, id: &str) -> Value {
+    pub(crate) async fn wait_settled_through_503(&self, id: &str) -> Value {
         let path = format!("/v1/on-demand/{id}");
         until("the media is ready or failed", async || {
             let answer = self.call("GET", &path).try_send().await.ok()?;
