@@ -22,10 +22,13 @@ pub const PICTURE_OUTPUT_MAX: u64 = 32 << 20;
 /// Private memory of the decoder, one picture and the encoder. A 4K GOP takes 0.3 GB.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Time for any input, and more for each MiB of it. Decoding takes about 0.2 s of processor time a MiB of H.264 at
-/// usual rates; ten times that is a fault, or a machine that is much too busy.
-const DEADLINE_BASE: Duration = Duration::from_secs(10);
-const DEADLINE_PER_MIB: Duration = Duration::from_secs(2);
+/// Processor time for any input, and more for each MiB of it. Decoding takes about 0.2 s a MiB of H.264 at usual rates;
+/// ten times that is a fault.
+const CPU_BASE: Duration = Duration::from_secs(10);
+const CPU_PER_MIB: Duration = Duration::from_secs(2);
+/// Real time for the same: more than this part of a processor is there for a child also on a machine that is much too
+/// busy, and a child that hangs ends.
+const DEADLINE_PER_CPU: u32 = 6;
 
 /// Frames are picked on a grid of so many steps a second.
 const GRID_PER_S: u32 = 1000;
@@ -144,10 +147,10 @@ pub(crate) fn limits(input: &Bytes) -> Result<Limits, EngineError> {
         return Err(EngineError::InputTooLarge { size_bytes, max_bytes: PICTURE_INPUT_MAX });
     }
     let mib = u32::try_from(size_bytes >> 20).unwrap_or(u32::MAX);
-    let deadline = DEADLINE_BASE.saturating_add(DEADLINE_PER_MIB.saturating_mul(mib));
+    let cpu = CPU_BASE.saturating_add(CPU_PER_MIB.saturating_mul(mib));
     Ok(Limits {
-        deadline,
-        cpu: deadline,
+        deadline: cpu.saturating_mul(DEADLINE_PER_CPU),
+        cpu,
         memory_bytes: MEMORY_BYTES,
         output_max: PICTURE_OUTPUT_MAX,
         file_max: 0,
@@ -299,7 +302,8 @@ mod tests {
     fn more_input_gets_more_time_up_to_the_limit() {
         let small = limits(&Bytes::from(vec![0; 10])).unwrap();
         let large = limits(&Bytes::from(vec![0; 4 << 20])).unwrap();
-        assert_eq!((small.deadline, large.deadline), (Duration::from_secs(10), Duration::from_secs(18)));
+        assert_eq!((small.cpu, large.cpu), (Duration::from_secs(10), Duration::from_secs(18)));
+        assert_eq!((small.deadline, large.deadline), (Duration::from_secs(60), Duration::from_secs(108)));
         let refused = limits(&Bytes::from(vec![0; (PICTURE_INPUT_MAX + 1) as usize])).unwrap_err();
         assert!(matches!(
             refused,
