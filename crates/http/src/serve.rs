@@ -1,6 +1,7 @@
-//! Connections: how many, how long, and how they end; `client.rs` says whose a request is.
+//! Connections: how many, how long, and how they end. `client.rs` says whose a request is, `deadline.rs` ends those that are not read.
 
 mod client;
+mod deadline;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,7 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::Request;
+use axum::http::{Request, Version, header};
+use axum::response::IntoResponse as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,7 +20,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
+use crate::error::ApiError;
 use client::Peer;
+use deadline::WriteDeadline;
 
 pub(crate) use client::ClientAddress;
 pub use client::TrustedProxies;
@@ -28,10 +32,13 @@ pub use client::TrustedProxies;
 pub struct ServeOptions {
     /// From the first byte of a head, or the end of the last request, to the end of the head.
     pub header_timeout: Duration,
+    /// An answer of which nothing can be sent for so long is ended, with its connection.
+    pub write_timeout: Duration,
     /// Connections at once. Each holds a file and some 20 KiB; one whose client sends slowly up to 256 KiB, one whose client reads slowly as much of a
     /// folder, two windows of 4 MiB of a bucket, and all of a picture that could not be kept.
     pub connections_max: usize,
-    /// Connections of one address at once; loopback is free, for proxies stand there, and so are those that are trusted.
+    /// Connections of one address at once, of IPv6 one network of 64 bits, which is what a household has; loopback is free, for proxies stand
+    /// there, and so are those that are trusted.
     pub connections_per_address_max: usize,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: TrustedProxies,
@@ -43,6 +50,7 @@ impl Default for ServeOptions {
     fn default() -> Self {
         Self {
             header_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(60),
             connections_max: 8192,
             // A household or a school behind one address; a browser opens at most six to a host.
             connections_per_address_max: 512,
@@ -115,11 +123,23 @@ async fn connection(
 ) {
     // A head and its first bytes go out at once instead of waiting for more.
     let _ = stream.set_nodelay(true);
+    // A reader that is gone without a word acknowledges nothing.
+    let unacknowledged_ms = u32::try_from(options.write_timeout.as_millis()).unwrap_or(u32::MAX);
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(&stream, unacknowledged_ms);
+    let stream = WriteDeadline::new(stream, options.write_timeout);
     // Not a layer: that would wrap each route of the router anew, for each connection.
-    let addressed = router.map_request(move |mut request: Request<Incoming>| {
+    let addressed = tower::service_fn(move |mut request: Request<Incoming>| {
         let client = peer.client(request.headers());
         request.extensions_mut().insert(client);
-        request
+        let router = if has_host(&request) { Some(router.clone()) } else { None };
+        async move {
+            match router {
+                Some(router) => router.oneshot(request).await,
+                None => {
+                    Ok(ApiError::bad_request("the request has no Host header, or several").into_response())
+                }
+            }
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -134,6 +154,12 @@ async fn connection(
         () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+/// Whether a request says once which host it is for, as HTTP/1.1 must (RFC 9112, 3.2).
+fn has_host<B>(request: &Request<B>) -> bool {
+    let hosts = request.headers().get_all(header::HOST).iter().count();
+    hosts == 1 || (hosts == 0 && request.version() < Version::HTTP_11)
 }
 
 /// Connections that each address holds.
@@ -227,6 +253,36 @@ mod tests {
         assert_eq!(answer.matches("\r\n\r\n300000HTTP/1.1").count(), 2, "{answer}");
         let answer = answer_to(&[first, head(HEAD_BYTES_MAX, "")].concat()).await;
         assert!(answer.contains("300000HTTP/1.1 431 "), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn a_request_names_its_host_once() {
+        let check = async |head: &str, status: &str| {
+            let request = format!("{head}Content-Length: 0\r\nConnection: close\r\n\r\n");
+            let answer = answer_to(request.as_bytes()).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{head:?}: {answer}");
+        };
+        check("GET / HTTP/1.1\r\nHost: k\r\n", "200 OK").await;
+        check("GET / HTTP/1.1\r\n", "400 Bad Request").await;
+        check("GET / HTTP/1.1\r\nHost: k\r\nHost: k\r\n", "400 Bad Request").await;
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_never_reads_is_ended() {
+        const HOUR: Duration = Duration::from_secs(3600);
+        let router = Router::new().fallback(any(async || vec![0; 64 << 20]));
+        let write_timeout = Duration::from_millis(200);
+        let options = ServeOptions { write_timeout, grace: HOUR, ..ServeOptions::default() };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        let server = tokio::spawn(serve(listener, router, options, stop.clone()));
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nHost: k\r\n\r\n").await.unwrap();
+        client.readable().await.unwrap();
+        // A server that stops lets its requests end, and this one ends.
+        stop.cancel();
+        tokio::time::timeout(Duration::from_secs(120), server).await.expect("it is ended").unwrap();
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! Whence a request came, also where proxies stand in between. Decision 0100.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderName};
@@ -59,9 +59,15 @@ impl Peer {
         Self { address, proxies: proxies.has(address).then(|| proxies.clone()) }
     }
 
-    /// The address whose connections are counted: not that of a proxy, whose connections are everybody's.
+    /// The address whose connections are counted: not that of a proxy, whose connections are everybody's. Of IPv6 it is the first address of
+    /// its network of 64 bits: whoever has one address has all of that (RFC 6177).
     pub(super) fn counted(&self) -> Option<IpAddr> {
-        self.proxies.is_none().then(|| self.unless_loopback().0).flatten()
+        const HOST_BITS: u32 = 64;
+        let address = self.proxies.is_none().then(|| self.unless_loopback().0).flatten()?;
+        Some(match address {
+            IpAddr::V4(_) => address,
+            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> HOST_BITS << HOST_BITS).into(),
+        })
     }
 
     /// For whom this peer asks. Of a proxy each request may be another client's; from whoever is none no header is read.
@@ -230,7 +236,8 @@ mod tests {
         };
         check("198.51.100.7", Some("198.51.100.7"));
         check("::ffff:198.51.100.7", Some("198.51.100.7"));
-        check("2001:db8::1", Some("2001:db8::1"));
+        check("2001:db8::1", Some("2001:db8::"));
+        check("2001:db8:0:1:2:3:4:5", Some("2001:db8:0:1::"));
         check("10.0.0.1", None);
         check("::ffff:10.0.0.1", None);
         check("fd00::1", None);
