@@ -74,12 +74,12 @@ pub(crate) fn read(data: &[u8]) -> Result<Index, kinora_formats::mp4::ReadError>
     let (head, rest) = data.split_at(data.len() / 2);
     let mut scanner = Scanner::new(Some(data.len() as u64));
     scanner.push(head)?;
-    let mut scanner = moved(&scanner);
+    let mut scanner = moved(&mut scanner);
     scanner.push(rest)?;
-    moved(&scanner).finish()?.into_index()
+    moved(&mut scanner).finish()?.into_index()
 }
 
-fn moved(scanner: &Scanner) -> Scanner {
+fn moved(scanner: &mut Scanner) -> Scanner {
     Scanner::from_checkpoint(&scanner.to_checkpoint()).expect("a scanner reads its own bytes")
 }
 
@@ -99,7 +99,7 @@ fn go_on_from(bytes: &[u8]) {
     for more in [&[0; 300][..], b"\0\0\0\x18moof\0\0\0\x10traf\0\0\0\x08tfhd", &[0xff; 100], bytes] {
         let _ = scanner.push(more);
     }
-    let _ = moved(&scanner).finish();
+    let _ = moved(&mut scanner).finish();
 }
 
 /// Makes init segments, the heads of segments and playlists.

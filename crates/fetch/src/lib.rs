@@ -23,7 +23,9 @@ pub use limits::{Limits, PostLimits};
 pub use post::{PostError, PostResponse, Poster};
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 pub use resolve::{Network, Resolve, Resolving, SystemResolver};
-pub use source::{DownloadError, Downloaded, Fetcher, Sink, SourceResponse, Start, StrongValidator};
+pub use source::{
+    DownloadError, Downloaded, Fetcher, Pause, Sink, SourceResponse, Start, StrongValidator, Tries,
+};
 pub use url_rules::{URL_BYTES_MAX, UrlProblem, parse_source_url, parse_webhook_url};
 
 /// How we name ourselves to servers.

@@ -24,4 +24,5 @@ pub mod timing;
 
 pub use checkpoint::CheckpointError;
 pub use filler::{BLACK_CODEC, FILLER_FRAME_END_MAX, FILLER_FRAMES_MAX, Filler};
+pub use mp4::walk::{Aside, PushError};
 pub use scan::{Scanned, Scanner};

@@ -11,7 +11,11 @@ use crate::{
     foreign::{ForeignFacts, Observer},
     index::{Container, Index},
     matroska::Reader,
-    mp4::{ReadError, read::Playable, walk::Walk},
+    mp4::{
+        ReadError,
+        read::Playable,
+        walk::{Aside, PushError, Walk},
+    },
     sniff::{Family, HEAD_LEN, sniff},
 };
 
@@ -20,12 +24,18 @@ use crate::{
 /// Tells from the first bytes what they are packed in. Of ISO base media files it keeps the `moov` and each `moof` while it is incomplete, of
 /// Matroska what stands in front of the frames, and the packed sample tables after; everything else passes by. Where a `moov` lies in
 /// front, tables and plan are there before the last byte. The result does not depend on how the bytes are cut.
+///
+/// A large `moov` or `moof` may be kept elsewhere while it comes: see [`Scanner::push_beside`].
 #[derive(Debug)]
 pub struct Scanner {
     len: u64,
     hash: Sha256,
     expected_len: Option<u64>,
     state: Result<State, ReadError>,
+    /// Length and hash of what came in front of the body that is laid aside now: a checkpoint is as old as that.
+    in_front: Option<(u64, Sha256)>,
+    /// The large box that comes now, where nobody else keeps it.
+    own: Vec<u8>,
 }
 
 /// What a source turned out to be.
@@ -78,7 +88,7 @@ impl State {
     /// What the source is, from its first bytes, which it takes. Errors: `NotMedia`.
     fn of(head: &[u8], expected_len: Option<u64>) -> Result<Self, ReadError> {
         let kind = sniff(head);
-        let mut state = match kind.family() {
+        Ok(match kind.family() {
             Family::NotMedia => {
                 let name = kind.name();
                 return Err(ReadError::NotMedia(format!("the source is {name}, not a video or audio file")));
@@ -94,21 +104,18 @@ impl State {
                 refusal: None,
                 observer: Observer::new(container),
             })),
-        };
-        state.push(head)?;
-        Ok(state)
+        })
     }
 
-    /// Takes the next bytes, once the first have come.
-    fn push(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
+    /// Takes the next bytes, once the first have come, but none behind a large box that is due. Returns how many it took.
+    fn push(&mut self, bytes: &[u8], aside: &mut dyn Aside) -> Result<usize, PushError> {
         match self {
             State::Head(_) => {}
             State::Foreign(passing) => passing.observer.push(bytes),
-            State::Boxes(walk) => match walk.push(bytes) {
-                Err(ReadError::NeedsRemux(refusal)) => {
-                    *self = State::Foreign(Passing::refused(walk.container(), Some(refusal)));
-                }
-                result => result?,
+            State::Boxes(walk) => match walk.push(bytes, aside) {
+                // All other bytes pass by.
+                Err(PushError::Read(ReadError::NeedsRemux(refusal))) => self.refuse(refusal),
+                result => return result,
             },
             State::Matroska(container, reader) => {
                 if !reader.push(bytes)? {
@@ -116,7 +123,41 @@ impl State {
                 }
             }
         }
-        Ok(())
+        Ok(bytes.len())
+    }
+
+    /// What our reader does not follow passes by from now on.
+    fn refuse(&mut self, refusal: String) {
+        if let State::Boxes(walk) = self {
+            *self = State::Foreign(Passing::refused(walk.container(), Some(refusal)));
+        }
+    }
+
+    /// The length of the large box that is due.
+    fn due(&self) -> Option<u64> {
+        if let State::Boxes(walk) = self { walk.due() } else { None }
+    }
+
+    /// Where the body begins that is laid aside now.
+    fn aside_from(&self) -> Option<u64> {
+        if let State::Boxes(walk) = self { walk.aside_from() } else { None }
+    }
+
+    /// Reads the large box that is due.
+    fn read_due(&mut self, body: &[u8]) -> Result<(), ReadError> {
+        let State::Boxes(walk) = self else { return Ok(()) };
+        match walk.read_due(body) {
+            Err(ReadError::NeedsRemux(refusal)) => {
+                self.refuse(refusal);
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// No more bytes come.
+    fn end(&mut self) -> Result<(), ReadError> {
+        if let State::Boxes(walk) = self { walk.end() } else { Ok(()) }
     }
 
     /// Whether what came back from a checkpoint of a scanner that took `len` bytes can go on.
@@ -132,7 +173,13 @@ impl State {
     /// What is packed in what, once the last byte has come.
     fn finish(self, len: u64) -> Result<(Container, Result<Playable, Box<Passing>>), ReadError> {
         match self {
-            State::Head(head) => State::of(&head, Some(len))?.finish(len),
+            State::Head(head) => {
+                let (mut known, mut aside) = (State::of(&head, Some(len))?, Vec::new());
+                known.push(&head, &mut aside).map_err(PushError::into_read)?;
+                known.end()?;
+                known.read_due(&aside)?;
+                known.finish(len)
+            }
             State::Foreign(passing) => Ok((passing.container, Err(passing))),
             State::Boxes(walk) => {
                 let container = walk.container();
@@ -154,36 +201,93 @@ impl State {
 impl Scanner {
     /// A scanner that has seen no byte. `expected_len` may come from `Content-Length`; it is a hint for memory and never decides anything.
     pub fn new(expected_len: Option<u64>) -> Self {
-        Scanner { len: 0, hash: Sha256::new(), expected_len, state: Ok(State::Head(Vec::new())) }
+        let state = Ok(State::Head(Vec::new()));
+        Scanner { len: 0, hash: Sha256::new(), expected_len, state, in_front: None, own: Vec::new() }
     }
 
-    /// Takes the next bytes.
+    /// Takes the next bytes, and keeps a large box in memory while it comes.
     ///
     /// An error is final and says early that the file is hopeless, so that a download can stop. Every later call answers the same.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), ReadError> {
-        let state = self.state.as_mut().map_err(|error| error.clone())?;
-        self.hash.update(bytes);
-        self.len += bytes.len() as u64;
-        let result = match state {
-            State::Head(head) => {
-                let missing = HEAD_LEN - head.len();
-                let (start, rest) = bytes.split_at(missing.min(bytes.len()));
-                head.extend_from_slice(start);
-                if head.len() < HEAD_LEN {
-                    return Ok(());
-                }
-                State::of(head, self.expected_len).and_then(|mut known| {
-                    known.push(rest)?;
-                    *state = known;
-                    Ok(())
-                })
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), ReadError> {
+        let mut own = std::mem::take(&mut self.own);
+        loop {
+            let taken = self.push_beside(bytes, &mut own).map_err(PushError::into_read)?;
+            bytes = &bytes[taken..];
+            if self.due().is_some() {
+                self.read_due(&std::mem::take(&mut own))?;
             }
-            state => state.push(bytes),
-        };
+            if bytes.is_empty() {
+                self.own = own;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes the next bytes, and lays a `moov` or `moof` of more than 1 MiB `aside` while it comes. Takes none behind such a box: that is
+    /// [`due`](Scanner::due), and goes to [`Scanner::read_due`] first. Returns how many bytes it took.
+    ///
+    /// Errors: as [`Scanner::push`]; [`PushError::Aside`] where laying aside failed, after which the scanner is lost.
+    pub fn push_beside(&mut self, bytes: &[u8], aside: &mut dyn Aside) -> Result<usize, PushError> {
+        let state = self.state.as_mut().map_err(|error| error.clone())?;
+        let result = take(state, self.expected_len, bytes, aside);
+        if let Err(PushError::Read(error)) = &result {
+            self.state = Err(error.clone());
+        }
+        let taken = result?;
+        self.count(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    /// Counts bytes that were taken, and remembers what was in front of a body that has begun in them to be laid aside.
+    fn count(&mut self, bytes: &[u8]) {
+        let aside_from = self.state.as_ref().ok().and_then(State::aside_from);
+        let is_known = self.in_front.as_ref().map(|(at, _)| *at) == aside_from;
+        // A body begins where its header ends, which is in these bytes.
+        let in_front = aside_from.filter(|_| !is_known).map_or(0, |at| at.saturating_sub(self.len));
+        let (front, rest) = bytes.split_at(usize::try_from(in_front).unwrap_or(usize::MAX).min(bytes.len()));
+        self.hash.update(front);
+        self.len += front.len() as u64;
+        if !is_known {
+            self.in_front = aside_from.map(|_| (self.len, self.hash.clone()));
+        }
+        self.hash.update(rest);
+        self.len += rest.len() as u64;
+    }
+
+    /// The length of the body of the large box that was laid aside whole.
+    pub fn due(&self) -> Option<u64> {
+        self.state.as_ref().ok().and_then(State::due)
+    }
+
+    /// Reads the box that is due, as it was laid aside.
+    ///
+    /// Errors: as [`Scanner::push`].
+    pub fn read_due(&mut self, body: &[u8]) -> Result<(), ReadError> {
+        let state = self.state.as_mut().map_err(|error| error.clone())?;
+        let result = state.read_due(body);
+        self.in_front = None;
         if let Err(error) = &result {
             self.state = Err(error.clone());
         }
         result
+    }
+
+    /// Hands out the sample tables and the plan of a movie that is whole, as bytes, if those are more than `len_min`. They come back by
+    /// [`Scanner::put_tables`] before a checkpoint and before the end.
+    pub fn take_tables(&mut self, len_min: usize) -> Option<Vec<u8>> {
+        if let Ok(State::Boxes(walk)) = &mut self.state { walk.take_movie(len_min) } else { None }
+    }
+
+    /// Takes back what [`Scanner::take_tables`] handed out.
+    pub fn put_tables(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
+        if let Ok(State::Boxes(walk)) = &mut self.state { walk.put_movie(bytes) } else { Ok(()) }
+    }
+
+    /// No more bytes come: a large box that lasts up to the end of the file is [`due`](Scanner::due) now.
+    ///
+    /// Errors: as [`Scanner::push`].
+    pub fn end(&mut self) -> Result<(), ReadError> {
+        self.state.as_mut().map_err(|error| error.clone())?.end()
     }
 
     /// Bytes taken so far.
@@ -209,8 +313,21 @@ impl Scanner {
     /// Measured: of 2 h at 30 frames a second with sound, 1.2 MB behind a `moov` of 4.1 MB (and half of that in the middle of it), 0.9 MB behind the
     /// last fragment and 1.9 MB behind the last cluster of Matroska, growing with what has come. Written in about 1 ms a MB, and read in 7 ms, in which
     /// every sample is decoded once.
-    pub fn to_checkpoint(&self) -> Vec<u8> {
-        checkpoint::sealed(&(self.len, &self.hash.serialize()[..], self.expected_len, &self.state))
+    ///
+    /// While a large box is laid aside, it is that of the scanner as it was in front of its body: see [`Scanner::checkpoint_len`].
+    pub fn to_checkpoint(&mut self) -> Vec<u8> {
+        let stepped = if let Ok(State::Boxes(walk)) = &mut self.state { walk.step_back() } else { None };
+        let (len, hash) = self.in_front.as_ref().map_or((self.len, &self.hash), |(len, hash)| (*len, hash));
+        let sealed = checkpoint::sealed(&(len, &hash.serialize()[..], self.expected_len, &self.state));
+        if let (Ok(State::Boxes(walk)), Some(stepped)) = (&mut self.state, stepped) {
+            walk.step_forth(stepped);
+        }
+        sealed
+    }
+
+    /// How many bytes lie in front of what [`Scanner::to_checkpoint`] answers now.
+    pub fn checkpoint_len(&self) -> u64 {
+        self.in_front.as_ref().map_or(self.len, |(len, _)| *len)
     }
 
     /// Reads what [`Scanner::to_checkpoint`] wrote, in this version. Bytes of any other origin are refused, or give some scanner; neither they nor it
@@ -220,13 +337,18 @@ impl Scanner {
             checkpoint::opened(bytes)?;
         let is_sound = state.as_ref().map_or(true, |state| state.is_sound(len));
         let hash = hash_after(len, hash).filter(|_| is_sound).ok_or(CheckpointError::Damaged)?;
-        Ok(Scanner { len, hash, expected_len, state })
+        Ok(Scanner { len, hash, expected_len, state, in_front: None, own: Vec::new() })
     }
 
     /// Ends the source and makes its index: checks that the samples lie inside it.
     ///
     /// Errors: as [`ReadError`] says; `Truncated` also when the file was cut before its `moov`.
-    pub fn finish(self) -> Result<Scanned, ReadError> {
+    pub fn finish(mut self) -> Result<Scanned, ReadError> {
+        self.end()?;
+        if self.due().is_some() {
+            let own = std::mem::take(&mut self.own);
+            self.read_due(&own)?;
+        }
         let (container, playable) = self.state?.finish(self.len)?;
         let (len, sha256) = (self.len, self.hash.finalize().into());
         let Playable { tracks, plan, is_truncated } = match playable {
@@ -279,6 +401,28 @@ fn hash_after(len: u64, state: &[u8]) -> Option<Sha256> {
         return None;
     }
     Sha256::deserialize(&SerializedState::<Sha256>::try_from(state).ok()?).ok()
+}
+
+/// Takes the first bytes, then the next ones.
+fn take(
+    state: &mut State,
+    expected_len: Option<u64>,
+    bytes: &[u8],
+    aside: &mut dyn Aside,
+) -> Result<usize, PushError> {
+    let State::Head(head) = state else { return state.push(bytes, aside) };
+    let missing = HEAD_LEN - head.len();
+    let (start, rest) = bytes.split_at(missing.min(bytes.len()));
+    head.extend_from_slice(start);
+    if head.len() < HEAD_LEN {
+        return Ok(bytes.len());
+    }
+    let head = std::mem::take(head);
+    *state = State::of(&head, expected_len)?;
+    // No large box ends in so few bytes.
+    let taken = state.push(&head, aside)?;
+    debug_assert_eq!(taken, head.len());
+    Ok(start.len() + state.push(rest, aside)?)
 }
 
 impl Scanner {

@@ -10,12 +10,12 @@ use kinora_store::{JobKind, NewJob, Tx, UploadLease};
 
 use crate::receive::Receiving;
 use crate::session::{Reading, Session};
-use crate::{Intake, IntakeError, Missing, Standing, failure_of, of_index};
+use crate::{Intake, IntakeError, Missing, ScanError, ScanTurn, Standing, Whole, failure_of, of_index};
 
 /// What the bytes of a whole file were.
 enum Read {
     /// It plays as it lies: the media is ready with this commit.
-    Playable(Box<Index>),
+    Playable(Box<Index>, Option<ScanTurn>),
     /// Something must be made first, or the file must be read once more, which a job does.
     Later(Option<Box<Index>>),
     /// It is no media.
@@ -55,7 +55,7 @@ impl Intake {
             Read::Refused(error) => {
                 return Err(self.fail_completed(&session, failure_of(&error)).await?);
             }
-            Read::Playable(index) => {
+            Read::Playable(index, _turn) => {
                 let put = options.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes()));
                 let (finished, put) = tokio::join!(session.growing.finish(), put);
                 finished?;
@@ -84,7 +84,7 @@ impl Intake {
                     .write(async move |tx| {
                         let upload = whole(tx, &intake, lease, length).await?;
                         let job = JobKind::IngestUpload { media: upload.id };
-                        tx.enqueue(NewJob::soon(job, now)).await?;
+                        tx.enqueue(NewJob::soon(job, upload.workspace, now)).await?;
                         Ok::<_, kinora_store::Error>(upload)
                     })
                     .await?
@@ -105,14 +105,17 @@ impl Intake {
             session.write_last_checkpoint(&self.0).await;
             return Ok(Read::Later(None));
         }
-        let scanned = scan.finish().await.map_err(|panic| IntakeError::Internal(Box::new(panic)))?;
+        let Whole { scanned, turn } = match scan.finish().await {
+            Ok(whole) => whole,
+            Err(ScanError::Read(error)) => return Ok(Read::Refused(error)),
+            Err(error) => return Err(error.into()),
+        };
         Ok(match scanned {
-            Err(error) => Read::Refused(error),
-            Ok(Scanned::Foreign { .. }) => Read::Later(None),
-            Ok(Scanned::Index(index)) => {
+            Scanned::Foreign { .. } => Read::Later(None),
+            Scanned::Index(index) => {
                 let missing = Missing::of(&index, session.upload.settings.max_resolution);
                 if missing.is_nothing() {
-                    Read::Playable(Box::new(index))
+                    Read::Playable(Box::new(index), turn)
                 } else {
                     Read::Later(Some(Box::new(index)))
                 }
@@ -124,11 +127,9 @@ impl Intake {
     pub(crate) async fn fail_as_read(&self, session: &mut Session) -> Result<IntakeError, IntakeError> {
         let failure = match std::mem::replace(&mut session.scan, Reading::Blind) {
             Reading::On(scan) => match scan.finish().await {
-                Ok(Err(error)) => failure_of(&error),
-                Ok(Ok(_)) => {
-                    return Err(IntakeError::Internal("the scanner gave up without a reason".into()));
-                }
-                Err(panic) => return Err(IntakeError::Internal(Box::new(panic))),
+                Err(ScanError::Read(error)) => failure_of(&error),
+                Err(error) => return Err(error.into()),
+                Ok(_) => return Err(IntakeError::Internal("the scanner gave up without a reason".into())),
             },
             Reading::Blind => Failure::new(FailureCode::NotMedia, "the file is no media"),
         };
@@ -136,13 +137,16 @@ impl Intake {
     }
 
     /// Ends an upload of which nothing can become. Answers what the client is told.
+    ///
+    /// Its media fails, and is made for that when no byte was kept yet: the application gets the event however early the end came.
     pub(crate) async fn fail(&self, session: &Session, failure: Failure) -> Result<IntakeError, IntakeError> {
         let (lease, now, told) = (session.lease, self.0.options.clock.now(), failure.clone());
+        let (kept, intake) = (session.growing.written(), self.clone());
         self.0
             .options
             .store
             .write(async move |tx| {
-                let upload = tx.leased_upload(lease).await?;
+                let upload = begin(tx, &intake, lease, kept).await?;
                 tx.fail_upload(upload, failure.clone(), now).await
             })
             .await?;
@@ -251,10 +255,10 @@ pub async fn take_over(
     tx.save_ready(&media, &ready, now).await?;
     // What was encoded has been decoded already.
     if !missing.picture {
-        tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, now)).await?;
+        tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, media.workspace, now)).await?;
     }
     if missing.encodes_sound {
-        tx.enqueue(NewJob::soon(JobKind::EncodeAudio { media: id, source }, now)).await?;
+        tx.enqueue(NewJob::soon(JobKind::EncodeAudio { media: id, source }, media.workspace, now)).await?;
     }
     tx.discard_upload(&upload, now).await?;
     Ok(upload)

@@ -3,6 +3,8 @@
 use kinora_domain::{Failure, FailureCode, LengthProblem, Upload};
 use kinora_formats::mp4::{ReadError, ReadFailureCode};
 
+use crate::ScanError;
+
 /// Why a request did not do what it asked for. Where an offset stands, the bytes up to it are kept.
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
@@ -135,6 +137,17 @@ impl IntakeError {
             Self::Interrupted { .. } => Self::Interrupted { offset: at },
             Self::Full { .. } => Self::Full { offset: at },
             other => other,
+        }
+    }
+}
+
+impl From<ScanError> for IntakeError {
+    fn from(error: ScanError) -> Self {
+        match error {
+            ScanError::Aside(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+                Self::Full { offset: 0 }
+            }
+            error => Self::Internal(Box::new(error)),
         }
     }
 }

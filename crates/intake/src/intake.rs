@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::receive::Asking;
 use crate::slot::Slots;
-use crate::{Append, IntakeError, PaceMin, Standing};
+use crate::{Append, IntakeError, PaceMin, ScanTurns, Standing};
 
 /// Bodies that wait in memory for their checksum; others wait for their turn. Half of the memory that an upload may take (60 MB) holds one.
 const CHECKED_AT_ONCE: usize = 4;
@@ -36,6 +36,8 @@ pub struct IntakeOptions {
     pub public_url: Arc<str>,
     /// How slowly bytes may come.
     pub pace_min: PaceMin,
+    /// Where and in whose turn large parts of sources are read.
+    pub scans: ScanTurns,
 }
 
 pub(crate) struct Parts {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use kinora_blob::GrowingObject;
-use kinora_domain::{MediaId, SourceId, Upload};
+use kinora_domain::{MediaId, Upload};
 use kinora_formats::Scanner;
 use kinora_store::{JobKind, NewJob, Priority, UploadLease};
 use tokio::task::JoinHandle;
@@ -109,7 +109,8 @@ impl Session {
                     let kind = JobKind::TendUpload { media: id };
                     tx.drop_job(kind).await?;
                     let run_at = upload.deadline().map_or(look_at, |deadline| deadline.min(look_at));
-                    tx.enqueue(NewJob { kind, run_at, priority: Priority::Low }).await?;
+                    let workspace = Some(upload.workspace);
+                    tx.enqueue(NewJob { kind, workspace, run_at, priority: Priority::Low }).await?;
                 }
                 Ok::<_, kinora_store::Error>(leased)
             })
@@ -126,7 +127,7 @@ impl Session {
         let ledger = Arc::new(StoreLedger { store: options.store.clone(), lease });
         let mut growing = options.blob.grow(upload.source, lease.number, kept, ledger).await?;
         growing.announce(upload.length);
-        let (scan, checkpoint) = resume(parts, upload.source, &growing).await?;
+        let (scan, checkpoint) = resume(parts, &upload, &growing).await?;
         let left_at = Instant::now();
         Ok(Opened::Open(Box::new(Session {
             upload,
@@ -219,8 +220,11 @@ impl Session {
     /// A scanner that has given up has no state that anybody goes on from.
     async fn take_checkpoint(&mut self) {
         let Reading::On(scan) = &self.scan else { return };
-        if let Ok(state) = scan.checkpoint().await {
-            self.checkpoint.waiting = Some((self.growing.written(), Bytes::from(state)));
+        // While a large box comes it is as old as the begin of that.
+        if let Ok((at, state)) = scan.checkpoint().await
+            && at > self.checkpoint.at
+        {
+            self.checkpoint.waiting = Some((at, Bytes::from(state)));
         }
     }
 
@@ -290,9 +294,10 @@ fn checkpoint_every(parts: &Parts) -> u64 {
 /// The scanner as far as the bytes are kept.
 async fn resume(
     parts: &Parts,
-    source: SourceId,
+    upload: &Upload,
     growing: &GrowingObject,
 ) -> Result<(Reading, Checkpoint), IntakeError> {
+    let (source, workspace) = (upload.source, Some(upload.workspace));
     let kept = growing.kept();
     let mut start = (0, Scanner::new(None));
     if kept > 0
@@ -310,7 +315,7 @@ async fn resume(
     if from < kept && from < growing.readable_from() {
         return Ok((Reading::Blind, checkpoint));
     }
-    let scan = Scan::resume(scanner);
+    let scan = Scan::resume(&parts.options.scans, workspace, scanner);
     let mut at = from;
     while at < kept {
         let end = kept.min(at + CATCH_UP_BYTES);

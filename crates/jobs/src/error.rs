@@ -2,7 +2,8 @@
 
 use kinora_domain::{Failure, FailureCode, WrongState};
 use kinora_engine::EngineError;
-use kinora_intake::IntakeError;
+use kinora_fetch::Pause;
+use kinora_intake::{IntakeError, ScanError, failure_of};
 
 /// Why a job did not end.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +21,9 @@ pub(crate) enum JobError {
     /// The disk is full: the job waits and counts no attempt.
     #[error("the disk is full")]
     Full,
+    /// The outside is asked again later: the job waits without a place, and counts no attempt.
+    #[error("the source is asked again later")]
+    Later(Pause),
     /// Another worker has the job now; this one must change nothing.
     #[error("the lease was lost")]
     LeaseLost,
@@ -58,6 +62,16 @@ impl From<kinora_packager::Error> for JobError {
             kinora_packager::Error::Unavailable(_) => Self::Away(Box::new(error)),
             kinora_packager::Error::EngineAway(cause) if is_lasting(cause) => Self::Away(Box::new(error)),
             _ => Self::Retry(Box::new(error)),
+        }
+    }
+}
+
+impl From<ScanError> for JobError {
+    fn from(error: ScanError) -> Self {
+        match error {
+            ScanError::Read(error) => Self::Fatal(failure_of(&error)),
+            ScanError::Aside(error) if error.kind() == std::io::ErrorKind::StorageFull => Self::Full,
+            error => Self::Retry(Box::new(error)),
         }
     }
 }

@@ -6,6 +6,7 @@ use kinora_intake::Missing;
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
 use crate::Context;
+use crate::claim::Claim;
 use crate::error::{JobError, internal_failure_of_track};
 use crate::fetch_track::{leave_behind, remove};
 use crate::ingest::first;
@@ -27,7 +28,7 @@ struct Attempt {
 /// only if it still waits for that attempt.
 pub(crate) async fn run(
     context: &Context,
-    job: &ClaimedJob,
+    job: &Claim,
     media: MediaId,
     track: TrackId,
 ) -> Result<(), JobError> {
@@ -82,17 +83,16 @@ async fn begin(
                 return Ok(None);
             };
             tx.save_track_attempt(&media, track.id).await?;
-            remove(tx, before, now).await?;
+            remove(tx, &job, before, now).await?;
             Ok::<_, JobError>(Some(Attempt { media, track, source }))
         })
         .await
 }
 
 /// Reads the whole file into the store.
-async fn bring_in(context: &Context, job: &ClaimedJob, attempt: &Attempt) -> Result<Arrived, JobError> {
+async fn bring_in(context: &Context, job: &Claim, attempt: &Attempt) -> Result<Arrived, JobError> {
     let owner = Owner::Track(attempt.media.id, attempt.track.id);
-    let lacked_room = context.room.is_wanted_by(job.id);
-    let mut sink = SourceSink::begin(context, owner, attempt.source, lacked_room).await?;
+    let mut sink = SourceSink::begin(context, job, owner, attempt.source).await?;
     sink.download(&attempt.track.wanted.url).await?;
     sink.arrive().await
 }
@@ -116,7 +116,7 @@ async fn make_available(
     match ended.await {
         // The track was changed or deleted, or another worker has it. Nothing will ever name what was just kept, unless that one does.
         Err(JobError::LeaseLost) => {
-            leave_behind(context, source).await?;
+            leave_behind(context, job, source).await?;
             Err(JobError::LeaseLost)
         }
         ended => ended,
@@ -155,7 +155,12 @@ async fn name_source(
             let (media, events) = moved.ok_or(JobError::LeaseLost)?;
             tx.save_tracks(&media, &events).await?;
             if missing.encodes_sound {
-                tx.enqueue(NewJob::soon(JobKind::EncodeAudio { media: media.id, source }, now)).await?;
+                tx.enqueue(NewJob::soon(
+                    JobKind::EncodeAudio { media: media.id, source },
+                    media.workspace,
+                    now,
+                ))
+                .await?;
             }
             Ok::<_, JobError>(())
         })
@@ -182,7 +187,7 @@ async fn fail(
             });
             if let Some((source, (media, events))) = found {
                 tx.save_tracks(&media, &events).await?;
-                remove(tx, source, now).await?;
+                remove(tx, &job, source, now).await?;
             }
             Ok::<_, JobError>(())
         })

@@ -3,12 +3,13 @@
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::{AddedTrack, Failure, FailureCode, MediaId, SourceId, Timestamp, TrackId};
-use kinora_fetch::{DownloadError, Sink};
+use kinora_fetch::{DownloadError, Pause, Sink};
 use kinora_formats::subtitles::Subtitles;
 use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
 
 use crate::Context;
 use crate::error::{JobError, internal_failure_of_track};
+use crate::later;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// Bytes of the largest file of subtitles. Those of a film have some hundred KiB; the rest is for styles and for 16 bits a letter (decision 0071).
@@ -33,7 +34,7 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, wanted: Wanted) -> 
         context.store.write(async move |tx| tx.complete_job(&job).await).await?;
         return Ok(());
     };
-    let ended = match bring_in(context, &track, wanted.source).await {
+    let ended = match bring_in(context, job, &track, wanted.source).await {
         Ok(()) => make_available(context, job, wanted).await,
         Err(error) => Err(error),
     };
@@ -59,15 +60,22 @@ async fn waiting(context: &Context, wanted: Wanted) -> Result<Option<AddedTrack>
 }
 
 /// Fetches the file, reads it, and keeps it as players get it.
-async fn bring_in(context: &Context, track: &AddedTrack, source: SourceId) -> Result<(), JobError> {
+async fn bring_in(
+    context: &Context,
+    job: &ClaimedJob,
+    track: &AddedTrack,
+    source: SourceId,
+) -> Result<(), JobError> {
     let address = kinora_fetch::parse_source_url(&track.wanted.url).map_err(|problem| {
         JobError::Fatal(Failure::new(FailureCode::SourceUnreachable, format!("the address {problem}")))
     })?;
     let mut file = File(Vec::new());
-    match context.fetcher.download(&address, &mut file, &*context.random).await {
+    let tries = later::tries(context, job);
+    match context.fetcher.download(&address, &mut file, &*context.random, tries).await {
         Ok(_) => {}
         Err(DownloadError::Fetch(error)) => return Err(JobError::Fatal(error.failure())),
-        Err(DownloadError::Sink(TooLarge)) => return Err(too_large("is")),
+        Err(DownloadError::Sink(FileError::TooLarge)) => return Err(too_large("is")),
+        Err(DownloadError::Sink(FileError::Later(pause))) => return Err(JobError::Later(pause)),
     }
     // Some MiB of text take longer than others should wait for this thread.
     let read = tokio::task::spawn_blocking(move || Subtitles::read(&file.0).map(|read| read.to_webvtt()));
@@ -97,7 +105,7 @@ async fn make_available(context: &Context, job: &ClaimedJob, wanted: Wanted) -> 
     match keep_trying(Waiter::Job(job.id), PATIENCE, step).await {
         // The track was changed or deleted, or another worker has it. Nothing will ever name what was just kept, unless that one does.
         Err(JobError::LeaseLost) => {
-            leave_behind(context, wanted.source).await?;
+            leave_behind(context, job, wanted.source).await?;
             Err(JobError::LeaseLost)
         }
         ended => ended,
@@ -125,7 +133,7 @@ async fn end(
             if let Some((media, events)) = moved {
                 tx.save_tracks(&media, &events).await?;
                 if failure.is_some() {
-                    remove(tx, source, now).await?;
+                    remove(tx, &job, source, now).await?;
                 }
             }
             Ok::<_, JobError>(())
@@ -134,43 +142,65 @@ async fn end(
 }
 
 /// Has what was kept removed, unless a track names it after all. May run twice.
-pub(crate) async fn leave_behind(context: &Context, source: SourceId) -> Result<(), JobError> {
-    let now = context.clock.now();
+pub(crate) async fn leave_behind(
+    context: &Context,
+    job: &ClaimedJob,
+    source: SourceId,
+) -> Result<(), JobError> {
+    let (job, now) = (job.clone(), context.clock.now());
     context
         .store
         .write(async move |tx| {
             if !tx.is_source_of_track(source).await? {
-                remove(tx, source, now).await?;
+                remove(tx, &job, source, now).await?;
             }
             Ok::<_, JobError>(())
         })
         .await
 }
 
-pub(crate) async fn remove(tx: &mut Tx, source: SourceId, now: Timestamp) -> Result<(), JobError> {
-    tx.enqueue_once(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
+pub(crate) async fn remove(
+    tx: &mut Tx,
+    job: &ClaimedJob,
+    source: SourceId,
+    now: Timestamp,
+) -> Result<(), JobError> {
+    tx.enqueue_once(NewJob::soon(JobKind::DeleteObjects { source }, job.workspace, now)).await?;
     Ok(())
 }
 
 /// A small file, in memory.
 struct File(Vec<u8>);
 
-/// It is not so small.
-struct TooLarge;
+/// Why the download of a small file ended.
+enum FileError {
+    /// It is not so small.
+    TooLarge,
+    /// It was cut and begins anew then.
+    Later(Pause),
+}
 
 impl Sink for File {
-    type Error = TooLarge;
+    type Error = FileError;
 
-    async fn restart(&mut self) -> Result<(), TooLarge> {
+    async fn restart(&mut self) -> Result<(), FileError> {
         self.0.clear();
         Ok(())
     }
 
-    async fn write(&mut self, bytes: Bytes) -> Result<(), TooLarge> {
+    async fn write(&mut self, bytes: Bytes) -> Result<(), FileError> {
         if self.0.len() + bytes.len() > SUBTITLES_BYTES_MAX {
-            return Err(TooLarge);
+            return Err(FileError::TooLarge);
         }
         self.0.extend_from_slice(&bytes);
+        Ok(())
+    }
+
+    async fn pause(&mut self, pause: Pause) -> Result<(), FileError> {
+        Err(FileError::Later(pause))
+    }
+
+    async fn resume(&mut self) -> Result<(), FileError> {
         Ok(())
     }
 }

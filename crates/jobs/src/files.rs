@@ -203,7 +203,8 @@ async fn encode_next(
         .write(async move |tx| {
             tx.complete_job(&job).await?;
             // Before fills that nobody asked for.
-            tx.enqueue(NewJob { kind, run_at: now, priority: Priority::Normal }).await?;
+            let workspace = job.workspace;
+            tx.enqueue(NewJob { kind, workspace, run_at: now, priority: Priority::Normal }).await?;
             Ok::<_, JobError>(())
         })
         .await

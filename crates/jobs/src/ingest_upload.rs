@@ -6,10 +6,11 @@ use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, MediaId, SourceId, Upload};
 use kinora_formats::index::Index;
 use kinora_formats::{Scanned, Scanner};
-use kinora_intake::{Missing, Scan, failure_of, give_up as give_up_upload, of_index, take_over};
+use kinora_intake::{Missing, Scan, give_up as give_up_upload, of_index, take_over};
 use kinora_store::ClaimedJob;
 
 use crate::Context;
+use crate::claim::Claim;
 use crate::error::{JobError, internal_failure};
 use crate::ingest::first;
 use crate::ingest::remux::{self, Foreign};
@@ -17,10 +18,10 @@ use crate::ingest::sound;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// Makes the media ready, or failed with its reason. May run twice: until the last commit nothing names what it makes.
-pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
+pub(crate) async fn run(context: &Context, job: &Claim, media: MediaId) -> Result<(), JobError> {
     let upload = context.store.upload_by_id(media).await?;
     let Some(upload) = upload.filter(|upload| upload.is_settled() && upload.holds_source()) else {
-        let job = job.clone();
+        let job = job.claimed();
         return Ok(context.store.write(async move |tx| tx.complete_job(&job).await).await?);
     };
     match make_ready(context, job, &upload).await {
@@ -37,14 +38,14 @@ pub(crate) async fn give_up(context: &Context, job: &ClaimedJob, media: MediaId)
     fail(context, job, media, internal_failure()).await
 }
 
-async fn make_ready(context: &Context, job: &ClaimedJob, upload: &Upload) -> Result<(), JobError> {
+async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(), JobError> {
     let (source, max, media) = (upload.source, upload.settings.max_resolution, upload.id);
     let index = index(context, job, upload).await?;
     let facts = of_index(&index, max, context.clock.now(), &*context.random);
     let missing = Missing::of(&index, max);
     first::made(context, job, source, max, missing).await?;
     let commit = || async {
-        let (job, facts, now) = (job.clone(), facts.clone(), context.clock.now());
+        let (job, facts, now) = (job.claimed(), facts.clone(), context.clock.now());
         context
             .store
             .write(async move |tx| {
@@ -58,7 +59,7 @@ async fn make_ready(context: &Context, job: &ClaimedJob, upload: &Upload) -> Res
 }
 
 /// The index of the file: that which its upload or an earlier run left, or a new one.
-async fn index(context: &Context, job: &ClaimedJob, upload: &Upload) -> Result<Index, JobError> {
+async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<Index, JobError> {
     let source = upload.source;
     if let Some(bytes) = context.blob.get(ObjectKey::Index(source)).await? {
         let index = Index::from_bytes(&bytes).map_err(|error| JobError::Retry(Box::new(error)))?;
@@ -73,7 +74,8 @@ async fn index(context: &Context, job: &ClaimedJob, upload: &Upload) -> Result<I
         Scanned::Foreign { container, len, sha256, refusal, facts } => {
             // What an earlier run left: without an index nobody reads it.
             context.blob.delete(ObjectKey::Normalised(source)).await?;
-            let foreign = Foreign { source, container, len, sha256, refusal, facts };
+            let workspace = job.workspace;
+            let foreign = Foreign { source, workspace, container, len, sha256, refusal, facts };
             remux::normalise(context, job, &foreign).await?
         }
     };
@@ -81,7 +83,7 @@ async fn index(context: &Context, job: &ClaimedJob, upload: &Upload) -> Result<I
         None => index,
         Some(edit) => {
             // What an earlier run left. Whoever has lost the job meanwhile takes nothing from a media that another one made.
-            let held = job.clone();
+            let held = job.claimed();
             context.store.write(async move |tx| tx.hold_job(&held).await).await?;
             context.blob.delete(ObjectKey::Sound(source)).await?;
             Box::pin(sound::edited(context, job, source, index, edit)).await?
@@ -108,29 +110,25 @@ async fn has_its_bytes(context: &Context, source: SourceId, index: &Index) -> Re
 async fn scanned(context: &Context, upload: &Upload) -> Result<Scanned, JobError> {
     let checkpoint = context.blob.checkpoint(upload.source).await?;
     let whole = checkpoint.filter(|(at, _)| Some(*at) == upload.length);
-    let read = match whole.map(|(_, state)| Scanner::from_checkpoint(&state)) {
+    match whole.map(|(_, state)| Scanner::from_checkpoint(&state)) {
         Some(Ok(scanner)) if Some(scanner.len()) == upload.length => {
-            let finish = tokio::task::spawn_blocking(move || scanner.finish());
-            finish.await.map_err(|panic| JobError::Retry(Box::new(panic)))?
+            let scan = Scan::resume(&context.scans, Some(upload.workspace), scanner);
+            Ok(scan.finish().await?.scanned)
         }
-        _ => read_again(context, upload.source).await?,
-    };
-    read.map_err(|error| JobError::Fatal(failure_of(&error)))
+        _ => read_again(context, upload).await,
+    }
 }
 
-async fn read_again(
-    context: &Context,
-    source: SourceId,
-) -> Result<Result<Scanned, kinora_formats::mp4::ReadError>, JobError> {
-    let reader = context.blob.reader(ObjectKey::Source(source)).await?.ok_or(JobError::LeaseLost)?;
+async fn read_again(context: &Context, upload: &Upload) -> Result<Scanned, JobError> {
+    let reader = context.blob.reader(ObjectKey::Source(upload.source)).await?.ok_or(JobError::LeaseLost)?;
     let mut bytes = reader.stream(0..reader.len())?;
-    let scan = Scan::begin();
+    let scan = Scan::begin(&context.scans, Some(upload.workspace));
     while let Some(bytes) = bytes.next().await {
         if scan.push(bytes?).await.is_err() {
             break; // its end says why
         }
     }
-    scan.finish().await.map_err(|panic| JobError::Retry(Box::new(panic)))
+    Ok(scan.finish().await?.scanned)
 }
 
 async fn fail(context: &Context, job: &ClaimedJob, media: MediaId, failure: Failure) -> Result<(), JobError> {

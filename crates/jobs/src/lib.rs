@@ -6,6 +6,7 @@
 //! Begin with [`run`]; then one module for each kind of work.
 
 mod cache;
+mod claim;
 mod delete_objects;
 mod deliver_event;
 mod discard_upload;
@@ -19,6 +20,7 @@ mod fill;
 mod hash_picture;
 mod ingest;
 mod ingest_upload;
+mod later;
 mod lease;
 mod ownership;
 mod patience;
@@ -34,21 +36,26 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kinora_blob::Blob;
-use kinora_domain::{Clock, Random};
+use kinora_domain::{Clock, Random, WorkspaceId};
 use kinora_engine::Engine;
 use kinora_fetch::{Fetcher, Poster};
-use kinora_intake::Intake;
+use kinora_intake::{Intake, ScanTurns};
 use kinora_packager::Packager;
 use kinora_store::{Store, WorkerId};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 pub use fill::FillsAsked;
 pub use ownership::{ForeignObjects, OwnershipError, check as check_ownership};
 pub use room::Room;
 
+/// Places that are shared out among workspaces; `None` is the server itself.
+pub type Admission = kinora_fair::Admission<Option<WorkspaceId>>;
+pub(crate) type Permit = kinora_fair::Permit<Option<WorkspaceId>>;
+
 /// Downloads whose bytes come at once. Each holds some MiB at most; those that wait for their source hold no place.
 pub const TRANSFERS_MAX: usize = 256;
+/// Downloads that were cut and wait for their next attempt with the bytes they have.
+pub const PARKED_MAX: usize = 1024;
 
 /// What jobs work with; cheap to clone.
 #[derive(Clone)]
@@ -59,6 +66,8 @@ pub struct Context {
     pub blob: Blob,
     /// Receives direct uploads.
     pub intake: Intake,
+    /// Where and in whose turn large parts of sources are read.
+    pub scans: ScanTurns,
     /// Reads sources from outside.
     pub fetcher: Fetcher,
     /// Posts webhooks.
@@ -80,7 +89,9 @@ pub struct Context {
     /// The address of the demonstration clip, which is read from the store and not through a socket.
     pub demo_url: Arc<str>,
     /// Places for downloads whose bytes are coming; see [`TRANSFERS_MAX`].
-    pub transfers: Arc<Semaphore>,
+    pub transfers: Admission,
+    /// Places for downloads that were cut; see [`PARKED_MAX`].
+    pub parked: Admission,
     /// Who waits for room on the disk.
     pub room: Room,
     /// What encoded renditions may take; `None`: whatever the disk has.

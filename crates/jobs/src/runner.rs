@@ -4,16 +4,18 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use kinora_domain::Timestamp;
-use kinora_store::{ClaimJobs, ClaimedJob, JobKind, JobQueue};
+use kinora_fair::Due;
+use kinora_store::{ClaimJobs, ClaimedJob, JobKind, JobQueue, JobShare};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::claim::Claim;
 use crate::error::{JobError, chain};
 use crate::lease::{RENEW_EVERY, lease_until};
 use crate::{
-    Context, delete_objects, discard_upload, download, encode_audio, fetch_sound, fetch_track, files, fill,
-    hash_picture, ingest_upload, probe_decode, sweep, tend, tend_upload,
+    Admission, Context, delete_objects, discard_upload, download, encode_audio, fetch_sound, fetch_track,
+    files, fill, hash_picture, ingest_upload, later, probe_decode, sweep, tend, tend_upload,
 };
 
 /// A queue and how many of its jobs run at once.
@@ -57,18 +59,21 @@ const AWAY_WAITS_PER_AGE: i64 = 4;
 pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
     let mut running: JoinSet<()> = JoinSet::new();
     let mut claims = Claims::new();
+    let places = Admission::led(lane.concurrent_max);
     let mut renewed = Instant::now();
     // Taken before the first look: a job that comes in between a look and the wait is not missed.
     let mut woken = context.store.jobs_woken();
     loop {
         // First: after the database was away this process must not take its own jobs for lost ones.
         let is_sure = renew_if_due(&context, &claims, &mut renewed).await;
-        let free = lane.concurrent_max.saturating_sub(running.len());
-        if is_sure && free > 0 {
-            for job in claim(&context, lane.queue, free).await {
-                let claimed = job.clone();
-                let task = running.spawn(settle(context.clone(), job));
-                claims.insert(task.id(), (claimed, task));
+        while is_sure && places.has_free() {
+            let claimed = claim(&context, lane.queue, &places).await;
+            if claimed.is_empty() {
+                break;
+            }
+            for job in claimed {
+                let task = running.spawn(settle(context.clone(), Claim::new(job.clone(), &places)));
+                claims.insert(task.id(), (job, task));
             }
         }
         tokio::select! {
@@ -84,6 +89,7 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
                 }
             }
             () = woken.notified() => {}
+            () = places.changed() => {}
             () = tokio::time::sleep(POLL_EVERY) => {}
         }
     }
@@ -133,18 +139,36 @@ async fn renew_leases(context: &Context, claims: &Claims) -> bool {
     }
 }
 
-async fn claim(context: &Context, queue: JobQueue, limit: usize) -> Vec<ClaimedJob> {
+/// Claims jobs for the free places, shared out among the workspaces that have some. A workspace may have had less than its share: ask until
+/// nothing comes.
+async fn claim(context: &Context, queue: JobQueue, places: &Admission) -> Vec<ClaimedJob> {
     let now = context.clock.now();
-    let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-    let claim = ClaimJobs { owner: context.worker, queue, limit, now, lease_until: lease_until(now) };
-    context.store.claim_jobs(claim).await.unwrap_or_else(|error| {
+    let claimed = async {
+        let due = context.store.job_workspaces_due(queue, now).await?;
+        let due: Vec<_> =
+            due.iter().map(|due| Due { claimant: due.workspace, rank: due.priority as u8 }).collect();
+        let shares: Vec<_> = places
+            .admit(&due)
+            .into_iter()
+            .map(|share| JobShare {
+                workspace: share.claimant,
+                limit: u32::try_from(share.places).unwrap_or(u32::MAX),
+            })
+            .collect();
+        if shares.is_empty() {
+            return Ok(Vec::new());
+        }
+        let claim = ClaimJobs { owner: context.worker, queue, shares, now, lease_until: lease_until(now) };
+        context.store.claim_jobs(claim).await
+    };
+    claimed.await.unwrap_or_else(|error: kinora_store::Error| {
         tracing::warn!(error = %error, "jobs could not be claimed");
         Vec::new()
     })
 }
 
 /// Runs one job to its end, or puts it back.
-async fn settle(context: Context, job: ClaimedJob) {
+async fn settle(context: Context, job: Claim) {
     let started = Instant::now();
     let result = match &job.kind {
         JobKind::Download { media } => download::run(&context, &job, *media).await,
@@ -187,6 +211,9 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
     if matches!(error, JobError::Full) {
         tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, "job waits: the disk is full");
         return wait(context, job, now.plus_micros(FULL_WAIT_US), "the disk is full").await;
+    }
+    if let JobError::Later(pause) = error {
+        return later::give_back(context, job, pause).await;
     }
     if matches!(error, JobError::Away(_)) {
         tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, error = cause, "job waits for what does not answer");

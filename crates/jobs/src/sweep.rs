@@ -54,7 +54,8 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
             tx.complete_job(&job).await?;
             let next = now.plus_seconds(SWEEP_EVERY_S);
             // Once: several processes that start together may each have asked for one.
-            let again = NewJob { kind: JobKind::Sweep, run_at: next, priority: Priority::Low };
+            let again =
+                NewJob { kind: JobKind::Sweep, workspace: None, run_at: next, priority: Priority::Low };
             tx.enqueue_once(again).await?;
             Ok::<_, JobError>(())
         })

@@ -33,8 +33,8 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobEr
             tx.complete_job(&job).await?;
             // Once: several processes that start together may each have asked for one.
             let run_at = now.plus_seconds(TEND_EVERY_S);
-            tx.enqueue_once(NewJob { kind: JobKind::TendRenditions, run_at, priority: Priority::Low })
-                .await?;
+            let kind = JobKind::TendRenditions;
+            tx.enqueue_once(NewJob { kind, workspace: None, run_at, priority: Priority::Low }).await?;
             Ok::<_, JobError>(())
         })
         .await
@@ -57,9 +57,8 @@ async fn ask_for_fill(context: &Context, source: SourceId, now: Timestamp) -> Re
     }
     let Some(media) = context.store.media_of_source(source).await? else { return Ok(()) };
     let kind = JobKind::Fill { media: media.id, source };
-    let ask =
-        async move |tx: &mut Tx| tx.enqueue_once(NewJob { kind, run_at: now, priority: Priority::Low }).await;
-    context.store.write(ask).await?;
+    let job = NewJob { kind, workspace: Some(media.workspace), run_at: now, priority: Priority::Low };
+    context.store.write(async move |tx: &mut Tx| tx.enqueue_once(job.clone()).await).await?;
     Ok(())
 }
 

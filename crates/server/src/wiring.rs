@@ -10,13 +10,14 @@ use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_engine::Engine;
 use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Poster};
 use kinora_http::{Addresses, App, AppOptions, ServeOptions};
-use kinora_intake::{Intake, IntakeOptions, PaceMin};
-use kinora_jobs::{Context, FillsAsked, ForeignObjects, OwnershipError, Room, TRANSFERS_MAX};
+use kinora_intake::{Intake, IntakeOptions, PaceMin, ScanTurns};
+use kinora_jobs::{
+    Admission, Context, FillsAsked, ForeignObjects, OwnershipError, PARKED_MAX, Room, TRANSFERS_MAX,
+};
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::assets::Embedded;
@@ -115,7 +116,7 @@ impl Server {
                 blob.sweep_temporary(now).await?;
             }
             for kind in [JobKind::Sweep, JobKind::TendRenditions] {
-                store.write(async move |tx| tx.enqueue_once(NewJob::soon(kind, now)).await).await?;
+                store.write(async move |tx| tx.enqueue_once(NewJob::soon(kind, None, now)).await).await?;
             }
         }
 
@@ -124,6 +125,7 @@ impl Server {
         let room = Room::default();
         let scratch = scratch(&settings).await?;
         let worker = WorkerId::new(&*random);
+        let scans = ScanTurns::new(scratch.folder().into());
         let intake = Intake::new(IntakeOptions {
             store: store.clone(),
             blob: blob.clone(),
@@ -132,11 +134,13 @@ impl Server {
             worker,
             public_url: settings.public_url.as_str().into(),
             pace_min,
+            scans: scans.clone(),
         });
         let context = Context {
             store: store.clone(),
             blob: blob.clone(),
             intake: intake.clone(),
+            scans,
             fetcher: Fetcher::new(&network, fetch_limits)?,
             poster: Poster::new(&network, PostLimits::default())?,
             packager: packager.clone(),
@@ -147,7 +151,8 @@ impl Server {
             images_url: settings.images_url.as_str().into(),
             public_url: settings.public_url.as_str().into(),
             demo_url: settings.demo_url().into(),
-            transfers: Arc::new(Semaphore::new(TRANSFERS_MAX)),
+            transfers: Admission::new(TRANSFERS_MAX),
+            parked: Admission::new(PARKED_MAX),
             room: room.clone(),
             cache_bytes: settings.cache_bytes,
             fills_asked: FillsAsked::default(),

@@ -57,10 +57,13 @@ mod workspace;
 mod write;
 mod writer;
 
-pub use delivery::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, StoredEvent};
+pub use delivery::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, DueWebhook, StoredEvent};
 pub use error::Error;
 pub use fault::{FaultAction, FaultPoint, Faults};
-pub use job::{ClaimJobs, ClaimedJob, JobKind, JobLease, JobQueue, NewJob, Priority};
+pub use job::{
+    ClaimJobs, ClaimedJob, DownloadProgress, DueWorkspace, JobKind, JobLease, JobQueue, JobShare, NewJob,
+    Priority,
+};
 pub use kept_answer::{KeptAnswer, RequestKey};
 pub use list::{List, Page, Position, Slice, SliceStart};
 pub use lock::{ObjectsPlace, ServeLock};

@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 22] = [
+const MIGRATIONS: [Migration; 23] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -126,6 +126,11 @@ const MIGRATIONS: [Migration; 22] = [
         version: 22,
         sqlite: include_str!("../migrations/sqlite/0022_event_order.sql"),
         postgres: include_str!("../migrations/postgres/0022_event_order.sql"),
+    },
+    Migration {
+        version: 23,
+        sqlite: include_str!("../migrations/sqlite/0023_job_workspace.sql"),
+        postgres: include_str!("../migrations/postgres/0023_job_workspace.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

@@ -13,23 +13,24 @@ use cargo_metadata::{DependencyKind, Package};
 use super::Finding;
 
 /// What one crate may depend on, outside its tests too. A crate that is not listed here is a finding.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("domain", &[]),
+    ("fair", &[]),
     ("formats", &[]),
     ("store", &["domain"]),
     ("blob", &["domain"]),
     ("fetch", &["domain"]),
     ("engine", &["domain"]),
     ("packager", &["domain", "formats", "store", "blob", "fetch", "engine"]),
-    ("intake", &["domain", "formats", "store", "blob"]),
+    ("intake", &["domain", "fair", "formats", "store", "blob"]),
     ("http", &["domain", "formats", "store", "blob", "fetch", "engine", "packager", "intake"]),
-    ("jobs", &["domain", "formats", "store", "blob", "fetch", "engine", "packager", "intake"]),
+    ("jobs", &["domain", "fair", "formats", "store", "blob", "fetch", "engine", "packager", "intake"]),
     ("live", &["domain", "formats", "store", "blob", "fetch", "engine", "packager"]),
     (
         "server",
         &[
-            "domain", "formats", "store", "blob", "fetch", "engine", "packager", "intake", "http", "jobs",
-            "live",
+            "domain", "fair", "formats", "store", "blob", "fetch", "engine", "packager", "intake", "http",
+            "jobs", "live",
         ],
     ),
     ("testkit", &["domain", "store", "blob"]),

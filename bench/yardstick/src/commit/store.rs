@@ -36,7 +36,7 @@ async fn write(store: Store, until: Instant) -> Result<u64, Error> {
     let mut commits = 0;
     while Instant::now() < until {
         let run_at = new_id().1.plus_seconds(FAR_S);
-        let job = NewJob { kind: JobKind::Sweep, run_at, priority: Priority::Low };
+        let job = NewJob { kind: JobKind::Sweep, workspace: None, run_at, priority: Priority::Low };
         store.write(async move |tx: &mut Tx| tx.enqueue(job.clone()).await.map(drop)).await?;
         commits += 1;
     }

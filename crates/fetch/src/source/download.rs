@@ -22,11 +22,35 @@ pub trait Sink: Send {
     /// Takes the next bytes, never none.
     fn write(&mut self, bytes: Bytes) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// The attempt broke off, and nothing comes until the next one begins, perhaps minutes later.
-    fn pause(&mut self) {}
+    /// The attempt broke off, and nothing comes until the next one begins, perhaps minutes later. An error ends the download: a later one
+    /// may go on with [`Pause::tries`].
+    fn pause(&mut self, pause: Pause) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// The pause is over and the next attempt begins when this returns.
+    fn resume(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Learns the size of the whole source once for each attempt, before its bytes; `None` if the server does not say.
     fn announce(&mut self, _total: Option<u64>) {}
+}
+
+/// What a download may still do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tries {
+    /// Attempts that failed since one brought something: so many of [`Limits::retry_delays`](crate::Limits::retry_delays) are used up.
+    pub failures: usize,
+    /// What is left of [`Limits::total`](crate::Limits::total).
+    pub left: Duration,
+}
+
+/// An attempt broke off, and another one follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// How long it is until then.
+    pub wait: Duration,
+    /// What is left then.
+    pub tries: Tries,
+    /// Whether it can go on behind the bytes that the sink has. Otherwise they are of no use.
+    pub is_resumable: bool,
 }
 
 /// A source that was read to its end.
@@ -67,16 +91,18 @@ impl Fetcher {
     /// server asks for it). An attempt that brought what is held forward by at least `Limits::stall_bytes`, and can be resumed,
     /// begins a new series of attempts: a long download over a bad line may be cut often. All of it ends with `Limits::total`.
     ///
-    /// Dropping the future stops the download; it may be run again from the beginning with a fresh sink.
+    /// Dropping the future stops the download; it may be run again from the beginning with a fresh sink. `tries` is what an earlier run
+    /// left, or [`Fetcher::all_tries`].
     pub async fn download<S: Sink>(
         &self,
         url: &Url,
         sink: &mut S,
         random: &dyn Random,
+        tries: Tries,
     ) -> Result<Downloaded, DownloadError<S::Error>> {
-        let deadline = Instant::now() + self.limits.total;
+        let deadline = Instant::now() + tries.left;
         let mut held = Held::default();
-        let mut failures = 0;
+        let mut failures = tries.failures;
         let mut furthest = 0;
         loop {
             let error = match self.attempt(url, sink, &mut held, deadline).await {
@@ -97,15 +123,24 @@ impl Fetcher {
 
             let Some(delay) = self.limits.retry_delays.get(failures) else { return Err(error.into()) };
             failures += 1;
-            sink.pause();
             let asked = error.retry_after().unwrap_or_default().min(self.limits.retry_after_max);
             let wait = jittered(*delay, random).max(asked);
+            let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(wait);
+            let is_resumable = held.bytes > 0 && held.validator.is_some();
+            let pause = Pause { wait, tries: Tries { failures, left }, is_resumable };
+            sink.pause(pause).await.map_err(DownloadError::Sink)?;
             let waiting = async {
                 sleep(wait).await;
                 Ok(())
             };
             within(deadline, waiting).await?;
+            sink.resume().await.map_err(DownloadError::Sink)?;
         }
+    }
+
+    /// What a download may do that begins.
+    pub fn all_tries(&self) -> Tries {
+        Tries { failures: 0, left: self.limits.total }
     }
 
     /// Asks once and writes what comes. `held` is right also after an error.

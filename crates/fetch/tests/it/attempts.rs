@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kinora_fetch::{
-    DownloadError, FetchError, Fetcher, Guard, Limits, Network, Phase, Resolve, Resolving, Unreachable,
+    DownloadError, FetchError, Fetcher, Guard, Limits, Network, Phase, Resolve, Resolving, Tries, Unreachable,
 };
 use tokio::time::Instant;
 use url::Url;
 
 use crate::clock::{HOUR, StillClock, jumping_after};
 use crate::recorder::{
-    Progress, Recorder, SOURCE, Zero, cut_after, download_fails, download_with, limits, until,
+    Full, Progress, Recorder, SOURCE, Zero, cut_after, download_fails, download_with, limits, until,
 };
 use crate::server::{Answer, Server, answer, cut, drip, hang, with_length};
 use crate::sources::unhurried_limits;
@@ -38,7 +38,7 @@ async fn attempts_are_spread_over_minutes() {
     let network = Network::with_resolver(Guard::default(), names.clone());
     let fetcher = Fetcher::new(&network, Limits::default()).unwrap();
     let url = Url::parse("https://media.example/a.mp4").unwrap();
-    let result = fetcher.download(&url, &mut Recorder::default(), &Zero).await;
+    let result = fetcher.download(&url, &mut Recorder::default(), &Zero, fetcher.all_tries()).await;
     assert!(matches!(
         result,
         Err(DownloadError::Fetch(FetchError::Unreachable { why: Unreachable::Name, .. }))
@@ -47,6 +47,37 @@ async fn attempts_are_spread_over_minutes() {
     // The lowest jitter: 80 % of the five minutes in all. A timer fires up to a millisecond late.
     let asked: Vec<u128> = names.asked.lock().unwrap().iter().map(|at| at.as_millis() / 100).collect();
     assert_eq!(asked, [0, 8, 80, 320, 960, 2400]);
+}
+
+/// What a download leaves that ends in a pause is what a later one may still do.
+#[tokio::test(start_paused = true)]
+async fn a_download_that_ends_in_a_pause_goes_on_later() {
+    let names = NoSuchName { began: Instant::now(), asked: Arc::default() };
+    let network = Network::with_resolver(Guard::default(), names.clone());
+    let limits = Limits::default();
+    let (retries, total) = (limits.retry_delays.len(), limits.total);
+    let fetcher = Fetcher::new(&network, limits).unwrap();
+    let url = Url::parse("https://media.example/a.mp4").unwrap();
+    let (mut tries, mut ended) = (fetcher.all_tries(), Vec::new());
+    for _ in 0..retries {
+        let mut sink = Recorder { pauses_max: Some(0), ..Recorder::default() };
+        let result = fetcher.download(&url, &mut sink, &Zero, tries).await;
+        assert!(matches!(result, Err(DownloadError::Sink(Full))));
+        let [pause] = sink.pauses[..] else { panic!("one pause: {:?}", sink.pauses) };
+        assert!(!pause.is_resumable);
+        assert!(pause.tries.left <= tries.left - pause.wait);
+        tries = pause.tries;
+        ended.push((pause.wait.as_millis(), tries.failures));
+    }
+    assert_eq!(ended, [(800, 1), (7_200, 2), (24_000, 3), (64_000, 4), (144_000, 5)]);
+    assert_eq!(total.abs_diff(tries.left).as_secs(), 240);
+    let result = fetcher.download(&url, &mut Recorder::default(), &Zero, tries).await;
+    assert!(matches!(result, Err(DownloadError::Fetch(_))));
+    assert_eq!(names.asked.lock().unwrap().len(), retries + 1);
+
+    let spent = Tries { left: Duration::ZERO, ..fetcher.all_tries() };
+    let result = fetcher.download(&url, &mut Recorder::default(), &Zero, spent).await;
+    assert!(matches!(result, Err(DownloadError::Fetch(FetchError::Timeout(Phase::Total)))));
 }
 
 #[tokio::test]

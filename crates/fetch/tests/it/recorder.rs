@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use kinora_domain::Random;
-use kinora_fetch::{DownloadError, Downloaded, FetchError, Limits, Sink};
+use kinora_fetch::{DownloadError, Downloaded, FetchError, Limits, Pause, Sink};
 use tokio::sync::watch;
 
 use crate::server::{Answer, Server, cut, field};
@@ -24,6 +24,9 @@ pub(crate) struct Recorder {
     pub(crate) held: String,
     pub(crate) restarts: usize,
     pub(crate) totals: Vec<Option<u64>>,
+    pub(crate) pauses: Vec<Pause>,
+    /// Refuses the pause that comes after so many.
+    pub(crate) pauses_max: Option<usize>,
     /// Refuses the write that would make it hold more than this.
     pub(crate) bytes_max: Option<usize>,
     /// Lets a test wait while the download borrows the sink.
@@ -76,8 +79,14 @@ impl Sink for Recorder {
         Ok(())
     }
 
-    fn pause(&mut self) {
+    async fn pause(&mut self, pause: Pause) -> Result<(), Full> {
         self.progress.send_modify(|progress| progress.pauses += 1);
+        self.pauses.push(pause);
+        if self.pauses_max.is_some_and(|max| self.pauses.len() > max) { Err(Full) } else { Ok(()) }
+    }
+
+    async fn resume(&mut self) -> Result<(), Full> {
+        Ok(())
     }
 
     fn announce(&mut self, total: Option<u64>) {
@@ -97,7 +106,8 @@ pub(crate) async fn download_with(
     sink: &mut Recorder,
     limits: Limits,
 ) -> Result<Downloaded, DownloadError<Full>> {
-    fetcher_with(limits).download(&server.url("/a.mp4"), sink, &Zero).await
+    let fetcher = fetcher_with(limits);
+    fetcher.download(&server.url("/a.mp4"), sink, &Zero, fetcher.all_tries()).await
 }
 
 pub(crate) async fn download(

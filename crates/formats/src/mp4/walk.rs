@@ -1,9 +1,11 @@
 //! The walk over the boxes at top level: which are kept and read, and how the file ends.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    checkpoint::byte_string,
+    checkpoint::{self, CheckpointError, byte_string},
     index::Container,
     mp4::{
         boxes::FourCc,
@@ -25,8 +27,9 @@ pub const MOOV_LEN_MAX: u64 = 256 << 20;
 /// Some writers put a whole recording into one fragment: 12 h at 120 frames a second with 16 bytes a sample take 83 MB, audio of 96 kHz
 /// beside it 65 MB.
 pub const MOOF_LEN_MAX: u64 = 160 << 20;
-/// What is reserved at once for a box that is kept: its size is a claim until the bytes are there.
-const RESERVE_MAX: u64 = 1 << 20;
+/// Largest box that is kept in memory while it comes; its size is a claim until the bytes are there. Larger ones are laid aside: the `moov`
+/// of half an hour at 30 frames a second with sound has 1 MB.
+pub(crate) const IN_MEMORY_MAX: u64 = 1 << 20;
 /// Longest box header: size, kind and a 64-bit size. ISO/IEC 14496-12, 4.2.
 const BOX_HEADER_LEN_MAX: usize = 16;
 
@@ -51,6 +54,8 @@ enum Place {
     Passing(Option<u64>),
     /// In a box that is kept.
     Keeping(Kept),
+    /// Behind a box that was laid aside whole and is to be read.
+    Due(Kept),
     /// Behind a header that makes no sense.
     Lost,
 }
@@ -61,10 +66,28 @@ struct Kept {
     is_moov: bool,
     /// Where its first byte lies.
     start: u64,
-    /// What of its body has come, and how much is to come; `None` up to the end of the file.
+    /// What of its body has come; empty where it is laid aside.
     #[serde(with = "byte_string")]
     body: Vec<u8>,
+    /// Bytes of its body that have come, and how many are to come; `None` up to the end of the file.
+    len: u64,
     left: Option<u64>,
+}
+
+/// Where the body of a large box is laid aside until it is whole.
+pub trait Aside {
+    /// Takes the next bytes of the one box that is laid aside.
+    ///
+    /// Errors: those of the place; then the box is lost, and the scanner with it.
+    fn lay(&mut self, bytes: &[u8]) -> std::io::Result<()>;
+}
+
+/// In memory, for whoever has some.
+impl Aside for Vec<u8> {
+    fn lay(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
 }
 
 impl Walk {
@@ -80,9 +103,10 @@ impl Walk {
         }
     }
 
-    /// Takes the next bytes.
-    pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<(), ReadError> {
-        while !bytes.is_empty() {
+    /// Takes the next bytes, but none behind a large box that is whole: see [`Walk::due`]. Returns how many it took.
+    pub(crate) fn push(&mut self, all: &[u8], aside: &mut dyn Aside) -> Result<usize, PushError> {
+        let mut bytes = all;
+        while !bytes.is_empty() && self.due().is_none() {
             let taken = match &mut self.place {
                 Place::Header(header) => {
                     let byte = bytes[0];
@@ -104,32 +128,90 @@ impl Walk {
                 }
                 Place::Keeping(kept) => {
                     let taken = take(&mut kept.left, bytes.len());
-                    if (kept.body.len() + taken) as u64 > kept.len_max() {
-                        return Err(kept.too_long());
-                    }
-                    kept.body.extend_from_slice(&bytes[..taken]);
-                    if kept.left == Some(0)
-                        && let Place::Keeping(kept) =
-                            std::mem::replace(&mut self.place, Place::Header(Vec::new()))
-                    {
-                        self.read(&kept, taken as u64)?;
+                    kept.keep(&bytes[..taken], aside)?;
+                    if kept.left == Some(0) {
+                        self.end_box(taken as u64)?;
                     }
                     taken
                 }
+                Place::Due(_) => 0,
                 Place::Lost => bytes.len(),
             };
             self.at += taken as u64;
             self.expected_left = self.expected_left.saturating_sub(taken as u64);
             bytes = &bytes[taken..];
         }
-        Ok(())
+        Ok(all.len() - bytes.len())
+    }
+
+    /// A box whose last byte is there: read, or due where it was laid aside. Its last `taken` bytes have not been counted yet.
+    fn end_box(&mut self, taken: u64) -> Result<(), ReadError> {
+        let place = std::mem::replace(&mut self.place, Place::Header(Vec::new()));
+        let Place::Keeping(kept) = place else { return Ok(()) };
+        if kept.is_aside() {
+            self.place = Place::Due(kept);
+            return Ok(());
+        }
+        self.read(&kept.body, kept.is_moov, kept.start..self.at + taken)
+    }
+
+    /// The length of the body of a large box that has been laid aside whole. It goes to [`Walk::read_due`] before the next byte.
+    pub(crate) fn due(&self) -> Option<u64> {
+        match &self.place {
+            Place::Due(kept) => Some(kept.len),
+            _ => None,
+        }
+    }
+
+    /// Reads the box that is due.
+    pub(crate) fn read_due(&mut self, body: &[u8]) -> Result<(), ReadError> {
+        let Place::Due(kept) = &self.place else { return Ok(()) };
+        let (is_moov, start) = (kept.is_moov, kept.start);
+        self.place = Place::Header(Vec::new());
+        self.read(body, is_moov, start..self.at)
+    }
+
+    /// No more bytes come: a box that lasts up to the end of the file is whole.
+    pub(crate) fn end(&mut self) -> Result<(), ReadError> {
+        match &self.place {
+            Place::Keeping(kept) if kept.is_moov && kept.left.is_none() => self.end_box(0),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the body begins that is laid aside now, if one is.
+    pub(crate) fn aside_from(&self) -> Option<u64> {
+        match &self.place {
+            Place::Keeping(kept) | Place::Due(kept) if kept.is_aside() => Some(self.at - kept.len),
+            _ => None,
+        }
+    }
+
+    /// Steps back in front of the body that is laid aside now, and returns what leads there again: [`Walk::step_forth`].
+    pub(crate) fn step_back(&mut self) -> Option<StepBack> {
+        let at = self.aside_from()?;
+        let (Place::Keeping(kept) | Place::Due(kept)) = &self.place else { return None };
+        let left = kept.left.map(|left| left + kept.len);
+        let in_front = Kept { body: Vec::new(), len: 0, left, ..*kept };
+        let place = std::mem::replace(&mut self.place, Place::Keeping(in_front));
+        Some(StepBack { place, at: std::mem::replace(&mut self.at, at) })
+    }
+
+    /// Undoes a step back.
+    pub(crate) fn step_forth(&mut self, back: StepBack) {
+        (self.place, self.at) = (back.place, back.at);
     }
 
     /// Whether what came back from a checkpoint behind `len` bytes can go on.
     pub(crate) fn is_sound(&self, len: u64) -> bool {
         let is_in_place = match &self.place {
             Place::Header(header) => header.len() < BOX_HEADER_LEN_MAX && header.len() as u64 <= self.at,
-            Place::Keeping(kept) => kept.start <= self.at && kept.body.len() as u64 <= kept.len_max(),
+            // What was laid aside is not written down.
+            Place::Keeping(kept) => {
+                let is_whole = if kept.is_aside() { kept.len == 0 } else { kept.len <= IN_MEMORY_MAX };
+                kept.start <= self.at && kept.body.len() as u64 == kept.len && is_whole
+            }
+            Place::Due(_) => false,
             Place::Passing(_) | Place::Lost => true,
         };
         self.at == len && is_in_place && self.movie.as_ref().is_none_or(Header::is_sound)
@@ -163,7 +245,7 @@ impl Walk {
                 None => return Err(ReadError::not_media(NO_MOOV_BEFORE_MOOF)),
                 Some(Header::Fragmented(_)) => return self.keep(false, header.len(), left).map(Some),
                 // The `moov` said that all samples are in it.
-                Some(Header::Whole(_)) => {}
+                Some(Header::Whole(_) | Header::Elsewhere) => {}
             },
             _ => {}
         }
@@ -173,7 +255,7 @@ impl Walk {
     /// Begins to keep the box whose header has come, but for its last byte.
     fn keep(&self, is_moov: bool, header_len: usize, left: Option<u64>) -> Result<Place, ReadError> {
         let start = self.at + 1 - header_len as u64;
-        let kept = Kept { is_moov, start, body: Vec::new(), left };
+        let kept = Kept { is_moov, start, body: Vec::new(), len: 0, left };
         if left.is_some_and(|left| left > kept.len_max()) {
             return Err(kept.too_long());
         }
@@ -183,16 +265,16 @@ impl Walk {
                 false => Ok(Place::Header(Vec::new())),
             };
         }
-        let reserve = left.unwrap_or(self.expected_left).min(self.expected_left).min(RESERVE_MAX) as usize;
+        let reserve = if kept.is_aside() { 0 } else { left.unwrap_or(0).min(self.expected_left) as usize };
         Ok(Place::Keeping(Kept { body: Vec::with_capacity(reserve), ..kept }))
     }
 
-    /// Reads a kept box, whose last `taken` bytes have not been counted yet.
-    fn read(&mut self, kept: &Kept, taken: u64) -> Result<(), ReadError> {
+    /// Reads the body of a box that lies at `place`.
+    fn read(&mut self, body: &[u8], is_moov: bool, place: Range<u64>) -> Result<(), ReadError> {
         match &mut self.movie {
-            Some(Header::Fragmented(movie)) => movie.push(&kept.body, kept.start..self.at + taken),
+            Some(Header::Fragmented(movie)) if !is_moov => movie.push(body, place),
             _ => {
-                self.movie = Some(Header::parse(&kept.body, self.container)?);
+                self.movie = Some(Header::parse(body, self.container)?);
                 Ok(())
             }
         }
@@ -205,29 +287,47 @@ impl Walk {
 
     /// Whether all samples are known and planned.
     pub(crate) fn is_planned(&self) -> bool {
-        matches!(self.movie, Some(Header::Whole(_)))
+        matches!(self.movie, Some(Header::Whole(_) | Header::Elsewhere))
+    }
+
+    /// Hands out the movie that is whole, as bytes, if those are more than `len_min`.
+    pub(crate) fn take_movie(&mut self, len_min: usize) -> Option<Vec<u8>> {
+        let Some(Header::Whole(movie)) = &self.movie else { return None };
+        let bytes = checkpoint::sealed(movie);
+        if bytes.len() <= len_min {
+            return None;
+        }
+        self.movie = Some(Header::Elsewhere);
+        Some(bytes)
+    }
+
+    /// Takes a movie back.
+    pub(crate) fn put_movie(&mut self, bytes: &[u8]) -> Result<(), CheckpointError> {
+        let movie: Movie = checkpoint::opened(bytes)?;
+        if !movie.is_sound() {
+            return Err(CheckpointError::Damaged);
+        }
+        self.movie = Some(Header::Whole(movie));
+        Ok(())
     }
 
     /// The movie, once the last byte has come.
-    pub(crate) fn finish(mut self) -> Result<Movie, ReadError> {
+    pub(crate) fn finish(self) -> Result<Movie, ReadError> {
         let truncated = |what: &str| Err(ReadError::Truncated(what.into()));
         if let Place::Keeping(kept) = &self.place
             && kept.is_moov
         {
-            if kept.left.is_some() {
-                return truncated("its movie header (moov) is cut off");
-            }
-            self.movie = Some(Header::parse(&kept.body, self.container)?);
-            self.place = Place::Header(Vec::new());
+            return truncated("its movie header (moov) is cut off");
         }
         let ends_inside = match &self.place {
             Place::Header(header) => !header.is_empty(),
             Place::Passing(left) => left.is_some(),
-            Place::Keeping(_) | Place::Lost => true,
+            Place::Keeping(_) | Place::Due(_) | Place::Lost => true,
         };
         match (self.movie, self.place) {
             (Some(Header::Whole(movie)), _) => Ok(movie),
             (Some(Header::Fragmented(movie)), _) => movie.finish(ends_inside),
+            (Some(Header::Elsewhere), _) => Err(ReadError::damaged("its movie header was not brought back")),
             // A recorder that was stopped leaves a media box of unknown or wrong length, and no index of it.
             (None, Place::Passing(_)) => truncated("its movie header (moov) is missing"),
             (None, Place::Header(_)) if ends_inside => truncated("its movie header (moov) is missing"),
@@ -238,6 +338,24 @@ impl Walk {
 }
 
 impl Kept {
+    /// Whether its body is laid aside. The length of one that lasts up to the end of the file is not known before.
+    fn is_aside(&self) -> bool {
+        self.left.is_none_or(|left| self.len + left > IN_MEMORY_MAX)
+    }
+
+    /// Takes the next bytes of its body.
+    fn keep(&mut self, bytes: &[u8], aside: &mut dyn Aside) -> Result<(), PushError> {
+        self.len += bytes.len() as u64;
+        if self.len > self.len_max() {
+            return Err(self.too_long().into());
+        }
+        if !self.is_aside() {
+            self.body.extend_from_slice(bytes);
+            return Ok(());
+        }
+        aside.lay(bytes).map_err(PushError::Aside)
+    }
+
     fn len_max(&self) -> u64 {
         if self.is_moov { MOOV_LEN_MAX } else { MOOF_LEN_MAX }
     }
@@ -245,6 +363,33 @@ impl Kept {
     fn too_long(&self) -> ReadError {
         let name = if self.is_moov { "its movie header (moov)" } else { "the header of a fragment (moof)" };
         ReadError::unsupported(format!("{name} is longer than {} MiB", self.len_max() >> 20))
+    }
+}
+
+/// The way forth again from a step back.
+pub(crate) struct StepBack {
+    place: Place,
+    at: u64,
+}
+
+/// Why bytes could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum PushError {
+    /// The file is hopeless.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A large box could not be laid aside.
+    #[error("a part of the source could not be laid aside")]
+    Aside(#[source] std::io::Error),
+}
+
+impl PushError {
+    /// For whoever lays aside in memory, which never fails.
+    pub(crate) fn into_read(self) -> ReadError {
+        match self {
+            Self::Read(error) => error,
+            Self::Aside(_) => ReadError::damaged("a part of it could not be laid aside"),
+        }
     }
 }
 

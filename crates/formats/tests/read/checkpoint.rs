@@ -120,7 +120,7 @@ fn in_one_go(bytes: &[u8], hint: Option<u64>) -> Result<Scanned, ReadError> {
 }
 
 /// The scanner that goes on for this one, somewhere else.
-fn moved(scanner: &Scanner) -> Scanner {
+fn moved(scanner: &mut Scanner) -> Scanner {
     let other = Scanner::from_checkpoint(&scanner.to_checkpoint()).unwrap();
     assert_eq!((other.len(), other.has_sample_tables()), (scanner.len(), scanner.has_sample_tables()));
     other
@@ -131,10 +131,10 @@ fn in_pieces<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     hint: Option<u64>,
 ) -> Result<Scanned, ReadError> {
-    let mut scanner = moved(&Scanner::new(hint));
+    let mut scanner = moved(&mut Scanner::new(hint));
     for piece in pieces {
         let result = scanner.push(piece);
-        scanner = moved(&scanner);
+        scanner = moved(&mut scanner);
         if let Err(error) = result {
             assert_eq!(scanner.push(b"more"), Err(error.clone()));
             assert_eq!(scanner.finish(), Err(error.clone()));
@@ -240,7 +240,7 @@ proptest! {
         if let Ok(mut scanner) = Scanner::from_checkpoint(&with_head(&body)) {
             let rest = bytes.get(scanner.len() as usize..).unwrap_or(&bytes);
             let _ = scanner.push(rest);
-            let _ = moved(&scanner).finish();
+            let _ = moved(&mut scanner).finish();
         }
     }
 
@@ -272,7 +272,7 @@ fn all_of_a_state_comes_back() {
         let mut scanner = Scanner::new(Some(bytes.len() as u64));
         for (number, piece) in bytes.chunks(bytes.len() / PLACES + 1).enumerate() {
             let result = scanner.push(piece);
-            let other = moved(&scanner);
+            let mut other = moved(&mut scanner);
             // Each field, whether or not the end of this source is told by it.
             assert_eq!(format!("{other:?}"), format!("{scanner:?}"), "{name} behind piece {number}");
             assert!(other.to_checkpoint() == scanner.to_checkpoint(), "{name} behind piece {number}");

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "everything here is a test")]
 
 mod accepted;
+mod aside;
 mod broken_fragments;
 mod checkpoint;
 mod chunks;

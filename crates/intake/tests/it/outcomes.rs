@@ -1,6 +1,7 @@
 //! What comes of an upload: a media, once.
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use kinora_domain::LengthProblem;
 use kinora_intake::{Append, Checksum, IntakeError, Tended};
 use kinora_store::JobQueue;
@@ -56,6 +57,18 @@ on_both! {
         let id = world.upload().await;
         let text = Bytes::from("This is a text. ".repeat(1_000_000));
         let announced = Append { length: Some(1 << 40), body_len: None, ..append(0, text) };
+        let refused = node.receive(id, announced).await;
+        assert!(matches!(refused, Err(IntakeError::Hopeless(_))), "{refused:?}");
+        assert_eq!((world.state(id).await, world.media_state(id).await), ("failed", Some("Failed")));
+    }
+
+    async fn a_file_that_is_refused_before_a_byte_is_kept_has_a_failed_media(world: World) {
+        let node = world.node().await;
+        let id = world.upload().await;
+        // So many pieces that the scanner has refused the first before the last of a batch is passed on.
+        let text = Bytes::from("This is a text. ".repeat(1024));
+        let body = futures_util::stream::iter(vec![text; 64]).map(Ok).boxed();
+        let announced = Append { length: Some(1 << 40), body_len: None, body, ..append(0, Bytes::new()) };
         let refused = node.receive(id, announced).await;
         assert!(matches!(refused, Err(IntakeError::Hopeless(_))), "{refused:?}");
         assert_eq!((world.state(id).await, world.media_state(id).await), ("failed", Some("Failed")));

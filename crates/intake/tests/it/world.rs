@@ -13,7 +13,7 @@ use kinora_domain::{
     AccessPolicy, Clock as _, CorsOrigin, MediaId, MediaSettings, MediaState, NewUpload, Random, Timestamp,
     Upload, WorkspaceId,
 };
-use kinora_intake::{Append, Intake, IntakeError, IntakeOptions, PaceMin, Standing};
+use kinora_intake::{Append, Intake, IntakeError, IntakeOptions, PaceMin, ScanTurns, Standing};
 use kinora_store::{DatabasePlace, Opener, Store, StoreOptions, WorkerId};
 use kinora_testkit::postgres::TestDatabase;
 use kinora_testkit::{MovableClock, S3Bucket, SeededRandom};
@@ -117,6 +117,7 @@ impl World {
             worker: WorkerId::new(self.random.as_ref()),
             public_url: "https://media.example".into(),
             pace_min,
+            scans: ScanTurns::new(std::env::temp_dir().into()),
         })
     }
 

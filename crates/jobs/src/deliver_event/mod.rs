@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use kinora_domain::WebhookId;
-use kinora_store::{ClaimDeliveries, ClaimedDelivery};
+use kinora_store::{ClaimDeliveries, ClaimedDelivery, DueWebhook};
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +27,7 @@ const POLL_EVERY: Duration = Duration::from_millis(500);
 /// Delivers until `stop` is cancelled. What is under way then is delivered again after the next start.
 pub(crate) async fn run(context: Context, stop: CancellationToken) {
     let mut posts: JoinSet<Ended> = JoinSet::new();
-    let mut lanes = Lanes::default();
+    let mut lanes = Lanes::new();
     let mut woken = context.store.deliveries_woken();
     loop {
         fill(&context, &mut posts, &mut lanes).await;
@@ -55,26 +55,31 @@ fn leave(lanes: &mut Lanes, ended: Result<Ended, JoinError>) {
     lanes.leave(webhook, arrived);
 }
 
-/// Claims what is due for every lane that has room.
+/// Claims what is due for every lane that has room, until nothing comes.
 async fn fill(context: &Context, posts: &mut JoinSet<Ended>, lanes: &mut Lanes) {
-    let now = context.clock.now();
-    let due = match context.store.webhooks_due(now).await {
-        Ok(due) => due,
-        Err(error) => return tracing::warn!(error = %error, "due deliveries could not be read"),
-    };
-    for webhook in due {
-        let room = lanes.room(webhook);
-        if room == 0 {
-            continue;
-        }
-        let limit = u32::try_from(room).unwrap_or(u32::MAX);
-        let claim =
-            ClaimDeliveries { webhook, owner: context.worker, now, lease_until: lease_until(now), limit };
-        match context.store.claim_deliveries(claim).await {
-            Ok(claimed) => start(context, posts, lanes, webhook, claimed).await,
-            Err(error) => {
-                tracing::warn!(webhook.id = %webhook, error = %error, "deliveries could not be claimed")
+    loop {
+        let now = context.clock.now();
+        let due = match context.store.webhooks_due(now).await {
+            Ok(due) => due,
+            Err(error) => return tracing::warn!(error = %error, "due deliveries could not be read"),
+        };
+        let mut has_begun = false;
+        for (webhook, room) in lanes.share_out(&due) {
+            let limit = u32::try_from(room).unwrap_or(u32::MAX);
+            let (owner, lease_until) = (context.worker, lease_until(now));
+            let claim = ClaimDeliveries { webhook: webhook.id, owner, now, lease_until, limit };
+            match context.store.claim_deliveries(claim).await {
+                Ok(claimed) => {
+                    has_begun |= !claimed.is_empty();
+                    start(context, posts, lanes, webhook, claimed).await;
+                }
+                Err(error) => {
+                    tracing::warn!(webhook.id = %webhook.id, error = %error, "deliveries could not be claimed")
+                }
             }
+        }
+        if !has_begun {
+            return;
         }
     }
 }
@@ -83,23 +88,23 @@ async fn start(
     context: &Context,
     posts: &mut JoinSet<Ended>,
     lanes: &mut Lanes,
-    webhook: WebhookId,
+    due: DueWebhook,
     claimed: Vec<ClaimedDelivery>,
 ) {
     if claimed.is_empty() {
         return;
     }
     // What was claimed is ours until its lease is over: it is not let go because the database is away for a moment.
-    let read = async || context.store.webhook(webhook).await.map_err(JobError::from);
-    let webhook = match keep_trying(Waiter::Webhook(webhook), LEASE, read).await {
+    let read = async || context.store.webhook(due.id).await.map_err(JobError::from);
+    let webhook = match keep_trying(Waiter::Webhook(due.id), LEASE, read).await {
         Ok(Some(webhook)) => std::sync::Arc::new(webhook),
         Ok(None) => return, // deleted meanwhile, and its deliveries with it
         Err(error) => {
-            return tracing::warn!(webhook.id = %webhook, error = %error, "a webhook could not be read");
+            return tracing::warn!(webhook.id = %due.id, error = %error, "a webhook could not be read");
         }
     };
     for delivery in claimed {
-        lanes.enter(webhook.id);
+        lanes.enter(due);
         let (context, webhook) = (context.clone(), webhook.clone());
         posts.spawn(async move {
             // Caught here, so that the place in the lane is given back; the lease runs out and the event is posted again.

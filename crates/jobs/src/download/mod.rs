@@ -7,6 +7,7 @@ use kinora_intake::{Missing, of_index};
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
 use crate::Context;
+use crate::claim::Claim;
 use crate::error::{JobError, internal_failure};
 use crate::ingest::first;
 use crate::ingest::sink::{Arrived, Owner, SourceSink};
@@ -17,7 +18,7 @@ use crate::patience::{PATIENCE, Waiter, keep_trying};
 ///
 /// May run twice: each attempt writes under a source id of its own, the last commit names it only if the media still waits for
 /// that attempt, and a settled media stays as it is.
-pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
+pub(crate) async fn run(context: &Context, job: &Claim, media: MediaId) -> Result<(), JobError> {
     let source = SourceId::new(context.clock.now(), &*context.random);
     let Some(media) = begin(context, job, media, source).await? else {
         return Ok(()); // deleted, or settled by an earlier run
@@ -60,7 +61,7 @@ async fn begin(
             let media = media.start_download(source, now)?;
             tx.save_media(&media).await?;
             if let Some(source) = left_behind {
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
+                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, job.workspace, now)).await?;
             }
             Ok::<_, JobError>(Some(media))
         })
@@ -70,13 +71,13 @@ async fn begin(
 /// Reads the whole source into the store.
 async fn bring_in(
     context: &Context,
-    job: &ClaimedJob,
+    job: &Claim,
     media: &Media,
     source: SourceId,
 ) -> Result<Arrived, JobError> {
     let url = &media.inputs.first().ok_or_else(|| JobError::Fatal(internal_failure()))?.url;
     let owner = Owner::Media(media.id);
-    let mut sink = SourceSink::begin(context, owner, source, context.room.is_wanted_by(job.id)).await?;
+    let mut sink = SourceSink::begin(context, job, owner, source).await?;
     if **url == *context.demo_url {
         read_demo(context, &mut sink).await?;
     } else {
@@ -102,12 +103,7 @@ async fn read_demo(context: &Context, sink: &mut SourceSink<'_>) -> Result<(), J
 }
 
 /// The one commit between the last byte and `Ready`: row, event and job. What does not play as a copy begins to be made before it.
-async fn make_ready(
-    context: &Context,
-    job: &ClaimedJob,
-    media: Media,
-    arrived: Arrived,
-) -> Result<(), JobError> {
+async fn make_ready(context: &Context, job: &Claim, media: Media, arrived: Arrived) -> Result<(), JobError> {
     let (source, max, now) = (arrived.source(), media.settings.max_resolution, context.clock.now());
     let ended = async {
         let index = match &media.settings.sound {
@@ -119,6 +115,7 @@ async fn make_ready(
         };
         let facts = of_index(&index, max, now, &*context.random);
         let missing = Missing::of(&index, max);
+        drop(index); // its tables may be large, and what follows may take minutes
         first::made(context, job, source, max, missing).await?;
         let name = || name_source(context, job, media.id, source, facts.clone(), missing);
         keep_trying(Waiter::Job(job.id), PATIENCE, name).await
@@ -126,7 +123,7 @@ async fn make_ready(
     match ended.await {
         // The media was deleted, or another worker has it: nothing will ever name what was just kept.
         Err(JobError::LeaseLost) => {
-            leave_behind(context, source).await?;
+            leave_behind(context, job, source).await?;
             Err(JobError::LeaseLost)
         }
         ended => ended,
@@ -153,10 +150,12 @@ async fn name_source(
             tx.save_ready(&media, &event, now).await?;
             // What was encoded has been decoded already.
             if !missing.picture {
-                tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, now)).await?;
+                tx.enqueue(NewJob::soon(JobKind::ProbeDecode { media: id, source }, job.workspace, now))
+                    .await?;
             }
             if missing.encodes_sound {
-                tx.enqueue(NewJob::soon(JobKind::EncodeAudio { media: id, source }, now)).await?;
+                tx.enqueue(NewJob::soon(JobKind::EncodeAudio { media: id, source }, job.workspace, now))
+                    .await?;
             }
             Ok::<_, JobError>(())
         })
@@ -164,13 +163,13 @@ async fn name_source(
 }
 
 /// Has the objects of an attempt removed, unless a media names them after all. May run twice.
-async fn leave_behind(context: &Context, source: SourceId) -> Result<(), JobError> {
-    let now = context.clock.now();
+async fn leave_behind(context: &Context, job: &ClaimedJob, source: SourceId) -> Result<(), JobError> {
+    let (workspace, now) = (job.workspace, context.clock.now());
     context
         .store
         .write(async move |tx| {
             if tx.media_of_source(source).await?.is_none() {
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
+                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, workspace, now)).await?;
             }
             Ok::<_, JobError>(())
         })
@@ -187,7 +186,7 @@ async fn fail(context: &Context, job: &ClaimedJob, media: MediaId, failure: Fail
                 return Ok(());
             };
             if let Some(source) = media.source() {
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
+                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, job.workspace, now)).await?;
             }
             let (media, event) = media.fail(failure.clone(), now)?;
             tx.save_failed(&media, &event, now).await?;

@@ -9,13 +9,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use kinora_blob::{ObjectKey, ObjectWriter};
-use kinora_domain::{Failure, FailureCode, SourceId};
+use kinora_domain::{Failure, FailureCode, SourceId, WorkspaceId};
 use kinora_engine::{EncodeLimits, Encoding, EngineError, Priority, Remux, RemuxInput, RemuxOutput};
 use kinora_formats::Scanned;
 use kinora_formats::foreign::ForeignFacts;
 use kinora_formats::index::{Container, Index, Normalised};
 use kinora_formats::mp4::ReadError;
-use kinora_intake::{RESERVED_BYTES, ROOM_EVERY_BYTES, Scan, failure_of};
+use kinora_intake::{RESERVED_BYTES, ROOM_EVERY_BYTES, Scan, ScanError, Whole, failure_of};
 use kinora_store::ClaimedJob;
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
@@ -41,6 +41,8 @@ const OUTPUT_TIMES: u64 = 3;
 /// A source that lies in the store, and is not read where it lies.
 pub(crate) struct Foreign {
     pub(crate) source: SourceId,
+    /// Whose.
+    pub(crate) workspace: Option<WorkspaceId>,
     /// What it is packed in.
     pub(crate) container: Container,
     /// Its length in bytes.
@@ -190,7 +192,7 @@ async fn read(
     mut run: Encoding,
 ) -> Result<Result<Copied, Unread>, JobError> {
     let mut writer = context.blob.writer(ObjectKey::Normalised(foreign.source)).await?;
-    let scan = Scan::begin();
+    let scan = Scan::begin(&context.scans, foreign.workspace);
     let mut looked_at = 0;
     while let Some(bytes) = run.chunk().await {
         let bytes = match bytes {
@@ -212,12 +214,12 @@ async fn read(
         return Ok(Err(Unread::Engine));
     }
     match scan.finish().await {
-        Ok(Ok(Scanned::Index(index))) => Ok(Ok(Copied { writer, index })),
-        Ok(Ok(Scanned::Foreign { refusal, .. })) => {
+        Ok(Whole { scanned: Scanned::Index(index), .. }) => Ok(Ok(Copied { writer, index })),
+        Ok(Whole { scanned: Scanned::Foreign { refusal, .. }, .. }) => {
             Ok(Err(refusal.map_or(Unread::Engine, |refusal| Unread::Reader(ReadError::NeedsRemux(refusal)))))
         }
-        Ok(Err(error)) => Ok(Err(Unread::Reader(error))),
-        Err(panic) => Err(JobError::Retry(Box::new(panic))),
+        Err(ScanError::Read(error)) => Ok(Err(Unread::Reader(error))),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -3,17 +3,18 @@
 use bytes::Bytes;
 use kinora_blob::{ObjectKey, ObjectWriter};
 use kinora_domain::{Failure, FailureCode, MediaId, SourceId, Timestamp, TrackId};
-use kinora_fetch::{DownloadError, Sink};
+use kinora_fetch::{DownloadError, Pause, Sink};
 use kinora_formats::Scanned;
 use kinora_formats::index::Index;
-use kinora_intake::{ROOM_EVERY_BYTES, Scan, failure_of};
+use kinora_intake::{ROOM_EVERY_BYTES, Scan, ScanTurn, Whole};
 use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
-use tokio::sync::OwnedSemaphorePermit;
 
-use crate::Context;
+use crate::claim::Claim;
 use crate::error::JobError;
 use crate::ingest::check_room;
 use crate::ingest::remux::{self, Foreign};
+use crate::later;
+use crate::{Context, Permit};
 
 /// What a source is brought in for: whose row names it while it comes.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,11 @@ pub(crate) enum Owner {
 }
 
 impl Owner {
+    /// Whether nothing but this download is lost when its job begins anew.
+    fn can_begin_anew(self) -> bool {
+        matches!(self, Self::Media(_) | Self::Track(..))
+    }
+
     /// Has the row name another source than `before`, which is given up.
     ///
     /// Errors: `LeaseLost` when the row is gone, or names another one by now.
@@ -59,13 +65,16 @@ impl Owner {
 /// Takes the bytes of one attempt.
 pub(crate) struct SourceSink<'a> {
     context: &'a Context,
+    job: &'a Claim,
     owner: Owner,
     source: SourceId,
     writer: ObjectWriter,
     /// `None` until the first bytes come.
     scan: Option<Scan>,
     /// Held while bytes come, given back between attempts.
-    place: Option<OwnedSemaphorePermit>,
+    transfer: Option<Permit>,
+    /// Held between attempts.
+    parked: Option<Permit>,
     /// Bytes written when the room was last looked at.
     looked_at: u64,
     /// The disk was full for an earlier attempt.
@@ -87,25 +96,29 @@ pub(crate) struct Arrived {
     source: SourceId,
     writer: ObjectWriter,
     scanned: Scanned,
+    /// Held until the index is written.
+    turn: Option<ScanTurn>,
 }
 
 impl<'a> SourceSink<'a> {
     pub(crate) async fn begin(
         context: &'a Context,
+        job: &'a Claim,
         owner: Owner,
         source: SourceId,
-        lacked_room: bool,
     ) -> Result<Self, JobError> {
         let writer = context.blob.writer(ObjectKey::Source(source)).await?;
         Ok(Self {
             context,
+            job,
             owner,
             source,
             writer,
             scan: None,
-            place: None,
+            transfer: None,
+            parked: None,
             looked_at: 0,
-            lacked_room,
+            lacked_room: context.room.is_wanted_by(job.id),
             announced: None,
         })
     }
@@ -116,7 +129,11 @@ impl<'a> SourceSink<'a> {
             JobError::Fatal(Failure::new(FailureCode::SourceUnreachable, format!("the address {problem}")))
         })?;
         let context = self.context;
-        match context.fetcher.download(&address, self, &*context.random).await {
+        let tries = match self.owner.can_begin_anew() {
+            true => later::tries(context, self.job),
+            false => context.fetcher.all_tries(),
+        };
+        match context.fetcher.download(&address, self, &*context.random, tries).await {
             Ok(_) => Ok(()),
             Err(DownloadError::Fetch(error)) => Err(JobError::Fatal(error.failure())),
             Err(DownloadError::Sink(error)) => Err(self.explain(error).await),
@@ -125,8 +142,8 @@ impl<'a> SourceSink<'a> {
 
     /// All bytes are there: what are they?
     pub(crate) async fn arrive(mut self) -> Result<Arrived, JobError> {
-        let scanned = self.scanned().await?;
-        Ok(Arrived { source: self.source, writer: self.writer, scanned })
+        let Whole { scanned, turn } = self.scanned().await?;
+        Ok(Arrived { source: self.source, writer: self.writer, scanned, turn })
     }
 
     /// Why a download was ended.
@@ -140,12 +157,9 @@ impl<'a> SourceSink<'a> {
         }
     }
 
-    async fn scanned(&mut self) -> Result<Scanned, JobError> {
-        match self.scan.take().unwrap_or_else(Scan::begin).finish().await {
-            Ok(Ok(scanned)) => Ok(scanned),
-            Ok(Err(error)) => Err(JobError::Fatal(failure_of(&error))),
-            Err(panic) => Err(JobError::Retry(Box::new(panic))),
-        }
+    async fn scanned(&mut self) -> Result<Whole, JobError> {
+        let scan = self.scan.take().unwrap_or_else(|| Scan::begin(&self.context.scans, self.job.workspace));
+        Ok(scan.finish().await?)
     }
 
     /// A source that did not fit before is not read in vain again and again. The first attempt believes no announcement.
@@ -157,12 +171,13 @@ impl<'a> SourceSink<'a> {
     async fn begin_again(&mut self) -> Result<(), JobError> {
         let (left_behind, now) = (self.source, self.context.clock.now());
         let source = SourceId::new(now, &*self.context.random);
-        let owner = self.owner;
+        let (owner, workspace) = (self.owner, self.job.workspace);
         self.context
             .store
             .write(async move |tx| {
                 owner.move_on(tx, left_behind, source, now).await?;
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source: left_behind }, now)).await?;
+                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source: left_behind }, workspace, now))
+                    .await?;
                 Ok::<_, JobError>(())
             })
             .await?;
@@ -189,11 +204,11 @@ impl Sink for SourceSink<'_> {
             self.looked_at = self.writer.written();
             self.check_room(self.looked_at).await.map_err(SinkError::Ours)?;
         }
-        if self.place.is_none() {
-            let place = self.context.transfers.clone().acquire_owned().await;
-            self.place = Some(place.expect("the semaphore is never closed"));
+        if self.transfer.is_none() {
+            self.transfer = Some(self.context.transfers.acquire(self.job.workspace).await);
         }
-        let scan = self.scan.get_or_insert_with(Scan::begin);
+        let begin = || Scan::begin(&self.context.scans, self.job.workspace);
+        let scan = self.scan.get_or_insert_with(begin);
         scan.push(bytes.clone()).await.map_err(|_| SinkError::Hopeless)?;
         self.writer.write(bytes).await.map_err(|error| SinkError::Ours(error.into()))
     }
@@ -203,8 +218,22 @@ impl Sink for SourceSink<'_> {
         self.writer.announce(total);
     }
 
-    fn pause(&mut self) {
-        self.place = None;
+    /// Waits outside of the lane, with the bytes that are there. A download without any, or for whose bytes nobody has room, ends: a later
+    /// run of its job begins anew.
+    async fn pause(&mut self, pause: Pause) -> Result<(), SinkError> {
+        self.transfer = None;
+        self.parked = self.context.parked.try_acquire(self.job.workspace).filter(|_| pause.is_resumable);
+        if self.parked.is_none() && self.owner.can_begin_anew() {
+            return Err(SinkError::Ours(JobError::Later(pause)));
+        }
+        self.job.leave_place();
+        Ok(())
+    }
+
+    async fn resume(&mut self) -> Result<(), SinkError> {
+        self.job.take_place().await;
+        self.parked = None;
+        Ok(())
     }
 }
 
@@ -215,16 +244,18 @@ impl Arrived {
 
     /// Gives the source its name, and its index. All of them outlive a power cut afterwards.
     pub(crate) async fn keep(self, context: &Context, job: &ClaimedJob) -> Result<Index, JobError> {
-        match self.scanned {
+        let Self { source, writer, scanned, turn } = self;
+        match scanned {
             // Beside each other: nothing looks at the bytes before both are there.
             Scanned::Index(index) => {
-                let (source, put) = tokio::join!(self.writer.finish(), put(context, self.source, &index));
-                source?;
+                let (written, put) = tokio::join!(writer.finish(), put(context, source, &index));
+                written?;
                 put?;
+                drop(turn);
                 Ok(index)
             }
             foreign @ Scanned::Foreign { .. } => {
-                let arrived = Self { scanned: foreign, ..self };
+                let arrived = Self { source, writer, scanned: foreign, turn };
                 arrived.keep_as(context, job, async |index| Ok(index)).await
             }
         }
@@ -238,10 +269,13 @@ impl Arrived {
         shape: impl AsyncFnOnce(Index) -> Result<Index, JobError>,
     ) -> Result<Index, JobError> {
         self.writer.finish().await?;
+        // What is brought in for it may take minutes.
+        drop(self.turn);
         let index = match self.scanned {
             Scanned::Index(index) => index,
             Scanned::Foreign { container, len, sha256, refusal, facts } => {
-                let foreign = Foreign { source: self.source, container, len, sha256, refusal, facts };
+                let (source, workspace) = (self.source, job.workspace);
+                let foreign = Foreign { source, workspace, container, len, sha256, refusal, facts };
                 remux::normalise(context, job, &foreign).await?
             }
         };

@@ -13,12 +13,12 @@ use kinora_domain::{Failure, FailureCode, SoundEdit, SourceId};
 use kinora_formats::Scanned;
 use kinora_formats::index::{Index, OtherSound, Track};
 use kinora_formats::plan::{AlongError, ENCODED_AUDIO_RATE};
-use kinora_intake::{ROOM_EVERY_BYTES, Scan};
+use kinora_intake::{ROOM_EVERY_BYTES, Scan, Whole};
 use kinora_packager::{Error, Overlay, Packaged, SoundMix};
-use kinora_store::ClaimedJob;
 use sha2::{Digest as _, Sha256};
 
 use crate::Context;
+use crate::claim::Claim;
 use crate::delete_objects;
 use crate::error::{JobError, chain};
 use crate::ingest::check_room;
@@ -35,7 +35,7 @@ const SWAPPED: &str = "swapTrackUrl";
 /// Errors: `Fatal` where an address does not give sound, which is named as the client named it; those of a download.
 pub(crate) async fn edited(
     context: &Context,
-    job: &ClaimedJob,
+    job: &Claim,
     source: SourceId,
     index: Index,
     edit: &SoundEdit,
@@ -144,7 +144,7 @@ impl Fetched {
     async fn fetch(
         &mut self,
         context: &Context,
-        job: &ClaimedJob,
+        job: &Claim,
         url: &str,
         name: &str,
     ) -> Result<Arc<Packaged>, JobError> {
@@ -153,8 +153,7 @@ impl Fetched {
         }
         let source = SourceId::new(context.clock.now(), &*context.random);
         let fetched = async {
-            let lacked_room = context.room.is_wanted_by(job.id);
-            let mut sink = SourceSink::begin(context, Owner::Nobody, source, lacked_room).await?;
+            let mut sink = SourceSink::begin(context, job, Owner::Nobody, source).await?;
             sink.download(url).await?;
             let arrived = sink.arrive().await?;
             self.sources.push(arrived.source());
@@ -227,7 +226,7 @@ async fn mix<'a>(
     let mix = context.packager.mix(len, heard, overlays, &context.scratch, has_room).await;
     let mix = mix.map_err(Trouble::of)?;
     let Some(mut mix) = mix else { return Ok(None) };
-    let (mut kept, scan) = (Kept::begin(context, source).await?, Scan::begin());
+    let (mut kept, scan) = (Kept::begin(context, source).await?, Scan::begin(&context.scans, None));
     while let Some(bytes) = mix.chunk().await {
         let bytes = bytes.map_err(Trouble::of)?;
         if scan.push(bytes.clone()).await.is_err() {
@@ -236,12 +235,11 @@ async fn mix<'a>(
         kept.write(bytes).await?;
     }
     let mixed = match scan.finish().await {
-        Ok(Ok(Scanned::Index(mixed))) => mixed,
-        Ok(Ok(Scanned::Foreign { .. })) => {
+        Ok(Whole { scanned: Scanned::Index(mixed), .. }) => mixed,
+        Ok(Whole { scanned: Scanned::Foreign { .. }, .. }) => {
             return Err(Trouble::Other(JobError::Retry("a mix is no MP4".into())));
         }
-        Ok(Err(error)) => return Err(Trouble::Other(JobError::Retry(Box::new(error)))),
-        Err(panic) => return Err(Trouble::Other(JobError::Retry(Box::new(panic)))),
+        Err(error) => return Err(Trouble::Other(JobError::Retry(Box::new(error)))),
     };
     let language = below.audio().map(|(track, _)| track.language.clone());
     let tracks = mixed.tracks.iter().cloned().map(|track| {

@@ -15,7 +15,7 @@ use clap::Args;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use kinora_domain::{AccessPolicy, Clock as _, CorsOrigin, MediaId, MediaSettings, NewUpload, Upload};
-use kinora_intake::{Append, Intake, IntakeError, IntakeOptions, PaceMin, Standing};
+use kinora_intake::{Append, Intake, IntakeError, IntakeOptions, PaceMin, ScanTurns, Standing};
 use kinora_store::{Opener, Store, WorkerId};
 use serde_json::json;
 use tokio::fs::File;
@@ -66,6 +66,7 @@ pub(super) async fn run(session: &Session, arguments: Arguments) -> Result<(), P
         worker: WorkerId::new(&SystemRandom),
         public_url: session.settings.public_url.as_str().into(),
         pace_min: PaceMin::default(),
+        scans: ScanTurns::new(std::env::temp_dir().into()),
     });
     let memory = Memory::of(workspace.id, &source);
     let id = match memory.recall(&store).await? {

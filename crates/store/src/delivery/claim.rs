@@ -1,8 +1,11 @@
 //! Taking deliveries that are due.
 
-use kinora_domain::{Attempt, DeliveryId, Event, Timestamp, WebhookId, Workspace};
+use kinora_domain::{Attempt, DeliveryId, Event, Timestamp, Workspace};
 
-use super::{ATTEMPTS_SHOWN, ClaimDeliveries, ClaimedDelivery, FIRST_ATTEMPT_HOLDS_US, StoredEvent, outcome};
+use super::{
+    ATTEMPTS_SHOWN, ClaimDeliveries, ClaimedDelivery, DueWebhook, FIRST_ATTEMPT_HOLDS_US, StoredEvent,
+    outcome,
+};
 use crate::sql::{Row, Session, statements, values};
 use crate::{Error, Store, Tx, event};
 
@@ -39,7 +42,7 @@ macro_rules! claimable_of_webhook {
 statements! {
     /// Looks into the deliveries of enabled webhooks only, and no further than the first one that will do.
     WEBHOOKS_DUE = concat!(
-        "SELECT w.id FROM webhook w WHERE w.state = 'enabled' AND EXISTS (
+        "SELECT w.id, w.workspace_id FROM webhook w WHERE w.state = 'enabled' AND EXISTS (
             SELECT 1 FROM delivery d WHERE d.webhook_id = w.id AND ", claimable!(), ")
          ORDER BY w.id"
     );
@@ -73,7 +76,7 @@ statements! {
 
 impl Store {
     /// The enabled webhooks that have something to claim, in no order that means anything.
-    pub async fn webhooks_due(&self, now: Timestamp) -> Result<Vec<WebhookId>, Error> {
+    pub async fn webhooks_due(&self, now: Timestamp) -> Result<Vec<DueWebhook>, Error> {
         webhooks_due(&mut self.reader().await?, now).await
     }
 
@@ -146,9 +149,10 @@ impl Tx {
     }
 }
 
-async fn webhooks_due(session: &mut Session, now: Timestamp) -> Result<Vec<WebhookId>, Error> {
+async fn webhooks_due(session: &mut Session, now: Timestamp) -> Result<Vec<DueWebhook>, Error> {
     let rows = session.all(WEBHOOKS_DUE, values![now, held_since(now)]).await?;
-    rows.iter().map(|row| row.id("id")).collect()
+    let due = |row: &Row| Ok(DueWebhook { id: row.id("id")?, workspace: row.id("workspace_id")? });
+    rows.iter().map(due).collect()
 }
 
 async fn attempts(session: &mut Session, delivery: DeliveryId) -> Result<Vec<Attempt>, Error> {

@@ -4,7 +4,7 @@ mod claim;
 mod finish;
 mod outcome;
 
-use kinora_domain::{Attempt, DeliveryId, Event, EventId, Timestamp, WebhookId, Workspace};
+use kinora_domain::{Attempt, DeliveryId, Event, EventId, Timestamp, WebhookId, Workspace, WorkspaceId};
 
 #[cfg(test)]
 pub(crate) use claim::STATEMENTS as CLAIM;
@@ -18,6 +18,15 @@ const FIRST_ATTEMPT_HOLDS_US: i64 = 1_000_000;
 
 /// Attempts that a delivery tells of (contract decision 8).
 const ATTEMPTS_SHOWN: u32 = 10;
+
+/// A webhook that has deliveries to be claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DueWebhook {
+    /// Which.
+    pub id: WebhookId,
+    /// Whose.
+    pub workspace: WorkspaceId,
+}
 
 /// Which deliveries to take, and for how long.
 #[derive(Debug, Clone, Copy)]

@@ -1,43 +1,96 @@
 //! Taking jobs, holding on to them, and giving them back after a crash.
 
-use kinora_domain::{JobId, Timestamp};
+use kinora_domain::{JobId, Timestamp, WorkspaceId};
 
-use super::{ClaimJobs, ClaimedJob, JobKind, JobLease, JobQueue, Priority};
+use super::{
+    ClaimJobs, ClaimedJob, DownloadProgress, DueWorkspace, JobKind, JobLease, JobQueue, JobShare, Priority,
+    workspace_text,
+};
 use crate::sql::{Database, Row, statements, values};
 use crate::{Error, Store, Tx};
 
+/// The workspaces with pending jobs in queue $1, found by one step along the index each.
+macro_rules! waiting {
+    ($select:expr) => {
+        concat!(
+            "WITH RECURSIVE waiting (workspace_id) AS (
+                SELECT min(workspace_id) FROM job WHERE queue = $1 AND state = 'pending'
+                UNION ALL
+                SELECT (SELECT min(j.workspace_id) FROM job j
+                    WHERE j.queue = $1 AND j.state = 'pending' AND j.workspace_id > waiting.workspace_id)
+                FROM waiting WHERE waiting.workspace_id IS NOT NULL) ",
+            $select,
+            " FROM waiting WHERE waiting.workspace_id IS NOT NULL"
+        )
+    };
+}
+
+/// Whether the workspace has a job of this rank to be claimed at $2.
+macro_rules! is_due {
+    ($rank:literal) => {
+        concat!(
+            "EXISTS (SELECT 1 FROM job d WHERE d.queue = $1 AND d.workspace_id = waiting.workspace_id AND d.priority = ",
+            $rank,
+            " AND d.state = 'pending' AND d.run_at <= $2 AND (d.leased_until IS NULL OR d.leased_until <= $2))"
+        )
+    };
+}
+
+/// When the workspace has the next job of this rank after $2.
+macro_rules! next_due {
+    ($rank:literal) => {
+        concat!(
+            "(SELECT min(d.run_at) FROM job d WHERE d.queue = $1 AND d.workspace_id = waiting.workspace_id AND d.priority = ",
+            $rank,
+            " AND d.state = 'pending' AND d.run_at > $2)"
+        )
+    };
+}
+
 statements! {
-    /// One rank at a time: so the index gives the due ones without passing over those that wait.
+    DUE = waiting!(concat!(
+        "SELECT workspace_id, CAST(CASE WHEN ", is_due!(0), " THEN 0 WHEN ", is_due!(1), " THEN 1 WHEN ", is_due!(2),
+        " THEN 2 END AS BIGINT) AS priority"
+    ));
+    /// One workspace and one rank at a time: so the index gives the due ones without passing over those that wait.
     CLAIM = "UPDATE job SET lease_owner = $1, leased_until = $2, attempt = attempt + 1
         WHERE id IN (
             SELECT id FROM job
-            WHERE queue = $3 AND priority = $4 AND state = 'pending' AND run_at <= $5
-            AND (leased_until IS NULL OR leased_until <= $5)
-            ORDER BY run_at, id LIMIT $6)
-        RETURNING id, kind, payload, attempt, run_at, created_at",
+            WHERE queue = $3 AND workspace_id = $4 AND priority = $5 AND state = 'pending' AND run_at <= $6
+            AND (leased_until IS NULL OR leased_until <= $6)
+            ORDER BY run_at, id LIMIT $7)
+        RETURNING id, kind, payload, attempt, run_at, created_at, progress",
         // What another worker is just taking is passed over. An array is made once; a list may be made again for every row, and
         // then locks more than its limit.
         postgres: "UPDATE job SET lease_owner = $1, leased_until = $2, attempt = attempt + 1
         WHERE id = ANY (ARRAY (
             SELECT id FROM job
-            WHERE queue = $3 AND priority = $4 AND state = 'pending' AND run_at <= $5
-            AND (leased_until IS NULL OR leased_until <= $5)
-            ORDER BY run_at, id LIMIT $6 FOR UPDATE SKIP LOCKED))
-        RETURNING id, kind, payload, attempt, run_at, created_at";
+            WHERE queue = $3 AND workspace_id = $4 AND priority = $5 AND state = 'pending' AND run_at <= $6
+            AND (leased_until IS NULL OR leased_until <= $6)
+            ORDER BY run_at, id LIMIT $7 FOR UPDATE SKIP LOCKED))
+        RETURNING id, kind, payload, attempt, run_at, created_at, progress";
     /// Without a lease: what is not known cannot be held.
     UNREADABLE = "UPDATE job SET state = 'failed', note = $2, finished_at = $3, lease_owner = NULL, leased_until = NULL
         WHERE id = $1";
     RENEW = "UPDATE job SET leased_until = $4 WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
-    NEXT_DUE = "SELECT min(run_at) AS at FROM job
-        WHERE queue = $1 AND priority = $2 AND state = 'pending' AND run_at > $3";
-    DUE = "SELECT id FROM job WHERE queue = $1 AND priority = $2 AND state = 'pending' AND run_at <= $3
-        AND (leased_until IS NULL OR leased_until <= $3) LIMIT 1";
+    NEXT_DUE = waiting!(concat!("SELECT ", next_due!(0), " AS high, ", next_due!(1), " AS normal, ", next_due!(2), " AS low"));
     NEXT_LEASE_END = "SELECT min(leased_until) AS at FROM job WHERE leased_until > $2 AND queue = $1";
     TAKE_BACK = "UPDATE job SET lease_owner = NULL, leased_until = NULL WHERE leased_until IS NOT NULL";
 }
 
 impl Store {
-    /// Takes jobs that are due, in the order of priority, time and id. No two workers get the same one while its lease lasts.
+    /// The workspaces that have jobs of this queue to be claimed, in the order of their ids, the server itself first.
+    pub async fn job_workspaces_due(
+        &self,
+        queue: JobQueue,
+        now: Timestamp,
+    ) -> Result<Vec<DueWorkspace>, Error> {
+        let rows = self.reader().await?.all(DUE, values![queue.as_str(), now]).await?;
+        rows.iter().filter_map(|row| due_workspace(row).transpose()).collect()
+    }
+
+    /// Takes jobs that are due: of each workspace as many as its share says, in the order of priority, time and id. No two workers
+    /// get the same one while its lease lasts.
     ///
     /// A job that this version does not know fails, and costs no other.
     pub async fn claim_jobs(&self, claim: ClaimJobs) -> Result<Vec<ClaimedJob>, Error> {
@@ -67,14 +120,14 @@ impl Store {
     pub async fn next_job_due(&self, queue: JobQueue) -> Result<Option<Timestamp>, Error> {
         let now = self.common().clock.now();
         let mut snapshot = self.snapshot().await?;
+        let due = snapshot.all(DUE, values![queue.as_str(), now]).await?;
+        if due.iter().any(|row| row.int_or_none("priority").is_ok_and(|priority| priority.is_some())) {
+            return Ok(Some(now));
+        }
         let lease_end = snapshot.first(NEXT_LEASE_END, values![queue.as_str(), now]).await?;
         let mut times = vec![next(lease_end)?];
-        for priority in Priority::ALL {
-            let values = values![queue.as_str(), priority.rank(), now];
-            if snapshot.first(DUE, values.clone()).await?.is_some() {
-                return Ok(Some(now));
-            }
-            times.push(next(snapshot.first(NEXT_DUE, values).await?)?);
+        for row in snapshot.all(NEXT_DUE, values![queue.as_str(), now]).await? {
+            times.extend([row.time_or_none("high")?, row.time_or_none("normal")?, row.time_or_none("low")?]);
         }
         Ok(times.into_iter().flatten().min())
     }
@@ -104,8 +157,16 @@ impl Store {
 impl Tx {
     async fn claim_jobs(&mut self, claim: &ClaimJobs) -> Result<Vec<ClaimedJob>, Error> {
         let mut claimed = Vec::new();
+        for share in &claim.shares {
+            claimed.append(&mut self.claim_share(claim, *share).await?);
+        }
+        Ok(claimed)
+    }
+
+    async fn claim_share(&mut self, claim: &ClaimJobs, share: JobShare) -> Result<Vec<ClaimedJob>, Error> {
+        let mut claimed = Vec::new();
         for priority in Priority::ALL {
-            let room = i64::from(claim.limit) - i64::try_from(claimed.len()).unwrap_or(i64::MAX);
+            let room = i64::from(share.limit) - i64::try_from(claimed.len()).unwrap_or(i64::MAX);
             if room <= 0 {
                 break;
             }
@@ -113,6 +174,7 @@ impl Tx {
                 claim.owner,
                 claim.lease_until,
                 claim.queue.as_str(),
+                workspace_text(share.workspace),
                 priority.rank(),
                 claim.now,
                 room
@@ -120,7 +182,7 @@ impl Tx {
             let mut rows = Vec::new();
             for row in self.session.change(CLAIM, values).await? {
                 let id: JobId = row.id("id")?;
-                match read(&row, id, claim, priority) {
+                match read(&row, id, claim, share.workspace, priority) {
                     Ok(job) => rows.push(job),
                     Err(error) => self.fail_unreadable(id, claim.now, &error).await?,
                 }
@@ -141,16 +203,32 @@ impl Tx {
     }
 }
 
-fn read(row: &Row, id: JobId, claim: &ClaimJobs, priority: Priority) -> Result<ClaimedJob, Error> {
+fn read(
+    row: &Row,
+    id: JobId,
+    claim: &ClaimJobs,
+    workspace: Option<WorkspaceId>,
+    priority: Priority,
+) -> Result<ClaimedJob, Error> {
     Ok(ClaimedJob {
         id,
         kind: JobKind::read(&row.text("kind")?, &row.text("payload")?)?,
+        workspace,
         attempt: row.number("attempt")?,
         owner: claim.owner,
         created_at: row.time("created_at")?,
         run_at: row.time("run_at")?,
         priority,
+        progress: row.text_or_none("progress")?.and_then(|json| DownloadProgress::from_json(&json)),
     })
+}
+
+/// `None` where nothing can be claimed.
+fn due_workspace(row: &Row) -> Result<Option<DueWorkspace>, Error> {
+    let Some(rank) = row.int_or_none("priority")? else { return Ok(None) };
+    let priority = Priority::ALL.into_iter().find(|priority| priority.rank() == rank);
+    let workspace = if row.text("workspace_id")?.is_empty() { None } else { Some(row.id("workspace_id")?) };
+    Ok(priority.map(|priority| DueWorkspace { workspace, priority }))
 }
 
 fn next(row: Option<Row>) -> Result<Option<Timestamp>, Error> {

@@ -2,12 +2,14 @@
 
 mod kind;
 mod lease;
+mod progress;
 
-use kinora_domain::{JobId, Timestamp};
+use kinora_domain::{JobId, Timestamp, WorkspaceId};
 
 pub use kind::{JobKind, JobQueue, Priority};
 #[cfg(test)]
 pub(crate) use lease::STATEMENTS as LEASE;
+pub use progress::DownloadProgress;
 
 use crate::sql::{statements, values};
 use crate::{Error, Tx, WorkerId};
@@ -17,6 +19,8 @@ use crate::{Error, Tx, WorkerId};
 pub struct NewJob {
     /// What to do.
     pub kind: JobKind,
+    /// For whom: places are shared out by workspace. `None`: the server's own upkeep.
+    pub workspace: Option<WorkspaceId>,
     /// Not before.
     pub run_at: Timestamp,
     /// What goes first when several are due.
@@ -25,24 +29,42 @@ pub struct NewJob {
 
 impl NewJob {
     /// A job to be done as soon as somebody has time for it.
-    pub fn soon(kind: JobKind, now: Timestamp) -> Self {
-        Self { kind, run_at: now, priority: Priority::Normal }
+    pub fn soon(kind: JobKind, workspace: impl Into<Option<WorkspaceId>>, now: Timestamp) -> Self {
+        Self { kind, workspace: workspace.into(), run_at: now, priority: Priority::Normal }
     }
 }
 
 /// Which jobs to take, and for how long.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ClaimJobs {
     /// Who takes them.
     pub owner: WorkerId,
     /// From which queue.
     pub queue: JobQueue,
-    /// Most of them.
-    pub limit: u32,
+    /// How many at most of which workspaces.
+    pub shares: Vec<JobShare>,
     /// The present instant.
     pub now: Timestamp,
     /// When somebody else may take them, unless the lease is renewed.
     pub lease_until: Timestamp,
+}
+
+/// How many jobs of one workspace to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobShare {
+    /// Whose; `None`: the server's own.
+    pub workspace: Option<WorkspaceId>,
+    /// At most.
+    pub limit: u32,
+}
+
+/// A workspace that has jobs to be claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DueWorkspace {
+    /// Which; `None`: the server itself.
+    pub workspace: Option<WorkspaceId>,
+    /// The highest priority of its due jobs.
+    pub priority: Priority,
 }
 
 /// A job in the hands of one worker.
@@ -52,6 +74,8 @@ pub struct ClaimedJob {
     pub id: JobId,
     /// What to do.
     pub kind: JobKind,
+    /// For whom; `None`: the server itself.
+    pub workspace: Option<WorkspaceId>,
     /// How often it has been claimed, this time included. Counts lost leases and crashes too.
     pub attempt: u32,
     /// Who holds it.
@@ -62,6 +86,8 @@ pub struct ClaimedJob {
     pub run_at: Timestamp,
     /// As it was made.
     pub priority: Priority,
+    /// What an earlier run left of a download.
+    pub progress: Option<DownloadProgress>,
 }
 
 /// What proves that a worker holds a job.
@@ -82,13 +108,20 @@ impl ClaimedJob {
     }
 }
 
+/// The workspace of a job as its row has it: empty for the server's own, so that one comparison fits all.
+fn workspace_text(workspace: Option<WorkspaceId>) -> String {
+    workspace.map(|workspace| workspace.to_string()).unwrap_or_default()
+}
+
 statements! {
-    INSERT = "INSERT INTO job (id, queue, kind, payload, priority, state, run_at, created_at)
-        VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7)";
+    INSERT = "INSERT INTO job (id, queue, kind, payload, workspace_id, priority, state, run_at, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $8)";
     /// The same work, still to be done.
     PENDING = "SELECT id FROM job WHERE state = 'pending' AND queue = $1 AND kind = $2 AND payload = $3 LIMIT 1";
     /// The claim does not count: it is given back as it was found.
     DEFER = "UPDATE job SET run_at = $4, note = $5, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
+        WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
+    LATER = "UPDATE job SET run_at = $4, progress = $5, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     DROP = "UPDATE job SET state = 'done', note = 'not needed any more', finished_at = $4, lease_owner = NULL,
         leased_until = NULL WHERE state = 'pending' AND queue = $1 AND kind = $2 AND payload = $3";
@@ -110,6 +143,7 @@ impl Tx {
             job.kind.queue().as_str(),
             job.kind.name(),
             job.kind.payload(),
+            workspace_text(job.workspace),
             job.priority.rank(),
             job.run_at,
             now,
@@ -145,6 +179,20 @@ impl Tx {
     pub async fn defer_job(&mut self, job: &ClaimedJob, run_at: Timestamp, note: &str) -> Result<(), Error> {
         let values = values![job.id, job.owner, job.attempt, run_at, note];
         let rows = self.session.execute(DEFER, values).await?;
+        self.effects.jobs = true;
+        self.held(rows)
+    }
+
+    /// Gives a download back that goes on later, with what a later run needs: the claim is not counted as an attempt.
+    /// [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    pub async fn continue_job_later(
+        &mut self,
+        job: &ClaimedJob,
+        run_at: Timestamp,
+        progress: DownloadProgress,
+    ) -> Result<(), Error> {
+        let values = values![job.id, job.owner, job.attempt, run_at, progress.to_json()];
+        let rows = self.session.execute(LATER, values).await?;
         self.effects.jobs = true;
         self.held(rows)
     }

@@ -76,7 +76,7 @@ impl Tx {
             return Ok(());
         }
         if let Some(fetch) = fetch_of(media.id, track) {
-            self.enqueue(NewJob::soon(fetch, now)).await?;
+            self.enqueue(NewJob::soon(fetch, media.workspace, now)).await?;
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ impl Tx {
         }
         if let Some(source) = before.source() {
             self.drop_job(JobKind::EncodeAudio { media: media.id, source }).await?;
-            self.enqueue_once(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
+            self.enqueue_once(NewJob::soon(JobKind::DeleteObjects { source }, media.workspace, now)).await?;
         }
         Ok(())
     }

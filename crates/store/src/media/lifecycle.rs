@@ -16,7 +16,7 @@ impl Tx {
     ) -> Result<(), Error> {
         self.insert_media(media).await?;
         self.push_event(created).await?;
-        self.enqueue(NewJob::soon(JobKind::Download { media: media.id }, now)).await?;
+        self.enqueue(NewJob::soon(JobKind::Download { media: media.id }, media.workspace, now)).await?;
         self.begin_tracks(media, now).await
     }
 
@@ -55,7 +55,8 @@ impl Tx {
             return Ok(());
         }
         let kind = JobKind::HashPicture { media: media.id, source: *source };
-        self.enqueue(NewJob { kind, run_at: now, priority: Priority::Low }).await.map(drop)
+        let job = NewJob { kind, workspace: Some(media.workspace), run_at: now, priority: Priority::Low };
+        self.enqueue(job).await.map(drop)
     }
 
     /// Saves a media that has just failed, with the event that says so, and what follows from that.
@@ -81,7 +82,7 @@ impl Tx {
     async fn prepare_files(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
         let (Some(source), true) = (media.source(), media.is_ready()) else { return Ok(()) };
         self.drop_files(media.id, source).await?;
-        let prepare = NewJob::soon(JobKind::PrepareFiles { media: media.id, source }, now);
+        let prepare = NewJob::soon(JobKind::PrepareFiles { media: media.id, source }, media.workspace, now);
         self.enqueue(prepare).await.map(drop)
     }
 
@@ -115,7 +116,7 @@ impl Tx {
     ///
     /// A worker that is fetching it loses its lease with the job, and stops when it next renews.
     pub async fn remove_media(&mut self, media: Media, now: Timestamp) -> Result<(), Error> {
-        let (id, source) = (media.id, media.source());
+        let (id, workspace, source) = (media.id, media.workspace, media.source());
         if let Some(upload) = self.upload_by_id(media.id).await?.filter(Upload::holds_source) {
             self.give_up_upload(upload, now).await?;
         }
@@ -127,7 +128,7 @@ impl Tx {
         self.delete_media(id).await?;
         if let Some(source) = source {
             self.drop_files(id, source).await?;
-            self.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, now)).await?;
+            self.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, workspace, now)).await?;
         }
         Ok(())
     }

@@ -58,7 +58,7 @@ impl Row {
         }
     }
 
-    fn int_or_none(&self, column: &'static str) -> Result<Option<i64>, Error> {
+    pub(crate) fn int_or_none(&self, column: &'static str) -> Result<Option<i64>, Error> {
         match self {
             Self::Sqlite(row) => sqlite::column(row, column),
             Self::Postgres(row) => postgres::column(row, column),

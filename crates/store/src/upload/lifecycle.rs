@@ -14,8 +14,8 @@ impl Tx {
         self.push_event(registered).await?;
         let run_at = upload.deadline().unwrap_or(upload.created_at);
         let tend = JobKind::TendUpload { media: upload.id };
-        self.enqueue(NewJob { kind: tend, run_at, priority: Priority::Low }).await?;
-        Ok(())
+        let job = NewJob { kind: tend, workspace: Some(upload.workspace), run_at, priority: Priority::Low };
+        self.enqueue(job).await.map(drop)
     }
 
     /// Cancels an upload and removes its media, if it has one; one event tells of both (contract decision 7). What was kept is removed after
@@ -96,6 +96,7 @@ impl Tx {
     /// needs to look after it any more.
     pub async fn discard_upload(&mut self, upload: &Upload, now: Timestamp) -> Result<(), Error> {
         self.drop_job(JobKind::TendUpload { media: upload.id }).await?;
-        self.enqueue_once(NewJob::soon(JobKind::DiscardUpload { media: upload.id }, now)).await
+        let discard = JobKind::DiscardUpload { media: upload.id };
+        self.enqueue_once(NewJob::soon(discard, upload.workspace, now)).await
     }
 }

@@ -1,11 +1,9 @@
 //! A change, its event and its job are kept together or not at all, whenever the process dies.
 
 use kinora_domain::{Event, Media};
-use kinora_store::{
-    ClaimJobs, Error, FaultAction, FaultPoint, JobKind, JobQueue, NewJob, Page, Priority, Store,
-};
+use kinora_store::{Error, FaultAction, FaultPoint, JobKind, JobQueue, NewJob, Page, Store};
 
-use crate::support::{World, workspace, write};
+use crate::support::{World, claim_jobs, workspace, write};
 
 suite!(
     a_failed_commit_keeps_neither_state_nor_event_nor_job,
@@ -87,7 +85,7 @@ async fn create(store: &Store, media: &Media, event: &Event) -> Result<(), Error
         tx.insert_media(&media).await?;
         tx.push_event(&event).await?;
         let kind = JobKind::Download { media: media.id };
-        tx.enqueue(NewJob { kind, run_at: event.at, priority: Priority::Normal }).await.map(drop)
+        tx.enqueue(NewJob::soon(kind, media.workspace, event.at)).await.map(drop)
     })
     .await
 }
@@ -99,15 +97,7 @@ async fn seen(world: &World, store: &Store, media: &Media) -> (usize, usize, usi
     assert_eq!(page.total, u64::try_from(page.items.len()).unwrap());
     let webhook = store.webhooks(None).await.unwrap().remove(0);
     let deliveries = world.claim(store, &webhook).await;
-    let now = world.now();
-    let claim = ClaimJobs {
-        owner: world.worker(),
-        queue: JobQueue::Download,
-        limit: 10,
-        now,
-        lease_until: now.plus_seconds(30),
-    };
-    let jobs = store.claim_jobs(claim).await.unwrap();
+    let jobs = claim_jobs(world, store, JobQueue::Download, 10).await;
     world.free_leases(store).await;
     (page.items.len(), deliveries.len(), jobs.len())
 }

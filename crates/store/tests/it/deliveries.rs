@@ -1,7 +1,7 @@
 //! Which deliveries go out, and in what order (contract decision 9).
 
 use kinora_domain::{DisabledReason, Event, EventKind, Timestamp, Webhook, WebhookState};
-use kinora_store::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, Error, Store};
+use kinora_store::{ClaimDeliveries, ClaimedDelivery, DeliveryNext, DueWebhook, Error, Store};
 
 use crate::support::{SECOND, World, insert, push, workspace, write};
 
@@ -46,8 +46,8 @@ async fn an_event_goes_to_every_webhook_of_its_workspace_with_the_facts_of_its_m
     .unwrap();
 
     let mut due = store.webhooks_due(world.now()).await.unwrap();
-    due.sort();
-    assert_eq!(due, [one.id, two.id]);
+    due.sort_by_key(|due| due.id);
+    assert_eq!(due, [&one, &two].map(|webhook| DueWebhook { id: webhook.id, workspace: one.workspace }));
     let first = world.claim(&store, &one).await;
     let same = world.claim(&store, &two).await;
     assert_eq!((first.len(), same.len()), (1, 1));
@@ -134,7 +134,7 @@ async fn a_first_attempt_that_takes_long_holds_the_next_for_a_second_only(world:
     assert!(world.claim(&store, &webhook).await.is_empty());
     assert_eq!(store.next_delivery_due().await.unwrap(), Some(started.plus_seconds(1)));
     world.clock.advance(1);
-    assert_eq!(store.webhooks_due(world.now()).await.unwrap(), [webhook.id]);
+    assert_eq!(store.webhooks_due(world.now()).await.unwrap(), [DueWebhook { id: webhook.id, workspace }]);
     // The third waits for the second in turn.
     assert_eq!(names(&world.claim(&store, &webhook).await), ["video.media.deleted"]);
     assert!(world.claim(&store, &webhook).await.is_empty());

@@ -2,8 +2,11 @@
 
 use std::collections::HashSet;
 
-use kinora_domain::{JobId, Timestamp};
-use kinora_store::{ClaimJobs, ClaimedJob, Error, JobKind, JobQueue, NewJob, Priority, Store, WorkerId};
+use kinora_domain::{JobId, Timestamp, WorkspaceId};
+use kinora_store::{
+    ClaimJobs, ClaimedJob, DownloadProgress, DueWorkspace, Error, JobKind, JobQueue, JobShare, NewJob,
+    Priority, Store, Tx, WorkerId,
+};
 
 use crate::support::{SECOND, World, insert, workspace, write};
 
@@ -16,6 +19,8 @@ suite!(
     a_job_that_is_given_back_comes_again_and_a_finished_one_does_not,
     the_next_job_falls_due_when_it_can_be_claimed,
     a_job_wakes_those_who_wait,
+    each_workspace_gives_as_many_jobs_as_its_share,
+    a_download_goes_on_later_with_what_it_left,
 );
 
 sqlite_only!(all_leases_are_free_after_a_restart);
@@ -46,11 +51,13 @@ async fn jobs_come_by_priority_then_time_and_only_when_due(world: World) {
         [ClaimedJob {
             id: future,
             kind: JobKind::Sweep,
+            workspace: None,
             attempt: 1,
             owner,
             created_at: now,
             run_at: now.plus_micros(1),
             priority: Priority::High,
+            progress: None,
         }]
     );
 }
@@ -237,8 +244,82 @@ async fn a_job_wakes_those_who_wait(world: World) {
     one.notified().await;
 }
 
+async fn each_workspace_gives_as_many_jobs_as_its_share(world: World) {
+    let store = world.open().await;
+    let now = world.now();
+    let mut workspaces: Vec<_> = (0..3).map(|_| WorkspaceId::new(now, world.random.as_ref())).collect();
+    workspaces.sort();
+    let mut made = Vec::new();
+    for (workspace, jobs) in [(None, 1), (Some(workspaces[0]), 3), (Some(workspaces[1]), 1)] {
+        let mut of_workspace = Vec::new();
+        for n in 0..jobs {
+            let job = NewJob {
+                kind: JobKind::Sweep,
+                workspace,
+                run_at: now.plus_micros(n - 9),
+                priority: Priority::Low,
+            };
+            of_workspace.push(write(&store, async move |tx| tx.enqueue(job.clone()).await).await.unwrap());
+        }
+        made.push(of_workspace);
+    }
+    // One that waits for its time makes no workspace due; the highest priority of those that are due is told.
+    for (workspace, run_at, priority) in [
+        (workspaces[2], now.plus_seconds(1), Priority::Normal),
+        (workspaces[1], now.plus_seconds(1), Priority::High),
+        (workspaces[1], now, Priority::Normal),
+    ] {
+        let job = NewJob { kind: JobKind::Sweep, workspace: Some(workspace), run_at, priority };
+        write(&store, async move |tx| tx.enqueue(job.clone()).await).await.unwrap();
+    }
+    let due = |workspace, priority| DueWorkspace { workspace, priority };
+    assert_eq!(
+        store.job_workspaces_due(JobQueue::Upkeep, now).await.unwrap(),
+        [
+            due(None, Priority::Low),
+            due(Some(workspaces[0]), Priority::Low),
+            due(Some(workspaces[1]), Priority::Normal)
+        ]
+    );
+    assert_eq!(store.job_workspaces_due(JobQueue::Download, now).await.unwrap(), []);
+
+    let shares = [(Some(workspaces[0]), 2), (None, 5), (Some(workspaces[2]), 5)];
+    let shares = shares.map(|(workspace, limit)| JobShare { workspace, limit }).to_vec();
+    let (owner, queue, lease_until) = (world.worker(), JobQueue::Upkeep, now.plus_seconds(30));
+    let claimed = store.claim_jobs(ClaimJobs { owner, queue, shares, now, lease_until }).await.unwrap();
+    assert_eq!(ids(&claimed), [made[1][0], made[1][1], made[0][0]]);
+    assert_eq!(claimed[0].workspace, Some(workspaces[0]));
+    assert_eq!(
+        store.job_workspaces_due(JobQueue::Upkeep, now).await.unwrap(),
+        [due(Some(workspaces[0]), Priority::Low), due(Some(workspaces[1]), Priority::Normal)]
+    );
+}
+
+async fn a_download_goes_on_later_with_what_it_left(world: World) {
+    let store = world.open().await;
+    let now = world.now();
+    enqueue(&store, now, Priority::Normal).await;
+    let job = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);
+    let progress = DownloadProgress { failures: 3, until: now.plus_seconds(3600) };
+    let later = now.plus_seconds(9);
+    let put_back = job.clone();
+    let go_on = async move |tx: &mut Tx| tx.continue_job_later(&put_back, later, progress).await;
+    write(&store, go_on).await.unwrap();
+    assert!(claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.is_empty());
+    world.clock.advance(9 * SECOND);
+    let again = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);
+    assert_eq!((again.id, again.attempt, again.progress), (job.id, 1, Some(progress)));
+    let lost = async move |tx: &mut Tx| tx.continue_job_later(&job, later, progress).await;
+    assert!(matches!(write(&store, lost).await, Err(Error::LeaseLost)));
+    // An attempt that our own parts let down keeps it.
+    let failed = again.clone();
+    write(&store, async move |tx| tx.retry_job(&failed, later, "no").await).await.unwrap();
+    let again = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);
+    assert_eq!((again.attempt, again.progress), (2, Some(progress)));
+}
+
 async fn enqueue(store: &Store, run_at: Timestamp, priority: Priority) -> JobId {
-    let job = NewJob { kind: JobKind::Sweep, run_at, priority };
+    let job = NewJob { kind: JobKind::Sweep, workspace: None, run_at, priority };
     write(store, async move |tx| tx.enqueue(job.clone()).await).await.unwrap()
 }
 
@@ -249,8 +330,11 @@ async fn claim(
     queue: JobQueue,
     limit: u32,
 ) -> Vec<ClaimedJob> {
-    let now = world.now();
-    store.claim_jobs(ClaimJobs { owner, queue, limit, now, lease_until: now.plus_seconds(30) }).await.unwrap()
+    let (now, shares) = (world.now(), vec![JobShare { workspace: None, limit }]);
+    store
+        .claim_jobs(ClaimJobs { owner, queue, shares, now, lease_until: now.plus_seconds(30) })
+        .await
+        .unwrap()
 }
 
 async fn complete(store: &Store, job: &ClaimedJob) -> Result<(), Error> {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use kinora_domain::{Event, Media};
-use kinora_store::{ClaimJobs, Error, JobQueue, Page, Store};
+use kinora_store::{Error, JobQueue, Page, Store};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use crate::support::{SECOND, World, workspace, write};
+use crate::support::{SECOND, World, claim_jobs, workspace, write};
 
 postgres_only!(
     a_media_that_is_committed_late_stands_where_it_belongs,
@@ -40,13 +40,7 @@ async fn a_delivery_that_is_committed_late_is_claimed(world: World) {
 
 async fn a_job_that_is_committed_late_is_claimed(world: World) {
     let scene = Scene::begin(&world).await;
-    let claim = async || {
-        let now = world.now();
-        let lease_until = now.plus_seconds(30);
-        let claim =
-            ClaimJobs { owner: world.worker(), queue: JobQueue::Download, limit: 9, now, lease_until };
-        scene.store.claim_jobs(claim).await.unwrap().len()
-    };
+    let claim = async || claim_jobs(&world, &scene.store, JobQueue::Download, 9).await.len();
     assert_eq!((claim().await, claim().await), (1, 0));
     scene.finish_early().await;
     assert_eq!((claim().await, claim().await), (1, 0));
@@ -86,7 +80,7 @@ impl Scene {
                     release.notify_one();
                     tx.insert_media(&media).await?;
                     let kind = kinora_store::JobKind::Download { media: media.id };
-                    tx.enqueue(kinora_store::NewJob::soon(kind, event.at)).await.map(drop)
+                    tx.enqueue(kinora_store::NewJob::soon(kind, media.workspace, event.at)).await.map(drop)
                 })
                 .await
             })

@@ -8,9 +8,9 @@ use kinora_domain::{
     FailureCode, Media, MediaQuality, MediaSettings, MediaState, NewTrack, PlaybackHandle, PlaybackId,
     Resolution, Restriction, SoundEdit, SoundOverlay, TrackEvents, TrackKind, TrackUpdate,
 };
-use kinora_store::{ClaimJobs, JobKind, JobQueue, Page};
+use kinora_store::{JobKind, JobQueue, Page};
 
-use crate::support::{SECOND, World, insert, push, workspace, write};
+use crate::support::{SECOND, World, claim_jobs, insert, push, workspace, write};
 
 suite!(
     every_state_comes_back_as_it_was_saved,
@@ -290,10 +290,7 @@ async fn a_deleted_media_lets_go_of_its_tracks(world: World) {
     let (registered, now) = (media.clone(), world.now());
     write(&store, async move |tx| tx.register_media(&registered, &created, now).await).await.unwrap();
     let claim = async |queue| {
-        let now = world.now();
-        let claim =
-            ClaimJobs { owner: world.worker(), queue, limit: 9, now, lease_until: now.plus_seconds(30) };
-        let jobs = store.claim_jobs(claim).await.unwrap();
+        let jobs = claim_jobs(&world, &store, queue, 9).await;
         jobs.into_iter().map(|job| job.kind).collect::<Vec<_>>()
     };
     let fetch = JobKind::FetchTrack { media: media.id, track: media.added[0].id, source };
@@ -310,10 +307,7 @@ async fn a_deleted_media_lets_go_of_its_tracks(world: World) {
 
 async fn added_sound_is_fetched_when_its_media_is_settled(world: World) {
     let claim = async |store: &kinora_store::Store, queue| {
-        let now = world.now();
-        let claim =
-            ClaimJobs { owner: world.worker(), queue, limit: 99, now, lease_until: now.plus_seconds(30) };
-        let jobs = store.claim_jobs(claim).await.unwrap();
+        let jobs = claim_jobs(&world, store, queue, 99).await;
         jobs.into_iter()
             .map(|job| job.kind)
             .filter(|kind| !matches!(kind, JobKind::Sweep))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use kinora_store::{ClaimJobs, Error, JobKind, JobQueue, NewJob, Page, Priority, Store, StoreOptions, Tx};
+use kinora_store::{ClaimJobs, Error, JobKind, JobQueue, JobShare, NewJob, Page, Store, StoreOptions, Tx};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -78,7 +78,7 @@ async fn calls_are_unavailable_during_an_outage_and_succeed_after_it(world: Worl
 
     let (other, other_event) = world.media(media.workspace);
     let enqueue = async |store: &Store| {
-        let job = NewJob { kind: JobKind::Sweep, run_at: other_event.at, priority: Priority::Normal };
+        let job = NewJob::soon(JobKind::Sweep, None, other_event.at);
         write(store, async move |tx| tx.enqueue(job.clone()).await).await.map(drop)
     };
     let calls =
@@ -110,7 +110,8 @@ async fn silent_connections_are_given_up(world: World) {
     let claim = async || {
         let now = world.now();
         let (owner, queue) = (world.worker(), JobQueue::Upkeep);
-        let claim = ClaimJobs { owner, queue, limit: 1, now, lease_until: now.plus_seconds(30) };
+        let shares = vec![JobShare { workspace: None, limit: 1 }];
+        let claim = ClaimJobs { owner, queue, shares, now, lease_until: now.plus_seconds(30) };
         store.claim_jobs(claim).await.map(drop)
     };
     let save = async || {

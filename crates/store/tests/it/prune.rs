@@ -1,9 +1,9 @@
 //! What leaves, and when.
 
 use kinora_domain::{DisabledReason, Timestamp, WebhookState};
-use kinora_store::{ClaimJobs, DeliveryNext, JobKind, JobQueue, NewJob, Priority, Pruned, Store};
+use kinora_store::{DeliveryNext, JobKind, JobQueue, NewJob, Priority, Pruned, Store};
 
-use crate::support::{DAY, SECOND, World, insert, workspace, write};
+use crate::support::{DAY, SECOND, World, claim_jobs, insert, workspace, write};
 
 suite!(
     finished_jobs_leave_after_seven_days_and_waiting_ones_never,
@@ -19,14 +19,7 @@ async fn finished_jobs_leave_after_seven_days_and_waiting_ones_never(world: Worl
     for _ in 0..2 {
         enqueue(&store, now).await;
     }
-    let claim = ClaimJobs {
-        owner: world.worker(),
-        queue: JobQueue::Upkeep,
-        limit: 1,
-        now,
-        lease_until: now.plus_seconds(30),
-    };
-    let job = store.claim_jobs(claim).await.unwrap().remove(0);
+    let job = claim_jobs(&world, &store, JobQueue::Upkeep, 1).await.remove(0);
     write(&store, async move |tx| tx.complete_job(&job).await).await.unwrap();
 
     assert_eq!(prune(&store, now, 7 * DAY - 1).await, Pruned::default());
@@ -133,7 +126,7 @@ async fn more_rows_than_a_batch_leave_too(world: World) {
 }
 
 async fn enqueue(store: &Store, run_at: Timestamp) {
-    let job = NewJob { kind: JobKind::Sweep, run_at, priority: Priority::Low };
+    let job = NewJob { kind: JobKind::Sweep, workspace: None, run_at, priority: Priority::Low };
     write(store, async move |tx| tx.enqueue(job.clone()).await).await.unwrap();
 }
 

@@ -1,9 +1,9 @@
 //! Rows that another version wrote. They are written behind the store's back.
 
 use kinora_domain::EventKind;
-use kinora_store::{ClaimJobs, JobKind, JobQueue, NewJob, Priority};
+use kinora_store::{JobKind, JobQueue, NewJob};
 
-use crate::support::{World, insert, push, workspace, write};
+use crate::support::{World, claim_jobs, insert, push, workspace, write};
 
 suite!(
     a_job_that_is_not_known_fails_and_costs_no_other,
@@ -15,25 +15,16 @@ async fn a_job_that_is_not_known_fails_and_costs_no_other(world: World) {
     let now = world.now();
     let mut jobs = Vec::new();
     for _ in 0..3 {
-        let new = NewJob { kind: JobKind::Sweep, run_at: now, priority: Priority::Normal };
+        let new = NewJob::soon(JobKind::Sweep, None, now);
         jobs.push(write(&store, async move |tx| tx.enqueue(new.clone()).await).await.unwrap());
     }
     world.edit(&format!("UPDATE job SET kind = 'from_the_future' WHERE id = '{}'", jobs[0])).await;
     world.edit(&format!("UPDATE job SET payload = 'no json' WHERE id = '{}'", jobs[1])).await;
-    let claim = ClaimJobs {
-        owner: world.worker(),
-        queue: JobQueue::Upkeep,
-        limit: 9,
-        now,
-        lease_until: now.plus_seconds(30),
-    };
-    let claimed = store.claim_jobs(claim).await.unwrap();
+    let claimed = claim_jobs(&world, &store, JobQueue::Upkeep, 9).await;
     assert_eq!(claimed.iter().map(|job| job.id).collect::<Vec<_>>(), [jobs[2]]);
     // They have failed: they do not come again.
     world.free_leases(&store).await;
-    let now = world.now();
-    let claim = ClaimJobs { now, lease_until: now.plus_seconds(30), ..claim };
-    assert_eq!(store.claim_jobs(claim).await.unwrap().len(), 1);
+    assert_eq!(claim_jobs(&world, &store, JobQueue::Upkeep, 9).await.len(), 1);
 }
 
 async fn an_event_that_cannot_be_read_is_given_up_and_holds_nothing_back(world: World) {

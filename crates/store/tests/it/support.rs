@@ -11,8 +11,8 @@ use kinora_domain::{
     Resolution, SourceId, Timestamp, Track, TrackId, TrackKind, Webhook, WorkspaceId,
 };
 use kinora_store::{
-    ClaimDeliveries, ClaimedDelivery, DatabasePlace, Error, FaultAction, FaultPoint, Faults, Opener, Store,
-    StoreOptions, Tx, WorkerId,
+    ClaimDeliveries, ClaimJobs, ClaimedDelivery, ClaimedJob, DatabasePlace, DueWorkspace, Error, FaultAction,
+    FaultPoint, Faults, JobQueue, JobShare, Opener, Store, StoreOptions, Tx, WorkerId,
 };
 use kinora_testkit::postgres::TestDatabase;
 use sqlx::ConnectOptions as _;
@@ -192,6 +192,16 @@ impl World {
 }
 
 /// Writes with the store's own error, so that closures need no annotation.
+/// Takes jobs of a queue for 30 s, of each workspace at most so many.
+pub(crate) async fn claim_jobs(world: &World, store: &Store, queue: JobQueue, limit: u32) -> Vec<ClaimedJob> {
+    let now = world.now();
+    let due = store.job_workspaces_due(queue, now).await.unwrap();
+    let share = |due: &DueWorkspace| JobShare { workspace: due.workspace, limit };
+    let shares = due.iter().map(share).collect();
+    let (owner, lease_until) = (world.worker(), now.plus_seconds(30));
+    store.claim_jobs(ClaimJobs { owner, queue, shares, now, lease_until }).await.unwrap()
+}
+
 pub(crate) async fn write<T: Send + 'static>(
     store: &Store,
     work: impl AsyncFnMut(&mut Tx) -> Result<T, Error> + Send + 'static,

@@ -71,7 +71,8 @@ async fn a_closure_whose_media_always_moved_is_busy_after_five_runs(world: World
     let now = world.now();
     let result = store.write(async move |tx: &mut Tx| {
         counted.fetch_add(1, Ordering::SeqCst);
-        tx.enqueue(NewJob { kind: JobKind::Sweep, run_at: now, priority: Priority::Low }).await?;
+        tx.enqueue(NewJob { kind: JobKind::Sweep, workspace: None, run_at: now, priority: Priority::Low })
+            .await?;
         tx.save_media(&stale).await.map_err(Mine::Store)
     });
     assert!(matches!(result.await, Err(Mine::Store(Error::Busy))));
@@ -189,7 +190,8 @@ async fn only_changes_of_rows_that_answers_show_change_the_generation(world: Wor
 
     let now = world.now();
     write(&store, async move |tx| {
-        tx.enqueue(NewJob { kind: JobKind::Sweep, run_at: now, priority: Priority::Low }).await
+        tx.enqueue(NewJob { kind: JobKind::Sweep, workspace: None, run_at: now, priority: Priority::Low })
+            .await
     })
     .await
     .unwrap();

@@ -72,6 +72,8 @@ pub(super) enum Header {
     Whole(Movie),
     /// More samples come in fragments.
     Fragmented(FragmentedMovie),
+    /// It was [`Whole`](Header::Whole), and is kept elsewhere until it is needed.
+    Elsewhere,
 }
 
 /// The tracks of a movie, before it is known whether the file holds all their samples.
@@ -132,13 +134,15 @@ impl Header {
         match self {
             Header::Whole(movie) => movie.is_sound(),
             Header::Fragmented(movie) => movie.is_sound(),
+            // Nobody writes this down.
+            Header::Elsewhere => false,
         }
     }
 }
 
 impl Movie {
     /// Whether what came back from a checkpoint can be finished.
-    fn is_sound(&self) -> bool {
+    pub(super) fn is_sound(&self) -> bool {
         let is_planned = |plan: &SegmentPlan| {
             let sounds =
                 self.tracks.iter().filter(|track| matches!(track.media, TrackMedia::Audio(_))).count();

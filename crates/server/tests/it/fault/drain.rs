@@ -6,6 +6,7 @@ use std::time::Duration;
 use kinora_blob::ObjectKey;
 use kinora_domain::{Clock as _, MediaId, Timestamp};
 use kinora_store::JobQueue;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::clock::TestClock;
@@ -95,6 +96,27 @@ pub(crate) async fn drain(app: &TestApp, clock: &TestClock) {
         None
     })
     .await;
+}
+
+/// Waits until a media is ready or failed, and answers it. A clock that stands is moved on to the next attempt of a download that waits for it.
+pub(super) async fn wait_settled(app: &TestApp, clock: &TestClock, media: &str) -> Value {
+    until("the media is ready or failed", async || {
+        let data = app.get(media).await.data();
+        if matches!(data["status"].as_str(), Some("Ready" | "Failed")) {
+            return Some(data);
+        }
+        let next = async || app.store.next_job_due(JobQueue::Download).await.unwrap();
+        let (due, is_leased) = (next().await, app.store.is_job_leased(JobQueue::Download).await.unwrap());
+        // The same before and after: no job is at work, whose lease would end.
+        if let Some(due) = due.filter(|_| !is_leased)
+            && next().await == Some(due)
+        {
+            let wait_us = due.micros_since(clock.now()).max(0);
+            clock.advance(Duration::from_micros(wait_us.unsigned_abs()));
+        }
+        None
+    })
+    .await
 }
 
 /// Whether it is, as far as the database answers.

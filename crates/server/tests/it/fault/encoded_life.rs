@@ -115,7 +115,7 @@ async fn plays(app: &TestApp, playback: &str) -> Option<()> {
 async fn ask_for_fill(app: &TestApp, clock: &TestClock, id: &str) {
     let (media, source) = ids(app, id).await;
     let (kind, now) = (JobKind::Fill { media, source }, clock.now());
-    let ask = app.store.write(async move |tx| tx.enqueue(NewJob::soon(kind, now)).await);
+    let ask = app.store.write(async move |tx| tx.enqueue(NewJob::soon(kind, None, now)).await);
     ask.await.expect("the database is there");
 }
 

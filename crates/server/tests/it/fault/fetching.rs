@@ -8,7 +8,7 @@ use kinora_testkit::{Source, fixture};
 use tokio::net::TcpListener;
 
 use super::clock::TestClock;
-use super::drain::{drain, objects_but_pictures, objects_of};
+use super::drain::{drain, objects_but_pictures, objects_of, wait_settled};
 use super::events;
 use crate::support::{DEADLINE, TestApp, limits, text};
 
@@ -46,7 +46,7 @@ async fn check_times_out(limits: Limits, source: Source, sentence: &str) {
 async fn requests_until_failed(limits: Limits, source: Source, code: &str, sentence: &str) -> usize {
     let (app, clock) = app_with(limits).await;
     let media = app.create(&app.serve(PATH, source)).await;
-    let media = app.wait_settled(text(&media["id"])).await;
+    let media = wait_settled(&app, &clock, text(&media["id"])).await;
     assert_eq!((text(&media["error"]["code"]), text(&media["error"]["message"])), (code, sentence));
     let requests = app.sources.requests(PATH).len();
     drain(&app, &clock).await;
@@ -129,7 +129,7 @@ async fn a_server_that_recovers_is_forgiven() {
     let source = Source::of(fixture::two_seconds()).refused_first(2, 503, Some(1));
     let media = app.create(&app.serve(PATH, source)).await;
     let id = text(&media["id"]);
-    assert_eq!(app.wait_settled(id).await["status"], "Ready");
+    assert_eq!(wait_settled(&app, &clock, id).await["status"], "Ready");
     drain(&app, &clock).await;
     assert_eq!(app.sources.requests(PATH).len(), 3);
     assert_eq!(events::by_media(&app.receiver)[id], ["video.media.created", "video.media.ready"]);

@@ -133,7 +133,7 @@ async fn fills_that_run_twice_make_everything_once() {
         // Twice at once, and all of it again.
         for kind in kinds.into_iter().flat_map(|kind| [kind; 2]) {
             let now = clock.now();
-            app.store.write(async move |tx| tx.enqueue(NewJob::soon(kind, now)).await).await.unwrap();
+            app.store.write(async move |tx| tx.enqueue(NewJob::soon(kind, None, now)).await).await.unwrap();
         }
         drain_fills(app, &clock).await;
     };

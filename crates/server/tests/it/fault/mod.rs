@@ -18,6 +18,7 @@ mod encodes;
 mod engine_away;
 pub(crate) mod events;
 mod failing;
+mod fair;
 mod fetching;
 mod fills;
 mod hostile;

@@ -101,7 +101,7 @@ async fn jobs_that_are_long_done_change_nothing_when_they_run_again() {
         JobKind::DeleteObjects { source: source_of_gone },
         JobKind::Sweep,
     ] {
-        app.store.write(async move |tx| tx.enqueue(NewJob::soon(kind, now)).await).await.unwrap();
+        app.store.write(async move |tx| tx.enqueue(NewJob::soon(kind, None, now)).await).await.unwrap();
     }
     drain(&app, &clock).await;
     assert_eq!(seen().await, before);

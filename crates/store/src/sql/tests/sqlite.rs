@@ -56,7 +56,7 @@ async fn no_path_reads_a_table_that_grows_from_end_to_end() {
                 continue;
             };
             // What stands in a statement in place of a table: its own steps are looked at like all others.
-            let is_inner = ["counted", "found", "titled"].contains(&table);
+            let is_inner = ["counted", "found", "titled", "waiting"].contains(&table);
             let is_small =
                 is_inner || SMALL.contains(&table) || table == "schema_version" || table == "CONSTANT";
             assert!(is_small, "{step}: {}", statement.sqlite());
@@ -79,9 +79,9 @@ async fn due_work_is_found_by_its_index() {
         assert!(!plan.iter().any(|found| found.contains("TEMP B-TREE FOR ORDER BY")), "{begin}: {plan:#?}");
     };
     check(
-        "SELECT w.id FROM webhook w",
+        "SELECT w.id, w.workspace_id FROM webhook w",
         &[
-            "SEARCH w USING COVERING INDEX webhook_state (state=?)",
+            "SEARCH w USING INDEX webhook_state (state=?)",
             "SEARCH d USING INDEX delivery_due (webhook_id=? AND due_at<?)",
             "SEARCH e USING INDEX delivery_first (webhook_id=? AND subject=? AND sequence<?)",
         ],
@@ -98,7 +98,7 @@ async fn due_work_is_found_by_its_index() {
     check("SELECT min((", &["SEARCH d USING COVERING INDEX delivery_due (webhook_id=? AND due_at>?)"]).await;
     check(
         "UPDATE job SET lease_owner = $1",
-        &["SEARCH job USING INDEX job_due (queue=? AND priority=? AND run_at<?)"],
+        &["SEARCH job USING INDEX job_due (queue=? AND workspace_id=? AND priority=? AND run_at<?)"],
     )
     .await;
     for (table, column, rest) in
@@ -116,7 +116,23 @@ async fn due_work_is_found_by_its_index() {
         );
         check(&page, &[&format!("SEARCH {table} USING INDEX {table}_seal (<expr>=? AND {rest})")]).await;
     }
-    check("SELECT min(run_at)", &["SEARCH job USING COVERING INDEX job_due"]).await;
+    for (select, step) in [
+        (
+            "SELECT workspace_id, CAST(CASE",
+            "SEARCH d USING INDEX job_due (queue=? AND workspace_id=? AND priority=? AND run_at<?)",
+        ),
+        (
+            "SELECT (SELECT min(d.run_at)",
+            "SEARCH d USING COVERING INDEX job_due (queue=? AND workspace_id=? AND priority=? AND run_at>?)",
+        ),
+    ] {
+        let statement = all().into_iter().find(|statement| statement.sqlite().contains(select)).unwrap();
+        let plan = plan(&mut connection, statement).await;
+        let walk = "SEARCH j USING COVERING INDEX job_due (queue=? AND workspace_id>?)";
+        for step in ["SEARCH job USING COVERING INDEX job_due (queue=?)", walk, step] {
+            assert!(plan.iter().any(|found| found.starts_with(step)), "{select}: {plan:#?}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,67 @@
+//! A file without a name for what a scan must not hold in memory.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use kinora_formats::Aside;
+
+/// Nothing, or the bytes of one box or of the tables of one movie.
+#[derive(Debug)]
+pub(super) struct AsideFile {
+    folder: Arc<Path>,
+    file: Option<File>,
+    len: u64,
+}
+
+impl AsideFile {
+    pub(super) fn new(folder: Arc<Path>) -> Self {
+        Self { folder, file: None, len: 0 }
+    }
+
+    /// Bytes that lie there.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// All that was laid aside; nothing is left of it.
+    pub(super) fn take(&mut self) -> io::Result<Vec<u8>> {
+        let Some(mut file) = self.file.take() else { return Ok(Vec::new()) };
+        let len = usize::try_from(std::mem::take(&mut self.len)).map_err(io::Error::other)?;
+        let mut bytes = Vec::with_capacity(len);
+        file.rewind()?;
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl Aside for AsideFile {
+    fn lay(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(tempfile::tempfile_in(&self.folder)?),
+        };
+        file.write_all(bytes)?;
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_laid_aside_comes_back_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut aside = AsideFile::new(folder.path().into());
+        assert_eq!(aside.take().unwrap(), b"");
+        aside.lay(b"one, ").unwrap();
+        aside.lay(b"two").unwrap();
+        assert_eq!(aside.take().unwrap(), b"one, two");
+        aside.lay(b"three").unwrap();
+        assert_eq!(aside.take().unwrap(), b"three");
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "it has no name");
+    }
+}

@@ -1,0 +1,54 @@
+//! A job at work in this process, and its place in its lane, which it gives back while it waits for the outside.
+
+use std::ops::Deref;
+use std::sync::{Mutex, PoisonError};
+
+use kinora_store::ClaimedJob;
+
+use crate::{Admission, Permit};
+
+/// Holds its place as long as it lives, but for the times between [`Claim::leave_place`] and [`Claim::take_place`].
+#[derive(Debug)]
+pub(crate) struct Claim {
+    job: ClaimedJob,
+    lane: Admission,
+    permit: Mutex<Option<Permit>>,
+}
+
+impl Claim {
+    /// Enters the lane, whether it has a free place or not.
+    pub(crate) fn new(job: ClaimedJob, lane: &Admission) -> Self {
+        let permit = Mutex::new(Some(lane.enter(job.workspace)));
+        Self { job, lane: lane.clone(), permit }
+    }
+
+    /// The job, for a closure that may run again.
+    pub(crate) fn claimed(&self) -> ClaimedJob {
+        self.job.clone()
+    }
+
+    /// Another job may have the place.
+    pub(crate) fn leave_place(&self) {
+        self.set(None);
+    }
+
+    /// Waits for a place. Does nothing while it has one.
+    pub(crate) async fn take_place(&self) {
+        let has_place = self.permit.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if !has_place {
+            self.set(Some(self.lane.acquire(self.job.workspace).await));
+        }
+    }
+
+    fn set(&self, permit: Option<Permit>) {
+        *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
+    }
+}
+
+impl Deref for Claim {
+    type Target = ClaimedJob;
+
+    fn deref(&self) -> &ClaimedJob {
+        &self.job
+    }
+}

@@ -1,0 +1,99 @@
+//! What one workspace does holds no other one up.
+
+use std::time::Duration;
+
+use kinora_domain::{PRODUCTION, Permission};
+use kinora_fetch::Limits;
+use kinora_testkit::{Source, fixture};
+use serde_json::{Value, json};
+
+use crate::api::tracks::Tracks;
+use crate::support::{TestApp, Token, limits, text, until};
+
+/// More than fetch subtitles at once.
+const HANGING: usize = 20;
+/// Nothing but another workspace's place can end a test before this.
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Another workspace, as its owner sees it.
+struct Other<'a> {
+    app: &'a TestApp,
+    token: Token,
+}
+
+impl<'a> Other<'a> {
+    async fn new(app: &'a TestApp) -> Self {
+        Self { app, token: app.new_token(PRODUCTION, Permission::ReadWrite).await }
+    }
+
+    async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
+        let request = self.app.request(method, path).token(&self.token);
+        let request = match body {
+            Some(body) => request.json(body),
+            None => request,
+        };
+        let answer = request.send().await;
+        assert!(matches!(answer.status, 200 | 201), "{method} {path}: {answer:?}");
+        answer.data()
+    }
+
+    /// Creates a media and waits until it is ready.
+    async fn ready(&self, url: &str) -> String {
+        let body = json!({"inputs": [{"type": "video", "url": url}]});
+        let media = self.call("POST", "/v1/on-demand", Some(&body)).await;
+        let path = format!("/v1/on-demand/{}", text(&media["id"]));
+        until("the media of the other workspace is ready", async || {
+            (self.call("GET", &path, None).await["status"] == "Ready").then_some(())
+        })
+        .await;
+        path
+    }
+}
+
+fn unhurried_limits() -> Limits {
+    Limits { connect: HOUR, headers: HOUR, stall: HOUR, ..limits() }
+}
+
+#[tokio::test]
+async fn hanging_subtitles_of_one_workspace_hold_no_other_up() {
+    let app = TestApp::options().without_webhook().limits(unhurried_limits()).start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let hanging = app.serve("/hanging", Source::silent());
+    for n in 0..HANGING {
+        let answer = Tracks::of(&app, &media).add(&hanging, "en", &format!("English {n}")).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+    }
+    until("many are asked for", async || (app.sources.requests("/hanging").len() >= 15).then_some(())).await;
+
+    let other = Other::new(&app).await;
+    let path = other.ready(&app.serve("/b.mp4", Source::of(fixture::two_seconds()))).await;
+    let srt = app.serve("/b.srt", Source::of("1\n00:00:00,000 --> 00:00:01,000\nHello\n"));
+    let track =
+        json!({"tracks": {"url": srt, "type": "subtitle", "languageCode": "en", "languageName": "English"}});
+    other.call("POST", &format!("{path}/tracks"), Some(&track)).await;
+    until("the subtitles of the other workspace are available", async || {
+        let media = other.call("GET", &path, None).await;
+        let tracks = media["tracks"].as_array()?.iter();
+        tracks
+            .clone()
+            .any(|track| track["type"] == "subtitle" && track["status"] == "available")
+            .then_some(())
+    })
+    .await;
+}
+
+/// A source that was cut and waits for its next attempt holds no place: others of the same workspace go on.
+#[tokio::test]
+async fn subtitles_that_wait_for_their_next_attempt_hold_no_place() {
+    let limits = Limits { retry_delays: vec![HOUR; 2], ..unhurried_limits() };
+    let app = TestApp::options().without_webhook().limits(limits).start().await;
+    let media = app.ready("/a.mp4", fixture::two_seconds()).await;
+    let tracks = Tracks::of(&app, &media);
+    let broken = app.serve("/broken", Source::refused(500));
+    for n in 0..HANGING {
+        assert_eq!(tracks.add(&broken, "en", &format!("English {n}")).await.status, 201);
+    }
+    let srt = app.serve("/a.srt", Source::of("1\n00:00:00,000 --> 00:00:01,000\nHello\n"));
+    tracks.added(&srt, "de", "Deutsch").await;
+    assert_eq!(app.sources.requests("/broken").len(), HANGING);
+}
