@@ -1,7 +1,7 @@
 //! Reads what a source is out of its passing bytes, beside the task that writes them.
 //!
 //! A scan holds little memory whatever comes: large boxes, and the tables made of them, are laid aside in a file ([`aside`]) and are in memory
-//! only in the scan's turn ([`turns`]).
+//! only in the scan's turn ([`turns`]). While nothing comes, all that was read lies there.
 
 mod aside;
 mod turns;
@@ -66,6 +66,8 @@ enum Order {
     Checkpoint(oneshot::Sender<(u64, Vec<u8>)>),
     /// Answers whether the bytes so far are in a container that is not read here.
     IsForeign(oneshot::Sender<bool>),
+    /// Nothing comes for a while.
+    Rest,
 }
 
 impl Scan {
@@ -78,7 +80,7 @@ impl Scan {
     pub fn resume(turns: &ScanTurns, workspace: Option<WorkspaceId>, scanner: Scanner) -> Self {
         let (orders, waiting) = mpsc::channel(WAITING_MAX);
         let aside = AsideFile::new(turns.folder.clone());
-        let work = Work { scanner, aside, has_tables_aside: false };
+        let work = Work { scanner, aside, holds: Holds::BoxOrNothing };
         let place = Place { turns: turns.clone(), workspace };
         Self { orders, result: tokio::spawn(scan(work, place, waiting)) }
     }
@@ -86,6 +88,12 @@ impl Scan {
     /// Takes the next bytes. Waits when the scanner is behind.
     pub async fn push(&self, chunk: Bytes) -> Result<(), Hopeless> {
         self.orders.send(Order::Take(chunk)).await.map_err(|_| Hopeless)
+    }
+
+    /// Nothing comes for a while: what was read so far leaves the memory until more does.
+    pub async fn rest(&self) {
+        // A scan that has ended holds nothing.
+        let _ = self.orders.send(Order::Rest).await;
     }
 
     /// The state after all bytes that were pushed, for [`Scanner::from_checkpoint`], and how many bytes lie in front of it: less than were
@@ -153,16 +161,29 @@ async fn scan(mut work: Work, place: Place, mut waiting: mpsc::Receiver<Order>) 
 struct Work {
     scanner: Scanner,
     aside: AsideFile,
-    /// The tables of the movie lie there, and not a box.
-    has_tables_aside: bool,
+    holds: Holds,
+}
+
+/// What lies aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    /// The box that comes now, if it is large.
+    BoxOrNothing,
+    /// The tables of the movie.
+    Tables,
+    /// All that the scanner has read, as a checkpoint: the scanner itself is empty.
+    Scanner,
 }
 
 impl Work {
     /// How many bytes the next step brings into memory, if many.
     fn needs(&self, next: Option<&Order>) -> Option<u64> {
-        let is_read = self.scanner.due().is_some();
-        let is_written = self.has_tables_aside && matches!(next, Some(Order::Checkpoint(_)));
-        (is_read || is_written).then(|| self.aside.len())
+        let is_brought_back = match self.holds {
+            Holds::BoxOrNothing => self.scanner.due().is_some(),
+            Holds::Tables => matches!(next, Some(Order::Checkpoint(_))),
+            Holds::Scanner => self.aside.len() > TABLES_KEPT_MAX as u64 && !matches!(next, Some(Order::Rest)),
+        };
+        is_brought_back.then(|| self.aside.len())
     }
 
     /// The same of the end.
@@ -180,6 +201,9 @@ impl Work {
                 break;
             }
             is_first = false;
+            if !matches!(order, Order::Rest) {
+                self.wake()?;
+            }
             // Who asked and went away needs no answer.
             match order {
                 Order::Take(mut bytes) => {
@@ -191,6 +215,7 @@ impl Work {
                 }
                 Order::Checkpoint(reply) => drop(reply.send(self.checkpoint()?)),
                 Order::IsForeign(reply) => drop(reply.send(self.scanner.is_foreign())),
+                Order::Rest => self.rest()?,
             }
         }
         Ok((self, orders))
@@ -210,13 +235,14 @@ impl Work {
     fn lay_tables_aside(&mut self) -> Result<(), ScanError> {
         if let Some(tables) = self.scanner.take_tables(TABLES_KEPT_MAX) {
             self.aside.lay(&tables)?;
-            self.has_tables_aside = true;
+            self.holds = Holds::Tables;
         }
         Ok(())
     }
 
     fn bring_tables_back(&mut self) -> Result<(), ScanError> {
-        if std::mem::take(&mut self.has_tables_aside) {
+        if self.holds == Holds::Tables {
+            self.holds = Holds::BoxOrNothing;
             let tables = self.aside.take()?;
             self.scanner.put_tables(&tables).map_err(io::Error::other)?;
         }
@@ -224,7 +250,7 @@ impl Work {
     }
 
     fn checkpoint(&mut self) -> Result<(u64, Vec<u8>), ScanError> {
-        let had_tables_aside = self.has_tables_aside;
+        let had_tables_aside = self.holds == Holds::Tables;
         self.bring_tables_back()?;
         let checkpoint = (self.scanner.checkpoint_len(), self.scanner.to_checkpoint());
         if had_tables_aside {
@@ -233,7 +259,26 @@ impl Work {
         Ok(checkpoint)
     }
 
+    /// Lays the whole scanner aside. Where a box or tables lie there, little else is in memory.
+    fn rest(&mut self) -> Result<(), ScanError> {
+        if self.holds == Holds::BoxOrNothing && self.aside.len() == 0 {
+            self.aside.lay(&self.scanner.to_checkpoint())?;
+            self.scanner = Scanner::new(None);
+            self.holds = Holds::Scanner;
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self) -> Result<(), ScanError> {
+        if self.holds == Holds::Scanner {
+            self.holds = Holds::BoxOrNothing;
+            self.scanner = Scanner::from_checkpoint(&self.aside.take()?).map_err(io::Error::other)?;
+        }
+        Ok(())
+    }
+
     fn finish(mut self) -> Result<Scanned, ScanError> {
+        self.wake()?;
         self.bring_tables_back()?;
         self.scanner.end()?;
         if self.scanner.due().is_some() {

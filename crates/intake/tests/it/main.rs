@@ -5,4 +5,5 @@
 mod lines;
 mod nodes;
 mod outcomes;
+mod scans;
 mod world;

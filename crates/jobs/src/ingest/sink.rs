@@ -226,6 +226,9 @@ impl Sink for SourceSink<'_> {
         if self.parked.is_none() && self.owner.can_begin_anew() {
             return Err(SinkError::Ours(JobError::Later(pause)));
         }
+        if let Some(scan) = &self.scan {
+            scan.rest().await;
+        }
         self.job.leave_place();
         Ok(())
     }

@@ -1,0 +1,54 @@
+//! Scans hold the same whatever is laid aside of them meanwhile.
+
+use bytes::Bytes;
+use kinora_formats::{Scanned, Scanner};
+use kinora_intake::{Scan, ScanTurns};
+use kinora_testkit::fixture;
+
+/// Pieces of a source that is cut into so many.
+const PIECES: usize = 12;
+
+/// A file whose `moov` is at the end and has 3 MiB of padding in it.
+fn with_large_moov() -> Bytes {
+    let mut bytes = fixture::moov_at_end().to_vec();
+    let moov = bytes.windows(4).rposition(|window| window == b"moov").unwrap() - 4;
+    let padding = [&(3_u32 << 20).to_be_bytes()[..], b"free", &vec![7; (3 << 20) - 8]].concat();
+    let size = u32::try_from(bytes.len() - moov + padding.len()).unwrap();
+    bytes[moov..moov + 4].copy_from_slice(&size.to_be_bytes());
+    bytes.extend(padding);
+    bytes.into()
+}
+
+fn in_memory(bytes: &[u8]) -> Scanned {
+    let mut scanner = Scanner::new(None);
+    scanner.push(bytes).unwrap();
+    scanner.finish().unwrap()
+}
+
+#[tokio::test]
+async fn a_scan_that_rests_between_its_pieces_finds_what_one_without_a_rest_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let turns = ScanTurns::new(folder.path().into());
+    for source in [
+        fixture::two_seconds(),
+        fixture::fragmented(),
+        fixture::vp9_webm(),
+        fixture::packed::transport_stream(),
+        with_large_moov(),
+    ] {
+        let scan = Scan::begin(&turns, None);
+        let mut pushed = 0;
+        for piece in source.chunks(source.len().div_ceil(PIECES)) {
+            scan.push(source.slice_ref(piece)).await.unwrap();
+            pushed += piece.len() as u64;
+            scan.rest().await;
+            scan.rest().await; // changes nothing
+            let (at, state) = scan.checkpoint().await.unwrap();
+            assert!(at <= pushed);
+            assert_eq!(Scanner::from_checkpoint(&state).unwrap().len(), at);
+        }
+        scan.rest().await;
+        assert_eq!(scan.finish().await.unwrap().scanned, in_memory(&source));
+    }
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0, "what is laid aside has no name");
+}
