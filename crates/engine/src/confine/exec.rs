@@ -34,10 +34,10 @@ pub(crate) fn before_exec(
         }
         close_on_exec();
         // Last, for it forbids some of what came before.
-        match filter.as_deref().map(|filter| seccompiler::apply_filter(filter)) {
-            None | Some(Ok(())) => Ok(()),
-            Some(Err(error)) => unless_unknown(error),
+        for filter in filter.iter().flat_map(|filters| filters.iter()) {
+            seccompiler::apply_filter(filter).or_else(unless_unknown)?;
         }
+        Ok(())
     };
     // SAFETY: the closure runs in the forked child of a process with many threads, where only what is safe in a
     // signal handler may happen: no lock, no allocation. It makes plain system calls (rustix calls the kernel directly;

@@ -1,9 +1,17 @@
-//! Which system calls a child may not make (seccomp).
+//! The system calls that a child may not make (seccomp).
 //!
-//! A list of what is forbidden, not of what is allowed: ffmpeg and its fifty libraries would need a long list that
-//! breaks with every upgrade, and the rest of the cage does not depend on this one being complete. What is here
-//! closes three holes the others leave: sockets of every kind (Landlock knows TCP, and only from 6.7 on), leaving the
-//! process group that we kill, and touching other processes of the same user.
+//! A deny list: ffmpeg and its fifty libraries would need a long allow list that breaks with each upgrade. It
+//! closes the gaps of the other layers:
+//!
+//! | Gap | Example |
+//! |---|---|
+//! | sockets | Landlock knows TCP only, and only from Linux 6.7 on |
+//! | file attributes | Landlock restricts no `chmod`, `chown` or `setxattr` |
+//! | memory | limits are for each process and do not count shared memory |
+//! | other processes | signals, `ptrace` and priorities of the same user |
+//!
+//! A refused call fails with EPERM. Three calls answer ENOSYS, so that a C library takes the older call, which the
+//! filter can judge. Decision 0107.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +19,11 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-/// A compiled filter.
-pub(crate) type Filter = BpfProgram;
+/// Two compiled filters: calls that fail with EPERM, and calls that answer ENOSYS.
+pub(crate) type Filter = [BpfProgram; 2];
 
-/// Making and using sockets; the ring makes them without the calls above it.
-const NETWORK: [i64; 9] = [
+/// Sockets. io_uring makes them too, and opens files, without the calls above it.
+const NETWORK: &[i64] = &[
     libc::SYS_socket,
     libc::SYS_socketpair,
     libc::SYS_connect,
@@ -25,71 +33,265 @@ const NETWORK: [i64; 9] = [
     libc::SYS_accept4,
     libc::SYS_sendto,
     libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
 ];
 
-/// Leaving the process group or the namespaces it was born in.
-const ESCAPE: [i64; 6] = [
+/// The process group, which the engine kills; namespaces; mounts; file handles, which skip the path.
+const ESCAPE: &[i64] = &[
     libc::SYS_setsid,
     libc::SYS_setpgid,
     libc::SYS_unshare,
     libc::SYS_setns,
+    libc::SYS_chroot,
+    libc::SYS_pivot_root,
     libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
     libc::SYS_open_by_handle_at,
 ];
 
-/// Signals to, memory of and secrets beside other processes.
-const OTHERS: [i64; 11] = [
+/// Signals to other processes, their memory, files and pages; keyrings and kernel interfaces that watch them.
+const OTHERS: &[i64] = &[
     libc::SYS_kill,
     libc::SYS_tkill,
     libc::SYS_tgkill,
     libc::SYS_rt_sigqueueinfo,
     libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_getfd,
     libc::SYS_pidfd_send_signal,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+    libc::SYS_kcmp,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
     libc::SYS_keyctl,
     libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    // They report changes of files that a child cannot open.
+    libc::SYS_inotify_init1,
+    libc::SYS_fanotify_init,
+];
+
+/// Mode, owner, times and extended attributes of files, which Landlock does not restrict, and `truncate`, which it
+/// restricts from Linux 6.2 on.
+const ATTRIBUTES: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_fgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_flistxattr,
+    SETXATTRAT,
+    GETXATTRAT,
+    LISTXATTRAT,
+    REMOVEXATTRAT,
+    FILE_GETATTR,
+    FILE_SETATTR,
+    libc::SYS_truncate,
+];
+
+/// System V and POSIX memory, semaphores and queues: other processes see them, and they outlive the child. Files
+/// in memory, which no limit counts.
+const SHARED: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmdt,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_mq_timedsend,
+    libc::SYS_mq_timedreceive,
+    libc::SYS_mq_notify,
+    libc::SYS_mq_getsetattr,
+    libc::SYS_memfd_create,
+    libc::SYS_memfd_secret,
+];
+
+/// Older calls with the same effect, which x86-64 alone has.
+#[cfg(target_arch = "x86_64")]
+const OLDER: &[i64] = &[
+    libc::SYS_fork,
+    libc::SYS_vfork,
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+    libc::SYS_inotify_init,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER: &[i64] = &[];
+
+/// Calls that read their flags from memory, which a filter cannot see. The C library falls back to `clone` and
+/// `openat`.
+const UNKNOWN: &[i64] = &[libc::SYS_clone3, libc::SYS_openat2];
+
+/// Numbers that all processors share (Linux, scripts/syscall.tbl) and that libc does not name for each of them.
+const FCHMODAT2: i64 = 452;
+const SETXATTRAT: i64 = 463;
+const GETXATTRAT: i64 = 464;
+const LISTXATTRAT: i64 = 465;
+const REMOVEXATTRAT: i64 = 466;
+const OPEN_TREE_ATTR: i64 = 467;
+const FILE_GETATTR: i64 = 468;
+const FILE_SETATTR: i64 = 469;
+
+/// Flags of `clone` that make a namespace. Linux, include/uapi/linux/sched.h.
+const NEW_NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
 ];
 
 /// Set in the number of a call that uses the x32 convention: the same calls under other numbers.
 /// Linux, arch/x86/include/uapi/asm/unistd.h, `__X32_SYSCALL_BIT`.
 #[cfg(target_arch = "x86_64")]
-const OTHER_CONVENTION: i64 = 0x4000_0000;
+const X32: i64 = 0x4000_0000;
 #[cfg(not(target_arch = "x86_64"))]
-const OTHER_CONVENTION: i64 = 0;
+const X32: i64 = 0;
 
-/// Compiles the filter. `None` on processors seccompiler does not know.
+/// Refused calls that x32 gives a number of its own: ptrace, rt_sigqueueinfo, mq_notify, move_pages,
+/// rt_tgsigqueueinfo, process_vm_readv and process_vm_writev. Linux, arch/x86/entry/syscalls/syscall_64.tbl.
+#[cfg(target_arch = "x86_64")]
+const X32_ONLY: &[i64] = &[521, 524, 527, 533, 536, 539, 540];
+#[cfg(not(target_arch = "x86_64"))]
+const X32_ONLY: &[i64] = &[];
+
+/// Compiles the filters. `None` on processors that seccompiler does not know.
 pub(crate) fn build() -> Option<Filter> {
-    let mut rules = BTreeMap::new();
-    for call in NETWORK.into_iter().chain(ESCAPE).chain(OTHERS) {
-        forbid(&mut rules, call, &[]);
+    let (mut refused, mut unknown) = (BTreeMap::new(), BTreeMap::new());
+    for call in always_refused() {
+        forbid(&mut refused, call, &[]);
     }
-    // Asking for one's own limits (process 0) is what every C library does; those of others are not its business.
-    forbid(
-        &mut rules,
-        libc::SYS_prlimit64,
-        &[SeccompRule::new(vec![argument(0, SeccompCmpOp::Ne, 0)?]).ok()?],
-    );
-    // The child must not undo that it ends with us.
-    let undo = u64::try_from(libc::PR_SET_PDEATHSIG).ok()?;
-    forbid(
-        &mut rules,
-        libc::SYS_prctl,
-        &[SeccompRule::new(vec![argument(0, SeccompCmpOp::Eq, undo)?]).ok()?],
-    );
+    for call in X32_ONLY {
+        refused.insert(call | X32, Vec::new());
+    }
+    for (call, conditions) in refused_at_times()? {
+        forbid(&mut refused, call, &conditions);
+    }
+    for call in UNKNOWN {
+        forbid(&mut unknown, *call, &[]);
+    }
+    Some([compile(refused, libc::EPERM)?, compile(unknown, libc::ENOSYS)?])
+}
 
-    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+/// Calls that fail with EPERM whatever their arguments are.
+pub(super) fn always_refused() -> Vec<i64> {
+    [NETWORK, ESCAPE, OTHERS, ATTRIBUTES, SHARED, OLDER].concat()
+}
+
+/// Calls that answer ENOSYS.
+#[cfg(test)]
+pub(super) fn unknown() -> &'static [i64] {
+    UNKNOWN
+}
+
+/// Calls that fail with EPERM where one of these conditions holds.
+fn refused_at_times() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
+    let mut rules = Vec::new();
+    // C libraries read and lower the limits of their own process, number 0.
+    rules.push((libc::SYS_prlimit64, vec![when(0, SeccompCmpOp::Ne, 0)?]));
+    // The same for priorities and processors. A library that pins a thread by its number is refused too; the thread
+    // then runs on any processor.
+    for call in [
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setattr,
+    ] {
+        rules.push((call, vec![when(0, SeccompCmpOp::Ne, 0)?]));
+    }
+    for (call, own_process) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
+        let conditions = vec![when(0, SeccompCmpOp::Ne, own_process)?, when(1, SeccompCmpOp::Ne, 0)?];
+        rules.push((call, conditions));
+    }
+    // The child ends with the server and must not undo that.
+    rules.push((libc::SYS_prctl, vec![when(0, SeccompCmpOp::Eq, bits(libc::PR_SET_PDEATHSIG)?)?]));
+    // Threads, and no processes: limits of memory and processor time are for each process.
+    let mut clone = vec![when(0, SeccompCmpOp::MaskedEq(bits(libc::CLONE_THREAD)?), 0)?];
+    for namespace in NEW_NAMESPACES {
+        let namespace = bits(namespace)?;
+        clone.push(when(0, SeccompCmpOp::MaskedEq(namespace), namespace)?);
+    }
+    rules.push((libc::SYS_clone, clone));
+    // No limit counts shared memory. MAP_SHARED_VALIDATE has the bit of MAP_SHARED. Mappings of files are
+    // refused too: /dev/zero is memory, and C libraries read a file that they cannot map.
+    let shared = bits(libc::MAP_SHARED)?;
+    rules.push((libc::SYS_mmap, vec![when(3, SeccompCmpOp::MaskedEq(shared), shared)?]));
+    // A file that is open for reading can be emptied at that moment: before Linux 6.2 Landlock allows it.
+    let accesses = bits(libc::O_TRUNC | libc::O_ACCMODE)?;
+    let read_and_truncate = bits(libc::O_TRUNC | libc::O_RDONLY)?;
+    for (call, flags) in OPENS {
+        let condition = when(*flags, SeccompCmpOp::MaskedEq(accesses), read_and_truncate)?;
+        rules.push((*call, vec![condition]));
+    }
+    Some(rules)
+}
+
+/// The calls that open a file, and which argument holds the flags.
+#[cfg(target_arch = "x86_64")]
+const OPENS: &[(i64, u8)] = &[(libc::SYS_openat, 2), (libc::SYS_open, 1)];
+#[cfg(not(target_arch = "x86_64"))]
+const OPENS: &[(i64, u8)] = &[(libc::SYS_openat, 2)];
+
+fn bits(flags: libc::c_int) -> Option<u64> {
+    u64::try_from(flags).ok()
+}
+
+fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: libc::c_int) -> Option<BpfProgram> {
+    let refuse = SeccompAction::Errno(errno.unsigned_abs());
     let processor = std::env::consts::ARCH.try_into().ok()?;
     SeccompFilter::new(rules, SeccompAction::Allow, refuse, processor).ok()?.try_into().ok()
+}
+
+/// A condition on argument `index`, of which the kernel reads 32 bits.
+fn when(index: u8, is: SeccompCmpOp, value: u64) -> Option<SeccompRule> {
+    let condition = SeccompCondition::new(index, SeccompCmpArgLen::Dword, is, value).ok()?;
+    SeccompRule::new(vec![condition]).ok()
 }
 
 /// Forbids `call` where one of `conditions` holds, or always where there are none, under both of its numbers.
 fn forbid(rules: &mut BTreeMap<i64, Vec<SeccompRule>>, call: i64, conditions: &[SeccompRule]) {
     rules.insert(call, conditions.to_vec());
-    rules.insert(call | OTHER_CONVENTION, conditions.to_vec());
-}
-
-fn argument(index: u8, is: SeccompCmpOp, value: u64) -> Option<SeccompCondition> {
-    SeccompCondition::new(index, SeccompCmpArgLen::Dword, is, value).ok()
+    rules.insert(call | X32, conditions.to_vec());
 }

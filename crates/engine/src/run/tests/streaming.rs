@@ -97,7 +97,7 @@ async fn deadline_excludes_pauses_of_the_feed() {
 /// That no time passes meanwhile is tested beside the pipes.
 #[tokio::test]
 async fn output_is_complete_although_the_caller_paused() {
-    let program = Program::new("yes line | head -c 1000000");
+    let program = Program::new(&format!("exec head -c 1000000 $0\n{}", "#".repeat(1_000_000)));
     let mut run = start(&program, limits(LONG), stream::empty());
     let first = run.chunk().await.unwrap().unwrap().len();
     super::check("echo another run", limits(LONG), "ok: another run\n").await;
@@ -146,7 +146,8 @@ async fn process_that_hangs_after_its_output_is_killed() {
 
 #[tokio::test]
 async fn process_that_hangs_after_its_input_is_killed() {
-    check_hangs("cat; while :; do :; done", stream::iter([chunk("all")]), "all").await;
+    check_hangs("read line; printf %s \"$line\"; while :; do :; done", stream::iter([chunk("all")]), "all")
+        .await;
 }
 
 #[tokio::test]
@@ -154,10 +155,11 @@ async fn each_byte_that_moves_restarts_the_deadline() {
     // Each piece of work lasts until there is a file, and its byte comes after more than half of the
     // deadline.
     let deadline = 60 * LONG;
-    let work = "i=0; while [ $i -lt 5 ]; do until [ -e $1/$i ]; do :; done; head -c 1; i=$((i+1)); done";
+    let work =
+        "i=0; while [ $i -lt 5 ]; do until [ -e $1/$i ]; do :; done; read n; printf %s $n; i=$((i+1)); done";
     let (program, done) = (Program::new(work), tempfile::tempdir().unwrap());
     let job = job(&[done.path().to_str().unwrap()], Limits { deadline, ..limits(LONG) });
-    let mut run = program.runner.start(job, stream::iter([chunk("01234")]), Pace::Progress);
+    let mut run = program.runner.start(job, stream::iter([chunk("0\n1\n2\n3\n4\n")]), Pace::Progress);
     for n in ["0", "1", "2", "3", "4"] {
         pass(deadline * 3 / 5).await;
         fs::write(done.path().join(n), "").unwrap();
@@ -168,15 +170,15 @@ async fn each_byte_that_moves_restarts_the_deadline() {
 
 #[tokio::test]
 async fn each_way_of_going_wrong_is_told_from_the_others() {
-    let crash = "head -c 4; echo half of a fragm; kill -SEGV $$ || exit 139";
-    let half = "begihalf of a fragm\n";
-    let feed = || stream::iter([chunk("begin")]);
+    let crash = "read line; echo $line; echo half of a fragm; kill -SEGV $$ || exit 139";
+    let half = "begin\nhalf of a fragm\n";
+    let feed = || stream::iter([chunk("begin\n")]);
     check(crash, limits(LONG), feed(), (half, "Err(Failed { exit: Some(139) })")).await;
     check("echo half; exit 1", limits(LONG), silence(), ("half\n", "Err(Failed { exit: Some(1) })")).await;
     let cpu = Limits { cpu: Duration::from_secs(1), ..limits(LONG) };
     check("while :; do :; done", cpu, silence(), ("", "Err(CpuExhausted(1s))")).await;
     check(
-        "cat; exit 0",
+        "read line; exit 0",
         limits(LONG),
         stream::iter([chunk("ab"), Err(io::ErrorKind::NotFound.into())]),
         ("", "Err(Input(Kind(NotFound)))"),
@@ -187,7 +189,7 @@ async fn each_way_of_going_wrong_is_told_from_the_others() {
     let full = "echo av_interleaved_write_frame: No space left on device >&2; exit 1";
     check(full, limits(LONG), feed(), ("", "Err(NoRoom)")).await;
 
-    let program = Program::new("yes $0");
+    let program = Program::new("exec yes $0");
     let (output, end) = all(start(&program, limits(LONG), silence())).await;
     assert!(matches!(end, Err(EngineError::OutputTooLarge { max_bytes: 1_048_576 })), "{end:?}");
     assert!(output.len() <= 1 << 20);
@@ -196,14 +198,21 @@ async fn each_way_of_going_wrong_is_told_from_the_others() {
 
 #[tokio::test]
 async fn a_process_that_has_enough_ends_the_run_whatever_the_feed_does() {
-    check("head -c 3", limits(LONG), stream::iter([chunk("abcdef")]).chain(silence()), ("abc", "Ok(())"))
-        .await;
+    check(
+        "exec head -c 3",
+        limits(LONG),
+        stream::iter([chunk("abcdef")]).chain(silence()),
+        ("abc", "Ok(())"),
+    )
+    .await;
     check("echo nothing wanted", limits(LONG), silence(), ("nothing wanted\n", "Ok(())")).await;
 }
 
 #[tokio::test]
 async fn leaving_a_stream_kills_it_whether_it_works_or_waits() {
-    let program = Program::new("if [ \"$1\" != child ]; then $0 child & echo begun; fi; while :; do :; done");
+    let program = Program::without_filter(
+        "if [ \"$1\" != child ]; then $0 child & echo begun; fi; while :; do :; done",
+    );
     let mut run = start(&program, limits(LONG), silence());
     assert_eq!(run.chunk().await.unwrap().unwrap(), "begun\n");
     program.until_running(2).await;
@@ -244,7 +253,7 @@ async fn until_stopped(program: &Program) {
 
 #[tokio::test]
 async fn the_background_stands_still_while_a_viewer_needs_its_core() {
-    let background = Program::new("echo begun; cat");
+    let background = Program::new("echo begun; read line; printf %s \"$line\"");
     let admission = Admission::new(NonZeroUsize::new(1));
     let one = Runner { cage: background.runner.cage.clone(), admission: admission.clone() };
     let (finish, finished) = oneshot::channel();
