@@ -159,6 +159,30 @@ impl Launch {
     }
 }
 
+/// Forks a confined child that tries calls of the filter and ends before its program starts. Answers the first call
+/// that was allowed; `None` when the filter refused all.
+pub(crate) async fn try_calls(cage: &Cage, job: &Job) -> io::Result<Option<&'static str>> {
+    let launch = Launch { cage: cage.clone(), job: job.clone() };
+    let (tell, told) = oneshot::channel();
+    let fork = move || {
+        let mut command = launch.command();
+        exec::try_calls(&mut command);
+        let Launch { cage, job } = launch;
+        let forked = confine_this_thread(&cage, &job.files, job.priority).and_then(|()| command.spawn());
+        let tried = match forked {
+            Err(error) => exec::first_allowed(error),
+            Ok(mut started) => started
+                .kill()
+                .and_then(|()| started.wait())
+                .and_then(|_| Err(io::Error::other("the trial started its program"))),
+        };
+        // A caller that has left drops its end.
+        let _ = tell.send(tried);
+    };
+    thread::Builder::new().name("kinora-engine".into()).spawn(fork)?;
+    told.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the child ended early")))
+}
+
 /// Keeps the place of a child until its thread has ended, which is when it drops its end of `life`.
 async fn hold_place(
     permit: Permit,

@@ -1,4 +1,4 @@
-//! What a child does for itself between fork and exec. The only unsafe code of the workspace's engine.
+//! The steps of a child between fork and exec. The only unsafe code of the engine outside its tests.
 
 #![expect(unsafe_code, reason = "`pre_exec` is the only way to limit a child before its program starts")]
 
@@ -33,7 +33,7 @@ pub(crate) fn before_exec(
             setrlimit(*resource, *limit)?;
         }
         close_on_exec();
-        // Last, for it forbids some of what came before.
+        // Last: the filters refuse some of the calls above.
         for filter in filter.iter().flat_map(|filters| filters.iter()) {
             seccompiler::apply_filter(filter).or_else(unless_unknown)?;
         }
@@ -65,5 +65,53 @@ fn unless_unknown(error: seccompiler::Error) -> io::Result<()> {
         }
         seccompiler::Error::Seccomp(cause) | seccompiler::Error::Prctl(cause) => Err(cause),
         _ => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+    }
+}
+
+/// Calls that the filter refuses, with arguments that change nothing on a kernel that allows them.
+const TRIED: [(&str, i64, [libc::c_long; 4], libc::c_int); 9] = [
+    ("socket", libc::SYS_socket, [-1, -1, -1, 0], libc::EPERM),
+    ("fchmod", libc::SYS_fchmod, [-1, 0, 0, 0], libc::EPERM),
+    ("memfd_create", libc::SYS_memfd_create, [0, -1, 0, 0], libc::EPERM),
+    ("shmget", libc::SYS_shmget, [0, 0, 0, 0], libc::EPERM),
+    ("keyctl", libc::SYS_keyctl, [-1, 0, 0, 0], libc::EPERM),
+    ("ptrace", libc::SYS_ptrace, [-1, -1, 0, 0], libc::EPERM),
+    // The kernel makes no process that shares signal handlers and no memory.
+    ("clone", libc::SYS_clone, [libc::CLONE_SIGHAND as libc::c_long, 0, 0, 0], libc::EPERM),
+    ("clone3", libc::SYS_clone3, [0, 0, 0, 0], libc::ENOSYS),
+    ("mmap", libc::SYS_mmap, [0, 4096, 0, SHARED_MEMORY as libc::c_long], libc::EPERM),
+];
+const SHARED_MEMORY: libc::c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+
+/// The child ends before its program with an error number of this size: none of the system's is as large.
+const TRIED_BASE: i32 = 1 << 16;
+
+/// Lets the child of `command` try calls that the filter refuses, and end. Must follow [`before_exec`].
+///
+/// The start then fails, and [`first_allowed`] reads the result from the error.
+pub(crate) fn try_calls(command: &mut Command) {
+    let trial = || {
+        let is_allowed = |(_, number, [a, b, c, d], expected): &(&str, i64, [libc::c_long; 4], i32)| {
+            // SAFETY: a system call on numbers only. None of those in the table reads or writes memory.
+            let answer = unsafe { libc::syscall(*number, *a, *b, *c, *d, -1 as libc::c_long, 0) };
+            answer != -1 || io::Error::last_os_error().raw_os_error() != Some(*expected)
+        };
+        let first = TRIED.iter().position(is_allowed).unwrap_or(TRIED.len());
+        let offset = i32::try_from(first).unwrap_or(i32::MAX - TRIED_BASE);
+        Err(io::Error::from_raw_os_error(TRIED_BASE + offset))
+    };
+    // SAFETY: as above: plain system calls, and errors that hold nothing but a number.
+    unsafe { command.pre_exec(trial) };
+}
+
+/// The result of [`try_calls`]: the first call that was allowed, `None` when all were refused.
+///
+/// Errors: `error` is another one, so that nothing was tried.
+pub(crate) fn first_allowed(error: io::Error) -> io::Result<Option<&'static str>> {
+    let offset = error.raw_os_error().and_then(|number| usize::try_from(number - TRIED_BASE).ok());
+    match offset {
+        Some(tried) if tried == TRIED.len() => Ok(None),
+        Some(tried) => TRIED.get(tried).map(|(name, ..)| Some(*name)).ok_or(error),
+        None => Err(error),
     }
 }

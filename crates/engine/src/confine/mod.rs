@@ -12,6 +12,7 @@ pub(crate) mod filter;
 pub(crate) mod landlock;
 pub(crate) mod limits;
 pub(crate) mod report;
+mod seen;
 pub(crate) mod thread;
 
 use std::path::PathBuf;

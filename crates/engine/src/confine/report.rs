@@ -1,21 +1,18 @@
 //! What of the cage is really in force, measured with real children.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
-use std::path::Path;
 use std::time::Duration;
 
-use bytes::Bytes;
-use rustix::process::Pid;
-
-use crate::child::Child;
+use crate::child::{self, Child};
+use crate::confine::seen::Seen;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::input::read_mp4_from_stdin;
 use crate::job::{Files, Job, Limits, push, quiet};
 use crate::priority::Priority;
+use bytes::Bytes;
 
 /// What one measurement may use.
 const MEASURING: Limits = Limits {
@@ -45,6 +42,8 @@ pub struct Confinement {
     pub files: Guard,
     /// A child neither connects nor sends (seccomp for every socket, Landlock for TCP).
     pub network: Guard,
+    /// A child makes no call of the deny list: no process, no shared memory, no change of file attributes (seccomp).
+    pub calls: Guard,
     /// A child has no capability and can gain none.
     pub privileges: Guard,
     /// A child's memory, processor time, files and core dumps are limited.
@@ -55,14 +54,28 @@ pub struct Confinement {
 
 impl Confinement {
     /// The parts with their names, in a fixed order.
-    pub fn parts(&self) -> [(&'static str, &Guard); 5] {
+    pub fn parts(&self) -> [(&'static str, &Guard); 6] {
         [
             ("files", &self.files),
             ("network", &self.network),
+            ("calls", &self.calls),
             ("privileges", &self.privileges),
             ("limits", &self.limits),
             ("group", &self.group),
         ]
+    }
+
+    /// A confinement that could not be measured: no part of it is known to hold.
+    pub fn unknown(reason: &str) -> Self {
+        let absent = || Guard::Absent(reason.to_owned());
+        Self {
+            files: absent(),
+            network: absent(),
+            calls: absent(),
+            privileges: absent(),
+            limits: absent(),
+            group: absent(),
+        }
     }
 
     /// Whether every part holds.
@@ -72,14 +85,21 @@ impl Confinement {
 }
 
 impl Engine {
-    /// Measures the confinement of this engine's children. Starts five of them, which takes about a second; nothing changes by it.
+    /// Measures the confinement of this engine's children. Starts six of them at once, which takes about a second;
+    /// changes nothing.
     ///
     /// Errors: those of every run, when a child cannot even be started.
     pub async fn confinement(&self) -> Result<Confinement, EngineError> {
-        let seen = self.look_at_a_child().await?;
+        let (seen, files, network, calls) = tokio::try_join!(
+            self.look_at_a_child(),
+            self.try_a_file(),
+            self.try_the_network(),
+            self.try_the_calls(),
+        )?;
         Ok(Confinement {
-            files: self.try_a_file().await?,
-            network: self.try_the_network().await?,
+            files,
+            network,
+            calls,
             privileges: seen.privileges(),
             limits: seen.limits(),
             group: seen.group(),
@@ -138,6 +158,20 @@ impl Engine {
             (true, _) => Guard::Absent(NO_FILTER.into()),
         })
     }
+
+    /// Lets a child try calls of the deny list.
+    async fn try_the_calls(&self) -> Result<Guard, EngineError> {
+        let cage = &self.runner().cage;
+        if cage.filter.is_none() {
+            return Ok(Guard::Absent("this processor has no filter of system calls (seccomp)".into()));
+        }
+        let job = measurement(Vec::new(), Files::default());
+        let allowed = child::try_calls(cage, &job).await.map_err(EngineError::Spawn)?;
+        Ok(match allowed {
+            None => Guard::InForce,
+            Some(call) => Guard::Absent(format!("a child may call {call}; {NO_FILTER}")),
+        })
+    }
 }
 
 /// Why sockets and sessions are not refused.
@@ -188,152 +222,4 @@ fn canary() -> io::Result<tempfile::NamedTempFile> {
 
 fn outcome(result: &Result<Bytes, EngineError>) -> String {
     result.as_ref().map_or_else(ToString::to_string, |bytes| format!("{} bytes", bytes.len()))
-}
-
-/// What `/proc` says about a running child.
-struct Seen {
-    pid: Pid,
-    status: String,
-    limits: String,
-    group: Option<Pid>,
-    /// The `status` of the thread that looks.
-    ours: String,
-}
-
-impl Seen {
-    fn of(pid: Pid) -> io::Result<Self> {
-        let folder = Path::new("/proc").join(pid.as_raw_nonzero().to_string());
-        Ok(Self {
-            pid,
-            status: fs::read_to_string(folder.join("status"))?,
-            limits: fs::read_to_string(folder.join("limits"))?,
-            group: rustix::process::getpgid(Some(pid)).ok(),
-            ours: fs::read_to_string("/proc/thread-self/status")?,
-        })
-    }
-
-    fn field(&self, name: &str) -> Option<&str> {
-        field(&self.status, name)
-    }
-
-    /// Whether the child has a filter that we have not: in a container, the server itself is under one. Kernels
-    /// before 5.9 do not count them.
-    fn has_filter(&self) -> bool {
-        let count = |status| field(status, "Seccomp_filters").and_then(|count| count.parse::<u32>().ok());
-        match (count(&self.status), count(&self.ours)) {
-            (Some(theirs), Some(ours)) => ours < theirs,
-            _ => self.field("Seccomp") == Some("2"),
-        }
-    }
-
-    fn privileges(&self) -> Guard {
-        let none = |name| self.field(name).is_some_and(|set| set.bytes().all(|digit| digit == b'0'));
-        if self.field("NoNewPrivs") != Some("1") {
-            Guard::Absent("the child may gain privileges by starting a program".into())
-        } else if !["CapEff", "CapPrm", "CapInh", "CapAmb"].into_iter().all(none) {
-            Guard::Absent("the child kept capabilities of the server".into())
-        } else {
-            Guard::InForce
-        }
-    }
-
-    fn limits(&self) -> Guard {
-        let names = [
-            "Max cpu time",
-            "Max file size",
-            "Max data size",
-            "Max core file size",
-            "Max open files",
-            "Max address space",
-        ];
-        // proc_pid_limits(5): the name, the soft limit, the hard limit, the unit.
-        let unlimited = names.into_iter().find(|name| {
-            let line = self.limits.lines().find_map(|line| line.strip_prefix(name));
-            line.is_none_or(|line| line.contains("unlimited"))
-        });
-        unlimited.map_or(Guard::InForce, |name| Guard::Absent(format!("no limit is set: {name}")))
-    }
-
-    fn group(&self) -> Guard {
-        if self.group != Some(self.pid) {
-            Guard::Absent("the child shares the process group of the server".into())
-        } else if !self.has_filter() {
-            Guard::Absent(
-                "a child could leave its group; the kernel accepted no filter of system calls (seccomp)"
-                    .into(),
-            )
-        } else {
-            Guard::InForce
-        }
-    }
-}
-
-/// A field of a `status` file: a line of its name, a colon, white space and the value. proc_pid_status(5).
-fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
-    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
-    Some(line.trim())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STATUS: &str = "Name:\tffmpeg\nCapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n\
-                          CapBnd:\t000001ffffffffff\nCapAmb:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n";
-    const LIMITS: &str = "Limit                     Soft Limit           Hard Limit           Units     \n\
-                          Max cpu time              10                   10                   seconds   \n\
-                          Max file size             0                    0                    bytes     \n\
-                          Max data size             268435456            268435456            bytes     \n\
-                          Max core file size        0                    0                    bytes     \n\
-                          Max open files            64                   64                   files     \n\
-                          Max address space         1342177280           1342177280           bytes     \n";
-
-    fn seen(status: &str, limits: &str) -> Seen {
-        let pid = Pid::from_raw(100).unwrap();
-        Seen {
-            pid,
-            status: status.into(),
-            limits: limits.into(),
-            group: Some(pid),
-            ours: "Seccomp:\t0\n".into(),
-        }
-    }
-
-    fn absent(reason: &str) -> Guard {
-        Guard::Absent(reason.into())
-    }
-
-    #[test]
-    fn a_confined_child_is_seen_as_one() {
-        let seen = seen(STATUS, LIMITS);
-        assert_eq!(
-            [seen.privileges(), seen.limits(), seen.group()],
-            [Guard::InForce, Guard::InForce, Guard::InForce]
-        );
-        assert!(seen.has_filter());
-    }
-
-    #[test]
-    fn every_missing_part_is_named() {
-        let gaining = seen(&STATUS.replace("NoNewPrivs:\t1", "NoNewPrivs:\t0"), LIMITS);
-        assert_eq!(gaining.privileges(), absent("the child may gain privileges by starting a program"));
-        let capable = seen(&STATUS.replace("CapPrm:\t0000000000000000", "CapPrm:\t0000000000000002"), LIMITS);
-        assert_eq!(capable.privileges(), absent("the child kept capabilities of the server"));
-        let hungry = seen(
-            STATUS,
-            &LIMITS.replace("268435456            268435456 ", "268435456            unlimited "),
-        );
-        assert_eq!(hungry.limits(), absent("no limit is set: Max data size"));
-        assert_eq!(seen(STATUS, "").limits(), absent("no limit is set: Max cpu time"));
-        let unfiltered = seen(&STATUS.replace("Seccomp:\t2", "Seccomp:\t0"), LIMITS);
-        assert!(!unfiltered.has_filter());
-        assert!(matches!(unfiltered.group(), Guard::Absent(reason) if reason.contains("seccomp")));
-        let filtered = |count| format!("Seccomp:\t2\nSeccomp_filters:\t{count}\n");
-        for (theirs, ours, expected) in [(1, 0, true), (1, 1, false), (3, 2, true)] {
-            let contained = Seen { ours: filtered(ours), ..seen(&filtered(theirs), LIMITS) };
-            assert_eq!(contained.has_filter(), expected, "{theirs} of which {ours} are ours");
-        }
-        let shared = Seen { group: Pid::from_raw(99), ..seen(STATUS, LIMITS) };
-        assert_eq!(shared.group(), absent("the child shares the process group of the server"));
-    }
 }

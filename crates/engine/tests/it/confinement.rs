@@ -1,13 +1,12 @@
 //! The cage as the engine measures it: on this kernel, for an ordinary user, and on kernels that lack parts of it.
 
-use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use kinora_engine::{Confinement, Guard};
+use kinora_testkit::on_kernel_without;
 use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
-use seccompiler::{SeccompAction, SeccompFilter};
 
 use crate::fixture::engine;
 
@@ -27,6 +26,7 @@ async fn every_part_of_the_cage_that_the_kernel_knows_is_in_force() {
     let holds = |guard: &Guard| *guard == Guard::InForce;
     assert_eq!(holds(&found.files), kernel_has_landlock(), "{found:?}");
     assert_eq!(holds(&found.network), kernel_has_filters(), "{found:?}");
+    assert_eq!(holds(&found.calls), kernel_has_filters(), "{found:?}");
     assert_eq!(holds(&found.group), kernel_has_filters(), "{found:?}");
     assert!(holds(&found.privileges) && holds(&found.limits), "{found:?}");
     assert_eq!(found.is_complete(), kernel_has_landlock() && kernel_has_filters());
@@ -55,19 +55,12 @@ async fn a_server_that_is_no_root_has_the_same_cage() {
     assert!(output.status.success() && text.contains("3 passed"), "{text}");
 }
 
-/// Measures the cage on a thread, and children of it, for which `calls` do not exist.
+/// Measures the cage on a kernel without `calls`.
 fn measured_without(calls: &[i64]) -> Confinement {
-    let rules: BTreeMap<_, _> = calls.iter().map(|call| (*call, Vec::new())).collect();
-    let missing = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
-    let processor = std::env::consts::ARCH.try_into().unwrap();
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, missing, processor).unwrap();
-    let filter: seccompiler::BpfProgram = filter.try_into().unwrap();
-    let measure = move || {
-        seccompiler::apply_filter(&filter).unwrap();
+    on_kernel_without(calls, || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async { engine().await.confinement().await.unwrap() })
-    };
-    std::thread::spawn(measure).join().unwrap()
+    })
 }
 
 fn reason(guard: &Guard) -> &str {
@@ -84,8 +77,8 @@ fn a_kernel_without_landlock_is_used_and_reported() {
         "the kernel enforces no Landlock rules; it needs 5.13 or newer, with landlock in its lsm list";
     assert_eq!(reason(&found.files), expected);
     assert_eq!(
-        (&found.network, &found.privileges, &found.limits),
-        (&Guard::InForce, &Guard::InForce, &Guard::InForce)
+        [&found.network, &found.calls, &found.privileges, &found.limits, &found.group],
+        [&Guard::InForce; 5]
     );
     assert!(!found.is_complete());
 }
@@ -99,6 +92,7 @@ fn a_kernel_without_filters_is_used_and_reported() {
     // The thread has a filter, the one that hides the call. That its children inherit it proves nothing.
     let missing = "the kernel accepted no filter of system calls (seccomp)";
     assert_eq!(reason(&found.network), format!("only TCP is refused; {missing}"));
+    assert_eq!(reason(&found.calls), format!("a child may call socket; {missing}"));
     assert_eq!(reason(&found.group), format!("a child could leave its group; {missing}"));
     assert_eq!(
         (&found.files, &found.privileges, &found.limits),
