@@ -6,6 +6,7 @@
 //! outside what of all this is really in force.
 //!
 //! Whatever the kernel lacks is left out and shows in the report; everything else that fails stops the start.
+//! `hostile` runs a program that tries every known way out; `docs/confinement.md` is its result.
 
 pub(crate) mod exec;
 pub(crate) mod filter;
@@ -14,6 +15,9 @@ pub(crate) mod limits;
 pub(crate) mod report;
 mod seen;
 pub(crate) mod thread;
+
+#[cfg(test)]
+mod hostile;
 
 use std::path::PathBuf;
 use std::sync::Arc;
