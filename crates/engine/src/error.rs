@@ -97,4 +97,17 @@ impl EngineError {
                 | Self::Spawn(_)
         )
     }
+
+    /// Whether the input is the cause: the same bytes give the same error on any machine.
+    pub fn is_of_input(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed { .. }
+                | Self::NoPicture
+                | Self::CpuExhausted(_)
+                | Self::MemoryExhausted { .. }
+                | Self::InputTooLarge { .. }
+                | Self::OutputTooLarge { .. }
+        )
+    }
 }

@@ -463,6 +463,7 @@ impl From<kinora_packager::Error> for ApiError {
             kinora_packager::Error::NoFile => {
                 Self::described(StatusCode::NOT_FOUND, "not found", "this file cannot be made of the media")
             }
+            _ if error.is_of_file() => Self::segment_undecodable(&error),
             kinora_packager::Error::NotYet => Self::file_not_ready(),
             kinora_packager::Error::Busy => Self::busy(),
             // Deleted a moment ago, perhaps by another process, after the viewer was let in.

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use kinora_engine::EngineError;
+use kinora_formats::encode::{CollectError, FeedError, SegmentError};
+
 /// What a caller can act on.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -52,10 +55,10 @@ pub enum Error {
     Store(#[source] kinora_store::Error),
     /// The engine cannot be started here, or not be kept alive: trying again once the machine is mended helps.
     #[error("the media engine is not available")]
-    EngineAway(#[source] kinora_engine::EngineError),
+    EngineAway(#[source] EngineError),
     /// The engine failed.
     #[error("the media engine failed")]
-    Engine(#[source] kinora_engine::EngineError),
+    Engine(#[source] EngineError),
     /// What another caller met who asked for the same thing at the same time.
     #[error("{0}")]
     Shared(#[source] Arc<Error>),
@@ -79,6 +82,21 @@ impl Error {
     pub fn is_of_run(&self) -> bool {
         matches!(self.root(), Self::Unmade(_))
     }
+
+    /// Whether the bytes of the source are the cause: they do not decode, or do not fit their index. Another try gives
+    /// the same, and the operator can do nothing about it.
+    pub fn is_of_file(&self) -> bool {
+        match self.root() {
+            Self::NoFrame => true,
+            Self::Unmade(cause) => {
+                cause.is::<FeedError>()
+                    || cause.is::<CollectError>()
+                    || cause.is::<SegmentError>()
+                    || cause.downcast_ref().is_some_and(EngineError::is_of_input)
+            }
+            _ => false,
+        }
+    }
 }
 
 impl From<kinora_store::Error> for Error {
@@ -99,9 +117,9 @@ impl From<kinora_blob::Error> for Error {
     }
 }
 
-impl From<kinora_engine::EngineError> for Error {
-    fn from(error: kinora_engine::EngineError) -> Self {
-        use kinora_engine::EngineError::{
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Self {
+        use EngineError::{
             Busy, CpuExhausted, Failed, InputTooLarge, MemoryExhausted, MissingEncoder, NoPicture, NoRoom,
             OutputTooLarge, TimedOut,
         };
@@ -118,6 +136,41 @@ impl From<kinora_engine::EngineError> for Error {
             | OutputTooLarge { .. } => Self::NoPicture,
             away if away.is_of_machine() => Self::EngineAway(away),
             other => Self::Engine(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_decoder_error_is_of_the_file_and_a_slow_machine_is_not() {
+        let unmade = |cause: EngineError| Error::Unmade(Box::new(cause));
+        for error in [
+            Error::NoFrame,
+            unmade(EngineError::Failed { exit: Some(1) }),
+            unmade(EngineError::Failed { exit: None }),
+            unmade(EngineError::CpuExhausted(Duration::from_secs(10))),
+            Error::Unmade(Box::new(CollectError::CutShort)),
+            Error::Unmade(Box::new(SegmentError::NoPictures)),
+            Error::Unmade(Box::new(FeedError::SampleEntry)),
+        ] {
+            assert!(error.is_of_file(), "{error:?}");
+            assert!(Error::Shared(Arc::new(error)).is_of_file());
+        }
+        for error in [
+            Error::Busy,
+            Error::Gone,
+            unmade(EngineError::TimedOut(Duration::from_secs(10))),
+            Error::Unmade(Box::new(io::Error::other("no reader"))),
+            Error::EngineAway(EngineError::Killed),
+            Error::Engine(EngineError::Failed { exit: Some(1) }),
+        ] {
+            assert!(!error.is_of_file(), "{error:?}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use kinora_domain::{Mp4Refusal, PathRefusal, PlaybackRefusal, Resolution, TokenRefusal, TooManyPlaybackIds};
 
-use super::ApiError;
+use super::{ApiError, Chain};
 
 impl ApiError {
     /// 404: no such playback ID of a media in the caller's workspace.
@@ -95,6 +95,17 @@ impl ApiError {
         );
         error.retry_after_s = Some(Self::PREPARING_RETRY_AFTER_S);
         error
+    }
+
+    /// 404 to a viewer: the source does not decode at this segment. The operator can do nothing about it, so the cause
+    /// is logged at debug.
+    pub(crate) fn segment_undecodable(cause: &dyn std::error::Error) -> Self {
+        tracing::debug!(error = %Chain(cause), "a segment cannot be made of its source");
+        Self::described(
+            StatusCode::NOT_FOUND,
+            "not found",
+            "this segment cannot be made: the file of the media does not decode here",
+        )
     }
 
     /// 404 to whoever wants to embed an address: it is none of ours (oEmbed, 2.3.3).
