@@ -26,7 +26,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// In the data folder, emptied.
+    /// In the data folder, emptied, and open to the user of the server alone.
     pub(crate) fn in_data(data: &Path) -> Result<Self, (PathBuf, io::Error)> {
         let folder = data.join(IN_DATA);
         let make = || {
@@ -34,7 +34,7 @@ impl Scratch {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            fs::create_dir_all(&folder)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
             // The engine is told of files by paths that do not depend on where it runs.
             fs::canonicalize(&folder)
         };
@@ -138,6 +138,7 @@ mod tests {
         for _ in 0..2 {
             let scratch = Scratch::in_data(data.path()).unwrap();
             assert_eq!(fs::read_dir(scratch.folder()).unwrap().count(), 0);
+            assert_eq!(fs::metadata(scratch.folder()).unwrap().mode() & 0o777, 0o700);
             fs::write(scratch.folder().join("file"), b"of a job").unwrap();
         }
     }

@@ -2,6 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,6 +12,7 @@ use kinora_engine::Guard;
 use kinora_store::Opener;
 use serde_json::json;
 
+use super::private::{Kind, Private};
 use super::serve::find_engine;
 use super::{Problem, Session};
 use crate::health;
@@ -31,7 +34,9 @@ struct Finding {
 
 /// Looks at every part and prints what it found; exit code 1 when something is wrong.
 pub(super) async fn run(session: &Session) -> Result<ExitCode, Problem> {
-    let mut findings = vec![database(session).await, storage(session).await];
+    let mut findings = vec![database(session).await];
+    findings.extend(private(session));
+    findings.push(storage(session).await);
     findings.extend(engine(session).await);
     findings.extend([clock(), port(session)]);
     let is_well = findings.iter().all(|finding| finding.is_ok);
@@ -67,6 +72,25 @@ async fn database(session: &Session) -> Finding {
     }
 }
 
+/// The data folder and the file of the keys, where there are any.
+fn private(session: &Session) -> Vec<Finding> {
+    let data_dir = &session.settings.data_dir;
+    let user = rustix::process::geteuid().as_raw();
+    let look = |path: &Path, kind| {
+        let found = std::fs::metadata(path).ok()?;
+        let is_private = Private { kind, mode: found.mode() & 0o7777, owner: found.uid(), user };
+        Some(match is_private.problem(&path.display().to_string()) {
+            Some(problem) => wrong("private", problem),
+            None => ok("private", format!("{} is private to its user", path.display())),
+        })
+    };
+    let in_data_dir = session
+        .settings
+        .has_folder()
+        .then(|| [look(data_dir, Kind::DataFolder), look(&data_dir.join("secret.key"), Kind::SecretKey)]);
+    in_data_dir.into_iter().flatten().flatten().collect()
+}
+
 async fn storage(session: &Session) -> Finding {
     let blob = match place::open_blob(&session.settings).await {
         Ok(blob) => blob,
@@ -95,8 +119,10 @@ async fn engine(session: &Session) -> Vec<Finding> {
         Ok(confinement) => {
             findings.extend(confinement.parts().into_iter().map(|(part, guard)| match guard {
                 Guard::InForce => ok("cage", format!("{part}: in force")),
-                // The server works without; the operator should know.
-                Guard::Absent(reason) => ok("cage", format!("{part}: NOT in force, {reason}")),
+                Guard::Absent(reason) => wrong(
+                    "cage",
+                    format!("{part}: NOT in force, {reason}; docs/confinement.md has the remedies"),
+                ),
             }))
         }
         Err(error) => findings.push(wrong("cage", error.to_string())),

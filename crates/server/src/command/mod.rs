@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod media;
 mod print;
+mod private;
 mod problem;
 mod progress;
 mod serve;

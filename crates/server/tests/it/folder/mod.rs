@@ -3,6 +3,7 @@
 //! These run on SQLite with a folder alone; `scripts/test.sh` chooses it.
 
 mod look;
+mod private;
 mod serve;
 mod start;
 mod undecodable;
