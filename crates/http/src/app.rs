@@ -217,4 +217,6 @@ pub struct Check {
     pub name: &'static str,
     /// What is wrong with it and what to do; `None` when nothing is.
     pub problem: Option<String>,
+    /// Whether the process is ready only while nothing is wrong with this part.
+    pub is_required: bool,
 }

@@ -28,17 +28,15 @@ struct CheckView {
     reason: Option<String>,
 }
 
-/// `GET /readyz`: 200 when every part works, else 503; either names the roles of the process and each part, and the reason where
-/// one does not.
+/// `GET /readyz`: 200 when every required part works, else 503. Both name the roles of the process, each part, and the
+/// reason where one does not work.
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
-    let checks: Vec<_> = app
-        .health
-        .checks()
-        .await
+    let found = app.health.checks().await;
+    let ready = found.iter().all(|check| check.problem.is_none() || !check.is_required);
+    let checks = found
         .into_iter()
         .map(|check| CheckView { name: check.name, ok: check.problem.is_none(), reason: check.problem })
         .collect();
-    let ready = checks.iter().all(|check| check.ok);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let readiness = Readiness { ready, roles: app.roles.names(), checks };
     json(status, serde_json::to_vec(&readiness).expect("strings and booleans are always JSON"))

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use kinora_blob::Blob;
+use kinora_engine::Confinement;
 use kinora_http::{Check, Health};
 use kinora_jobs::Room;
 use kinora_store::Store;
 use tokio::time::timeout;
+
+use crate::confinement;
 
 /// Below this much room uploads and databases begin to fail in odd places.
 pub(crate) const FREE_BYTES_MIN: u64 = 64 << 20;
@@ -20,14 +23,21 @@ pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) blob: Blob,
     pub(crate) room: Room,
+    /// As it was measured at the start.
+    pub(crate) confinement: Confinement,
 }
 
 impl Health for Parts {
     fn checks(&self) -> BoxFuture<'_, Vec<Check>> {
         Box::pin(async {
             vec![
-                Check { name: "database", problem: self.database().await },
-                Check { name: "storage", problem: self.storage().await },
+                Check { name: "database", problem: self.database().await, is_required: true },
+                Check { name: "storage", problem: self.storage().await, is_required: true },
+                Check {
+                    name: "confinement",
+                    problem: confinement::problem(&self.confinement),
+                    is_required: false,
+                },
             ]
         })
     }

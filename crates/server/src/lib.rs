@@ -8,6 +8,7 @@
 mod addresses;
 mod assets;
 mod command;
+mod confinement;
 mod health;
 mod logging;
 mod memory;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kinora_blob::Blob;
 use kinora_domain::{Clock, KeyMaker, Random};
-use kinora_engine::Engine;
+use kinora_engine::{Confinement, Engine};
 use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Poster};
 use kinora_http::{Addresses, App, AppOptions, ServeOptions};
 use kinora_intake::{Intake, IntakeOptions, PaceMin, ScanTurns};
@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::assets::Embedded;
+use crate::confinement;
 use crate::health;
 use crate::scratch::Scratch;
 use crate::settings::Settings;
@@ -39,6 +40,8 @@ pub struct ServerOptions {
     pub blob: Blob,
     /// Decodes and encodes.
     pub engine: Engine,
+    /// The confinement of its processes, as it was measured.
+    pub confinement: Confinement,
     /// Limits of source downloads.
     pub fetch_limits: Limits,
     /// How slowly uploads may come.
@@ -94,6 +97,7 @@ impl Server {
             store,
             blob,
             engine,
+            confinement,
             fetch_limits,
             pace_min,
             clock,
@@ -101,6 +105,7 @@ impl Server {
             key_maker,
         } = options;
         let render_metrics = metrics_handle();
+        confinement::set_metrics(&confinement);
         let roles = settings.roles;
         match kinora_jobs::check_ownership(&store, &blob).await {
             Ok(()) => {}
@@ -172,7 +177,7 @@ impl Server {
                 images: settings.images_url,
             },
             assets: Arc::new(Embedded),
-            health: Arc::new(health::Parts { store: store.clone(), blob, room }),
+            health: Arc::new(health::Parts { store: store.clone(), blob, room, confinement }),
             render_metrics: Arc::new(move || render_metrics.render()),
             roles,
             rate_limit: settings.rate_limit,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kinora_engine::Engine;
+use kinora_engine::{Confinement, Engine};
 use kinora_fetch::Limits;
 use kinora_intake::PaceMin;
 use kinora_store::Opener;
@@ -13,6 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Problem, Session};
 use crate::addresses::ServedAddresses;
+use crate::confinement;
 use crate::logging;
 use crate::place;
 use crate::settings::Settings;
@@ -37,9 +38,12 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     raise_file_limit();
     // Before anything is touched: another server on this folder goes on undisturbed.
     let lock = place::lock(&settings).await?;
-    let store = place::open_store(&settings, Opener::Server).await?;
+    // Beside each other: to measure the confinement takes about a second.
+    let (store, engine) =
+        tokio::join!(place::open_store(&settings, Opener::Server), confined_engine(&settings));
+    let store = store?;
     let blob = place::open_blob(&settings).await?;
-    let engine = find_engine(&settings).await?;
+    let (engine, confinement) = engine?;
     let listener = listen(&settings)?;
     if settings.has_folder() {
         ServedAddresses::of(&settings).write(&settings.data_dir).map_err(|error| {
@@ -53,6 +57,7 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
         store,
         blob,
         engine,
+        confinement,
         fetch_limits: Limits::default(),
         pace_min: PaceMin::default(),
         clock: Arc::new(SystemClock),
@@ -93,6 +98,16 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     }
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The media engine with its confinement. Refuses a server that others can reach and whose ffmpeg is not confined.
+async fn confined_engine(settings: &Settings) -> Result<(Engine, Confinement), Problem> {
+    let engine = find_engine(settings).await?;
+    let confinement = confinement::measure(&engine).await;
+    let exposure = confinement::exposure(settings);
+    confinement::check(&confinement, exposure.as_deref(), settings.allow_unconfined)?;
+    confinement::warn(&confinement);
+    Ok((engine, confinement))
 }
 
 /// The media engine, or what to install.

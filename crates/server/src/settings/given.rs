@@ -50,6 +50,18 @@ pub(crate) struct Given {
     /// Path of ffmpeg [default: the one in PATH]
     #[arg(long, global = true, env = "KINORA_FFMPEG", value_name = "FILE")]
     pub(super) ffmpeg: Option<PathBuf>,
+    /// Serve although ffmpeg is not confined on this machine: a damaged file may read what the server can read.
+    /// Only where every source is your own [default: false]
+    #[arg(
+        long,
+        global = true,
+        env = "KINORA_ALLOW_UNCONFINED",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub(super) allow_unconfined: Option<bool>,
     /// Bytes that encoded renditions may take; what was not watched for the longest is let go [default: whatever the disk has]
     #[arg(long, global = true, env = "KINORA_CACHE_BYTES", value_name = "BYTES")]
     pub(super) cache_bytes: Option<u64>,

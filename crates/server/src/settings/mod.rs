@@ -62,6 +62,8 @@ pub struct Settings {
     pub signature_headers: Vec<String>,
     /// Path of ffmpeg; `None`: the one in `PATH`.
     pub ffmpeg: Option<PathBuf>,
+    /// Whether a server that others can reach starts although ffmpeg is not confined.
+    pub allow_unconfined: bool,
     /// What encoded renditions may take; `None`: whatever the disk has.
     pub cache_bytes: Option<u64>,
     /// How many requests an access token may send; `None`: as many as it likes.
@@ -152,6 +154,7 @@ impl Settings {
             trusted_proxies: given.trusted_proxy.or(from_file.trusted_proxy).unwrap_or_default(),
             signature_headers: given.signature_header.or(from_file.signature_header).unwrap_or_default(),
             ffmpeg: given.ffmpeg.or(from_file.ffmpeg),
+            allow_unconfined: given.allow_unconfined.or(from_file.allow_unconfined).unwrap_or(false),
             cache_bytes: given.cache_bytes.or(from_file.cache_bytes),
             rate_limit,
             shared_max_age_s,
@@ -178,6 +181,7 @@ impl Settings {
             "trusted-proxy": self.trusted_proxies.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "signature-header": self.signature_headers,
             "ffmpeg": self.ffmpeg,
+            "allow-unconfined": self.allow_unconfined,
             "cache-bytes": self.cache_bytes,
             "rate-limit": self.rate_limit.map(|limit| limit.to_string()),
             "shared-max-age": self.shared_max_age_s,

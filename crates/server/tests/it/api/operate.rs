@@ -12,6 +12,13 @@ async fn a_server_that_works_says_so() {
 }
 
 #[tokio::test]
+async fn a_server_without_all_of_its_confinement_is_ready_and_says_so() {
+    let app = TestApp::options().without_guarantee("files", "the kernel has no Landlock");
+    let app = app.without_guarantee("calls", "the kernel has no seccomp").start().await;
+    insta::assert_snapshot!("readyz_unconfined", app.golden().answer(&app.fetch("/readyz").await));
+}
+
+#[tokio::test]
 async fn metrics_count_routes_and_name_nobody() {
     let app = TestApp::start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;
@@ -20,9 +27,12 @@ async fn metrics_count_routes_and_name_nobody() {
     let answer = app.fetch("/metrics").await;
     assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let metrics = answer.text();
-    for part in
-        ["kinora_http_requests_total{", r#"route="/v1/on-demand/{mediaId}""#, "kinora_http_request_seconds"]
-    {
+    for part in [
+        "kinora_http_requests_total{",
+        r#"route="/v1/on-demand/{mediaId}""#,
+        "kinora_http_request_seconds",
+        r#"kinora_confinement_in_force{guarantee="files"} 1"#,
+    ] {
         assert!(metrics.contains(part), "{part} is missing:\n{metrics}");
     }
     for secret in [playback, text(&media["id"]), &app.token.id, &app.token.secret] {

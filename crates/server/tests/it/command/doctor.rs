@@ -81,6 +81,7 @@ async fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
         "trusted-proxy": ["10.1.2.3/32", "fd00::/8"],
         "signature-header": [],
         "ffmpeg": null,
+        "allow-unconfined": false,
         "cache-bytes": null,
         "rate-limit": null,
         "shared-max-age": null,

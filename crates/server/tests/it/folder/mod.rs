@@ -2,6 +2,7 @@
 //!
 //! These run on SQLite with a folder alone; `scripts/test.sh` chooses it.
 
+mod confinement;
 mod look;
 mod private;
 mod serve;

@@ -3,6 +3,7 @@
 //! These run on that pair alone; `scripts/test.sh` chooses it.
 
 mod away;
+mod confinement;
 mod fresh;
 mod lock;
 mod policy;

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use kinora_domain::{Clock, KeyMaker};
-use kinora_engine::Engine;
+use kinora_engine::{Confinement, Engine, Guard};
 use kinora_fetch::Limits;
 use kinora_http::RateLimit;
 use kinora_intake::PaceMin;
@@ -28,6 +28,7 @@ pub(crate) struct Options {
     pub(super) shared_max_age_s: Option<u32>,
     pub(super) trusted_proxies: Vec<String>,
     pub(super) engine: Option<Engine>,
+    pub(super) confinement: Confinement,
     /// Shared, so that a running test can change it for the next start.
     pub(super) has_blur_hash: Arc<AtomicBool>,
     pub(super) faults: Faults,
@@ -56,6 +57,15 @@ impl Default for Options {
             shared_max_age_s: None,
             trusted_proxies: Vec::new(),
             engine: None,
+            // To measure it takes a second. The real binary does, and the tests of the engine.
+            confinement: Confinement {
+                files: Guard::InForce,
+                network: Guard::InForce,
+                calls: Guard::InForce,
+                privileges: Guard::InForce,
+                limits: Guard::InForce,
+                group: Guard::InForce,
+            },
             has_blur_hash: Arc::default(),
             faults: Faults::default(),
         }
@@ -126,6 +136,17 @@ impl Options {
     /// The media engine; the ffmpeg of this machine unless told otherwise.
     pub(crate) fn engine(self, engine: Engine) -> Self {
         Self { engine: Some(engine), ..self }
+    }
+
+    /// A guarantee of the confinement of ffmpeg does not hold, for this reason. All of them do by default.
+    pub(crate) fn without_guarantee(mut self, name: &str, reason: &str) -> Self {
+        let guard = match name {
+            "files" => &mut self.confinement.files,
+            "calls" => &mut self.confinement.calls,
+            _ => panic!("no test needs {name}"),
+        };
+        *guard = Guard::Absent(reason.to_owned());
+        self
     }
 
     /// Queues BlurHash jobs. Off by default: the job runs ffmpeg and commits at any time after the media is

@@ -149,6 +149,7 @@ async fn server_options(
             None => blob,
         },
         engine,
+        confinement: options.confinement,
         fetch_limits: options.limits,
         pace_min: options.pace_min,
         clock: options.clock,

@@ -1,0 +1,211 @@
+//! Whether a server may start with the confinement that its ffmpeg has on this machine. Decision 0107.
+//!
+//! Begin with [`check`], the rule; [`measure`] is its input.
+
+use std::net::IpAddr;
+
+use kinora_engine::{Confinement, Engine, Guard};
+use url::{Host, Url};
+
+use crate::command::Problem;
+use crate::settings::Settings;
+
+/// The guarantees without which a server that others can reach does not start.
+const REQUIRED: [&str; 2] = ["files", "network"];
+/// The page for operators.
+const PAGE: &str = "docs/confinement.md";
+
+/// Measures each guarantee. One that cannot be measured does not hold.
+pub(crate) async fn measure(engine: &Engine) -> Confinement {
+    engine
+        .confinement()
+        .await
+        .unwrap_or_else(|error| Confinement::unknown(&format!("it cannot be measured: {error}")))
+}
+
+/// Why others can reach a server, in the words of its settings; `None` when it serves this machine alone.
+pub(crate) fn exposure(settings: &Settings) -> Option<String> {
+    let listen = settings.listen;
+    if !listen.ip().to_canonical().is_loopback() {
+        Some(format!("it listens on {listen}"))
+    } else if !is_on_loopback(&settings.public_url) {
+        Some(format!("its public URL is {}", settings.public_url))
+    } else if let Some(proxy) = settings.trusted_proxies.first() {
+        Some(format!("it trusts the proxy {proxy}"))
+    } else if settings.database_url.is_some() {
+        Some("its database is PostgreSQL".to_owned())
+    } else {
+        None
+    }
+}
+
+/// Refuses a server that others can reach and whose ffmpeg is not confined, unless the operator allows it.
+pub(crate) fn check(
+    confinement: &Confinement,
+    exposure: Option<&str>,
+    is_unconfined_allowed: bool,
+) -> Result<(), Problem> {
+    let Some(exposure) = exposure.filter(|_| !is_unconfined_allowed) else { return Ok(()) };
+    let absent = absent(confinement).filter(|(name, _)| REQUIRED.contains(name));
+    let absent: Vec<_> = absent.map(|(name, reason)| format!("{name}: {reason}")).collect();
+    if absent.is_empty() {
+        return Ok(());
+    }
+    Err(Problem::new(format!(
+        "ffmpeg is not confined on this machine ({}), and others can reach this server: {exposure}. \
+         A damaged file could read what this server can read. Use a kernel with Landlock and seccomp; {PAGE} has the \
+         usual causes. If every source is your own, start with --allow-unconfined",
+        absent.join("; ")
+    )))
+}
+
+/// Warns of each guarantee that does not hold.
+pub(crate) fn warn(confinement: &Confinement) {
+    for (guarantee, reason) in absent(confinement) {
+        tracing::warn!(
+            guarantee,
+            reason,
+            "a guarantee of the confinement of ffmpeg does not hold; see {PAGE}"
+        );
+    }
+}
+
+/// Sets the metric of each guarantee: 1 where it holds, 0 where not.
+pub(crate) fn set_metrics(confinement: &Confinement) {
+    for (guarantee, guard) in confinement.parts() {
+        let holds = if *guard == Guard::InForce { 1.0 } else { 0.0 };
+        metrics::gauge!("kinora_confinement_in_force", "guarantee" => guarantee).set(holds);
+    }
+}
+
+/// What is wrong with the confinement, for `/readyz`; `None` when all of it holds.
+pub(crate) fn problem(confinement: &Confinement) -> Option<String> {
+    let absent: Vec<_> = absent(confinement).map(|(name, reason)| format!("{name}: {reason}")).collect();
+    (!absent.is_empty()).then(|| format!("ffmpeg is not fully confined; {}; see {PAGE}", absent.join("; ")))
+}
+
+/// The guarantees that do not hold, with the reasons.
+fn absent(confinement: &Confinement) -> impl Iterator<Item = (&'static str, &str)> {
+    confinement.parts().into_iter().filter_map(|(name, guard)| match guard {
+        Guard::InForce => None,
+        Guard::Absent(reason) => Some((name, reason.as_str())),
+    })
+}
+
+fn is_on_loopback(url: &str) -> bool {
+    let url = Url::parse(url);
+    match url.as_ref().ok().and_then(Url::host) {
+        // RFC 6761, 6.3: names below localhost are loopback too.
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => IpAddr::from(address).to_canonical().is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::settings::DatabaseUrl;
+
+    use super::*;
+
+    fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
+        let mut settings = Settings::for_folder("data".into(), "127.0.0.1:8080".parse().unwrap());
+        change(&mut settings);
+        settings
+    }
+
+    #[test]
+    fn a_server_is_exposed_by_address_url_proxy_or_database() {
+        let check = |change: fn(&mut Settings), expected: Option<&str>| {
+            assert_eq!(exposure(&settings(change)).as_deref(), expected);
+        };
+        check(|_| {}, None);
+        check(|settings| settings.listen = "[::1]:80".parse().unwrap(), None);
+        check(|settings| settings.listen = "[::ffff:127.0.0.1]:80".parse().unwrap(), None);
+        check(|settings| settings.public_url = "http://localhost:8080".into(), None);
+        check(|settings| settings.public_url = "http://kinora.localhost".into(), None);
+        check(|settings| settings.public_url = "http://[::1]:8080/video".into(), None);
+        check(|settings| settings.listen = "0.0.0.0:80".parse().unwrap(), Some("it listens on 0.0.0.0:80"));
+        check(|settings| settings.listen = "[::]:80".parse().unwrap(), Some("it listens on [::]:80"));
+        check(|settings| settings.listen = "10.0.0.1:80".parse().unwrap(), Some("it listens on 10.0.0.1:80"));
+        check(
+            |settings| settings.public_url = "https://video.example.com".into(),
+            Some("its public URL is https://video.example.com"),
+        );
+        check(
+            |settings| settings.public_url = "https://localhost.example.com".into(),
+            Some("its public URL is https://localhost.example.com"),
+        );
+        check(
+            |settings| settings.trusted_proxies = vec!["127.0.0.1/32".parse().unwrap()],
+            Some("it trusts the proxy 127.0.0.1/32"),
+        );
+        check(
+            |settings| {
+                settings.database_url = Some(DatabaseUrl::parse("postgres://127.0.0.1/kinora").unwrap())
+            },
+            Some("its database is PostgreSQL"),
+        );
+    }
+
+    /// A confinement in which these guarantees do not hold.
+    fn without(names: &[&str]) -> Confinement {
+        let guard = |name: &str| match names.contains(&name) {
+            true => Guard::Absent(format!("no {name} layer")),
+            false => Guard::InForce,
+        };
+        Confinement {
+            files: guard("files"),
+            network: guard("network"),
+            calls: guard("calls"),
+            privileges: guard("privileges"),
+            limits: guard("limits"),
+            group: guard("group"),
+        }
+    }
+
+    #[test]
+    fn an_exposed_server_without_files_or_network_is_refused() {
+        // Absent guarantees, exposed, allowed: which of them the refusal names.
+        let table: [(&[&str], bool, bool, Option<&str>); 10] = [
+            (&[], true, false, None),
+            (&["files"], true, false, Some("files: no files layer")),
+            (&["network"], true, false, Some("network: no network layer")),
+            (
+                &["files", "network", "calls"],
+                true,
+                false,
+                Some("files: no files layer; network: no network layer"),
+            ),
+            (&["calls"], true, false, None),
+            (&["privileges", "limits", "group"], true, false, None),
+            (&["files"], false, false, None),
+            (&["network"], false, false, None),
+            (&["files", "network"], true, true, None),
+            (&["files"], false, true, None),
+        ];
+        for (absent, is_exposed, is_allowed, expected) in table {
+            let exposure = is_exposed.then_some("it listens on 0.0.0.0:80");
+            let checked = check(&without(absent), exposure, is_allowed);
+            let expected = expected.map(|named| {
+                format!(
+                    "ffmpeg is not confined on this machine ({named}), and others can reach this server: it listens on \
+                     0.0.0.0:80. A damaged file could read what this server can read. Use a kernel with Landlock and \
+                     seccomp; docs/confinement.md has the usual causes. If every source is your own, start with \
+                     --allow-unconfined"
+                )
+            });
+            assert_eq!(checked.err().map(|problem| problem.to_string()), expected, "{absent:?} {is_exposed}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_measured_does_not_hold() {
+        let unknown = Confinement::unknown("it cannot be measured: the media engine is busy");
+        assert!(check(&unknown, Some("it trusts the proxy 10.0.0.1/32"), false).is_err());
+        assert!(check(&unknown, None, false).is_ok());
+        assert!(problem(&unknown).is_some_and(|problem| problem.contains("the media engine is busy")));
+        assert_eq!(problem(&without(&[])), None);
+    }
+}
