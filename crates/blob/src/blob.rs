@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::future::Either;
-use kinora_domain::Timestamp;
+use kinora_domain::{Timestamp, WorkspaceId};
 
 use crate::folder::{FolderReader, FolderStore, FolderWriter};
 use crate::s3::{S3Limits, S3Reader, S3Store, S3Writer, StorageUrl};
@@ -90,6 +90,16 @@ impl Blob {
         match self {
             Self::Folder(store) => Self::Folder(store.with_faults(faults)),
             Self::S3(store) => Self::S3(store.with_faults(faults)),
+        }
+    }
+
+    /// The same store, for the writes of a workspace; `None` for the server itself. What writers take of memory is shared out among
+    /// workspaces.
+    #[must_use]
+    pub fn of_workspace(&self, workspace: Option<WorkspaceId>) -> Self {
+        match self.clone() {
+            Self::Folder(store) => Self::Folder(store),
+            Self::S3(store) => Self::S3(store.of_workspace(workspace)),
         }
     }
 

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::checksum::CHECKED_BYTES_MAX;
 use crate::intake::Parts;
 use crate::pace::{Paced, TooSlow};
-use crate::session::{Opened, Session};
+use crate::session::{Opened, STUCK_MAX, Session};
 use crate::slot::{Entered, NotEntered};
 use crate::{Append, Hopeless, Intake, IntakeError, ROOM_EVERY_BYTES, Standing, has_room};
 
@@ -20,8 +20,6 @@ use crate::{Append, Hopeless, Intake, IntakeError, ROOM_EVERY_BYTES, Standing, h
 const RENEW_EVERY: Duration = Duration::from_secs(5);
 /// The same for the first time, from which on there is a media: somebody waits for its event.
 const BEGIN_WITHIN: Duration = Duration::from_millis(500);
-/// How long a request waits for the disk, or for memory that others hold, before it is asked to come again.
-const STUCK_MAX: Duration = Duration::from_secs(30);
 /// How long what a request left is remembered for the next one. It holds an open file, or a part in memory.
 const REMEMBERED: Duration = Duration::from_secs(5);
 
@@ -259,8 +257,7 @@ impl Intake {
             }
         };
         // Also of one who was interrupted between two batches: it was sent, and need not be sent again.
-        let passed = timeout(STUCK_MAX, session.pass_on(&self.0)).await;
-        if passed.map_err(|_| IntakeError::Busy)??.is_err() {
+        if session.pass_on(&self.0).await?.is_err() {
             ended = Ended::Hopeless;
         }
         let written = session.growing.written();
@@ -371,7 +368,7 @@ impl Intake {
         }
     }
 
-    /// Passes on what was taken. It waits for the disk, or for memory that others hold.
+    /// Passes on what was taken. It waits for the disk, for memory that others hold, and for the scan's turn.
     async fn pass_on(
         &self,
         session: &mut Session,
@@ -379,7 +376,7 @@ impl Intake {
     ) -> Result<Result<(), Hopeless>, IntakeError> {
         let passed = tokio::select! {
             biased;
-            passed = timeout(STUCK_MAX, session.pass_on(&self.0)) => Some(passed.map_err(|_| IntakeError::Busy)?),
+            passed = session.pass_on(&self.0) => Some(passed),
             () = interrupted.cancelled() => None,
         };
         passed.unwrap_or_else(|| Err(IntakeError::Interrupted { offset: session.growing.kept() }))

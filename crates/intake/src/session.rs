@@ -10,7 +10,7 @@ use kinora_domain::{MediaId, Upload};
 use kinora_formats::Scanner;
 use kinora_store::{JobKind, NewJob, Priority, UploadLease};
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::intake::Parts;
 use crate::ledger::{StoreLedger, grown};
@@ -30,6 +30,8 @@ const CHECKPOINT_EVERY_PART: u64 = 8 << 20;
 /// And not more often than that it takes an eighth of what comes: the tables of a movie that is read frame by frame grow with it.
 const CHECKPOINT_SHARE: u64 = 8;
 
+/// How long a request waits for the disk, or for memory that others hold, before it is asked to come again.
+pub(crate) const STUCK_MAX: Duration = Duration::from_secs(30);
 /// Pieces of a fast line are passed on together: each one alone would wake the scanner and the writer.
 const BATCH_BYTES: u64 = 512 << 10;
 /// Pieces of a line in small packets are copied together: each holds a buffer of 8 KiB and more, however few bytes it has.
@@ -125,7 +127,11 @@ impl Session {
         }
         let kept = grown(options.store.upload_grown(id).await?);
         let ledger = Arc::new(StoreLedger { store: options.store.clone(), lease });
-        let mut growing = options.blob.grow(upload.source, lease.number, kept, ledger).await?;
+        let mut growing = options
+            .blob
+            .of_workspace(Some(upload.workspace))
+            .grow(upload.source, lease.number, kept, ledger)
+            .await?;
         growing.announce(upload.length);
         let (scan, checkpoint) = resume(parts, &upload, &growing).await?;
         let left_at = Instant::now();
@@ -176,7 +182,7 @@ impl Session {
                 }
             }
             for piece in now {
-                self.growing.write(piece).await?;
+                timeout(STUCK_MAX, self.growing.write(piece)).await.map_err(|_| IntakeError::Busy)??;
             }
             if self.growing.written() == end && self.is_checkpoint_due() {
                 self.take_checkpoint().await;

@@ -23,6 +23,7 @@ pub(crate) async fn give_back(context: &Context, job: &ClaimedJob, pause: &Pause
     let wait_ms = u64::try_from(pause.wait.as_millis()).unwrap_or(u64::MAX);
     tracing::info!(job.kind = job.kind.name(), job.id = %job.id, failures, wait_ms, "the source is asked again later");
     let job = job.clone();
+    let _place = context.commits.acquire(job.workspace).await;
     let later = async move |tx: &mut Tx| tx.continue_job_later(&job, run_at, progress).await;
     if let Err(error) = context.store.write(later).await {
         tracing::warn!(error = %error, "a job could not be put back; its lease runs out");

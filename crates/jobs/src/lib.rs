@@ -57,6 +57,10 @@ pub const TRANSFERS_MAX: usize = 256;
 /// Downloads that were cut and wait for their next attempt with the bytes they have.
 pub const PARKED_MAX: usize = 1024;
 
+/// Downloads that write down at once that they begin, or that they go on later: of a thousand that do so in one moment, most wait here and
+/// not for one of the few connections to the database.
+pub const COMMITS_MAX: usize = 3;
+
 /// What jobs work with; cheap to clone.
 #[derive(Clone)]
 pub struct Context {
@@ -92,6 +96,8 @@ pub struct Context {
     pub transfers: Admission,
     /// Places for downloads that were cut; see [`PARKED_MAX`].
     pub parked: Admission,
+    /// Places for commits of downloads; see [`COMMITS_MAX`].
+    pub commits: Admission,
     /// Who waits for room on the disk.
     pub room: Room,
     /// What encoded renditions may take; `None`: whatever the disk has.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kinora_domain::Timestamp;
 use kinora_fair::Due;
 use kinora_store::{ClaimJobs, ClaimedJob, JobKind, JobQueue, JobShare};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -80,12 +80,9 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
             biased;
             () = stop.cancelled() => break,
             Some(ended) = running.join_next_with_id(), if !running.is_empty() => {
-                let id = match &ended { Ok((id, ())) => *id, Err(error) => error.id() };
-                let job = claims.remove(&id);
-                if let (Err(error), Some((job, _))) = (ended, job)
-                    && error.is_panic()
-                {
-                    put_back(&context, &job, &JobError::Retry("a job panicked".into())).await;
+                reap(&context, &mut claims, ended).await;
+                while let Some(ended) = running.try_join_next_with_id() {
+                    reap(&context, &mut claims, ended).await;
                 }
             }
             () = woken.notified() => {}
@@ -102,7 +99,21 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
 }
 
 /// The jobs at work, and how to stop them.
-type Claims = HashMap<tokio::task::Id, (ClaimedJob, AbortHandle)>;
+type Claims = HashMap<task::Id, (ClaimedJob, AbortHandle)>;
+
+/// Forgets a job whose task has ended, and lets it run again if it panicked.
+async fn reap(context: &Context, claims: &mut Claims, ended: Result<(task::Id, ()), JoinError>) {
+    let id = match &ended {
+        Ok((id, ())) => *id,
+        Err(error) => error.id(),
+    };
+    let job = claims.remove(&id);
+    if let (Err(error), Some((job, _))) = (ended, job)
+        && error.is_panic()
+    {
+        put_back(context, &job, &JobError::Retry("a job panicked".into())).await;
+    }
+}
 
 /// Renews the leases when it is time. `false`: it is time and could not be done, so nobody knows whose the jobs are.
 async fn renew_if_due(context: &Context, claims: &Claims, renewed: &mut Instant) -> bool {
@@ -126,7 +137,9 @@ async fn renew_leases(context: &Context, claims: &Claims) -> bool {
     match context.store.renew_jobs(leases, lease_until(context.clock.now())).await {
         Ok(held) => {
             let held: HashSet<_> = held.into_iter().collect();
-            for (job, task) in claims.values().filter(|(job, _)| !held.contains(&job.id)) {
+            let is_lost =
+                |job: &ClaimedJob, task: &AbortHandle| !held.contains(&job.id) && !task.is_finished();
+            for (job, task) in claims.values().filter(|(job, task)| is_lost(job, task)) {
                 tracing::info!(job.kind = job.kind.name(), job.id = %job.id, "job stopped: its lease was lost");
                 task.abort();
             }

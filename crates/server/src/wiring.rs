@@ -12,7 +12,8 @@ use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Post
 use kinora_http::{Addresses, App, AppOptions, ServeOptions};
 use kinora_intake::{Intake, IntakeOptions, PaceMin, ScanTurns};
 use kinora_jobs::{
-    Admission, Context, FillsAsked, ForeignObjects, OwnershipError, PARKED_MAX, Room, TRANSFERS_MAX,
+    Admission, COMMITS_MAX, Context, FillsAsked, ForeignObjects, OwnershipError, PARKED_MAX, Room,
+    TRANSFERS_MAX,
 };
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
@@ -158,6 +159,7 @@ impl Server {
             demo_url: settings.demo_url().into(),
             transfers: Admission::new(TRANSFERS_MAX),
             parked: Admission::new(PARKED_MAX),
+            commits: Admission::new(COMMITS_MAX),
             room: room.clone(),
             cache_bytes: settings.cache_bytes,
             fills_asked: FillsAsked::default(),

@@ -18,7 +18,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("fair", &[]),
     ("formats", &[]),
     ("store", &["domain"]),
-    ("blob", &["domain"]),
+    ("blob", &["domain", "fair"]),
     ("fetch", &["domain"]),
     ("engine", &["domain"]),
     ("packager", &["domain", "formats", "store", "blob", "fetch", "engine"]),

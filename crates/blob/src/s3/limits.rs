@@ -72,6 +72,12 @@ impl Default for S3Limits {
 }
 
 impl S3Limits {
+    /// Of the memory for parts, what one workspace cannot hold: one part, so that another workspace can always begin. Nothing of a memory
+    /// for less than four.
+    pub(super) fn reserved_for_others(&self) -> u64 {
+        if self.parts_memory < 4 * self.part_len { 0 } else { self.part_len }
+    }
+
     /// How long one try may take that carries so many bytes.
     pub(super) fn time_for(&self, bytes: u64) -> Duration {
         self.answer + Duration::from_secs(bytes / self.bytes_per_second_min.max(1))

@@ -17,14 +17,14 @@ mod write;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use kinora_domain::Timestamp;
+use kinora_domain::{Timestamp, WorkspaceId};
+use kinora_fair::{Budget, Units};
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use object_store::aws::AmazonS3;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
-use tokio::sync::Semaphore;
 
 use self::limits::MIB;
 use self::problem::{MayBeOurs, is_absent, is_taken, sort};
@@ -46,7 +46,12 @@ const LIST_PAGE_MAX: usize = 1000;
 pub struct S3Store {
     shared: Arc<Shared>,
     faults: Option<Arc<Faults>>,
+    /// For whom this handle writes; `None` for the server itself.
+    workspace: Option<WorkspaceId>,
 }
+
+/// Memory for one part.
+type PartMemory = Units<Option<WorkspaceId>>;
 
 #[derive(Debug)]
 struct Shared {
@@ -56,8 +61,8 @@ struct Shared {
     limits: Arc<S3Limits>,
     /// What is known of objects, which never change.
     facts: Cache<ObjectKey, Facts>,
-    /// Free memory for parts, in MiB.
-    memory: Arc<Semaphore>,
+    /// Memory for parts, in MiB, shared out among workspaces.
+    memory: Budget<Option<WorkspaceId>>,
 }
 
 /// What an answer tells of an object besides its bytes.
@@ -79,20 +84,31 @@ impl S3Store {
         let limits = Arc::new(limits);
         let prefix = if url.prefix.is_empty() { String::new() } else { format!("{}/", url.prefix) };
         let facts = Cache::builder().max_capacity(FACTS_MAX).eviction_policy(EvictionPolicy::lru()).build();
-        let memory = usize::try_from(limits.parts_memory / MIB).unwrap_or(Semaphore::MAX_PERMITS);
-        let memory = Arc::new(Semaphore::new(memory.min(Semaphore::MAX_PERMITS)));
+        let memory = Budget::new(limits.parts_memory / MIB, limits.reserved_for_others() / MIB);
         let client = settings::client(url, &limits)?;
-        Ok(Self { shared: Arc::new(Shared { client, prefix, limits, facts, memory }), faults: None })
+        Ok(Self {
+            shared: Arc::new(Shared { client, prefix, limits, facts, memory }),
+            faults: None,
+            workspace: None,
+        })
     }
 
     pub(crate) fn with_faults(self, faults: Arc<Faults>) -> Self {
         Self { faults: Some(faults), ..self }
     }
 
+    pub(crate) fn of_workspace(self, workspace: Option<WorkspaceId>) -> Self {
+        Self { workspace, ..self }
+    }
+
+    /// Waits until there is memory for a part of so many bytes.
+    async fn part_memory(&self, len: u64) -> PartMemory {
+        self.shared.memory.acquire(self.workspace, len.div_ceil(MIB)).await
+    }
+
     /// Bytes of memory that parts hold now, over all writers: never more than [`S3Limits::parts_memory`].
     pub fn parts_held(&self) -> u64 {
-        let free = u64::try_from(self.shared.memory.available_permits()).unwrap_or(u64::MAX);
-        (self.shared.limits.parts_memory / MIB).saturating_sub(free) * MIB
+        self.shared.memory.held() * MIB
     }
 
     pub(crate) async fn put_once(&self, key: ObjectKey, bytes: Bytes) -> Result<PutOutcome> {

@@ -13,12 +13,11 @@ use std::sync::{Arc, OnceLock};
 use bytes::{Buf, Bytes, BytesMut};
 use object_store::PutPayload;
 use object_store::multipart::PartId;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
-use super::S3Store;
-use super::limits::{MIB, PARTS_MAX};
+use super::limits::PARTS_MAX;
 use super::upload::Upload;
+use super::{PartMemory, S3Store};
 use crate::{Error, ObjectKey, PutOutcome, Result, WriteKind};
 
 const ACTION: &str = "write to an object";
@@ -48,7 +47,7 @@ pub struct S3Writer {
 struct Part {
     bytes: BytesMut,
     len_max: usize,
-    memory: OwnedSemaphorePermit,
+    memory: PartMemory,
 }
 
 impl S3Writer {
@@ -144,9 +143,7 @@ impl S3Writer {
         }
         let to_come = self.announced.map_or(part_len, |len| len.saturating_sub(index * part_len));
         let len_max = part_len.min(to_come.max(1));
-        let memory = u32::try_from(len_max.div_ceil(MIB)).unwrap_or(u32::MAX);
-        let memory =
-            Arc::clone(&shared.memory).acquire_many_owned(memory).await.map_err(|_| Error::Stopped)?;
+        let memory = self.store.part_memory(len_max).await;
         let len_max = usize::try_from(len_max).map_err(|_| Error::TooLong { len: len_max })?;
         Ok(Part { bytes: BytesMut::with_capacity(len_max), len_max, memory })
     }

@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::time::Duration;
 
-use futures_util::TryStreamExt;
+use futures_util::{FutureExt as _, TryStreamExt};
 use kinora_blob::{Blob, Error, ObjectKey, PutOutcome, S3Limits};
 use tokio::time::Instant;
 
@@ -397,6 +397,31 @@ async fn writers_wait_for_memory_and_never_for_each_other() {
     tasks.join_all().await;
     assert_eq!(store.parts_held(), 0);
     assert_eq!(server.objects().iter().filter(|name| name.starts_with("source/")).count(), 12);
+}
+
+#[tokio::test]
+async fn writers_of_one_workspace_leave_memory_for_another_one() {
+    let server = OddServer::start(|_, _| Oddity::None).await;
+    let mut limits = impatient();
+    limits.parts_memory = 4 * limits.part_len;
+    let blob = Blob::open_s3_with(&server.url().parse().unwrap(), limits).unwrap();
+    let [loud, quiet] = ["019a492c-41f3-7001-8203-040506070801", "019a492c-41f3-7001-8203-040506070802"]
+        .map(|id| blob.of_workspace(Some(id.parse().unwrap())));
+    let mut held = Vec::new();
+    for n in 0..3 {
+        let mut writer = loud.writer(ObjectKey::Source(source(n))).await.unwrap();
+        writer.write("a slow source".into()).await.unwrap();
+        held.push(writer);
+    }
+    let mut fourth = loud.writer(ObjectKey::Source(source(3))).await.unwrap();
+    let mut waits = Box::pin(fourth.write("no memory is left for it".into()));
+    assert!((&mut waits).now_or_never().is_none());
+    let mut writer = quiet.writer(ObjectKey::Source(source(4))).await.unwrap();
+    writer.write("there is for another workspace".into()).await.unwrap();
+    assert_eq!(writer.finish().await.unwrap(), 30);
+    assert!((&mut waits).now_or_never().is_none());
+    held.pop();
+    waits.await.unwrap();
 }
 
 #[tokio::test]

@@ -14,7 +14,8 @@ use kinora_domain::WorkspaceId;
 use kinora_formats::mp4::ReadError;
 use kinora_formats::{Aside as _, PushError, Scanned, Scanner};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::{JoinError, JoinHandle, spawn_blocking};
+use tokio::task::{JoinError, spawn_blocking};
+use tokio_util::task::AbortOnDropHandle;
 
 use self::aside::AsideFile;
 pub use self::turns::{ScanTurn, ScanTurns};
@@ -29,7 +30,8 @@ const TABLES_KEPT_MAX: usize = 1 << 20;
 #[derive(Debug)]
 pub struct Scan {
     orders: mpsc::Sender<Order>,
-    result: JoinHandle<Result<Whole, ScanError>>,
+    /// A scan that nobody waits for takes nobody's turn.
+    result: AbortOnDropHandle<Result<Whole, ScanError>>,
 }
 
 /// What the bytes were.
@@ -82,7 +84,7 @@ impl Scan {
         let aside = AsideFile::new(turns.folder.clone());
         let work = Work { scanner, aside, holds: Holds::BoxOrNothing };
         let place = Place { turns: turns.clone(), workspace };
-        Self { orders, result: tokio::spawn(scan(work, place, waiting)) }
+        Self { orders, result: AbortOnDropHandle::new(tokio::spawn(scan(work, place, waiting))) }
     }
 
     /// Takes the next bytes. Waits when the scanner is behind.

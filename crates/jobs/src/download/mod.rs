@@ -49,6 +49,7 @@ async fn begin(
     media: MediaId,
     source: SourceId,
 ) -> Result<Option<Media>, JobError> {
+    let _place = context.commits.acquire(job.workspace).await;
     let (job, now) = (job.clone(), context.clock.now());
     context
         .store

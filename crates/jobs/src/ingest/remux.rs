@@ -191,7 +191,8 @@ async fn read(
     foreign: &Foreign,
     mut run: Encoding,
 ) -> Result<Result<Copied, Unread>, JobError> {
-    let mut writer = context.blob.writer(ObjectKey::Normalised(foreign.source)).await?;
+    let mut writer =
+        context.blob.of_workspace(foreign.workspace).writer(ObjectKey::Normalised(foreign.source)).await?;
     let scan = Scan::begin(&context.scans, foreign.workspace);
     let mut looked_at = 0;
     while let Some(bytes) = run.chunk().await {

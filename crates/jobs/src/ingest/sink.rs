@@ -107,7 +107,7 @@ impl<'a> SourceSink<'a> {
         owner: Owner,
         source: SourceId,
     ) -> Result<Self, JobError> {
-        let writer = context.blob.writer(ObjectKey::Source(source)).await?;
+        let writer = context.blob.of_workspace(job.workspace).writer(ObjectKey::Source(source)).await?;
         Ok(Self {
             context,
             job,
@@ -181,7 +181,7 @@ impl<'a> SourceSink<'a> {
                 Ok::<_, JobError>(())
             })
             .await?;
-        self.writer = self.context.blob.writer(ObjectKey::Source(source)).await?;
+        self.writer = self.context.blob.of_workspace(workspace).writer(ObjectKey::Source(source)).await?;
         self.scan = None;
         self.looked_at = 0;
         self.source = source;

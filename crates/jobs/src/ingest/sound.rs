@@ -55,7 +55,7 @@ pub(crate) async fn edited(
         match swapped {
             swapped if !overlays.is_empty() => {
                 check_samples(&index, "url")?;
-                let mix = || try_twice(|| mix(context, source, &index, swapped.as_deref(), &overlays));
+                let mix = || try_twice(|| mix(context, job, source, &index, swapped.as_deref(), &overlays));
                 match (keep_trying(Waiter::Job(job.id), PATIENCE, mix).await?, &swapped) {
                     (Some(Mixed { kept, sound, len }), _) => {
                         let lies = kept.finish().await?;
@@ -66,11 +66,11 @@ pub(crate) async fn edited(
                         index.with_sound(sound, lies).map_err(refuse)
                     }
                     // Nothing of it is heard in the time of the media.
-                    (None, Some(sound)) => swap(context, source, index, sound).await,
+                    (None, Some(sound)) => swap(context, job, source, index, sound).await,
                     (None, None) => Ok(index),
                 }
             }
-            Some(sound) => swap(context, source, index, &sound).await,
+            Some(sound) => swap(context, job, source, index, &sound).await,
             None => Ok(index),
         }
     };
@@ -181,6 +181,7 @@ fn named(error: JobError, name: &str) -> JobError {
 /// The samples of `sound` that are heard are copied, packed one behind the other.
 async fn swap(
     context: &Context,
+    job: &Claim,
     source: SourceId,
     index: Index,
     sound: &Packaged,
@@ -190,7 +191,7 @@ async fn swap(
         Some(_) => track.until(index.facts().duration_us),
         None => track,
     };
-    let mut kept = Kept::begin(context, source).await?;
+    let mut kept = Kept::begin(context, job, source).await?;
     let mut samples = context.packager.sound_samples(sound, &track).await?;
     while let Some(bytes) = samples.next().await {
         kept.write(bytes?).await?;
@@ -211,6 +212,7 @@ struct Mixed<'a> {
 /// All that is heard is encoded once: `swapped`, or else the source's own sound, and what is laid over it. `None` where that is nothing.
 async fn mix<'a>(
     context: &'a Context,
+    job: &Claim,
     source: SourceId,
     index: &Index,
     swapped: Option<&Packaged>,
@@ -226,7 +228,8 @@ async fn mix<'a>(
     let mix = context.packager.mix(len, heard, overlays, &context.scratch, has_room).await;
     let mix = mix.map_err(Trouble::of)?;
     let Some(mut mix) = mix else { return Ok(None) };
-    let (mut kept, scan) = (Kept::begin(context, source).await?, Scan::begin(&context.scans, None));
+    let (mut kept, scan) =
+        (Kept::begin(context, job, source).await?, Scan::begin(&context.scans, job.workspace));
     while let Some(bytes) = mix.chunk().await {
         let bytes = bytes.map_err(Trouble::of)?;
         if scan.push(bytes.clone()).await.is_err() {
@@ -270,8 +273,8 @@ struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    async fn begin(context: &'a Context, source: SourceId) -> Result<Self, JobError> {
-        let writer = context.blob.writer(ObjectKey::Sound(source)).await?;
+    async fn begin(context: &'a Context, job: &Claim, source: SourceId) -> Result<Self, JobError> {
+        let writer = context.blob.of_workspace(job.workspace).writer(ObjectKey::Sound(source)).await?;
         Ok(Self { context, writer, sha256: Sha256::new(), looked_at: 0 })
     }
 

@@ -72,7 +72,15 @@ statements! {
     /// Without a lease: what is not known cannot be held.
     UNREADABLE = "UPDATE job SET state = 'failed', note = $2, finished_at = $3, lease_owner = NULL, leased_until = NULL
         WHERE id = $1";
-    RENEW = "UPDATE job SET leased_until = $4 WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
+    /// $1 is a JSON array of leases, each an array of id, owner and attempt. One statement: it holds the locks of many rows for a moment only.
+    RENEW = "UPDATE job SET leased_until = $2 FROM json_each($1) AS held
+        WHERE job.id = held.value ->> 0 AND job.lease_owner = held.value ->> 1 AND job.attempt = held.value ->> 2
+        RETURNING id",
+        postgres: "UPDATE job SET leased_until = $2
+        FROM (SELECT value ->> 0 AS id, value ->> 1 AS owner, CAST(value ->> 2 AS BIGINT) AS attempt
+            FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS JSONB)) AS value) AS held
+        WHERE job.id = held.id AND job.lease_owner = held.owner AND job.attempt = held.attempt
+        RETURNING job.id AS id";
     NEXT_DUE = waiting!(concat!("SELECT ", next_due!(0), " AS high, ", next_due!(1), " AS normal, ", next_due!(2), " AS low"));
     NEXT_LEASE_END = "SELECT min(leased_until) AS at FROM job WHERE leased_until > $2 AND queue = $1";
     TAKE_BACK = "UPDATE job SET lease_owner = NULL, leased_until = NULL WHERE leased_until IS NOT NULL";
@@ -103,15 +111,14 @@ impl Store {
         leases: Vec<JobLease>,
         lease_until: Timestamp,
     ) -> Result<Vec<JobId>, Error> {
+        let leases: Vec<_> = leases
+            .iter()
+            .map(|lease| (lease.id.to_string(), lease.owner.to_string(), lease.attempt))
+            .collect();
+        let leases = serde_json::to_string(&leases).map_err(Error::internal)?;
         self.write_row_by_row(async move |tx: &mut Tx| {
-            let mut held = Vec::new();
-            for lease in &leases {
-                let values = values![lease.id, lease.owner, lease.attempt, lease_until];
-                if tx.session.execute(RENEW, values).await? > 0 {
-                    held.push(lease.id);
-                }
-            }
-            Ok(held)
+            let rows = tx.session.change(RENEW, values![leases.as_str(), lease_until]).await?;
+            rows.iter().map(|row| row.id("id")).collect()
         })
         .await
     }

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
-use tokio::sync::OwnedSemaphorePermit;
+
+use crate::s3::PartMemory;
 
 /// A part that fills. Its memory is one allocation, which pieces that are on their way share.
 #[derive(Debug)]
@@ -15,11 +16,11 @@ pub(super) struct Filling {
     frozen_len: usize,
     tail: BytesMut,
     len_max: usize,
-    memory: OwnedSemaphorePermit,
+    memory: PartMemory,
 }
 
 impl Filling {
-    pub(super) fn new(start: u64, len_max: usize, memory: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(start: u64, len_max: usize, memory: PartMemory) -> Self {
         let tail = BytesMut::with_capacity(len_max);
         Self { start, frozen: Vec::new(), frozen_len: 0, tail, len_max, memory }
     }
@@ -53,7 +54,7 @@ impl Filling {
     }
 
     /// All its bytes, and the memory they lie in.
-    pub(super) fn into_bytes(mut self) -> (Vec<Bytes>, OwnedSemaphorePermit) {
+    pub(super) fn into_bytes(mut self) -> (Vec<Bytes>, PartMemory) {
         self.freeze();
         (self.frozen, self.memory)
     }
@@ -84,15 +85,14 @@ pub(super) fn slices(pieces: &[Bytes], start: u64, range: Range<u64>) -> Vec<Byt
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use tokio::sync::Semaphore;
+    use futures_util::FutureExt as _;
+    use kinora_fair::Budget;
 
     use super::*;
 
     #[test]
     fn bytes_are_the_same_however_they_came_and_were_asked_for() {
-        let memory = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        let memory = Budget::new(1, 0).acquire(None, 1).now_or_never().unwrap();
         let mut part = Filling::new(100, 10, memory);
         let read = |part: &mut Filling, range: Range<u64>| part.bytes(range).concat();
         part.take(&mut Bytes::from_static(b"012"));

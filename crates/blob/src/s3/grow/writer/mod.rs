@@ -22,7 +22,7 @@ use super::filling::Filling;
 use super::pieces::{Found, Piece};
 use crate::grow::{Command, Progress};
 use crate::s3::S3Store;
-use crate::s3::limits::{MIB, PARTS_MAX};
+use crate::s3::limits::PARTS_MAX;
 use crate::s3::upload::Upload;
 use crate::{Error, Grown, GrownPart, Ledger, ObjectKey, PutOutcome, Result, WriteKind};
 
@@ -238,9 +238,7 @@ impl Writer {
         let part_len = shared.limits.grown_part_len(number, start, before, self.announced);
         let to_come = self.announced.map_or(part_len, |len| len.saturating_sub(start));
         let len_max = part_len.min(to_come.max(1));
-        let memory = u32::try_from(len_max.div_ceil(MIB)).unwrap_or(u32::MAX);
-        let memory =
-            Arc::clone(&shared.memory).acquire_many_owned(memory).await.map_err(|_| Error::Stopped)?;
+        let memory = self.store.part_memory(len_max).await;
         let len_max = usize::try_from(len_max).map_err(|_| Error::TooLong { len: len_max })?;
         Ok(Filling::new(start, len_max, memory))
     }

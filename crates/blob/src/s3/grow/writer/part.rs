@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use kinora_domain::SourceId;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::len_of;
-use crate::s3::S3Store;
 use crate::s3::upload::Upload;
+use crate::s3::{PartMemory, S3Store};
 use crate::{Error, GrownPart, Ledger, ObjectKey, Result, WriteKind};
 
 /// A part to send, and whom to tell of it.
@@ -24,7 +23,7 @@ impl Part {
     pub(super) async fn send(
         self,
         upload: Option<Upload>,
-        memory: OwnedSemaphorePermit,
+        memory: PartMemory,
     ) -> Result<(Upload, GrownPart)> {
         let Self { store, source, ledger, number, bytes } = self;
         let upload = match upload {

@@ -1,0 +1,229 @@
+//! An amount, of memory for example, that tasks take parts of, give back, and wait for.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// So many units, shared out among claimants. Clones share them.
+///
+/// What is free goes to the claimant that holds least, in the order in which its tasks began to wait. A lone claimant leaves the reserve
+/// to others. Nobody passes a claimant whose turn it is and for whom there is not enough yet, so large amounts are never starved.
+#[derive(Debug)]
+pub struct Budget<K: Copy + Eq + Hash>(Arc<Shared<K>>);
+
+#[derive(Debug)]
+struct Shared<K> {
+    capacity: u64,
+    /// Of the capacity, what no single claimant can hold.
+    reserve: u64,
+    state: Mutex<State<K>>,
+}
+
+#[derive(Debug)]
+struct State<K> {
+    free: u64,
+    held: HashMap<K, u64>,
+    waiting: VecDeque<Waiting<K>>,
+}
+
+#[derive(Debug)]
+struct Waiting<K> {
+    claimant: K,
+    units: u64,
+    grant: oneshot::Sender<()>,
+}
+
+/// Units that are held until this is dropped.
+#[derive(Debug)]
+pub struct Units<K: Copy + Eq + Hash> {
+    shared: Arc<Shared<K>>,
+    claimant: K,
+    units: u64,
+}
+
+impl<K: Copy + Eq + Hash> Clone for Budget<K> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<K: Copy + Eq + Hash> Budget<K> {
+    /// `capacity` units, of which no single claimant can hold the last `reserve`.
+    pub fn new(capacity: u64, reserve: u64) -> Self {
+        let state = State { free: capacity, held: HashMap::new(), waiting: VecDeque::new() };
+        Self(Arc::new(Shared { capacity, reserve: reserve.min(capacity), state: Mutex::new(state) }))
+    }
+
+    /// Units that somebody holds.
+    pub fn held(&self) -> u64 {
+        self.0.capacity - self.0.lock().free
+    }
+
+    /// Waits for so many units; for all of them where more are asked for. Cancelled, it waits no longer.
+    pub async fn acquire(&self, claimant: K, units: u64) -> Units<K> {
+        let units = units.min(self.0.capacity);
+        let (grant, granted) = oneshot::channel();
+        self.0.lock().waiting.push_back(Waiting { claimant, units, grant });
+        self.0.grant();
+        let mut wait = Wait { shared: Arc::clone(&self.0), claimant, units, granted };
+        (&mut wait.granted).await.expect("those who wait are granted or leave");
+        Units { shared: Arc::clone(&self.0), claimant, units }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Shared<K> {
+    fn lock(&self) -> MutexGuard<'_, State<K>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives out what is free.
+    fn grant(&self) {
+        let mut state = self.lock();
+        state.waiting.retain(|waiting| !waiting.grant.is_closed());
+        while let Some(next) = state.next(self.capacity - self.reserve) {
+            if state.waiting[next].units > state.free {
+                break;
+            }
+            let Some(waiting) = state.waiting.remove(next) else { break };
+            // One that left meanwhile takes nothing.
+            if waiting.grant.send(()).is_ok() {
+                state.free -= waiting.units;
+                *state.held.entry(waiting.claimant).or_default() += waiting.units;
+            }
+        }
+    }
+
+    fn give_back(&self, claimant: K, units: u64) {
+        let mut state = self.lock();
+        state.free += units;
+        if let Some(held) = state.held.get_mut(&claimant) {
+            *held -= units;
+            if *held == 0 {
+                state.held.remove(&claimant);
+            }
+        }
+        drop(state);
+        self.grant();
+    }
+}
+
+impl<K: Copy + Eq + Hash> State<K> {
+    /// Of the first that waits of each claimant, the one whose claimant holds least. None that would bring its claimant above
+    /// `most`, unless that holds nothing.
+    fn next(&self, most: u64) -> Option<usize> {
+        let mut seen = HashSet::new();
+        let first = self.waiting.iter().enumerate().filter(|(_, waiting)| seen.insert(waiting.claimant));
+        let held = |claimant: &K| self.held.get(claimant).copied().unwrap_or_default();
+        first
+            .map(|(n, waiting)| (held(&waiting.claimant), n, waiting.units))
+            .filter(|(held, _, units)| *held == 0 || held + units <= most)
+            .min()
+            .map(|(_, n, _)| n)
+    }
+}
+
+/// A task that waits. Dropped, it gives back what it has just got.
+struct Wait<K: Copy + Eq + Hash> {
+    shared: Arc<Shared<K>>,
+    claimant: K,
+    units: u64,
+    granted: oneshot::Receiver<()>,
+}
+
+impl<K: Copy + Eq + Hash> Drop for Wait<K> {
+    fn drop(&mut self) {
+        self.granted.close();
+        if self.granted.try_recv().is_ok() {
+            self.shared.give_back(self.claimant, self.units);
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Drop for Units<K> {
+    fn drop(&mut self) {
+        self.shared.give_back(self.claimant, self.units);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    /// Takes units at once.
+    fn take(budget: &Budget<u8>, claimant: u8, units: u64) -> Option<Units<u8>> {
+        budget.acquire(claimant, units).now_or_never()
+    }
+
+    #[test]
+    fn a_lone_claimant_leaves_the_reserve_and_another_one_finds_it() {
+        let budget = Budget::new(64, 8);
+        let held: Vec<_> = (0..7).map(|_| take(&budget, 1, 8).expect("56 of 64")).collect();
+        assert!(take(&budget, 1, 8).is_none());
+        assert!(take(&budget, 1, 1).is_none());
+        let other = take(&budget, 2, 8).expect("the reserve");
+        assert_eq!(budget.held(), 64);
+        drop((held, other));
+        assert_eq!(budget.held(), 0);
+    }
+
+    #[test]
+    fn what_is_given_back_goes_to_the_claimant_that_holds_least_whatever_came_first() {
+        let budget = Budget::new(64, 8);
+        let mut held: Vec<_> = (0..7).map(|_| take(&budget, 1, 8).unwrap()).collect();
+        let _other = take(&budget, 2, 8).unwrap();
+        let mut first = Box::pin(budget.acquire(1, 8));
+        let mut second = Box::pin(budget.acquire(2, 8));
+        assert!((&mut first).now_or_never().is_none() && (&mut second).now_or_never().is_none());
+        held.pop();
+        let second = second.now_or_never();
+        assert!(second.is_some() && (&mut first).now_or_never().is_none());
+        held.pop();
+        assert!(first.now_or_never().is_some());
+    }
+
+    #[test]
+    fn a_large_amount_waits_for_its_turn_and_is_not_passed() {
+        let budget = Budget::new(10, 0);
+        let small: Vec<_> = (0..5).map(|_| take(&budget, 1, 2).unwrap()).collect();
+        let mut large = Box::pin(budget.acquire(2, 9));
+        let mut next = Box::pin(budget.acquire(1, 2));
+        let mut small = small.into_iter();
+        for _ in 0..4 {
+            drop(small.next());
+            assert!((&mut large).now_or_never().is_none() && (&mut next).now_or_never().is_none());
+        }
+        drop(small.next());
+        let large = large.now_or_never().expect("all is free");
+        assert!((&mut next).now_or_never().is_none());
+        drop(large);
+        assert!(next.now_or_never().is_some());
+    }
+
+    #[test]
+    fn more_than_there_is_counts_as_all_of_it_and_a_reserve_does_not_stop_it() {
+        let budget = Budget::new(10, 8);
+        assert!(take(&budget, 1, 20).is_some_and(|all| all.units == 10));
+    }
+
+    #[test]
+    fn a_task_that_leaves_takes_nothing_and_gives_back_what_it_has_just_got() {
+        let budget = Budget::new(1, 0);
+        let first = take(&budget, 1, 1).unwrap();
+        let mut leaves = Box::pin(budget.acquire(1, 1));
+        let mut granted = Box::pin(budget.acquire(1, 1));
+        let mut last = Box::pin(budget.acquire(1, 1));
+        for waits in [&mut leaves, &mut granted, &mut last] {
+            assert!(waits.now_or_never().is_none());
+        }
+        drop(leaves);
+        drop(first); // grants the second, which is not polled any more
+        assert!((&mut last).now_or_never().is_none());
+        drop(granted);
+        assert!(last.now_or_never().is_some());
+        assert_eq!(budget.held(), 0);
+    }
+}
