@@ -71,11 +71,12 @@ quality: ## Hold encoded renditions against one call of the encoder
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' proof/run.sh quality
 
-soak: ## Kill the processes of a fleet in turn, measure promises of time, try the API, cut an upload, fail each write
+soak: ## Kill the processes of a fleet in turn, measure promises and what workspaces cost each other, try the API, cut an upload, fail each write
 	@scripts/install.sh test
 	@$(MAKE) --no-print-directory build
 	@KINORA='$(TARGET)/release/kinora' soak/run.sh --media $(MEDIA) --seconds $(SECONDS) --kill-every $(KILL_EVERY)
 	@KINORA='$(TARGET)/release/kinora' soak/run.sh promises
+	@KINORA='$(TARGET)/release/kinora' soak/run.sh tenants
 	@KINORA='$(TARGET)/release/kinora' KINORA_SCHEMATHESIS_EXAMPLES=$(API_EXAMPLES) KINORA_SCHEMATHESIS_NEW=1 scripts/schemathesis.sh
 	@KINORA='$(TARGET)/release/kinora' soak/run.sh uploads --megabytes $(MEGABYTES) --cuts $(CUTS) --rate $(RATE)
 	@scripts/test.sh each

@@ -1,5 +1,6 @@
 """Reads what a bucket holds, not through the server under test. Signed as AWS Signature Version 4 asks for."""
 
+import collections
 import datetime
 import hashlib
 import hmac
@@ -24,6 +25,25 @@ def read_only_below(storage_url: str, prefix: str) -> Iterator[bytes]:
     names = [entry.text for entry in xml.etree.ElementTree.fromstring(listing).iter() if entry.tag.endswith("}Key")]
     [only] = names
     yield from get(endpoint, region, f"/{storage.netloc}/{only}", "")
+
+
+def bytes_of_kinds(storage_url: str) -> collections.Counter[str]:
+    """Bytes of all objects whose upload has ended, by the first part of their names, such as `source`."""
+    storage = urllib.parse.urlsplit(storage_url)
+    said = urllib.parse.parse_qs(storage.query)
+    endpoint, region = urllib.parse.urlsplit(said["endpoint"][0]).netloc, said["region"][0]
+    above = storage.path.strip("/")
+    kinds: collections.Counter[str] = collections.Counter()
+    query = {"list-type": "2", "prefix": f"{above}/" if above else ""}
+    while True:
+        text = urllib.parse.urlencode(sorted(query.items()), quote_via=urllib.parse.quote)
+        listing = xml.etree.ElementTree.fromstring(b"".join(get(endpoint, region, f"/{storage.netloc}", text)))
+        for entry in listing.iterfind("{*}Contents"):
+            name = entry.findtext("{*}Key").removeprefix(query["prefix"])
+            kinds[name.partition("/")[0]] += int(entry.findtext("{*}Size"))
+        if listing.findtext("{*}IsTruncated") != "true":
+            return kinds
+        query["continuation-token"] = listing.findtext("{*}NextContinuationToken")
 
 
 def get(host: str, region: str, path: str, query: str) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 #
 #   KINORA=target/release/kinora soak/run.sh [--media 200] [--seconds 120] [--kill-every 5] [--seed N]
 #   KINORA=target/release/kinora soak/run.sh promises
+#   KINORA=target/release/kinora soak/run.sh tenants [--place sqlite] [--only hanging]
 #   KINORA=target/release/kinora soak/run.sh uploads [--megabytes 2000] [--cuts 50] [--rate 10] [--seed N]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +19,7 @@ script=main.py
 case ${1:-} in
 uploads) script=cuts.py ;;
 promises) script=promises.py ;;
+tenants) script=tenants.py ;;
 esac
 [[ $script == main.py ]] || shift
 exec cargo xtask servers --durable -- "$python" "soak/$script" "$@"

@@ -1,6 +1,7 @@
 """Servers of one database and one store of objects, to be killed and started again: one on a folder, or two that share."""
 
 import base64
+import collections
 import hashlib
 import http.client
 import json
@@ -23,13 +24,16 @@ class Site:
     """Use it as a context manager. Folder and bucket stay until `remove`."""
 
     def __init__(self, name: str, kinora: pathlib.Path, folder: pathlib.Path, nodes: int, places: dict[str, str]) -> None:
-        self.name, self._kinora, self._folder, self._places = name, kinora, folder, places
+        self.name, self._kinora, self.folder, self._places = name, kinora, folder, places
         folder.mkdir()
+        temporary = folder / "tmp"
+        temporary.mkdir()
         self.nodes = [Node("all", free_port(), folder / f"{number}.log") for number in range(nodes)]
         self.kills = 0
         self._environment = os.environ | places | {
             "KINORA_PUBLIC_URL": self.nodes[0].base,
             "KINORA_ALLOW_PRIVATE": "127.0.0.0/8",
+            "TMPDIR": str(temporary),
         }
 
     @classmethod
@@ -58,7 +62,7 @@ class Site:
             node.process.wait(60)
 
     def remove(self) -> None:
-        shutil.rmtree(self._folder)
+        shutil.rmtree(self.folder)
 
     def kill(self, node: Node) -> None:
         """SIGKILL, and the next process at once; does not wait for it."""
@@ -75,12 +79,12 @@ class Site:
     def _start(self, node: Node) -> None:
         command = [self._kinora, "serve", "--listen", f"127.0.0.1:{node.port}"]
         with node.log.open("ab") as log:
-            node.process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment, cwd=self._folder)
+            node.process = subprocess.Popen(command, stdout=log, stderr=log, env=self._environment, cwd=self.folder)
 
     def command(self, *arguments: str) -> dict:
         """Runs a command beside the servers and answers what it printed."""
         command = [self._kinora, *arguments, "--json"]
-        run = subprocess.run(command, capture_output=True, env=self._environment, cwd=self._folder, text=True, check=True)
+        run = subprocess.run(command, capture_output=True, env=self._environment, cwd=self.folder, text=True, check=True)
         return json.loads(run.stdout)
 
     def api(self, token: dict, method: str, path: str, body: dict | None) -> dict | list | None:
@@ -111,10 +115,26 @@ class Site:
             for piece in bucket.read_only_below(storage, "source/"):
                 digest.update(piece)
         else:
-            [only] = [path for path in (self._folder / "data/objects/source").rglob("*") if path.is_file()]
+            [only] = [path for path in (self.folder / "data/objects/source").rglob("*") if path.is_file()]
             with only.open("rb") as opened:
                 return hashlib.file_digest(opened, "sha256").hexdigest()
         return digest.hexdigest()
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether its objects are files below its folder."""
+        return "KINORA_STORAGE_URL" not in self._places
+
+    def bytes_of_kinds(self) -> collections.Counter[str]:
+        """Bytes of the objects that are kept, by their kind, such as `source`."""
+        if storage := self._places.get("KINORA_STORAGE_URL"):
+            return bucket.bytes_of_kinds(storage)
+        objects = self.folder / "data/objects"
+        kinds: collections.Counter[str] = collections.Counter()
+        for path in objects.rglob("*"):
+            if path.is_file():
+                kinds[path.relative_to(objects).parts[0]] += path.stat().st_size
+        return kinds
 
     def logs(self) -> str:
         return "\n".join(node.log.read_text()[-3000:] for node in self.nodes)
