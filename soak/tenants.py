@@ -299,6 +299,7 @@ def failing_webhooks(ground: Ground) -> None:
         range(NOTIFIED_MEDIA * CHANGES_OF_MEDIA),
     )
     until(lambda: ground.peers.posts("refusing") > REFUSING_WEBHOOKS)
+    until(lambda: ground.silent.open() >= SILENT_POSTS_MIN)
     load = Load(ground.silent.open, SILENT_POSTS_MIN, f"posts to {SILENT_WEBHOOKS} webhooks that never answer and {REFUSING_WEBHOOKS} that refuse")
     ground.beside("video.media.ready arrived", measure, alone, load)
 

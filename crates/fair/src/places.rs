@@ -43,6 +43,11 @@ impl<K: Copy + Eq + Hash> Places<K> {
         Self { capacity, held: HashMap::new(), served: HashMap::new(), given: 0 }
     }
 
+    /// Places that the claimant holds.
+    pub fn held(&self, claimant: &K) -> usize {
+        self.held.get(claimant).copied().unwrap_or_default()
+    }
+
     /// Places that nobody holds.
     pub fn free(&self) -> usize {
         self.capacity.saturating_sub(self.held.values().sum())

@@ -12,8 +12,8 @@ use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Post
 use kinora_http::{Addresses, App, AppOptions, ServeOptions};
 use kinora_intake::{Intake, IntakeOptions, PaceMin, ScanTurns};
 use kinora_jobs::{
-    Admission, COMMITS_MAX, Context, FillsAsked, ForeignObjects, OwnershipError, PARKED_MAX, Room,
-    TRANSFERS_MAX,
+    Admission, BEGINNINGS_PER_PLACE, COMMITS_MAX, Context, FillsAsked, ForeignObjects, OwnershipError,
+    PARKED_MAX, Room, TRANSFERS_MAX,
 };
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
@@ -132,6 +132,7 @@ impl Server {
         let scratch = scratch(&settings).await?;
         let worker = WorkerId::new(&*random);
         let scans = ScanTurns::new(scratch.folder().into());
+        let beginnings = Admission::new(BEGINNINGS_PER_PLACE * engine.load().places);
         let intake = Intake::new(IntakeOptions {
             store: store.clone(),
             blob: blob.clone(),
@@ -159,6 +160,7 @@ impl Server {
             demo_url: settings.demo_url().into(),
             transfers: Admission::new(TRANSFERS_MAX),
             parked: Admission::new(PARKED_MAX),
+            beginnings,
             commits: Admission::new(COMMITS_MAX),
             room: room.clone(),
             cache_bytes: settings.cache_bytes,

@@ -47,7 +47,7 @@ impl Lanes {
         Self { lanes: HashMap::new(), places, failing }
     }
 
-    /// How many more posts each of these webhooks may have, one at least. Ask again when one of them had less to post.
+    /// How many more posts each of these webhooks may have, one at least; first those of workspaces that have fewest under way. Ask again when one of them had less to post.
     pub(super) fn share_out(&mut self, due: &[DueWebhook]) -> Vec<(DueWebhook, usize)> {
         let lanes: Vec<(DueWebhook, Lane)> = due
             .iter()
@@ -71,6 +71,7 @@ impl Lanes {
                 rooms.push((webhook, room));
             }
         }
+        rooms.sort_by_key(|(webhook, _)| self.places.held(&webhook.workspace));
         rooms
     }
 

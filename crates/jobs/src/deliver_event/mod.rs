@@ -24,6 +24,9 @@ use lanes::Lanes;
 /// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
 const POLL_EVERY: Duration = Duration::from_millis(500);
 
+/// Webhooks that are claimed for before it is looked again which ones are due.
+const CLAIMS_AT_ONCE: usize = 8;
+
 /// Delivers until `stop` is cancelled. What is under way then is delivered again after the next start.
 pub(crate) async fn run(context: Context, stop: CancellationToken) {
     let mut posts: JoinSet<Ended> = JoinSet::new();
@@ -64,13 +67,18 @@ async fn fill(context: &Context, posts: &mut JoinSet<Ended>, lanes: &mut Lanes) 
             Err(error) => return tracing::warn!(error = %error, "due deliveries could not be read"),
         };
         let mut has_begun = false;
+        let mut claims_left = CLAIMS_AT_ONCE;
         for (webhook, room) in lanes.share_out(&due) {
+            if claims_left == 0 {
+                break; // a webhook that became due meanwhile may be first
+            }
             let limit = u32::try_from(room).unwrap_or(u32::MAX);
             let (owner, lease_until) = (context.worker, lease_until(now));
             let claim = ClaimDeliveries { webhook: webhook.id, owner, now, lease_until, limit };
             match context.store.claim_deliveries(claim).await {
                 Ok(claimed) => {
                     has_begun |= !claimed.is_empty();
+                    claims_left -= usize::from(!claimed.is_empty());
                     start(context, posts, lanes, webhook, claimed).await;
                 }
                 Err(error) => {

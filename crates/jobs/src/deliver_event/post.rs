@@ -100,6 +100,11 @@ async fn record(
     let (id, event, kind) = (webhook.id, delivery.event.id, delivery.event.event.kind.name());
     tracing::info!(webhook.id = %id, event.id = %event, event.kind = kind, attempt = made, status, "event posted");
 
+    // Many that fail in one moment leave connections to the database for everybody else.
+    let _place = match verdict {
+        DeliveryVerdict::Delivered => None,
+        _ => Some(context.commits.acquire(Some(webhook.workspace)).await),
+    };
     // Afterwards the lease is over, and it is another attempt that counts.
     let record = || finish(context, id, delivery.clone(), attempt.clone(), next, verdict);
     let recorded = keep_trying(Waiter::Webhook(id), LEASE, record).await;

@@ -26,6 +26,7 @@ pub(crate) async fn made(
     if missing.is_nothing() {
         return Ok(());
     }
+    let _place = context.beginnings.acquire(job.workspace).await;
     keep_trying(Waiter::Job(job.id), PATIENCE, || Box::pin(make(context, source, max, missing))).await
 }
 
