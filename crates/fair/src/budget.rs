@@ -9,7 +9,8 @@ use tokio::sync::oneshot;
 /// So many units, shared out among claimants. Clones share them.
 ///
 /// What is free goes to the claimant that holds least, in the order in which its tasks began to wait. A lone claimant leaves the reserve
-/// to others. Nobody passes a claimant whose turn it is and for whom there is not enough yet, so large amounts are never starved.
+/// to others. Whoever holds something does not pass a claimant whose turn it is and for whom there is not enough yet, so large amounts are not
+/// starved by it.
 #[derive(Debug)]
 pub struct Budget<K: Copy + Eq + Hash>(Arc<Shared<K>>);
 
@@ -83,9 +84,6 @@ impl<K: Copy + Eq + Hash> Shared<K> {
         let mut state = self.lock();
         state.waiting.retain(|waiting| !waiting.grant.is_closed());
         while let Some(next) = state.next(self.capacity - self.reserve) {
-            if state.waiting[next].units > state.free {
-                break;
-            }
             let Some(waiting) = state.waiting.remove(next) else { break };
             // One that left meanwhile takes nothing.
             if waiting.grant.send(()).is_ok() {
@@ -111,16 +109,20 @@ impl<K: Copy + Eq + Hash> Shared<K> {
 
 impl<K: Copy + Eq + Hash> State<K> {
     /// Of the first that waits of each claimant, the one whose claimant holds least. None that would bring its claimant above
-    /// `most`, unless that holds nothing.
+    /// `most`, unless that holds nothing. One for whom there is not enough is passed by those that hold nothing alone.
     fn next(&self, most: u64) -> Option<usize> {
         let mut seen = HashSet::new();
         let first = self.waiting.iter().enumerate().filter(|(_, waiting)| seen.insert(waiting.claimant));
         let held = |claimant: &K| self.held.get(claimant).copied().unwrap_or_default();
-        first
+        let mut turns: Vec<_> = first
             .map(|(n, waiting)| (held(&waiting.claimant), n, waiting.units))
             .filter(|(held, _, units)| *held == 0 || held + units <= most)
-            .min()
-            .map(|(_, n, _)| n)
+            .collect();
+        turns.sort_unstable();
+        let is_passed = |(held, _, units): &&(u64, usize, u64)| *held == 0 && *units > self.free;
+        let blocked = turns.iter().any(|turn| is_passed(&turn));
+        let next = turns.iter().find(|turn| !is_passed(turn)).filter(|(held, ..)| !blocked || *held == 0)?;
+        (next.2 <= self.free).then_some(next.1)
     }
 }
 
@@ -201,6 +203,16 @@ mod tests {
         assert!((&mut next).now_or_never().is_none());
         drop(large);
         assert!(next.now_or_never().is_some());
+    }
+
+    #[test]
+    fn a_claimant_that_holds_nothing_passes_one_for_whom_there_is_not_enough() {
+        let budget = Budget::new(64, 8);
+        let _held: Vec<_> = (0..7).map(|_| take(&budget, 1, 8).unwrap()).collect();
+        let mut large = Box::pin(budget.acquire(2, 30));
+        assert!((&mut large).now_or_never().is_none());
+        assert!(take(&budget, 3, 8).is_some());
+        assert!(large.now_or_never().is_none());
     }
 
     #[test]

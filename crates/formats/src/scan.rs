@@ -229,19 +229,29 @@ impl Scanner {
     /// Errors: as [`Scanner::push`]; [`PushError::Aside`] where laying aside failed, after which the scanner is lost.
     pub fn push_beside(&mut self, bytes: &[u8], aside: &mut dyn Aside) -> Result<usize, PushError> {
         let state = self.state.as_mut().map_err(|error| error.clone())?;
+        // Counted already, and yet a body may begin in them.
+        let head = if let State::Head(head) = state { head.clone() } else { Vec::new() };
         let result = take(state, self.expected_len, bytes, aside);
         if let Err(PushError::Read(error)) = &result {
             self.state = Err(error.clone());
         }
         let taken = result?;
-        self.count(&bytes[..taken]);
+        self.count(&head, &bytes[..taken]);
         Ok(taken)
     }
 
-    /// Counts bytes that were taken, and remembers what was in front of a body that has begun in them to be laid aside.
-    fn count(&mut self, bytes: &[u8]) {
+    /// Counts bytes that were taken, and remembers what was in front of a body that has begun in them to be laid aside, or in the `head`
+    /// that was only looked at with them.
+    fn count(&mut self, head: &[u8], bytes: &[u8]) {
         let aside_from = self.state.as_ref().ok().and_then(State::aside_from);
         let is_known = self.in_front.as_ref().map(|(at, _)| *at) == aside_from;
+        if let Some(at) = aside_from.filter(|at| !is_known && *at < self.len) {
+            let in_front = &head[..usize::try_from(at).unwrap_or(usize::MAX).min(head.len())];
+            self.in_front = Some((at, Sha256::new_with_prefix(in_front)));
+            self.hash.update(bytes);
+            self.len += bytes.len() as u64;
+            return;
+        }
         // A body begins where its header ends, which is in these bytes.
         let in_front = aside_from.filter(|_| !is_known).map_or(0, |at| at.saturating_sub(self.len));
         let (front, rest) = bytes.split_at(usize::try_from(in_front).unwrap_or(usize::MAX).min(bytes.len()));

@@ -55,11 +55,21 @@ impl Intake {
             Read::Refused(error) => {
                 return Err(self.fail_completed(&session, failure_of(&error)).await?);
             }
-            Read::Playable(index, _turn) => {
+            Read::Playable(index, turn) => {
                 let put = options.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes()));
-                let (finished, put) = tokio::join!(session.growing.finish(), put);
-                finished?;
-                put?;
+                match turn {
+                    None => {
+                        let (finished, put) = tokio::join!(session.growing.finish(), put);
+                        finished?;
+                        put?;
+                    }
+                    // What is left of the file may wait for memory, whose holders may wait for this turn.
+                    Some(turn) => {
+                        put.await?;
+                        drop(turn);
+                        session.growing.finish().await?;
+                    }
+                }
                 let now = options.clock.now();
                 let max = session.upload.settings.max_resolution;
                 let facts = of_index(&index, max, now, &*options.random);

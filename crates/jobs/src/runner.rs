@@ -66,15 +66,15 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
     loop {
         // First: after the database was away this process must not take its own jobs for lost ones.
         let is_sure = renew_if_due(&context, &claims, &mut renewed).await;
-        while is_sure && places.has_free() {
-            let claimed = claim(&context, lane.queue, &places).await;
-            if claimed.is_empty() {
-                break;
-            }
-            for job in claimed {
-                let task = running.spawn(settle(context.clone(), Claim::new(job.clone(), &places)));
-                claims.insert(task.id(), (job, task));
-            }
+        let claimed = match is_sure && places.has_free() {
+            true => claim(&context, lane.queue, &places).await,
+            false => Vec::new(),
+        };
+        // There may be more: then it is claimed again at once, but not before leases are renewed and ends are seen.
+        let has_claimed = !claimed.is_empty();
+        for job in claimed {
+            let task = running.spawn(settle(context.clone(), Claim::new(job.clone(), &places)));
+            claims.insert(task.id(), (job, task));
         }
         tokio::select! {
             biased;
@@ -85,6 +85,7 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
                     reap(&context, &mut claims, ended).await;
                 }
             }
+            () = std::future::ready(()), if has_claimed => {}
             () = woken.notified() => {}
             () = places.changed() => {}
             () = tokio::time::sleep(POLL_EVERY) => {}
@@ -138,7 +139,7 @@ async fn renew_leases(context: &Context, claims: &Claims) -> bool {
         Ok(held) => {
             let held: HashSet<_> = held.into_iter().collect();
             let is_lost =
-                |job: &ClaimedJob, task: &AbortHandle| !held.contains(&job.id) && !task.is_finished();
+                |job: &ClaimedJob, task: &AbortHandle| !held.contains(&job.lease()) && !task.is_finished();
             for (job, task) in claims.values().filter(|(job, task)| is_lost(job, task)) {
                 tracing::info!(job.kind = job.kind.name(), job.id = %job.id, "job stopped: its lease was lost");
                 task.abort();

@@ -172,6 +172,10 @@ const OPEN_TREE_ATTR: i64 = 467;
 const FILE_GETATTR: i64 = 468;
 const FILE_SETATTR: i64 = 469;
 
+/// Commands of `fcntl` that libc does not name. Linux, include/uapi/asm-generic/fcntl.h.
+const F_SETSIG: libc::c_int = 10;
+const F_SETOWN_EX: libc::c_int = 15;
+
 /// Flags of `clone` that make a namespace. Linux, include/uapi/linux/sched.h.
 const NEW_NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWNS,
@@ -259,12 +263,23 @@ fn refused_at_times() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
     let shared = bits(libc::MAP_SHARED)?;
     rules.push((libc::SYS_mmap, vec![when(3, SeccompCmpOp::MaskedEq(shared), shared)?]));
     // A file that is open for reading can be emptied at that moment: before Linux 6.2 Landlock allows it.
+    // So can one that is open for neither reading nor writing, the fourth access mode: open(2).
     let accesses = bits(libc::O_TRUNC | libc::O_ACCMODE)?;
     let read_and_truncate = bits(libc::O_TRUNC | libc::O_RDONLY)?;
+    let neither = bits(libc::O_ACCMODE)?;
     for (call, flags) in OPENS {
-        let condition = when(*flags, SeccompCmpOp::MaskedEq(accesses), read_and_truncate)?;
-        rules.push((*call, vec![condition]));
+        let conditions = vec![
+            when(*flags, SeccompCmpOp::MaskedEq(accesses), read_and_truncate)?,
+            when(*flags, SeccompCmpOp::MaskedEq(neither), neither)?,
+        ];
+        rules.push((*call, conditions));
     }
+    // The owner of a file gets a signal when something happens to it: any signal, and before Linux 6.12 any process.
+    let mut signals = Vec::new();
+    for command in [libc::F_SETOWN, F_SETSIG, F_SETOWN_EX] {
+        signals.push(when(1, SeccompCmpOp::Eq, bits(command)?)?);
+    }
+    rules.push((libc::SYS_fcntl, signals));
     Some(rules)
 }
 

@@ -24,6 +24,36 @@ fn padded_to_the_end() -> Vec<u8> {
     bytes
 }
 
+/// A file whose `moov` is in front, with 3 MiB of padding in it and its places moved along.
+fn padded_in_front() -> Vec<u8> {
+    let bytes = fixture("fragmented.mp4");
+    let moov = bytes.windows(4).position(|window| window == b"moov").unwrap() - 4;
+    let len = u32::from_be_bytes(bytes[moov..moov + 4].try_into().unwrap());
+    let end = moov + len as usize;
+    let padding = [&(3_u32 << 20).to_be_bytes()[..], b"free", &vec![7; (3 << 20) - 8]].concat();
+    let size = len + padding.len() as u32;
+    [&bytes[..moov], &size.to_be_bytes()[..], &bytes[moov + 4..end], &padding, &bytes[end..]].concat()
+}
+
+#[test]
+fn a_body_that_begins_in_the_first_bytes_is_stepped_in_front_of() {
+    let bytes = padded_in_front();
+    let body = bytes.windows(4).position(|window| window == b"moov").unwrap() as u64 + 4;
+    // Shorter than what is looked at to tell what a source is, and longer than the header of its `moov`.
+    for first in [body as usize + 1, 1000, 4095, 4096, 5000] {
+        let (mut scanner, mut aside) = (Scanner::new(None), Vec::new());
+        for piece in [&bytes[..first], &bytes[first..10_000]] {
+            assert_eq!(scanner.push_beside(piece, &mut aside).unwrap(), piece.len());
+        }
+        assert_eq!((scanner.checkpoint_len(), aside.len() as u64), (body, 10_000 - body), "{first}");
+        let mut moved = Scanner::from_checkpoint(&scanner.to_checkpoint()).unwrap();
+        moved.push(&bytes[body as usize..]).unwrap();
+        let mut whole = Scanner::new(None);
+        whole.push(&bytes).unwrap();
+        assert_eq!(moved.finish().unwrap(), whole.finish().unwrap(), "{first}");
+    }
+}
+
 /// Scans in pieces, and lays aside what is large. Takes the scanner to another place after `moves_at` pieces.
 fn scan_beside(bytes: &[u8], piece: usize, moves_at: usize) -> Result<Scanned, PushError> {
     let (mut scanner, mut aside, mut at, mut pieces) = (Scanner::new(None), Vec::new(), 0, 0);

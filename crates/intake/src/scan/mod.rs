@@ -275,6 +275,7 @@ impl Work {
         if self.holds == Holds::Scanner {
             self.holds = Holds::BoxOrNothing;
             self.scanner = Scanner::from_checkpoint(&self.aside.take()?).map_err(io::Error::other)?;
+            self.lay_tables_aside()?;
         }
         Ok(())
     }

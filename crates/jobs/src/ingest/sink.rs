@@ -251,10 +251,20 @@ impl Arrived {
         match scanned {
             // Beside each other: nothing looks at the bytes before both are there.
             Scanned::Index(index) => {
-                let (written, put) = tokio::join!(writer.finish(), put(context, source, &index));
-                written?;
-                put?;
-                drop(turn);
+                let put = put(context, source, &index);
+                match turn {
+                    None => {
+                        let (written, put) = tokio::join!(writer.finish(), put);
+                        written?;
+                        put?;
+                    }
+                    // What is left of the source may wait for memory, whose holders may wait for this turn.
+                    Some(turn) => {
+                        put.await?;
+                        drop(turn);
+                        writer.finish().await?;
+                    }
+                }
                 Ok(index)
             }
             foreign @ Scanned::Foreign { .. } => {

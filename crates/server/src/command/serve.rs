@@ -38,12 +38,10 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     raise_file_limit();
     // Before anything is touched: another server on this folder goes on undisturbed.
     let lock = place::lock(&settings).await?;
-    // Beside each other: to measure the confinement takes about a second.
-    let (store, engine) =
-        tokio::join!(place::open_store(&settings, Opener::Server), confined_engine(&settings));
-    let store = store?;
+    // First: a server that does not start leaves the database as an older one knows it.
+    let (engine, confinement) = confined_engine(&settings).await?;
+    let store = place::open_store(&settings, Opener::Server).await?;
     let blob = place::open_blob(&settings).await?;
-    let (engine, confinement) = engine?;
     let listener = listen(&settings)?;
     if settings.has_folder() {
         ServedAddresses::of(&settings).write(&settings.data_dir).map_err(|error| {

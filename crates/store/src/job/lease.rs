@@ -1,5 +1,7 @@
 //! Taking jobs, holding on to them, and giving them back after a crash.
 
+use std::collections::HashSet;
+
 use kinora_domain::{JobId, Timestamp, WorkspaceId};
 
 use super::{
@@ -75,12 +77,12 @@ statements! {
     /// $1 is a JSON array of leases, each an array of id, owner and attempt. One statement: it holds the locks of many rows for a moment only.
     RENEW = "UPDATE job SET leased_until = $2 FROM json_each($1) AS held
         WHERE job.id = held.value ->> 0 AND job.lease_owner = held.value ->> 1 AND job.attempt = held.value ->> 2
-        RETURNING id",
+        RETURNING id, attempt",
         postgres: "UPDATE job SET leased_until = $2
         FROM (SELECT value ->> 0 AS id, value ->> 1 AS owner, CAST(value ->> 2 AS BIGINT) AS attempt
             FROM jsonb_array_elements(CAST(CAST($1 AS TEXT) AS JSONB)) AS value) AS held
         WHERE job.id = held.id AND job.lease_owner = held.owner AND job.attempt = held.attempt
-        RETURNING job.id AS id";
+        RETURNING job.id AS id, job.attempt AS attempt";
     NEXT_DUE = waiting!(concat!("SELECT ", next_due!(0), " AS high, ", next_due!(1), " AS normal, ", next_due!(2), " AS low"));
     NEXT_LEASE_END = "SELECT min(leased_until) AS at FROM job WHERE leased_until > $2 AND queue = $1";
     TAKE_BACK = "UPDATE job SET lease_owner = NULL, leased_until = NULL WHERE leased_until IS NOT NULL";
@@ -105,22 +107,25 @@ impl Store {
         self.write_row_by_row(async move |tx: &mut Tx| tx.claim_jobs(&claim).await).await
     }
 
-    /// Holds on to jobs until `lease_until`. Returns those that are still held; the others are somebody else's by now.
+    /// Holds on to jobs until `lease_until`. Returns the leases that are still held; the others are over, and the jobs somebody else's by now.
     pub async fn renew_jobs(
         &self,
         leases: Vec<JobLease>,
         lease_until: Timestamp,
-    ) -> Result<Vec<JobId>, Error> {
-        let leases: Vec<_> = leases
+    ) -> Result<Vec<JobLease>, Error> {
+        let sent: Vec<_> = leases
             .iter()
             .map(|lease| (lease.id.to_string(), lease.owner.to_string(), lease.attempt))
             .collect();
-        let leases = serde_json::to_string(&leases).map_err(Error::internal)?;
-        self.write_row_by_row(async move |tx: &mut Tx| {
-            let rows = tx.session.change(RENEW, values![leases.as_str(), lease_until]).await?;
-            rows.iter().map(|row| row.id("id")).collect()
-        })
-        .await
+        let sent = serde_json::to_string(&sent).map_err(Error::internal)?;
+        let held: Vec<(JobId, u32)> = self
+            .write_row_by_row(async move |tx: &mut Tx| {
+                let rows = tx.session.change(RENEW, values![sent.as_str(), lease_until]).await?;
+                rows.iter().map(|row| Ok((row.id("id")?, row.number("attempt")?))).collect()
+            })
+            .await?;
+        let held: HashSet<_> = held.into_iter().collect();
+        Ok(leases.into_iter().filter(|lease| held.contains(&(lease.id, lease.attempt))).collect())
     }
 
     /// When a job of this queue can be claimed next, as far as is known now; not later than now when one can be claimed already.

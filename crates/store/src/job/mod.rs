@@ -91,7 +91,7 @@ pub struct ClaimedJob {
 }
 
 /// What proves that a worker holds a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct JobLease {
     /// Which job.
     pub id: JobId,
@@ -119,7 +119,7 @@ statements! {
     /// The same work, still to be done.
     PENDING = "SELECT id FROM job WHERE state = 'pending' AND queue = $1 AND kind = $2 AND payload = $3 LIMIT 1";
     /// The claim does not count: it is given back as it was found.
-    DEFER = "UPDATE job SET run_at = $4, note = $5, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
+    DEFER = "UPDATE job SET run_at = $4, note = $5, progress = NULL, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     LATER = "UPDATE job SET run_at = $4, progress = $5, lease_owner = NULL, leased_until = NULL, attempt = attempt - 1
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
@@ -129,7 +129,7 @@ statements! {
     HOLD = "UPDATE job SET note = note WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
     FINISH = "UPDATE job SET state = $4, note = $5, finished_at = $6, lease_owner = NULL, leased_until = NULL
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
-    RETRY = "UPDATE job SET run_at = $4, note = $5, lease_owner = NULL, leased_until = NULL
+    RETRY = "UPDATE job SET run_at = $4, note = $5, progress = NULL, lease_owner = NULL, leased_until = NULL
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
 }
 

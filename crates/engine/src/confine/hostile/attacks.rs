@@ -214,6 +214,10 @@ pub(super) const ATTACKS: &[Attack] = &[
                 let arguments = [libc::AT_FDCWD.into(), libc::O_TRUNC.into()];
                 call_on(libc::SYS_openat, 1, &scene.path("input"), &arguments)
             }),
+            attempt("O_ACCMODE", |scene, _| {
+                let arguments = [libc::AT_FDCWD.into(), (libc::O_TRUNC | libc::O_ACCMODE).into()];
+                call_on(libc::SYS_openat, 1, &scene.path("input"), &arguments)
+            }),
             by("openat2", libc::SYS_openat2, |scene, _| {
                 let how: [u64; 3] = [libc::O_TRUNC.unsigned_abs().into(), 0, 0];
                 let arguments = [libc::AT_FDCWD.into(), how.as_ptr() as c_long, 24];
@@ -593,6 +597,20 @@ pub(super) const ATTACKS: &[Attack] = &[
                 namespaces.into_iter().any(is_made)
             })],
         ],
+    },
+    Attack {
+        guarantee: Guarantee::Calls,
+        aim: "have signals sent to the server",
+        calls: "fcntl with F_SETOWN, F_SETOWN_EX and F_SETSIG",
+        layer: Layer::Seccomp,
+        is_certain: true,
+        attempts: &[&[attempt("F_SETOWN", |scene, _| {
+            let input = File::open(scene.path("input"));
+            input.is_ok_and(|input| {
+                let parent = std::os::unix::process::parent_id().into();
+                call(libc::SYS_fcntl, &[input.as_raw_fd().into(), libc::F_SETOWN.into(), parent]).is_ok()
+            })
+        })]],
     },
     Attack {
         guarantee: Guarantee::Calls,
