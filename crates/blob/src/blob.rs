@@ -93,8 +93,8 @@ impl Blob {
         }
     }
 
-    /// The same store, for the writes of a workspace; `None` for the server itself. What writers take of memory is shared out among
-    /// workspaces.
+    /// The same store, for the writes of a workspace; `None` for the server itself. What writers take of
+    /// memory is shared out among workspaces.
     #[must_use]
     pub fn of_workspace(&self, workspace: Option<WorkspaceId>) -> Self {
         match self.clone() {

@@ -159,8 +159,8 @@ impl Launch {
     }
 }
 
-/// Forks a confined child that tries calls of the filter and ends before its program starts. Answers the first call
-/// that was allowed; `None` when the filter refused all.
+/// Forks a confined child that tries calls of the filter and ends before its program starts. Answers the
+/// first call that was allowed; `None` when the filter refused all.
 pub(crate) async fn try_calls(cage: &Cage, job: &Job) -> io::Result<Option<&'static str>> {
     let launch = Launch { cage: cage.clone(), job: job.clone() };
     let (tell, told) = oneshot::channel();

@@ -1,4 +1,4 @@
-//! Places that tasks hold, give back, and wait for.
+//! Async admission to a fixed number of places, fair between claimants.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -8,16 +8,16 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::{Due, Places, Share};
 
-/// Places that are shared out among claimants, as [`Places`] says. Clones share them.
+/// A fixed number of places. Tasks wait in a queue; [`Places`] chooses the next claimant. Clones share state.
 #[derive(Debug)]
 pub struct Admission<K: Copy + Eq + Hash>(Arc<Shared<K>>);
 
 #[derive(Debug)]
 struct Shared<K: Copy + Eq + Hash> {
     state: Mutex<State<K>>,
-    /// Whether [`Admission::admit`] gives the places out, and not the moment in which one is free.
+    /// In led mode only [`Admission::admit`] grants places; otherwise a free place is granted at once.
     is_led: bool,
-    /// Somebody waits, or has given a place back.
+    /// Signalled when a task begins to wait or releases a place.
     changed: Notify,
 }
 
@@ -33,7 +33,7 @@ struct Waiting<K> {
     admit: oneshot::Sender<()>,
 }
 
-/// The right to hold a place, given back when dropped.
+/// A granted place. Dropping it releases the place.
 #[derive(Debug)]
 pub struct Permit<K: Copy + Eq + Hash> {
     shared: Arc<Shared<K>>,
@@ -47,12 +47,13 @@ impl<K: Copy + Eq + Hash> Clone for Admission<K> {
 }
 
 impl<K: Copy + Eq + Hash> Admission<K> {
-    /// `capacity` places, given to those who wait as soon as one is free.
+    /// Grants `capacity` places to waiting tasks as soon as they are free.
     pub fn new(capacity: usize) -> Self {
         Self::with(capacity, false)
     }
 
-    /// `capacity` places that [`Admission::admit`] gives out, for there are others who want them.
+    /// Led mode: `capacity` places that [`Admission::admit`] shares between waiting tasks and jobs in a
+    /// queue.
     pub fn led(capacity: usize) -> Self {
         Self::with(capacity, true)
     }
@@ -62,7 +63,7 @@ impl<K: Copy + Eq + Hash> Admission<K> {
         Self(Arc::new(Shared { state, is_led, changed: Notify::new() }))
     }
 
-    /// Waits for a place. Cancelled, it waits no longer.
+    /// Waits for a place. Cancel safe.
     pub async fn acquire(&self, claimant: K) -> Permit<K> {
         let (admit, admitted) = oneshot::channel();
         self.0.lock().waiting.push_back(Waiting { claimant, admit });
@@ -71,20 +72,20 @@ impl<K: Copy + Eq + Hash> Admission<K> {
         wait.admitted().await
     }
 
-    /// A place, if there is one for this claimant now.
+    /// Returns a place if this claimant can have one now.
     pub fn try_acquire(&self, claimant: K) -> Option<Permit<K>> {
         let due = Due { claimant, rank: u8::MAX };
         let is_admitted = !self.0.lock().admit(&[due]).is_empty();
         is_admitted.then(|| self.enter(claimant))
     }
 
-    /// Shares the free places out among those who wait and claimants that are `due`: who waits goes before its claimant's other work, and is
-    /// admitted. Answers what is left to those that are due; [`Admission::enter`] takes it.
+    /// Shares the free places between waiting tasks and the claimants in `due`. A waiting task is admitted
+    /// before other work of its claimant. Returns the places left for `due`; [`Admission::enter`] takes them.
     pub fn admit(&self, due: &[Due<K>]) -> Vec<Share<K>> {
         self.0.lock().admit(due)
     }
 
-    /// Takes a place, free or not.
+    /// Takes a place, even if none is free.
     pub fn enter(&self, claimant: K) -> Permit<K> {
         self.0.lock().places.enter(claimant);
         Permit { shared: Arc::clone(&self.0), claimant }
@@ -95,7 +96,7 @@ impl<K: Copy + Eq + Hash> Admission<K> {
         self.0.lock().places.free() > 0
     }
 
-    /// Returns after somebody began to wait or gave a place back, if that was not told before.
+    /// Waits until a task begins to wait or releases a place.
     pub async fn changed(&self) {
         self.0.changed.notified().await;
     }
@@ -106,7 +107,7 @@ impl<K: Copy + Eq + Hash> Shared<K> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// After a change: admits whoever can be, or tells whoever does that.
+    /// Admits waiting tasks, or in led mode wakes the caller of [`Admission::changed`].
     fn look(&self) {
         if self.is_led {
             self.changed.notify_one();
@@ -135,7 +136,7 @@ impl<K: Copy + Eq + Hash> State<K> {
                 still_waiting.push_back(waiting);
                 continue;
             };
-            // Who left meanwhile takes no place.
+            // A cancelled task takes no place.
             if waiting.admit.send(()).is_ok() {
                 share.places -= 1;
                 self.places.enter(waiting.claimant);
@@ -148,7 +149,7 @@ impl<K: Copy + Eq + Hash> State<K> {
     }
 }
 
-/// Somebody who waits. Dropped, it gives a place back that it has just got.
+/// A task in the queue. Dropping it releases a place that was granted in the meantime.
 struct Wait<K: Copy + Eq + Hash> {
     shared: Arc<Shared<K>>,
     claimant: K,

@@ -1,4 +1,4 @@
-//! An amount, of memory for example, that tasks take parts of, give back, and wait for.
+//! A budget of units, for example MiB of memory, fair between claimants.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::Hash;
@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// So many units, shared out among claimants. Clones share them.
+/// A fixed number of units. Clones share state.
 ///
-/// What is free goes to the claimant that holds least, in the order in which its tasks began to wait. A lone claimant leaves the reserve
-/// to others. Whoever holds something does not pass a claimant whose turn it is and for whom there is not enough yet, so large amounts are not
-/// starved by it.
+/// Free units go to the claimant that holds the fewest; requests of one claimant are served in order. A
+/// single claimant cannot take the reserve. A request that does not fit yet blocks the claimants behind it,
+/// except those that hold nothing.
 #[derive(Debug)]
 pub struct Budget<K: Copy + Eq + Hash>(Arc<Shared<K>>);
 
 #[derive(Debug)]
 struct Shared<K> {
     capacity: u64,
-    /// Of the capacity, what no single claimant can hold.
+    /// The part of the capacity that a single claimant cannot take.
     reserve: u64,
     state: Mutex<State<K>>,
 }
@@ -36,7 +36,7 @@ struct Waiting<K> {
     grant: oneshot::Sender<()>,
 }
 
-/// Units that are held until this is dropped.
+/// Granted units. Dropping this releases them.
 #[derive(Debug)]
 pub struct Units<K: Copy + Eq + Hash> {
     shared: Arc<Shared<K>>,
@@ -51,18 +51,18 @@ impl<K: Copy + Eq + Hash> Clone for Budget<K> {
 }
 
 impl<K: Copy + Eq + Hash> Budget<K> {
-    /// `capacity` units, of which no single claimant can hold the last `reserve`.
+    /// `capacity` units. A single claimant can hold at most `capacity - reserve` of them.
     pub fn new(capacity: u64, reserve: u64) -> Self {
         let state = State { free: capacity, held: HashMap::new(), waiting: VecDeque::new() };
         Self(Arc::new(Shared { capacity, reserve: reserve.min(capacity), state: Mutex::new(state) }))
     }
 
-    /// Units that somebody holds.
+    /// Units that are granted now.
     pub fn held(&self) -> u64 {
         self.0.capacity - self.0.lock().free
     }
 
-    /// Waits for so many units; for all of them where more are asked for. Cancelled, it waits no longer.
+    /// Waits for `units`, at most the capacity. Cancel safe.
     pub async fn acquire(&self, claimant: K, units: u64) -> Units<K> {
         let units = units.min(self.0.capacity);
         let (grant, granted) = oneshot::channel();
@@ -79,13 +79,13 @@ impl<K: Copy + Eq + Hash> Shared<K> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives out what is free.
+    /// Grants free units to waiting requests.
     fn grant(&self) {
         let mut state = self.lock();
         state.waiting.retain(|waiting| !waiting.grant.is_closed());
         while let Some(next) = state.next(self.capacity - self.reserve) {
             let Some(waiting) = state.waiting.remove(next) else { break };
-            // One that left meanwhile takes nothing.
+            // A cancelled request takes nothing.
             if waiting.grant.send(()).is_ok() {
                 state.free -= waiting.units;
                 *state.held.entry(waiting.claimant).or_default() += waiting.units;
@@ -108,8 +108,8 @@ impl<K: Copy + Eq + Hash> Shared<K> {
 }
 
 impl<K: Copy + Eq + Hash> State<K> {
-    /// Of the first that waits of each claimant, the one whose claimant holds least. None that would bring its claimant above
-    /// `most`, unless that holds nothing. One for whom there is not enough is passed by those that hold nothing alone.
+    /// The next request to grant: the first one of the claimant that holds the fewest units. Requests above
+    /// `most` per claimant are skipped, unless the claimant holds nothing.
     fn next(&self, most: u64) -> Option<usize> {
         let mut seen = HashSet::new();
         let first = self.waiting.iter().enumerate().filter(|(_, waiting)| seen.insert(waiting.claimant));
@@ -126,7 +126,7 @@ impl<K: Copy + Eq + Hash> State<K> {
     }
 }
 
-/// A task that waits. Dropped, it gives back what it has just got.
+/// A waiting request. Dropping it releases units that were granted in the meantime.
 struct Wait<K: Copy + Eq + Hash> {
     shared: Arc<Shared<K>>,
     claimant: K,
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes units at once.
+    /// Acquires without waiting.
     fn take(budget: &Budget<u8>, claimant: u8, units: u64) -> Option<Units<u8>> {
         budget.acquire(claimant, units).now_or_never()
     }

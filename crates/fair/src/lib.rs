@@ -1,8 +1,8 @@
-//! Sharing what there is only so much of among claimants: places in a lane, transfers, memory.
+//! Fair admission: limited resources are shared between claimants, for example workspaces.
 //!
-//! Knows nothing of what is shared, nor who a claimant is. [`Places`] says who is next; [`Admission`] has tasks wait for it, [`Budget`] for amounts. A lone
-//! claimant gets all but one place, so that the first task of another one begins at once, and a free place goes to the claimant that
-//! holds fewest. Decision 0106.
+//! [`Places`] is the pure rule, [`Admission`] the queue of tasks that wait for a place, [`Budget`] the queue
+//! for amounts of memory. A single claimant gets all places but one, so that another claimant can start at
+//! once. A free place goes to the claimant that holds the fewest. Decision 0106.
 
 mod admission;
 mod budget;

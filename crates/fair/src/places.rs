@@ -1,20 +1,20 @@
-//! Who gets the next place: the claimant that holds fewest.
+//! The admission rule: the next place goes to the claimant that holds the fewest.
 //!
-//! A lone claimant gets all places but one. Of less than [`RESERVES_FROM`] places none is spared: a lone claimant gets all.
+//! A single claimant gets all places but one. With fewer than [`RESERVES_FROM`] places it gets all of them.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::Hash;
 
-/// Of so many places one is kept for a claimant that holds none.
+/// From this capacity on, one place is reserved for a claimant that holds none.
 const RESERVES_FROM: usize = 4;
 
-/// A claimant that has work for a place.
+/// A claimant with work to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due<K> {
     /// Who.
     pub claimant: K,
-    /// Of claimants that hold as few places the one with the lowest rank is next.
+    /// Breaks ties between claimants that hold equally many places: the lowest rank is first.
     pub rank: u8,
 }
 
@@ -23,22 +23,23 @@ pub struct Due<K> {
 pub struct Share<K> {
     /// Who.
     pub claimant: K,
-    /// One at least.
+    /// At least one.
     pub places: usize,
 }
 
-/// Places, and who holds how many.
+/// The places that each claimant holds.
 #[derive(Debug)]
 pub struct Places<K> {
     capacity: usize,
     held: HashMap<K, usize>,
-    /// When a claimant last got a place, as a count of places given: of several that hold as few the one that waits longest is next.
+    /// The value of `given` when a claimant last got a place. Breaks ties: the claimant served longest ago is
+    /// first.
     served: HashMap<K, u64>,
     given: u64,
 }
 
 impl<K: Copy + Eq + Hash> Places<K> {
-    /// So many places that nobody holds.
+    /// `capacity` free places.
     pub fn new(capacity: usize) -> Self {
         Self { capacity, held: HashMap::new(), served: HashMap::new(), given: 0 }
     }
@@ -48,13 +49,13 @@ impl<K: Copy + Eq + Hash> Places<K> {
         self.held.get(claimant).copied().unwrap_or_default()
     }
 
-    /// Places that nobody holds.
+    /// Free places.
     pub fn free(&self) -> usize {
         self.capacity.saturating_sub(self.held.values().sum())
     }
 
-    /// Shares the free places out among claimants, each once in `due`, as if each could use all it gets: a place at a time to the one that
-    /// holds fewest, then to the lowest rank, then to the one that waits longest. Ask again when one of them used less.
+    /// Distributes the free places one at a time: to the claimant that holds the fewest, then by rank, then
+    /// by the time it was last served. `due` has each claimant once. Call again if a claimant used fewer.
     pub fn share_out(&self, due: &[Due<K>]) -> Vec<Share<K>> {
         let most = self.most_of_one();
         let mut shares: Vec<_> = due.iter().map(|due| Share { claimant: due.claimant, places: 0 }).collect();
@@ -72,14 +73,14 @@ impl<K: Copy + Eq + Hash> Places<K> {
         shares
     }
 
-    /// The claimant takes a place, free or not.
+    /// The claimant takes a place, even if none is free.
     pub fn enter(&mut self, claimant: K) {
         self.given = self.given.saturating_add(1);
         *self.held.entry(claimant).or_default() += 1;
         self.served.insert(claimant, self.given);
     }
 
-    /// The claimant gives a place back.
+    /// The claimant releases a place.
     pub fn leave(&mut self, claimant: K) {
         if let Some(held) = self.held.get_mut(&claimant) {
             *held = held.saturating_sub(1);
@@ -89,14 +90,14 @@ impl<K: Copy + Eq + Hash> Places<K> {
         }
     }
 
-    /// Forgets when claimants were served that hold nothing and wait for nothing.
+    /// Removes claimants that hold no place and wait for none.
     pub fn forget_idle(&mut self, due: &[Due<K>]) {
         let held = &self.held;
         let is_due = |claimant: &K| due.iter().any(|due| due.claimant == *claimant);
         self.served.retain(|claimant, _| held.contains_key(claimant) || is_due(claimant));
     }
 
-    /// How many places one claimant can hold.
+    /// The most places that one claimant can hold.
     fn most_of_one(&self) -> usize {
         if self.capacity < RESERVES_FROM { self.capacity } else { self.capacity - 1 }
     }
@@ -108,13 +109,13 @@ impl<K: Copy + Eq + Hash> Places<K> {
     }
 }
 
-/// When a claimant is next: the lowest one comes first, compared in the order of the fields.
+/// Sort key of a claimant: the lowest is first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
     held: usize,
     rank: u8,
     served: u64,
-    /// Which of those that are due.
+    /// Index into `due`.
     n: usize,
 }
 
@@ -126,12 +127,12 @@ mod tests {
         Due { claimant, rank: 1 }
     }
 
-    /// Who gets how many.
+    /// Places for each claimant.
     fn shares(places: &Places<u8>, due: &[Due<u8>]) -> Vec<(u8, usize)> {
         places.share_out(due).into_iter().map(|share| (share.claimant, share.places)).collect()
     }
 
-    /// Enters all that is shared out.
+    /// Takes all distributed places.
     fn enter_all(places: &mut Places<u8>, due: &[Due<u8>]) {
         for share in places.share_out(due) {
             (0..share.places).for_each(|_| places.enter(share.claimant));

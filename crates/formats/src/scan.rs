@@ -32,7 +32,8 @@ pub struct Scanner {
     hash: Sha256,
     expected_len: Option<u64>,
     state: Result<State, ReadError>,
-    /// Length and hash of what came in front of the body that is laid aside now: a checkpoint is as old as that.
+    /// Length and hash of what came in front of the body that is laid aside now: a checkpoint is as old as
+    /// that.
     in_front: Option<(u64, Sha256)>,
     /// The large box that comes now, where nobody else keeps it.
     own: Vec<u8>,
@@ -107,7 +108,8 @@ impl State {
         })
     }
 
-    /// Takes the next bytes, once the first have come, but none behind a large box that is due. Returns how many it took.
+    /// Takes the next bytes, once the first have come, but none behind a large box that is due. Returns how
+    /// many it took.
     fn push(&mut self, bytes: &[u8], aside: &mut dyn Aside) -> Result<usize, PushError> {
         match self {
             State::Head(_) => {}
@@ -223,10 +225,12 @@ impl Scanner {
         }
     }
 
-    /// Takes the next bytes, and lays a `moov` or `moof` of more than 1 MiB `aside` while it comes. Takes none behind such a box: that is
-    /// [`due`](Scanner::due), and goes to [`Scanner::read_due`] first. Returns how many bytes it took.
+    /// Takes the next bytes, and lays a `moov` or `moof` of more than 1 MiB `aside` while it comes. Takes
+    /// none behind such a box: that is [`due`](Scanner::due), and goes to [`Scanner::read_due`] first.
+    /// Returns how many bytes it took.
     ///
-    /// Errors: as [`Scanner::push`]; [`PushError::Aside`] where laying aside failed, after which the scanner is lost.
+    /// Errors: as [`Scanner::push`]; [`PushError::Aside`] where laying aside failed, after which the scanner
+    /// is lost.
     pub fn push_beside(&mut self, bytes: &[u8], aside: &mut dyn Aside) -> Result<usize, PushError> {
         let state = self.state.as_mut().map_err(|error| error.clone())?;
         // Counted already, and yet a body may begin in them.
@@ -240,8 +244,8 @@ impl Scanner {
         Ok(taken)
     }
 
-    /// Counts bytes that were taken, and remembers what was in front of a body that has begun in them to be laid aside, or in the `head`
-    /// that was only looked at with them.
+    /// Counts bytes that were taken, and remembers what was in front of a body that has begun in them to be
+    /// laid aside, or in the `head` that was only looked at with them.
     fn count(&mut self, head: &[u8], bytes: &[u8]) {
         let aside_from = self.state.as_ref().ok().and_then(State::aside_from);
         let is_known = self.in_front.as_ref().map(|(at, _)| *at) == aside_from;
@@ -282,8 +286,8 @@ impl Scanner {
         result
     }
 
-    /// Hands out the sample tables and the plan of a movie that is whole, as bytes, if those are more than `len_min`. They come back by
-    /// [`Scanner::put_tables`] before a checkpoint and before the end.
+    /// Hands out the sample tables and the plan of a movie that is whole, as bytes, if those are more than
+    /// `len_min`. They come back by [`Scanner::put_tables`] before a checkpoint and before the end.
     pub fn take_tables(&mut self, len_min: usize) -> Option<Vec<u8>> {
         if let Ok(State::Boxes(walk)) = &mut self.state { walk.take_movie(len_min) } else { None }
     }
@@ -324,7 +328,8 @@ impl Scanner {
     /// last fragment and 1.9 MB behind the last cluster of Matroska, growing with what has come. Written in about 1 ms a MB, and read in 7 ms, in which
     /// every sample is decoded once.
     ///
-    /// While a large box is laid aside, it is that of the scanner as it was in front of its body: see [`Scanner::checkpoint_len`].
+    /// While a large box is laid aside, it is that of the scanner as it was in front of its body: see
+    /// [`Scanner::checkpoint_len`].
     pub fn to_checkpoint(&mut self) -> Vec<u8> {
         let stepped = if let Ok(State::Boxes(walk)) = &mut self.state { walk.step_back() } else { None };
         let (len, hash) = self.in_front.as_ref().map_or((self.len, &self.hash), |(len, hash)| (*len, hash));

@@ -28,8 +28,8 @@ struct CheckView {
     reason: Option<String>,
 }
 
-/// `GET /readyz`: 200 when every required part works, else 503. Both name the roles of the process, each part, and the
-/// reason where one does not work.
+/// `GET /readyz`: 200 when every required part works, else 503. Both name the roles of the process, each
+/// part, and the reason where one does not work.
 pub(crate) async fn readyz(State(app): State<App>) -> Response {
     let found = app.health.checks().await;
     let ready = found.iter().all(|check| check.problem.is_none() || !check.is_required);

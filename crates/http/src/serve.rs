@@ -1,4 +1,5 @@
-//! Connections: how many, how long, and how they end. `client.rs` says whose a request is, `deadline.rs` ends those that are not read.
+//! Connections: how many, how long, and how they end. `client.rs` says whose a request is, `deadline.rs` ends
+//! those that are not read.
 
 mod client;
 mod deadline;
@@ -37,8 +38,8 @@ pub struct ServeOptions {
     /// Connections at once. Each holds a file and some 20 KiB; one whose client sends slowly up to 256 KiB, one whose client reads slowly as much of a
     /// folder, two windows of 4 MiB of a bucket, and all of a picture that could not be kept.
     pub connections_max: usize,
-    /// Connections of one address at once, of IPv6 one network of 64 bits, which is what a household has; loopback is free, for proxies stand
-    /// there, and so are those that are trusted.
+    /// Connections of one address at once, of IPv6 one network of 64 bits, which is what a household has;
+    /// loopback is free, for proxies stand there, and so are those that are trusted.
     pub connections_per_address_max: usize,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: TrustedProxies,

@@ -148,7 +148,8 @@ impl Intake {
 
     /// Ends an upload of which nothing can become. Answers what the client is told.
     ///
-    /// Its media fails, and is made for that when no byte was kept yet: the application gets the event however early the end came.
+    /// Its media fails, and is made for that when no byte was kept yet: the application gets the event
+    /// however early the end came.
     pub(crate) async fn fail(&self, session: &Session, failure: Failure) -> Result<IntakeError, IntakeError> {
         let (lease, now, told) = (session.lease, self.0.options.clock.now(), failure.clone());
         let (kept, intake) = (session.growing.written(), self.clone());

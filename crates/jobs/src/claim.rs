@@ -1,4 +1,4 @@
-//! A job at work in this process, and its place in its lane, which it gives back while it waits for the outside.
+//! A running job and its place in the lane. It releases the place while it waits for a source.
 
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use kinora_store::ClaimedJob;
 
 use crate::{Admission, Permit};
 
-/// Holds its place as long as it lives, but for the times between [`Claim::leave_place`] and [`Claim::take_place`].
+/// Holds the place until it is dropped, except between [`Claim::leave_place`] and [`Claim::take_place`].
 #[derive(Debug)]
 pub(crate) struct Claim {
     job: ClaimedJob,
@@ -16,7 +16,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Enters the lane, whether it has a free place or not.
+    /// Takes a place in the lane, even if none is free.
     pub(crate) fn new(job: ClaimedJob, lane: &Admission) -> Self {
         let permit = Mutex::new(Some(lane.enter(job.workspace)));
         Self { job, lane: lane.clone(), permit }
@@ -27,7 +27,7 @@ impl Claim {
         self.job.clone()
     }
 
-    /// Another job may have the place.
+    /// Releases the place.
     pub(crate) fn leave_place(&self) {
         self.set(None);
     }

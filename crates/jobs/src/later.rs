@@ -1,4 +1,4 @@
-//! Downloads whose source is asked again later, by another run of their job. In between they hold no place and no memory.
+//! Reschedules downloads whose source does not answer. Between two runs they hold no place and no memory.
 
 use std::time::Duration;
 
@@ -7,19 +7,17 @@ use kinora_store::{ClaimedJob, DownloadProgress, Tx};
 
 use crate::Context;
 
-/// What a download may still do, after earlier runs of its job.
+/// The remaining attempts and time of a download, after earlier runs of its job.
 pub(crate) fn tries(context: &Context, job: &ClaimedJob) -> Tries {
     let Some(progress) = job.progress else { return context.fetcher.all_tries() };
-    let left_us = progress.until.micros_since(context.clock.now());
-    let left = Duration::from_micros(u64::try_from(left_us).unwrap_or_default());
-    Tries { failures: usize::try_from(progress.failures).unwrap_or(usize::MAX), left }
+    Tries { failures: usize::try_from(progress.failures).unwrap_or(usize::MAX), left: progress.left }
 }
 
-/// Gives the job back until then. No attempt is counted: it is the download that counts them.
+/// Reschedules the job after the pause. The job counts no attempt: the download counts its own.
 pub(crate) async fn give_back(context: &Context, job: &ClaimedJob, pause: &Pause) {
     let run_at = context.clock.now().plus_micros(micros(pause.wait));
     let failures = u32::try_from(pause.tries.failures).unwrap_or(u32::MAX);
-    let progress = DownloadProgress { failures, until: run_at.plus_micros(micros(pause.tries.left)) };
+    let progress = DownloadProgress { failures, left: pause.tries.left };
     let wait_ms = u64::try_from(pause.wait.as_millis()).unwrap_or(u64::MAX);
     tracing::info!(job.kind = job.kind.name(), job.id = %job.id, failures, wait_ms, "the source is asked again later");
     let job = job.clone();

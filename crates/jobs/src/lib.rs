@@ -57,12 +57,14 @@ pub const TRANSFERS_MAX: usize = 256;
 /// Downloads that were cut and wait for their next attempt with the bytes they have.
 pub const PARKED_MAX: usize = 1024;
 
-/// Commits at once of downloads that begin or go on later, and of posts that failed. Of a thousand in one moment most wait here, where workspaces
-/// have turns, and not for one of the few connections to the database.
+/// Commits at once of downloads that begin or go on later, and of posts that failed. Of a thousand in one
+/// moment most wait here, where workspaces have turns, and not for one of the few connections to the
+/// database.
 pub const COMMITS_MAX: usize = 3;
 
-/// Beginnings of sources that must be encoded, for each process that the engine may run: one is made, one waits. The engine serves its queue in
-/// the order of asking; so those behind these wait here, where workspaces have turns.
+/// Beginnings of sources that must be encoded, for each process that the engine may run: one is made, one
+/// waits. The engine serves its queue in the order of asking; so those behind these wait here, where
+/// workspaces have turns.
 pub const BEGINNINGS_PER_PLACE: usize = 2;
 
 /// What jobs work with; cheap to clone.

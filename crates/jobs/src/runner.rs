@@ -70,7 +70,8 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
             true => claim(&context, lane.queue, &places).await,
             false => Vec::new(),
         };
-        // There may be more: then it is claimed again at once, but not before leases are renewed and ends are seen.
+        // There may be more: then it is claimed again at once, but not before leases are renewed and ends are
+        // seen.
         let has_claimed = !claimed.is_empty();
         for job in claimed {
             let task = running.spawn(settle(context.clone(), Claim::new(job.clone(), &places)));
@@ -153,8 +154,8 @@ async fn renew_leases(context: &Context, claims: &Claims) -> bool {
     }
 }
 
-/// Claims jobs for the free places, shared out among the workspaces that have some. A workspace may have had less than its share: ask until
-/// nothing comes.
+/// Claims jobs for the free places, shared out among the workspaces that have some. A workspace may have had
+/// less than its share: ask until nothing comes.
 async fn claim(context: &Context, queue: JobQueue, places: &Admission) -> Vec<ClaimedJob> {
     let now = context.clock.now();
     let claimed = async {

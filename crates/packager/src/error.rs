@@ -83,8 +83,8 @@ impl Error {
         matches!(self.root(), Self::Unmade(_))
     }
 
-    /// Whether the bytes of the source are the cause: they do not decode, or do not fit their index. Another try gives
-    /// the same, and the operator can do nothing about it.
+    /// Whether the bytes of the source are the cause: they do not decode, or do not fit their index. Another
+    /// try gives the same, and the operator can do nothing about it.
     pub fn is_of_file(&self) -> bool {
         match self.root() {
             Self::NoFrame => true,

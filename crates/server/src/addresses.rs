@@ -26,8 +26,8 @@ impl ServedAddresses {
         }
     }
 
-    /// Writes them into the folder, in one step: a reader sees the old ones or these. Only the user of the server
-    /// may read the file.
+    /// Writes them into the folder, in one step: a reader sees the old ones or these. Only the user of the
+    /// server may read the file.
     pub(crate) fn write(&self, data_dir: &Path) -> io::Result<()> {
         let path = file(data_dir);
         let new = path.with_extension("json.new");

@@ -13,7 +13,8 @@ const KEPT_MAX: libc::c_int = 8 << 20;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const OWN_MAPPING_FROM: libc::c_int = 2 << 20;
 
-/// Heaps for each core. The allocator makes up to eight, and each keeps what was freed in it: 85 MiB more beside 32 transfers of large files.
+/// Heaps for each core. The allocator makes up to eight, and each keeps what was freed in it: 85 MiB more
+/// beside 32 transfers of large files.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const HEAPS_PER_CORE: usize = 1;
 /// At least so many, for threads that wait for the disk allocate too.
@@ -35,7 +36,8 @@ pub(crate) fn keep_what_is_soon_wanted() {
             (libc::M_TRIM_THRESHOLD, KEPT_MAX),
             (libc::M_ARENA_MAX, heaps),
         ] {
-            // SAFETY: mallopt(3) takes two numbers and may be called at any time; a value it does not take changes nothing.
+            // SAFETY: mallopt(3) takes two numbers and may be called at any time; a value it does not take
+            // changes nothing.
             unsafe { libc::mallopt(what, value) };
         }
     }

@@ -5,7 +5,8 @@ use std::thread;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
 
-/// Runs `work` on a thread for which these system calls answer ENOSYS. Its threads and processes inherit that.
+/// Runs `work` on a thread for which these system calls answer ENOSYS. Its threads and processes inherit
+/// that.
 pub fn on_kernel_without<T: Send + 'static>(calls: &[i64], work: impl FnOnce() -> T + Send + 'static) -> T {
     let rules: BTreeMap<_, _> = calls.iter().map(|call| (*call, Vec::new())).collect();
     let missing = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());

@@ -72,8 +72,8 @@ impl Default for S3Limits {
 }
 
 impl S3Limits {
-    /// Of the memory for parts, what one workspace cannot hold: one part, so that another workspace can always begin. Nothing of a memory
-    /// for less than four.
+    /// Of the memory for parts, what one workspace cannot hold: one part, so that another workspace can
+    /// always begin. Nothing of a memory for less than four.
     pub(super) fn reserved_for_others(&self) -> u64 {
         if self.parts_memory < 4 * self.part_len { 0 } else { self.part_len }
     }

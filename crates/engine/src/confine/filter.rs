@@ -10,8 +10,8 @@
 //! | memory | limits are for each process and do not count shared memory |
 //! | other processes | signals, `ptrace` and priorities of the same user |
 //!
-//! A refused call fails with EPERM. Three calls answer ENOSYS, so that a C library takes the older call, which the
-//! filter can judge. Decision 0107.
+//! A refused call fails with EPERM. Three calls answer ENOSYS, so that a C library takes the older call,
+//! which the filter can judge. Decision 0107.
 
 use std::collections::BTreeMap;
 
@@ -87,8 +87,8 @@ const OTHERS: &[i64] = &[
     libc::SYS_fanotify_init,
 ];
 
-/// Mode, owner, times and extended attributes of files, which Landlock does not restrict, and `truncate`, which it
-/// restricts from Linux 6.2 on.
+/// Mode, owner, times and extended attributes of files, which Landlock does not restrict, and `truncate`,
+/// which it restricts from Linux 6.2 on.
 const ATTRIBUTES: &[i64] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -117,8 +117,8 @@ const ATTRIBUTES: &[i64] = &[
     libc::SYS_truncate,
 ];
 
-/// System V and POSIX memory, semaphores and queues: other processes see them, and they outlive the child. Files
-/// in memory, which no limit counts.
+/// System V and POSIX memory, semaphores and queues: other processes see them, and they outlive the child.
+/// Files in memory, which no limit counts.
 const SHARED: &[i64] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -158,11 +158,12 @@ const OLDER: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: &[i64] = &[];
 
-/// Calls that read their flags from memory, which a filter cannot see. The C library falls back to `clone` and
-/// `openat`.
+/// Calls that read their flags from memory, which a filter cannot see. The C library falls back to `clone`
+/// and `openat`.
 const UNKNOWN: &[i64] = &[libc::SYS_clone3, libc::SYS_openat2];
 
-/// Numbers that all processors share (Linux, scripts/syscall.tbl) and that libc does not name for each of them.
+/// Numbers that all processors share (Linux, scripts/syscall.tbl) and that libc does not name for each of
+/// them.
 const FCHMODAT2: i64 = 452;
 const SETXATTRAT: i64 = 463;
 const GETXATTRAT: i64 = 464;
@@ -235,8 +236,8 @@ fn refused_at_times() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
     let mut rules = Vec::new();
     // C libraries read and lower the limits of their own process, number 0.
     rules.push((libc::SYS_prlimit64, vec![when(0, SeccompCmpOp::Ne, 0)?]));
-    // The same for priorities and processors. A library that pins a thread by its number is refused too; the thread
-    // then runs on any processor.
+    // The same for priorities and processors. A library that pins a thread by its number is refused too; the
+    // thread then runs on any processor.
     for call in [
         libc::SYS_sched_setaffinity,
         libc::SYS_sched_setscheduler,
@@ -274,7 +275,8 @@ fn refused_at_times() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
         ];
         rules.push((*call, conditions));
     }
-    // The owner of a file gets a signal when something happens to it: any signal, and before Linux 6.12 any process.
+    // The owner of a file gets a signal when something happens to it: any signal, and before Linux 6.12 any
+    // process.
     let mut signals = Vec::new();
     for command in [libc::F_SETOWN, F_SETSIG, F_SETOWN_EX] {
         signals.push(when(1, SeccompCmpOp::Eq, bits(command)?)?);

@@ -42,7 +42,8 @@ pub struct Confinement {
     pub files: Guard,
     /// A child neither connects nor sends (seccomp for every socket, Landlock for TCP).
     pub network: Guard,
-    /// A child makes no call of the deny list: no process, no shared memory, no change of file attributes (seccomp).
+    /// A child makes no call of the deny list: no process, no shared memory, no change of file attributes
+    /// (seccomp).
     pub calls: Guard,
     /// A child has no capability and can gain none.
     pub privileges: Guard,
@@ -85,8 +86,8 @@ impl Confinement {
 }
 
 impl Engine {
-    /// Measures the confinement of this engine's children. Starts six of them at once, which takes about a second;
-    /// changes nothing.
+    /// Measures the confinement of this engine's children. Starts six of them at once, which takes about a
+    /// second; changes nothing.
     ///
     /// Errors: those of every run, when a child cannot even be started.
     pub async fn confinement(&self) -> Result<Confinement, EngineError> {

@@ -34,8 +34,8 @@ impl Seen {
         field(&self.status, name)
     }
 
-    /// Whether the child has a filter that we have not: in a container, the server itself is under one. Kernels
-    /// before 5.9 do not count them.
+    /// Whether the child has a filter that we have not: in a container, the server itself is under one.
+    /// Kernels before 5.9 do not count them.
     fn has_filter(&self) -> bool {
         let count = |status| field(status, "Seccomp_filters").and_then(|count| count.parse::<u32>().ok());
         match (count(&self.status), count(&self.ours)) {

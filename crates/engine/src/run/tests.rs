@@ -29,7 +29,8 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// A shell script in place of ffmpeg, in a folder of its own. Its path is in the command line of all it starts.
 ///
-/// The filter refuses processes, so a script uses the commands of its shell, and `exec` for any other program.
+/// The filter refuses processes, so a script uses the commands of its shell, and `exec` for any other
+/// program.
 struct Program {
     folder: tempfile::TempDir,
     runner: Runner,

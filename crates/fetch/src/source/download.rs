@@ -22,8 +22,8 @@ pub trait Sink: Send {
     /// Takes the next bytes, never none.
     fn write(&mut self, bytes: Bytes) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// The attempt broke off, and nothing comes until the next one begins, perhaps minutes later. An error ends the download: a later one
-    /// may go on with [`Pause::tries`].
+    /// The attempt broke off, and nothing comes until the next one begins, perhaps minutes later. An error
+    /// ends the download: a later one may go on with [`Pause::tries`].
     fn pause(&mut self, pause: Pause) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// The pause is over and the next attempt begins when this returns.
@@ -36,7 +36,8 @@ pub trait Sink: Send {
 /// What a download may still do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tries {
-    /// Attempts that failed since one brought something: so many of [`Limits::retry_delays`](crate::Limits::retry_delays) are used up.
+    /// Attempts that failed since one brought something: so many of
+    /// [`Limits::retry_delays`](crate::Limits::retry_delays) are used up.
     pub failures: usize,
     /// What is left of [`Limits::total`](crate::Limits::total).
     pub left: Duration,
@@ -91,8 +92,8 @@ impl Fetcher {
     /// server asks for it). An attempt that brought what is held forward by at least `Limits::stall_bytes`, and can be resumed,
     /// begins a new series of attempts: a long download over a bad line may be cut often. All of it ends with `Limits::total`.
     ///
-    /// Dropping the future stops the download; it may be run again from the beginning with a fresh sink. `tries` is what an earlier run
-    /// left, or [`Fetcher::all_tries`].
+    /// Dropping the future stops the download; it may be run again from the beginning with a fresh sink.
+    /// `tries` is what an earlier run left, or [`Fetcher::all_tries`].
     pub async fn download<S: Sink>(
         &self,
         url: &Url,

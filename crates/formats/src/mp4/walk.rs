@@ -27,8 +27,8 @@ pub const MOOV_LEN_MAX: u64 = 256 << 20;
 /// Some writers put a whole recording into one fragment: 12 h at 120 frames a second with 16 bytes a sample take 83 MB, audio of 96 kHz
 /// beside it 65 MB.
 pub const MOOF_LEN_MAX: u64 = 160 << 20;
-/// Largest box that is kept in memory while it comes; its size is a claim until the bytes are there. Larger ones are laid aside: the `moov`
-/// of half an hour at 30 frames a second with sound has 1 MB.
+/// Largest box that is kept in memory while it comes; its size is a claim until the bytes are there. Larger
+/// ones are laid aside: the `moov` of half an hour at 30 frames a second with sound has 1 MB.
 pub(crate) const IN_MEMORY_MAX: u64 = 1 << 20;
 /// Longest box header: size, kind and a 64-bit size. ISO/IEC 14496-12, 4.2.
 const BOX_HEADER_LEN_MAX: usize = 16;
@@ -103,7 +103,8 @@ impl Walk {
         }
     }
 
-    /// Takes the next bytes, but none behind a large box that is whole: see [`Walk::due`]. Returns how many it took.
+    /// Takes the next bytes, but none behind a large box that is whole: see [`Walk::due`]. Returns how many
+    /// it took.
     pub(crate) fn push(&mut self, all: &[u8], aside: &mut dyn Aside) -> Result<usize, PushError> {
         let mut bytes = all;
         while !bytes.is_empty() && self.due().is_none() {
@@ -144,7 +145,8 @@ impl Walk {
         Ok(all.len() - bytes.len())
     }
 
-    /// A box whose last byte is there: read, or due where it was laid aside. Its last `taken` bytes have not been counted yet.
+    /// A box whose last byte is there: read, or due where it was laid aside. Its last `taken` bytes have not
+    /// been counted yet.
     fn end_box(&mut self, taken: u64) -> Result<(), ReadError> {
         let place = std::mem::replace(&mut self.place, Place::Header(Vec::new()));
         let Place::Keeping(kept) = place else { return Ok(()) };
@@ -155,7 +157,8 @@ impl Walk {
         self.read(&kept.body, kept.is_moov, kept.start..self.at + taken)
     }
 
-    /// The length of the body of a large box that has been laid aside whole. It goes to [`Walk::read_due`] before the next byte.
+    /// The length of the body of a large box that has been laid aside whole. It goes to [`Walk::read_due`]
+    /// before the next byte.
     pub(crate) fn due(&self) -> Option<u64> {
         match &self.place {
             Place::Due(kept) => Some(kept.len),
@@ -187,7 +190,8 @@ impl Walk {
         }
     }
 
-    /// Steps back in front of the body that is laid aside now, and returns what leads there again: [`Walk::step_forth`].
+    /// Steps back in front of the body that is laid aside now, and returns what leads there again:
+    /// [`Walk::step_forth`].
     pub(crate) fn step_back(&mut self) -> Option<StepBack> {
         let at = self.aside_from()?;
         let (Place::Keeping(kept) | Place::Due(kept)) = &self.place else { return None };
@@ -338,7 +342,8 @@ impl Walk {
 }
 
 impl Kept {
-    /// Whether its body is laid aside. The length of one that lasts up to the end of the file is not known before.
+    /// Whether its body is laid aside. The length of one that lasts up to the end of the file is not known
+    /// before.
     fn is_aside(&self) -> bool {
         self.left.is_none_or(|left| self.len + left > IN_MEMORY_MAX)
     }

@@ -97,8 +97,8 @@ impl ApiError {
         error
     }
 
-    /// 404 to a viewer: the source does not decode at this segment. The operator can do nothing about it, so the cause
-    /// is logged at debug.
+    /// 404 to a viewer: the source does not decode at this segment. The operator can do nothing about it, so
+    /// the cause is logged at debug.
     pub(crate) fn segment_undecodable(cause: &dyn std::error::Error) -> Self {
         tracing::debug!(error = %Chain(cause), "a segment cannot be made of its source");
         Self::described(

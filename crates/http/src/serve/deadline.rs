@@ -1,4 +1,4 @@
-//! A connection whose reader takes nothing any more.
+//! Write timeout of a connection.
 
 use std::io;
 use std::pin::Pin;
@@ -8,14 +8,14 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Ends a connection into which nothing can be written for so long. Reading is as it was.
+/// Fails writes after `most` without progress. Reads have no timeout here.
 ///
-/// The kernel says that nothing can be written when the reader does not read and its window and our buffer are full.
+/// A write makes no progress when the client does not read: its receive window and our send buffer are full.
 #[derive(Debug)]
 pub(super) struct WriteDeadline<T> {
     stream: T,
     most: Duration,
-    /// Since when nothing can be written, if it is so.
+    /// The timer of a write without progress.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
@@ -24,7 +24,7 @@ impl<T> WriteDeadline<T> {
         Self { stream, most, stalled: None }
     }
 
-    /// What a write came to, or that it has waited for too long.
+    /// The result of a write, or `TimedOut`.
     fn judge<R>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         if written.is_ready() {
             self.stalled = None;

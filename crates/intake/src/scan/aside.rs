@@ -1,4 +1,4 @@
-//! A file without a name for what a scan must not hold in memory.
+//! An unnamed temporary file for large data of a scan.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kinora_formats::Aside;
 
-/// Nothing, or the bytes of one box or of the tables of one movie.
+/// Empty, or the bytes of one box, of the tables of a movie, or of a whole scanner.
 #[derive(Debug)]
 pub(super) struct AsideFile {
     folder: Arc<Path>,
@@ -20,12 +20,12 @@ impl AsideFile {
         Self { folder, file: None, len: 0 }
     }
 
-    /// Bytes that lie there.
+    /// Bytes in the file.
     pub(super) fn len(&self) -> u64 {
         self.len
     }
 
-    /// All that was laid aside; nothing is left of it.
+    /// Reads the whole content and empties the file.
     pub(super) fn take(&mut self) -> io::Result<Vec<u8>> {
         let Some(mut file) = self.file.take() else { return Ok(Vec::new()) };
         let len = usize::try_from(std::mem::take(&mut self.len)).map_err(io::Error::other)?;

@@ -1,7 +1,8 @@
-//! Reads what a source is out of its passing bytes, beside the task that writes them.
+//! Scans a source while its bytes arrive, beside the task that writes them.
 //!
-//! A scan holds little memory whatever comes: large boxes, and the tables made of them, are laid aside in a file ([`aside`]) and are in memory
-//! only in the scan's turn ([`turns`]). While nothing comes, all that was read lies there.
+//! A scan uses little memory: large boxes and their tables are stored in a temporary file ([`aside`]) and are
+//! loaded only when a limit of the process allows it ([`turns`]). During a pause the whole state is stored
+//! there.
 
 mod aside;
 mod turns;
@@ -22,15 +23,16 @@ pub use self::turns::{ScanTurn, ScanTurns};
 
 /// Chunks that wait to be scanned; with the largest chunks that a connection reads, of 256 KiB, 1 MiB.
 const WAITING_MAX: usize = 4;
-/// Largest tables of a movie that stay in memory while the rest of its source comes: those of two hours at 30 frames a second with sound.
+/// Largest tables of a movie that stay in memory while the rest of its source comes: those of two hours at 30
+/// frames a second with sound.
 const TABLES_KEPT_MAX: usize = 1 << 20;
 
-/// A scanner beside the task that brings the bytes. It borrows a thread only while it works, for a large `moov` takes its time and a slow
-/// source brings nothing for long.
+/// A scanner beside the task that brings the bytes. It borrows a thread only while it works, for a large
+/// `moov` takes its time and a slow source brings nothing for long.
 #[derive(Debug)]
 pub struct Scan {
     orders: mpsc::Sender<Order>,
-    /// A scan that nobody waits for takes nobody's turn.
+    /// Aborted on drop, so that an abandoned scan does not wait for a turn.
     result: AbortOnDropHandle<Result<Whole, ScanError>>,
 }
 
@@ -49,7 +51,7 @@ pub enum ScanError {
     /// The source is of no use.
     #[error(transparent)]
     Read(ReadError),
-    /// What is large could not be laid aside.
+    /// The temporary file failed.
     #[error("a part of the source could not be laid aside")]
     Aside(#[source] io::Error),
     /// A defect of the scanner.
@@ -64,7 +66,8 @@ pub struct Hopeless;
 #[derive(Debug)]
 enum Order {
     Take(Bytes),
-    /// Answers the state after all bytes before this order, or somewhat earlier, and how many bytes lie in front of it.
+    /// Answers the state after all bytes before this order, or somewhat earlier, and how many bytes lie in
+    /// front of it.
     Checkpoint(oneshot::Sender<(u64, Vec<u8>)>),
     /// Answers whether the bytes so far are in a container that is not read here.
     IsForeign(oneshot::Sender<bool>),
@@ -92,19 +95,20 @@ impl Scan {
         self.orders.send(Order::Take(chunk)).await.map_err(|_| Hopeless)
     }
 
-    /// Nothing comes for a while: what was read so far leaves the memory until more does.
+    /// Stores the state in the temporary file until more bytes arrive.
     pub async fn rest(&self) {
         // A scan that has ended holds nothing.
         let _ = self.orders.send(Order::Rest).await;
     }
 
-    /// The state after all bytes that were pushed, for [`Scanner::from_checkpoint`], and how many bytes lie in front of it: less than were
-    /// pushed while a large box comes.
+    /// The state after all bytes that were pushed, for [`Scanner::from_checkpoint`], and how many bytes lie
+    /// in front of it: less than were pushed while a large box comes.
     pub async fn checkpoint(&self) -> Result<(u64, Vec<u8>), Hopeless> {
         self.ask(Order::Checkpoint).await
     }
 
-    /// Whether what was pushed is in a container that is not read here, so that all of it must be brought into another one.
+    /// Whether what was pushed is in a container that is not read here, so that all of it must be brought
+    /// into another one.
     pub async fn is_foreign(&self) -> Result<bool, Hopeless> {
         self.ask(Order::IsForeign).await
     }
@@ -122,7 +126,7 @@ impl Scan {
     }
 }
 
-/// Whose turn it is that a scan waits for.
+/// The limits and the workspace of a scan.
 struct Place {
     turns: ScanTurns,
     workspace: Option<WorkspaceId>,
@@ -144,7 +148,7 @@ impl Place {
     }
 }
 
-/// Scans what comes until nothing more can, or the scanner gives up.
+/// Scans until all senders are gone or the scanner fails.
 async fn scan(mut work: Work, place: Place, mut waiting: mpsc::Receiver<Order>) -> Result<Whole, ScanError> {
     let mut orders = Vec::new();
     while waiting.recv_many(&mut orders, WAITING_MAX).await > 0 {
@@ -159,14 +163,14 @@ async fn scan(mut work: Work, place: Place, mut waiting: mpsc::Receiver<Order>) 
     Ok(Whole { scanned: scanned?, turn })
 }
 
-/// A scanner, and what it holds on the disk.
+/// A scanner and its temporary file.
 struct Work {
     scanner: Scanner,
     aside: AsideFile,
     holds: Holds,
 }
 
-/// What lies aside.
+/// Content of the temporary file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
     /// The box that comes now, if it is large.
@@ -188,12 +192,12 @@ impl Work {
         is_brought_back.then(|| self.aside.len())
     }
 
-    /// The same of the end.
+    /// The same for [`Work::finish`].
     fn needs_to_finish(&self) -> Option<u64> {
         Some(self.aside.len()).filter(|len| *len > 0)
     }
 
-    /// Carries orders out up to one for which something large must be in memory; answers what is left.
+    /// Executes orders up to the next one that needs large data in memory. Returns the remaining orders.
     fn carry_out(mut self, mut orders: VecDeque<Order>) -> Result<(Self, VecDeque<Order>), ScanError> {
         self.read_due()?;
         let mut is_first = true;
@@ -206,7 +210,7 @@ impl Work {
             if !matches!(order, Order::Rest) {
                 self.wake()?;
             }
-            // Who asked and went away needs no answer.
+            // A caller that was cancelled needs no answer.
             match order {
                 Order::Take(mut bytes) => {
                     let taken = self.scanner.push_beside(&bytes, &mut self.aside)?;

@@ -1,8 +1,9 @@
 //! How many posts each webhook may have under way.
 //!
-//! A lane begins narrow, doubles with each delivery that arrives, and falls to one post after one that does not. So receivers that
-//! are dead hold one place each, and all of them together at most half of the places: the others are never waited for. The places are
-//! shared out by workspace (`kinora_fair`): many webhooks give a workspace no more of them.
+//! A lane begins narrow, doubles with each delivery that arrives, and falls to one post after one that does
+//! not. So receivers that are dead hold one place each, and all of them together at most half of the places:
+//! the others are never waited for. The places are shared out by workspace (`kinora_fair`): many webhooks
+//! give a workspace no more of them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -47,7 +48,8 @@ impl Lanes {
         Self { lanes: HashMap::new(), places, failing }
     }
 
-    /// How many more posts each of these webhooks may have, one at least; first those of workspaces that have fewest under way. Ask again when one of them had less to post.
+    /// How many more posts each of these webhooks may have, one at least; first those of workspaces that have
+    /// fewest under way. Ask again when one of them had less to post.
     pub(super) fn share_out(&mut self, due: &[DueWebhook]) -> Vec<(DueWebhook, usize)> {
         let lanes: Vec<(DueWebhook, Lane)> = due
             .iter()

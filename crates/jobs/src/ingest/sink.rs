@@ -218,8 +218,8 @@ impl Sink for SourceSink<'_> {
         self.writer.announce(total);
     }
 
-    /// Waits outside of the lane, with the bytes that are there. A download without any, or for whose bytes nobody has room, ends: a later
-    /// run of its job begins anew.
+    /// Waits outside of the lane, with the bytes that are there. A download without any, or for whose bytes
+    /// nobody has room, ends: a later run of its job begins anew.
     async fn pause(&mut self, pause: Pause) -> Result<(), SinkError> {
         self.transfer = None;
         self.parked = self.context.parked.try_acquire(self.job.workspace).filter(|_| pause.is_resumable);

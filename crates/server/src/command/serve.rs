@@ -98,7 +98,8 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The media engine with its confinement. Refuses a server that others can reach and whose ffmpeg is not confined.
+/// The media engine with its confinement. Refuses a server that others can reach and whose ffmpeg is not
+/// confined.
 async fn confined_engine(settings: &Settings) -> Result<(Engine, Confinement), Problem> {
     let engine = find_engine(settings).await?;
     let confinement = confinement::measure(&engine).await;

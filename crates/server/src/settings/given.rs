@@ -50,8 +50,8 @@ pub(crate) struct Given {
     /// Path of ffmpeg [default: the one in PATH]
     #[arg(long, global = true, env = "KINORA_FFMPEG", value_name = "FILE")]
     pub(super) ffmpeg: Option<PathBuf>,
-    /// Serve although ffmpeg is not confined on this machine: a damaged file may read what the server can read.
-    /// Only where every source is your own [default: false]
+    /// Serve although ffmpeg is not confined on this machine: a damaged file may read what the server can
+    /// read. Only where every source is your own [default: false]
     #[arg(
         long,
         global = true,

@@ -54,7 +54,8 @@ statements! {
         "SELECT workspace_id, CAST(CASE WHEN ", is_due!(0), " THEN 0 WHEN ", is_due!(1), " THEN 1 WHEN ", is_due!(2),
         " THEN 2 END AS BIGINT) AS priority"
     ));
-    /// One workspace and one rank at a time: so the index gives the due ones without passing over those that wait.
+    /// One workspace and one rank at a time: so the index gives the due ones without passing over those that
+    /// wait.
     CLAIM = "UPDATE job SET lease_owner = $1, leased_until = $2, attempt = attempt + 1
         WHERE id IN (
             SELECT id FROM job
@@ -74,7 +75,8 @@ statements! {
     /// Without a lease: what is not known cannot be held.
     UNREADABLE = "UPDATE job SET state = 'failed', note = $2, finished_at = $3, lease_owner = NULL, leased_until = NULL
         WHERE id = $1";
-    /// $1 is a JSON array of leases, each an array of id, owner and attempt. One statement: it holds the locks of many rows for a moment only.
+    /// $1 is a JSON array of leases, each an array of id, owner and attempt. One statement: it holds the
+    /// locks of many rows for a moment only.
     RENEW = "UPDATE job SET leased_until = $2 FROM json_each($1) AS held
         WHERE job.id = held.value ->> 0 AND job.lease_owner = held.value ->> 1 AND job.attempt = held.value ->> 2
         RETURNING id, attempt",
@@ -89,7 +91,8 @@ statements! {
 }
 
 impl Store {
-    /// The workspaces that have jobs of this queue to be claimed, in the order of their ids, the server itself first.
+    /// The workspaces that have jobs of this queue to be claimed, in the order of their ids, the server
+    /// itself first.
     pub async fn job_workspaces_due(
         &self,
         queue: JobQueue,
@@ -99,15 +102,16 @@ impl Store {
         rows.iter().filter_map(|row| due_workspace(row).transpose()).collect()
     }
 
-    /// Takes jobs that are due: of each workspace as many as its share says, in the order of priority, time and id. No two workers
-    /// get the same one while its lease lasts.
+    /// Takes jobs that are due: of each workspace as many as its share says, in the order of priority, time
+    /// and id. No two workers get the same one while its lease lasts.
     ///
     /// A job that this version does not know fails, and costs no other.
     pub async fn claim_jobs(&self, claim: ClaimJobs) -> Result<Vec<ClaimedJob>, Error> {
         self.write_row_by_row(async move |tx: &mut Tx| tx.claim_jobs(&claim).await).await
     }
 
-    /// Holds on to jobs until `lease_until`. Returns the leases that are still held; the others are over, and the jobs somebody else's by now.
+    /// Holds on to jobs until `lease_until`. Returns the leases that are still held; the others are over, and
+    /// the jobs somebody else's by now.
     pub async fn renew_jobs(
         &self,
         leases: Vec<JobLease>,

@@ -183,8 +183,8 @@ impl Tx {
         self.held(rows)
     }
 
-    /// Gives a download back that goes on later, with what a later run needs: the claim is not counted as an attempt.
-    /// [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    /// Gives a download back that goes on later, with what a later run needs: the claim is not counted as an
+    /// attempt. [`Error::LeaseLost`] as in [`Tx::complete_job`].
     pub async fn continue_job_later(
         &mut self,
         job: &ClaimedJob,

@@ -300,7 +300,7 @@ async fn a_download_goes_on_later_with_what_it_left(world: World) {
     let now = world.now();
     enqueue(&store, now, Priority::Normal).await;
     let job = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);
-    let progress = DownloadProgress { failures: 3, until: now.plus_seconds(3600) };
+    let progress = DownloadProgress { failures: 3, left: std::time::Duration::from_secs(3600) };
     let later = now.plus_seconds(9);
     let put_back = job.clone();
     let go_on = async move |tx: &mut Tx| tx.continue_job_later(&put_back, later, progress).await;
@@ -311,7 +311,8 @@ async fn a_download_goes_on_later_with_what_it_left(world: World) {
     assert_eq!((again.id, again.attempt, again.progress), (job.id, 1, Some(progress)));
     let lost = async move |tx: &mut Tx| tx.continue_job_later(&job, later, progress).await;
     assert!(matches!(write(&store, lost).await, Err(Error::LeaseLost)));
-    // After an attempt that our own parts let down the download has all its tries again: an outage may last longer than these.
+    // After an attempt that our own parts let down the download has all its tries again: an outage may last
+    // longer than these.
     let failed = again.clone();
     write(&store, async move |tx| tx.retry_job(&failed, later, "no").await).await.unwrap();
     let again = claim(&world, &store, world.worker(), JobQueue::Upkeep, 1).await.remove(0);

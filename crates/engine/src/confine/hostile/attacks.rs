@@ -27,8 +27,8 @@ pub(super) struct Attack {
     /// The calls by which it tries, for readers.
     pub calls: &'static str,
     pub layer: Layer,
-    /// Whether each attempt works without confinement, on every kernel and for every user. The kernel protects a
-    /// server with capabilities from a child without them.
+    /// Whether each attempt works without confinement, on every kernel and for every user. The kernel
+    /// protects a server with capabilities from a child without them.
     pub is_certain: bool,
     pub attempts: &'static [&'static [Attempt]],
 }
@@ -288,7 +288,8 @@ pub(super) const ATTACKS: &[Attack] = &[
             &[
                 attempt("clone", |_, _| makes_a_process(libc::SYS_clone, &[libc::SIGCHLD.into()])),
                 by("clone3", libc::SYS_clone3, |_, _| {
-                    // Linux, include/uapi/linux/sched.h, `struct clone_args`: the fifth field is the signal of its end.
+                    // Linux, include/uapi/linux/sched.h, `struct clone_args`: the fifth field is the signal
+                    // of its end.
                     let how: [u64; 8] = [0, 0, 0, 0, libc::SIGCHLD.unsigned_abs().into(), 0, 0, 0];
                     makes_a_process(libc::SYS_clone3, &[how.as_ptr() as c_long, 64])
                 }),

@@ -52,8 +52,8 @@ fn cell(attack: &Attack, absent: Option<Layer>, worked: &[String]) -> &'static s
     }
 }
 
-/// Compares the page with the one in the repository. With `INSTA_UPDATE=always` it is written first, as snapshots
-/// are.
+/// Compares the page with the one in the repository. With `INSTA_UPDATE=always` it is written first, as
+/// snapshots are.
 pub(super) fn check(page: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/confinement.md");
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {

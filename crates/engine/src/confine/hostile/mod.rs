@@ -1,9 +1,10 @@
-//! A hostile program in ffmpeg's place: it tries every way out that this crate knows, and prints the ones that
-//! worked. `docs/confinement.md` is the result.
+//! A hostile program in ffmpeg's place: it tries every way out that this crate knows, and prints the ones
+//! that worked. `docs/confinement.md` is the result.
 //!
-//! The program is this test executable, started again with arguments that name [`stand_in_for_a_hostile_program`].
-//! It runs four times: without any confinement, to see that its attacks work; with all of it; and with one layer
-//! absent, twice. `attacks.rs` lists what it tries, `document.rs` writes the page.
+//! The program is this test executable, started again with arguments that name
+//! [`stand_in_for_a_hostile_program`]. It runs four times: without any confinement, to see that its attacks
+//! work; with all of it; and with one layer absent, twice. `attacks.rs` lists what it tries, `document.rs`
+//! writes the page.
 
 mod attacks;
 mod document;

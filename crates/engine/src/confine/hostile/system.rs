@@ -13,14 +13,14 @@ use libc::{c_int, c_long};
 /// invalid everywhere, such as -1.
 pub(super) fn call(number: i64, arguments: &[c_long]) -> io::Result<c_long> {
     let at = |index: usize| arguments.get(index).copied().unwrap_or(0);
-    // SAFETY: callers pass pointers to memory that outlives the call, or an address that is nobody's, which the kernel
-    // answers with EFAULT.
+    // SAFETY: callers pass pointers to memory that outlives the call, or an address that is nobody's, which
+    // the kernel answers with EFAULT.
     let answer = unsafe { libc::syscall(number, at(0), at(1), at(2), at(3), at(4), at(5)) };
     if answer == -1 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// Whether a call comes further than the refusal of a filter or of a kernel that lacks it. Its arguments, all -1,
-/// are wrong: it changes nothing.
+/// Whether a call comes further than the refusal of a filter or of a kernel that lacks it. Its arguments, all
+/// -1, are wrong: it changes nothing.
 pub(super) fn reaches(number: i64) -> bool {
     reaches_with(number, &[-1; 6])
 }
@@ -65,7 +65,8 @@ fn reap(process: c_long) -> bool {
 #[cfg(target_arch = "x86_64")]
 pub(super) fn vfork_works() -> bool {
     let answer: c_long;
-    // SAFETY: the process that is made exits by its next call and uses no stack. `syscall` overwrites rcx and r11.
+    // SAFETY: the process that is made exits by its next call and uses no stack. `syscall` overwrites rcx and
+    // r11.
     unsafe {
         std::arch::asm!(
             "syscall",

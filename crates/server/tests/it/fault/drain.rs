@@ -98,7 +98,8 @@ pub(crate) async fn drain(app: &TestApp, clock: &TestClock) {
     .await;
 }
 
-/// Waits until a media is ready or failed, and answers it. A clock that stands is moved on to the next attempt of a download that waits for it.
+/// Waits until a media is ready or failed, and answers it. A clock that stands is moved on to the next
+/// attempt of a download that waits for it.
 pub(super) async fn wait_settled(app: &TestApp, clock: &TestClock, media: &str) -> Value {
     until("the media is ready or failed", async || {
         let data = app.get(media).await.data();
