@@ -75,8 +75,12 @@ impl<K: Copy + Eq + Hash> Admission<K> {
     /// Returns a place if this claimant can have one now.
     pub fn try_acquire(&self, claimant: K) -> Option<Permit<K>> {
         let due = Due { claimant, rank: u8::MAX };
-        let is_admitted = !self.0.lock().admit(&[due]).is_empty();
-        is_admitted.then(|| self.enter(claimant))
+        let mut state = self.0.lock();
+        if state.admit(&[due]).is_empty() {
+            return None;
+        }
+        state.places.enter(claimant);
+        Some(Permit { shared: Arc::clone(&self.0), claimant })
     }
 
     /// Shares the free places between waiting tasks and the claimants in `due`. A waiting task is admitted

@@ -10,7 +10,7 @@
 //! | memory | limits are for each process and do not count shared memory |
 //! | other processes | signals, `ptrace` and priorities of the same user |
 //!
-//! A refused call fails with EPERM. Three calls answer ENOSYS, so that a C library takes the older call,
+//! A refused call fails with EPERM. Two calls answer ENOSYS, so that a C library takes the older call,
 //! which the filter can judge. Decision 0107.
 
 use std::collections::BTreeMap;
