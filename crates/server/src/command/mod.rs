@@ -13,6 +13,7 @@ mod problem;
 mod progress;
 mod serve;
 mod storage;
+mod takeover;
 mod token;
 mod upload;
 mod webhook;

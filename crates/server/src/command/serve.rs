@@ -11,6 +11,7 @@ use kinora_store::Opener;
 use tokio::net::TcpSocket;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::takeover::take_over;
 use super::{Problem, Session};
 use crate::addresses::ServedAddresses;
 use crate::confinement;
@@ -37,12 +38,12 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     }
     raise_file_limit();
     // Before anything is touched: another server on this folder goes on undisturbed.
-    let lock = place::lock(&settings).await?;
+    let lock = take_over(is_served, async || place::lock(&settings).await).await?;
     // First: a server that does not start leaves the database as an older one knows it.
     let (engine, confinement) = confined_engine(&settings).await?;
     let store = place::open_store(&settings, Opener::Server).await?;
     let blob = place::open_blob(&settings).await?;
-    let listener = listen(&settings)?;
+    let listener = listen(&settings).await?;
     if settings.has_folder() {
         ServedAddresses::of(&settings).write(&settings.data_dir).map_err(|error| {
             Problem::with_cause(format!("cannot write into {}", settings.data_dir.display()), error)
@@ -124,8 +125,13 @@ fn handler(kind: SignalKind) -> Result<tokio::signal::unix::Signal, Problem> {
     signal(kind).map_err(|error| Problem::with_cause("signals cannot be handled", error))
 }
 
+/// Whether another server holds the lock.
+fn is_served(error: &kinora_store::Error) -> bool {
+    matches!(error, kinora_store::Error::AlreadyServed { .. } | kinora_store::Error::DatabaseServed)
+}
+
 /// A listener that can take over the port of a process that was just killed.
-fn listen(settings: &Settings) -> Result<tokio::net::TcpListener, Problem> {
+async fn listen(settings: &Settings) -> Result<tokio::net::TcpListener, Problem> {
     let address = settings.listen;
     let open = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
@@ -133,7 +139,8 @@ fn listen(settings: &Settings) -> Result<tokio::net::TcpListener, Problem> {
         socket.bind(address)?;
         socket.listen(BACKLOG)
     };
-    open().map_err(|error| {
+    let is_taken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::AddrInUse;
+    take_over(is_taken, async || open()).await.map_err(|error| {
         Problem::with_cause(
             format!("cannot listen on {address}; choose another address with --listen"),
             error,

@@ -41,9 +41,13 @@ macro_rules! claimable_of_webhook {
 
 statements! {
     /// Looks into the deliveries of enabled webhooks only, and no further than the first one that will do.
+    ///
+    /// The offset has PostgreSQL look into the deliveries of one webhook after the other. Without it a plan made while the
+    /// table was empty joins each webhook with the deliveries of all, and is kept: 20,000 of them took 2.7 s.
     WEBHOOKS_DUE = concat!(
         "SELECT w.id, w.workspace_id FROM webhook w WHERE w.state = 'enabled' AND EXISTS (
-            SELECT 1 FROM delivery d WHERE d.webhook_id = w.id AND ", claimable!(), ")
+            SELECT 1 FROM delivery d WHERE d.webhook_id = w.id AND ", claimable!(), "
+            ORDER BY d.due_at, d.sequence LIMIT 1 OFFSET 0)
          ORDER BY w.id"
     );
     CLAIMABLE = claimable_of_webhook!(""),
@@ -64,13 +68,16 @@ statements! {
     /// The next leases to end.
     NEXT_LEASE_END = "SELECT min(d.leased_until) AS at FROM delivery d JOIN webhook w ON w.id = d.webhook_id
         WHERE d.leased_until > $1 AND w.state = 'enabled'";
-    /// The next first attempts to hold nothing back any more, as far as something waits for them.
-    NEXT_START = "SELECT min(e.first_started_at) AS at FROM delivery e JOIN webhook w ON w.id = e.webhook_id
-        WHERE e.state = 'pending' AND e.first_ended = 0 AND e.first_started_at IS NOT NULL
-        AND e.first_started_at > $1 AND w.state = 'enabled' AND EXISTS (
+    /// The next first attempts to hold nothing back any more, as far as something waits for them. The offset: see
+    /// `WEBHOOKS_DUE`.
+    NEXT_START = "SELECT e.first_started_at AS at FROM delivery e
+        WHERE e.state = 'pending' AND e.first_ended = 0 AND e.first_started_at IS NOT NULL AND e.first_started_at > $1
+        AND EXISTS (SELECT 1 FROM webhook w WHERE w.id = e.webhook_id AND w.state = 'enabled' LIMIT 1 OFFSET 0)
+        AND EXISTS (
             SELECT 1 FROM delivery d WHERE d.webhook_id = e.webhook_id AND d.subject = e.subject
             AND d.sequence > e.sequence AND d.state = 'pending' AND d.first_ended = 0
-            AND d.first_started_at IS NULL)";
+            AND d.first_started_at IS NULL LIMIT 1 OFFSET 0)
+        ORDER BY e.first_started_at LIMIT 1";
     TAKE_BACK = "UPDATE delivery SET lease_owner = NULL, leased_until = NULL WHERE leased_until IS NOT NULL";
 }
 

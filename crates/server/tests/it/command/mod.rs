@@ -73,9 +73,7 @@ impl Machine {
 
     /// `kinora serve ARGUMENTS`, ready.
     pub(crate) async fn serve(&self, arguments: &[&str]) -> Running {
-        let server = self.kinora(&["serve"]).args(arguments).start();
-        self.wait_until_ready().await;
-        server
+        self.kinora(&["serve"]).args(arguments).start().ready(self.wait_until_ready()).await
     }
 
     pub(crate) async fn wait_until_ready(&self) {

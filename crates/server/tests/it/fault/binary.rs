@@ -56,13 +56,11 @@ impl Binary {
 
     /// Starts the server, and waits until it answers.
     pub(super) async fn serve(&self) -> Serving {
-        let running = self.program().args(["serve"]).start();
-        until("the server answers", async || {
+        let answers = until("the server answers", async || {
             let answer = Request::new(self.address, "GET", "/readyz").try_send().await.ok()?;
             (answer.status == 200).then_some(())
-        })
-        .await;
-        Serving(running)
+        });
+        Serving(self.program().args(["serve"]).start().ready(answers).await)
     }
 
     /// The paths of all objects.

@@ -138,6 +138,14 @@ impl Running {
         self.child.id().expect("it runs")
     }
 
+    /// Itself once `is_ready` returns. Panics with what it said if it ends before.
+    pub(crate) async fn ready(mut self, is_ready: impl Future<Output = ()>) -> Self {
+        tokio::select! {
+            () = is_ready => self,
+            _ = self.child.wait() => panic!("it ended: {:?}", self.ended("started").await),
+        }
+    }
+
     /// SIGKILL, and waits until it is gone.
     pub(crate) async fn kill(mut self) -> Run {
         self.child.start_kill().expect("it runs");
