@@ -225,7 +225,7 @@ impl Scanner {
         }
     }
 
-    /// Takes the next bytes, and lays a `moov` or `moof` of more than 1 MiB `aside` while it comes. Takes
+    /// Takes the next bytes, and lays a `moov` or `moof` of more than 64 KiB `aside` while it comes. Takes
     /// none behind such a box: that is [`due`](Scanner::due), and goes to [`Scanner::read_due`] first.
     /// Returns how many bytes it took.
     ///
@@ -312,6 +312,16 @@ impl Scanner {
     /// Whether no byte has come yet.
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Bytes in memory of the sample tables so far, and of a box that is not whole yet.
+    pub fn memory_len(&self) -> usize {
+        match &self.state {
+            Ok(State::Boxes(walk)) => walk.memory_len(),
+            Ok(State::Matroska(_, reader)) => reader.memory_len(),
+            // A few hundred bytes.
+            Ok(State::Head(_) | State::Foreign(_)) | Err(_) => 0,
+        }
     }
 
     /// Whether the sample tables are read and planned already, so that hardly anything is left for [`Scanner::finish`].

@@ -15,7 +15,7 @@ use crate::{Intake, IntakeError, Missing, ScanError, ScanTurn, Standing, Whole, 
 /// What the bytes of a whole file were.
 enum Read {
     /// It plays as it lies: the media is ready with this commit.
-    Playable(Box<Index>, Option<ScanTurn>),
+    Playable(Box<Index>, ScanTurn),
     /// Something must be made first, or the file must be read once more, which a job does.
     Later(Option<Box<Index>>),
     /// It is no media.
@@ -57,18 +57,15 @@ impl Intake {
             }
             Read::Playable(index, turn) => {
                 let put = options.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes()));
-                match turn {
-                    None => {
-                        let (finished, put) = tokio::join!(session.growing.finish(), put);
-                        finished?;
-                        put?;
-                    }
+                if turn.is_waited_for() {
                     // What is left of the file may wait for memory, whose holders may wait for this turn.
-                    Some(turn) => {
-                        put.await?;
-                        drop(turn);
-                        session.growing.finish().await?;
-                    }
+                    put.await?;
+                    drop(turn);
+                    session.growing.finish().await?;
+                } else {
+                    let (finished, put) = tokio::join!(session.growing.finish(), put);
+                    finished?;
+                    put?;
                 }
                 let now = options.clock.now();
                 let max = session.upload.settings.max_resolution;

@@ -66,11 +66,16 @@ impl From<kinora_packager::Error> for JobError {
     }
 }
 
+/// Whether a disk, or a share of one, has no room.
+pub(crate) fn is_full(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+}
+
 impl From<ScanError> for JobError {
     fn from(error: ScanError) -> Self {
         match error {
             ScanError::Read(error) => Self::Fatal(failure_of(&error)),
-            ScanError::Aside(error) if error.kind() == std::io::ErrorKind::StorageFull => Self::Full,
+            ScanError::Aside(error) if is_full(&error) => Self::Full,
             error => Self::Retry(Box::new(error)),
         }
     }

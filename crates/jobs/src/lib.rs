@@ -67,6 +67,10 @@ pub const COMMITS_MAX: usize = 3;
 /// workspaces have turns.
 pub const BEGINNINGS_PER_PLACE: usize = 2;
 
+/// Media whose sound is changed at once, for each process that the engine may run. The indexes of all files that
+/// are heard are in memory meanwhile.
+pub const SOUND_EDITS_PER_PLACE: usize = 2;
+
 /// What jobs work with; cheap to clone.
 #[derive(Clone)]
 pub struct Context {
@@ -104,6 +108,8 @@ pub struct Context {
     pub parked: Admission,
     /// Places for the beginnings of sources that must be encoded; see [`BEGINNINGS_PER_PLACE`].
     pub beginnings: Admission,
+    /// Places for media whose sound is changed; see [`SOUND_EDITS_PER_PLACE`].
+    pub sound_edits: Admission,
     /// Places for commits that come in crowds; see [`COMMITS_MAX`].
     pub commits: Admission,
     /// Who waits for room on the disk.

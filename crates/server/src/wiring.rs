@@ -13,7 +13,7 @@ use kinora_http::{Addresses, App, AppOptions, ServeOptions};
 use kinora_intake::{Intake, IntakeOptions, PaceMin, ScanTurns};
 use kinora_jobs::{
     Admission, BEGINNINGS_PER_PLACE, COMMITS_MAX, Context, FillsAsked, ForeignObjects, OwnershipError,
-    PARKED_MAX, Room, TRANSFERS_MAX,
+    PARKED_MAX, Room, SOUND_EDITS_PER_PLACE, TRANSFERS_MAX,
 };
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
@@ -133,6 +133,7 @@ impl Server {
         let worker = WorkerId::new(&*random);
         let scans = ScanTurns::new(scratch.folder().into());
         let beginnings = Admission::new(BEGINNINGS_PER_PLACE * engine.load().places);
+        let sound_edits = Admission::new(SOUND_EDITS_PER_PLACE * engine.load().places);
         let intake = Intake::new(IntakeOptions {
             store: store.clone(),
             blob: blob.clone(),
@@ -161,6 +162,7 @@ impl Server {
             transfers: Admission::new(TRANSFERS_MAX),
             parked: Admission::new(PARKED_MAX),
             beginnings,
+            sound_edits,
             commits: Admission::new(COMMITS_MAX),
             room: room.clone(),
             cache_bytes: settings.cache_bytes,

@@ -133,6 +133,14 @@ pub enum SampleEntry {
     Matroska(Vec<u8>),
 }
 
+impl SampleEntry {
+    /// Bytes in memory.
+    pub(crate) fn memory_len(&self) -> usize {
+        let (Self::Iso(bytes) | Self::Matroska(bytes)) = self;
+        bytes.len()
+    }
+}
+
 /// A video track. H.264 and HEVC as length-prefixed NAL units, and AV1, may be copied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VideoTrack {

@@ -49,6 +49,12 @@ struct Block {
     pts_max: i64,
 }
 
+impl Packed {
+    fn memory_len(&self) -> usize {
+        size_of_val(&self.blocks[..]) + self.data.len()
+    }
+}
+
 /// Collects samples in decode order.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SampleTableBuilder {
@@ -113,6 +119,11 @@ impl SampleTable {
             end = start;
         }
         None
+    }
+
+    /// Bytes in memory.
+    pub(crate) fn memory_len(&self) -> usize {
+        self.packed.memory_len()
     }
 
     pub(super) fn write(&self, writer: &mut Writer) {
@@ -260,6 +271,11 @@ impl SampleTableBuilder {
     /// Samples so far.
     pub(crate) fn len(&self) -> u32 {
         self.packed.len + self.pending.len() as u32
+    }
+
+    /// Bytes in memory.
+    pub(crate) fn memory_len(&self) -> usize {
+        self.packed.memory_len() + size_of_val(&self.pending[..])
     }
 
     /// The finished table.

@@ -126,6 +126,11 @@ impl Collector {
             && self.audio_count <= AUDIO_SAMPLES_MAX
     }
 
+    /// Bytes in memory.
+    pub(super) fn memory_len(&self) -> usize {
+        self.tracks.iter().map(|track| track.builder.memory_len()).sum()
+    }
+
     /// Whether the track with this number was chosen.
     pub(super) fn wants(&self, number: u64) -> bool {
         self.tracks.iter().any(|track| track.number == number)

@@ -44,6 +44,11 @@ impl Reader {
         self.walk.is_sound(len)
     }
 
+    /// Bytes in memory.
+    pub(crate) fn memory_len(&self) -> usize {
+        self.walk.memory_len()
+    }
+
     /// Takes the next bytes; whether they can be read here. Once they cannot, nothing more is to be pushed.
     ///
     /// Errors: final.

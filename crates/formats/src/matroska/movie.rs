@@ -107,6 +107,11 @@ impl Chosen {
             })
     }
 
+    /// Bytes in memory.
+    pub(super) fn memory_len(&self) -> usize {
+        self.tracks().map(|track| track.media.sample_entry().memory_len()).sum()
+    }
+
     /// The video track, then those of sound.
     pub(super) fn tracks(&self) -> impl Iterator<Item = &ChosenTrack> {
         self.video.iter().chain(&self.audio)

@@ -119,6 +119,13 @@ impl Walk {
         }
     }
 
+    /// Bytes in memory.
+    pub(super) fn memory_len(&self) -> usize {
+        let kept = if let Place::Keeping { body, .. } = &self.place { body.len() } else { 0 };
+        let chosen = self.chosen.as_ref().map_or(0, Chosen::memory_len);
+        kept + size_of_val(&self.pending.frames[..]) + chosen + self.collector.memory_len()
+    }
+
     /// Whether what came back from a checkpoint behind `len` bytes can go on.
     pub(super) fn is_sound(&self, len: u64) -> bool {
         let is_in_place = match &self.place {

@@ -28,8 +28,8 @@ pub const MOOV_LEN_MAX: u64 = 256 << 20;
 /// beside it 65 MB.
 pub const MOOF_LEN_MAX: u64 = 160 << 20;
 /// Largest box that is kept in memory while it comes; its size is a claim until the bytes are there. Larger
-/// ones are laid aside: the `moov` of half an hour at 30 frames a second with sound has 1 MB.
-pub(crate) const IN_MEMORY_MAX: u64 = 1 << 20;
+/// ones are laid aside: the `moov` of two minutes at 30 frames a second with sound has 70 kB.
+pub(crate) const IN_MEMORY_MAX: u64 = 64 << 10;
 /// Longest box header: size, kind and a 64-bit size. ISO/IEC 14496-12, 4.2.
 const BOX_HEADER_LEN_MAX: usize = 16;
 
@@ -204,6 +204,12 @@ impl Walk {
     /// Undoes a step back.
     pub(crate) fn step_forth(&mut self, back: StepBack) {
         (self.place, self.at) = (back.place, back.at);
+    }
+
+    /// Bytes in memory.
+    pub(crate) fn memory_len(&self) -> usize {
+        let kept = if let Place::Keeping(kept) = &self.place { kept.body.len() } else { 0 };
+        kept + self.movie.as_ref().map_or(0, Header::memory_len)
     }
 
     /// Whether what came back from a checkpoint behind `len` bytes can go on.

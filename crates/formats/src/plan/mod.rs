@@ -248,6 +248,14 @@ struct AudioPlan {
 }
 
 impl SegmentPlan {
+    /// Bytes in memory.
+    pub(crate) fn memory_len(&self) -> usize {
+        let of_audio = self.audio.iter().map(|segments| size_of_val(&segments[..]));
+        let of_encoded = self.encoded_audio.iter().map(|cuts| size_of_val(&cuts[..]));
+        let of_video = size_of_val(&self.video[..]) + size_of_val(&self.encoded_video[..]);
+        of_video + of_audio.chain(of_encoded).sum::<usize>()
+    }
+
     fn push(&mut self, audio: AudioPlan) {
         self.audio.push(audio.copy);
         self.encoded_audio.push(audio.encoded);

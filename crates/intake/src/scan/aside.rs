@@ -36,6 +36,26 @@ impl AsideFile {
     }
 }
 
+impl AsideFile {
+    /// Gives the whole content to `take`, so many bytes at a time, and empties the file.
+    pub(super) fn read_in_pieces<E: From<io::Error>>(
+        &mut self,
+        piece_len: usize,
+        mut take: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.len = 0;
+        let Some(mut file) = self.file.take() else { return Ok(()) };
+        file.rewind()?;
+        let mut piece = vec![0; piece_len];
+        loop {
+            match file.read(&mut piece)? {
+                0 => return Ok(()),
+                len => take(&piece[..len])?,
+            }
+        }
+    }
+}
+
 impl Aside for AsideFile {
     fn lay(&mut self, bytes: &[u8]) -> io::Result<()> {
         let file = match &mut self.file {
@@ -62,6 +82,14 @@ mod tests {
         assert_eq!(aside.take().unwrap(), b"one, two");
         aside.lay(b"three").unwrap();
         assert_eq!(aside.take().unwrap(), b"three");
+        aside.lay(b"four and five").unwrap();
+        let mut pieces = Vec::new();
+        let read = aside.read_in_pieces(8, |piece| {
+            pieces.push(piece.to_vec());
+            Ok::<_, io::Error>(())
+        });
+        read.unwrap();
+        assert_eq!((pieces, aside.len()), (vec![b"four and".to_vec(), b" five".to_vec()], 0));
         assert_eq!(folder.path().read_dir().unwrap().count(), 0, "it has no name");
     }
 }

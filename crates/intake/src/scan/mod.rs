@@ -1,11 +1,13 @@
 //! Scans a source while its bytes arrive, beside the task that writes them.
 //!
-//! A scan uses little memory: large boxes and their tables are stored in a temporary file ([`aside`]) and are
-//! loaded only when a limit of the process allows it ([`turns`]). During a pause the whole state is stored
-//! there.
+//! A scan uses little memory ([`work`]): large boxes and their tables are stored in temporary files ([`aside`])
+//! and are loaded only when a limit of the process allows it ([`turns`]). Tables that grow while the bytes come
+//! stay in memory as long as another limit allows it. During a pause the whole state is stored.
 
 mod aside;
+mod index;
 mod turns;
+mod work;
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,19 +15,17 @@ use std::io;
 use bytes::Bytes;
 use kinora_domain::WorkspaceId;
 use kinora_formats::mp4::ReadError;
-use kinora_formats::{Aside as _, PushError, Scanned, Scanner};
+use kinora_formats::{PushError, Scanned, Scanner};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio_util::task::AbortOnDropHandle;
 
-use self::aside::AsideFile;
+pub use self::index::StoredIndex;
 pub use self::turns::{ScanTurn, ScanTurns};
+use self::work::Work;
 
 /// Chunks that wait to be scanned; with the largest chunks that a connection reads, of 256 KiB, 1 MiB.
 const WAITING_MAX: usize = 4;
-/// Largest tables of a movie that stay in memory while the rest of its source comes: those of two hours at 30
-/// frames a second with sound.
-const TABLES_KEPT_MAX: usize = 1 << 20;
 
 /// A scanner beside the task that brings the bytes. It borrows a thread only while it works, for a large
 /// `moov` takes its time and a slow source brings nothing for long.
@@ -41,8 +41,8 @@ pub struct Scan {
 pub struct Whole {
     /// What they are packed in, and how they are read.
     pub scanned: Scanned,
-    /// Held as long as large tables are in memory; `None` for small ones.
-    pub turn: Option<ScanTurn>,
+    /// Held as long as its tables are in memory.
+    pub turn: ScanTurn,
 }
 
 /// Why a scan ended without a result.
@@ -84,8 +84,7 @@ impl Scan {
     /// Goes on where a scanner was.
     pub fn resume(turns: &ScanTurns, workspace: Option<WorkspaceId>, scanner: Scanner) -> Self {
         let (orders, waiting) = mpsc::channel(WAITING_MAX);
-        let aside = AsideFile::new(turns.folder.clone());
-        let work = Work { scanner, aside, holds: Holds::BoxOrNothing };
+        let work = Work::new(scanner, turns.memory(workspace));
         let place = Place { turns: turns.clone(), workspace };
         Self { orders, result: AbortOnDropHandle::new(tokio::spawn(scan(work, place, waiting))) }
     }
@@ -138,11 +137,12 @@ impl Place {
         &self,
         len: Option<u64>,
         step: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<(T, Option<ScanTurn>), ScanError> {
+    ) -> Result<(T, ScanTurn), ScanError> {
         let turn = match len {
-            Some(len) => Some(self.turns.take(len, self.workspace).await),
-            None => None,
+            Some(len) => self.turns.take(len, self.workspace).await,
+            None => ScanTurn::default(),
         };
+        let _thread = self.turns.thread(self.workspace).await;
         let done = spawn_blocking(step).await.map_err(ScanError::Panicked)?;
         Ok((done, turn))
     }
@@ -159,141 +159,9 @@ async fn scan(mut work: Work, place: Place, mut waiting: mpsc::Receiver<Order>) 
             (work, batch) = done?;
         }
     }
-    let (scanned, turn) = place.run(work.needs_to_finish(), move || work.finish()).await?;
-    Ok(Whole { scanned: scanned?, turn })
-}
-
-/// A scanner and its temporary file.
-struct Work {
-    scanner: Scanner,
-    aside: AsideFile,
-    holds: Holds,
-}
-
-/// Content of the temporary file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holds {
-    /// The box that comes now, if it is large.
-    BoxOrNothing,
-    /// The tables of the movie.
-    Tables,
-    /// All that the scanner has read, as a checkpoint: the scanner itself is empty.
-    Scanner,
-}
-
-impl Work {
-    /// How many bytes the next step brings into memory, if many.
-    fn needs(&self, next: Option<&Order>) -> Option<u64> {
-        let is_brought_back = match self.holds {
-            Holds::BoxOrNothing => self.scanner.due().is_some(),
-            Holds::Tables => matches!(next, Some(Order::Checkpoint(_))),
-            Holds::Scanner => self.aside.len() > TABLES_KEPT_MAX as u64 && !matches!(next, Some(Order::Rest)),
-        };
-        is_brought_back.then(|| self.aside.len())
-    }
-
-    /// The same for [`Work::finish`].
-    fn needs_to_finish(&self) -> Option<u64> {
-        Some(self.aside.len()).filter(|len| *len > 0)
-    }
-
-    /// Executes orders up to the next one that needs large data in memory. Returns the remaining orders.
-    fn carry_out(mut self, mut orders: VecDeque<Order>) -> Result<(Self, VecDeque<Order>), ScanError> {
-        self.read_due()?;
-        let mut is_first = true;
-        while let Some(order) = orders.pop_front() {
-            if self.needs(Some(&order)).is_some() && !is_first {
-                orders.push_front(order);
-                break;
-            }
-            is_first = false;
-            if !matches!(order, Order::Rest) {
-                self.wake()?;
-            }
-            // A caller that was cancelled needs no answer.
-            match order {
-                Order::Take(mut bytes) => {
-                    let taken = self.scanner.push_beside(&bytes, &mut self.aside)?;
-                    let rest = bytes.split_off(taken);
-                    if !rest.is_empty() {
-                        orders.push_front(Order::Take(rest));
-                    }
-                }
-                Order::Checkpoint(reply) => drop(reply.send(self.checkpoint()?)),
-                Order::IsForeign(reply) => drop(reply.send(self.scanner.is_foreign())),
-                Order::Rest => self.rest()?,
-            }
-        }
-        Ok((self, orders))
-    }
-
-    /// Reads the box that is due, and lays its tables aside where they are large.
-    fn read_due(&mut self) -> Result<(), ScanError> {
-        if self.scanner.due().is_none() {
-            return Ok(());
-        }
-        let body = self.aside.take()?;
-        self.scanner.read_due(&body)?;
-        drop(body);
-        self.lay_tables_aside()
-    }
-
-    fn lay_tables_aside(&mut self) -> Result<(), ScanError> {
-        if let Some(tables) = self.scanner.take_tables(TABLES_KEPT_MAX) {
-            self.aside.lay(&tables)?;
-            self.holds = Holds::Tables;
-        }
-        Ok(())
-    }
-
-    fn bring_tables_back(&mut self) -> Result<(), ScanError> {
-        if self.holds == Holds::Tables {
-            self.holds = Holds::BoxOrNothing;
-            let tables = self.aside.take()?;
-            self.scanner.put_tables(&tables).map_err(io::Error::other)?;
-        }
-        Ok(())
-    }
-
-    fn checkpoint(&mut self) -> Result<(u64, Vec<u8>), ScanError> {
-        let had_tables_aside = self.holds == Holds::Tables;
-        self.bring_tables_back()?;
-        let checkpoint = (self.scanner.checkpoint_len(), self.scanner.to_checkpoint());
-        if had_tables_aside {
-            self.lay_tables_aside()?;
-        }
-        Ok(checkpoint)
-    }
-
-    /// Lays the whole scanner aside. Where a box or tables lie there, little else is in memory.
-    fn rest(&mut self) -> Result<(), ScanError> {
-        if self.holds == Holds::BoxOrNothing && self.aside.len() == 0 {
-            self.aside.lay(&self.scanner.to_checkpoint())?;
-            self.scanner = Scanner::new(None);
-            self.holds = Holds::Scanner;
-        }
-        Ok(())
-    }
-
-    fn wake(&mut self) -> Result<(), ScanError> {
-        if self.holds == Holds::Scanner {
-            self.holds = Holds::BoxOrNothing;
-            self.scanner = Scanner::from_checkpoint(&self.aside.take()?).map_err(io::Error::other)?;
-            self.lay_tables_aside()?;
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Scanned, ScanError> {
-        self.wake()?;
-        self.bring_tables_back()?;
-        self.scanner.end()?;
-        if self.scanner.due().is_some() {
-            let body = self.aside.take()?;
-            self.scanner.read_due(&body)?;
-        }
-        Ok(self.scanner.finish()?)
-    }
+    let (finished, turn) = place.run(work.needs_to_finish(), move || work.finish()).await?;
+    let (scanned, memory) = finished?;
+    Ok(Whole { scanned, turn: turn.with(memory) })
 }
 
 impl From<ReadError> for ScanError {

@@ -1,11 +1,12 @@
-//! Limits how many scans hold large tables in memory: one with very large ones and three with large ones,
-//! fair between workspaces.
+//! Limits what scans have in memory, fair between workspaces: one reads very large tables and three read large
+//! ones, and those that grow while the bytes come share a budget.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use kinora_domain::WorkspaceId;
-use kinora_fair::{Admission, Permit};
+use kinora_fair::{Admission, Budget, Permit, Units};
 
 /// Bytes of a box from which on reading it takes the one turn for very large ones: an hour of video has 2 MB.
 const VERY_LARGE: u64 = 16 << 20;
@@ -14,28 +15,142 @@ const LARGE_AT_ONCE: usize = 3;
 /// Scans that read very large boxes (at most 256 MiB) at the same time.
 const VERY_LARGE_AT_ONCE: usize = 1;
 
+/// Scans that use a thread at the same time: in one step the tables of each may grow by some MiB.
+const THREADS: usize = 16;
+/// KiB of tables that grow while the bytes come: those of 32 Matroska files of two hours.
+const MEMORY_KIB: u64 = 64 << 10;
+/// The part of it that a single workspace cannot take.
+const MEMORY_RESERVE: u64 = 4;
+/// Bytes of tables, or of a box, that each scan has in memory without asking: those of ten minutes of video.
+const UNASKED: usize = 64 << 10;
+/// More is asked for in such amounts.
+const MEMORY_STEP_KIB: u64 = 64;
+
 /// The limits of all scans of a process. Clones share state.
 #[derive(Debug, Clone)]
 pub struct ScanTurns {
     /// Folder of the temporary files. It needs disk space for a large box of each scan.
-    pub(super) folder: Arc<Path>,
+    folder: Arc<Path>,
     large: Admission<Option<WorkspaceId>>,
     very_large: Admission<Option<WorkspaceId>>,
+    threads: Admission<Option<WorkspaceId>>,
+    unasked: usize,
+    memory: Budget<Option<WorkspaceId>>,
+    memory_kib: u64,
 }
 
-/// Held while large tables are in memory.
+/// Held while tables are in memory; holds nothing for small ones.
+#[derive(Debug, Default)]
+#[expect(dead_code, reason = "it is held")]
+pub struct ScanTurn {
+    permit: Option<Permit<Option<WorkspaceId>>>,
+    memory: Option<Memory>,
+}
+
+/// The memory of one scan.
 #[derive(Debug)]
-pub struct ScanTurn(#[expect(dead_code, reason = "it is held")] Permit<Option<WorkspaceId>>);
+pub(super) struct Memory {
+    turns: ScanTurns,
+    workspace: Option<WorkspaceId>,
+    granted: Vec<Units<Option<WorkspaceId>>>,
+    kib: u64,
+}
 
 impl ScanTurns {
     /// Scans write temporary files into `folder`.
     pub fn new(folder: Arc<Path>) -> Self {
-        Self { folder, large: Admission::new(LARGE_AT_ONCE), very_large: Admission::new(VERY_LARGE_AT_ONCE) }
+        Self::limited(folder, UNASKED, MEMORY_KIB)
+    }
+
+    /// With other limits: each scan has `unasked` bytes of tables in memory, and all together so many KiB more.
+    pub fn limited(folder: Arc<Path>, unasked: usize, memory_kib: u64) -> Self {
+        Self {
+            folder,
+            large: Admission::new(LARGE_AT_ONCE),
+            very_large: Admission::new(VERY_LARGE_AT_ONCE),
+            threads: Admission::new(THREADS),
+            unasked,
+            memory: Budget::new(memory_kib, memory_kib / MEMORY_RESERVE),
+            memory_kib,
+        }
+    }
+
+    /// KiB that scans were granted.
+    #[cfg(test)]
+    pub(super) fn memory_held_kib(&self) -> u64 {
+        self.memory.held()
     }
 
     /// Waits until a box of `len` bytes, or its tables, may be in memory.
     pub(super) async fn take(&self, len: u64, workspace: Option<WorkspaceId>) -> ScanTurn {
         let turns = if len < VERY_LARGE { &self.large } else { &self.very_large };
-        ScanTurn(turns.acquire(workspace).await)
+        ScanTurn { permit: Some(turns.acquire(workspace).await), memory: None }
+    }
+
+    /// Waits until a thread may scan.
+    pub(super) async fn thread(&self, workspace: Option<WorkspaceId>) -> Permit<Option<WorkspaceId>> {
+        self.threads.acquire(workspace).await
+    }
+
+    /// Folder of the temporary files.
+    pub(super) fn folder(&self) -> Arc<Path> {
+        self.folder.clone()
+    }
+
+    /// Memory of a scan for this workspace: none yet.
+    pub(super) fn memory(&self, workspace: Option<WorkspaceId>) -> Memory {
+        Memory { turns: self.clone(), workspace, granted: Vec::new(), kib: 0 }
+    }
+}
+
+impl ScanTurn {
+    /// Whether other scans may wait for its end.
+    pub fn is_waited_for(&self) -> bool {
+        self.permit.is_some()
+    }
+
+    pub(super) fn with(self, memory: Memory) -> Self {
+        Self { memory: Some(memory), ..self }
+    }
+}
+
+impl Memory {
+    /// Where its scan stores what it has no memory for.
+    pub(super) fn folder(&self) -> Arc<Path> {
+        self.turns.folder.clone()
+    }
+
+    /// Bytes that its scan has in memory without asking.
+    pub(super) fn unasked(&self) -> usize {
+        self.turns.unasked
+    }
+
+    /// Whether `len` bytes may be in memory: asks for what is missing, and does not wait for it.
+    pub(super) fn covers(&mut self, len: usize) -> bool {
+        let missing = (len as u64).div_ceil(1024).saturating_sub(self.kib);
+        if missing == 0 {
+            return true;
+        }
+        let kib = missing.next_multiple_of(MEMORY_STEP_KIB);
+        let all = self.turns.memory_kib;
+        if self.kib + kib > all - all / MEMORY_RESERVE {
+            return false;
+        }
+        let granted = self.turns.memory.acquire(self.workspace, kib).now_or_never();
+        self.kib += granted.as_ref().map_or(0, |_| kib);
+        let is_granted = granted.is_some();
+        self.granted.extend(granted);
+        is_granted
+    }
+
+    /// KiB that were granted.
+    #[cfg(test)]
+    pub(super) fn kib(&self) -> u64 {
+        self.kib
+    }
+
+    pub(super) fn give_back(&mut self) {
+        self.granted.clear();
+        self.kib = 0;
     }
 }

@@ -28,15 +28,16 @@ fn in_memory(bytes: &[u8]) -> Scanned {
 #[tokio::test]
 async fn a_scan_that_rests_between_its_pieces_finds_what_one_without_a_rest_finds() {
     let folder = tempfile::tempdir().unwrap();
-    let turns = ScanTurns::new(folder.path().into());
-    for source in [
+    let turns = [ScanTurns::new(folder.path().into()), ScanTurns::limited(folder.path().into(), 100, 0)];
+    let sources = [
         fixture::two_seconds(),
         fixture::fragmented(),
         fixture::vp9_webm(),
         fixture::packed::transport_stream(),
         with_large_moov(),
-    ] {
-        let scan = Scan::begin(&turns, None);
+    ];
+    for (turns, source) in turns.iter().flat_map(|turns| sources.iter().map(move |source| (turns, source))) {
+        let scan = Scan::begin(turns, None);
         let mut pushed = 0;
         for piece in source.chunks(source.len().div_ceil(PIECES)) {
             scan.push(source.slice_ref(piece)).await.unwrap();
@@ -48,7 +49,7 @@ async fn a_scan_that_rests_between_its_pieces_finds_what_one_without_a_rest_find
             assert_eq!(Scanner::from_checkpoint(&state).unwrap().len(), at);
         }
         scan.rest().await;
-        assert_eq!(scan.finish().await.unwrap().scanned, in_memory(&source));
+        assert_eq!(scan.finish().await.unwrap().scanned, in_memory(source));
     }
     assert_eq!(folder.path().read_dir().unwrap().count(), 0, "what is laid aside has no name");
 }

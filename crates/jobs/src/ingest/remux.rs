@@ -22,7 +22,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::check_room;
 use crate::Context;
-use crate::error::JobError;
+use crate::error::{JobError, is_full};
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// The longest silence of a copy whose turn it is: the engine looks through 32 MB before it says a word.
@@ -165,10 +165,6 @@ pub(crate) fn check_scratch(context: &Context, len: u64) -> Result<(), JobError>
 fn of_disk(error: impl Into<io::Error>) -> JobError {
     let error = error.into();
     if is_full(&error) { JobError::Full } else { JobError::Retry(Box::new(error)) }
-}
-
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Whether what a copy needs fits, in the store and among the files of jobs: where objects lie in a bucket only those are on a disk of

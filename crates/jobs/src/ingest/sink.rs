@@ -97,7 +97,7 @@ pub(crate) struct Arrived {
     writer: ObjectWriter,
     scanned: Scanned,
     /// Held until the index is written.
-    turn: Option<ScanTurn>,
+    turn: ScanTurn,
 }
 
 impl<'a> SourceSink<'a> {
@@ -252,18 +252,15 @@ impl Arrived {
             // Beside each other: nothing looks at the bytes before both are there.
             Scanned::Index(index) => {
                 let put = put(context, source, &index);
-                match turn {
-                    None => {
-                        let (written, put) = tokio::join!(writer.finish(), put);
-                        written?;
-                        put?;
-                    }
+                if turn.is_waited_for() {
                     // What is left of the source may wait for memory, whose holders may wait for this turn.
-                    Some(turn) => {
-                        put.await?;
-                        drop(turn);
-                        writer.finish().await?;
-                    }
+                    put.await?;
+                    drop(turn);
+                    writer.finish().await?;
+                } else {
+                    let (written, put) = tokio::join!(writer.finish(), put);
+                    written?;
+                    put?;
                 }
                 Ok(index)
             }

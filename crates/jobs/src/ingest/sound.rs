@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use kinora_blob::{ObjectKey, ObjectWriter};
 use kinora_domain::{Failure, FailureCode, SoundEdit, SourceId};
 use kinora_formats::Scanned;
@@ -42,6 +42,8 @@ pub(crate) async fn edited(
 ) -> Result<Index, JobError> {
     let mut fetched = Fetched::default();
     let edited = async {
+        // A file that is fetched may come slowly, and no index is in memory meanwhile.
+        let own = context.scans.store_index(index).await?;
         let swapped = match &edit.swap_url {
             Some(url) => Some(fetched.fetch(context, job, url, SWAPPED).await?),
             None => None,
@@ -49,9 +51,21 @@ pub(crate) async fn edited(
         let mut overlays = Vec::new();
         for (number, overlay) in edit.overlays.iter().enumerate() {
             let name = format!("imposeTracks[{number}].url");
-            let sound = fetched.fetch(context, job, &overlay.url, &name).await?;
-            overlays.push(Overlay { sound, wanted: overlay.clone() });
+            overlays.push((fetched.fetch(context, job, &overlay.url, &name).await?, overlay));
         }
+        let _place = context.sound_edits.acquire(job.workspace).await;
+        let index = own.load().await?;
+        let swapped = match swapped {
+            Some(source) => Some(context.packager.packaged(source).await?),
+            None => None,
+        };
+        let overlays: Vec<_> = stream::iter(overlays)
+            .then(async |(source, wanted)| {
+                let sound = context.packager.packaged(source).await?;
+                Ok::<_, JobError>(Overlay { sound, wanted: wanted.clone() })
+            })
+            .try_collect()
+            .await?;
         match swapped {
             swapped if !overlays.is_empty() => {
                 check_samples(&index, "url")?;
@@ -136,7 +150,7 @@ impl Trouble {
 struct Fetched {
     sources: Vec<SourceId>,
     /// By their addresses: one that is heard twice is read once.
-    known: Vec<(String, Arc<Packaged>)>,
+    known: Vec<(String, SourceId)>,
 }
 
 impl Fetched {
@@ -147,9 +161,9 @@ impl Fetched {
         job: &Claim,
         url: &str,
         name: &str,
-    ) -> Result<Arc<Packaged>, JobError> {
-        if let Some((_, sound)) = self.known.iter().find(|(known, _)| known == url) {
-            return Ok(Arc::clone(sound));
+    ) -> Result<SourceId, JobError> {
+        if let Some((_, source)) = self.known.iter().find(|(known, _)| known == url) {
+            return Ok(*source);
         }
         let source = SourceId::new(context.clock.now(), &*context.random);
         let fetched = async {
@@ -163,8 +177,8 @@ impl Fetched {
         };
         let sound = fetched.await.map_err(|error| named(error, name))?;
         check_samples(sound.index(), name)?;
-        self.known.push((url.to_owned(), Arc::clone(&sound)));
-        Ok(sound)
+        self.known.push((url.to_owned(), source));
+        Ok(source)
     }
 }
 

@@ -61,6 +61,12 @@ impl VideoSamples {
         self.order.push(row)?.map_or(Ok(()), |picture| self.gops.push(picture))
     }
 
+    /// Bytes in memory.
+    pub(super) fn memory_len(&self) -> usize {
+        let Gops { builder, meter, gop, .. } = &self.gops;
+        builder.memory_len() + meter.memory_len() + size_of_val(&gop[..])
+    }
+
     /// Whether what came back from a checkpoint of a track with so many ticks a second can go on.
     pub(super) fn is_sound(&self, timescale: u32) -> bool {
         self.order.is_sound() && self.gops.timescale == timescale && self.gops.is_sound()

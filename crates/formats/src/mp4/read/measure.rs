@@ -67,6 +67,11 @@ impl Meter {
         }
     }
 
+    /// Bytes in memory.
+    pub(super) fn memory_len(&self) -> usize {
+        self.window.len() * size_of::<(i64, u64)>()
+    }
+
     /// Whether what came back from a checkpoint of a track with so many ticks a second can go on.
     pub(super) fn is_sound(&self, timescale: u32) -> bool {
         let window = self.window.iter().try_fold(0u64, |sum, (_, bytes)| sum.checked_add(*bytes));

@@ -129,6 +129,15 @@ impl Header {
 }
 
 impl Header {
+    /// Bytes in memory.
+    pub(super) fn memory_len(&self) -> usize {
+        match self {
+            Header::Whole(movie) => movie.memory_len(),
+            Header::Fragmented(movie) => movie.memory_len(),
+            Header::Elsewhere => 0,
+        }
+    }
+
     /// Whether what came back from a checkpoint can go on.
     pub(super) fn is_sound(&self) -> bool {
         match self {
@@ -141,6 +150,12 @@ impl Header {
 }
 
 impl Movie {
+    fn memory_len(&self) -> usize {
+        let of_track = |track: &Track| track.samples.memory_len() + track.media.sample_entry().memory_len();
+        self.tracks.iter().map(of_track).sum::<usize>()
+            + self.plan.as_ref().map_or(0, SegmentPlan::memory_len)
+    }
+
     /// Whether what came back from a checkpoint can be finished.
     pub(super) fn is_sound(&self) -> bool {
         let is_planned = |plan: &SegmentPlan| {

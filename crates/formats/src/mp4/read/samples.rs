@@ -115,6 +115,11 @@ impl AudioSamples {
         }
     }
 
+    /// Bytes in memory.
+    pub(super) fn memory_len(&self) -> usize {
+        self.builder.memory_len() + self.meter.memory_len()
+    }
+
     /// Whether what came back from a checkpoint of a track with so many ticks a second can go on.
     pub(super) fn is_sound(&self, timescale: u32) -> bool {
         let mut times = [self.natural_end].into_iter().chain(self.first_pts).chain(self.last_pts);

@@ -75,6 +75,11 @@ impl Sizes {
         Some(Self { codec, length_size: length_size.into(), size, waiting, begun, has_changed: false })
     }
 
+    /// Bytes in memory.
+    pub(super) fn memory_len(&self) -> usize {
+        self.waiting.len() * size_of::<Range<u64>>()
+    }
+
     /// Whether what came back from a checkpoint can go on.
     pub(super) fn is_sound(&self) -> bool {
         let is_place = |place: &Range<u64>| place.start <= place.end && place.end - place.start <= LOOKED_AT;

@@ -120,6 +120,14 @@ impl FragmentedMovie {
         }
     }
 
+    /// Bytes in memory.
+    pub(in super::super) fn memory_len(&self) -> usize {
+        let of_track = |track: &FragmentedTrack| {
+            track.track.memory_len() + track.sizes.as_ref().map_or(0, Sizes::memory_len)
+        };
+        self.tracks.iter().map(of_track).sum()
+    }
+
     /// Whether what came back from a checkpoint can go on.
     pub(in super::super) fn is_sound(&self) -> bool {
         let clocks = Clocks { movie: self.movie_timescale, own: self.movie_timescale };
