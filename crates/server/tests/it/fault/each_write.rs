@@ -154,8 +154,10 @@ async fn live_through<L: Future<Output = u64>>(live_until: impl Fn(u64) -> L, na
         .filter_map(ready)
         .collect()
         .await;
-    // Transactions that come together are one commit, so a life may have fewer writes than the first one had.
-    let may_be_missing = |n: &u64| 4 * *n >= 3 * writes && missed.len() < points.len();
+    // Transactions that come together are one commit, so a life may have fewer writes than the first one had,
+    // on a busy machine many fewer (22 of 30). It has `writes_min` whatever comes together.
+    let sure = writes_min.min(writes * 3 / 4);
+    let may_be_missing = |n: &u64| *n >= sure && 2 * missed.len() <= points.len();
     assert!(missed.iter().all(may_be_missing), "no fault was reached at {missed:?} of {writes} writes");
     if sample.is_whole() {
         let mut n = writes;
