@@ -17,7 +17,7 @@ enum Read {
     /// It plays as it lies: the media is ready with this commit.
     Playable(Box<Index>, ScanTurn),
     /// Something must be made first, or the file must be read once more, which a job does.
-    Later(Option<Box<Index>>),
+    Later(Option<(Box<Index>, ScanTurn)>),
     /// It is no media.
     Refused(ReadError),
 }
@@ -56,8 +56,12 @@ impl Intake {
                 return Err(self.fail_completed(&session, failure_of(&error)).await?);
             }
             Read::Playable(index, turn) => {
+                let max = session.upload.settings.max_resolution;
+                let facts = of_index(&index, max, options.clock.now(), &*options.random);
+                let missing = Missing::of(&index, max);
                 let put = options.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes()));
-                if turn.is_waited_for() {
+                drop(index); // its tables may be large
+                if turn.holds_place() {
                     // What is left of the file may wait for memory, whose holders may wait for this turn.
                     put.await?;
                     drop(turn);
@@ -68,9 +72,6 @@ impl Intake {
                     put?;
                 }
                 let now = options.clock.now();
-                let max = session.upload.settings.max_resolution;
-                let facts = of_index(&index, max, now, &*options.random);
-                let missing = Missing::of(&index, max);
                 options
                     .store
                     .write(async move |tx| {
@@ -80,7 +81,7 @@ impl Intake {
                     .await?
             }
             Read::Later(index) => {
-                if let Some(index) = index {
+                if let Some((index, _turn)) = index {
                     let bytes = Bytes::from(index.to_bytes());
                     options.blob.put_once(ObjectKey::Index(source), bytes).await?;
                 }
@@ -124,7 +125,7 @@ impl Intake {
                 if missing.is_nothing() {
                     Read::Playable(Box::new(index), turn)
                 } else {
-                    Read::Later(Some(Box::new(index)))
+                    Read::Later(Some((Box::new(index), turn)))
                 }
             }
         })

@@ -1,5 +1,7 @@
 //! Why bytes were not taken, as far as a client can be told.
 
+use std::io::ErrorKind;
+
 use kinora_domain::{Failure, FailureCode, LengthProblem, Upload};
 use kinora_formats::mp4::{ReadError, ReadFailureCode};
 
@@ -144,7 +146,9 @@ impl IntakeError {
 impl From<ScanError> for IntakeError {
     fn from(error: ScanError) -> Self {
         match error {
-            ScanError::Aside(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+            ScanError::Aside(error)
+                if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) =>
+            {
                 Self::Full { offset: 0 }
             }
             error => Self::Internal(Box::new(error)),

@@ -9,7 +9,7 @@ use kinora_blob::GrowingObject;
 use kinora_domain::{MediaId, Upload};
 use kinora_formats::Scanner;
 use kinora_store::{JobKind, NewJob, Priority, UploadLease};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout};
 
 use crate::intake::Parts;
@@ -20,7 +20,7 @@ use crate::tend::LOOK_AFTER_S;
 use crate::{Hopeless, IntakeError};
 
 /// Bytes that are read at once when the scanner catches up.
-const CATCH_UP_BYTES: u64 = 4 << 20;
+const CATCH_UP_BYTES: u64 = 256 << 10;
 /// The scanner's state is written down when so many bytes have come since the last time. Where bytes can be read again this is what a
 /// killed process costs at most, a fraction of a second.
 const CHECKPOINT_EVERY_BYTES: u64 = 64 << 20;
@@ -310,7 +310,9 @@ async fn resume(
         && let Some((at, state)) = parts.options.blob.checkpoint(source).await?
         && at <= kept
     {
-        match Scanner::from_checkpoint(&state) {
+        // Of millions of samples that takes a thread some time.
+        let read = spawn_blocking(move || Scanner::from_checkpoint(&state)).await;
+        match read.map_err(|panic| IntakeError::Internal(Box::new(panic)))? {
             Ok(scanner) if scanner.len() == at => start = (at, scanner),
             // Of another version, or damaged: the bytes are read again.
             Ok(_) | Err(_) => tracing::warn!(source.id = %source, "a checkpoint cannot be read"),

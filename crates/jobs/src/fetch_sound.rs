@@ -109,6 +109,7 @@ async fn make_available(
         let along = along(context, &attempt.media).await?;
         let index = arrived.keep_as(context, job, async |index| cut_along(index, along).await).await?;
         let missing = Missing::of(&index, max);
+        drop(index); // its tables may be large, and what follows may take minutes
         first::made(context, job, source, max, missing).await?;
         let name = || name_source(context, job, attempt, source, missing);
         keep_trying(Waiter::Job(job.id), PATIENCE, name).await

@@ -43,6 +43,7 @@ async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(
     let index = index(context, job, upload).await?;
     let facts = of_index(&index, max, context.clock.now(), &*context.random);
     let missing = Missing::of(&index, max);
+    drop(index); // its tables may be large, and what follows may take minutes
     first::made(context, job, source, max, missing).await?;
     let commit = || async {
         let (job, facts, now) = (job.claimed(), facts.clone(), context.clock.now());

@@ -51,7 +51,7 @@ struct Block {
 
 impl Packed {
     fn memory_len(&self) -> usize {
-        size_of_val(&self.blocks[..]) + self.data.len()
+        self.blocks.capacity() * size_of::<Block>() + self.data.capacity()
     }
 }
 
@@ -275,7 +275,7 @@ impl SampleTableBuilder {
 
     /// Bytes in memory.
     pub(crate) fn memory_len(&self) -> usize {
-        self.packed.memory_len() + size_of_val(&self.pending[..])
+        self.packed.memory_len() + self.pending.capacity() * size_of::<Sample>()
     }
 
     /// The finished table.

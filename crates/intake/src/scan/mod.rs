@@ -1,8 +1,8 @@
 //! Scans a source while its bytes arrive, beside the task that writes them.
 //!
-//! A scan uses little memory ([`work`]): large boxes and their tables are stored in temporary files ([`aside`])
-//! and are loaded only when a limit of the process allows it ([`turns`]). Tables that grow while the bytes come
-//! stay in memory as long as another limit allows it. During a pause the whole state is stored.
+//! A scan uses little memory ([`work`]): large boxes and their tables are stored in temporary files
+//! ([`aside`]) and are loaded only when a limit of the process allows it ([`turns`]). Tables that grow while
+//! the bytes come stay in memory as long as another limit allows it. During a pause the whole state is stored.
 
 mod aside;
 mod index;
@@ -24,8 +24,9 @@ pub use self::index::StoredIndex;
 pub use self::turns::{ScanTurn, ScanTurns};
 use self::work::Work;
 
-/// Chunks that wait to be scanned; with the largest chunks that a connection reads, of 256 KiB, 1 MiB.
-const WAITING_MAX: usize = 4;
+/// Chunks that wait to be scanned, and as many that are being scanned; with the largest chunks that a connection
+/// reads, of 256 KiB, 1 MiB in all.
+const WAITING_MAX: usize = 2;
 
 /// A scanner beside the task that brings the bytes. It borrows a thread only while it works, for a large
 /// `moov` takes its time and a slow source brings nothing for long.
@@ -142,14 +143,22 @@ impl Place {
             Some(len) => self.turns.take(len, self.workspace).await,
             None => ScanTurn::default(),
         };
-        let _thread = self.turns.thread(self.workspace).await;
-        let done = spawn_blocking(step).await.map_err(ScanError::Panicked)?;
-        Ok((done, turn))
+        let thread = self.turns.thread(self.workspace).await;
+        // Given back by the thread: a step ends, even where the scan was dropped meanwhile.
+        let step = move || {
+            let done = step();
+            drop(thread);
+            (done, turn)
+        };
+        spawn_blocking(step).await.map_err(ScanError::Panicked)
     }
 }
 
 /// Scans until all senders are gone or the scanner fails.
 async fn scan(mut work: Work, place: Place, mut waiting: mpsc::Receiver<Order>) -> Result<Whole, ScanError> {
+    // One that goes on may have large tables already.
+    let (fitted, _) = place.run(None, move || work.fit_memory().map(|()| work)).await?;
+    work = fitted?;
     let mut orders = Vec::new();
     while waiting.recv_many(&mut orders, WAITING_MAX).await > 0 {
         let mut batch: VecDeque<Order> = std::mem::take(&mut orders).into();

@@ -1,5 +1,5 @@
-//! Limits what scans have in memory, fair between workspaces: one reads very large tables and three read large
-//! ones, and those that grow while the bytes come share a budget.
+//! Limits what scans have in memory, fair between workspaces: one reads very large tables and four read
+//! large ones, and those that grow while the bytes come share a budget.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,12 +11,13 @@ use kinora_fair::{Admission, Budget, Permit, Units};
 /// Bytes of a box from which on reading it takes the one turn for very large ones: an hour of video has 2 MB.
 const VERY_LARGE: u64 = 16 << 20;
 /// Scans that read large boxes (at most 16 MiB) at the same time. Parsing needs somewhat more than the box.
-const LARGE_AT_ONCE: usize = 3;
+const LARGE_AT_ONCE: usize = 4;
 /// Scans that read very large boxes (at most 256 MiB) at the same time.
 const VERY_LARGE_AT_ONCE: usize = 1;
 
-/// Scans that use a thread at the same time: in one step the tables of each may grow by some MiB.
-const THREADS: usize = 16;
+/// Scans that use a thread at the same time. In one step the tables of each may grow as much as a file may
+/// claim: usually by some KiB, by some 30 MiB in the worst case.
+const THREADS: usize = 8;
 /// KiB of tables that grow while the bytes come: those of 32 Matroska files of two hours.
 const MEMORY_KIB: u64 = 64 << 10;
 /// The part of it that a single workspace cannot take.
@@ -104,8 +105,8 @@ impl ScanTurns {
 }
 
 impl ScanTurn {
-    /// Whether other scans may wait for its end.
-    pub fn is_waited_for(&self) -> bool {
+    /// Whether it holds a place that other scans may wait for.
+    pub fn holds_place(&self) -> bool {
         self.permit.is_some()
     }
 

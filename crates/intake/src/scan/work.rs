@@ -13,6 +13,8 @@ use super::{Order, ScanError};
 /// Tables of a whole movie that stay in memory while the rest of its source comes, where the limit of the
 /// process allows it: those of two hours at 30 frames a second with sound.
 const TABLES_KEPT_MAX: usize = 1 << 20;
+/// Bytes that come at least before a scanner is loaded that was stored for want of memory.
+const WAKE_MIN: u64 = 1 << 20;
 /// Bytes that the scanner takes between two looks at its memory.
 const STEP: usize = 64 << 10;
 
@@ -23,9 +25,9 @@ pub(super) struct Work {
     body: AsideFile,
     stored: AsideFile,
     holds: Holds,
-    /// Bytes of the source behind the scanner that is stored.
+    /// Bytes of the source that came while the scanner is stored.
     late: AsideFile,
-    /// How many of them it is woken for.
+    /// Length of `late` at which the scanner is loaded again.
     wake_at: u64,
     memory: Memory,
 }
@@ -85,9 +87,10 @@ impl Work {
                 }
                 Order::Take(mut bytes) => {
                     self.wake()?;
+                    self.read_due()?; // a small one needs no turn
                     let step = bytes.len().min(STEP);
                     let taken = self.scanner.push_beside(&bytes[..step], &mut self.body)?;
-                    self.hold()?;
+                    self.fit_memory()?;
                     let rest = bytes.split_off(taken);
                     if !rest.is_empty() {
                         orders.push_front(Order::Take(rest));
@@ -96,14 +99,14 @@ impl Work {
                 Order::Checkpoint(reply) => {
                     self.wake()?;
                     let _ = reply.send(self.checkpoint()?);
-                    self.hold()?;
+                    self.fit_memory()?;
                 }
                 Order::IsForeign(reply) => {
                     self.wake()?;
                     let _ = reply.send(self.scanner.is_foreign());
-                    self.hold()?;
+                    self.fit_memory()?;
                 }
-                Order::Rest => self.rest()?,
+                Order::Rest => self.store_scanner(0)?,
             }
         }
         Ok((self, orders))
@@ -133,29 +136,33 @@ impl Work {
         let body = self.body.take()?;
         self.scanner.read_due(&body)?;
         drop(body);
-        self.hold()
+        self.fit_memory()
     }
 
-    /// Counts the memory of the scanner. Where it is more than the process has for it, the tables are stored
-    /// in the file, or the whole scanner.
+    /// Counts the memory of the scanner. Where it is more than the process has for it, its tables are stored, or
+    /// the whole scanner.
     ///
-    /// A stored scanner wakes when as many bytes have come, so all that is written and read is in proportion to
-    /// the source.
-    fn hold(&mut self) -> Result<(), ScanError> {
+    /// A stored scanner is loaded when as many bytes have come, so all that is written and read is in
+    /// proportion to the source.
+    pub(super) fn fit_memory(&mut self) -> Result<(), ScanError> {
         let len = self.scanner.memory_len();
-        let is_large_movie = self.scanner.has_sample_tables() && len > TABLES_KEPT_MAX;
-        if len <= self.memory.unasked() || (!is_large_movie && self.memory.covers(len)) {
+        if len <= self.memory.unasked() {
+            self.memory.give_back();
             return Ok(());
+        }
+        let is_large_movie = self.scanner.has_sample_tables() && len > TABLES_KEPT_MAX;
+        if !is_large_movie && self.memory.covers(len) {
+            return Ok(());
+        }
+        if self.holds != Holds::Nothing || !self.store_tables()? {
+            self.store_scanner(WAKE_MIN)?;
         }
         self.memory.give_back();
-        if self.holds == Holds::Nothing && self.lay_tables_aside()? {
-            return Ok(());
-        }
-        self.rest()
+        Ok(())
     }
 
     /// Whether there were tables of a whole movie.
-    fn lay_tables_aside(&mut self) -> Result<bool, ScanError> {
+    fn store_tables(&mut self) -> Result<bool, ScanError> {
         let tables = self.scanner.take_tables(0);
         if let Some(tables) = &tables {
             self.stored.lay(tables)?;
@@ -178,14 +185,14 @@ impl Work {
         self.bring_tables_back()?;
         let checkpoint = (self.scanner.checkpoint_len(), self.scanner.to_checkpoint());
         if had_tables_aside {
-            self.lay_tables_aside()?;
+            self.store_tables()?;
         }
         Ok(checkpoint)
     }
 
-    /// Stores the whole scanner, until as many bytes have come. Where tables or a box are stored already, little
-    /// else may be in memory.
-    fn rest(&mut self) -> Result<(), ScanError> {
+    /// Stores the whole scanner until as many bytes have come, and so many at least. Where tables or a box are
+    /// stored already, little else may be in memory.
+    fn store_scanner(&mut self, late_min: u64) -> Result<(), ScanError> {
         let is_little = self.body.len() > 0 && self.scanner.memory_len() <= self.memory.unasked();
         if self.holds != Holds::Nothing || is_little {
             return Ok(());
@@ -193,10 +200,9 @@ impl Work {
         self.stored.lay(&self.scanner.to_checkpoint())?;
         self.scanner = Scanner::new(None);
         self.holds = Holds::Scanner;
-        self.memory.give_back();
         // The checkpoint is that in front of the box that comes now.
         std::mem::swap(&mut self.late, &mut self.body);
-        self.wake_at = self.stored.len() + 2 * self.late.len();
+        self.wake_at = self.late.len() + late_min.max(self.stored.len() + self.late.len());
         Ok(())
     }
 

@@ -19,6 +19,35 @@ fn with_large_moov() -> Bytes {
     bytes.into()
 }
 
+/// A movie in fragments whose second `moof` has 100 KiB of padding in it.
+fn with_large_moof() -> Bytes {
+    const PADDING: u32 = 100 << 10;
+    let bytes = fixture::fragmented();
+    let places = |kind: &'static [u8; 4], bytes: &[u8]| {
+        let places = bytes.windows(4).enumerate().filter(move |(_, window)| window == kind);
+        places.map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    let number = |at: &[u8]| u32::from_be_bytes(*at.first_chunk().unwrap());
+    let start = places(b"moof", &bytes)[1] - 4;
+    let size = number(&bytes[start..]);
+    let (mut moof, behind) = (bytes[start..start + size as usize].to_vec(), &bytes[start + size as usize..]);
+    moof[..4].copy_from_slice(&(size + PADDING).to_be_bytes());
+    // Offsets count from the first byte of the `moof`; each follows kind, flags and count of a `trun`.
+    for at in places(b"trun", &moof) {
+        let offset = number(&moof[at + 12..]) + PADDING;
+        moof[at + 12..at + 16].copy_from_slice(&offset.to_be_bytes());
+    }
+    let padding = [&PADDING.to_be_bytes()[..], b"free", &vec![7; PADDING as usize - 8]].concat();
+    [&bytes[..start], &moof, &padding, behind].concat().into()
+}
+
+#[test]
+fn padding_in_a_moof_changes_nothing() {
+    let tracks = |bytes: &[u8]| in_memory(bytes).into_index().unwrap().tracks.len();
+    assert_eq!(tracks(&with_large_moof()), tracks(&fixture::fragmented()));
+    assert!(with_large_moof().len() > fixture::fragmented().len());
+}
+
 fn in_memory(bytes: &[u8]) -> Scanned {
     let mut scanner = Scanner::new(None);
     scanner.push(bytes).unwrap();
@@ -35,6 +64,7 @@ async fn a_scan_that_rests_between_its_pieces_finds_what_one_without_a_rest_find
         fixture::vp9_webm(),
         fixture::packed::transport_stream(),
         with_large_moov(),
+        with_large_moof(),
     ];
     for (turns, source) in turns.iter().flat_map(|turns| sources.iter().map(move |source| (turns, source))) {
         let scan = Scan::begin(turns, None);

@@ -252,7 +252,7 @@ impl Arrived {
             // Beside each other: nothing looks at the bytes before both are there.
             Scanned::Index(index) => {
                 let put = put(context, source, &index);
-                if turn.is_waited_for() {
+                if turn.holds_place() {
                     // What is left of the source may wait for memory, whose holders may wait for this turn.
                     put.await?;
                     drop(turn);
@@ -278,9 +278,9 @@ impl Arrived {
         job: &ClaimedJob,
         shape: impl AsyncFnOnce(Index) -> Result<Index, JobError>,
     ) -> Result<Index, JobError> {
-        self.writer.finish().await?;
-        // What is brought in for it may take minutes.
+        // The end of the writer may take seconds, and what is brought in for it minutes.
         drop(self.turn);
+        self.writer.finish().await?;
         let index = match self.scanned {
             Scanned::Index(index) => index,
             Scanned::Foreign { container, len, sha256, refusal, facts } => {

@@ -2,23 +2,34 @@
 
 use std::time::Duration;
 
-/// A killed server is gone at once, but a program it was just starting holds its lock and its address until that
-/// program runs: milliseconds, more on a busy machine.
-const FREE_WITHIN: Duration = Duration::from_secs(5);
-const TRY_EVERY: Duration = Duration::from_millis(50);
+use tokio::time::{Instant, sleep};
 
-/// Takes what another server holds, and tries again for 5 s while `is_held` says so of the error. Returns the last error.
-pub(super) async fn take_over<T, E>(
+/// A killed server is gone at once, but a program it was just starting holds its lock and its address until
+/// that program runs: milliseconds, more on a busy machine.
+const FREE_WITHIN: Duration = Duration::from_secs(5);
+/// Each try at the lock of a database is a connection.
+const TRY_EVERY: Duration = Duration::from_millis(100);
+
+/// Takes what another server holds, and tries again for 5 s while `is_held` says so of the error. Returns the
+/// last error.
+pub(super) async fn take_over<T, E: std::fmt::Display>(
     is_held: impl Fn(&E) -> bool,
     mut take: impl AsyncFnMut() -> Result<T, E>,
 ) -> Result<T, E> {
-    for _ in 0..FREE_WITHIN.as_millis() / TRY_EVERY.as_millis() {
+    let begin = Instant::now();
+    let mut is_told = false;
+    loop {
         match take().await {
-            Err(error) if is_held(&error) => tokio::time::sleep(TRY_EVERY).await,
+            Err(error) if is_held(&error) && begin.elapsed() < FREE_WITHIN => {
+                if !is_told {
+                    tracing::warn!("{error}; trying again for 5 s");
+                    is_told = true;
+                }
+                sleep(TRY_EVERY).await;
+            }
             result => return result,
         }
     }
-    take().await
 }
 
 #[cfg(test)]
@@ -27,7 +38,7 @@ mod tests {
 
     use super::*;
 
-    /// Fails so many times with this error.
+    /// Fails so many times with this error. Returns the result and how often it was tried.
     async fn after(failures: u32, error: &'static str) -> (Result<u32, &'static str>, u32) {
         let tried = Cell::new(0);
         let take = async || {
@@ -40,13 +51,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_is_held_for_a_moment_is_taken() {
         assert_eq!(after(0, "held").await, (Ok(1), 1));
-        assert_eq!(after(100, "held").await, (Ok(101), 101));
+        assert_eq!(after(50, "held").await, (Ok(51), 51));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_stays_held_is_refused_after_five_seconds_and_other_errors_at_once() {
-        let begin = tokio::time::Instant::now();
-        assert_eq!(after(u32::MAX, "held").await, (Err("held"), 101));
+        let begin = Instant::now();
+        assert_eq!(after(u32::MAX, "held").await, (Err("held"), 51));
         assert_eq!(begin.elapsed(), FREE_WITHIN);
         assert_eq!(after(1, "broken").await, (Err("broken"), 1));
     }

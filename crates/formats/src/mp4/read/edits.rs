@@ -48,6 +48,11 @@ pub(crate) struct Piece {
 }
 
 impl EditList {
+    /// Bytes in memory.
+    pub(crate) fn memory_len(&self) -> usize {
+        self.pieces.capacity() * size_of::<Piece>()
+    }
+
     /// Reads the edit list of a track. Without one, or with an empty one, the media is presented as it is.
     ///
     /// Edits without a length present nothing and are left out, as are empty ones behind the last piece.

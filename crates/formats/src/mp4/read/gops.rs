@@ -64,7 +64,7 @@ impl VideoSamples {
     /// Bytes in memory.
     pub(super) fn memory_len(&self) -> usize {
         let Gops { builder, meter, gop, .. } = &self.gops;
-        builder.memory_len() + meter.memory_len() + size_of_val(&gop[..])
+        builder.memory_len() + meter.memory_len() + gop.capacity() * size_of::<Sample>()
     }
 
     /// Whether what came back from a checkpoint of a track with so many ticks a second can go on.

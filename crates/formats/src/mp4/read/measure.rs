@@ -69,7 +69,7 @@ impl Meter {
 
     /// Bytes in memory.
     pub(super) fn memory_len(&self) -> usize {
-        self.window.len() * size_of::<(i64, u64)>()
+        self.window.capacity() * size_of::<(i64, u64)>()
     }
 
     /// Whether what came back from a checkpoint of a track with so many ticks a second can go on.

@@ -68,10 +68,11 @@ impl OpenTrack {
 
     /// Bytes in memory.
     pub(super) fn memory_len(&self) -> usize {
-        match &self.samples {
-            Samples::Video(video) => video.0.sample_entry.memory_len() + video.1.memory_len(),
-            Samples::Audio(audio) => audio.0.sample_entry.memory_len() + audio.1.memory_len(),
-        }
+        self.edits.memory_len()
+            + match &self.samples {
+                Samples::Video(video) => video.0.sample_entry.memory_len() + video.1.memory_len(),
+                Samples::Audio(audio) => audio.0.sample_entry.memory_len() + audio.1.memory_len(),
+            }
     }
 
     /// Whether what came back from a checkpoint can go on.

@@ -77,7 +77,7 @@ impl Sizes {
 
     /// Bytes in memory.
     pub(super) fn memory_len(&self) -> usize {
-        self.waiting.len() * size_of::<Range<u64>>()
+        self.waiting.capacity() * size_of::<Range<u64>>()
     }
 
     /// Whether what came back from a checkpoint can go on.

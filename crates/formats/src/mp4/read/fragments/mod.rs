@@ -24,7 +24,7 @@ use super::{
         error::ReadError,
     },
     Movie,
-    head::TRACKS_MAX,
+    head::{AUDIO_SAMPLES_MAX, TRACKS_MAX},
     open::OpenTrack,
     pieces::Clocks,
     sizes::Sizes,
@@ -147,6 +147,7 @@ impl FragmentedMovie {
         let mut before = place.start;
         for traf in children(body).filter(|child| &child.kind.0 == b"traf") {
             let fragment = TrackFragment::parse(traf)?;
+            self.check_audio_count(&fragment)?;
             let defaults = fragment.defaults(self.defaults.get(&fragment.track).copied().unwrap_or_default());
             let base = fragment.base(place.start, before);
             before = base;
@@ -169,6 +170,25 @@ impl FragmentedMovie {
                 }
                 track.push(&run, defaults, data.start)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses a fragment of an audio track that claims more samples than all of them may have.
+    fn check_audio_count(&self, fragment: &TrackFragment<'_>) -> Result<(), ReadError> {
+        let is_audio = |track: &&FragmentedTrack| track.track.video().is_none();
+        let audio = || self.tracks.iter().filter(is_audio);
+        if !audio().any(|track| track.track.id == fragment.track) {
+            return Ok(());
+        }
+        let mut count: u64 = audio().map(|track| u64::from(track.count)).sum();
+        for run in fragment.runs() {
+            count += u64::from(run?.count);
+        }
+        if count > AUDIO_SAMPLES_MAX {
+            return Err(ReadError::unsupported(format!(
+                "its audio tracks have more than {AUDIO_SAMPLES_MAX} samples, which is not supported"
+            )));
         }
         Ok(())
     }
