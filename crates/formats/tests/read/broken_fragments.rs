@@ -104,6 +104,32 @@ fn billions_of_samples_are_refused_before_they_are_counted_out() {
     assert_eq!(read(&file).unwrap().tracks[0].samples.len(), 45);
 }
 
+/// The beginning of a movie in fragments with pictures and so many tracks of sound, numbered from 2 on.
+fn init_with_sounds(count: u32) -> Vec<u8> {
+    let bytes = fixture("fragmented.mp4");
+    let places = |kind: &[u8; 4]| {
+        let kinds = bytes.windows(4).enumerate().filter(|(_, window)| *window == kind);
+        kinds.map(|(at, _)| at - 4).collect::<Vec<_>>()
+    };
+    let end = |at: usize| at + u32::from_be_bytes(*bytes[at..].first_chunk().unwrap()) as usize;
+    let (moov, trak) = (places(b"moov")[0], places(b"trak")[1]);
+    let number = places(b"tkhd")[1] - trak + 20;
+    let further = (3..count + 2).flat_map(|id| {
+        let mut track = bytes[trak..end(trak)].to_vec();
+        track[number..number + 4].copy_from_slice(&id.to_be_bytes());
+        track
+    });
+    let body: Vec<u8> = bytes[moov + 8..end(moov)].iter().copied().chain(further).collect();
+    [&bytes[..moov], &boxed("moov", &body)[..]].concat()
+}
+
+#[test]
+fn sounds_have_a_limit_together() {
+    let run = |track| fragment(&[("tfhd", &[0x2_0018, track, 1024, 1]), ("trun", &trun(5_100_000))]);
+    let movie = [init_with_sounds(4), (2..6).flat_map(run).collect::<Vec<_>>()].concat();
+    unsupported(&movie, "its audio tracks have more than 20250000 samples, which is not supported");
+}
+
 /// A fragment of a group of keyframes at this time.
 fn at(time: u64) -> Vec<u8> {
     let time = [0x0100_0000, (time >> 32) as u32, time as u32];
