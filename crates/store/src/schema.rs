@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 23] = [
+const MIGRATIONS: [Migration; 24] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -131,6 +131,11 @@ const MIGRATIONS: [Migration; 23] = [
         version: 23,
         sqlite: include_str!("../migrations/sqlite/0023_job_workspace.sql"),
         postgres: include_str!("../migrations/postgres/0023_job_workspace.sql"),
+    },
+    Migration {
+        version: 24,
+        sqlite: include_str!("../migrations/sqlite/0024_delivery_indexes.sql"),
+        postgres: include_str!("../migrations/postgres/0024_delivery_indexes.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.
