@@ -25,7 +25,7 @@ statements! {
     /// Contract decision 9: deliveries to a disabled webhook stay pending for 30 days.
     GIVE_UP = "UPDATE delivery SET state = 'given_up', finished_at = $1, lease_owner = NULL, leased_until = NULL
         WHERE id IN (
-            SELECT d.id FROM delivery d WHERE d.state = 'pending' AND d.created_at <= $2
+            SELECT d.id FROM delivery d WHERE d.state = 'pending' AND d.created_at > 0 AND d.created_at <= $2
             AND EXISTS (SELECT 1 FROM webhook w WHERE w.id = d.webhook_id AND w.state = 'disabled' LIMIT 1 OFFSET 0)
             LIMIT $3)";
     JOBS = "DELETE FROM job WHERE id IN (
