@@ -323,6 +323,7 @@ def run(ground: Ground, trial: str) -> None:
     print(f"{ground.site.name}: {trial} (load of the machine before: {load:.1f})", flush=True)
     with ground.site:
         wait_until_idle(ground.site)
+        os.sync()  # gigabytes of the trial before hold up each commit while they are written
         try:
             TRIALS[trial](ground)
         except (ClientError, OSError, RuntimeError) as error:
