@@ -87,19 +87,36 @@ if [ -z "${KINORA_TEST_DATABASE_URL:-}" ] || [ -z "${KINORA_TEST_STORAGE_URL:-}"
   exec cargo xtask servers -- "scripts/${0##*/}" "$@"
 fi
 
-log=$(mktemp) second_runs=$(mktemp)
-trap 'rm -f "$log" "$second_runs"' EXIT
+log=$(mktemp) second_runs=$(mktemp) lints_log=$(mktemp)
+trap 'rm -f "$log" "$second_runs" "$lints_log"' EXIT
 
 readonly sqlite=sqlite+folder postgres=postgres+s3
 readonly server='binary_id(kinora-server::it)' fault='test(/^fault::/)'
 seed=$(<.config/sample-seed)
 
-lints() {
+# Lints and a browser leave each other a part of two cores, so they run beside each other: begin_lints before the
+# suite, lints behind it.
+begin_lints() {
+  lints_pid=
   if has_lints || rustup component add rustfmt clippy; then
-    suite "formatting, lints, tidy" make --no-print-directory check
+    nice make --no-print-directory check >"$lints_log" 2>&1 &
+    lints_pid=$!
+  fi
+}
+
+lints() {
+  if [ -n "$lints_pid" ]; then
+    suite "the rest of formatting, lints, tidy" end_lints
   else
     summary+=("NOT RUN          formatting, lints, tidy: this Rust has neither rustfmt nor clippy")
   fi
+}
+
+end_lints() {
+  local status=0
+  wait "$lints_pid" || status=$?
+  cat "$lints_log"
+  return "$status"
 }
 
 signatures() {
@@ -116,9 +133,10 @@ change_suites() {
     --partition "hash:$((seed % 8 + 1))/8"
   suite "fault, SQLite and a folder" rust_tests "$sqlite" "$server and $fault"
   suite "fault, PostgreSQL and S3" rust_tests "$postgres" "$fault" --profile postgres
+  begin_lints
   suite "browser" browser_tests change
-  suite "schemathesis" scripts/schemathesis.sh
   lints
+  suite "schemathesis" scripts/schemathesis.sh
   signatures
 }
 
@@ -132,9 +150,10 @@ all_suites() {
   suite "fault, SQLite and a folder" rust_tests "$sqlite" "$server and $fault" --profile all
   suite "fault, PostgreSQL and S3" rust_tests "$postgres" "$fault" --profile all-postgres
   KINORA_E2E_ALL=1 suite "browser" browser_tests long
+  begin_lints
   suite "schemathesis" env KINORA_SCHEMATHESIS_EXAMPLES=200 scripts/schemathesis.sh
-  suite "fuzz" scripts/fuzz.sh
   lints
+  suite "fuzz" scripts/fuzz.sh
   signatures
 }
 
@@ -160,9 +179,10 @@ elif [ "${1:-change}" != change ]; then
   exit 2
 else
   suite "Rust" cargo_tests
+  begin_lints
   suite "browser" browser_tests change
-  suite "schemathesis" scripts/schemathesis.sh
   lints
+  suite "schemathesis" scripts/schemathesis.sh
   signatures
 fi
 

@@ -1,4 +1,4 @@
-//! An unnamed temporary file for large data of a scan.
+//! An unnamed temporary file for large data of a scan, or for an index.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -6,6 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kinora_formats::Aside;
+use rustix::fs::fstatvfs;
+
+use crate::{RESERVED_BYTES, ROOM_EVERY_BYTES};
 
 /// Empty, or the bytes of one box, of the tables of a movie, or of a whole scanner.
 #[derive(Debug)]
@@ -13,11 +16,13 @@ pub(super) struct AsideFile {
     folder: Arc<Path>,
     file: Option<File>,
     len: u64,
+    /// Length up to which the room was looked at.
+    has_room_to: u64,
 }
 
 impl AsideFile {
     pub(super) fn new(folder: Arc<Path>) -> Self {
-        Self { folder, file: None, len: 0 }
+        Self { folder, file: None, len: 0, has_room_to: 0 }
     }
 
     /// Bytes in the file.
@@ -29,6 +34,7 @@ impl AsideFile {
     pub(super) fn take(&mut self) -> io::Result<Vec<u8>> {
         let Some(mut file) = self.file.take() else { return Ok(Vec::new()) };
         let len = usize::try_from(std::mem::take(&mut self.len)).map_err(io::Error::other)?;
+        self.has_room_to = 0;
         let mut bytes = Vec::with_capacity(len);
         file.rewind()?;
         file.read_to_end(&mut bytes)?;
@@ -43,7 +49,7 @@ impl AsideFile {
         piece_len: usize,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.len = 0;
+        (self.len, self.has_room_to) = (0, 0);
         let Some(mut file) = self.file.take() else { return Ok(()) };
         file.rewind()?;
         let mut piece = vec![0; piece_len];
@@ -62,6 +68,15 @@ impl Aside for AsideFile {
             Some(file) => file,
             None => self.file.insert(tempfile::tempfile_in(&self.folder)?),
         };
+        let end = self.len + bytes.len() as u64;
+        if end > self.has_room_to {
+            let volume = fstatvfs(&*file)?;
+            // The database may lie on this disk, too.
+            if volume.f_bavail.saturating_mul(volume.f_frsize) < bytes.len() as u64 + RESERVED_BYTES {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.has_room_to = end + ROOM_EVERY_BYTES;
+        }
         file.write_all(bytes)?;
         self.len += bytes.len() as u64;
         Ok(())
