@@ -67,8 +67,8 @@ pub const COMMITS_MAX: usize = 3;
 /// workspaces have turns.
 pub const BEGINNINGS_PER_PLACE: usize = 2;
 
-/// Media whose sound is changed at once, for each process that the engine may run. The indexes of all files that
-/// are heard are in memory meanwhile.
+/// Media whose sound is changed at the same time, for each process that the engine may run. The indexes of
+/// all files that are heard are in memory while it is changed.
 pub const SOUND_EDITS_PER_PLACE: usize = 2;
 
 /// What jobs work with; cheap to clone.

@@ -2,7 +2,8 @@
 //!
 //! A scan uses little memory ([`work`]): large boxes and their tables are stored in temporary files
 //! ([`aside`]) and are loaded only when a limit of the process allows it ([`turns`]). Tables that grow while
-//! the bytes come stay in memory as long as another limit allows it. During a pause the whole state is stored.
+//! the bytes come stay in memory as long as another limit allows it. During a pause the whole state is
+//! stored.
 
 mod aside;
 mod index;
@@ -24,8 +25,8 @@ pub use self::index::StoredIndex;
 pub use self::turns::{ScanTurn, ScanTurns};
 use self::work::Work;
 
-/// Chunks that wait to be scanned, and as many that are being scanned; with the largest chunks that a connection
-/// reads, of 256 KiB, 1 MiB in all.
+/// Chunks that wait to be scanned, and as many that are being scanned. A connection reads at most 256 KiB at
+/// once, so all of them have 1 MiB.
 const WAITING_MAX: usize = 2;
 
 /// A scanner beside the task that brings the bytes. It borrows a thread only while it works, for a large

@@ -63,7 +63,8 @@ impl ScanTurns {
         Self::limited(folder, UNASKED, MEMORY_KIB)
     }
 
-    /// With other limits: each scan has `unasked` bytes of tables in memory, and all together so many KiB more.
+    /// With other limits: each scan may have `unasked` bytes of tables in memory outside of the budget, and
+    /// the budget of all scans is `memory_kib`.
     pub fn limited(folder: Arc<Path>, unasked: usize, memory_kib: u64) -> Self {
         Self {
             folder,

@@ -139,8 +139,8 @@ impl Work {
         self.fit_memory()
     }
 
-    /// Counts the memory of the scanner. Where it is more than the process has for it, its tables are stored, or
-    /// the whole scanner.
+    /// Counts the memory of the scanner. Where the budget does not cover it, its tables are stored, or the
+    /// whole scanner.
     ///
     /// A stored scanner is loaded when as many bytes have come, so all that is written and read is in
     /// proportion to the source.
@@ -190,8 +190,8 @@ impl Work {
         Ok(checkpoint)
     }
 
-    /// Stores the whole scanner until as many bytes have come, and so many at least. Where tables or a box are
-    /// stored already, little else may be in memory.
+    /// Stores the whole scanner until as many bytes have come as it has, and at least `late_min`. Does
+    /// nothing where tables are stored already, or a box comes and little else is in memory.
     fn store_scanner(&mut self, late_min: u64) -> Result<(), ScanError> {
         let is_little = self.body.len() > 0 && self.scanner.memory_len() <= self.memory.unasked();
         if self.holds != Holds::Nothing || is_little {

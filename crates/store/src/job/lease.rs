@@ -111,7 +111,7 @@ impl Store {
     }
 
     /// Holds on to jobs until `lease_until`. Returns the leases that are still held; the others are over, and
-    /// the jobs somebody else's by now.
+    /// another worker may have their jobs.
     pub async fn renew_jobs(
         &self,
         leases: Vec<JobLease>,

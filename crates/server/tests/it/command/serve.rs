@@ -18,7 +18,7 @@ async fn after_a_kill_the_same_folder_and_port_start_again_at_once() {
     let made =
         machine.json(&["media", "create", "--workspace", "Development", "--url", &url, "--wait"]).await;
     let path = format!("/v1/on-demand/{}", text(&made["id"]));
-    // What its picture looks like is told a little later.
+    // A media is ready before its blurHash is computed.
     let before = until("its picture was looked at", async || {
         let answer = machine.request("GET", &path).token(&token).send().await;
         answer.data().get("blurHash").is_some().then_some(answer)
