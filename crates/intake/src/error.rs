@@ -1,11 +1,9 @@
 //! Why bytes were not taken, as far as a client can be told.
 
-use std::io::ErrorKind;
-
 use kinora_domain::{Failure, FailureCode, LengthProblem, Upload};
 use kinora_formats::mp4::{ReadError, ReadFailureCode};
 
-use crate::ScanError;
+use crate::{ScanError, is_full};
 
 /// Why a request did not do what it asked for. Where an offset stands, the bytes up to it are kept.
 #[derive(Debug, thiserror::Error)]
@@ -146,11 +144,7 @@ impl IntakeError {
 impl From<ScanError> for IntakeError {
     fn from(error: ScanError) -> Self {
         match error {
-            ScanError::Aside(error)
-                if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) =>
-            {
-                Self::Full { offset: 0 }
-            }
+            ScanError::Aside(error) if is_full(&error) => Self::Full { offset: 0 },
             error => Self::Internal(Box::new(error)),
         }
     }

@@ -33,6 +33,6 @@ pub use facts::of_index;
 pub use intake::{Intake, IntakeOptions};
 pub use missing::Missing;
 pub use pace::PaceMin;
-pub use room::{RESERVED_BYTES, ROOM_EVERY_BYTES, has_room};
+pub use room::{RESERVED_BYTES, ROOM_EVERY_BYTES, has_room, is_full};
 pub use scan::{Hopeless, Scan, ScanError, ScanTurn, ScanTurns, StoredIndex, Whole};
 pub use tend::Tended;

@@ -3,7 +3,7 @@
 use kinora_domain::{Failure, FailureCode, WrongState};
 use kinora_engine::EngineError;
 use kinora_fetch::Pause;
-use kinora_intake::{IntakeError, ScanError, failure_of};
+use kinora_intake::{IntakeError, ScanError, failure_of, is_full};
 
 /// Why a job did not end.
 #[derive(Debug, thiserror::Error)]
@@ -64,11 +64,6 @@ impl From<kinora_packager::Error> for JobError {
             _ => Self::Retry(Box::new(error)),
         }
     }
-}
-
-/// Whether a disk, or a share of one, has no room.
-pub(crate) fn is_full(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
 }
 
 impl From<ScanError> for JobError {

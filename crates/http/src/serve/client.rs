@@ -60,8 +60,8 @@ impl Peer {
     }
 
     /// The address whose connections are counted: not that of a proxy, whose connections are everybody's. Of
-    /// IPv6 it is the first address of its network of 64 bits: a client that has one address has all of that (RFC
-    /// 6177).
+    /// IPv6 it is the first address of its network of 64 bits: a client that has one address has all of that
+    /// (RFC 6177).
     pub(super) fn counted(&self) -> Option<IpAddr> {
         const HOST_BITS: u32 = 64;
         let address = self.proxies.is_none().then(|| self.unless_loopback().0).flatten()?;

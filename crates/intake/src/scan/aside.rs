@@ -40,9 +40,7 @@ impl AsideFile {
         file.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
-}
 
-impl AsideFile {
     /// Gives the whole content to `take`, so many bytes at a time, and empties the file.
     pub(super) fn read_in_pieces<E: From<io::Error>>(
         &mut self,

@@ -194,3 +194,32 @@ impl From<PushError> for ScanError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_scan_that_is_dropped_holds_its_place_until_its_step_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let turns = ScanTurns::new(folder.path().into());
+        let place = Place { turns: turns.clone(), workspace: None };
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let (begin, begun) = oneshot::channel();
+        let step = move || {
+            begin.send(()).unwrap();
+            let _ = ended.recv();
+        };
+        let mut running = Box::pin(place.run(Some(1 << 30), step));
+        assert!((&mut running).now_or_never().is_none());
+        begun.await.unwrap();
+        drop(running);
+
+        let mut next = Box::pin(turns.take(1 << 30, None));
+        assert!((&mut next).now_or_never().is_none(), "the step still has its tables");
+        drop(end);
+        assert!(next.await.holds_place());
+    }
+}

@@ -23,6 +23,7 @@ pub(super) struct Work {
     scanner: Scanner,
     /// The large box that comes now.
     body: AsideFile,
+    /// What `holds` says.
     stored: AsideFile,
     holds: Holds,
     /// Bytes of the source that came while the scanner is stored.
@@ -73,6 +74,7 @@ impl Work {
         mut orders: VecDeque<Order>,
     ) -> Result<(Self, VecDeque<Order>), ScanError> {
         self.read_due()?;
+        self.fit_memory()?;
         let mut is_first = true;
         while let Some(order) = orders.pop_front() {
             if self.needs(Some(&order)).is_some() && !is_first {
@@ -117,9 +119,7 @@ impl Work {
         self.wake()?;
         self.bring_tables_back()?;
         self.scanner.end()?;
-        if self.scanner.due().is_some() {
-            self.scanner.read_due(&self.body.take()?)?;
-        }
+        self.read_due()?;
         Ok((self.scanner.finish()?, self.memory))
     }
 
@@ -128,15 +128,12 @@ impl Work {
         self.late.len() + (bytes.len() as u64) < self.wake_at
     }
 
-    /// Reads the box that is due.
+    /// Reads the box that is due, if one is.
     fn read_due(&mut self) -> Result<(), ScanError> {
-        if self.scanner.due().is_none() {
-            return Ok(());
+        if self.scanner.due().is_some() {
+            self.scanner.read_due(&self.body.take()?)?;
         }
-        let body = self.body.take()?;
-        self.scanner.read_due(&body)?;
-        drop(body);
-        self.fit_memory()
+        Ok(())
     }
 
     /// Counts the memory of the scanner. Where the budget does not cover it, its tables are stored, or the
@@ -218,9 +215,7 @@ impl Work {
             while !piece.is_empty() {
                 let taken = self.scanner.push_beside(piece, &mut self.body)?;
                 piece = &piece[taken..];
-                if self.scanner.due().is_some() {
-                    self.scanner.read_due(&self.body.take()?)?;
-                }
+                self.read_due()?;
             }
             Ok(())
         })

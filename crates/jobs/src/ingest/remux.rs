@@ -15,14 +15,14 @@ use kinora_formats::Scanned;
 use kinora_formats::foreign::ForeignFacts;
 use kinora_formats::index::{Container, Index, Normalised};
 use kinora_formats::mp4::ReadError;
-use kinora_intake::{RESERVED_BYTES, ROOM_EVERY_BYTES, Scan, ScanError, Whole, failure_of};
+use kinora_intake::{RESERVED_BYTES, ROOM_EVERY_BYTES, Scan, ScanError, Whole, failure_of, is_full};
 use kinora_store::ClaimedJob;
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
 
 use super::check_room;
 use crate::Context;
-use crate::error::{JobError, is_full};
+use crate::error::JobError;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// The longest silence of a copy whose turn it is: the engine looks through 32 MB before it says a word.

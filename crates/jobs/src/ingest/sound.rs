@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use futures_util::StreamExt as _;
 use kinora_blob::{ObjectKey, ObjectWriter};
 use kinora_domain::{Failure, FailureCode, SoundEdit, SourceId};
 use kinora_formats::Scanned;
@@ -48,10 +48,10 @@ pub(crate) async fn edited(
             Some(url) => Some(fetched.fetch(context, job, url, SWAPPED).await?),
             None => None,
         };
-        let mut overlays = Vec::new();
+        let mut laid_over = Vec::new();
         for (number, overlay) in edit.overlays.iter().enumerate() {
             let name = format!("imposeTracks[{number}].url");
-            overlays.push((fetched.fetch(context, job, &overlay.url, &name).await?, overlay));
+            laid_over.push((fetched.fetch(context, job, &overlay.url, &name).await?, overlay));
         }
         let _place = context.sound_edits.acquire(job.workspace).await;
         let index = own.load().await?;
@@ -59,13 +59,11 @@ pub(crate) async fn edited(
             Some(source) => Some(context.packager.packaged(source).await?),
             None => None,
         };
-        let overlays: Vec<_> = stream::iter(overlays)
-            .then(async |(source, wanted)| {
-                let sound = context.packager.packaged(source).await?;
-                Ok::<_, JobError>(Overlay { sound, wanted: wanted.clone() })
-            })
-            .try_collect()
-            .await?;
+        let mut overlays = Vec::new();
+        for (source, wanted) in laid_over {
+            let sound = context.packager.packaged(source).await?;
+            overlays.push(Overlay { sound, wanted: wanted.clone() });
+        }
         match swapped {
             swapped if !overlays.is_empty() => {
                 check_samples(&index, "url")?;

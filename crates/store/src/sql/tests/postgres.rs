@@ -43,12 +43,7 @@ async fn no_path_reads_a_table_that_grows_from_end_to_end() {
     // What may be read whole: a handful of rows, or the purpose is to list them all.
     const SMALL: [&str; 6] =
         ["organisation", "workspace", "access_token", "webhook", "setting", "schema_version"];
-    let database = database().await;
-    let mut connection = database.connect().await;
-    sqlx::raw_sql("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
-        .execute(&mut connection)
-        .await
-        .unwrap();
+    let (_database, mut connection) = planner().await;
     for statement in engine_less() {
         for step in plan(&mut connection, statement).await {
             let Some(table) = step.split("Seq Scan on ").nth(1).and_then(|rest| rest.split(' ').next())
@@ -63,12 +58,7 @@ async fn no_path_reads_a_table_that_grows_from_end_to_end() {
 /// A plan is kept and used again, so one made while a table is empty has to do when it is full.
 #[tokio::test]
 async fn no_plan_of_an_empty_database_compares_each_row_with_all_rows_of_another_table() {
-    let database = database().await;
-    let mut connection = database.connect().await;
-    sqlx::raw_sql("SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan")
-        .execute(&mut connection)
-        .await
-        .unwrap();
+    let (_database, mut connection) = planner().await;
     let mut found = Vec::new();
     for statement in engine_less() {
         let plan = plan(&mut connection, statement).await;
@@ -80,6 +70,15 @@ async fn no_plan_of_an_empty_database_compares_each_row_with_all_rows_of_another
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n\n"));
+}
+
+/// An empty database, and a connection that plans as those of a store do once they keep their plans.
+async fn planner() -> (TestDatabase, PgConnection) {
+    let database = database().await;
+    let mut connection = database.connect().await;
+    let settings = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan";
+    sqlx::raw_sql(settings).execute(&mut connection).await.unwrap();
+    (database, connection)
 }
 
 async fn plan(connection: &mut PgConnection, statement: Statement) -> Vec<String> {
