@@ -33,10 +33,10 @@ pub use id::{
     WebhookId, WorkspaceId,
 };
 pub use media::{
-    AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, Change, FrameRate, Input, Media, MediaChange,
-    MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Refusal, Mp4Support, NewMedia,
-    NewRestriction, NewTrack, NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, SoundEdit,
-    SoundOverlay, TooManyPlaybackIds, Track, TrackEvents, TrackKind, TrackRefused, TrackUpdate,
+    AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, Change, FrameRate, Input, LeftOutTrack, Media,
+    MediaChange, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Refusal, Mp4Support,
+    NewMedia, NewRestriction, NewTrack, NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport,
+    SoundEdit, SoundOverlay, TooManyPlaybackIds, Track, TrackEvents, TrackKind, TrackRefused, TrackUpdate,
     WithheldTrack, WrongState,
 };
 pub use playback::{

@@ -16,6 +16,7 @@ use crate::priority::Priority;
 use crate::run::Pace;
 
 mod arguments;
+mod blank;
 mod filters;
 
 /// Sizes one run may make.
@@ -50,6 +51,20 @@ pub struct VideoRung {
     pub level: &'static str,
     /// Most B-frames in a row, 0 to 16.
     pub bframes: u8,
+    /// Colour of every picture. Pictures that the decoder describes otherwise are converted to its matrix; those
+    /// without a description have it already. `None`: as the first picture says, and nothing is converted.
+    pub colour: Option<Colour>,
+}
+
+/// Code points of ISO/IEC 23091-2. The range is always that of studio video.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Colour {
+    /// Colour primaries, table 2; 2 is unspecified.
+    pub primaries: u8,
+    /// Transfer characteristics, table 3; 2 is unspecified.
+    pub transfer: u8,
+    /// Matrix coefficients, table 4; 2 is unspecified, and taken for BT.601.
+    pub matrix: u8,
 }
 
 /// Which high dynamic range the source has, to be turned into BT.709.
@@ -182,6 +197,8 @@ impl VideoEncode {
             "the number of rungs"
         } else if !self.rungs.iter().all(|rung| side(rung.width) && side(rung.height)) {
             "the size of a rung"
+        } else if self.rungs.iter().any(|rung| rung.colour.is_some_and(|colour| !colour.is_known())) {
+            "the colour of a rung"
         } else if !self.rungs.iter().all(|rung| rung.crf <= 51 && rung.bframes <= 16) {
             "the quality or the B-frames of a rung"
         } else if !self.rungs.iter().all(|rung| 0 < rung.maxrate_bps && 0 < rung.bufsize_bits) {

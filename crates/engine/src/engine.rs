@@ -56,6 +56,8 @@ pub struct Engine {
 #[derive(Debug)]
 struct Inner {
     runner: Runner,
+    /// One place beside those of `runner`, for what takes a moment and must not wait for an encode.
+    aside: Runner,
     version: Version,
     encoders: BTreeSet<String>,
     filters: BTreeSet<String>,
@@ -80,7 +82,8 @@ impl Engine {
         }
         let encoders = version::encoders(&capabilities.encoders).map(str::to_owned).collect();
         let filters = version::filters(&capabilities.filters).map(str::to_owned).collect();
-        Ok(Self { inner: Arc::new(Inner { runner, version, encoders, filters }) })
+        let aside = Runner { cage: runner.cage.clone(), admission: Admission::new(Some(NonZeroUsize::MIN)) };
+        Ok(Self { inner: Arc::new(Inner { runner, aside, version, encoders, filters }) })
     }
 
     /// Which ffmpeg this is.
@@ -101,6 +104,11 @@ impl Engine {
     /// Runs `job`; see [`Runner::run`].
     pub(crate) async fn run(&self, job: Job) -> Result<Bytes, EngineError> {
         self.inner.runner.run(job).await
+    }
+
+    /// The same beside all other jobs: waits only for others that are run in this way.
+    pub(crate) async fn run_aside(&self, job: Job) -> Result<Bytes, EngineError> {
+        self.inner.aside.run(job).await
     }
 
     pub(crate) fn runner(&self) -> &Runner {

@@ -60,12 +60,21 @@ pub(crate) fn read_mp4_from_stdin() -> Vec<OsString> {
 
 /// The command line so far for reading one `container` from standard input, decoding on `threads` threads.
 pub(crate) fn read_from_stdin(container: FeedContainer, threads: u8) -> Vec<OsString> {
-    read("pipe:0", container.demuxer(), threads, &[])
+    read_from_stdin_with(container, threads, &[])
+}
+
+/// The same with more `options` of the decoder.
+pub(crate) fn read_from_stdin_with(container: FeedContainer, threads: u8, options: &[&str]) -> Vec<OsString> {
+    read("pipe:0", container.demuxer(), threads, options)
 }
 
 /// The same of pictures that are damaged: decoders take what they can, and nothing ends because most is bad.
-pub(crate) fn read_damaged_from_stdin(container: FeedContainer, threads: u8) -> Vec<OsString> {
-    read("pipe:0", container.demuxer(), threads, &DAMAGED)
+pub(crate) fn read_damaged_from_stdin(
+    container: FeedContainer,
+    threads: u8,
+    options: &[&str],
+) -> Vec<OsString> {
+    read("pipe:0", container.demuxer(), threads, &[&DAMAGED, options].concat())
 }
 
 /// Decoders show what they would leave out, and never mind checksums and syntax; without the rate ffmpeg fails where two thirds are
@@ -78,7 +87,7 @@ const DAMAGED: [&str; 6] = ["-err_detect", "ignore_err", "-flags", "+output_corr
 /// The demuxer is forced and the only one allowed, so a playlist or a script is never taken for one; the only protocol
 /// allowed is that of `from`, so nothing inside the input can name an address, nor a file where there is none; data references
 /// to other files are off (`-enable_drefs` exists for the mov demuxer alone).
-pub(crate) fn read(from: &str, demuxer: &str, threads: u8, options: &[&'static str]) -> Vec<OsString> {
+pub(crate) fn read(from: &str, demuxer: &str, threads: u8, options: &[&str]) -> Vec<OsString> {
     let mut arguments = quiet();
     push(&mut arguments, ["-filter_threads", "1"]);
     read_also(&mut arguments, from, demuxer, threads, options);
@@ -91,7 +100,7 @@ pub(crate) fn read_also(
     from: &str,
     demuxer: &str,
     threads: u8,
-    options: &[&'static str],
+    options: &[&str],
 ) {
     let decoders = format!("{VIDEO_DECODERS},{AUDIO_DECODERS}");
     let (threads, pixels) = (threads.to_string(), FRAME_PIXELS_MAX.to_string());

@@ -41,7 +41,8 @@ pub use confine::report::{Confinement, Guard};
 pub use decode::{DECODE_INPUT_MAX, DecodeReport};
 pub use demo::{DEMO_OUTPUT_MAX, DEMO_SECONDS_MAX};
 pub use encode::{
-    ENCODE_KEY_FRAMES_MAX, ENCODE_RUNGS_MAX, EncodeLimits, FRAME_STEP_MAX, ToneMap, VideoEncode, VideoRung,
+    Colour, ENCODE_KEY_FRAMES_MAX, ENCODE_RUNGS_MAX, EncodeLimits, FRAME_STEP_MAX, ToneMap, VideoEncode,
+    VideoRung,
 };
 pub use encode_audio::{AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE, AudioEncode, AudioSpan};
 pub use encoding::Encoding;
@@ -54,7 +55,7 @@ pub use picture::{
     PictureSpec,
 };
 pub use priority::Priority;
-pub use remux::{Remux, RemuxInput, RemuxOutput};
+pub use remux::{Remux, RemuxInput, RemuxOutput, RemuxTracks};
 pub use sheet::SheetSpec;
 pub use small::{SMALL_SIDE_MAX, SmallPicture};
 pub use version::Version;

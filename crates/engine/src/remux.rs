@@ -96,6 +96,39 @@ pub enum RemuxOutput {
     Matroska,
 }
 
+/// Which tracks of the source are copied. One that is announced and never comes fails a copy of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RemuxTracks {
+    /// The first video track (no cover pictures) and all audio tracks.
+    All,
+    /// The first video track, and the audio track of this number, from 0.
+    VideoAnd(u8),
+    /// The first video track.
+    Video,
+    /// The audio track of this number, from 0.
+    Audio(u8),
+}
+
+impl RemuxTracks {
+    /// Whether a video track is among them, if the source has one.
+    pub fn has_video(self) -> bool {
+        !matches!(self, Self::Audio(_))
+    }
+
+    /// Options that choose them.
+    fn options(self) -> Vec<String> {
+        let audio = |number: u8| format!("0:a:{number}");
+        // `V` is video without cover pictures.
+        let maps = match self {
+            Self::All => vec!["0:V:0?".to_owned(), "0:a?".to_owned()],
+            Self::VideoAnd(number) => vec!["0:V:0".to_owned(), audio(number)],
+            Self::Video => vec!["0:V:0".to_owned()],
+            Self::Audio(number) => vec![audio(number)],
+        };
+        maps.into_iter().flat_map(|map| ["-map".to_owned(), map]).collect()
+    }
+}
+
 /// One remux.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remux {
@@ -103,6 +136,10 @@ pub struct Remux {
     pub input: RemuxInput,
     /// What comes out.
     pub output: RemuxOutput,
+    /// Which tracks.
+    pub tracks: RemuxTracks,
+    /// Packets of MPEG-4 Visual that hold two pictures, as old encoders of AVI wrote them, become two. Fails with any other video.
+    pub is_unpacked: bool,
     /// A folder with room for the whole output: Matroska is finished there before it is read. Nothing stays in it.
     pub scratch: PathBuf,
     /// Who waits for it.
@@ -112,7 +149,7 @@ pub struct Remux {
 }
 
 impl Engine {
-    /// Copies the first video track (no cover pictures) and all audio tracks of the source that `input` streams into another container.
+    /// Copies tracks of the source that `input` streams into another container.
     ///
     /// Nothing is decoded. Missing presentation times are made from the order of decoding. Times begin at zero or a little later, the same for
     /// all tracks; in MP4 by the edit lists, too. A source without such tracks may give an output without samples, and no error.
@@ -211,8 +248,11 @@ async fn read_out(file: &NamedTempFile, say: &mpsc::Sender<Said>) -> io::Result<
 /// The command line up to the output: copies what we want of the source at `from`.
 fn copy(spec: &Remux, from: &str) -> Vec<OsString> {
     let mut arguments = read(from, spec.input.demuxer(), 1, &SEARCH);
-    // `V` is video without cover pictures.
-    push(&mut arguments, ["-map", "0:V:0?", "-map", "0:a?", "-dn", "-sn", "-c", "copy"]);
+    push(&mut arguments, spec.tracks.options().iter().map(String::as_str));
+    push(&mut arguments, ["-dn", "-sn", "-c", "copy"]);
+    if spec.is_unpacked {
+        push(&mut arguments, ["-bsf:v", "mpeg4_unpack_bframes"]);
+    }
     // Titles and the like are no business of a player; languages, which belong to tracks, are.
     push(&mut arguments, ["-map_metadata:g", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-y"]);
     arguments

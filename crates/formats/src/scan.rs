@@ -376,7 +376,7 @@ impl Scanner {
         }
         let (container, playable) = self.state?.finish(self.len)?;
         let (len, sha256) = (self.len, self.hash.finalize().into());
-        let Playable { tracks, plan, is_truncated } = match playable {
+        let Playable { tracks, plan, is_truncated, left_out } = match playable {
             Ok(playable) => playable,
             Err(passing) => {
                 let Passing { refusal, observer, .. } = *passing;
@@ -390,6 +390,7 @@ impl Scanner {
             normalised: None,
             other_sound: None,
             is_truncated,
+            left_out,
             tracks,
             plan,
         }))

@@ -1,8 +1,8 @@
 //! What a client is told of a source, from its index.
 
 use kinora_domain::{
-    AspectRatio, FrameRate, MediaDuration, MediaFacts, NotCopied, NotCopiedReason, Random, Resolution,
-    Timestamp, Track, TrackId, TrackKind,
+    AspectRatio, FrameRate, LeftOutTrack, MediaDuration, MediaFacts, NotCopied, NotCopiedReason, Random,
+    Resolution, Timestamp, Track, TrackId, TrackKind,
 };
 use kinora_formats::encode::{Rung, ladder};
 use kinora_formats::hls::{audio_names, sound_offers};
@@ -50,9 +50,14 @@ pub fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Ran
         aspect_ratio: picture.and_then(|(width, height)| AspectRatio::of_picture(width, height)),
         rungs: rungs(index, max),
         is_truncated: source.is_truncated,
+        left_out: source.left_out.into_iter().map(left_out).collect(),
         does_not_decode: false,
         broken: Vec::new(),
     }
+}
+
+fn left_out(track: index::LeftOut) -> LeftOutTrack {
+    LeftOutTrack { is_picture: track.is_picture, detail: track.detail }
 }
 
 /// Why sound is encoded that could be copied: only some players would play it.

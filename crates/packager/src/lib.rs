@@ -23,6 +23,7 @@ mod subtitles;
 mod whole;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kinora_blob::{Blob, ObjectKey};
 use kinora_domain::{Clock, SourceId};
@@ -48,6 +49,10 @@ pub use whole::whole_of;
 const INDEX_CACHE_BYTES: u64 = 128 << 20;
 /// Memory for whole small segments that are asked for often: audio, above all.
 const SEGMENT_CACHE_BYTES: u64 = 32 << 20;
+
+/// How long a request for something that is made waits in all before it is told to come back. Players that give up
+/// sooner, after 10 s as hls.js does, ask again and find what was begun for them. Decision 0109.
+pub const REQUEST_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Memory for files of subtitles and their cues. Those of a film take less than 1 MiB.
 const SUBTITLE_CACHE_BYTES: u64 = 32 << 20;

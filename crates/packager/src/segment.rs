@@ -144,14 +144,9 @@ impl Packager {
     /// What a decoder must know before the first segment of a rung that the media offers.
     ///
     /// Errors: as for a segment.
-    pub async fn encoded_init(
-        &self,
-        packaged: &Arc<Packaged>,
-        rung: &Rung,
-        asker: Asker,
-    ) -> Result<Bytes, Error> {
+    pub async fn encoded_init(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Bytes, Error> {
         let line = self.line(packaged, rung).await?;
-        Box::pin(self.init_of_rung(packaged, &line, asker)).await
+        Box::pin(self.init_of_rung(packaged, &line)).await
     }
 }
 

@@ -140,7 +140,7 @@ impl Packager {
             if number == 0 {
                 let init = match &init {
                     Some(init) => init.clone(),
-                    None => self.init_known(&line).await?,
+                    None => self.init_of_rung(packaged, &line).await?,
                 };
                 scan(&mut scanner, &init)?;
                 writer.write(init).await?;

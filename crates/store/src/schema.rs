@@ -16,7 +16,7 @@ struct Migration {
 }
 
 /// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 24] = [
+const MIGRATIONS: [Migration; 25] = [
     Migration {
         version: 1,
         sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
@@ -136,6 +136,11 @@ const MIGRATIONS: [Migration; 24] = [
         version: 24,
         sqlite: include_str!("../migrations/sqlite/0024_delivery_indexes.sql"),
         postgres: include_str!("../migrations/postgres/0024_delivery_indexes.sql"),
+    },
+    Migration {
+        version: 25,
+        sqlite: include_str!("../migrations/sqlite/0025_left_out.sql"),
+        postgres: include_str!("../migrations/postgres/0025_left_out.sql"),
     },
 ];
 /// What media are looked for by has rows of its own since this one.

@@ -22,6 +22,8 @@ pub struct MediaFacts {
     pub rungs: Vec<Resolution>,
     /// Bytes at the end of the source are missing and the playable prefix was kept.
     pub is_truncated: bool,
+    /// Tracks of the source that cannot be played beside those above.
+    pub left_out: Vec<LeftOutTrack>,
     /// The picture was tried after all and no decoder could read it: its copy is not offered any more.
     pub does_not_decode: bool,
     /// Names of encoded renditions that were tried and cannot be made: they are not offered any more. Known of a media that was read,
@@ -60,6 +62,15 @@ pub struct Track {
     pub not_copied: Option<NotCopied>,
     /// Sound of which an encoded rendition is offered. Where it is copied, too, the copy stands beside the copied picture alone.
     pub is_encoded: bool,
+}
+
+/// A track of the source that cannot be played beside one that can.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOutTrack {
+    /// It has pictures; else sound.
+    pub is_picture: bool,
+    /// A sentence for people that says why.
+    pub detail: String,
 }
 
 /// What a track carries.

@@ -15,7 +15,7 @@ pub use added::{
     AddedTrack, AddedTrackKind, AddedTrackState, NewTrack, TrackEvents, TrackRefused, TrackUpdate,
 };
 pub use change::{Change, MediaChange};
-pub use facts::{AspectRatio, FrameRate, MediaDuration, MediaFacts, Track, TrackKind};
+pub use facts::{AspectRatio, FrameRate, LeftOutTrack, MediaDuration, MediaFacts, Track, TrackKind};
 pub use mp4_support::{Mp4Refusal, Mp4Support};
 pub use playback::{NewRestriction, TooManyPlaybackIds};
 pub use report::{NotCopied, NotCopiedReason, OfferedRendition, PlaybackReport, WithheldTrack};

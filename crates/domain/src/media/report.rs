@@ -1,6 +1,6 @@
 //! How a media plays, for its owner: which renditions players are offered, and why a track of the source is not among them.
 
-use super::{Media, MediaFacts, MediaState, Track, TrackKind};
+use super::{LeftOutTrack, Media, MediaFacts, MediaState, Track, TrackKind};
 use crate::{Resolution, TrackId};
 
 /// Why players do not get a track as it is.
@@ -91,6 +91,8 @@ pub struct PlaybackReport {
     pub renditions: Vec<OfferedRendition>,
     /// The tracks that players do not get as they are.
     pub not_copied: Vec<WithheldTrack>,
+    /// The tracks of the source that players do not get at all.
+    pub left_out: Vec<LeftOutTrack>,
 }
 
 /// A track that players do not get as it is.
@@ -127,6 +129,7 @@ impl Media {
             broken: facts.broken.clone(),
             renditions: Vec::new(),
             not_copied: Vec::new(),
+            left_out: facts.left_out.clone(),
         };
         let mut sounds = 0;
         for track in &facts.tracks {

@@ -39,6 +39,7 @@ pub(crate) fn facts(resolution: Option<Resolution>) -> MediaFacts {
         aspect_ratio: None,
         rungs: Vec::new(),
         is_truncated: false,
+        left_out: Vec::new(),
         does_not_decode: false,
         broken: Vec::new(),
     }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::{VideoEncode, VideoRung, filters};
-use crate::input::{read_damaged_from_stdin, read_from_stdin};
+use crate::input::{read_damaged_from_stdin, read_from_stdin_with};
 use crate::job::push;
 
 /// What makes the bytes the same each time: nothing of the source's metadata, no date, no version.
@@ -46,31 +46,44 @@ const FRAGMENTS: [&str; 8] = [
 
 /// The whole command line. `spec` has been checked.
 pub(super) fn of(spec: &VideoEncode) -> Vec<OsString> {
+    let mut options: Vec<String> = Vec::new();
+    // Where rungs differ, as those may that an older Kinora began, the first one says what is taken for granted.
+    if let Some(colour) = spec.rungs.first().and_then(|rung| rung.colour) {
+        for (name, point) in colour.of_undescribed() {
+            options.extend([name.to_owned(), point.to_string()]);
+        }
+    }
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let mut arguments = if spec.is_tolerant {
-        read_damaged_from_stdin(spec.container, spec.threads)
+        read_damaged_from_stdin(spec.container, spec.threads, &options)
     } else {
-        read_from_stdin(spec.container, spec.threads)
+        read_from_stdin_with(spec.container, spec.threads, &options)
     };
     push(&mut arguments, ["-copyts", "-filter_complex_threads", "1"]);
-    push(&mut arguments, ["-filter_complex", &filters::graph(spec)]);
+    write(&mut arguments, filters::FEED, spec);
+    arguments
+}
+
+/// Appends what makes the rungs of `spec` of the pictures of `source`, a beginning of a filter graph.
+pub(super) fn write(arguments: &mut Vec<OsString>, source: &str, spec: &VideoEncode) {
+    push(arguments, ["-filter_complex", &filters::graph(source, spec)]);
     for index in 0..spec.rungs.len() {
-        push(&mut arguments, ["-map", &format!("[{}]", filters::output(index))]);
+        push(arguments, ["-map", &format!("[{}]", filters::output(index))]);
     }
-    push(&mut arguments, ["-an", "-sn", "-dn"]);
-    push(&mut arguments, DETERMINISTIC);
-    push(&mut arguments, ["+bitexact", "-c:v", "libx264", "-preset", "veryfast", "-profile:v", "high"]);
-    push(&mut arguments, ["-threads:v", &spec.threads.to_string()]);
+    push(arguments, ["-an", "-sn", "-dn"]);
+    push(arguments, DETERMINISTIC);
+    push(arguments, ["+bitexact", "-c:v", "libx264", "-preset", "veryfast", "-profile:v", "high"]);
+    push(arguments, ["-threads:v", &spec.threads.to_string()]);
     for (index, rung) in spec.rungs.iter().enumerate() {
-        push_rung(&mut arguments, index, rung);
+        push_rung(arguments, index, rung);
     }
-    push(&mut arguments, TIMING);
+    push(arguments, TIMING);
     let key_frames: Vec<_> = later_key_frames(spec).map(seconds).collect();
     if !key_frames.is_empty() {
-        push(&mut arguments, ["-force_key_frames:v", &key_frames.join(",")]);
+        push(arguments, ["-force_key_frames:v", &key_frames.join(",")]);
     }
-    push(&mut arguments, FRAGMENTS);
-    push(&mut arguments, ["pipe:1"]);
-    arguments
+    push(arguments, FRAGMENTS);
+    push(arguments, ["pipe:1"]);
 }
 
 fn push_rung(arguments: &mut Vec<OsString>, index: usize, rung: &VideoRung) {

@@ -1,7 +1,7 @@
 //! What happens to the frames between the decoder and the encoders.
 
 use super::arguments::{later_key_frames, seconds};
-use super::{ToneMap, VideoEncode};
+use super::{Colour, ToneMap, VideoEncode};
 
 /// Turns fields into frames.
 pub(super) const DEINTERLACING: &str = "bwdif";
@@ -23,8 +23,11 @@ pub(super) fn output(index: usize) -> String {
     format!("v{index}")
 }
 
-/// The graph from the first video track to all rungs.
-pub(super) fn graph(spec: &VideoEncode) -> String {
+/// The first video track of the feed.
+pub(super) const FEED: &str = "[0:v:0]";
+
+/// The graph from `source` to all rungs.
+pub(super) fn graph(source: &str, spec: &VideoEncode) -> String {
     let mut steps = Vec::new();
     if spec.deinterlace {
         // Before frames are dropped: it looks at the one before and the one after. Of a source whose pictures are partly whole ones, as
@@ -41,16 +44,78 @@ pub(super) fn graph(spec: &VideoEncode) -> String {
     }
     let split: String = (0..spec.rungs.len()).map(|index| format!("[s{index}]")).collect();
     steps.push(format!("split={}{split}", spec.rungs.len()));
-    let mut graph = format!("[0:v:0]{}", steps.join(","));
+    let mut graph = format!("{source}{}", steps.join(","));
     // Black of the narrow range: ITU-R BT.709, 4.6.
     let black = if spec.is_black { format!(",{BLACKENING}=y=16:u=128:v=128") } else { String::new() };
     for (index, rung) in spec.rungs.iter().enumerate() {
         let (width, height, output) = (rung.width, rung.height, output(index));
+        let (matrix, description) = rung.colour.map(Colour::filters).unwrap_or_default();
         graph += &format!(
-            ";[s{index}]scale={width}:{height}:flags=bicubic:out_range=tv,setsar=1,format=yuv420p{black}[{output}]"
+            ";[s{index}]scale={width}:{height}:flags=bicubic:out_range=tv{matrix},\
+             setsar=1{description},format=yuv420p{black}[{output}]"
         );
     }
     graph
+}
+
+/// Matrices by their name in ffmpeg's scaler.
+const MATRICES: [(u8, &str); 7] = [
+    (1, "bt709"),
+    (UNSPECIFIED, "bt601"),
+    (4, "fcc"),
+    (5, "bt470bg"),
+    (6, "smpte170m"),
+    (7, "smpte240m"),
+    (9, "bt2020"),
+];
+
+/// The code point that leaves a characteristic open.
+const UNSPECIFIED: u8 = 2;
+
+/// Primaries and transfer characteristics that ffmpeg 5.1 knows. ISO/IEC 23091-2, tables 2 and 3.
+const PRIMARIES: [u8; 11] = [1, UNSPECIFIED, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+const TRANSFERS_MAX: u8 = 18;
+const RESERVED: u8 = 3;
+
+fn is_transfer(point: u8) -> bool {
+    (1..=TRANSFERS_MAX).contains(&point) && point != RESERVED
+}
+
+impl Colour {
+    /// Whether ffmpeg can convert to it and describe it.
+    pub(super) fn is_known(self) -> bool {
+        self == self.known()
+    }
+
+    /// The same with what [`VideoEncode`] would refuse left open.
+    pub fn known(self) -> Self {
+        let open = |point: u8, is_known: bool| if is_known { point } else { UNSPECIFIED };
+        Self {
+            primaries: open(self.primaries, PRIMARIES.contains(&self.primaries)),
+            transfer: open(self.transfer, is_transfer(self.transfer)),
+            matrix: open(self.matrix, self.matrix_name().is_some()),
+        }
+    }
+
+    fn matrix_name(self) -> Option<&'static str> {
+        MATRICES.iter().find(|(matrix, _)| *matrix == self.matrix).map(|(_, name)| *name)
+    }
+
+    /// The option of the scaler that converts to its matrix, and the filter that describes what comes out.
+    fn filters(self) -> (String, String) {
+        let Self { primaries, transfer, matrix } = self;
+        let name = self.matrix_name().unwrap_or("bt601");
+        let description = format!(
+            ",setparams=range=tv:color_primaries={primaries}:color_trc={transfer}:colorspace={matrix}"
+        );
+        (format!(":out_color_matrix={name}"), description)
+    }
+
+    /// Options of a decoder: pictures without a description have this one.
+    pub(super) fn of_undescribed(self) -> [(&'static str, u8); 3] {
+        let Self { primaries, transfer, matrix } = self;
+        [("-color_primaries", primaries), ("-color_trc", transfer), ("-colorspace", matrix)]
+    }
 }
 
 /// Keeps the first frame, the one a step later, and so on, from each keyframe on anew.

@@ -11,6 +11,7 @@ fn rung() -> VideoRung {
         bufsize_bits: 960_000,
         level: "3.0",
         bframes: 2,
+        colour: None,
     }
 }
 
@@ -84,9 +85,37 @@ fn the_whole_command_line_is_constant_but_for_numbers() {
 }
 
 #[test]
+fn a_rung_of_one_colour_converts_what_differs_and_takes_it_for_what_says_nothing() {
+    let bt709 = Colour { primaries: 1, transfer: 1, matrix: 1 };
+    let open = Colour { primaries: 2, transfer: 2, matrix: 2 };
+    let of = |colour| VideoRung { colour: Some(colour), ..rung() };
+    let line = line(&VideoEncode { rungs: vec![of(bt709), of(open)], ..spec() });
+    let expected = "-color_primaries 1 -color_trc 1 -colorspace 1 -f mov -i pipe:0 -copyts -filter_complex_threads 1 \
+        -filter_complex [0:v:0]trim=start=1.000000:end=1000000.000000,split=2[s0][s1];\
+        [s0]scale=640:360:flags=bicubic:out_range=tv:out_color_matrix=bt709,setsar=1,\
+        setparams=range=tv:color_primaries=1:color_trc=1:colorspace=1,format=yuv420p[v0];\
+        [s1]scale=640:360:flags=bicubic:out_range=tv:out_color_matrix=bt601,setsar=1,\
+        setparams=range=tv:color_primaries=2:color_trc=2:colorspace=2,format=yuv420p[v1] -map [v0] ";
+    let begin = line.find("-color_primaries").unwrap();
+    assert!(line[begin..].starts_with(expected), "{line}");
+}
+
+#[test]
+fn what_ffmpeg_cannot_describe_is_left_open() {
+    let known = |primaries, transfer, matrix| {
+        let Colour { primaries, transfer, matrix } = Colour { primaries, transfer, matrix }.known();
+        [primaries, transfer, matrix]
+    };
+    assert_eq!(known(9, 14, 9), [9, 14, 9]);
+    assert_eq!(known(0, 0, 0), [2, 2, 2]);
+    assert_eq!(known(3, 3, 3), [2, 2, 2]);
+    assert_eq!(known(255, 19, 8), [2, 2, 2]);
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     type Spoil = fn(&mut VideoEncode);
-    let cases: [(Spoil, &str); 13] = [
+    let cases: [(Spoil, &str); 14] = [
         (|spec| spec.rungs.clear(), "the number of rungs"),
         (|spec| spec.rungs = vec![rung(); 7], "the number of rungs"),
         (|spec| spec.rungs[0].width = 641, "the size of a rung"),
@@ -95,6 +124,10 @@ fn what_makes_no_sense_is_refused() {
         (|spec| spec.rungs[0].crf = 52, "the quality or the B-frames of a rung"),
         (|spec| spec.rungs[0].maxrate_bps = 0, "the rate of a rung"),
         (|spec| spec.rungs[0].bufsize_bits = 0, "the rate of a rung"),
+        (
+            |spec| spec.rungs[0].colour = Some(Colour { primaries: 1, transfer: 1, matrix: 0 }),
+            "the colour of a rung",
+        ),
         (|spec| spec.key_frames_us = vec![2, 1], "the keyframes"),
         (|spec| spec.key_frames_us = vec![0; 513], "the keyframes"),
         (|spec| spec.keep_us = 5..5, "the range to keep"),

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use kinora_engine::{
     AudioEncode, AudioSpan, EncodeLimits, Engine, EngineError, FeedContainer, Fit, PictureFormat,
-    PictureSpec, Priority, Remux, RemuxInput, RemuxOutput,
+    PictureSpec, Priority, Remux, RemuxInput, RemuxOutput, RemuxTracks,
 };
 use tempfile::TempDir;
 
@@ -123,6 +123,8 @@ async fn check_streams(engine: &Engine, canary: &Canary, attack: &[u8], what: &s
     fs::write(&file, attack).unwrap();
     let feed = || stream::iter([Ok(Bytes::copy_from_slice(attack))]);
     let remux = Remux {
+        tracks: RemuxTracks::All,
+        is_unpacked: false,
         input: RemuxInput::Mov,
         output: RemuxOutput::Mp4,
         scratch: canary.folder.path().to_owned(),

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use kinora_engine::RemuxInput::{self, Aac, Asf, Avi, Flac, Flv, Mov, Mp3, MpegPs, MpegTs, Mxf, Ogg, Wav};
 use kinora_engine::RemuxOutput::{self, Matroska, Mp4, Mp4FromAdts};
-use kinora_engine::{EncodeLimits, Encoding, Engine, EngineError, Priority, Remux};
+use kinora_engine::{EncodeLimits, Encoding, Engine, EngineError, Priority, Remux, RemuxTracks};
 use tempfile::TempDir;
 
 use crate::fixture::{engine, ffmpeg, ffprobe};
@@ -31,7 +31,15 @@ fn spec(input: RemuxInput, output: RemuxOutput, scratch: &Path) -> Remux {
         memory_bytes: 512 << 20,
         output_max: 64 << 20,
     };
-    Remux { input, output, scratch: scratch.to_owned(), priority: Priority::Background, limits }
+    Remux {
+        input,
+        output,
+        tracks: RemuxTracks::All,
+        is_unpacked: false,
+        scratch: scratch.to_owned(),
+        priority: Priority::Background,
+        limits,
+    }
 }
 
 async fn all(mut run: Encoding) -> Result<Vec<u8>, EngineError> {

@@ -3,7 +3,7 @@
 use super::bits::Bits;
 
 /// A characteristic of this number is left open. ISO/IEC 23091-2, tables 2 to 4.
-const UNSPECIFIED: u16 = 2;
+pub(crate) const UNSPECIFIED: u16 = 2;
 
 /// Code points of a description of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,10 @@ pub struct Colour {
 impl Colour {
     /// Colours as every player assumes them where nothing is said: BT.709 in studio range.
     pub const USUAL: Self = Self { primaries: 1, transfer: 1, matrix: 1, is_full_range: false };
+
+    /// Nothing is said.
+    pub const OPEN: Self =
+        Self { primaries: UNSPECIFIED, transfer: UNSPECIFIED, matrix: UNSPECIFIED, is_full_range: false };
 
     /// Reads the three code points of 8 bits.
     pub(super) fn parse(bits: &mut Bits<'_>, is_full_range: bool) -> Option<Self> {

@@ -46,6 +46,8 @@ pub struct Sps {
     pub pixel_aspect: Option<(u32, u32)>,
     /// Meaning of the colours, when said.
     pub colour: Option<Colour>,
+    /// Frames (first) in so many seconds (second), when said; neither is 0.
+    pub frame_rate: Option<(u32, u32)>,
 }
 
 impl AvcConfig {
@@ -70,6 +72,28 @@ impl AvcConfig {
             return None;
         }
         Some(AvcConfig { profile, compatibility, level, length_size, parameter_sets })
+    }
+
+    /// The parameter sets of an `avcC` body as they stand in front of a picture: each behind its length of 4 bytes.
+    ///
+    /// `None` where it is cut short.
+    pub fn parameter_sets_in_band(body: &[u8]) -> Option<Vec<u8>> {
+        let mut rest = body.get(5..)?;
+        let mut units = Vec::new();
+        // Sequence parameter sets, then picture parameter sets, both behind their number.
+        for mask in [0x1f, 0xff] {
+            let (&count, after) = rest.split_first()?;
+            rest = after;
+            for _ in 0..count & mask {
+                let (len, after) = rest.split_first_chunk::<2>()?;
+                let (unit, after) = after.split_at_checked(u16::from_be_bytes(*len).into())?;
+                units.extend_from_slice(&[0, 0]);
+                units.extend_from_slice(len);
+                units.extend_from_slice(unit);
+                rest = after;
+            }
+        }
+        Some(units)
     }
 
     /// The RFC 6381 string, for instance `avc1.640028`.
@@ -134,8 +158,10 @@ impl Sps {
             width = cropped(width, left, right, crop_unit.0)?;
             height = cropped(height, top, bottom, crop_unit.1)?;
         }
+        let has_usability = bits.flag()?;
         let Usability { pixel_aspect, colour } =
-            if bits.flag()? { Usability::parse(&mut bits)? } else { Usability::default() };
+            if has_usability { Usability::parse(&mut bits)? } else { Usability::default() };
+        let frame_rate = if has_usability { frame_rate(&mut bits) } else { None };
         Some(Sps {
             profile,
             level,
@@ -146,8 +172,24 @@ impl Sps {
             height,
             pixel_aspect,
             colour,
+            frame_rate,
         })
     }
+}
+
+/// What follows the colours in the video usability information. `None` where nothing is said, or no more can be read: some writers
+/// cut it short. ISO/IEC 14496-10, E.1.1 and E.2.1: a tick is that of a field.
+fn frame_rate(bits: &mut Bits<'_>) -> Option<(u32, u32)> {
+    if bits.flag()? {
+        bits.ue()?; // chroma_sample_loc_type_top_field
+        bits.ue()?; // chroma_sample_loc_type_bottom_field
+    }
+    if !bits.flag()? {
+        return None;
+    }
+    let (units, scale) = (bits.u(32)?, bits.u(32)?);
+    let seconds = units.checked_mul(2)?;
+    (scale > 0 && seconds > 0).then_some((scale, seconds))
 }
 
 /// Profiles whose parameter sets say chroma format and bit depth. ISO/IEC 14496-10, 7.3.2.1.1.

@@ -13,6 +13,7 @@ use super::{
     rung::{Rung, RungName},
 };
 use crate::{
+    codec::{colour::Colour, h264::AvcConfig},
     mp4::write::{Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, write_head},
     plan::SEGMENT_SAMPLES_MAX,
     timing::{Span, TimingError, restamp},
@@ -121,6 +122,10 @@ struct Collecting {
     place: usize,
     pending: Vec<Coded>,
     bytes: Vec<u8>,
+    /// The configuration that players have of it.
+    kept: Option<Vec<u8>>,
+    /// Parameter sets in front of the first picture of each segment, where the encoder's are not those that players have.
+    in_band: Vec<u8>,
 }
 
 impl Collector {
@@ -133,6 +138,8 @@ impl Collector {
             place: 0,
             pending: Vec::new(),
             bytes: Vec::new(),
+            kept: None,
+            in_band: Vec::new(),
         };
         Self {
             reader: FragmentReader::default(),
@@ -140,6 +147,23 @@ impl Collector {
             rungs: rungs.iter().map(collecting).collect(),
             failure: None,
         }
+    }
+
+    /// Players have `avcc` as the configuration of a rung. Where the encoder writes another one, as a later version may,
+    /// each segment brings its own in front of its first picture: decoders take that even from an `avc1` track.
+    ///
+    /// To be called before any bytes are taken.
+    #[must_use]
+    pub fn with_kept(mut self, rung: RungName, avcc: &[u8]) -> Self {
+        if let Some(collecting) = self.rungs.iter_mut().find(|collecting| collecting.rung.name == rung) {
+            collecting.kept = Some(avcc.to_vec());
+        }
+        self
+    }
+
+    /// Whether the encoder writes another configuration of this rung than players have. Known with its first picture.
+    pub fn is_other_than_kept(&self, rung: RungName) -> bool {
+        self.rungs.iter().any(|collecting| collecting.rung.name == rung && !collecting.in_band.is_empty())
     }
 
     /// Takes more bytes, cut anywhere. The segments that they complete, in the order of their numbers for each rung.
@@ -172,6 +196,12 @@ impl Collector {
     /// The body of the `avcC` box of a rung, once it is known: before the first segment.
     pub fn avcc(&self, rung: RungName) -> Option<&[u8]> {
         self.rungs.iter().find(|collecting| collecting.rung.name == rung)?.avcc.as_deref()
+    }
+
+    /// What the encoder says of the colours of a rung, once it is known: before the first segment.
+    pub fn colour(&self, rung: RungName) -> Option<Colour> {
+        let config = AvcConfig::parse(self.avcc(rung)?)?;
+        Some(config.parameter_sets.first()?.colour.unwrap_or(Colour::OPEN))
     }
 
     fn guarded(
@@ -218,7 +248,12 @@ impl Collecting {
             let found = format!("{codec} of {}x{}", sps.width, sps.height);
             return Err(CollectError::Codec { rung: self.rung.name, found });
         }
-        self.avcc = Some(track.description.avcc.clone());
+        let avcc = &track.description.avcc;
+        if self.kept.as_ref().is_some_and(|kept| kept != avcc) {
+            self.in_band = AvcConfig::parameter_sets_in_band(avcc)
+                .ok_or(CollectError::Malformed("no parameter sets"))?;
+        }
+        self.avcc = Some(avcc.clone());
         self.timescale = track.timescale;
         Ok(())
     }
@@ -240,12 +275,17 @@ impl Collecting {
             if self.pending.is_empty() && !picture.is_sync {
                 return Err(self.not_cut(run, place));
             }
+            let mut picture = *picture;
+            if self.pending.is_empty() {
+                self.bytes.extend_from_slice(&self.in_band);
+                picture.size = picture.size.saturating_add(self.in_band.len() as u32);
+            }
             let len = self.bytes.len().saturating_add(own.len());
             if ENCODED_LEN_MAX < len || SEGMENT_SAMPLES_MAX as usize <= self.pending.len() {
                 return Err(CollectError::TooLarge { what: "a segment", bytes: len as u64 });
             }
             self.bytes.extend_from_slice(own);
-            self.pending.push(*picture);
+            self.pending.push(picture);
         }
         Ok(())
     }

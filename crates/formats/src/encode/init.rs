@@ -1,6 +1,10 @@
 //! Init segments of encoded renditions.
 
-use super::rung::Rung;
+use super::{
+    collect::CollectError,
+    fragments::{Avc, FragmentReader},
+    rung::Rung,
+};
 use crate::{
     codec::{colour::Colour, h264::AvcConfig},
     index::Index,
@@ -49,6 +53,32 @@ pub fn init_of_rung(index: &Index, rung: &Rung, avcc: &[u8]) -> Result<Vec<u8>, 
         kind: InitKind::Video { matrix: &IDENTITY, size: (rung.width, rung.height) },
         sample_entry: &sample_entry((width, height), avcc, sps.colour),
     }))
+}
+
+/// The init segment of a rung, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RungInit {
+    /// The body of its `avcC` box.
+    pub avcc: Vec<u8>,
+    /// What all pictures of the rung say of their colours.
+    pub colour: Colour,
+}
+
+impl RungInit {
+    /// Reads an init segment, or a whole output of the encoder with one track.
+    ///
+    /// Errors: [`CollectError`] where it is not what an encoder or [`init_of_rung`] writes.
+    pub fn parse(bytes: &[u8]) -> Result<Self, CollectError> {
+        let mut reader = FragmentReader::<Avc>::default();
+        reader.push(bytes, |_, _| Ok(()))?;
+        reader.finish()?;
+        let [track] = reader.tracks() else {
+            return Err(CollectError::Tracks { found: reader.tracks().len(), expected: 1 });
+        };
+        let Avc { avcc, config } = &track.description;
+        let colour = config.parameter_sets.first().and_then(|sps| sps.colour).unwrap_or(Colour::OPEN);
+        Ok(Self { avcc: avcc.clone(), colour })
+    }
 }
 
 /// An `avc1` box. ISO/IEC 14496-12, 12.1.3; ISO/IEC 14496-15, 5.4.2.1.

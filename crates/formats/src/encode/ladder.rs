@@ -1,10 +1,12 @@
 //! Which encoded renditions a source has. Pipeline, 8; decision 0038.
 
 use super::{
+    colour::colour_of_rungs,
     level::{Demand, level},
     rung::{Rung, RungName, ToneMap},
 };
 use crate::{
+    codec::colour::Colour,
     index::{Index, Track, VideoTrack},
     mp4::write::Timeline,
 };
@@ -146,6 +148,7 @@ fn rung(
         frame_rate,
         // High profile, no constraints. ISO/IEC 14496-15, 5.3.3.1; RFC 6381, 3.3.
         codec: format!("avc1.6400{level:02x}"),
+        colour: if tone_map.is_some() { Some(Colour::USUAL) } else { colour_of_rungs(video) },
         tone_map,
         deinterlace: video.is_interlaced,
     }
@@ -214,4 +217,4 @@ impl Size {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -6,6 +6,7 @@
 
 mod audio;
 mod collect;
+mod colour;
 mod feed;
 mod fragments;
 mod init;
@@ -22,9 +23,10 @@ pub use audio::{
 };
 pub(crate) use audio::{encoded_sample_entry, segment as frames_segment};
 pub use collect::{CollectError, Collector, ENCODED_LEN_MAX, Encoded, SegmentError};
+pub use colour::colour_of_pictures;
 pub use feed::{Feed, FeedChunk, FeedChunks, FeedError, FeedFormat};
 pub(crate) use init::sample_entry as avc_sample_entry;
-pub use init::{InitError, init_of_rung};
+pub use init::{InitError, RungInit, init_of_rung};
 pub use ladder::{DECODED_PIXELS_MAX, ladder, ladder_without_copy, name_of_picture};
 pub use rate::rate_of_rung;
 pub use rung::{NoSuchRung, Rung, RungName, ToneMap};

@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use crate::codec::colour::Colour;
+
 /// The name of a rung: the p-number of its pictures, up to the next name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RungName {
@@ -109,6 +111,9 @@ pub struct Rung {
     pub frame_rate: Option<(u32, u32)>,
     /// RFC 6381 string, known before anything is encoded; a [`Collector`](super::Collector) refuses what differs.
     pub codec: String,
+    /// What all its pictures say of their colours; `None` where only a decoder can tell what the source has
+    /// ([`colour_of_pictures`](super::colour_of_pictures)).
+    pub colour: Option<Colour>,
     /// Set where the source has high dynamic range.
     pub tone_map: Option<ToneMap>,
     /// Two fields of the source may make one picture.

@@ -10,6 +10,7 @@ use super::{
     fragments::{Avc, Coded, FragmentReader},
 };
 use crate::{
+    codec::h264::AvcConfig,
     index::Index,
     mp4::write::{Entry, FLAGS_SYNC, Timeline, write_head},
     timing::{Span, TimingError, restamp},
@@ -81,13 +82,10 @@ impl StillFeed {
 impl Still {
     /// The picture that the encoder made of a [`StillFeed`].
     ///
-    /// `init` is the init segment of the rung. Errors: [`CollectError`] where something else came than one keyframe that can be decoded
-    /// after it.
+    /// `init` is the init segment of the rung. Where the encoder wrote other parameter sets they lie in front of the picture. Errors:
+    /// [`CollectError`] where something else came than one keyframe.
     pub fn of_output(init: &[u8], output: &[u8]) -> Result<Self, CollectError> {
         let (wanted, read) = (Read::of(init, &[])?, Read::of(output, &[])?);
-        if wanted.avcc != read.avcc {
-            return Err(CollectError::Malformed("a still picture that needs another init segment"));
-        }
         let [picture] = read.pictures.as_slice() else {
             return Err(if read.pictures.is_empty() {
                 CollectError::CutShort
@@ -98,7 +96,12 @@ impl Still {
         if !picture.is_sync {
             return Err(CollectError::Malformed("a still picture that is no keyframe"));
         }
-        Ok(Self(read.bytes))
+        if wanted.avcc == read.avcc {
+            return Ok(Self(read.bytes));
+        }
+        let sets = AvcConfig::parameter_sets_in_band(&read.avcc);
+        let sets = sets.ok_or(CollectError::Malformed("no parameter sets"))?;
+        Ok(Self([sets, read.bytes].concat()))
     }
 
     /// Segment `number` of the encoded plan, with nothing but this picture.

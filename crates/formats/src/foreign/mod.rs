@@ -2,6 +2,7 @@
 //!
 //! Looks at the few bytes that give lengths and lets all others pass. Knows no codec but what stands in front of MP3.
 
+mod avi;
 mod lengths;
 mod mp3;
 mod transport;
@@ -12,6 +13,7 @@ use crate::{
     index::{Container, Index, TrackMedia},
     plan::plan_playable,
 };
+pub use avi::is_mpeg4_avi;
 use lengths::{Lengths, Steps};
 use mp3::Mp3;
 use transport::Transport;

@@ -101,6 +101,7 @@ mod tests {
             normalised: None,
             other_sound: None,
             is_truncated: false,
+            left_out: Vec::new(),
             tracks: tracks.iter().map(|(language, title)| track(language, *title)).collect(),
             plan: SegmentPlan::default(),
         };

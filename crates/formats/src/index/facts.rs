@@ -1,6 +1,6 @@
 //! What an index tells about its source, for people and for the API.
 
-use super::{Container, Index};
+use super::{Container, Index, LeftOut};
 
 /// The facts of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct SourceFacts {
     pub audio: Vec<AudioFacts>,
     /// Set when only a playable prefix of the source was there.
     pub is_truncated: bool,
+    /// Tracks of the source that cannot be played.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// The facts of a video track.
@@ -83,6 +85,7 @@ impl Index {
                 })
                 .collect(),
             is_truncated: self.is_truncated,
+            left_out: self.left_out.clone(),
         }
     }
 }

@@ -9,6 +9,7 @@ mod column;
 mod container;
 mod facts;
 mod joint;
+mod left_out;
 mod not_copied;
 mod samples;
 mod stored;
@@ -16,6 +17,7 @@ mod stored;
 pub use container::Container;
 pub use facts::{AudioFacts, SourceFacts, VideoFacts};
 pub use joint::{JOINTS_MAX, Joint, Stretch};
+pub use left_out::{LEFT_OUT_DETAIL_LEN_MAX, LEFT_OUT_MAX, LeftOut};
 pub use not_copied::{NOT_COPIED_DETAIL_LEN_MAX, NotCopied, NotCopiedReason};
 pub use samples::{SampleTable, SampleTableBuilder, Samples};
 pub use stored::{IndexError, IndexId};
@@ -39,6 +41,8 @@ pub struct Index {
     pub other_sound: Option<OtherSound>,
     /// Set when samples at the end had no bytes and the playable prefix was kept.
     pub is_truncated: bool,
+    /// Tracks of the source that cannot be played, at most [`LEFT_OUT_MAX`].
+    pub left_out: Vec<LeftOut>,
     /// The chosen tracks: at most one video track, in front, then audio tracks in the order of the source.
     ///
     /// No two have the same [`Track::source_track`].

@@ -12,16 +12,16 @@ use std::{fmt, ops::Range};
 use sha2::{Digest, Sha256};
 
 use super::{
-    AUDIO_TRACKS_MAX, AudioTrack, Container, Index, JOINTS_MAX, Joint, NOT_COPIED_DETAIL_LEN_MAX, Normalised,
-    NotCopied, NotCopiedReason, OtherSound, SampleEntry, SampleTable, Track, TrackLabel, TrackMedia,
-    VideoTrack,
+    AUDIO_TRACKS_MAX, AudioTrack, Container, Index, JOINTS_MAX, Joint, LEFT_OUT_DETAIL_LEN_MAX, LEFT_OUT_MAX,
+    LeftOut, NOT_COPIED_DETAIL_LEN_MAX, Normalised, NotCopied, NotCopiedReason, OtherSound, SampleEntry,
+    SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
     bytes::{Reader, Writer},
 };
 use crate::plan::{Segment, SegmentPlan, plan_beside_copies};
 
 const MAGIC: &[u8; 8] = b"KINORAIX";
 /// Raised with every change of the body.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// The first version: at most one audio track, and no labels. Still read, for it is stored beside media that are ready.
 const VERSION_ONE_AUDIO: u32 = 1;
 /// The last version whose tracks were all copied, and whose samples all lay in the source.
@@ -30,6 +30,8 @@ const VERSION_COPIES_ONLY: u32 = 2;
 const VERSION_NO_JOINTS: u32 = 3;
 /// The last version whose sound always lay beside the pictures. Still written where it does: equal sources keep equal bytes.
 const VERSION_OWN_SOUND: u32 = 4;
+/// The last version that named no tracks that are left out. Still written where there are none.
+const VERSION_ALL_PLAYED: u32 = 5;
 const CHECKSUM_LEN: usize = 8;
 /// One video track and the audio tracks.
 const TRACKS_MAX: usize = 1 + AUDIO_TRACKS_MAX;
@@ -77,10 +79,14 @@ impl fmt::Display for IndexId {
 impl Index {
     /// The bytes that [`Index::from_bytes`] reads. The same index always has the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
+        let version = match (&self.other_sound, &*self.left_out) {
+            (None, []) => VERSION_OWN_SOUND,
+            (Some(_), []) => VERSION_ALL_PLAYED,
+            _ => VERSION,
+        };
         let mut body = Writer::default();
-        write_index(self, &mut body);
+        write_index(self, version, &mut body);
         let checksum = first_of_sha256(&body.bytes);
-        let version = if self.other_sound.is_some() { VERSION } else { VERSION_OWN_SOUND };
         [MAGIC, &version.to_le_bytes()[..], &checksum, &body.bytes].concat()
     }
 
@@ -112,7 +118,7 @@ fn first_of_sha256(bytes: &[u8]) -> [u8; CHECKSUM_LEN] {
     std::array::from_fn(|n| digest[n])
 }
 
-fn write_index(index: &Index, writer: &mut Writer) {
+fn write_index(index: &Index, version: u32, writer: &mut Writer) {
     writer.varint(index.source_len);
     writer.bytes.extend_from_slice(&index.source_sha256);
     writer.u8(index.container.byte());
@@ -124,11 +130,17 @@ fn write_index(index: &Index, writer: &mut Writer) {
             writer.varint(len);
         }
     }
+    if version > VERSION_ALL_PLAYED {
+        writer.u8(index.other_sound.is_some().into());
+    }
     if let Some(OtherSound { len, sha256 }) = index.other_sound {
         writer.varint(len);
         writer.bytes.extend_from_slice(&sha256);
     }
     writer.u8(index.is_truncated.into());
+    if version > VERSION_ALL_PLAYED {
+        write_left_out(&index.left_out, writer);
+    }
     writer.varint(index.tracks.len() as u64);
     for track in &index.tracks {
         write_track(track, writer);
@@ -149,13 +161,19 @@ fn read_index(reader: &mut Reader<'_>, version: u32) -> Option<Index> {
     let source_sha256 = reader.array()?;
     let container = Container::from_byte(reader.u8()?)?;
     let normalised = if version > VERSION_COPIES_ONLY { read_normalised(reader)? } else { None };
-    let other_sound = if version > VERSION_OWN_SOUND {
+    let has_other_sound = match version {
+        ..=VERSION_OWN_SOUND => false,
+        VERSION_ALL_PLAYED => true,
+        _ => read_bool(reader)?,
+    };
+    let other_sound = if has_other_sound {
         Some(OtherSound { len: reader.varint()?, sha256: reader.array()? })
     } else {
         None
     };
     let lens = SamplesLens::of(source_len, normalised, other_sound);
     let is_truncated = read_bool(reader)?;
+    let left_out = if version > VERSION_ALL_PLAYED { read_left_out(reader)? } else { Vec::new() };
     let count = reader.varint().filter(|&count| count <= TRACKS_MAX as u64)?;
     let tracks = (0..count).map(|_| read_track(reader, version, lens)).collect::<Option<Vec<_>>>()?;
     let audio_tracks = tracks.iter().filter(|track| matches!(track.media, TrackMedia::Audio(_))).count();
@@ -174,7 +192,35 @@ fn read_index(reader: &mut Reader<'_>, version: u32) -> Option<Index> {
     } else {
         plan_beside_copies(&tracks, video, audio)
     };
-    Some(Index { source_len, source_sha256, container, normalised, other_sound, is_truncated, tracks, plan })
+    Some(Index {
+        source_len,
+        source_sha256,
+        container,
+        normalised,
+        other_sound,
+        is_truncated,
+        left_out,
+        tracks,
+        plan,
+    })
+}
+
+fn write_left_out(left_out: &[LeftOut], writer: &mut Writer) {
+    writer.varint(left_out.len() as u64);
+    for LeftOut { is_picture, detail } in left_out {
+        writer.u8((*is_picture).into());
+        writer.string(detail.as_bytes());
+    }
+}
+
+fn read_left_out(reader: &mut Reader<'_>) -> Option<Vec<LeftOut>> {
+    let count = reader.varint().filter(|&count| count <= LEFT_OUT_MAX as u64)?;
+    let read = |_| {
+        let is_picture = read_bool(reader)?;
+        let detail = read_text(reader).filter(|detail| detail.len() <= LEFT_OUT_DETAIL_LEN_MAX)?;
+        Some(LeftOut { is_picture, detail })
+    };
+    (0..count).map(read).collect()
 }
 
 /// `None` inside stands for a source whose samples lie in itself.

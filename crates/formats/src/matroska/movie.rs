@@ -13,10 +13,10 @@ use super::{
     walk::Walked,
 };
 use crate::{
-    index::{AUDIO_TRACKS_MAX, TrackLabel, TrackMedia},
+    index::{AUDIO_TRACKS_MAX, LEFT_OUT_MAX, LeftOut, TrackLabel, TrackMedia},
     mp4::{
         ReadError,
-        read::{Clocks, EditList, Movie, OpenHead, OpenTrack, Piece, Playable},
+        read::{Clocks, EditList, Movie, OpenHead, OpenTrack, Piece, Playable, Refusals},
     },
 };
 
@@ -48,6 +48,7 @@ impl From<ReadError> for Unreadable {
 pub(super) struct Chosen {
     video: Option<ChosenTrack>,
     audio: Vec<ChosenTrack>,
+    left_out: Vec<LeftOut>,
 }
 
 /// A chosen track.
@@ -70,35 +71,36 @@ pub(super) struct ChosenTrack {
 impl Chosen {
     /// The video track to play, enabled and default ones first, and all audio tracks in the order of the file.
     ///
-    /// Passed over: tracks of other kinds, a second one of the same number, and those that cannot be read while another of their kind can.
+    /// Passed over: tracks of other kinds, and a second one of the same number. Left out: those that cannot be read while another one can.
     /// Errors: `Foreign` where the bytes of a chosen one are packed.
     pub(super) fn of(tracks: &Element<'_>) -> Result<Self, Unreadable> {
-        let (mut video, mut audio) = (Candidates::default(), Candidates::default());
+        let (mut video, mut audio, mut refusals) = (Vec::new(), Vec::new(), Refusals::default());
         let mut numbers = Vec::new();
         for element in elements(tracks.body).filter(|child| child.id == id::TRACK_ENTRY).take(TRACKS_MAX) {
             let is_video = element.uint(id::TRACK_TYPE) == Some(1);
-            let candidates = if is_video { &mut video } else { &mut audio };
             match Entry::parse(element) {
                 Ok(Some(entry)) if !numbers.contains(&entry.number) => {
                     numbers.push(entry.number);
-                    candidates.entries.push(entry);
+                    if is_video { video.push(entry) } else { audio.push(entry) }
                 }
                 Ok(_) => {}
-                Err(error) => candidates.note(error),
+                Err(error) => refusals.note(is_video, error),
             }
         }
-        video.entries.sort_by_key(|entry| (!entry.is_enabled, !entry.is_default));
-        let video = video.tracks(1)?.into_iter().next();
-        let audio = audio.tracks(AUDIO_TRACKS_MAX)?;
+        video.sort_by_key(|entry| (!entry.is_enabled, !entry.is_default));
+        let video = readable(video, 1, &mut refusals)?.into_iter().next();
+        let audio = readable(audio, AUDIO_TRACKS_MAX, &mut refusals)?;
+        let left_out = refusals.left_out(video.is_some(), !audio.is_empty())?;
         if video.is_none() && audio.is_empty() {
             return Err(ReadError::NotMedia(NO_TRACK.into()).into());
         }
-        Ok(Chosen { video, audio })
+        Ok(Chosen { video, audio, left_out })
     }
 
     /// Whether the clocks of what came back from a checkpoint can be reckoned with.
     pub(super) fn is_sound(&self) -> bool {
         self.audio.len() <= AUDIO_TRACKS_MAX
+            && self.left_out.len() <= LEFT_OUT_MAX
             && self.tracks().all(|track| match &track.media {
                 TrackMedia::Audio(audio) => {
                     Clocks { movie: MOVIE_TIMESCALE, own: audio.sample_rate }.is_sound()
@@ -118,37 +120,24 @@ impl Chosen {
     }
 }
 
-/// The tracks of one kind.
-#[derive(Default)]
-struct Candidates<'a> {
-    entries: Vec<Entry<'a>>,
-    /// Of the first that cannot be read.
-    error: Option<ReadError>,
-}
-
-impl Candidates<'_> {
-    fn note(&mut self, error: ReadError) {
-        self.error.get_or_insert(error);
-    }
-
-    /// The first of them, at most `max`. Errors: that of the first, where none can be read.
-    fn tracks(mut self, max: usize) -> Result<Vec<ChosenTrack>, Unreadable> {
-        let mut tracks = Vec::new();
-        for entry in std::mem::take(&mut self.entries) {
-            if tracks.len() == max {
-                break;
-            }
-            match ChosenTrack::of(&entry) {
-                Ok(track) => tracks.push(track),
-                Err(Unreadable::Final(error)) => self.note(error),
-                Err(foreign) => return Err(foreign),
-            }
+/// The first of them that can be read, at most `max`.
+fn readable(
+    entries: Vec<Entry<'_>>,
+    max: usize,
+    refusals: &mut Refusals,
+) -> Result<Vec<ChosenTrack>, Unreadable> {
+    let mut tracks = Vec::new();
+    for entry in entries {
+        if tracks.len() == max {
+            break;
         }
-        match self.error {
-            Some(error) if tracks.is_empty() => Err(error.into()),
-            _ => Ok(tracks),
+        match ChosenTrack::of(&entry) {
+            Ok(track) => tracks.push(track),
+            Err(Unreadable::Final(error)) => refusals.note(entry.is_video, error),
+            Err(foreign) => return Err(foreign),
         }
     }
+    Ok(tracks)
 }
 
 impl ChosenTrack {
@@ -283,8 +272,8 @@ pub(super) fn playable(walked: Walked, len: u64) -> Result<Playable, Unreadable>
         }
         .into());
     };
-    let units = Units { scale_ns, base };
+    let (units, left_out) = (Units { scale_ns, base }, chosen.left_out);
     let finished = tracks.into_iter().map(|(track, rows)| track.open(&rows, units)?.finish());
     let movie = Movie::of(finished.collect::<Result<_, _>>()?, MOVIE_TIMESCALE)?;
-    Ok(movie.cut_off(is_cut_off).within(len)?)
+    Ok(movie.without(left_out).cut_off(is_cut_off).within(len)?)
 }

@@ -38,6 +38,7 @@ impl Source {
             normalised: None,
             other_sound: None,
             is_truncated: false,
+            left_out: Vec::new(),
             tracks,
             plan,
         };

@@ -1,6 +1,6 @@
 //! The owner's report of how a media plays, as it is read (docs/playback-report.md).
 
-use kinora_domain::{Media, OfferedRendition, PlaybackReport, WithheldTrack};
+use kinora_domain::{LeftOutTrack, Media, OfferedRendition, PlaybackReport, WithheldTrack};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -25,6 +25,9 @@ pub struct PlaybackReportView {
     renditions: Vec<RenditionView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_copied: Vec<NotCopiedView>,
+    /// Tracks of the source that cannot be played at all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOutView>,
 }
 
 impl PlaybackReportView {
@@ -42,6 +45,7 @@ impl From<&PlaybackReport> for PlaybackReportView {
             broken: report.broken.clone(),
             renditions: report.renditions.iter().map(RenditionView::from).collect(),
             not_copied: report.not_copied.iter().map(NotCopiedView::from).collect(),
+            left_out: report.left_out.iter().map(LeftOutView::from).collect(),
         }
     }
 }
@@ -95,6 +99,21 @@ impl From<&WithheldTrack> for NotCopiedView {
             reason: withheld.why.reason.as_str(),
             detail: withheld.why.detail.clone(),
         }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "LeftOut")]
+struct LeftOutView {
+    #[schemars(with = "schema::Kind")]
+    r#type: &'static str,
+    detail: String,
+}
+
+impl From<&LeftOutTrack> for LeftOutView {
+    fn from(track: &LeftOutTrack) -> Self {
+        Self { r#type: kind(track.is_picture), detail: track.detail.clone() }
     }
 }
 

@@ -160,7 +160,7 @@ async fn answer_child(
                     if let Some(known) = known(request, &media_etag("init"), terms.keeping) {
                         return Ok(known); // before it is learnt
                     }
-                    app.packager.encoded_init(&packaged, &rung, asker).await?
+                    app.packager.encoded_init(&packaged, &rung).await?
                 }
                 _ => packaged.init(rendition)?,
             };

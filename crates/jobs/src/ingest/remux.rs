@@ -10,10 +10,13 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use kinora_blob::{ObjectKey, ObjectWriter};
 use kinora_domain::{Failure, FailureCode, SourceId, WorkspaceId};
-use kinora_engine::{EncodeLimits, Encoding, EngineError, Priority, Remux, RemuxInput, RemuxOutput};
+use kinora_engine::{
+    EncodeLimits, Encoding, EngineError, Priority, Remux, RemuxInput, RemuxOutput, RemuxTracks,
+};
 use kinora_formats::Scanned;
 use kinora_formats::foreign::ForeignFacts;
-use kinora_formats::index::{Container, Index, Normalised};
+use kinora_formats::foreign::is_mpeg4_avi;
+use kinora_formats::index::{Container, Index, LeftOut, Normalised};
 use kinora_formats::mp4::ReadError;
 use kinora_intake::{RESERVED_BYTES, ROOM_EVERY_BYTES, Scan, ScanError, Whole, failure_of, is_full};
 use kinora_store::ClaimedJob;
@@ -65,8 +68,9 @@ pub(crate) async fn normalise(
     job: &ClaimedJob,
     foreign: &Foreign,
 ) -> Result<Index, JobError> {
+    let way = Way { tracks: RemuxTracks::All, is_unpacked: is_mpeg4(context, foreign).await? };
     let Copied { writer, index } =
-        keep_trying(Waiter::Job(job.id), PATIENCE, || copy(context, foreign)).await?;
+        keep_trying(Waiter::Job(job.id), PATIENCE, || copy(context, foreign, way)).await?;
     writer.finish().await?;
     let normalised = Normalised { container: index.container, len: index.source_len };
     let index = foreign.facts.apply(index);
@@ -77,6 +81,26 @@ pub(crate) async fn normalise(
         normalised: Some(normalised),
         ..index
     })
+}
+
+/// How a copy is made, besides the container it goes to.
+#[derive(Clone, Copy)]
+struct Way {
+    tracks: RemuxTracks,
+    is_unpacked: bool,
+}
+
+/// Bytes at the beginning of an AVI file in which its video is described.
+const AVI_HEAD_LEN: u64 = 4096;
+
+/// Whether the source is MPEG-4 Visual in AVI, of which two pictures may lie in one packet.
+async fn is_mpeg4(context: &Context, foreign: &Foreign) -> Result<bool, JobError> {
+    if foreign.container != Container::Avi {
+        return Ok(false);
+    }
+    let reader = context.blob.reader(ObjectKey::Source(foreign.source)).await?.ok_or(JobError::LeaseLost)?;
+    let head = reader.read_at(0..reader.len().min(AVI_HEAD_LEN)).await?;
+    Ok(is_mpeg4_avi(&head))
 }
 
 /// A copy that is whole and understood, and has no name yet. Dropped, it leaves nothing.
@@ -93,12 +117,38 @@ enum Unread {
     Reader(ReadError),
 }
 
+/// Copies all tracks; where that fails, as many as can be read. A track that is announced and never comes, or that no container takes,
+/// fails a copy of all.
+async fn copy(context: &Context, foreign: &Foreign, way: Way) -> Result<Copied, JobError> {
+    let all = match copy_of(context, foreign, way).await? {
+        Ok(copied) => return Ok(copied),
+        Err(unread) => unread,
+    };
+    let some = |tracks| Way { tracks, ..way };
+    let (is_picture, tracks): (bool, &[RemuxTracks]) =
+        match copy_of(context, foreign, some(RemuxTracks::Video)).await? {
+            // Let go: it may take as much room as the one that has sound, too.
+            Ok(_) => (false, &[RemuxTracks::VideoAnd(0), RemuxTracks::VideoAnd(1), RemuxTracks::Video]),
+            Err(_) => (true, &[RemuxTracks::Audio(0), RemuxTracks::Audio(1)]),
+        };
+    for tracks in tracks {
+        if let Ok(mut copied) = copy_of(context, foreign, some(*tracks)).await? {
+            let kind = if is_picture { "video" } else { "audio" };
+            let detail = format!("the source names a track of {kind} that cannot be read");
+            copied.index.left_out.push(LeftOut::new(is_picture, detail));
+            return Ok(copied);
+        }
+    }
+    tracing::info!(source.id = %foreign.source, container = foreign.container.name(), "a source could not be repacked");
+    Err(JobError::Fatal(failure(foreign, all)))
+}
+
 /// Tries one container after the other until our reader understands one.
-async fn copy(context: &Context, foreign: &Foreign) -> Result<Copied, JobError> {
+async fn copy_of(context: &Context, foreign: &Foreign, way: Way) -> Result<Result<Copied, Unread>, JobError> {
     let mut last = Unread::Engine;
     for output in outputs(foreign.container) {
-        match from_stream(context, foreign, *output).await? {
-            Ok(copied) => return Ok(copied),
+        match from_stream(context, foreign, *output, way).await? {
+            Ok(copied) => return Ok(Ok(copied)),
             // What our reader says of a copy tells more than that the next one could not be made.
             Err(Unread::Engine) => {}
             Err(unread) => last = unread,
@@ -108,26 +158,26 @@ async fn copy(context: &Context, foreign: &Foreign) -> Result<Copied, JobError> 
         let file = fetch(context, foreign).await?;
         for output in outputs(foreign.container) {
             check_rooms(context, foreign, *output).await?;
-            let run = context.engine.remux_file(spec(context, foreign, *output), file.path());
+            let run = context.engine.remux_file(spec(context, foreign, *output, way), file.path());
             match read(context, foreign, run).await? {
-                Ok(copied) => return Ok(copied),
+                Ok(copied) => return Ok(Ok(copied)),
                 Err(Unread::Engine) => {}
                 Err(unread) => last = unread,
             }
         }
     }
-    tracing::info!(source.id = %foreign.source, container = foreign.container.name(), "a source could not be repacked");
-    Err(JobError::Fatal(failure(foreign, last)))
+    Ok(Err(last))
 }
 
 async fn from_stream(
     context: &Context,
     foreign: &Foreign,
     output: RemuxOutput,
+    way: Way,
 ) -> Result<Result<Copied, Unread>, JobError> {
     check_rooms(context, foreign, output).await?;
     let bytes = stored(context, foreign).await?.map(|bytes| bytes.map_err(io::Error::other));
-    let run = context.engine.remux(spec(context, foreign, output), bytes);
+    let run = context.engine.remux(spec(context, foreign, output, way), bytes);
     read(context, foreign, run).await
 }
 
@@ -248,7 +298,7 @@ fn input(container: Container) -> RemuxInput {
     }
 }
 
-fn spec(context: &Context, foreign: &Foreign, output: RemuxOutput) -> Remux {
+fn spec(context: &Context, foreign: &Foreign, output: RemuxOutput, way: Way) -> Remux {
     let limits = EncodeLimits {
         deadline: SILENCE_MAX,
         cpu: CPU_BASE + Duration::from_secs(foreign.len / COPIED_A_SECOND),
@@ -256,7 +306,15 @@ fn spec(context: &Context, foreign: &Foreign, output: RemuxOutput) -> Remux {
         output_max: foreign.len.saturating_mul(OUTPUT_TIMES).saturating_add(OUTPUT_BASE),
     };
     let scratch = context.scratch.to_path_buf();
-    Remux { input: input(foreign.container), output, scratch, priority: Priority::Prepare, limits }
+    Remux {
+        input: input(foreign.container),
+        output,
+        tracks: way.tracks,
+        is_unpacked: way.is_unpacked && way.tracks.has_video(),
+        scratch,
+        priority: Priority::Prepare,
+        limits,
+    }
 }
 
 /// Whether the source is to blame for the end of a run, or something of ours.

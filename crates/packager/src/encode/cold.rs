@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kinora_domain::PlaybackId;
-
-use crate::Error;
+use tokio::sync::Notify;
 
 /// Segments that one client address has being made at once: a household that seeks, not a script.
 pub(super) const PER_ADDRESS_MAX: usize = 8;
@@ -42,7 +42,14 @@ const NETWORK: u128 = u128::MAX << 64;
 
 /// The places that are taken; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Cold(Arc<Mutex<Held>>);
+pub(super) struct Cold(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    held: Mutex<Held>,
+    /// Tells those who wait that a place was given back.
+    freed: Notify,
+}
 
 #[derive(Debug, Default)]
 struct Held {
@@ -59,31 +66,45 @@ pub(crate) struct Place {
 }
 
 impl Cold {
-    /// Takes a place, or [`Error::Busy`].
-    pub(super) fn enter(&self, asker: Asker) -> Result<Place, Error> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Waits for a place. Cancel safe.
+    pub(super) async fn enter(&self, asker: Asker) -> Place {
+        loop {
+            let mut freed = pin!(self.0.freed.notified());
+            // From here on nothing that is given back is missed.
+            freed.as_mut().enable();
+            if let Some(place) = self.try_enter(asker) {
+                return place;
+            }
+            freed.await;
+        }
+    }
+
+    fn try_enter(&self, asker: Asker) -> Option<Place> {
+        let mut held = self.0.held.lock().unwrap_or_else(PoisonError::into_inner);
         let Held { addresses, playbacks } = &mut *held;
         let client = asker.client();
         let of_address = client.and_then(|address| addresses.get(&address)).copied().unwrap_or(0);
         let of_playback = playbacks.get(&asker.playback).copied().unwrap_or(0);
         if of_address >= PER_ADDRESS_MAX || of_playback >= PER_PLAYBACK_MAX {
-            return Err(Error::Busy);
+            return None;
         }
         if let Some(address) = client {
             addresses.insert(address, of_address + 1);
         }
         playbacks.insert(asker.playback, of_playback + 1);
-        Ok(Place { cold: self.clone(), client, playback: asker.playback })
+        Some(Place { cold: self.clone(), client, playback: asker.playback })
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut held = self.cold.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.cold.0.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(address) = self.client {
             give_back(&mut held.addresses, address);
         }
         give_back(&mut held.playbacks, self.playback);
+        drop(held);
+        self.cold.0.freed.notify_waiters();
     }
 }
 
@@ -98,6 +119,8 @@ fn give_back<K: Hash + Eq>(held: &mut HashMap<K, usize>, key: K) {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+
     use super::*;
 
     fn asker(playback: u8, address: Option<u8>) -> Asker {
@@ -105,14 +128,31 @@ mod tests {
         Asker { playback, address: address.map(|last| IpAddr::from([192, 0, 2, last])) }
     }
 
+    fn at_once(cold: &Cold, asker: Asker) -> Option<Place> {
+        cold.enter(asker).now_or_never()
+    }
+
     #[test]
-    fn one_address_has_few_places_whatever_it_watches() {
+    fn one_address_has_few_places_whatever_it_watches_and_waits_for_another() {
         let cold = Cold::default();
-        let mut held: Vec<_> = (0..8).map(|playback| cold.enter(asker(playback, Some(1))).unwrap()).collect();
-        assert!(matches!(cold.enter(asker(9, Some(1))), Err(Error::Busy)));
-        assert!(cold.enter(asker(9, Some(2))).is_ok(), "another one has its own");
+        let enter = |playback, address| at_once(&cold, asker(playback, Some(address)));
+        let mut held: Vec<_> = (0..8).map(|playback| enter(playback, 1).unwrap()).collect();
+        let mut waiting = pin!(cold.enter(asker(9, Some(1))));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        assert!(enter(9, 2).is_some(), "another one has its own");
         held.pop();
-        assert!(cold.enter(asker(9, Some(1))).is_ok());
+        assert!(waiting.now_or_never().is_some());
+    }
+
+    #[test]
+    fn a_request_that_no_longer_waits_takes_no_place() {
+        let cold = Cold::default();
+        let held: Vec<_> = (0..8).map(|n| at_once(&cold, asker(n, Some(1))).unwrap()).collect();
+        assert!(at_once(&cold, asker(9, Some(1))).is_none());
+        drop(held);
+        assert!(
+            (0..8).map(|n| at_once(&cold, asker(n, Some(1)))).collect::<Vec<_>>().iter().all(Option::is_some)
+        );
     }
 
     #[test]
@@ -128,11 +168,12 @@ mod tests {
     #[test]
     fn one_playback_id_has_some_places_whoever_watches() {
         let cold = Cold::default();
-        let held: Vec<_> = (0..32).map(|_| cold.enter(asker(1, None)).unwrap()).collect();
-        assert!(matches!(cold.enter(asker(1, None)), Err(Error::Busy)));
-        assert!(cold.enter(asker(2, None)).is_ok());
+        let held: Vec<_> = (0..32).map(|_| at_once(&cold, asker(1, None)).unwrap()).collect();
+        assert!(at_once(&cold, asker(1, None)).is_none());
+        assert!(at_once(&cold, asker(2, None)).is_some());
         drop(held);
-        assert!(cold.enter(asker(1, None)).is_ok());
-        assert!(cold.0.lock().unwrap().playbacks.is_empty() && cold.0.lock().unwrap().addresses.is_empty());
+        assert!(at_once(&cold, asker(1, None)).is_some());
+        let left = cold.0.held.lock().unwrap();
+        assert!(left.playbacks.is_empty() && left.addresses.is_empty());
     }
 }

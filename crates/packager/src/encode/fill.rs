@@ -74,7 +74,7 @@ impl Packager {
                 is_tolerant: false,
                 begun: Box::new(|| {}),
             };
-            let mut run = Run::begin(self, packaged, order)?;
+            let mut run = Run::begin(self, packaged, order).await?;
             loop {
                 match run.next().await {
                     Ok(Some(made)) => self.keep_filled(packaged, &mut filled, made).await?,

@@ -1,7 +1,6 @@
 //! One request for a segment of a rung.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
@@ -10,11 +9,8 @@ use tokio::sync::oneshot;
 use super::cold::Place;
 use super::line::{self, Looking, Made, Start};
 use super::{Asker, RungLine};
-use crate::{Error, Packaged, Packager};
+use crate::{Error, Packaged, Packager, REQUEST_WAIT_MAX};
 
-/// How long a request waits in all before it is told to come back. Players give up after 10 s, and count what they gave up on as
-/// an error.
-const WAIT_MAX: Duration = Duration::from_secs(8);
 /// Tries of one request: the run that was joined, one of its own, and that one again.
 const TRIES: u32 = 3;
 
@@ -47,7 +43,7 @@ impl Packager {
             if line.is_broken() || line.state().is_given_up(n) {
                 return Err(Error::NoFrame);
             }
-            if let Some(wanted) = self.want(line, n, looking, asker)? {
+            if let Some(wanted) = self.want(line, n, looking, asker).await? {
                 let Wanted { made, start, place } = wanted;
                 let leaving = Leaving { line, n };
                 if let Some(start) = start {
@@ -73,7 +69,7 @@ impl Packager {
     }
 
     /// Joins a run, or says which must be started. Whoever may start none changes nothing of those under way.
-    fn want(
+    async fn want(
         &self,
         line: &RungLine,
         n: u32,
@@ -83,7 +79,10 @@ impl Packager {
         if let Some(line::Wanted { made, .. }) = line.state().join(n) {
             return Ok(Some(Wanted { made, start: None, place: None }));
         }
-        let place = asker.map(|asker| self.encoders.cold.enter(asker)).transpose()?;
+        let place = match asker {
+            Some(asker) => Some(self.cold_place(asker).await?),
+            None => None,
+        };
         let wanted = line.state().want(n, looking);
         // Whoever joined meanwhile needs no place.
         Ok(wanted.map(|line::Wanted { made, start }| Wanted {
@@ -119,7 +118,7 @@ struct Wanted {
 
 /// Waits for what somebody asks for as long as one request may, in all. [`Error::Busy`] behind that.
 pub(super) async fn patiently<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    tokio::time::timeout(WAIT_MAX, work).await.unwrap_or(Err(Error::Busy))
+    tokio::time::timeout(REQUEST_WAIT_MAX, work).await.unwrap_or(Err(Error::Busy))
 }
 
 impl RungLine {
@@ -153,18 +152,18 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_waits_eight_seconds_in_all_however_often_it_tries() {
+    async fn a_request_waits_a_minute_in_all_however_often_it_tries() {
         let begun = Instant::now();
         let tries = async {
             for _ in 0..TRIES {
-                sleep(Duration::from_secs(5)).await;
+                sleep(REQUEST_WAIT_MAX / 2).await;
             }
             Ok(())
         };
         assert!(matches!(patiently(tries).await, Err(Error::Busy)));
-        assert_eq!(begun.elapsed(), WAIT_MAX);
+        assert_eq!(begun.elapsed(), REQUEST_WAIT_MAX);
         let soon = async {
-            sleep(Duration::from_secs(5)).await;
+            sleep(REQUEST_WAIT_MAX / 2).await;
             Ok(())
         };
         assert!(patiently(soon).await.is_ok());

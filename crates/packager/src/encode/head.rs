@@ -135,7 +135,7 @@ impl Packager {
             let end = of_run.end;
             let order = Order { numbers: of_run, rungs: rungs.clone(), priority, is_tolerant, begun };
             begun = Box::new(|| {});
-            let mut run = Run::begin(self, packaged, order)?;
+            let mut run = Run::begin(self, packaged, order).await?;
             let is_damaged = loop {
                 let (number, made) = match run.next().await {
                     Ok(Some(Made { number, outcome: Ok(bytes), .. })) => (number, Ok(bytes)),

@@ -1,104 +1,128 @@
-//! Init segments of rungs: known with the first picture that was encoded, kept, and the same ever after.
+//! Init segments of rungs. They follow from the rung and the encoder alone, so they are made before any segment, once, and
+//! never wait for an encode of the source. Decision 0109.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_engine::Priority;
-use kinora_formats::encode::{Rung, init_of_rung};
+use kinora_formats::codec::colour::Colour;
+use kinora_formats::encode::{Rung, RungInit, RungName, colour_of_pictures, init_of_rung};
 
 use super::flight::patiently;
-use super::order::Order;
-use super::run::Run;
+use super::order::{self, Order};
+use super::run::{Run, of_engine};
 use super::still::UNDECODED_MAX;
-use super::{Asker, RungLine, Work};
+use super::{RungLine, Work};
 use crate::leftover::Put;
-use crate::{Error, Packaged, Packager};
+use crate::{Error, Packaged, Packager, Rendition};
 
-/// Of a segment so much is encoded to learn what an init segment says: the encoder tells with the first picture. Up to half a second
-/// of the window lies in front of that.
+/// Of a segment so much is encoded to learn how its decoder describes its colours: the first picture tells. Up to half a
+/// second of the window lies in front of that.
 const TASTE_US: i64 = 1_000_000;
-
-/// An encode whose pictures need another init segment than the one that is kept.
-#[derive(Debug, thiserror::Error)]
-#[error("the encoder needs another init segment than before")]
-struct OtherInit;
 
 /// An init segment.
 #[derive(Debug, Clone)]
 pub(super) struct Init {
-    bytes: Bytes,
-    /// Another process finds it, too. Without room it is learnt again each time, until it is kept.
+    pub(super) bytes: Bytes,
+    /// What it says.
+    pub(super) says: RungInit,
+    /// Another process finds it, too. Without room it is made again each time, until it is kept.
     is_kept: bool,
 }
 
+/// What the configuration of a rung depends on, besides the encoder.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Shape {
+    size: (u32, u32),
+    level: String,
+    bframes: u8,
+    colour: (u16, u16, u16),
+}
+
 impl Packager {
-    /// The init segment of a rung, from the store or learnt now by encoding a few pictures.
+    /// The init segment of a rung, kept or made now.
     ///
-    /// Learning takes a place among the segments that are made for `asker`, goes on when whoever asked leaves, and is tried again
-    /// only [some time](super::UNMADE_KNOWN_FOR) after it failed. Errors: as for a segment.
+    /// Making goes on when the caller leaves. Errors: those of the stores and of the engine.
     pub(crate) async fn init_of_rung(
         &self,
         packaged: &Arc<Packaged>,
         line: &Arc<RungLine>,
-        asker: Asker,
     ) -> Result<Bytes, Error> {
         if let Some(init) = self.encoders.inits.get(&line.id).await {
             return Ok(init.bytes);
         }
         let (packager, packaged, line) = (self.clone(), Arc::clone(packaged), Arc::clone(line));
-        let flight = async move {
-            let learn = packager.learn_init(&packaged, &line, asker);
-            let init = packager.encoders.inits.try_get_with(line.id, learn);
-            let init = packager.encoders.stop.run_until_cancelled(init).await;
-            let init = init.unwrap_or_else(|| Err(Arc::new(Error::Busy))).map_err(Error::Shared)?;
-            if !init.is_kept {
-                packager.encoders.inits.invalidate(&line.id).await;
-            }
+        let flight = self.spawn_run(async move {
+            let init = packager.unless_stopped(packager.init(&packaged, &line)).await??;
             Ok(init.bytes)
-        };
+        });
         // A panic is a bug, and was told where it happened.
-        let flight = self.encoders.running.spawn(flight);
         patiently(async { flight.await.unwrap_or(Err(Error::Busy)) }).await
     }
 
-    async fn learn_init(
-        &self,
-        packaged: &Arc<Packaged>,
-        line: &RungLine,
-        asker: Asker,
-    ) -> Result<Init, Error> {
+    /// The same with what it says. Several calls at once make it once.
+    pub(super) async fn init(&self, packaged: &Arc<Packaged>, line: &RungLine) -> Result<Init, Error> {
+        let make = Box::pin(self.make_init(packaged, line));
+        let init = self.encoders.inits.try_get_with(line.id, make).await.map_err(Error::Shared)?;
+        if !init.is_kept {
+            self.encoders.inits.invalidate(&line.id).await;
+        }
+        Ok(init)
+    }
+
+    async fn make_init(&self, packaged: &Arc<Packaged>, line: &RungLine) -> Result<Init, Error> {
         let Work::Rung(rung) = &line.work else { return Err(Error::NotInPlan) };
         if let Some(bytes) = self.blob.get(ObjectKey::Init(line.id)).await? {
-            return Ok(Init { bytes, is_kept: true });
+            return Init::read(bytes, true);
         }
-        if line.is_broken() || self.encoders.unmade_inits.contains_key(&line.id) {
-            return Err(Error::NoFrame);
-        }
-        let _place = self.encoders.cold.enter(asker)?;
-        let avcc = match self.taste(packaged, rung).await {
-            Err(error) if error.is_of_run() || matches!(error.root(), Error::NoFrame) => {
-                self.encoders.unmade_inits.insert(line.id, ()).await;
-                return Err(error);
-            }
-            tasted => tasted?,
+        let colour = match rung.colour {
+            Some(colour) => colour,
+            None => self.colour_of(packaged, rung).await?,
         };
-        self.keep_init(packaged, rung, line, &avcc).await
+        let avcc = self.configuration(rung, colour).await?;
+        let bytes = init_of_rung(packaged.index(), rung, &avcc).map(Bytes::from).map_err(unmade)?;
+        self.keep_init(line, bytes).await
     }
 
-    /// The init segment of a rung of which some segment was made.
-    pub(crate) async fn init_known(&self, line: &RungLine) -> Result<Bytes, Error> {
-        if let Some(init) = self.encoders.inits.get(&line.id).await {
-            return Ok(init.bytes);
-        }
-        // It is kept before any segment, unless there was no room.
-        self.blob.get(ObjectKey::Init(line.id)).await?.ok_or(Error::Busy)
+    /// What the encoder says of every picture of this rung.
+    async fn configuration(&self, rung: &Rung, colour: Colour) -> Result<Arc<[u8]>, Error> {
+        let shape = Shape {
+            size: (rung.width, rung.height),
+            level: rung.level.clone(),
+            bframes: rung.bframes,
+            colour: (colour.primaries, colour.transfer, colour.matrix),
+        };
+        let make = Box::pin(async {
+            let (rung, memory) = order::blank(rung, colour);
+            let output = self.engine.encode_blank(&rung, memory).await.map_err(of_engine)?;
+            RungInit::parse(&output).map(|says| Arc::from(says.avcc)).map_err(unmade)
+        });
+        let made = self.encoders.configurations.try_get_with(shape, make).await;
+        made.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
-    /// What the encoder says of itself, from a few pictures of the first segment; else of one in the middle, or of another one near the
-    /// beginning.
-    async fn taste(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Vec<u8>, Error> {
-        let mut last = Error::NoFrame;
+    /// What rungs of this source say of their colours where only a decoder knows: what a rung that was begun before says,
+    /// else what the first picture that decodes is.
+    async fn colour_of(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Colour, Error> {
+        let find = Box::pin(async {
+            for name in RungName::ALL {
+                let Some(id) = Rendition::Rung(name).id(packaged.source) else { continue };
+                if let Some(bytes) = self.blob.get(ObjectKey::Init(id)).await? {
+                    return Ok(Init::read(bytes, true)?.says.colour);
+                }
+            }
+            let said = self.taste(packaged, rung).await?.unwrap_or(Colour::OPEN);
+            let (_, video) = packaged.index().video().ok_or(Error::NotInPlan)?;
+            Ok(colour_of_pictures(video, said))
+        });
+        let found = self.encoders.colours.try_get_with(packaged.source, find).await;
+        found.map_err(|error: Arc<Error>| Error::Shared(error))
+    }
+
+    /// How the decoder describes the first pictures that decode: of the first segment, of one in the middle, or of another
+    /// one near the beginning. `None` where none does.
+    async fn taste(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Option<Colour>, Error> {
         let (count, middle) = (packaged.encoded_count(), packaged.encoded_count() / 2);
         let near_beginning = (1..count.min(UNDECODED_MAX)).filter(|number| *number != middle);
         for number in [0, middle].into_iter().chain(near_beginning) {
@@ -109,55 +133,23 @@ impl Packager {
                 is_tolerant: true,
                 begun: Box::new(|| {}),
             };
-            let taste = Run::begin_within(self, packaged, order, |feed| {
+            let mut taste = Run::taste(self, packaged, order, |feed| {
                 let window = feed.window_us();
                 window.start..window.end.min(window.start.saturating_add(TASTE_US))
-            });
-            match taste?.avcc(rung.name).await {
-                Ok(Some(avcc)) => return Ok(avcc),
+            })?;
+            match taste.colour(rung.name).await {
+                Ok(Some(colour)) => return Ok(Some(colour)),
                 Ok(None) => {}
-                Err(error) if error.is_of_run() => last = error,
+                Err(error) if error.is_of_run() => {}
                 Err(error) => return Err(error),
             }
         }
-        Err(last)
+        Ok(None)
     }
 
-    /// Refuses an encode whose pictures could not be decoded after the init segment that is kept. Keeps the first one.
-    pub(super) async fn check_init(
-        &self,
-        packaged: &Arc<Packaged>,
-        rung: &Rung,
-        avcc: &[u8],
-    ) -> Result<(), Error> {
-        let line = self.line(packaged, rung).await?;
-        let own = init(packaged, rung, avcc)?;
-        let kept = match self.encoders.inits.get(&line.id).await {
-            Some(kept) => kept,
-            None => {
-                let kept = self.keep_init(packaged, rung, &line, avcc).await?;
-                if kept.is_kept {
-                    self.encoders.inits.insert(line.id, kept.clone()).await;
-                }
-                kept
-            }
-        };
-        if kept.bytes == own {
-            return Ok(());
-        }
-        tracing::error!(rendition.id = %line.id, "the encoder needs another init segment than before");
-        Err(Error::Unmade(Box::new(OtherInit)))
-    }
-
-    /// Keeps the init segment, where there is room for it.
-    async fn keep_init(
-        &self,
-        packaged: &Packaged,
-        rung: &Rung,
-        line: &RungLine,
-        avcc: &[u8],
-    ) -> Result<Init, Error> {
-        let (key, bytes) = (ObjectKey::Init(line.id), init(packaged, rung, avcc)?);
+    /// Keeps the init segment, where there is room for it. Another one may have been faster: its bytes count.
+    async fn keep_init(&self, line: &RungLine, bytes: Bytes) -> Result<Init, Error> {
+        let key = ObjectKey::Init(line.id);
         let keep = async {
             line.begin(&self.store, self.clock.now()).await?;
             match self.put(line.source, key, bytes.clone()).await? {
@@ -167,14 +159,20 @@ impl Packager {
             }
         };
         match keep.await {
-            Ok(bytes) => Ok(Init { bytes, is_kept: true }),
-            Err(error) if error.is_full() => Ok(Init { bytes, is_kept: false }),
+            Ok(bytes) => Init::read(bytes, true),
+            Err(error) if error.is_full() => Init::read(bytes, false),
             Err(error) => Err(error),
         }
     }
 }
 
-fn init(packaged: &Packaged, rung: &Rung, avcc: &[u8]) -> Result<Bytes, Error> {
-    let bytes = init_of_rung(packaged.index(), rung, avcc).map_err(|error| Error::Unmade(Box::new(error)))?;
-    Ok(Bytes::from(bytes))
+impl Init {
+    fn read(bytes: Bytes, is_kept: bool) -> Result<Self, Error> {
+        let says = RungInit::parse(&bytes).map_err(unmade)?;
+        Ok(Self { bytes, says, is_kept })
+    }
+}
+
+fn unmade(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::Unmade(Box::new(error))
 }

@@ -204,19 +204,13 @@ impl Line {
         }
     }
 
-    /// Somebody who waited for `n` has left. A run that has no place yet, and was started for nobody else, is given up.
+    /// A request for `n` is over. Its run goes on, also one that still waits for a place: players that give up ask again.
     pub(super) fn left(&mut self, n: u32) {
         if let Some(waiting) = self.waiting.get_mut(&n) {
             waiting.retain(|sender| !sender.is_closed());
             if waiting.is_empty() {
                 self.waiting.remove(&n);
             }
-        }
-        let Some(place) = self.run_of(n) else { return };
-        let run = &self.runs[place];
-        let is_wanted = self.waiting.range(run.rest.clone()).next().is_some();
-        if run.is_urgent && !run.is_running && !is_wanted {
-            self.runs.swap_remove(place).stop.cancel();
         }
     }
 

@@ -38,6 +38,7 @@ use std::time::Duration;
 
 use kinora_blob::{ObjectKey, Prefix};
 use kinora_domain::{RenditionId, SourceId, Timestamp, WorkspaceId};
+use kinora_formats::codec::colour::Colour;
 use kinora_formats::encode::Rung;
 use kinora_store::{Store, Tx};
 use moka::future::Cache;
@@ -47,6 +48,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::{Error, Packaged, Packager, Rendition};
+use flight::patiently;
 use line::Line;
 
 pub use cold::Asker;
@@ -64,8 +66,8 @@ const LINE_IDLE: Duration = Duration::from_secs(10 * 60);
 const BROKEN_KNOWN_FOR: Duration = Duration::from_secs(60);
 /// Init segments in memory, less than a KiB each.
 const INITS_MAX: u64 = 10_000;
-/// How long an init segment that could not be learnt is not tried again.
-const UNMADE_KNOWN_FOR: Duration = Duration::from_secs(60);
+/// Configurations of rungs in memory, some 50 bytes each: one for each size, level and colour.
+const CONFIGURATIONS_MAX: u64 = 10_000;
 /// Objects a page of a list.
 const PAGE: usize = 1000;
 
@@ -74,8 +76,9 @@ const PAGE: usize = 1000;
 pub(crate) struct Encoders {
     lines: Cache<RenditionId, Arc<RungLine>>,
     inits: Cache<RenditionId, init::Init>,
-    /// Those that could not be learnt a moment ago.
-    unmade_inits: Cache<RenditionId, ()>,
+    configurations: Cache<init::Shape, Arc<[u8]>>,
+    /// Of sources whose index does not say.
+    colours: Cache<SourceId, Colour>,
     /// The encoded renditions of a source that cannot be made.
     broken: Cache<SourceId, Arc<HashSet<Rendition>>>,
     cold: cold::Cold,
@@ -144,7 +147,8 @@ impl Encoders {
         Self {
             lines: Cache::builder().max_capacity(LINES_MAX).time_to_idle(LINE_IDLE).build(),
             inits: Cache::builder().max_capacity(INITS_MAX).build(),
-            unmade_inits: Cache::builder().max_capacity(INITS_MAX).time_to_live(UNMADE_KNOWN_FOR).build(),
+            configurations: Cache::builder().max_capacity(CONFIGURATIONS_MAX).build(),
+            colours: Cache::builder().max_capacity(INITS_MAX).build(),
             broken: Cache::builder().max_capacity(LINES_MAX).time_to_live(BROKEN_KNOWN_FOR).build(),
             cold: cold::Cold::default(),
             notes: notes::Notes::default(),
@@ -247,9 +251,10 @@ impl Packager {
         }
     }
 
-    /// A place for something that is made because this one asks: [`Error::Busy`] where that would be too much at once.
-    pub(crate) fn cold_place(&self, asker: Asker) -> Result<Place, Error> {
-        self.encoders.cold.enter(asker)
+    /// Waits for a place for something that is made because this one asks. [`Error::Busy`] where too much is asked for
+    /// at once for too long.
+    pub(crate) async fn cold_place(&self, asker: Asker) -> Result<Place, Error> {
+        patiently(async { Ok(self.encoders.cold.enter(asker).await) }).await
     }
 
     /// Begins what goes on when whoever asked for it leaves; [`stop`](Self::stop) waits for its end. It has to look out for that by

@@ -7,6 +7,7 @@ use kinora_engine::{
     self as engine, AUDIO_BITRATE_BPS, EncodeLimits, FRAME_PIXELS_MAX, FRAME_STEP_MAX, FeedContainer,
     Priority, VideoEncode, VideoRung,
 };
+use kinora_formats::codec::colour::Colour;
 use kinora_formats::encode::{Feed, FeedFormat, Rung, StillFeed, ToneMap};
 use kinora_formats::index::VideoTrack;
 
@@ -62,10 +63,12 @@ pub(super) struct Order {
 }
 
 /// What the engine is told. `keep_us` is a part of the feed's window; `pictures` is the number of those that are fed, over `seconds`.
+/// `colours` has one for each rung, in their order; `None` leaves those of the source as they are.
 pub(super) fn spec(
     feed: &Feed,
     video: &VideoTrack,
     order: &Order,
+    colours: &[Option<Colour>],
     keep_us: Range<i64>,
     seconds: u64,
 ) -> VideoEncode {
@@ -75,7 +78,7 @@ pub(super) fn spec(
     let positive = |time: i64| u64::try_from(time).unwrap_or(0);
     VideoEncode {
         container: container(feed.format()),
-        rungs: rungs.iter().map(rung_of).collect(),
+        rungs: rungs.iter().zip(colours).map(|(rung, colour)| rung_of(rung, *colour)).collect(),
         deinterlace: first.is_some_and(|rung| rung.deinterlace),
         tone_map: first.and_then(|rung| rung.tone_map).map(|tone_map| match tone_map {
             ToneMap::Pq => engine::ToneMap::Pq,
@@ -95,6 +98,7 @@ pub(super) fn spec(
 /// What the engine is told of a picture of a rung that is to stand still; `is_black` leaves its size and colours alone.
 pub(super) fn spec_of_still(
     rung: &Rung,
+    colour: Colour,
     feed: &StillFeed,
     is_black: bool,
     priority: Priority,
@@ -102,7 +106,7 @@ pub(super) fn spec_of_still(
     let rungs = std::slice::from_ref(rung);
     VideoEncode {
         container: FeedContainer::Mp4,
-        rungs: vec![rung_of(rung)],
+        rungs: vec![rung_of(rung, Some(colour))],
         deinterlace: false,
         tone_map: None,
         frame_step: 1,
@@ -123,7 +127,13 @@ pub(crate) fn container(format: FeedFormat) -> FeedContainer {
     }
 }
 
-fn rung_of(rung: &Rung) -> VideoRung {
+/// A rung of which the engine makes one black picture, and the memory for that.
+pub(super) fn blank(rung: &Rung, colour: Colour) -> (VideoRung, u64) {
+    let size = (rung.width, rung.height);
+    (rung_of(rung, Some(colour)), limits(1, size, std::slice::from_ref(rung), 1).memory_bytes)
+}
+
+fn rung_of(rung: &Rung, colour: Option<Colour>) -> VideoRung {
     VideoRung {
         width: rung.width,
         height: rung.height,
@@ -132,7 +142,16 @@ fn rung_of(rung: &Rung) -> VideoRung {
         bufsize_bits: rung.bufsize.into(),
         level: level(&rung.level),
         bframes: rung.bframes,
+        colour: colour.map(colour_of),
     }
+}
+
+/// What an init segment says may be anything that an older Kinora let through: what the engine cannot make is left open.
+fn colour_of(colour: Colour) -> engine::Colour {
+    let Colour { primaries, transfer, matrix, .. } = colour;
+    let narrow = |point: u16| u8::try_from(point).unwrap_or(u8::MAX);
+    engine::Colour { primaries: narrow(primaries), transfer: narrow(transfer), matrix: narrow(matrix) }
+        .known()
 }
 
 /// The levels of H.264 that a rung may have. ISO/IEC 14496-10, table A-1.

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use kinora_blob::ObjectKey;
+use kinora_domain::SourceId;
 use kinora_engine::{Encoding, EngineError};
+use kinora_formats::codec::colour::Colour;
 use kinora_formats::encode::{
-    Collector, Feed, FeedChunk, FeedChunks, FeedError, Rung, RungName, SegmentError,
+    Collector, Feed, FeedChunk, FeedChunks, FeedError, Rung, RungInit, RungName, SegmentError,
 };
 
 use super::order::{self, Order};
@@ -26,8 +28,7 @@ pub(super) struct Made {
 
 /// A run under way. Dropping it kills its process.
 pub(super) struct Run {
-    packager: Packager,
-    packaged: Arc<Packaged>,
+    source: SourceId,
     rungs: Vec<Rung>,
     encoding: Encoding,
     collector: Collector,
@@ -38,15 +39,36 @@ pub(super) struct Run {
 
 impl Run {
     /// Begins a run, which works on its own from now on as far as somebody takes what it makes.
-    pub(super) fn begin(packager: &Packager, packaged: &Arc<Packaged>, order: Order) -> Result<Self, Error> {
-        Self::begin_within(packager, packaged, order, |feed| feed.window_us())
-    }
-
-    /// The same with a part of the feed's window.
-    pub(super) fn begin_within(
+    ///
+    /// First the init segment of each rung is there, which all pictures of the run are made for.
+    pub(super) async fn begin(
         packager: &Packager,
         packaged: &Arc<Packaged>,
         order: Order,
+    ) -> Result<Self, Error> {
+        let mut inits = Vec::new();
+        for rung in &order.rungs {
+            let line = packager.line(packaged, rung).await?;
+            inits.push((rung.name, packager.init(packaged, &line).await?.says));
+        }
+        Self::with(packager, packaged, order, &inits, |feed| feed.window_us())
+    }
+
+    /// A run of a part of the feed's window that leaves the colours of the source as they are.
+    pub(super) fn taste(
+        packager: &Packager,
+        packaged: &Arc<Packaged>,
+        order: Order,
+        keep_us: impl FnOnce(&Feed) -> Range<i64>,
+    ) -> Result<Self, Error> {
+        Self::with(packager, packaged, order, &[], keep_us)
+    }
+
+    fn with(
+        packager: &Packager,
+        packaged: &Arc<Packaged>,
+        order: Order,
+        inits: &[(RungName, RungInit)],
         keep_us: impl FnOnce(&Feed) -> Range<i64>,
     ) -> Result<Self, Error> {
         let index = packaged.index();
@@ -57,14 +79,17 @@ impl Run {
         let ticks: u64 = of_plan.unwrap_or(&[]).iter().map(kinora_formats::plan::Segment::duration).sum();
         let seconds = ticks.div_ceil(u64::from(track.timescale.max(1)));
         let keep_us = keep_us(&feed);
-        let spec = order::spec(&feed, video, &order, keep_us, seconds);
+        let of = |rung: &Rung| inits.iter().find(|(name, _)| *name == rung.name).map(|(_, init)| init);
+        let colours: Vec<_> = order.rungs.iter().map(|rung| of(rung).map(|init| init.colour)).collect();
+        let spec = order::spec(&feed, video, &order, &colours, keep_us, seconds);
         let collector = Collector::new(&feed, &order.rungs);
+        let collector =
+            inits.iter().fold(collector, |collector, (name, init)| collector.with_kept(*name, &init.avcc));
         let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun: order.begun };
         let key = packaged.samples_key(Rendition::Video);
         let input = read(packager, key, fed, move |chunk, bytes| feed.wrap(chunk, bytes));
         Ok(Self {
-            packager: packager.clone(),
-            packaged: Arc::clone(packaged),
+            source: packaged.source,
             rungs: order.rungs,
             encoding: packager.engine.encode_video(spec, input),
             collector,
@@ -78,7 +103,7 @@ impl Run {
     pub(super) async fn next(&mut self) -> Result<Option<Made>, Error> {
         loop {
             if let Some(made) = self.ready.pop_front() {
-                self.check_inits().await?;
+                self.check_inits();
                 return Ok(Some(made));
             }
             if self.is_over {
@@ -88,11 +113,11 @@ impl Run {
         }
     }
 
-    /// What the decoder of a rung must know, as soon as the encoder has said it. `None` where nothing came out at all.
-    pub(super) async fn avcc(&mut self, rung: RungName) -> Result<Option<Vec<u8>>, Error> {
+    /// How the decoder describes the colours of the first picture. `None` where nothing came out at all.
+    pub(super) async fn colour(&mut self, rung: RungName) -> Result<Option<Colour>, Error> {
         loop {
-            if let Some(avcc) = self.collector.avcc(rung) {
-                return Ok(Some(avcc.to_vec()));
+            if let Some(colour) = self.collector.colour(rung) {
+                return Ok(Some(colour));
             }
             if self.is_over {
                 return Ok(None);
@@ -119,19 +144,18 @@ impl Run {
         Ok(())
     }
 
-    /// Before the first segment: its init segment is kept, and is the one that all others were made with.
-    async fn check_inits(&mut self) -> Result<(), Error> {
-        if self.are_inits_checked {
-            return Ok(());
+    /// Tells once where the encoder is not the one that the init segment was made with.
+    fn check_inits(&mut self) {
+        if std::mem::replace(&mut self.are_inits_checked, true) {
+            return;
         }
-        for rung in &self.rungs {
-            // Without one there is no segment either.
-            if let Some(avcc) = self.collector.avcc(rung.name) {
-                self.packager.check_init(&self.packaged, rung, avcc).await?;
-            }
+        for rung in self.rungs.iter().filter(|rung| self.collector.is_other_than_kept(rung.name)) {
+            tracing::warn!(
+                source.id = %self.source,
+                rung = %rung.name,
+                "the encoder needs another init segment than the one that is kept: segments bring their own parameter sets"
+            );
         }
-        self.are_inits_checked = true;
-        Ok(())
     }
 }
 

@@ -45,14 +45,15 @@ impl Packager {
         priority: Priority,
     ) -> Result<Bytes, Error> {
         let still = match self.picture_before(packaged, line, rung, n, priority).await? {
-            Some(last) => match Last::of(&self.init_known(line).await?, &last).map_err(unmade)? {
+            Some(last) => match Last::of(&self.init(packaged, line).await?.bytes, &last).map_err(unmade)? {
                 Last::Still(still) => still,
-                Last::Picture(feed) => self.keyframe(line, rung, feed, false, priority).await?,
+                Last::Picture(feed) => self.keyframe(packaged, line, rung, feed, false, priority).await?,
             },
             None => {
                 let shown = self.first_that_decodes(packaged, line, rung, priority).await?;
-                let feed = StillFeed::of_first(&self.init_known(line).await?, &shown).map_err(unmade)?;
-                self.keyframe(line, rung, feed, true, priority).await?
+                let feed =
+                    StillFeed::of_first(&self.init(packaged, line).await?.bytes, &shown).map_err(unmade)?;
+                self.keyframe(packaged, line, rung, feed, true, priority).await?
             }
         };
         let segment = still.segment(packaged.index(), n).map_err(|error| Error::Unmade(Box::new(error)))?;
@@ -112,7 +113,7 @@ impl Packager {
         }
         let begun = Box::new(|| {});
         let order = Order { numbers, rungs: vec![rung.clone()], priority, is_tolerant: true, begun };
-        let mut run = Run::begin(self, packaged, order)?;
+        let mut run = Run::begin(self, packaged, order).await?;
         loop {
             match run.next().await {
                 Ok(Some(Made { number, outcome: Ok(bytes), .. })) => {
@@ -131,19 +132,21 @@ impl Packager {
     /// Makes a keyframe of one picture of a rung.
     async fn keyframe(
         &self,
+        packaged: &Arc<Packaged>,
         line: &RungLine,
         rung: &Rung,
         feed: StillFeed,
         is_black: bool,
         priority: Priority,
     ) -> Result<Still, Error> {
-        let spec = spec_of_still(rung, &feed, is_black, priority);
+        let init = self.init(packaged, line).await?;
+        let spec = spec_of_still(rung, init.says.colour, &feed, is_black, priority);
         let mut encoding = self.engine.encode_video(spec, stream::iter([Ok(Bytes::from(feed.bytes))]));
         let mut output = Vec::new();
         while let Some(chunk) = encoding.chunk().await {
             output.extend_from_slice(&chunk.map_err(of_engine)?);
         }
-        Still::of_output(&self.init_known(line).await?, &output).map_err(unmade)
+        Still::of_output(&init.bytes, &output).map_err(unmade)
     }
 
     /// The sound of segment `n` of an audio track where it does not decode: none.

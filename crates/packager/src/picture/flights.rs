@@ -10,9 +10,9 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::made::{Name, Ready, Unmade};
 use super::sheet::{Sheet, Storyboard};
 use super::sought::Sought;
-use super::turns::{Turns, WAIT_MAX};
+use super::turns::Turns;
 use super::while_held::WhileHeld;
-use crate::Error;
+use crate::{Error, REQUEST_WAIT_MAX};
 
 /// Memory for pictures that were just asked for. Of those that are kept none has more than 256 KiB here; one that could not be kept may
 /// have 32 MiB, which is too much for this memory and held by those who read it.
@@ -62,7 +62,7 @@ impl Flights {
         // Twice: as they are read, and as they are packed for the decoder.
         let kib = (len >> 10).saturating_mul(2).saturating_add(1);
         let kib = u32::try_from(kib).unwrap_or(u32::MAX).min(MEMORY_KIB);
-        let free = tokio::time::timeout(WAIT_MAX, self.memory.acquire_many(kib)).await;
+        let free = tokio::time::timeout(REQUEST_WAIT_MAX, self.memory.acquire_many(kib)).await;
         free.ok().and_then(Result::ok).ok_or(Error::Busy)
     }
 }

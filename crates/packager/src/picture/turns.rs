@@ -6,13 +6,12 @@
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use kinora_domain::SourceId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::while_held::WhileHeld;
-use crate::{Asker, Error};
+use crate::{Asker, Error, REQUEST_WAIT_MAX};
 
 /// Pictures of one source and one kind that are made at once; the engine's queue has room for others.
 const OF_SOURCE: usize = 4;
@@ -23,9 +22,6 @@ const OF_CLIENT: usize = 2;
 const WAITING_MAX: usize = 100;
 /// Pictures that wait in all lines of clients, and as many in those of sources, some KiB each: what a dozen cores make while one may wait.
 const WAITING_IN_ALL_MAX: usize = 1000;
-/// How long a picture waits for its turn before whoever asks is told to come back.
-pub(super) const WAIT_MAX: Duration = Duration::from_secs(8);
-
 /// What waits long does not take the places of what is there in a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
@@ -79,7 +75,7 @@ impl Turns {
             let of_source = self.of_sources.take(of_source, OF_SOURCE).await?;
             Ok(Turn { _of_client: of_client, _of_source: of_source })
         };
-        tokio::time::timeout(WAIT_MAX, both).await.unwrap_or(Err(Error::Busy))
+        tokio::time::timeout(REQUEST_WAIT_MAX, both).await.unwrap_or(Err(Error::Busy))
     }
 }
 

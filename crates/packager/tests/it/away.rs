@@ -34,7 +34,7 @@ async fn an_engine_that_is_away_leaves_no_mark_and_is_used_once_it_is_back() {
             assert!(made.is_err_and(|error| is_away(&error)), "segment {number}");
         }
     }
-    assert!(packager.encoded_init(&packaged, &rungs[0], asker()).await.is_err_and(|error| is_away(&error)));
+    assert!(packager.encoded_init(&packaged, &rungs[0]).await.is_err_and(|error| is_away(&error)));
     assert!(packager.first_segments(&packaged, &rungs).await.is_err_and(|error| is_away(&error)));
     let filled = packager.fill(&packaged, &rungs, |progress| assert_eq!(progress.done, 0)).await;
     assert!(filled.is_err_and(|error| is_away(&error)));
@@ -50,7 +50,7 @@ async fn an_engine_that_is_away_leaves_no_mark_and_is_used_once_it_is_back() {
     assert!(packager.broken(source).await.unwrap().is_empty());
 
     ffmpeg.bring_back();
-    packager.encoded_init(&packaged, &rungs[0], asker()).await.unwrap();
+    packager.encoded_init(&packaged, &rungs[0]).await.unwrap();
     for number in 0..count {
         packager.encoded_segment(&packaged, &rungs[0], number, asker()).await.unwrap();
     }
@@ -72,7 +72,7 @@ async fn without_room_those_who_wait_get_what_is_made_and_it_is_kept_once_there_
     let count = u32::try_from(packaged.index().plan.encoded_video.len()).unwrap();
 
     world.is_full.store(true, Ordering::SeqCst);
-    let init = packager.encoded_init(&packaged, &rungs[0], asker()).await.unwrap();
+    let init = packager.encoded_init(&packaged, &rungs[0]).await.unwrap();
     let mut lengths = Vec::new();
     for number in 0..count {
         let made = packager.encoded_segment(&packaged, &rungs[0], number, asker()).await.unwrap();

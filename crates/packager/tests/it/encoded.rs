@@ -109,8 +109,8 @@ async fn two_processes_that_race_serve_the_same_bytes() {
     assert_eq!(one.unwrap(), two.unwrap());
     let first = scene.packaged.plays_us(Rendition::Rung(scene.rung.name), 0);
     assert_eq!(scene.encoded_us().await, first, "whoever lost kept nothing");
-    let inits = [&scene.world.packager, &other]
-        .map(|packager| packager.encoded_init(&scene.packaged, &scene.rung, asker()));
+    let inits =
+        [&scene.world.packager, &other].map(|packager| packager.encoded_init(&scene.packaged, &scene.rung));
     let inits = join_all(inits).await;
     assert_eq!(inits[0].as_ref().unwrap(), inits[1].as_ref().unwrap());
 }
@@ -135,11 +135,11 @@ async fn sources_of_equal_bytes_have_renditions_of_their_own() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_init_segment_is_the_same_before_and_after_its_segments() {
     let scene = Scene::new().await;
-    let before = scene.world.packager.encoded_init(&scene.packaged, &scene.rung, asker()).await.unwrap();
+    let before = scene.world.packager.encoded_init(&scene.packaged, &scene.rung).await.unwrap();
     assert_eq!(scene.world.writes_below("segment").len(), 0, "no segment is made for it");
     scene.segment(2).await.unwrap();
     let other = scene.world.another_packager().await;
-    assert_eq!(other.encoded_init(&scene.packaged, &scene.rung, asker()).await.unwrap(), before);
+    assert_eq!(other.encoded_init(&scene.packaged, &scene.rung).await.unwrap(), before);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -213,25 +213,4 @@ async fn what_the_plan_does_not_list_is_not_made_nor_what_no_media_names() {
     let error = scene.world.packager.encoded_segment(&nobodys, &scene.rung, 0, asker()).await.err().unwrap();
     assert!(matches!(error.root(), Error::Gone), "{error:?}");
     assert_eq!(scene.world.writes_below("segment").len() + scene.world.writes_below("init").len(), 0);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn init_segments_are_made_within_the_bounds_of_segments() {
-    let world = World::new().await;
-    let address = Some(std::net::IpAddr::from([192, 0, 2, 1]));
-    let mut media = Vec::new();
-    for _ in 0..9 {
-        let source = world.source();
-        world.media_of(source).await;
-        media.push(world.store_as(source, fixture::wide()).await);
-    }
-    let asked = media.iter().map(async |packaged| {
-        let rung = packaged.rungs(Resolution::P1080).remove(0);
-        let asker = Asker { address, ..asker() };
-        world.packager.encoded_init(packaged, &rung, asker).await
-    });
-    let answers = join_all(asked).await;
-    let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
-    assert!(!refused.is_empty(), "eight at once from one address");
-    assert!(refused.iter().all(|error| matches!(error.root(), Error::Busy)), "{refused:?}");
 }

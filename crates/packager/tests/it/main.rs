@@ -5,6 +5,7 @@
 mod audio;
 mod away;
 mod clips;
+mod colours;
 mod damaged;
 mod encoded;
 mod errors;

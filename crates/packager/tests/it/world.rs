@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use bytes::Bytes;
 use kinora_blob::{Blob, FaultAction, Faults, ObjectKey, WriteKind};
@@ -10,7 +9,7 @@ use kinora_domain::{AccessPolicy, Clock as _, Media, MediaSettings, NewMedia, Pl
 use kinora_engine::{Engine, Settings};
 use kinora_formats::Scanner;
 use kinora_formats::index::Index;
-use kinora_packager::{Asker, Packaged, Packager, PictureRequest};
+use kinora_packager::{Asker, Packaged, Packager, PictureRequest, REQUEST_WAIT_MAX};
 use kinora_store::{DatabasePlace, Error, Opener, Store, StoreOptions, Tx};
 use kinora_testkit::{MovableClock, SeededRandom};
 use tempfile::TempDir;
@@ -42,10 +41,6 @@ async fn engine() -> Engine {
     Engine::find(Settings { capabilities_cache, ..Settings::default() }).await.expect("tests need ffmpeg")
 }
 
-/// How long a picture waits for its turn (`picture/turns.rs`), which is too short for many pictures on a
-/// busy machine.
-const TURN_WAIT: Duration = Duration::from_secs(8);
-
 /// Asks again after a turn did not come in time. Panics when a picture is refused before that: its line had no
 /// place for it.
 pub(crate) async fn until_made<T>(
@@ -55,7 +50,7 @@ pub(crate) async fn until_made<T>(
         let begun = tokio::time::Instant::now();
         match Box::pin(ask()).await {
             Err(error) if matches!(error.root(), kinora_packager::Error::Busy) => {
-                assert!(begun.elapsed() >= TURN_WAIT, "refused after {:?}", begun.elapsed());
+                assert!(begun.elapsed() >= REQUEST_WAIT_MAX, "refused after {:?}", begun.elapsed());
             }
             answer => return answer,
         }

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use kinora_domain::{
     AccessPolicy, AddedTrack, AddedTrackState, AspectRatio, Encryption, Failure, FailureCode, FrameRate,
-    Input, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState, Mp4Support, NewTrack,
-    NotCopied, NotCopiedReason, PlaybackHandle, Resolution, SoundEdit, Timestamp, Track, TrackKind,
+    Input, LeftOutTrack, Media, MediaDuration, MediaFacts, MediaQuality, MediaSettings, MediaState,
+    Mp4Support, NewTrack, NotCopied, NotCopiedReason, PlaybackHandle, Resolution, SoundEdit, Timestamp,
+    Track, TrackKind,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::media::added::NewTrackJson;
-use crate::media::{RestrictionsJson, SoundEditJson};
+use crate::media::{LeftOutJson, RestrictionsJson, SoundEditJson};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct MediaJson {
@@ -149,6 +150,8 @@ struct MediaFactsJson {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     rungs: Vec<String>,
     is_truncated: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOutJson>,
     #[serde(default)]
     does_not_decode: bool,
 }
@@ -349,6 +352,7 @@ impl From<&MediaFacts> for MediaFactsJson {
             aspect_ratio: facts.aspect_ratio.map(|ratio| [ratio.width, ratio.height]),
             rungs: facts.rungs.iter().map(|rung| rung.as_str().to_owned()).collect(),
             is_truncated: facts.is_truncated,
+            left_out: facts.left_out.iter().map(LeftOutJson::from).collect(),
             does_not_decode: facts.does_not_decode,
         }
     }
@@ -371,6 +375,7 @@ impl TryFrom<MediaFactsJson> for MediaFacts {
                 .map(|text| word(text, Resolution::from_text))
                 .collect::<Result<_, _>>()?,
             is_truncated: json.is_truncated,
+            left_out: json.left_out.into_iter().map(LeftOutTrack::from).collect(),
             does_not_decode: json.does_not_decode,
             broken: Vec::new(),
         })

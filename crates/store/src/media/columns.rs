@@ -8,17 +8,23 @@ use kinora_domain::{
 
 use super::RestrictionsJson;
 use super::filter::title_key;
+use super::left_out::LeftOutJson;
 use super::sound::SoundEditJson;
 use crate::Error;
 use crate::sql::{Row, Value, values};
 
-/// The columns that a save may change, in the order of the statements: title to thumbnail_ms.
+/// The columns that a save may change, in the order of the statements: title to left_out.
 pub(super) fn changing(media: &Media) -> Vec<Value> {
     let mut values = settings(&media.settings);
     values.extend(state(&media.state));
     values.extend(values![media.updated_at, media.settings.title.as_deref().map(title_key)]);
     // Longer than i64 holds is longer than any media.
     values.extend(values![media.thumbnail_ms.map(|time_ms| i64::try_from(time_ms).unwrap_or(i64::MAX))]);
+    let left_out = match &media.state {
+        MediaState::Ready { facts, .. } => LeftOutJson::text(&facts.left_out),
+        _ => None,
+    };
+    values.extend(values![left_out]);
     values
 }
 
@@ -182,6 +188,7 @@ fn read_state(row: &Row) -> Result<MediaState, Error> {
                 },
                 rungs: read_rungs(row)?,
                 is_truncated: row.flag("is_truncated")?,
+                left_out: LeftOutJson::read(row.text_or_none("left_out")?)?,
                 does_not_decode: row.flag("does_not_decode")?,
                 broken: Vec::new(),
             },

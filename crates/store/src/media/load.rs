@@ -28,7 +28,7 @@ macro_rules! selections {
                 media: Statement::new(concat!(
                     "SELECT id, workspace_id, title, creator_id, metadata, max_resolution, quality, source_access,
                      optimize_audio, mp4_support, state, state_at, source_id, failure_code, failure_message, duration_us,
-                     source_resolution, aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, sound_edit, created_at, updated_at,
+                     source_resolution, aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, left_out, sound_edit, created_at, updated_at,
                      version, thumbnail_ms, blur_hash, blur_hash_source_id, blur_hash_ms
                      FROM media WHERE id IN (", $ids, ") ORDER BY created_at, id"
                 )),

@@ -4,6 +4,7 @@ pub(crate) mod added;
 pub(crate) mod columns;
 mod filter;
 mod find;
+mod left_out;
 mod lifecycle;
 pub(crate) mod load;
 mod metadata;
@@ -15,6 +16,7 @@ use kinora_domain::{Media, MediaId, MediaState, PlaybackId, Resolution, SourceId
 pub use filter::MediaFilter;
 #[cfg(test)]
 pub(crate) use find::{DRIVERS, STATEMENTS as FIND};
+pub(crate) use left_out::LeftOutJson;
 #[cfg(test)]
 pub(crate) use load::STATEMENTS as SELECTIONS;
 #[cfg(test)]
@@ -30,14 +32,14 @@ statements! {
     INSERT = "INSERT INTO media
         (id, workspace_id, created_at, version, title, creator_id, metadata, max_resolution, quality, source_access,
          optimize_audio, mp4_support, state, state_at, source_id, failure_code, failure_message, duration_us, source_resolution,
-         aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, updated_at, title_key, thumbnail_ms, sound_edit, told_at)
+         aspect_width, aspect_height, is_truncated, does_not_decode, container, rungs, updated_at, title_key, thumbnail_ms, left_out, sound_edit, told_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-         $24, $25, $26, $27, $28, $29, $3)";
+         $24, $25, $26, $27, $28, $29, $30, $3)";
     SAVE = "UPDATE media SET version = version + 1, title = $3, creator_id = $4, metadata = $5, max_resolution = $6,
         quality = $7, source_access = $8, optimize_audio = $9, mp4_support = $10, state = $11, state_at = $12, source_id = $13,
         failure_code = $14, failure_message = $15, duration_us = $16, source_resolution = $17, aspect_width = $18,
         aspect_height = $19, is_truncated = $20, does_not_decode = $21, container = $22, rungs = $23,
-        updated_at = $24, title_key = $25, thumbnail_ms = $26
+        updated_at = $24, title_key = $25, thumbnail_ms = $26, left_out = $27
         WHERE id = $1 AND version = $2";
     /// Not a change of the media: its version stays.
     SAVE_BLUR_HASH = "UPDATE media SET blur_hash = $4, blur_hash_source_id = $2, blur_hash_ms = $3 WHERE id = $1 AND source_id = $2";

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use kinora_domain::{
     AccessPolicy, AspectRatio, Attempt, AttemptId, AttemptOutcome, AttemptResponse, Clock, Event, EventKind,
-    FrameRate, Media, MediaDuration, MediaFacts, MediaSettings, NewMedia, NotCopied, NotCopiedReason, Random,
-    Resolution, SourceId, Timestamp, Track, TrackId, TrackKind, Webhook, WorkspaceId,
+    FrameRate, LeftOutTrack, Media, MediaDuration, MediaFacts, MediaSettings, NewMedia, NotCopied,
+    NotCopiedReason, Random, Resolution, SourceId, Timestamp, Track, TrackId, TrackKind, Webhook,
+    WorkspaceId,
 };
 use kinora_store::{
     ClaimDeliveries, ClaimJobs, ClaimedDelivery, ClaimedJob, DatabasePlace, DueWorkspace, Error, FaultAction,
@@ -163,6 +164,7 @@ impl World {
             aspect_ratio: Some(AspectRatio { width: 16, height: 9 }),
             rungs: vec![Resolution::P360, Resolution::P240],
             is_truncated: true,
+            left_out: vec![LeftOutTrack { is_picture: false, detail: "the sound is encrypted".into() }],
             does_not_decode: true,
             broken: Vec::new(),
         }

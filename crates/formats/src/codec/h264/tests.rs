@@ -17,6 +17,8 @@ struct Wanted {
     crop: Option<[u32; 4]>,
     aspect: Option<(u32, Option<(u32, u32)>)>,
     transfer: Option<u32>,
+    /// Ticks of a field, and how many a second.
+    field_ticks: Option<(u32, u32)>,
 }
 
 const USUAL: Wanted = Wanted {
@@ -30,6 +32,7 @@ const USUAL: Wanted = Wanted {
     crop: Some([0, 0, 0, 4]),
     aspect: None,
     transfer: None,
+    field_ticks: None,
 };
 
 fn written(wanted: &Wanted) -> Vec<u8> {
@@ -63,7 +66,7 @@ fn written(wanted: &Wanted) -> Vec<u8> {
     for crop in wanted.crop.into_iter().flatten() {
         bits.ue(crop);
     }
-    let has_usability = wanted.aspect.is_some() || wanted.transfer.is_some();
+    let has_usability = wanted.aspect.is_some() || wanted.transfer.is_some() || wanted.field_ticks.is_some();
     bits.u(1, has_usability.into());
     if has_usability {
         bits.u(1, wanted.aspect.is_some().into());
@@ -78,7 +81,11 @@ fn written(wanted: &Wanted) -> Vec<u8> {
         if let Some(transfer) = wanted.transfer {
             bits.u(4, 0b1010).u(1, 1).u(8, 9).u(8, transfer).u(8, 9);
         }
-        bits.u(4, 0);
+        bits.u(1, 0).u(1, wanted.field_ticks.is_some().into());
+        if let Some((units, scale)) = wanted.field_ticks {
+            bits.u(16, units >> 16).u(16, units & 0xffff).u(16, scale >> 16).u(16, scale & 0xffff);
+        }
+        bits.u(3, 0);
     }
     bits.nal(&[0x67])
 }
@@ -93,6 +100,7 @@ const EXPECTED: Sps = Sps {
     height: 1080,
     pixel_aspect: None,
     colour: None,
+    frame_rate: None,
 };
 
 #[test]
@@ -101,6 +109,12 @@ fn pictures_are_what_the_parameter_set_says() {
         assert_eq!(Sps::parse(&written(&wanted)), Some(expected), "{name}");
     }
     check("High 1080p", USUAL, EXPECTED);
+    check(
+        "25 frames of two fields",
+        Wanted { field_ticks: Some((1, 50)), ..USUAL },
+        Sps { frame_rate: Some((50, 2)), ..EXPECTED },
+    );
+    check("no ticks", Wanted { field_ticks: Some((0, 50)), ..USUAL }, EXPECTED);
     check("Baseline", Wanted { profile: 66, ..USUAL }, Sps { profile: 66, ..EXPECTED });
     check("no cropping", Wanted { crop: None, ..USUAL }, Sps { height: 1088, ..EXPECTED });
     check(

@@ -5,7 +5,7 @@ use crate::{
 };
 
 /// A source of pictures of this size; `change` says what else is special.
-fn source((width, height): (u32, u32), change: impl FnOnce(&mut VideoTrack)) -> Index {
+pub(crate) fn source((width, height): (u32, u32), change: impl FnOnce(&mut VideoTrack)) -> Index {
     let mut video = VideoTrack {
         sample_entry: SampleEntry::Iso(Vec::new()),
         codec: "avc1.640028".to_owned(),
@@ -42,6 +42,7 @@ fn source((width, height): (u32, u32), change: impl FnOnce(&mut VideoTrack)) -> 
         normalised: None,
         other_sound: None,
         is_truncated: false,
+        left_out: Vec::new(),
         tracks: vec![track],
         plan: SegmentPlan::default(),
     }
@@ -156,6 +157,7 @@ fn a_rung_is_a_whole_order() {
         frame_step: 1,
         frame_rate: Some((60_000, 1001)),
         codec: "avc1.640020".to_owned(),
+        colour: None,
         tone_map: None,
         deinterlace: true,
     };
@@ -171,7 +173,8 @@ fn high_dynamic_range_is_brought_to_standard_range_in_small_rungs() {
         });
         let rungs = ladder(&index, 1080);
         assert_eq!(sizes(&rungs), ["480p 854x480", "360p 640x360", "240p 426x240"]);
-        assert!(rungs.iter().all(|rung| rung.tone_map == Some(expected)));
+        let is_right = |rung: &Rung| rung.tone_map == Some(expected) && rung.colour == Some(Colour::USUAL);
+        assert!(rungs.iter().all(is_right));
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     },
     label::label,
     language::language,
+    refusals::Refusals,
     tables::Tables,
 };
 use crate::codec::aac::Esds;
@@ -55,19 +56,18 @@ impl<'a> Chosen<'a> {
     ///
     /// No video when only sound is enabled: a writer that does so wants no picture. One that enables nothing does not know the flag.
     /// Disabled audio is an alternative: of a group of alternatives QuickTime files enable one. Passed over: chapters, cover
-    /// pictures, timecode, hint, text and metadata tracks, a second track of one id. A track that cannot be read is passed over
-    /// when another of its kind can.
-    pub(super) fn of(moov: &BoxRef<'a>, container: Container) -> Result<Self, ReadError> {
+    /// pictures, timecode, hint, text and metadata tracks, a second track of one id. What cannot be read goes to `refusals`.
+    pub(super) fn of(moov: &BoxRef<'a>, container: Container, refusals: &mut Refusals) -> Self {
         let traks: Vec<_> =
             children(moov.body).filter(|child| &child.kind.0 == b"trak").take(TRACKS_MAX).collect();
         let is_fragmented = moov.child(b"mvex").is_some();
         let chapters: Vec<u32> = traks.iter().flat_map(chapter_ids).collect();
-        let (mut video, mut audio) = (Candidates::default(), Candidates::default());
+        let (mut video, mut audio) = (Vec::new(), Vec::new());
         let mut ids = Vec::new();
         for trak in traks {
-            let candidates = match handler(&trak) {
-                Some(FourCc(kind)) if &kind == b"vide" => &mut video,
-                Some(FourCc(kind)) if &kind == b"soun" => &mut audio,
+            let is_picture = match handler(&trak) {
+                Some(FourCc(kind)) if &kind == b"vide" => true,
+                Some(FourCc(kind)) if &kind == b"soun" => false,
                 _ => continue,
             };
             match TrackHead::parse(trak, container) {
@@ -77,39 +77,17 @@ impl<'a> Chosen<'a> {
                         || ids.contains(&head.id) => {}
                 Ok(head) => {
                     ids.push(head.id);
-                    candidates.heads.push(head);
+                    if is_picture { video.push(head) } else { audio.push(head) }
                 }
-                Err(error) => candidates.error = candidates.error.take().or(Some(error)),
+                Err(error) => refusals.note(is_picture, error),
             }
         }
-        let (mut video, audio) = (video.readable()?, audio.readable()?);
         let is_enabled = |head: &TrackHead<'_>| head.label.is_enabled;
         if audio.iter().any(is_enabled) && !video.iter().any(is_enabled) {
             video.clear();
         }
         video.sort_by_key(|head| !is_enabled(head));
-        let chosen = Chosen { video, audio };
-        if chosen.video.is_empty() && chosen.audio.is_empty() {
-            return Err(ReadError::not_media(super::NO_TRACK));
-        }
-        Ok(chosen)
-    }
-}
-
-/// The tracks of one kind.
-#[derive(Default)]
-struct Candidates<'a> {
-    heads: Vec<TrackHead<'a>>,
-    /// Of the first that cannot be read.
-    error: Option<ReadError>,
-}
-
-impl<'a> Candidates<'a> {
-    fn readable(self) -> Result<Vec<TrackHead<'a>>, ReadError> {
-        match self.error {
-            Some(error) if self.heads.is_empty() => Err(error),
-            _ => Ok(self.heads),
-        }
+        Chosen { video, audio }
     }
 }
 

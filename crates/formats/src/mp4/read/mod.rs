@@ -12,6 +12,7 @@ mod between;
 mod cut;
 mod edits;
 mod entry;
+mod fields;
 mod fragments;
 mod gops;
 mod head;
@@ -21,6 +22,7 @@ mod measure;
 mod names;
 mod open;
 mod pieces;
+mod refusals;
 mod samples;
 mod shape;
 mod sizes;
@@ -42,8 +44,9 @@ pub(crate) use self::{
     language::language_tag,
     measure::named_rate,
     open::OpenHead,
+    refusals::Refusals,
     tables::{RawSample, TRACK_SAMPLES_MAX},
-    video::{check_size, reduced, rotation, video_track},
+    video::{check_size, reduced, rotation, stated_colour, video_track},
 };
 pub(crate) use self::{
     edits::EditList,
@@ -62,7 +65,7 @@ use super::{
     boxes::{BoxRef, Fields, FourCc},
     error::ReadError,
 };
-use crate::index::{AUDIO_TRACKS_MAX, Container, Track, TrackMedia};
+use crate::index::{AUDIO_TRACKS_MAX, Container, LEFT_OUT_MAX, LeftOut, Track, TrackMedia};
 use crate::plan::{PlanError, SegmentPlan, plan_playable};
 
 /// What a `moov` says.
@@ -86,6 +89,7 @@ pub(crate) struct Movie {
     end_offset: u64,
     /// The file ends where more samples would have been told of.
     is_cut_off: bool,
+    left_out: Vec<LeftOut>,
 }
 
 impl Header {
@@ -103,26 +107,36 @@ impl Header {
         }
         let mvex = moov.child(b"mvex");
         let movie_timescale = movie_timescale(&moov)?;
-        let chosen = Chosen::of(&moov, container)?;
+        let mut refusals = Refusals::default();
+        let chosen = Chosen::of(&moov, container, &mut refusals);
 
         // Codecs first: a refusal that people understand goes before one about tables.
         let described = mvex.as_ref().map(fragments::descriptions);
         let described = described.as_ref();
-        let video = those_that_can(chosen.video, |head| Ok((video_media(&head, described)?, head)))?;
-        let audio = those_that_can(chosen.audio, |head| Ok((audio_media(&head, described)?, head)))?;
+        let video =
+            refusals.those_that_can(true, chosen.video, |head| Ok((video_media(&head, described)?, head)));
+        let audio =
+            refusals.those_that_can(false, chosen.audio, |head| Ok((audio_media(&head, described)?, head)));
         let audio = within_limits(audio, |(_, head)| head.tables.count());
         let open = |(media, head): (TrackMedia, TrackHead<'_>)| {
             let (track, before) = open_track(media, &head, movie_timescale)?;
             Ok((track, used_description(&head, described), before))
         };
-        let video = played(video).map(open).transpose()?;
-        let audio = those_that_can(audio, open)?;
+        let video = refusals.those_that_can(true, played(video), open);
+        let audio = refusals.those_that_can(false, audio, open);
+        let left_out = refusals.left_out(!video.is_empty(), !audio.is_empty())?;
         let tracks: Vec<_> = video.into_iter().chain(audio).collect();
+        if tracks.is_empty() {
+            return Err(ReadError::not_media(NO_TRACK));
+        }
         match &mvex {
-            Some(mvex) => Ok(Header::Fragmented(FragmentedMovie::new(mvex, movie_timescale, tracks))),
+            Some(mvex) => {
+                Ok(Header::Fragmented(FragmentedMovie::new(mvex, movie_timescale, tracks, left_out)))
+            }
             None => {
                 let tracks = tracks.into_iter().map(|(track, ..)| track.finish());
-                Ok(Header::Whole(Movie::of(tracks.collect::<Result<_, _>>()?, movie_timescale)?))
+                let movie = Movie::of(tracks.collect::<Result<_, _>>()?, movie_timescale)?;
+                Ok(Header::Whole(movie.without(left_out)))
             }
         }
     }
@@ -164,6 +178,7 @@ impl Movie {
             plan.audio.len() == sounds && plan.encoded_audio.len() == sounds
         };
         self.tracks.len() <= 1 + AUDIO_TRACKS_MAX
+            && self.left_out.len() <= LEFT_OUT_MAX
             && self.tracks.iter().all(Track::is_sound)
             && self.plan.as_ref().map_or(true, is_planned)
     }
@@ -190,7 +205,13 @@ impl Movie {
             track.end = place.end;
         }
         let plan = plan_playable(&mut tracks).map_err(refused_plan);
-        Ok(Movie { tracks, plan, end_offset, is_cut_off: false })
+        Ok(Movie { tracks, plan, end_offset, is_cut_off: false, left_out: Vec::new() })
+    }
+
+    /// The same of a source of which these tracks are left out.
+    pub(crate) fn without(mut self, left_out: Vec<LeftOut>) -> Self {
+        self.left_out = left_out;
+        self
     }
 
     /// The same, where the file ends although more samples would have come.
@@ -207,12 +228,17 @@ impl Movie {
             if self.is_cut_off {
                 cut::check_length(&self.tracks)?;
             }
-            return Ok(Playable { tracks: self.tracks, plan: self.plan?, is_truncated: self.is_cut_off });
+            return Ok(Playable {
+                tracks: self.tracks,
+                plan: self.plan?,
+                is_truncated: self.is_cut_off,
+                left_out: self.left_out,
+            });
         }
         let mut tracks = cut::playable_prefix(self.tracks, len)?;
         tracks.iter_mut().for_each(measure::measure);
         let plan = plan_playable(&mut tracks).map_err(refused_plan)?;
-        Ok(Playable { tracks, plan, is_truncated: true })
+        Ok(Playable { tracks, plan, is_truncated: true, left_out: self.left_out })
     }
 }
 
@@ -222,6 +248,7 @@ pub(crate) struct Playable {
     pub(crate) plan: SegmentPlan,
     /// The file holds less than the movie says.
     pub(crate) is_truncated: bool,
+    pub(crate) left_out: Vec<LeftOut>,
 }
 
 fn refused_plan(error: PlanError) -> ReadError {
@@ -238,21 +265,6 @@ fn played(mut tracks: Vec<(TrackMedia, TrackHead<'_>)>) -> Option<(TrackMedia, T
     }
     let copied = tracks.iter().position(|(media, _)| media.not_copied().is_none());
     tracks.into_iter().nth(copied.unwrap_or(0))
-}
-
-/// What comes of those that can be read, in order. Errors: that of the first, where none can.
-fn those_that_can<T, R>(
-    all: Vec<T>,
-    read: impl FnMut(T) -> Result<R, ReadError>,
-) -> Result<Vec<R>, ReadError> {
-    let mut error = None;
-    let mut note = |refusal| error = error.take().or(Some(refusal));
-    let readable: Vec<_> =
-        all.into_iter().map(read).filter_map(|result| result.map_err(&mut note).ok()).collect();
-    match error {
-        Some(error) if readable.is_empty() => Err(error),
-        _ => Ok(readable),
-    }
 }
 
 /// What is said of a movie with nothing to play.

@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 use super::{
     super::error::ReadError,
     edits::EditList,
+    fields::FieldPairs,
     gops::{OpenGops, VideoSamples},
     measure::measure,
     pieces::{self, Clocks, Presented},
     samples::{AudioSamples, set_packet_samples},
     tables::RawSample,
     timeline::Span,
+    video::rate_of_frames_in_fields,
 };
 use crate::index::{AudioTrack, NotCopied, Track, TrackLabel, TrackMedia, VideoTrack};
 
@@ -25,6 +27,8 @@ pub(crate) struct OpenTrack {
     language: String,
     label: TrackLabel,
     samples: Samples,
+    /// Of pictures that may be coded as fields.
+    fields: Option<FieldPairs>,
 }
 
 /// What a container says of a track beside what it is.
@@ -45,9 +49,14 @@ enum Samples {
 impl OpenTrack {
     /// A track without samples.
     pub(crate) fn new(media: TrackMedia, head: OpenHead, edits: EditList, clocks: Clocks) -> Self {
+        let frame_rate = match &media {
+            TrackMedia::Video(video) => rate_of_frames_in_fields(video),
+            TrackMedia::Audio(_) => None,
+        };
         OpenTrack {
             id: head.id,
             timescale: clocks.own,
+            fields: frame_rate.map(|rate| FieldPairs::new(clocks.own, rate)),
             movie_timescale: clocks.movie,
             edits,
             language: head.language,
@@ -112,9 +121,12 @@ impl OpenTrack {
     ///
     /// Errors: see [`VideoSamples::push`] and [`AudioSamples::push`].
     pub(crate) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
-        match &mut self.samples {
-            Samples::Video(video) => video.1.push(row),
-            Samples::Audio(audio) => audio.1.push(row),
+        match (&mut self.samples, &mut self.fields) {
+            (Samples::Video(video), None) => video.1.push(row),
+            (Samples::Video(video), Some(fields)) => {
+                fields.push(row).into_iter().flatten().try_for_each(|row| video.1.push(row))
+            }
+            (Samples::Audio(audio), _) => audio.1.push(row),
         }
     }
 
@@ -123,7 +135,10 @@ impl OpenTrack {
         let is_video = matches!(self.samples, Samples::Video(_));
         let (mut media, samples) = match self.samples {
             Samples::Video(video) => {
-                let (mut video, pictures) = *video;
+                let (mut video, mut pictures) = *video;
+                if let Some(row) = self.fields.and_then(FieldPairs::finish) {
+                    pictures.push(row)?;
+                }
                 let pictures = pictures.finish()?;
                 video.composition_shift = pictures.composition_shift;
                 video.not_copied = video.not_copied.take().or(pictures.not_copied);

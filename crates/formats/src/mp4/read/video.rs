@@ -18,7 +18,7 @@ use super::{
     },
 };
 use crate::{
-    codec::{aac::Esds, colour::Colour},
+    codec::{aac::Esds, colour::Colour, h264::AvcConfig},
     encode::DECODED_PIXELS_MAX,
     index::{NotCopied, NotCopiedReason, SampleEntry, VideoTrack},
 };
@@ -107,6 +107,31 @@ pub(crate) fn video_track(
         frame_rate: None,
         composition_shift: 0,
     })
+}
+
+/// Frames (first) in so many seconds (second) of H.264 that may be coded as fields, where it says so; `None` of all else.
+pub(super) fn rate_of_frames_in_fields(video: &VideoTrack) -> Option<(u32, u32)> {
+    let SampleEntry::Iso(entry) = &video.sample_entry else { return None };
+    let entry = children(entry).next().filter(|entry| &entry.kind.0 == b"avc1")?;
+    let config = AvcConfig::parse(Entry::parse(&entry).ok()?.find(b"avcC")?.body)?;
+    let sps = config.parameter_sets.first().filter(|sps| !sps.is_frames_only)?;
+    sps.frame_rate
+}
+
+/// How a decoder takes the colours of pictures with this whole sample entry box: the stream counts before the container.
+///
+/// `None` where neither says anything and pictures of this codec may.
+pub(crate) fn stated_colour(sample_entry: &[u8]) -> Option<Colour> {
+    let entry = children(sample_entry).next()?;
+    let (kind, entry) = (entry.kind, Entry::parse(&entry).ok()?);
+    let stream = match &kind.0 {
+        b"avc1" => avc::stream(entry).ok(),
+        b"hvc1" | b"hev1" => hevc::stream(kind, entry).ok(),
+        b"av01" => av1::stream(entry).ok(),
+        _ => None,
+    };
+    let usual = stream.as_ref().map(|_| Colour::OPEN);
+    stream.and_then(|stream| stream.colour).or(entry.colour()).or(usual)
 }
 
 /// A codec that players do not know, but decoders do: what the fields of its entry say.

@@ -16,6 +16,7 @@ fn index(mut tracks: Vec<Track>) -> Index {
         normalised: None,
         other_sound: None,
         is_truncated: false,
+        left_out: Vec::new(),
         tracks,
         plan,
     }

@@ -309,6 +309,7 @@ proptest! {
             normalised: None,
             other_sound: None,
             is_truncated: false,
+            left_out: Vec::new(),
             tracks,
             plan,
         };

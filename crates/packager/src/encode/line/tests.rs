@@ -99,25 +99,18 @@ fn what_comes_next_is_made_up_to_what_is_there_and_no_further_than_the_end() {
 }
 
 #[test]
-fn a_run_goes_on_when_its_viewer_leaves_unless_it_waits_itself() {
+fn a_run_keeps_its_turn_when_its_viewer_leaves_and_is_joined_by_the_next_request() {
     let mut line = kept([]);
-    let waiting = want(&mut line, 5).start.unwrap();
+    let first = want(&mut line, 5);
+    let waiting = first.start.unwrap();
+    drop(first.made);
     line.left(5);
-    assert!(waiting.stop.is_cancelled());
-    assert_eq!(started(&want(&mut line, 5)), Some(5..6), "nothing is left of it");
-
-    let mut line = kept([]);
-    let running = want(&mut line, 5).start.unwrap();
-    line.running(running.id);
-    line.left(5);
-    assert!(!running.stop.is_cancelled());
-
-    let mut line = kept([]);
-    let shared = want(&mut line, 5);
-    let other = want(&mut line, 5);
-    drop(other.made);
-    line.left(5);
-    assert!(!shared.start.unwrap().stop.is_cancelled(), "somebody still waits");
+    assert!(!waiting.stop.is_cancelled());
+    let mut again = want(&mut line, 5);
+    assert_eq!(started(&again), None);
+    line.running(waiting.id);
+    line.reached(waiting.id, 5, &bytes());
+    assert!(again.made.try_recv().unwrap().is_ok());
 }
 
 #[test]

@@ -143,11 +143,11 @@ async fn who_waits_eight_seconds_in_both_lines_is_refused() {
     let begun = Instant::now();
     let mut asked = turns.ask(Some("192.0.2.1"), source(2), Kind::Still);
     assert!(now(&mut asked).is_none());
-    advance(WAIT_MAX / 2).await;
+    advance(REQUEST_WAIT_MAX / 2).await;
     held.pop();
     assert!(now(&mut asked).is_none(), "its client has a turn, the source has none");
     assert!(matches!(asked.await, Err(Error::Busy)));
-    assert_eq!(begun.elapsed().as_secs(), WAIT_MAX.as_secs());
+    assert_eq!(begun.elapsed().as_secs(), REQUEST_WAIT_MAX.as_secs());
     assert!(turns.ask(Some("192.0.2.1"), source(3), Kind::Still).await.is_ok(), "nothing of it is left");
     drop(of_others);
 }

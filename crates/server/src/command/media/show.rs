@@ -63,6 +63,10 @@ fn push_facts(lines: &mut Vec<String>, facts: &MediaFacts) {
     if facts.does_not_decode {
         lines.push("note      the picture does not decode and is not offered".to_owned());
     }
+    for track in &facts.left_out {
+        let kind = if track.is_picture { "video" } else { "audio" };
+        lines.push(format!("left out  {kind}: {}", track.detail));
+    }
     if facts.is_truncated {
         lines.push("note      the source is cut off; what was there plays".to_owned());
     }
@@ -159,6 +163,7 @@ mod tests {
         };
         let report = PlaybackReport {
             is_truncated: false,
+            left_out: Vec::new(),
             does_not_decode: false,
             broken: vec!["480p".into()],
             renditions: vec![

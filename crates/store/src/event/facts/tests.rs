@@ -89,6 +89,7 @@ fn a_ready_media_is_written_so_and_read_back() {
             aspect_ratio: Some(AspectRatio { width: 16, height: 9 }),
             rungs: vec![Resolution::P360, Resolution::P240],
             is_truncated: false,
+            left_out: Vec::new(),
             does_not_decode: false,
             broken: Vec::new(),
         },

@@ -31,6 +31,7 @@ use super::{
     tables::{RawSample, TRACK_SAMPLES_MAX},
 };
 use crate::checkpoint::is_time;
+use crate::index::{LEFT_OUT_MAX, LeftOut};
 
 /// A movie whose fragments are still coming.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,6 +41,7 @@ pub(in super::super) struct FragmentedMovie {
     /// By track, of those that are not played too: their data may lie in front of that of others.
     defaults: BTreeMap<u32, Defaults>,
     clock: Clock,
+    left_out: Vec<LeftOut>,
 }
 
 /// A chosen track, between two fragments.
@@ -97,6 +99,7 @@ impl FragmentedMovie {
         mvex: &BoxRef<'_>,
         movie_timescale: u32,
         tracks: Vec<(OpenTrack, Option<u32>, Before)>,
+        left_out: Vec<LeftOut>,
     ) -> Self {
         let has_samples = tracks.iter().any(|(_, _, before)| before.count > 0);
         let skipped_s =
@@ -117,6 +120,7 @@ impl FragmentedMovie {
             tracks: tracks.collect(),
             defaults: all_defaults(mvex),
             clock: if has_samples { Clock::begun() } else { Clock::new(skipped_s.unwrap_or(0)) },
+            left_out,
         }
     }
 
@@ -135,6 +139,7 @@ impl FragmentedMovie {
             && self.tracks.len() <= TRACKS_MAX
             && self.tracks.iter().all(FragmentedTrack::is_sound)
             && self.defaults.len() <= TRACKS_MAX
+            && self.left_out.len() <= LEFT_OUT_MAX
             && self.clock.is_sound()
     }
 
@@ -251,7 +256,7 @@ impl FragmentedMovie {
             track.finish()
         });
         let movie = Movie::of(tracks.collect::<Result<_, _>>()?, self.movie_timescale)?;
-        Ok(Movie { is_cut_off, ..movie })
+        Ok(Movie { is_cut_off, left_out: self.left_out, ..movie })
     }
 }
 

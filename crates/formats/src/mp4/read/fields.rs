@@ -1,0 +1,122 @@
+//! Two fields that are coded as pictures of their own make one sample, as ISO/IEC 14496-15, 5.2.2 has it for H.264.
+//!
+//! Demuxers of transport streams hand out each field as a packet, and what copies packets makes each a sample. Decoding
+//! one of them gives no picture, and there are twice as many as frames. Whether a sample is a field is told by its length:
+//! half of what the sequence parameter set says of a frame.
+
+use serde::{Deserialize, Serialize};
+
+use super::tables::RawSample;
+
+/// Puts the fields of one track together, sample by sample.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FieldPairs {
+    /// Samples that last so many ticks or less are fields.
+    field_ticks_max: i64,
+    first: Option<RawSample>,
+}
+
+impl FieldPairs {
+    /// For a track of so many ticks a second whose parameter set says so many frames (first) in so many seconds (second).
+    pub(super) fn new(timescale: u32, (frames, seconds): (u32, u32)) -> Self {
+        // Three quarters of a frame: clocks of fields are rounded, and a frame is twice as long as a field.
+        let ticks = i64::from(timescale) * i64::from(seconds) * 3 / (i64::from(frames.max(1)) * 4);
+        Self { field_ticks_max: ticks, first: None }
+    }
+
+    /// Takes the next sample in decode order; up to two that are whole.
+    pub(super) fn push(&mut self, row: RawSample) -> [Option<RawSample>; 2] {
+        let Some(first) = self.first.take() else {
+            if self.may_be_field(&row) {
+                self.first = Some(row);
+                return [None, None];
+            }
+            return [Some(row), None];
+        };
+        match self.pair(&first, &row) {
+            Some(frame) => [Some(frame), None],
+            None => {
+                let [next, _] = self.push(row);
+                [Some(first), next]
+            }
+        }
+    }
+
+    /// What is left at the end.
+    pub(super) fn finish(self) -> Option<RawSample> {
+        self.first
+    }
+
+    fn may_be_field(&self, row: &RawSample) -> bool {
+        i64::from(row.delta) <= self.field_ticks_max
+    }
+
+    /// Both in one, where the second lies behind the first and is decoded half a frame later. The first may be a keyframe, the second
+    /// refers to it.
+    fn pair(&self, first: &RawSample, second: &RawSample) -> Option<RawSample> {
+        let is_behind = first.offset.checked_add(first.size.into()) == Some(second.offset);
+        let is_soon = (1..=self.field_ticks_max).contains(&second.dts.checked_sub(first.dts)?);
+        // The last sample of a fragment may claim to last as long as the one before.
+        if !is_behind || !is_soon || second.is_sync || !self.may_be_field(second) {
+            return None;
+        }
+        let shown = |row: &RawSample| row.dts.checked_add(row.composition.into());
+        let composition = shown(first)?.min(shown(second)?).checked_sub(first.dts)?;
+        Some(RawSample {
+            delta: first.delta.checked_add(second.delta)?,
+            composition: i32::try_from(composition).ok()?,
+            size: first.size.checked_add(second.size)?,
+            ..*first
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(dts: i64, delta: u32, offset: u64, is_sync: bool) -> RawSample {
+        RawSample { dts, delta, composition: 10, offset, size: 100, is_sync }
+    }
+
+    fn all(rows: &[RawSample]) -> Vec<RawSample> {
+        let mut pairs = FieldPairs::new(90_000, (25, 1));
+        let mut whole: Vec<_> = rows.iter().flat_map(|row| pairs.push(*row)).flatten().collect();
+        whole.extend(pairs.finish());
+        whole
+    }
+
+    #[test]
+    fn two_fields_become_one_sample_and_frames_stay() {
+        let rows = [
+            row(0, 1800, 0, true),
+            row(1800, 1800, 100, false),
+            row(3600, 3600, 200, false),
+            row(7200, 1800, 300, false),
+            row(9000, 1800, 400, false),
+        ];
+        let expected = [
+            RawSample { size: 200, ..row(0, 3600, 0, true) },
+            row(3600, 3600, 200, false),
+            RawSample { size: 200, ..row(7200, 3600, 300, false) },
+        ];
+        assert_eq!(all(&rows), expected);
+    }
+
+    #[test]
+    fn what_does_not_lie_together_or_is_a_keyframe_stays_by_itself() {
+        let apart = [row(0, 1800, 0, true), row(1800, 1800, 101, false)];
+        assert_eq!(all(&apart), apart);
+        let keyframes = [row(0, 1800, 0, true), row(1800, 1800, 100, true), row(3600, 1800, 200, false)];
+        let expected = [keyframes[0], RawSample { size: 200, ..row(1800, 3600, 100, true) }];
+        assert_eq!(all(&keyframes), expected);
+        let late = [row(0, 1800, 0, true), row(3600, 1800, 100, false)];
+        assert_eq!(all(&late), late);
+    }
+
+    #[test]
+    fn a_field_that_is_shown_first_gives_the_time() {
+        let second = RawSample { composition: -1795, ..row(1800, 1800, 100, false) };
+        assert_eq!(all(&[row(0, 1800, 0, true), second])[0].composition, 5);
+    }
+}

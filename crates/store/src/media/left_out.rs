@@ -1,0 +1,38 @@
+//! Tracks of a source that cannot be played, as JSON in a row and in the facts of an event.
+
+use kinora_domain::LeftOutTrack;
+use serde::{Deserialize, Serialize};
+
+use crate::Error;
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct LeftOutJson {
+    is_picture: bool,
+    detail: String,
+}
+
+impl LeftOutJson {
+    /// `None` for none.
+    pub(crate) fn text(tracks: &[LeftOutTrack]) -> Option<String> {
+        let json: Vec<_> = tracks.iter().map(Self::from).collect();
+        (!json.is_empty()).then(|| serde_json::to_string(&json).expect("texts are always JSON"))
+    }
+
+    pub(crate) fn read(text: Option<String>) -> Result<Vec<LeftOutTrack>, Error> {
+        let Some(text) = text else { return Ok(Vec::new()) };
+        let json = serde_json::from_str::<Vec<Self>>(&text).map_err(Error::internal)?;
+        Ok(json.into_iter().map(LeftOutTrack::from).collect())
+    }
+}
+
+impl From<&LeftOutTrack> for LeftOutJson {
+    fn from(track: &LeftOutTrack) -> Self {
+        Self { is_picture: track.is_picture, detail: track.detail.clone() }
+    }
+}
+
+impl From<LeftOutJson> for LeftOutTrack {
+    fn from(json: LeftOutJson) -> Self {
+        Self { is_picture: json.is_picture, detail: json.detail }
+    }
+}
