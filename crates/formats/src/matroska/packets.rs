@@ -18,6 +18,13 @@ pub(super) enum Packets {
     Vorbis(VorbisBlocks),
     /// So many bytes are a PCM sample of all channels.
     Pcm(u32),
+    /// Blocks of so many bytes are so many PCM samples.
+    Blocks {
+        /// Bytes of a block; not 0.
+        bytes: u32,
+        /// Samples of each channel in it.
+        samples: u32,
+    },
     /// Only a decoder knows.
     Unknown,
 }
@@ -40,6 +47,10 @@ impl Packets {
             Packets::Dts => dts(head),
             Packets::Vorbis(blocks) => blocks.samples(*head.first().filter(|_| size > 0)?, before),
             Packets::Pcm(bytes) => size.checked_div(bytes).filter(|&samples| samples > 0),
+            Packets::Blocks { bytes, samples } => {
+                let samples = u64::from(size) * u64::from(samples) / u64::from(bytes.max(1));
+                u32::try_from(samples).ok().filter(|&samples| samples > 0)
+            }
             Packets::Unknown => None,
         }
     }
@@ -59,8 +70,31 @@ impl Packets {
             id if id.starts_with("A_DTS") => Packets::Dts,
             "A_TRUEHD" | "A_MLP" => true_hd(rate),
             id if id.starts_with("A_PCM/") && frame_bytes > 0 => Packets::Pcm(frame_bytes),
+            "A_MS/ACM" => of_windows(private).unwrap_or(Packets::Unknown),
             _ => Packets::Unknown,
         }
+    }
+}
+
+/// What a `WAVEFORMATEX` says of its packets. Microsoft, "Multimedia Data Standards Update", 1994; RFC 2361.
+fn of_windows(private: &[u8]) -> Option<Packets> {
+    const PCM: u16 = 0x0001;
+    const MS_ADPCM: u16 = 0x0002;
+    const FLOAT: u16 = 0x0003;
+    const A_LAW: u16 = 0x0006;
+    const MU_LAW: u16 = 0x0007;
+    const IMA_ADPCM: u16 = 0x0011;
+    const GSM: u16 = 0x0031;
+
+    let number = |at: usize| Some(u16::from_le_bytes(*private.get(at..)?.first_chunk()?));
+    let (tag, block_len) = (number(0)?, u32::from(number(12)?));
+    match tag {
+        PCM | FLOAT | A_LAW | MU_LAW => Some(Packets::Pcm(block_len)).filter(|_| block_len > 0),
+        // `wSamplesPerBlock` is the first field of the extension.
+        MS_ADPCM | IMA_ADPCM | GSM if block_len > 0 => {
+            Some(Packets::Blocks { bytes: block_len, samples: number(18)?.into() })
+        }
+        _ => None,
     }
 }
 
@@ -114,7 +148,22 @@ mod tests {
         assert_eq!(of("A_MLP", 88_200), Packets::Same(80));
         assert_eq!(of("A_MLP", 12_345), Packets::Unknown);
 
+        // Tag, channels, rate, bytes a second, block, bits, length of the extension, samples in a block.
+        let wave = |tag: u16, block: u16, samples: u16| {
+            let numbers = [tag, 1, 8000, 0, 8000, 0, block, 4, 2, samples];
+            let private = numbers.map(u16::to_le_bytes).concat();
+            Packets::of_codec("A_MS/ACM", &private, 8000, 0)
+        };
+        let ima = Packets::Blocks { bytes: 1024, samples: 2041 };
+        assert_eq!(wave(0x11, 1024, 2041), ima);
+        assert_eq!(wave(0x07, 1, 0), Packets::Pcm(1));
+        assert_eq!(wave(0x11, 0, 2041), Packets::Unknown);
+        assert_eq!(wave(0x161, 743, 0), Packets::Unknown);
+        assert_eq!(Packets::of_codec("A_MS/ACM", &[0x11, 0], 8000, 0), Packets::Unknown);
+
         let samples = |packets: Packets, head: &[u8], size| packets.samples(head, size, &mut 0);
+        assert_eq!(samples(ima, &[], 4096), Some(8164));
+        assert_eq!(samples(ima, &[], 0), None);
         assert_eq!(samples(Packets::Pcm(4), &[], 4096), Some(1024));
         assert_eq!(samples(Packets::Pcm(4), &[], 3), None);
         assert_eq!(samples(Packets::Opus, &[0xfc, 0xff], 1), Some(960));

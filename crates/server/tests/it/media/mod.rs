@@ -14,6 +14,7 @@ mod files;
 mod first;
 mod fixtures;
 mod foreign;
+mod odd;
 mod other_sound;
 mod pictures;
 mod playlist;

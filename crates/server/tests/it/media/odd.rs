@@ -1,0 +1,77 @@
+//! Sources as they are found in the world: what can be played of them plays, and the report names the rest.
+
+use std::ffi::OsStr;
+
+use bytes::Bytes;
+use kinora_testkit::fixture::odd;
+use serde_json::{Value, json};
+
+use super::probe::decoded;
+use crate::support::{TestApp, text};
+
+/// Frames of the pictures and of the sound that a player gets.
+async fn played(app: &TestApp, media: &Value) -> (Option<u64>, bool) {
+    let manifest = app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])));
+    let pictures = decoded(OsStr::new(&manifest), "v:0").await.map(|pictures| pictures.frames);
+    (pictures, decoded(OsStr::new(&manifest), "a:0").await.is_some_and(|sound| sound.frames > 0))
+}
+
+/// What is left out: the types, each with its sentence.
+async fn check(file: Bytes, expected: (Option<u64>, bool), left_out: Value) {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/source", file).await;
+    assert_eq!(media["playbackReport"]["leftOut"], left_out, "{media}");
+    assert_eq!(played(&app, &media).await, expected);
+}
+
+#[tokio::test]
+async fn a_transport_stream_that_changes_its_colours_plays_to_its_end() {
+    check(odd::transport_stream_that_changes_colours(), (Some(200), false), Value::Null).await;
+}
+
+#[tokio::test]
+async fn sound_that_cannot_be_decoded_is_left_out() {
+    let left_out = |detail: &str| json!([{"type": "audio", "detail": detail}]);
+    let cases = [
+        (odd::video_beside_g723(), 100, "the audio codec is a codec of Windows, which cannot be decoded"),
+        (odd::unknown_sound(), 50, "the audio codec is qxyz, which cannot be decoded"),
+        (odd::sound_without_description(), 50, "?"),
+        (odd::sound_without_configuration(), 50, "?"),
+    ];
+    for (file, frames, detail) in cases {
+        check(file, (Some(frames), false), left_out(detail)).await;
+    }
+}
+
+#[tokio::test]
+async fn pictures_that_cannot_be_decoded_leave_the_sound() {
+    let left_out = json!([{"type": "video", "detail": "the video codec is qxyz, which cannot be decoded"}]);
+    check(odd::unknown_pictures(), (None, true), left_out).await;
+}
+
+#[tokio::test]
+async fn a_track_that_is_announced_and_never_comes_is_left_out() {
+    let left_out = |kind: &str| json!([{"type": kind, "detail": format!("the source names a track of {kind} that cannot be read")}]);
+    check(odd::transport_stream_without(0x101), (Some(50), false), left_out("audio")).await;
+    check(odd::transport_stream_without(0x100), (None, true), left_out("video")).await;
+}
+
+#[tokio::test]
+async fn packets_of_two_pictures_are_unpacked() {
+    check(odd::packed_bitstream("352x240"), (Some(150), false), Value::Null).await;
+}
+
+#[tokio::test]
+async fn two_fields_are_one_picture() {
+    for are_both_timed in [true, false] {
+        let app = TestApp::options().without_webhook().start().await;
+        let media = app.ready("/fields.ts", odd::fields(are_both_timed)).await;
+        assert_eq!(media["frameRate"], "25/1", "{media}");
+        assert_eq!(played(&app, &media).await, (Some(50), false));
+        let playback = text(&media["playbackIds"][0]["id"]);
+        for picture in ["thumbnail.jpg", "thumbnail.jpg?time=1", "spritesheet.jpg"] {
+            let answer = app.call("GET", &format!("/{playback}/{picture}")).send().await;
+            assert_eq!(answer.status, 200, "{picture}");
+        }
+    }
+}
