@@ -24,7 +24,8 @@ pub use post::{PostError, PostResponse, Poster};
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 pub use resolve::{Network, Resolve, Resolving, SystemResolver};
 pub use source::{
-    DownloadError, Downloaded, Fetcher, Pause, Sink, SourceResponse, Start, StrongValidator, Tries,
+    DownloadError, Downloaded, Fetcher, NextAttempt, Pause, Sink, SourceResponse, Start, StrongValidator,
+    Tries,
 };
 pub use url_rules::{URL_BYTES_MAX, UrlProblem, parse_source_url, parse_webhook_url};
 

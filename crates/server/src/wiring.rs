@@ -12,8 +12,8 @@ use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Post
 use kinora_http::{Addresses, App, AppOptions, ServeOptions};
 use kinora_intake::{Intake, IntakeOptions, PaceMin, ScanTurns};
 use kinora_jobs::{
-    Admission, BEGINNINGS_PER_PLACE, COMMITS_MAX, Context, FillsAsked, ForeignObjects, OwnershipError,
-    PARKED_MAX, Room, SOUND_EDITS_PER_PLACE, TRANSFERS_MAX,
+    Admission, BEGINNINGS_PER_PLACE, COMMITS_MAX, Context, FillsAsked, ForeignObjects, OwnershipError, Room,
+    SOUND_EDITS_PER_PLACE, TRANSFERS_MAX,
 };
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
@@ -47,6 +47,8 @@ pub struct ServerOptions {
     pub fetch_limits: Limits,
     /// How slowly uploads may come.
     pub pace_min: PaceMin,
+    /// Downloads that wait for their next attempt with their bytes: [`kinora_jobs::PARKED_MAX`].
+    pub parked_max: usize,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// Draws randomness.
@@ -101,6 +103,7 @@ impl Server {
             confinement,
             fetch_limits,
             pace_min,
+            parked_max,
             clock,
             random,
             key_maker,
@@ -160,7 +163,7 @@ impl Server {
             public_url: settings.public_url.as_str().into(),
             demo_url: settings.demo_url().into(),
             transfers: Admission::new(TRANSFERS_MAX),
-            parked: Admission::new(PARKED_MAX),
+            parked: Admission::new(parked_max),
             beginnings,
             sound_edits,
             commits: Admission::new(COMMITS_MAX),

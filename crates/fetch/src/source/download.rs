@@ -22,9 +22,9 @@ pub trait Sink: Send {
     /// Takes the next bytes, never none.
     fn write(&mut self, bytes: Bytes) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// The attempt broke off, and nothing comes until the next one begins, perhaps minutes later. An error
-    /// ends the download: a later one may go on with [`Pause::tries`].
-    fn pause(&mut self, pause: Pause) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    /// The attempt broke off, and nothing comes until the next one begins, perhaps minutes later. Returns
+    /// where that one begins. An error ends the download: a later one may go on with [`Pause::tries`].
+    fn pause(&mut self, pause: Pause) -> impl Future<Output = Result<NextAttempt, Self::Error>> + Send;
 
     /// The pause is over and the next attempt begins when this returns.
     fn resume(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
@@ -52,6 +52,15 @@ pub struct Pause {
     pub tries: Tries,
     /// Whether it can go on behind the bytes that the sink has. Otherwise they are of no use.
     pub is_resumable: bool,
+}
+
+/// Where the next attempt begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextAttempt {
+    /// Behind the bytes of the sink, if [`Pause::is_resumable`].
+    Continue,
+    /// At the first byte: the sink has dropped all bytes. [`Sink::restart`] is not called for that.
+    FromStart,
 }
 
 /// A source that was read to its end.
@@ -129,7 +138,9 @@ impl Fetcher {
             let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(wait);
             let is_resumable = held.bytes > 0 && held.validator.is_some();
             let pause = Pause { wait, tries: Tries { failures, left }, is_resumable };
-            sink.pause(pause).await.map_err(DownloadError::Sink)?;
+            if sink.pause(pause).await.map_err(DownloadError::Sink)? == NextAttempt::FromStart {
+                held = Held::default(); // `furthest` stays: bytes that come again are no progress
+            }
             let waiting = async {
                 sleep(wait).await;
                 Ok(())

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use url::Url;
 
 pub use answer::{SourceResponse, Start};
-pub use download::{DownloadError, Downloaded, Pause, Sink, Tries};
+pub use download::{DownloadError, Downloaded, NextAttempt, Pause, Sink, Tries};
 pub use validator::StrongValidator;
 
 use crate::client;

@@ -12,7 +12,7 @@ use url::Url;
 
 use crate::clock::{HOUR, StillClock, jumping_after};
 use crate::recorder::{
-    Full, Progress, Recorder, SOURCE, Zero, cut_after, download_fails, download_with, limits, until,
+    Full, Progress, Recorder, SOURCE, Zero, cut_after, download, download_fails, download_with, limits, until,
 };
 use crate::server::{Answer, Server, answer, cut, drip, hang, with_length};
 use crate::sources::unhurried_limits;
@@ -78,6 +78,20 @@ async fn a_download_that_ends_in_a_pause_goes_on_later() {
     let spent = Tries { left: Duration::ZERO, ..fetcher.all_tries() };
     let result = fetcher.download(&url, &mut Recorder::default(), &Zero, spent).await;
     assert!(matches!(result, Err(DownloadError::Fetch(FetchError::Timeout(Phase::Total)))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_begins_at_the_first_byte_when_the_sink_dropped_its_bytes() {
+    let server = Server::start(|number, request| match number {
+        0 => cut_after(10, request),
+        _ => cut_after(SOURCE.len(), request),
+    })
+    .await;
+    let mut sink = Recorder { drops_bytes: true, ..Recorder::default() };
+    let downloaded = download(&server, &mut sink).await.unwrap();
+    assert!(sink.pauses[0].is_resumable);
+    assert_eq!(downloaded.bytes, SOURCE.len() as u64);
+    assert_eq!((sink.held.as_str(), sink.restarts), (SOURCE, 0));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use kinora_domain::Random;
-use kinora_fetch::{DownloadError, Downloaded, FetchError, Limits, Pause, Sink};
+use kinora_fetch::{DownloadError, Downloaded, FetchError, Limits, NextAttempt, Pause, Sink};
 use tokio::sync::watch;
 
 use crate::server::{Answer, Server, cut, field};
@@ -27,6 +27,8 @@ pub(crate) struct Recorder {
     pub(crate) pauses: Vec<Pause>,
     /// Refuses the pause that comes after so many.
     pub(crate) pauses_max: Option<usize>,
+    /// Drops its bytes in each pause.
+    pub(crate) drops_bytes: bool,
     /// Refuses the write that would make it hold more than this.
     pub(crate) bytes_max: Option<usize>,
     /// Lets a test wait while the download borrows the sink.
@@ -79,10 +81,17 @@ impl Sink for Recorder {
         Ok(())
     }
 
-    async fn pause(&mut self, pause: Pause) -> Result<(), Full> {
+    async fn pause(&mut self, pause: Pause) -> Result<NextAttempt, Full> {
         self.progress.send_modify(|progress| progress.pauses += 1);
         self.pauses.push(pause);
-        if self.pauses_max.is_some_and(|max| self.pauses.len() > max) { Err(Full) } else { Ok(()) }
+        if self.pauses_max.is_some_and(|max| self.pauses.len() > max) {
+            return Err(Full);
+        }
+        if self.drops_bytes {
+            self.held.clear();
+            return Ok(NextAttempt::FromStart);
+        }
+        Ok(NextAttempt::Continue)
     }
 
     async fn resume(&mut self) -> Result<(), Full> {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use kinora_blob::{ObjectKey, ObjectWriter};
 use kinora_domain::{Failure, FailureCode, MediaId, SourceId, Timestamp, TrackId};
-use kinora_fetch::{DownloadError, Pause, Sink};
+use kinora_fetch::{DownloadError, NextAttempt, Pause, Sink};
 use kinora_formats::Scanned;
 use kinora_formats::index::Index;
 use kinora_intake::{ROOM_EVERY_BYTES, Scan, ScanTurn, Whole};
@@ -218,19 +218,27 @@ impl Sink for SourceSink<'_> {
         self.writer.announce(total);
     }
 
-    /// Waits outside of the lane, with the bytes that are there. A download without any, or for whose bytes
-    /// nobody has room, ends: a later run of its job begins anew.
-    async fn pause(&mut self, pause: Pause) -> Result<(), SinkError> {
+    /// A parked download waits outside of the lane, with its bytes. A download that has no bytes of use, or
+    /// finds no parked place, ends: a later run of its job begins anew. One of [`Owner::Nobody`] drops its bytes
+    /// instead, and stays in the lane while no parked place is free.
+    async fn pause(&mut self, pause: Pause) -> Result<NextAttempt, SinkError> {
         self.transfer = None;
-        self.parked = self.context.parked.try_acquire(self.job.workspace).filter(|_| pause.is_resumable);
-        if self.parked.is_none() && self.owner.can_begin_anew() {
-            return Err(SinkError::Ours(JobError::Later(pause)));
+        let parked = self.context.parked.try_acquire(self.job.workspace);
+        let next = match (parked.is_some() && pause.is_resumable, self.owner.can_begin_anew()) {
+            (true, _) => NextAttempt::Continue,
+            (false, true) => return Err(SinkError::Ours(JobError::Later(pause))),
+            (false, false) => NextAttempt::FromStart,
+        };
+        match (next, &self.scan) {
+            (NextAttempt::Continue, Some(scan)) => scan.rest().await,
+            (NextAttempt::FromStart, Some(_)) => self.begin_again().await.map_err(SinkError::Ours)?,
+            (_, None) => {}
         }
-        if let Some(scan) = &self.scan {
-            scan.rest().await;
+        if parked.is_some() {
+            self.job.leave_place();
         }
-        self.job.leave_place();
-        Ok(())
+        self.parked = parked;
+        Ok(next)
     }
 
     async fn resume(&mut self) -> Result<(), SinkError> {

@@ -12,6 +12,8 @@ use crate::support::{TestApp, Token, limits, text, until};
 
 /// More than fetch subtitles at once.
 const HANGING: usize = 20;
+/// More uploads than are ingested at once.
+const SOUNDS: usize = 12;
 /// Nothing but another workspace's place can end a test before this.
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -37,15 +39,24 @@ impl<'a> Other<'a> {
         answer.data()
     }
 
-    /// Creates a media and waits until it is ready.
-    async fn ready(&self, url: &str) -> String {
+    /// Creates a media. Returns its path.
+    async fn create(&self, url: &str) -> String {
         let body = json!({"inputs": [{"type": "video", "url": url}]});
         let media = self.call("POST", "/v1/on-demand", Some(&body)).await;
-        let path = format!("/v1/on-demand/{}", text(&media["id"]));
+        format!("/v1/on-demand/{}", text(&media["id"]))
+    }
+
+    async fn wait_ready(&self, path: &str) {
         until("the media of the other workspace is ready", async || {
-            (self.call("GET", &path, None).await["status"] == "Ready").then_some(())
+            (self.call("GET", path, None).await["status"] == "Ready").then_some(())
         })
         .await;
+    }
+
+    /// Creates a media and waits until it is ready.
+    async fn ready(&self, url: &str) -> String {
+        let path = self.create(url).await;
+        self.wait_ready(&path).await;
         path
     }
 }
@@ -96,4 +107,37 @@ async fn subtitles_that_wait_for_their_next_attempt_hold_no_place() {
     let srt = app.serve("/a.srt", Source::of("1\n00:00:00,000 --> 00:00:01,000\nHello\n"));
     tracks.added(&srt, "de", "Deutsch").await;
     assert_eq!(app.sources.requests("/broken").len(), HANGING);
+}
+
+/// Uploads a file whose audio another file replaces. Returns the id of the media.
+async fn upload_with_sound(app: &TestApp, token: &Token, sound: &str) -> String {
+    let inputs = json!([{"type": "video"}, {"type": "audio", "swapTrackUrl": sound}]);
+    let body = json!({"corsOrigin": "*", "pushMediaSettings": {"inputs": inputs}});
+    let upload = app.request("POST", "/v1/on-demand/upload").token(token).json(&body).send().await;
+    assert_eq!(upload.status, 201, "{upload:?}");
+    let upload = upload.data();
+    let path = text(&upload["url"]).strip_prefix(&app.url("")).expect("an address of this server").to_owned();
+    let sent = app.request("PUT", &path).body(fixture::two_seconds()).send().await;
+    assert_eq!(sent.status, 200, "{sent:?}");
+    text(&upload["uploadId"]).to_owned()
+}
+
+/// A file of audio that is asked for again has a limit: the parked places, then the places of its lane.
+#[tokio::test]
+async fn paused_audio_downloads_without_a_parked_place_stay_in_the_lane() {
+    let limits = Limits { retry_delays: vec![HOUR; 2], ..unhurried_limits() };
+    let app = TestApp::options().without_webhook().limits(limits).parked_max(2).start().await;
+    let broken = app.serve("/broken", Source::refused(503));
+    for _ in 0..SOUNDS {
+        upload_with_sound(&app, &app.token, &broken).await;
+    }
+    // A lone workspace has 7 of the 8 places of the lane, and both parked places.
+    let asked = || app.sources.requests("/broken").len();
+    until("all places are taken", async || (asked() >= 9).then_some(())).await;
+
+    let other = Other::new(&app).await;
+    let sound = app.serve("/sound", Source::of(fixture::two_seconds()));
+    let path = format!("/v1/on-demand/{}", upload_with_sound(&app, &other.token, &sound).await);
+    other.wait_ready(&path).await;
+    assert_eq!(asked(), 9);
 }

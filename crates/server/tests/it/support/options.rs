@@ -18,6 +18,7 @@ pub(crate) struct Options {
     pub(super) allow_loopback: bool,
     pub(super) limits: Limits,
     pub(super) pace_min: PaceMin,
+    pub(super) parked_max: usize,
     pub(super) signature_headers: Vec<String>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) key_maker: Arc<dyn KeyMaker>,
@@ -47,6 +48,7 @@ impl Default for Options {
             allow_loopback: true,
             limits: limits(),
             pace_min: PaceMin::default(),
+            parked_max: 1024,
             signature_headers: Vec::new(),
             clock: Arc::new(SystemClock),
             key_maker: Arc::new(SystemKeys),
@@ -86,6 +88,11 @@ impl Options {
     /// How slowly uploads may come.
     pub(crate) fn pace_min(self, pace_min: PaceMin) -> Self {
         Self { pace_min, ..self }
+    }
+
+    /// How many downloads wait for their next attempt with their bytes.
+    pub(crate) fn parked_max(self, parked_max: usize) -> Self {
+        Self { parked_max, ..self }
     }
 
     /// Further headers that repeat `Service-Signature`.

@@ -152,6 +152,7 @@ async fn server_options(
         confinement: options.confinement,
         fetch_limits: options.limits,
         pace_min: options.pace_min,
+        parked_max: options.parked_max,
         clock: options.clock,
         random: Arc::new(SystemRandom),
         key_maker: options.key_maker,
