@@ -88,10 +88,10 @@ class Peers(LoopbackServer):
         with self._changed:
             self._served[path.split("/")[1]] += 1
 
-    def served(self, name: str) -> int:
-        """How often this content was sent to its end."""
+    def served(self, *names: str) -> int:
+        """How often these contents were sent to their end."""
         with self._changed:
-            return self._served[name]
+            return sum(self._served[name] for name in names)
 
     def note(self, path: str, body: bytes, at: float) -> None:
         event = json.loads(body)

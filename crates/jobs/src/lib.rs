@@ -62,8 +62,8 @@ pub const PARKED_MAX: usize = 1024;
 /// database.
 pub const COMMITS_MAX: usize = 3;
 
-/// Beginnings of sources that must be encoded, for each process that the engine may run: one is made, one
-/// waits. The engine serves its queue in the order of asking; so those behind these wait here, where
+/// Sources that are repacked, or whose first segments are encoded, for each process that the engine may run:
+/// one runs, one waits. The engine serves its queue in the order of asking; so others wait here, where
 /// workspaces have turns.
 pub const BEGINNINGS_PER_PLACE: usize = 2;
 
@@ -106,7 +106,7 @@ pub struct Context {
     pub transfers: Admission,
     /// Places for downloads that were cut; see [`PARKED_MAX`].
     pub parked: Admission,
-    /// Places for the beginnings of sources that must be encoded; see [`BEGINNINGS_PER_PLACE`].
+    /// Places for sources that are repacked or whose first segments are encoded; see [`BEGINNINGS_PER_PLACE`].
     pub beginnings: Admission,
     /// Places for media whose sound is changed; see [`SOUND_EDITS_PER_PLACE`].
     pub sound_edits: Admission,

@@ -69,6 +69,8 @@ pub(crate) async fn normalise(
     foreign: &Foreign,
 ) -> Result<Index, JobError> {
     let way = Way { tracks: RemuxTracks::All, is_unpacked: is_mpeg4(context, foreign).await? };
+    // The engine serves its queue in the order of asking.
+    let place = context.beginnings.acquire(job.workspace).await;
     let Copied { writer, index } =
         keep_trying(Waiter::Job(job.id), PATIENCE, || copy(context, foreign, way)).await?;
     writer.finish().await?;
@@ -76,6 +78,7 @@ pub(crate) async fn normalise(
     let index = foreign.facts.apply(index);
     Ok(Index {
         container: foreign.container,
+    drop(place);
         source_len: foreign.len,
         source_sha256: foreign.sha256,
         normalised: Some(normalised),

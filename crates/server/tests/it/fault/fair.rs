@@ -1,19 +1,27 @@
 //! What one workspace does holds no other one up.
 
+use std::collections::HashSet;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use kinora_blob::{FaultAction, ObjectKey, WriteKind, WriteOp};
 use kinora_domain::{PRODUCTION, Permission};
+use kinora_engine::{Engine, Settings};
 use kinora_fetch::Limits;
-use kinora_testkit::{Source, fixture};
+use kinora_testkit::fixture::packed;
+use kinora_testkit::{LentFfmpeg, Source, fixture};
 use serde_json::{Value, json};
 
 use crate::api::tracks::Tracks;
-use crate::support::{TestApp, Token, limits, text, until};
+use crate::support::{Faults, TestApp, Token, limits, text, until};
 
 /// More than fetch subtitles at once.
 const HANGING: usize = 20;
 /// More uploads than are ingested at once.
 const SOUNDS: usize = 12;
+/// Sources that must be repacked: more than are repacked at once.
+const FOREIGN: usize = 12;
 /// Nothing but another workspace's place can end a test before this.
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -140,4 +148,45 @@ async fn paused_audio_downloads_without_a_parked_place_stay_in_the_lane() {
     let path = format!("/v1/on-demand/{}", upload_with_sound(&app, &other.token, &sound).await);
     other.wait_ready(&path).await;
     assert_eq!(asked(), 9);
+}
+
+/// The engine serves its queue in the order of asking, so most sources of a workspace wait in front of it.
+#[tokio::test]
+async fn repacked_sources_share_the_engine_by_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    let ffmpeg = LentFfmpeg::new(folder.path());
+    let program = Some(ffmpeg.path().to_owned());
+    let settings = Settings { program, jobs_max: NonZeroUsize::new(2), ..Settings::default() };
+    let engine = Engine::find(settings).await.expect("it is an ffmpeg");
+    let repacked = Arc::new(Mutex::new(HashSet::new()));
+    let seen = Arc::clone(&repacked);
+    let note = move |write: WriteOp| {
+        if let (WriteKind::Create, ObjectKey::Normalised(source)) = (write.kind, write.key) {
+            seen.lock().unwrap().insert(source);
+        }
+        FaultAction::Proceed
+    };
+    let faults = Faults::new(None, Some(Arc::new(kinora_blob::Faults::new(note))));
+    let app = TestApp::options().without_webhook().engine(engine).faults(faults).start().await;
+    let url = app.serve("/a.ts", Source::of(packed::transport_stream()));
+
+    ffmpeg.take_away();
+    let mut media = Vec::new();
+    for _ in 0..FOREIGN {
+        media.push(text(&app.create(&url).await["id"]).to_owned());
+    }
+    let arrived = async || app.objects().await.iter().filter(|path| path.starts_with("source/")).count();
+    until("all sources are there", async || (arrived().await == FOREIGN).then_some(())).await;
+    let other = Other::new(&app).await;
+    let path = other.create(&url).await;
+    until("that of the other workspace is, too", async || (arrived().await > FOREIGN).then_some(())).await;
+    let repacks = || repacked.lock().unwrap().len();
+    until("all places are taken", async || (repacks() >= 4).then_some(())).await;
+    assert_eq!(repacks(), 4, "of four places a lone workspace has three");
+
+    ffmpeg.bring_back();
+    other.wait_ready(&path).await;
+    for id in media {
+        assert_eq!(app.wait_settled(&id).await["status"], "Ready");
+    }
 }
