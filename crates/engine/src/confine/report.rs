@@ -91,16 +91,17 @@ impl Engine {
     ///
     /// Errors: those of every run, when a child cannot even be started.
     pub async fn confinement(&self) -> Result<Confinement, EngineError> {
-        let (seen, files, network, calls) = tokio::try_join!(
+        let (seen, files, tcp, udp, allowed) = tokio::try_join!(
             self.look_at_a_child(),
             self.try_a_file(),
-            self.try_the_network(),
+            self.try_tcp(),
+            self.try_udp(),
             self.try_the_calls(),
         )?;
         Ok(Confinement {
             files,
-            network,
-            calls,
+            network: network_guard(allowed != Some(SOCKET), &tcp, &udp),
+            calls: self.calls_guard(allowed),
             privileges: seen.privileges(),
             limits: seen.limits(),
             group: seen.group(),
@@ -139,41 +140,77 @@ impl Engine {
         })
     }
 
-    /// Lets one child connect to a port that listens here, and another send to one.
-    async fn try_the_network(&self) -> Result<Guard, EngineError> {
-        let (listener, tcp) = listen().map_err(EngineError::Spawn)?;
-        let connect = read_raw(&format!("tcp://{tcp}?timeout=1000000"));
-        let connected = self.run(measurement(connect, Files::default())).await;
-        let by_tcp = connected.is_ok() || listener.accept().is_ok();
-
-        let (receiver, udp) = receive().map_err(EngineError::Spawn)?;
-        let file = canary().map_err(EngineError::Spawn)?;
-        let send = copy_raw(&format!("file:{}", file.path().display()), &format!("udp://{udp}"));
-        let sent =
-            self.run(measurement(send, Files { read: vec![file.path().to_owned()], write: None })).await;
-        let by_udp = sent.is_ok() || receiver.recv(&mut [0; CANARY.len()]).is_ok();
-
-        Ok(match (by_tcp, by_udp) {
-            (false, false) => Guard::InForce,
-            (false, true) => Guard::Absent(format!("only TCP is refused; {NO_FILTER}")),
-            (true, _) => Guard::Absent(NO_FILTER.into()),
-        })
+    /// Lets a child connect to a port that listens here.
+    async fn try_tcp(&self) -> Result<Reached, EngineError> {
+        let (listener, address) = listen().map_err(EngineError::Spawn)?;
+        let connect = read_raw(&format!("tcp://{address}?timeout=1000000"));
+        let ended = self.run(measurement(connect, Files::default())).await;
+        Ok(Reached::of(ended, listener.accept().is_ok()))
     }
 
-    /// Lets a child try calls of the deny list.
-    async fn try_the_calls(&self) -> Result<Guard, EngineError> {
-        let cage = &self.runner().cage;
-        if cage.filter.is_none() {
-            return Ok(Guard::Absent("this processor has no filter of system calls (seccomp)".into()));
-        }
+    /// Lets a child send to a port that receives here.
+    async fn try_udp(&self) -> Result<Reached, EngineError> {
+        let (receiver, address) = receive().map_err(EngineError::Spawn)?;
+        let file = canary().map_err(EngineError::Spawn)?;
+        let send = copy_raw(&format!("file:{}", file.path().display()), &format!("udp://{address}"));
+        let files = Files { read: vec![file.path().to_owned()], write: None };
+        let ended = self.run(measurement(send, files)).await;
+        Ok(Reached::of(ended, receiver.recv(&mut [0; CANARY.len()]).is_ok()))
+    }
+
+    /// Lets a child try calls of the deny list. Returns the first that was allowed.
+    async fn try_the_calls(&self) -> Result<Option<&'static str>, EngineError> {
         let job = measurement(Vec::new(), Files::default());
-        let allowed = child::try_calls(cage, &job).await.map_err(EngineError::Spawn)?;
-        Ok(match allowed {
+        child::try_calls(&self.runner().cage, &job).await.map_err(EngineError::Spawn)
+    }
+
+    fn calls_guard(&self, allowed: Option<&'static str>) -> Guard {
+        if self.runner().cage.filter.is_none() {
+            return Guard::Absent("this processor has no filter of system calls (seccomp)".into());
+        }
+        match allowed {
             None => Guard::InForce,
             Some(call) => Guard::Absent(format!("a child may call {call}; {NO_FILTER}")),
-        })
+        }
     }
 }
+
+/// Whether a child reached a port.
+#[derive(Debug, PartialEq, Eq)]
+enum Reached {
+    Yes,
+    /// ffmpeg failed: it was refused, or its build lacks the protocol.
+    No,
+    /// Nothing is known: the child did not run, or did not end by itself. A text for the operator.
+    Unknown(String),
+}
+
+impl Reached {
+    fn of(ended: Result<Bytes, EngineError>, has_arrived: bool) -> Self {
+        match ended {
+            _ if has_arrived => Self::Yes,
+            Ok(_) => Self::Yes,
+            Err(EngineError::Failed { .. }) => Self::No,
+            Err(error) => Self::Unknown(error.to_string()),
+        }
+    }
+}
+
+/// A child that cannot make a socket has no network. That ffmpeg failed is not enough: its build may lack a
+/// protocol that another program in its place has.
+fn network_guard(has_no_socket: bool, tcp: &Reached, udp: &Reached) -> Guard {
+    match (tcp, udp) {
+        (Reached::Unknown(error), _) | (_, Reached::Unknown(error)) => {
+            Guard::Absent(format!("the measurement failed: {error}"))
+        }
+        (Reached::No, Reached::No) if has_no_socket => Guard::InForce,
+        (Reached::No, Reached::Yes) => Guard::Absent(format!("only TCP is refused; {NO_FILTER}")),
+        _ => Guard::Absent(NO_FILTER.into()),
+    }
+}
+
+/// The call that makes a socket, the first one of those that a child tries.
+const SOCKET: &str = "socket";
 
 /// Why sockets and sessions are not refused.
 const NO_FILTER: &str = "the kernel accepted no filter of system calls (seccomp)";
@@ -223,4 +260,38 @@ fn canary() -> io::Result<tempfile::NamedTempFile> {
 
 fn outcome(result: &Result<Bytes, EngineError>) -> String {
     result.as_ref().map_or_else(ToString::to_string, |bytes| format!("{} bytes", bytes.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_is_guarded_only_where_no_socket_can_be_made_and_ffmpeg_itself_failed() {
+        let failed = || Reached::of(Err(EngineError::Failed { exit: Some(1) }), false);
+        let check = |has_no_socket: bool, tcp: Reached, udp: Reached, expected: Result<(), &str>| {
+            let guard = network_guard(has_no_socket, &tcp, &udp);
+            let found = match &guard {
+                Guard::InForce => Ok(()),
+                Guard::Absent(reason) => Err(reason.as_str()),
+            };
+            assert_eq!(found, expected, "{has_no_socket} {tcp:?} {udp:?}");
+        };
+        check(true, failed(), failed(), Ok(()));
+        // A build without protocols fails, too.
+        check(false, failed(), failed(), Err(NO_FILTER));
+        let busy = || Reached::of(Err(EngineError::Busy), false);
+        check(true, busy(), failed(), Err("the measurement failed: the media engine is busy"));
+        check(true, failed(), busy(), Err("the measurement failed: the media engine is busy"));
+        let killed = Reached::of(Err(EngineError::Killed), false);
+        check(true, killed, failed(), Err("the measurement failed: the media engine was killed"));
+        // It has arrived, whatever ended the child.
+        check(true, Reached::of(Err(EngineError::Killed), true), failed(), Err(NO_FILTER));
+        check(
+            true,
+            failed(),
+            Reached::of(Ok(Bytes::new()), false),
+            Err("only TCP is refused; the kernel accepted no filter of system calls (seccomp)"),
+        );
+    }
 }
