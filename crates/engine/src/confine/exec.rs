@@ -69,9 +69,10 @@ fn unless_unknown(error: seccompiler::Error) -> io::Result<()> {
 }
 
 /// Calls that the filter refuses, with arguments that change nothing on a kernel that allows them.
-const TRIED: [(&str, i64, [libc::c_long; 4], libc::c_int); 9] = [
+const TRIED: [(&str, i64, [libc::c_long; 4], libc::c_int); 10] = [
     ("socket", libc::SYS_socket, [-1, -1, -1, 0], libc::EPERM),
     ("fchmod", libc::SYS_fchmod, [-1, 0, 0, 0], libc::EPERM),
+    ("ioctl", libc::SYS_ioctl, [-1, -1, 0, 0], libc::EPERM),
     ("memfd_create", libc::SYS_memfd_create, [0, -1, 0, 0], libc::EPERM),
     ("shmget", libc::SYS_shmget, [0, 0, 0, 0], libc::EPERM),
     ("keyctl", libc::SYS_keyctl, [-1, 0, 0, 0], libc::EPERM),

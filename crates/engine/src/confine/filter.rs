@@ -7,6 +7,7 @@
 //! |---|---|
 //! | sockets | Landlock knows TCP only, and only from Linux 6.7 on |
 //! | file attributes | Landlock restricts no `chmod`, `chown` or `setxattr` |
+//! | flags of files | `ioctl` changes them through a descriptor that may only read |
 //! | memory | limits are for each process and do not count shared memory |
 //! | other processes | signals, `ptrace` and priorities of the same user |
 //!
@@ -55,6 +56,8 @@ const ESCAPE: &[i64] = &[
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
+    STATMOUNT,
+    LISTMOUNT,
     libc::SYS_open_by_handle_at,
 ];
 
@@ -165,6 +168,8 @@ const UNKNOWN: &[i64] = &[libc::SYS_clone3, libc::SYS_openat2];
 /// Numbers that all processors share (Linux, scripts/syscall.tbl) and that libc does not name for each of
 /// them.
 const FCHMODAT2: i64 = 452;
+const STATMOUNT: i64 = 457;
+const LISTMOUNT: i64 = 458;
 const SETXATTRAT: i64 = 463;
 const GETXATTRAT: i64 = 464;
 const LISTXATTRAT: i64 = 465;
@@ -176,6 +181,13 @@ const FILE_SETATTR: i64 = 469;
 /// Commands of `fcntl` that libc does not name. Linux, include/uapi/asm-generic/fcntl.h.
 const F_SETSIG: libc::c_int = 10;
 const F_SETOWN_EX: libc::c_int = 15;
+const F_SETLEASE: libc::c_int = 1024;
+const F_NOTIFY: libc::c_int = 1026;
+
+/// Requests of `ioctl` that ffmpeg and C libraries make: is it a terminal and how wide, how many bytes can be
+/// read, flags of the descriptor itself. Linux, include/uapi/asm-generic/ioctls.h: TCGETS, TIOCGWINSZ, FIONREAD,
+/// FIONBIO, FIONCLEX, FIOCLEX, TCGETS2.
+const IOCTLS: [u64; 7] = [0x5401, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451, 0x802c_542a];
 
 /// Flags of `clone` that make a namespace. Linux, include/uapi/linux/sched.h.
 const NEW_NAMESPACES: [libc::c_int; 7] = [
@@ -195,10 +207,10 @@ const X32: i64 = 0x4000_0000;
 #[cfg(not(target_arch = "x86_64"))]
 const X32: i64 = 0;
 
-/// Refused calls that x32 gives a number of its own: ptrace, rt_sigqueueinfo, mq_notify, move_pages,
+/// Refused calls that x32 gives a number of its own: ioctl, ptrace, rt_sigqueueinfo, mq_notify, move_pages,
 /// rt_tgsigqueueinfo, process_vm_readv and process_vm_writev. Linux, arch/x86/entry/syscalls/syscall_64.tbl.
 #[cfg(target_arch = "x86_64")]
-const X32_ONLY: &[i64] = &[521, 524, 527, 533, 536, 539, 540];
+const X32_ONLY: &[i64] = &[514, 521, 524, 527, 533, 536, 539, 540];
 #[cfg(not(target_arch = "x86_64"))]
 const X32_ONLY: &[i64] = &[];
 
@@ -276,12 +288,16 @@ fn refused_at_times() -> Option<Vec<(i64, Vec<SeccompRule>)>> {
         rules.push((*call, conditions));
     }
     // The owner of a file gets a signal when something happens to it: any signal, and before Linux 6.12 any
-    // process.
-    let mut signals = Vec::new();
-    for command in [libc::F_SETOWN, F_SETSIG, F_SETOWN_EX] {
-        signals.push(when(1, SeccompCmpOp::Eq, bits(command)?)?);
+    // process. Who opens a file under a lease waits for its holder, up to 45 s.
+    let mut commands = Vec::new();
+    for command in [libc::F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY] {
+        commands.push(when(1, SeccompCmpOp::Eq, bits(command)?)?);
     }
-    rules.push((libc::SYS_fcntl, signals));
+    rules.push((libc::SYS_fcntl, commands));
+    // File systems and devices have requests without number: some change a file that is open for reading.
+    let not_one_of: Option<Vec<_>> =
+        IOCTLS.iter().map(|request| condition(1, SeccompCmpOp::Ne, *request)).collect();
+    rules.push((libc::SYS_ioctl, vec![SeccompRule::new(not_one_of?).ok()?]));
     Some(rules)
 }
 
@@ -303,8 +319,11 @@ fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: libc::c_int) -> Option
 
 /// A condition on argument `index`, of which the kernel reads 32 bits.
 fn when(index: u8, is: SeccompCmpOp, value: u64) -> Option<SeccompRule> {
-    let condition = SeccompCondition::new(index, SeccompCmpArgLen::Dword, is, value).ok()?;
-    SeccompRule::new(vec![condition]).ok()
+    SeccompRule::new(vec![condition(index, is, value)?]).ok()
+}
+
+fn condition(index: u8, is: SeccompCmpOp, value: u64) -> Option<SeccompCondition> {
+    SeccompCondition::new(index, SeccompCmpArgLen::Dword, is, value).ok()
 }
 
 /// Forbids `call` where one of `conditions` holds, or always where there are none, under both of its numbers.

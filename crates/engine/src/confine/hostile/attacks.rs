@@ -489,6 +489,40 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         guarantee: Guarantee::Calls,
+        aim: "change flags of a file that it may only read, or seal it with verity",
+        calls: "ioctl with FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR and FS_IOC_ENABLE_VERITY",
+        layer: Layer::Seccomp,
+        is_certain: false,
+        attempts: &[&[
+            attempt("FS_IOC_SETFLAGS", |scene, _| requests(scene, 0x4008_6602)),
+            attempt("FS_IOC_FSSETXATTR", |scene, _| requests(scene, 0x401c_5820)),
+            attempt("FS_IOC_ENABLE_VERITY", |scene, _| requests(scene, 0x4080_6685)),
+        ]],
+    },
+    Attack {
+        guarantee: Guarantee::Calls,
+        aim: "send input to a terminal, or make any other request to a device",
+        calls: "ioctl with TIOCSTI and other requests",
+        layer: Layer::Seccomp,
+        is_certain: false,
+        attempts: &[&[
+            attempt("TIOCSTI", |scene, _| requests(scene, 0x5412)),
+            attempt("unknown", |scene, _| requests(scene, 0xffff_ffff)),
+        ]],
+    },
+    Attack {
+        guarantee: Guarantee::Calls,
+        aim: "delay programs that open a file, or watch a folder",
+        calls: "fcntl with F_SETLEASE and F_NOTIFY",
+        layer: Layer::Seccomp,
+        is_certain: false,
+        attempts: &[&[
+            attempt("F_SETLEASE", |_, _| reaches_with(libc::SYS_fcntl, &[-1, 1024, 0])),
+            attempt("F_NOTIFY", |_, _| reaches_with(libc::SYS_fcntl, &[-1, 1026, 0])),
+        ]],
+    },
+    Attack {
+        guarantee: Guarantee::Calls,
         aim: "read the limits of the server",
         calls: "prlimit64",
         layer: Layer::Seccomp,
@@ -601,17 +635,30 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         guarantee: Guarantee::Calls,
+        aim: "read the mounts of the machine",
+        calls: "statmount, listmount",
+        layer: Layer::Seccomp,
+        is_certain: false,
+        attempts: &[reach_number![statmount = 457, listmount = 458]],
+    },
+    Attack {
+        guarantee: Guarantee::Calls,
         aim: "have signals sent to the server",
         calls: "fcntl with F_SETOWN, F_SETOWN_EX and F_SETSIG",
         layer: Layer::Seccomp,
         is_certain: true,
-        attempts: &[&[attempt("F_SETOWN", |scene, _| {
-            let input = File::open(scene.path("input"));
-            input.is_ok_and(|input| {
+        attempts: &[&[
+            attempt("F_SETOWN", |scene, _| {
                 let parent = std::os::unix::process::parent_id().into();
-                call(libc::SYS_fcntl, &[input.as_raw_fd().into(), libc::F_SETOWN.into(), parent]).is_ok()
-            })
-        })]],
+                commands(scene, libc::F_SETOWN.into(), parent)
+            }),
+            attempt("F_SETOWN_EX", |scene, _| {
+                // Linux, include/uapi/asm-generic/fcntl.h, `struct f_owner_ex`: F_OWNER_PID and the process.
+                let owner = [1_u32, std::os::unix::process::parent_id()];
+                commands(scene, 15, owner.as_ptr() as c_long)
+            }),
+            attempt("F_SETSIG", |scene, _| commands(scene, 10, libc::SIGKILL.into())),
+        ]],
     },
     Attack {
         guarantee: Guarantee::Calls,
@@ -731,6 +778,18 @@ pub(super) const ATTACKS: &[Attack] = &[
         })]],
     },
 ];
+
+/// Whether a request to the file of the job comes further than the filter. It has no argument and changes nothing.
+fn requests(scene: &Scene, request: c_long) -> bool {
+    let input = File::open(scene.path("input"));
+    input.is_ok_and(|input| reaches_with(libc::SYS_ioctl, &[input.as_raw_fd().into(), request, -1]))
+}
+
+/// Whether a command of `fcntl` to the file of the job works.
+fn commands(scene: &Scene, command: c_long, argument: c_long) -> bool {
+    let input = File::open(scene.path("input"));
+    input.is_ok_and(|input| call(libc::SYS_fcntl, &[input.as_raw_fd().into(), command, argument]).is_ok())
+}
 
 /// The process that started this one, as an argument of calls.
 fn server() -> c_long {
