@@ -8,7 +8,7 @@ use kinora_formats::index::Index;
 use kinora_formats::mp4::ReadError;
 use kinora_store::{JobKind, NewJob, Tx, UploadLease};
 
-use crate::receive::Receiving;
+use crate::receive::{Receiving, renewing};
 use crate::session::{Reading, Session};
 use crate::{Intake, IntakeError, Missing, ScanError, ScanTurn, Standing, Whole, failure_of, of_index};
 
@@ -47,7 +47,8 @@ impl Intake {
     async fn complete_session(&self, mut session: Session) -> Result<Standing, IntakeError> {
         let options = &self.0.options;
         let length = session.growing.written();
-        let read = self.read_whole(&mut session).await?;
+        // The scan waits for its turn, of many large files for minutes.
+        let read = renewing(&self.0, session.lease, self.read_whole(&mut session)).await??;
         session.end_checkpoints().await;
         let (lease, source) = (session.lease, session.upload.source);
         let intake = self.clone();

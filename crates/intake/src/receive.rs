@@ -1,12 +1,14 @@
 //! Receiving the bytes of one request.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, stream};
 use kinora_domain::{Failure, FailureCode, LengthProblem, MediaId, Upload, UploadState};
-use tokio::time::{Instant, sleep_until, timeout};
+use kinora_store::UploadLease;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::checksum::CHECKED_BYTES_MAX;
@@ -20,6 +22,9 @@ use crate::{Append, Hopeless, Intake, IntakeError, ROOM_EVERY_BYTES, Standing, h
 const RENEW_EVERY: Duration = Duration::from_secs(5);
 /// The same for the first time, from which on there is a media: somebody waits for its event.
 const BEGIN_WITHIN: Duration = Duration::from_millis(500);
+/// How long a request that is interrupted passes on what it has taken. The next one waits longer to enter
+/// (`ENTER_MAX` in `slot.rs`).
+const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 /// How long what a request left is remembered for the next one. It holds an open file, or a part in memory.
 const REMEMBERED: Duration = Duration::from_secs(5);
 
@@ -257,7 +262,11 @@ impl Intake {
             }
         };
         // Also of one who was interrupted between two batches: it was sent, and need not be sent again.
-        if session.pass_on(&self.0).await?.is_err() {
+        let leaves = async {
+            interrupted.cancelled().await;
+            sleep(LEAVE_WITHIN).await;
+        };
+        if self.pass_on_until(session, leaves).await?.is_err() {
             ended = Ended::Hopeless;
         }
         let written = session.growing.written();
@@ -374,10 +383,20 @@ impl Intake {
         session: &mut Session,
         interrupted: &CancellationToken,
     ) -> Result<Result<(), Hopeless>, IntakeError> {
+        self.pass_on_until(session, interrupted.cancelled()).await
+    }
+
+    /// The same. Renews the upload, and gives up when `end` is ready.
+    async fn pass_on_until(
+        &self,
+        session: &mut Session,
+        end: impl Future<Output = ()>,
+    ) -> Result<Result<(), Hopeless>, IntakeError> {
+        let lease = session.lease;
         let passed = tokio::select! {
             biased;
-            passed = session.pass_on(&self.0) => Some(passed),
-            () = interrupted.cancelled() => None,
+            passed = renewing(&self.0, lease, session.pass_on(&self.0)) => Some(passed?),
+            () = end => None,
         };
         passed.unwrap_or_else(|| Err(IntakeError::Interrupted { offset: session.growing.kept() }))
     }
@@ -441,7 +460,7 @@ impl Intake {
         receiving.entered.leave();
         let parts = Arc::downgrade(&self.0);
         tokio::spawn(async move {
-            tokio::time::sleep(REMEMBERED).await;
+            sleep(REMEMBERED).await;
             if let Some(parts) = parts.upgrade()
                 && let Some(mut session) = parts.slots.enter_if_idle(id)
                 && session.as_ref().is_some_and(|session| session.left_at.elapsed() >= REMEMBERED)
@@ -522,6 +541,32 @@ impl Session {
             self.upload.state = UploadState::Uploading { kept, kept_at: now };
         }
         Ok(())
+    }
+}
+
+/// Awaits `work`, which may wait minutes for its turn, and renews the upload meanwhile.
+///
+/// Errors: `Interrupted` when another process has the upload. `work` is cancelled then.
+pub(crate) async fn renewing<T>(
+    parts: &Parts,
+    lease: UploadLease,
+    work: impl Future<Output = T>,
+) -> Result<T, IntakeError> {
+    let options = &parts.options;
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return Ok(done),
+            () = sleep(RENEW_EVERY) => {}
+        }
+        match options.store.note_upload_alive(lease, options.clock.now()).await {
+            Err(lost @ kinora_store::Error::LeaseLost) => return Err(lost.into()),
+            Err(error) => {
+                tracing::debug!(error = %error, upload.id = %lease.upload, "an upload was not renewed");
+            }
+            Ok(()) => {}
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::intake::Parts;
 use crate::ledger::{StoreLedger, grown};
-use crate::receive::Asking;
+use crate::receive::{Asking, renewing};
 use crate::scan::Scan;
 use crate::tend::LOOK_AFTER_S;
 use crate::{Hopeless, IntakeError};
@@ -133,7 +133,8 @@ impl Session {
             .grow(upload.source, lease.number, kept, ledger)
             .await?;
         growing.announce(upload.length);
-        let (scan, checkpoint) = resume(parts, &upload, &growing).await?;
+        // What is read again waits for the turn of its scan.
+        let (scan, checkpoint) = renewing(parts, lease, resume(parts, &upload, &growing)).await??;
         let left_at = Instant::now();
         Ok(Opened::Open(Box::new(Session {
             upload,

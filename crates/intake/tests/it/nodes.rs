@@ -1,7 +1,9 @@
 //! Processes that end, and others that go on.
 
 use kinora_blob::{ObjectKind, Prefix};
-use kinora_intake::{Append, IntakeError, Tended};
+use kinora_domain::Clock as _;
+use kinora_intake::{Append, IntakeError, Scan, ScanTurns, Tended, Whole};
+use kinora_testkit::fixture;
 
 use crate::world::{MIB, World, append, begin, clip, on_both, send, until};
 
@@ -76,8 +78,6 @@ async fn an_upload_whose_parts_are_gone_ends_and_says_so() {
 }
 
 fn tend_at(world: &World) -> kinora_domain::Timestamp {
-    use kinora_domain::Clock as _;
-
     world.clock.now().plus_seconds(90)
 }
 
@@ -111,4 +111,47 @@ async fn a_node_that_was_taken_for_dead_writes_nothing_more() {
     assert!(fresh.receive(id, append(at, file.slice(at..))).await.unwrap().is_complete());
     // Where the stale one had sent a part and did not live to say what it read, a job reads the file once more.
     assert_eq!(world.kept_bytes(id).await, file);
+}
+
+/// Holds the turns that one workspace can have.
+async fn held_turns(scans: &ScanTurns, world: &World) -> Vec<Whole> {
+    let workspace = Some(world.workspace().await);
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let scan = Scan::begin(scans, workspace);
+        scan.push(fixture::two_seconds()).await.unwrap();
+        scan.rest().await;
+        held.push(scan.finish().await.unwrap());
+    }
+    assert!(held.iter().all(|whole| whole.turn.holds_place()));
+    held
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upload_that_waits_for_the_turn_of_its_scan_is_renewed() {
+    let world = World::folder().await;
+    let folder = tempfile::tempdir().unwrap();
+    let scans = ScanTurns::limited(folder.path().into(), 100, 0);
+    let held = held_turns(&scans, &world).await;
+    let (node, other) = (world.node_with_scans(scans).await, world.node().await);
+    let (file, id) = (clip(3 * MIB), world.upload().await);
+    let (sender, receiving) = begin(node, id, &file);
+    // More pieces than wait for a scan.
+    for at in 0..20 {
+        sender.send(file.slice(at * (MIB / 10)..(at + 1) * (MIB / 10))).unwrap();
+    }
+
+    world.clock.advance_seconds(89);
+    let now = world.clock.now();
+    until(|| async { world.store.upload_by_id(id).await.unwrap().unwrap().updated_at == now }).await;
+    world.clock.advance_seconds(89);
+    let look_at = Tended::Again(now.plus_seconds(90));
+    assert_eq!(other.tend(id).await.unwrap(), look_at);
+    assert_eq!(world.state(id).await, "waiting", "no piece has come through");
+
+    drop(held);
+    sender.send(file.slice(20 * (MIB / 10)..)).unwrap();
+    drop(sender);
+    assert!(receiving.await.unwrap().unwrap().is_complete());
+    assert_eq!(world.ready_bytes(id).await, file);
 }

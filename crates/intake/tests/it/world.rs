@@ -109,6 +109,14 @@ impl World {
     }
 
     pub(crate) async fn node_with_pace(&self, pace_min: PaceMin) -> Intake {
+        self.node_with(pace_min, ScanTurns::new(std::env::temp_dir().into())).await
+    }
+
+    pub(crate) async fn node_with_scans(&self, scans: ScanTurns) -> Intake {
+        self.node_with(PaceMin::default(), scans).await
+    }
+
+    async fn node_with(&self, pace_min: PaceMin, scans: ScanTurns) -> Intake {
         Intake::new(IntakeOptions {
             store: self.store.clone(),
             blob: self.blob().await,
@@ -117,7 +125,7 @@ impl World {
             worker: WorkerId::new(self.random.as_ref()),
             public_url: "https://media.example".into(),
             pace_min,
-            scans: ScanTurns::new(std::env::temp_dir().into()),
+            scans,
         })
     }
 
@@ -144,7 +152,7 @@ impl World {
         id
     }
 
-    async fn workspace(&self) -> WorkspaceId {
+    pub(crate) async fn workspace(&self) -> WorkspaceId {
         let name = kinora_domain::DEVELOPMENT;
         self.store.workspace_by_name(name).await.unwrap().expect("a new database has it").id
     }
