@@ -107,9 +107,8 @@ async fn make_available(
     let (source, max) = (arrived.source(), attempt.media.settings.max_resolution);
     let ended = async {
         let along = along(context, &attempt.media).await?;
-        let index = arrived.keep_as(context, job, async |index| cut_along(index, along).await).await?;
-        let missing = Missing::of(&index, max);
-        drop(index); // its tables may be large, and what follows may take minutes
+        let cut = async |stored| cut_along(context, job, stored, along).await;
+        let missing = arrived.keep_as(context, job, cut, |index| Missing::of(index, max)).await?;
         first::made(context, job, source, max, missing).await?;
         let name = || name_source(context, job, attempt, source, missing);
         keep_trying(Waiter::Job(job.id), PATIENCE, name).await

@@ -6,7 +6,7 @@ use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, MediaId, SourceId, Upload};
 use kinora_formats::index::Index;
 use kinora_formats::{Scanned, Scanner};
-use kinora_intake::{Missing, Scan, give_up as give_up_upload, of_index, take_over};
+use kinora_intake::{Missing, Scan, ScanTurn, Whole, give_up as give_up_upload, of_index, take_over};
 use kinora_store::ClaimedJob;
 
 use crate::Context;
@@ -40,10 +40,10 @@ pub(crate) async fn give_up(context: &Context, job: &ClaimedJob, media: MediaId)
 
 async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(), JobError> {
     let (source, max, media) = (upload.source, upload.settings.max_resolution, upload.id);
-    let index = index(context, job, upload).await?;
+    let (index, turn) = index(context, job, upload).await?;
     let facts = of_index(&index, max, context.clock.now(), &*context.random);
     let missing = Missing::of(&index, max);
-    drop(index); // its tables may be large, and what follows may take minutes
+    drop((index, turn)); // its tables may be large, and what follows may take minutes
     first::made(context, job, source, max, missing).await?;
     let commit = || async {
         let (job, facts, now) = (job.claimed(), facts.clone(), context.clock.now());
@@ -59,39 +59,56 @@ async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(
     keep_trying(Waiter::Job(job.id), PATIENCE, commit).await
 }
 
-/// The index of the file: that which its upload or an earlier run left, or a new one.
-async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<Index, JobError> {
-    let source = upload.source;
-    if let Some(bytes) = context.blob.get(ObjectKey::Index(source)).await? {
+/// The index of the file, and the turn in which it is in memory: that which its upload or an earlier run left, or a
+/// new one.
+async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index, ScanTurn), JobError> {
+    let (source, workspace) = (upload.source, job.workspace);
+    if let Some(reader) = context.blob.reader(ObjectKey::Index(source)).await? {
+        let turn = context.scans.turn(reader.len(), workspace).await;
+        let bytes = reader.read_at(0..reader.len()).await?;
         let index = Index::from_bytes(&bytes).map_err(|error| JobError::Retry(Box::new(error)))?;
         if has_its_bytes(context, source, &index).await? {
-            return Ok(index);
+            return Ok((index, turn));
         }
         // Two runs stood in each other's way: what one of them wrote speaks of what the other has removed.
         context.blob.delete(ObjectKey::Index(source)).await?;
     }
-    let index = match scanned(context, upload).await? {
-        Scanned::Index(index) => index,
+    let Whole { scanned, turn } = scanned(context, upload).await?;
+    let stored = match scanned {
+        Scanned::Index(index) if upload.settings.sound.is_none() => {
+            put(context, source, &index).await?;
+            return Ok((index, turn));
+        }
+        Scanned::Index(index) => {
+            let stored = context.scans.store_index(index).await?;
+            drop(turn);
+            stored
+        }
         Scanned::Foreign { container, len, sha256, refusal, facts } => {
+            drop(turn);
             // What an earlier run left: without an index nobody reads it.
             context.blob.delete(ObjectKey::Normalised(source)).await?;
-            let workspace = job.workspace;
             let foreign = Foreign { source, workspace, container, len, sha256, refusal, facts };
             remux::normalise(context, job, &foreign).await?
         }
     };
-    let index = match &upload.settings.sound {
-        None => index,
+    let (index, turn) = match &upload.settings.sound {
+        None => stored.load_in_turn(&context.scans, workspace).await?,
         Some(edit) => {
             // What an earlier run left. Whoever has lost the job meanwhile takes nothing from a media that another one made.
             let held = job.claimed();
             context.store.write(async move |tx| tx.hold_job(&held).await).await?;
             context.blob.delete(ObjectKey::Sound(source)).await?;
-            Box::pin(sound::edited(context, job, source, index, edit)).await?
+            Box::pin(sound::edited(context, job, source, stored, edit)).await?
         }
     };
+    put(context, source, &index).await?;
+    Ok((index, turn))
+}
+
+async fn put(context: &Context, source: SourceId, index: &Index) -> Result<(), JobError> {
     context.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes())).await?;
-    Ok(index)
+    Ok(())
 }
 
 /// Whether the bytes lie in the store that an index speaks of.
@@ -108,19 +125,19 @@ async fn has_its_bytes(context: &Context, source: SourceId, index: &Index) -> Re
 }
 
 /// What the file is, as it was read while it came; read once more where that is not known.
-async fn scanned(context: &Context, upload: &Upload) -> Result<Scanned, JobError> {
+async fn scanned(context: &Context, upload: &Upload) -> Result<Whole, JobError> {
     let checkpoint = context.blob.checkpoint(upload.source).await?;
     let whole = checkpoint.filter(|(at, _)| Some(*at) == upload.length);
     match whole.map(|(_, state)| Scanner::from_checkpoint(&state)) {
         Some(Ok(scanner)) if Some(scanner.len()) == upload.length => {
             let scan = Scan::resume(&context.scans, Some(upload.workspace), scanner);
-            Ok(scan.finish().await?.scanned)
+            Ok(scan.finish().await?)
         }
         _ => read_again(context, upload).await,
     }
 }
 
-async fn read_again(context: &Context, upload: &Upload) -> Result<Scanned, JobError> {
+async fn read_again(context: &Context, upload: &Upload) -> Result<Whole, JobError> {
     let reader = context.blob.reader(ObjectKey::Source(upload.source)).await?.ok_or(JobError::LeaseLost)?;
     let mut bytes = reader.stream(0..reader.len())?;
     let scan = Scan::begin(&context.scans, Some(upload.workspace));
@@ -129,7 +146,7 @@ async fn read_again(context: &Context, upload: &Upload) -> Result<Scanned, JobEr
             break; // its end says why
         }
     }
-    Ok(scan.finish().await?.scanned)
+    Ok(scan.finish().await?)
 }
 
 async fn fail(context: &Context, job: &ClaimedJob, media: MediaId, failure: Failure) -> Result<(), JobError> {

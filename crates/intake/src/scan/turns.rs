@@ -89,6 +89,11 @@ impl ScanTurns {
         ScanTurn { permit: Some(turns.acquire(workspace).await), memory: None }
     }
 
+    /// The same of what is `len` bytes in memory. Small ones wait for nothing.
+    pub async fn turn(&self, len: u64, workspace: Option<WorkspaceId>) -> ScanTurn {
+        if len <= self.unasked as u64 { ScanTurn::default() } else { self.take(len, workspace).await }
+    }
+
     /// Waits until a thread may scan.
     pub(super) async fn thread(&self, workspace: Option<WorkspaceId>) -> Permit<Option<WorkspaceId>> {
         self.threads.acquire(workspace).await

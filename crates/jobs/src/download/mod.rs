@@ -3,6 +3,7 @@
 use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, SourceId};
 use kinora_fetch::Sink as _;
+use kinora_formats::index::Index;
 use kinora_intake::{Missing, of_index};
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
@@ -107,16 +108,14 @@ async fn read_demo(context: &Context, sink: &mut SourceSink<'_>) -> Result<(), J
 async fn make_ready(context: &Context, job: &Claim, media: Media, arrived: Arrived) -> Result<(), JobError> {
     let (source, max, now) = (arrived.source(), media.settings.max_resolution, context.clock.now());
     let ended = async {
-        let index = match &media.settings.sound {
-            None => arrived.keep(context, job).await?,
+        let look = |index: &Index| (of_index(index, max, now, &*context.random), Missing::of(index, max));
+        let (facts, missing) = match &media.settings.sound {
+            None => arrived.keep(context, job, look).await?,
             Some(edit) => {
-                let edited = async |index| Box::pin(sound::edited(context, job, source, index, edit)).await;
-                arrived.keep_as(context, job, edited).await?
+                let edited = async |own| Box::pin(sound::edited(context, job, source, own, edit)).await;
+                arrived.keep_as(context, job, edited, look).await?
             }
         };
-        let facts = of_index(&index, max, now, &*context.random);
-        let missing = Missing::of(&index, max);
-        drop(index); // its tables may be large, and what follows may take minutes
         first::made(context, job, source, max, missing).await?;
         let name = || name_source(context, job, media.id, source, facts.clone(), missing);
         keep_trying(Waiter::Job(job.id), PATIENCE, name).await

@@ -14,11 +14,12 @@ use kinora_engine::{
     EncodeLimits, Encoding, EngineError, Priority, Remux, RemuxInput, RemuxOutput, RemuxTracks,
 };
 use kinora_formats::Scanned;
-use kinora_formats::foreign::ForeignFacts;
-use kinora_formats::foreign::is_mpeg4_avi;
-use kinora_formats::index::{Container, Index, LeftOut, Normalised};
+use kinora_formats::foreign::{ForeignFacts, is_mpeg4_avi};
+use kinora_formats::index::{Container, Index, LEFT_OUT_MAX, LeftOut, Normalised};
 use kinora_formats::mp4::ReadError;
-use kinora_intake::{RESERVED_BYTES, ROOM_EVERY_BYTES, Scan, ScanError, Whole, failure_of, is_full};
+use kinora_intake::{
+    RESERVED_BYTES, ROOM_EVERY_BYTES, Scan, ScanError, StoredIndex, Whole, failure_of, is_full,
+};
 use kinora_store::ClaimedJob;
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
@@ -59,6 +60,7 @@ pub(crate) struct Foreign {
 }
 
 /// Makes the copy of a foreign source, and answers the index of it; container, length and hash in it are those of the source.
+/// The index is not in memory: several copies may wait for the store at once.
 ///
 /// May run twice for two sources, not for one: the copy has a name afterwards.
 /// Errors: `Fatal` when nothing in the source can be read, `Away` while the engine or a store is, `Full`, `LeaseLost` when the
@@ -67,23 +69,35 @@ pub(crate) async fn normalise(
     context: &Context,
     job: &ClaimedJob,
     foreign: &Foreign,
-) -> Result<Index, JobError> {
-    let way = Way { tracks: RemuxTracks::All, is_unpacked: is_mpeg4(context, foreign).await? };
+) -> Result<StoredIndex, JobError> {
+    let is_unpacked = is_mpeg4(context, foreign).await?;
+    let way = Way { tracks: RemuxTracks::All, is_unpacked, is_without: None };
     // The engine serves its queue in the order of asking.
     let place = context.beginnings.acquire(job.workspace).await;
     let Copied { writer, index } =
         keep_trying(Waiter::Job(job.id), PATIENCE, || copy(context, foreign, way)).await?;
-    writer.finish().await?;
-    let normalised = Normalised { container: index.container, len: index.source_len };
-    let index = foreign.facts.apply(index);
-    Ok(Index {
-        container: foreign.container,
     drop(place);
-        source_len: foreign.len,
-        source_sha256: foreign.sha256,
-        normalised: Some(normalised),
-        ..index
-    })
+    writer.finish().await?;
+    Ok(index)
+}
+
+impl Foreign {
+    /// The index of the source, from that of its copy, which was made in this way.
+    fn index(&self, mut copy: Index, way: Way) -> Index {
+        let normalised = Normalised { container: copy.container, len: copy.source_len };
+        copy.left_out.extend(way.is_without.map(|is_picture| {
+            let kind = if is_picture { "video" } else { "audio" };
+            LeftOut::new(is_picture, format!("the source names a track of {kind} that cannot be read"))
+        }));
+        copy.left_out.truncate(LEFT_OUT_MAX);
+        Index {
+            container: self.container,
+            source_len: self.len,
+            source_sha256: self.sha256,
+            normalised: Some(normalised),
+            ..self.facts.apply(copy)
+        }
+    }
 }
 
 /// How a copy is made, besides the container it goes to.
@@ -91,6 +105,8 @@ pub(crate) async fn normalise(
 struct Way {
     tracks: RemuxTracks,
     is_unpacked: bool,
+    /// A track of pictures (`true`) or of sound is left out, because a copy with it fails.
+    is_without: Option<bool>,
 }
 
 /// Bytes at the beginning of an AVI file in which its video is described.
@@ -109,7 +125,7 @@ async fn is_mpeg4(context: &Context, foreign: &Foreign) -> Result<bool, JobError
 /// A copy that is whole and understood, and has no name yet. Dropped, it leaves nothing.
 struct Copied {
     writer: ObjectWriter,
-    index: Index,
+    index: StoredIndex,
 }
 
 /// Why one try gave no media.
@@ -127,18 +143,15 @@ async fn copy(context: &Context, foreign: &Foreign, way: Way) -> Result<Copied, 
         Ok(copied) => return Ok(copied),
         Err(unread) => unread,
     };
-    let some = |tracks| Way { tracks, ..way };
+    let some = |tracks, is_picture| Way { tracks, is_without: Some(is_picture), ..way };
     let (is_picture, tracks): (bool, &[RemuxTracks]) =
-        match copy_of(context, foreign, some(RemuxTracks::Video)).await? {
+        match copy_of(context, foreign, some(RemuxTracks::Video, false)).await? {
             // Let go: it may take as much room as the one that has sound, too.
             Ok(_) => (false, &[RemuxTracks::VideoAnd(0), RemuxTracks::VideoAnd(1), RemuxTracks::Video]),
             Err(_) => (true, &[RemuxTracks::Audio(0), RemuxTracks::Audio(1)]),
         };
     for tracks in tracks {
-        if let Ok(mut copied) = copy_of(context, foreign, some(*tracks)).await? {
-            let kind = if is_picture { "video" } else { "audio" };
-            let detail = format!("the source names a track of {kind} that cannot be read");
-            copied.index.left_out.push(LeftOut::new(is_picture, detail));
+        if let Ok(copied) = copy_of(context, foreign, some(*tracks, is_picture)).await? {
             return Ok(copied);
         }
     }
@@ -162,7 +175,7 @@ async fn copy_of(context: &Context, foreign: &Foreign, way: Way) -> Result<Resul
         for output in outputs(foreign.container) {
             check_rooms(context, foreign, *output).await?;
             let run = context.engine.remux_file(spec(context, foreign, *output, way), file.path());
-            match read(context, foreign, run).await? {
+            match read(context, foreign, way, run).await? {
                 Ok(copied) => return Ok(Ok(copied)),
                 Err(Unread::Engine) => {}
                 Err(unread) => last = unread,
@@ -181,7 +194,7 @@ async fn from_stream(
     check_rooms(context, foreign, output).await?;
     let bytes = stored(context, foreign).await?.map(|bytes| bytes.map_err(io::Error::other));
     let run = context.engine.remux(spec(context, foreign, output, way), bytes);
-    read(context, foreign, run).await
+    read(context, foreign, way, run).await
 }
 
 /// The bytes of the source.
@@ -238,6 +251,7 @@ fn may_need_a_file(container: Container) -> bool {
 async fn read(
     context: &Context,
     foreign: &Foreign,
+    way: Way,
     mut run: Encoding,
 ) -> Result<Result<Copied, Unread>, JobError> {
     let mut writer =
@@ -264,7 +278,11 @@ async fn read(
         return Ok(Err(Unread::Engine));
     }
     match scan.finish().await {
-        Ok(Whole { scanned: Scanned::Index(index), .. }) => Ok(Ok(Copied { writer, index })),
+        Ok(Whole { scanned: Scanned::Index(index), turn }) => {
+            let index = context.scans.store_index(foreign.index(index, way)).await?;
+            drop(turn);
+            Ok(Ok(Copied { writer, index }))
+        }
         Ok(Whole { scanned: Scanned::Foreign { refusal, .. }, .. }) => {
             Ok(Err(refusal.map_or(Unread::Engine, |refusal| Unread::Reader(ReadError::NeedsRemux(refusal)))))
         }

@@ -6,7 +6,7 @@ use kinora_domain::{Failure, FailureCode, MediaId, SourceId, Timestamp, TrackId}
 use kinora_fetch::{DownloadError, NextAttempt, Pause, Sink};
 use kinora_formats::Scanned;
 use kinora_formats::index::Index;
-use kinora_intake::{ROOM_EVERY_BYTES, Scan, ScanTurn, Whole};
+use kinora_intake::{ROOM_EVERY_BYTES, Scan, ScanTurn, StoredIndex, Whole};
 use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
 
 use crate::claim::Claim;
@@ -253,13 +253,20 @@ impl Arrived {
         self.source
     }
 
-    /// Gives the source its name, and its index. All of them outlive a power cut afterwards.
-    pub(crate) async fn keep(self, context: &Context, job: &ClaimedJob) -> Result<Index, JobError> {
+    /// Gives the source its name, and its index, of which `look` takes what the caller needs: a large one does not
+    /// stay in memory. All of them outlive a power cut afterwards.
+    pub(crate) async fn keep<T>(
+        self,
+        context: &Context,
+        job: &ClaimedJob,
+        look: impl FnOnce(&Index) -> T,
+    ) -> Result<T, JobError> {
         let Self { source, writer, scanned, turn } = self;
         match scanned {
             // Beside each other: nothing looks at the bytes before both are there.
             Scanned::Index(index) => {
-                let put = put(context, source, &index);
+                let seen = look(&index);
+                let put = put(context, source, index);
                 if turn.holds_place() {
                     // What is left of the source may wait for memory, whose holders may wait for this turn.
                     put.await?;
@@ -270,40 +277,54 @@ impl Arrived {
                     written?;
                     put?;
                 }
-                Ok(index)
+                Ok(seen)
             }
             foreign @ Scanned::Foreign { .. } => {
                 let arrived = Self { source, writer, scanned: foreign, turn };
-                arrived.keep_as(context, job, async |index| Ok(index)).await
+                let in_turn = async |stored: StoredIndex| {
+                    Ok(stored.load_in_turn(&context.scans, job.workspace).await?)
+                };
+                arrived.keep_as(context, job, in_turn, look).await
             }
         }
     }
 
     /// The same, with the index as `shape` makes it of the source's own, or of that of a copy which can be read. The bytes are there by then.
-    pub(crate) async fn keep_as(
+    /// `shape` returns the turn in which the index is in memory.
+    pub(crate) async fn keep_as<T>(
         self,
         context: &Context,
         job: &ClaimedJob,
-        shape: impl AsyncFnOnce(Index) -> Result<Index, JobError>,
-    ) -> Result<Index, JobError> {
-        // The end of the writer may take seconds, and what is brought in for it minutes.
-        drop(self.turn);
-        self.writer.finish().await?;
-        let index = match self.scanned {
-            Scanned::Index(index) => index,
+        shape: impl AsyncFnOnce(StoredIndex) -> Result<(Index, ScanTurn), JobError>,
+        look: impl FnOnce(&Index) -> T,
+    ) -> Result<T, JobError> {
+        let Self { source, writer, scanned, turn } = self;
+        let stored = match scanned {
+            Scanned::Index(index) => {
+                // The end of the writer may take seconds, and no index is in memory meanwhile.
+                let stored = context.scans.store_index(index).await?;
+                drop(turn);
+                writer.finish().await?;
+                stored
+            }
             Scanned::Foreign { container, len, sha256, refusal, facts } => {
-                let (source, workspace) = (self.source, job.workspace);
+                drop(turn);
+                writer.finish().await?;
+                let workspace = job.workspace;
                 let foreign = Foreign { source, workspace, container, len, sha256, refusal, facts };
                 remux::normalise(context, job, &foreign).await?
             }
         };
-        let index = shape(index).await?;
-        put(context, self.source, &index).await?;
-        Ok(index)
+        let (index, _turn) = shape(stored).await?;
+        let seen = look(&index);
+        put(context, source, index).await?;
+        Ok(seen)
     }
 }
 
-async fn put(context: &Context, source: SourceId, index: &Index) -> Result<(), JobError> {
-    context.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes())).await?;
+async fn put(context: &Context, source: SourceId, index: Index) -> Result<(), JobError> {
+    let bytes = Bytes::from(index.to_bytes());
+    drop(index);
+    context.blob.put_once(ObjectKey::Index(source), bytes).await?;
     Ok(())
 }

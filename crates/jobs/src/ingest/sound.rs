@@ -13,8 +13,9 @@ use kinora_domain::{Failure, FailureCode, SoundEdit, SourceId};
 use kinora_formats::Scanned;
 use kinora_formats::index::{Index, OtherSound, Track};
 use kinora_formats::plan::{AlongError, ENCODED_AUDIO_RATE};
-use kinora_intake::{ROOM_EVERY_BYTES, Scan, Whole};
+use kinora_intake::{ROOM_EVERY_BYTES, Scan, ScanTurn, StoredIndex, Whole};
 use kinora_packager::{Error, Overlay, Packaged, SoundMix};
+use kinora_store::ClaimedJob;
 use sha2::{Digest as _, Sha256};
 
 use crate::Context;
@@ -29,7 +30,7 @@ use crate::patience::{PATIENCE, Waiter, keep_trying};
 /// What a client calls the address of a sound that takes the place of its own.
 const SWAPPED: &str = "swapTrackUrl";
 
-/// A source with its sound as it is wanted. `index` is its own; its samples are in the store.
+/// A source with its sound as it is wanted. `own` is its index; its samples are in the store.
 ///
 /// May run twice for two sources, and for one when what it wrote was removed.
 /// Errors: `Fatal` where an address does not give sound, which is named as the client named it; those of a download.
@@ -37,13 +38,12 @@ pub(crate) async fn edited(
     context: &Context,
     job: &Claim,
     source: SourceId,
-    index: Index,
+    own: StoredIndex,
     edit: &SoundEdit,
-) -> Result<Index, JobError> {
+) -> Result<(Index, ScanTurn), JobError> {
     let mut fetched = Fetched::default();
     let edited = async {
         // A file that is fetched may come slowly, and no index is in memory meanwhile.
-        let own = context.scans.store_index(index).await?;
         let swapped = match &edit.swap_url {
             Some(url) => Some(fetched.fetch(context, job, url, SWAPPED).await?),
             None => None,
@@ -94,7 +94,8 @@ pub(crate) async fn edited(
             tracing::warn!(source.id = %source, error = %chain(&error), "a file of sound that is not needed any more was not removed");
         }
     }
-    edited
+    // It is written next, and that waits for the store alone.
+    edited.map(|index| (index, ScanTurn::default()))
 }
 
 /// Files whose samples share bytes say that they are longer than they are.
@@ -170,7 +171,8 @@ impl Fetched {
             let arrived = sink.arrive().await?;
             self.sources.push(arrived.source());
             let source = arrived.source();
-            arrived.keep_as(context, job, async |index| cut_along(index, None).await).await?;
+            let cut = async |stored| cut_along(context, job, stored, None).await;
+            arrived.keep_as(context, job, cut, |_| ()).await?;
             Ok::<_, JobError>(context.packager.packaged(source).await?)
         };
         let sound = fetched.await.map_err(|error| named(error, name))?;
@@ -307,9 +309,16 @@ impl<'a> Kept<'a> {
 }
 
 /// The first audio track of a file, cut along a media or by itself. Of some files millions of samples are looked at, on a thread for that.
-pub(crate) async fn cut_along(index: Index, media: Option<Arc<Packaged>>) -> Result<Index, JobError> {
+pub(crate) async fn cut_along(
+    context: &Context,
+    job: &ClaimedJob,
+    stored: StoredIndex,
+    media: Option<Arc<Packaged>>,
+) -> Result<(Index, ScanTurn), JobError> {
+    let (index, turn) = stored.load_in_turn(&context.scans, job.workspace).await?;
     let cut = move || index.sound_along(media.as_ref().map(|media| media.index())).map_err(refuse);
-    tokio::task::spawn_blocking(cut).await.map_err(|panic| JobError::Retry(Box::new(panic)))?
+    let cut = tokio::task::spawn_blocking(cut).await.map_err(|panic| JobError::Retry(Box::new(panic)))?;
+    Ok((cut?, turn))
 }
 
 /// Why a file of sound is of no use.
