@@ -11,7 +11,7 @@ use futures_util::future::Either;
 use kinora_domain::{Timestamp, WorkspaceId};
 
 use crate::folder::{FolderReader, FolderStore, FolderWriter};
-use crate::s3::{S3Limits, S3Reader, S3Store, S3Writer, StorageUrl};
+use crate::s3::{Parked, S3Limits, S3Reader, S3Store, S3Writer, StorageUrl};
 use crate::{Faults, ObjectKey, ObjectKind, Prefix, Result};
 
 /// The most bytes one read holds in memory; longer ranges are streamed.
@@ -239,6 +239,18 @@ impl ObjectWriter {
         match self {
             Self::Folder(writer) => writer.write(bytes).await,
             Self::S3(writer) => writer.write(bytes).await,
+        }
+    }
+
+    /// Asks whether the writer may keep its memory while no bytes come, perhaps for minutes. Hold the answer until
+    /// the next ones come.
+    ///
+    /// `None` of a bucket when such writers hold a quarter of [`S3Limits::parts_memory`], or those of one workspace
+    /// most of that: then drop the writer.
+    pub fn try_park(&self) -> Option<Parked> {
+        match self {
+            Self::Folder(_) => Some(Parked::default()),
+            Self::S3(writer) => writer.try_park(),
         }
     }
 

@@ -32,4 +32,4 @@ pub use fault::{FaultAction, Faults, WriteKind, WriteOp};
 pub use folder::{FolderReader, FolderStore, FolderWriter};
 pub use grow::{GrowingObject, Grown, GrownPart, Ledger, LedgerError};
 pub use key::{CheckId, ObjectKey, ObjectKind, ParseKeyError, PictureHash, PieceName, Prefix};
-pub use s3::{S3Limits, S3Reader, S3Store, S3Writer, StorageUrl, StorageUrlError};
+pub use s3::{Parked, S3Limits, S3Reader, S3Store, S3Writer, StorageUrl, StorageUrlError};

@@ -78,6 +78,16 @@ impl S3Limits {
         if self.parts_memory < 4 * self.part_len { 0 } else { self.part_len }
     }
 
+    /// Of the memory for parts, what writers without bytes to come may hold: a quarter, and one part at least.
+    pub(super) fn parked_memory(&self) -> u64 {
+        (self.parts_memory / 4).max(self.part_len)
+    }
+
+    /// Of that, what one workspace cannot hold.
+    pub(super) fn parked_for_others(&self) -> u64 {
+        if self.parked_memory() < 4 * self.part_len { 0 } else { self.part_len }
+    }
+
     /// How long one try may take that carries so many bytes.
     pub(super) fn time_for(&self, bytes: u64) -> Duration {
         self.answer + Duration::from_secs(bytes / self.bytes_per_second_min.max(1))

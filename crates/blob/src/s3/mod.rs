@@ -17,6 +17,7 @@ mod write;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use kinora_domain::{Timestamp, WorkspaceId};
 use kinora_fair::{Budget, Units};
 use moka::policy::EvictionPolicy;
@@ -33,7 +34,7 @@ use crate::{Entry, Error, Faults, ObjectKey, Prefix, PutOutcome, Result, WriteKi
 pub use self::limits::S3Limits;
 pub use self::read::S3Reader;
 pub use self::url::{StorageUrl, StorageUrlError};
-pub use self::write::S3Writer;
+pub use self::write::{Parked, S3Writer};
 
 /// How many objects' lengths are kept: some 10 MB of memory.
 const FACTS_MAX: u64 = 100_000;
@@ -63,6 +64,8 @@ struct Shared {
     facts: Cache<ObjectKey, Facts>,
     /// Memory for parts, in MiB, shared out among workspaces.
     memory: Budget<Option<WorkspaceId>>,
+    /// The share of it, in MiB, that writers may hold whose source brings nothing for a while.
+    parked: Budget<Option<WorkspaceId>>,
 }
 
 /// What an answer tells of an object besides its bytes.
@@ -85,9 +88,10 @@ impl S3Store {
         let prefix = if url.prefix.is_empty() { String::new() } else { format!("{}/", url.prefix) };
         let facts = Cache::builder().max_capacity(FACTS_MAX).eviction_policy(EvictionPolicy::lru()).build();
         let memory = Budget::new(limits.parts_memory / MIB, limits.reserved_for_others() / MIB);
+        let parked = Budget::new(limits.parked_memory() / MIB, limits.parked_for_others() / MIB);
         let client = settings::client(url, &limits)?;
         Ok(Self {
-            shared: Arc::new(Shared { client, prefix, limits, facts, memory }),
+            shared: Arc::new(Shared { client, prefix, limits, facts, memory, parked }),
             faults: None,
             workspace: None,
         })
@@ -104,6 +108,11 @@ impl S3Store {
     /// Waits until there is memory for a part of so many bytes.
     async fn part_memory(&self, len: u64) -> PartMemory {
         self.shared.memory.acquire(self.workspace, len.div_ceil(MIB)).await
+    }
+
+    /// Memory of a part that is kept while nothing comes; `None` where that would be too much.
+    fn parked_memory(&self, len: u64) -> Option<PartMemory> {
+        self.shared.parked.acquire(self.workspace, len.div_ceil(MIB)).now_or_never()
     }
 
     /// Bytes of memory that parts hold now, over all writers: never more than [`S3Limits::parts_memory`].

@@ -42,6 +42,13 @@ pub struct S3Writer {
     is_lost: bool,
 }
 
+/// The right to keep what a writer has in memory while no bytes come. Dropping it gives the right back.
+#[derive(Debug, Default)]
+#[expect(dead_code, reason = "it is held")]
+pub struct Parked {
+    memory: Option<PartMemory>,
+}
+
 /// A part that fills.
 #[derive(Debug)]
 struct Part {
@@ -98,6 +105,15 @@ impl S3Writer {
         let finished = self.make().await;
         self.lost_if_failed(finished)?;
         Ok(self.written)
+    }
+
+    pub(crate) fn try_park(&self) -> Option<Parked> {
+        match &self.part {
+            None => Some(Parked::default()),
+            Some(part) => {
+                self.store.parked_memory(part.len_max as u64).map(|memory| Parked { memory: Some(memory) })
+            }
+        }
     }
 
     /// Moves what waits into parts. Cancelled, it goes on with the next call.

@@ -425,6 +425,28 @@ async fn writers_of_one_workspace_leave_memory_for_another_one() {
 }
 
 #[tokio::test]
+async fn parked_writers_keep_a_quarter_of_the_memory() {
+    let server = OddServer::start(|_, _| Oddity::None).await;
+    let mut limits = impatient();
+    limits.parts_memory = 16 * limits.part_len;
+    let blob = Blob::open_s3_with(&server.url().parse().unwrap(), limits).unwrap();
+    let [loud, quiet] = ["019a492c-41f3-7001-8203-040506070801", "019a492c-41f3-7001-8203-040506070802"]
+        .map(|id| blob.of_workspace(Some(id.parse().unwrap())));
+    let mut writers = Vec::new();
+    for (n, blob) in [&loud, &loud, &loud, &loud, &quiet, &quiet].into_iter().enumerate() {
+        let mut writer = blob.writer(ObjectKey::Source(source(n as u128))).await.unwrap();
+        assert!(writer.try_park().is_some(), "it holds no memory");
+        writer.write("a source that was cut".into()).await.unwrap();
+        writers.push(writer);
+    }
+    let mut parked: Vec<_> = writers.iter().map(kinora_blob::ObjectWriter::try_park).collect();
+    let is_parked: Vec<_> = parked.iter().map(Option::is_some).collect();
+    assert_eq!(is_parked, [true, true, true, false, true, false]);
+    parked[0] = None;
+    assert!(writers[5].try_park().is_some());
+}
+
+#[tokio::test]
 async fn more_bytes_than_announced_are_an_error() {
     let server = OddServer::start(|_, _| Oddity::None).await;
     let mut writer = server.blob().writer(KEY()).await.unwrap();

@@ -1,7 +1,7 @@
 //! Where the bytes of a source go: into the store and past the scanner.
 
 use bytes::Bytes;
-use kinora_blob::{ObjectKey, ObjectWriter};
+use kinora_blob::{ObjectKey, ObjectWriter, Parked};
 use kinora_domain::{Failure, FailureCode, MediaId, SourceId, Timestamp, TrackId};
 use kinora_fetch::{DownloadError, NextAttempt, Pause, Sink};
 use kinora_formats::Scanned;
@@ -73,8 +73,8 @@ pub(crate) struct SourceSink<'a> {
     scan: Option<Scan>,
     /// Held while bytes come, given back between attempts.
     transfer: Option<Permit>,
-    /// Held between attempts.
-    parked: Option<Permit>,
+    /// Held between attempts, with the memory of the writer.
+    parked: Option<(Permit, Option<Parked>)>,
     /// Bytes written when the room was last looked at.
     looked_at: u64,
     /// The disk was full for an earlier attempt.
@@ -219,12 +219,13 @@ impl Sink for SourceSink<'_> {
     }
 
     /// A parked download waits outside of the lane, with its bytes. A download that has no bytes of use, or
-    /// finds no parked place, ends: a later run of its job begins anew. One of [`Owner::Nobody`] drops its bytes
-    /// instead, and stays in the lane while no parked place is free.
+    /// finds no parked place or memory, ends: a later run of its job begins anew. One of [`Owner::Nobody`] drops
+    /// its bytes instead, and stays in the lane while no parked place is free.
     async fn pause(&mut self, pause: Pause) -> Result<NextAttempt, SinkError> {
         self.transfer = None;
         let parked = self.context.parked.try_acquire(self.job.workspace);
-        let next = match (parked.is_some() && pause.is_resumable, self.owner.can_begin_anew()) {
+        let memory = self.writer.try_park().filter(|_| parked.is_some() && pause.is_resumable);
+        let next = match (memory.is_some(), self.owner.can_begin_anew()) {
             (true, _) => NextAttempt::Continue,
             (false, true) => return Err(SinkError::Ours(JobError::Later(pause))),
             (false, false) => NextAttempt::FromStart,
@@ -237,7 +238,7 @@ impl Sink for SourceSink<'_> {
         if parked.is_some() {
             self.job.leave_place();
         }
-        self.parked = parked;
+        self.parked = parked.map(|place| (place, memory));
         Ok(next)
     }
 
