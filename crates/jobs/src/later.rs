@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kinora_domain::Timestamp;
 use kinora_fetch::{Pause, Tries};
 use kinora_store::{ClaimedJob, DownloadProgress, Tx};
 
@@ -16,12 +17,28 @@ pub(crate) fn tries(context: &Context, job: &ClaimedJob) -> Tries {
 /// Reschedules the job after the pause. The job counts no attempt: the download counts its own.
 pub(crate) async fn give_back(context: &Context, job: &ClaimedJob, pause: &Pause) {
     let run_at = context.clock.now().plus_micros(micros(pause.wait));
-    let failures = u32::try_from(pause.tries.failures).unwrap_or(u32::MAX);
-    let progress = DownloadProgress { failures, left: pause.tries.left };
+    let progress = progress(pause);
+    let DownloadProgress { failures, .. } = progress;
     let wait_ms = u64::try_from(pause.wait.as_millis()).unwrap_or(u64::MAX);
     tracing::info!(job.kind = job.kind.name(), job.id = %job.id, failures, wait_ms, "the source is asked again later");
-    let job = job.clone();
     let _place = context.commits.acquire(job.workspace).await;
+    give_back_at(context, job, run_at, progress).await;
+}
+
+/// What a cut download leaves for a later run of its job.
+pub(crate) fn progress(pause: &Pause) -> DownloadProgress {
+    let failures = u32::try_from(pause.tries.failures).unwrap_or(u32::MAX);
+    DownloadProgress { failures, left: pause.tries.left }
+}
+
+/// Reschedules the job for this time.
+pub(crate) async fn give_back_at(
+    context: &Context,
+    job: &ClaimedJob,
+    run_at: Timestamp,
+    progress: DownloadProgress,
+) {
+    let job = job.clone();
     let later = async move |tx: &mut Tx| tx.continue_job_later(&job, run_at, progress).await;
     if let Err(error) = context.store.write(later).await {
         tracing::warn!(error = %error, "a job could not be put back; its lease runs out");

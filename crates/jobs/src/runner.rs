@@ -10,7 +10,7 @@ use tokio::task::{self, AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::claim::Claim;
+use crate::claim::{Claim, Progress};
 use crate::error::{JobError, chain};
 use crate::lease::{RENEW_EVERY, lease_until};
 use crate::{
@@ -74,8 +74,10 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
         // seen.
         let has_claimed = !claimed.is_empty();
         for job in claimed {
-            let task = running.spawn(settle(context.clone(), Claim::new(job.clone(), &places)));
-            claims.insert(task.id(), (job, task));
+            let claim = Claim::new(job.clone(), &places);
+            let progress = claim.progress();
+            let task = running.spawn(settle(context.clone(), claim));
+            claims.insert(task.id(), Working { job, task, progress });
         }
         tokio::select! {
             biased;
@@ -94,14 +96,25 @@ pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
     }
     running.shutdown().await;
     // What was broken off begins again at the next start, at once: its claim is not left to run out.
-    for (job, _) in claims.values() {
+    for Working { job, progress, .. } in claims.values() {
         let now = context.clock.now();
-        give_back(&context, job, now, "the server stopped").await;
+        match progress.get() {
+            // A stop gives no download more attempts than it had left.
+            Some(progress) => later::give_back_at(&context, job, now, progress).await,
+            None => give_back(&context, job, now, "the server stopped").await,
+        }
     }
 }
 
-/// The jobs at work, and how to stop them.
-type Claims = HashMap<task::Id, (ClaimedJob, AbortHandle)>;
+/// The jobs at work.
+type Claims = HashMap<task::Id, Working>;
+
+/// A job at work, and how to stop it.
+struct Working {
+    job: ClaimedJob,
+    task: AbortHandle,
+    progress: Progress,
+}
 
 /// Forgets a job whose task has ended, and lets it run again if it panicked.
 async fn reap(context: &Context, claims: &mut Claims, ended: Result<(task::Id, ()), JoinError>) {
@@ -110,7 +123,7 @@ async fn reap(context: &Context, claims: &mut Claims, ended: Result<(task::Id, (
         Err(error) => error.id(),
     };
     let job = claims.remove(&id);
-    if let (Err(error), Some((job, _))) = (ended, job)
+    if let (Err(error), Some(Working { job, .. })) = (ended, job)
         && error.is_panic()
     {
         put_back(context, &job, &JobError::Retry("a job panicked".into())).await;
@@ -135,13 +148,13 @@ async fn renew_if_due(context: &Context, claims: &Claims, renewed: &mut Instant)
 
 /// Holds on to what is worked on, and stops the work whose lease is lost: its media was deleted, or another worker has it.
 async fn renew_leases(context: &Context, claims: &Claims) -> bool {
-    let leases: Vec<_> = claims.values().map(|(job, _)| job.lease()).collect();
+    let leases: Vec<_> = claims.values().map(|working| working.job.lease()).collect();
     match context.store.renew_jobs(leases, lease_until(context.clock.now())).await {
         Ok(held) => {
             let held: HashSet<_> = held.into_iter().collect();
             let is_lost =
-                |job: &ClaimedJob, task: &AbortHandle| !held.contains(&job.lease()) && !task.is_finished();
-            for (job, task) in claims.values().filter(|(job, task)| is_lost(job, task)) {
+                |working: &&Working| !held.contains(&working.job.lease()) && !working.task.is_finished();
+            for Working { job, task, .. } in claims.values().filter(is_lost) {
                 tracing::info!(job.kind = job.kind.name(), job.id = %job.id, "job stopped: its lease was lost");
                 task.abort();
             }

@@ -223,6 +223,9 @@ impl Sink for SourceSink<'_> {
     /// its bytes instead, and stays in the lane while no parked place is free.
     async fn pause(&mut self, pause: Pause) -> Result<NextAttempt, SinkError> {
         self.transfer = None;
+        if self.owner.can_begin_anew() {
+            self.job.note_progress(later::progress(&pause));
+        }
         let parked = self.context.parked.try_acquire(self.job.workspace);
         let memory = self.writer.try_park().filter(|_| parked.is_some() && pause.is_resumable);
         let next = match (memory.is_some(), self.owner.can_begin_anew()) {

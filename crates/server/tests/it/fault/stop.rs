@@ -1,6 +1,9 @@
 //! Ends of a process in the middle of a download, and the start after it.
 
+use std::time::Duration;
+
 use kinora_domain::Clock as _;
+use kinora_fetch::Limits;
 use kinora_store::JobQueue;
 use kinora_testkit::{Source, fixture};
 
@@ -8,7 +11,7 @@ use super::clock::TestClock;
 use super::drain::{drain, objects_but_pictures, objects_of};
 use super::events;
 use super::life::LEASE;
-use crate::support::{DEADLINE, TestApp, text, until};
+use crate::support::{DEADLINE, TestApp, limits, text, until};
 
 const PATH: &str = "/a.mp4";
 
@@ -79,4 +82,34 @@ async fn a_media_that_is_deleted_while_nobody_works_on_it_leaves_no_object_and_n
     assert_eq!(app.sources.requests(PATH).len(), 1);
     assert_eq!(app.objects().await, [""; 0]);
     assert_eq!(events::by_media(&app.receiver)[&id], ["video.media.created", "video.media.deleted"]);
+}
+
+/// The source is cut at each attempt, and the next one begins in an hour or at the next start.
+#[tokio::test]
+async fn stop_gives_download_no_more_attempts() {
+    const STARTS_MAX: usize = 40;
+    const CUT_AT: u64 = 1000;
+    let limits = Limits { retry_delays: vec![Duration::from_secs(3600); 2], ..limits() };
+    let mut app = TestApp::options().without_webhook().limits(limits).start().await;
+    let url = app.serve(PATH, Source::of(fixture::two_seconds()).cut_always(CUT_AT));
+    let id = text(&app.create(&url).await["id"]).to_owned();
+    let mut asked = 0;
+    for _ in 0..STARTS_MAX {
+        let status = until("it is asked again, or failed", async || {
+            let status = app.get(&id).await.data()["status"].clone();
+            (app.sources.requests(PATH).len() > asked || status == "Failed").then_some(status)
+        })
+        .await;
+        if status == "Failed" {
+            return;
+        }
+        // A stop that comes before the cut counts no attempt.
+        for _ in 0..20 {
+            app.get(&id).await;
+        }
+        asked = app.sources.requests(PATH).len();
+        app.stop().await;
+        app.restart().await;
+    }
+    panic!("it is asked without end: {} times", app.sources.requests(PATH).len());
 }
