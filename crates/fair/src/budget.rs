@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 ///
 /// Free units go to the claimant that holds the fewest; requests of one claimant are served in order. A
 /// single claimant cannot take the reserve. A request that does not fit yet blocks the claimants behind it,
-/// except those that hold nothing.
+/// except those that hold nothing, of whose requests [`PASSED_MAX`] may be granted before it.
 #[derive(Debug)]
 pub struct Budget<K: Copy + Eq + Hash>(Arc<Shared<K>>);
 
@@ -33,8 +33,13 @@ struct State<K> {
 struct Waiting<K> {
     claimant: K,
     units: u64,
+    /// Later requests that were granted before this one, for which too few units were free.
+    passed: u32,
     grant: oneshot::Sender<()>,
 }
+
+/// Later requests that are granted before one that does not fit yet. Then it is served next.
+const PASSED_MAX: u32 = 64;
 
 /// Granted units. Dropping this releases them.
 #[derive(Debug)]
@@ -66,7 +71,7 @@ impl<K: Copy + Eq + Hash> Budget<K> {
     pub async fn acquire(&self, claimant: K, units: u64) -> Units<K> {
         let units = units.min(self.0.capacity);
         let (grant, granted) = oneshot::channel();
-        self.0.lock().waiting.push_back(Waiting { claimant, units, grant });
+        self.0.lock().waiting.push_back(Waiting { claimant, units, passed: 0, grant });
         self.0.grant();
         let mut wait = Wait { shared: Arc::clone(&self.0), claimant, units, granted };
         (&mut wait.granted).await.expect("those who wait are granted or leave");
@@ -87,6 +92,7 @@ impl<K: Copy + Eq + Hash> Shared<K> {
             let Some(waiting) = state.waiting.remove(next) else { break };
             // A cancelled request takes nothing.
             if waiting.grant.send(()).is_ok() {
+                state.note_passed(next);
                 state.free -= waiting.units;
                 *state.held.entry(waiting.claimant).or_default() += waiting.units;
             }
@@ -121,8 +127,20 @@ impl<K: Copy + Eq + Hash> State<K> {
         turns.sort_unstable();
         let is_passed = |(held, _, units): &&(u64, usize, u64)| *held == 0 && *units > self.free;
         let blocked = turns.iter().any(|turn| is_passed(&turn));
+        let has_waited = |turn: &&(u64, usize, u64)| self.waiting[turn.1].passed >= PASSED_MAX;
+        if turns.iter().filter(is_passed).any(|turn| has_waited(&turn)) {
+            return None;
+        }
         let next = turns.iter().find(|turn| !is_passed(turn)).filter(|(held, ..)| !blocked || *held == 0)?;
         (next.2 <= self.free).then_some(next.1)
+    }
+
+    /// Counts a grant for the requests in front of the one at this index that were too large for the free units.
+    fn note_passed(&mut self, index: usize) {
+        let free = self.free;
+        for waiting in self.waiting.iter_mut().take(index).filter(|waiting| waiting.units > free) {
+            waiting.passed += 1;
+        }
     }
 }
 
@@ -185,6 +203,22 @@ mod tests {
         assert!(second.is_some() && (&mut first).now_or_never().is_none());
         held.pop();
         assert!(first.now_or_never().is_some());
+    }
+
+    #[test]
+    fn a_large_request_is_passed_a_limited_number_of_times() {
+        let budget = Budget::new(64, 8);
+        let held = take(&budget, 1, 40).unwrap();
+        let mut large = Box::pin(budget.acquire(2, 32));
+        assert!((&mut large).now_or_never().is_none());
+        // Each claimant holds nothing.
+        for passed in 0..PASSED_MAX {
+            assert!(take(&budget, 3, 8).is_some(), "{passed}");
+        }
+        assert!(take(&budget, 3, 8).is_none());
+        drop(held);
+        assert!(large.now_or_never().is_some());
+        assert!(take(&budget, 3, 8).is_some());
     }
 
     #[test]
