@@ -8,11 +8,13 @@ use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse as _;
 use futures_util::FutureExt as _;
+use futures_util::future::{Either, ready};
 use tracing::Instrument as _;
 
 use crate::app::App;
 use crate::around::{Answering, Below, answer_by, answer_of};
 use crate::error::ApiError;
+use crate::serve::NoHost;
 use id::is_usable;
 
 pub(crate) use counts::RequestCounts;
@@ -33,7 +35,13 @@ pub(crate) fn observe(app: &App, request: Request, below: &mut Below) -> Answeri
     let span = tracing::info_span!("request", request.id = id.to_str().unwrap_or(""));
 
     let app = app.clone();
-    let answer = span.in_scope(|| answer_of(request, below));
+    let answer = match request.extensions().get() {
+        None => Either::Left(span.in_scope(|| answer_of(request, below))),
+        Some(NoHost) => {
+            let refusal = ApiError::bad_request("the request has no Host header, or several");
+            Either::Right(ready(refusal.into_response()))
+        }
+    };
     answer_by(async move {
         let ran = std::panic::AssertUnwindSafe(answer).catch_unwind().instrument(span.clone()).await;
         let mut response =

@@ -2,6 +2,9 @@
 
 use serde_json::json;
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
 use crate::support::{Answer, Request, TestApp};
 
 const ID: &str = "019a492c-41f3-7001-8203-040506070809";
@@ -133,5 +136,21 @@ async fn head_answers_what_get_does_without_the_body() {
         };
         assert_eq!((head.status, headers(&head)), (get.status, headers(&get)), "{path}");
         assert!(head.body.is_empty(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn request_without_host_is_400_with_request_id() {
+    let app = TestApp::options().without_webhook().start().await;
+    for hosts in ["", "Host: a\r\nHost: b\r\n"] {
+        let mut socket = TcpStream::connect(app.address).await.unwrap();
+        let request =
+            format!("GET /healthz HTTP/1.1\r\n{hosts}X-Request-Id: mine\r\nConnection: close\r\n\r\n");
+        socket.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        assert!(answer.contains("\r\nx-request-id: mine\r\n"), "{answer}");
+        assert!(answer.contains("the request has no Host header, or several"), "{answer}");
     }
 }
