@@ -26,10 +26,15 @@ pub(crate) async fn measure(engine: &Engine) -> Confinement {
 /// Why others can reach a server, in the words of its settings; `None` when it serves this machine alone.
 pub(crate) fn exposure(settings: &Settings) -> Option<String> {
     let listen = settings.listen;
+    let urls = [
+        ("public", &settings.public_url),
+        ("stream", &settings.stream_url),
+        ("images", &settings.images_url),
+    ];
     if !listen.ip().to_canonical().is_loopback() {
         Some(format!("it listens on {listen}"))
-    } else if !is_on_loopback(&settings.public_url) {
-        Some(format!("its public URL is {}", settings.public_url))
+    } else if let Some((name, url)) = urls.into_iter().find(|(_, url)| !is_on_loopback(url)) {
+        Some(format!("its {name} URL is {url}"))
     } else if let Some(proxy) = settings.trusted_proxies.first() {
         Some(format!("it trusts the proxy {proxy}"))
     } else if settings.database_url.is_some() {
@@ -136,6 +141,14 @@ mod tests {
         check(
             |settings| settings.public_url = "https://localhost.example.com".into(),
             Some("its public URL is https://localhost.example.com"),
+        );
+        check(
+            |settings| settings.stream_url = "https://stream.example.com".into(),
+            Some("its stream URL is https://stream.example.com"),
+        );
+        check(
+            |settings| settings.images_url = "https://images.example.com".into(),
+            Some("its images URL is https://images.example.com"),
         );
         check(
             |settings| settings.trusted_proxies = vec!["127.0.0.1/32".parse().unwrap()],
