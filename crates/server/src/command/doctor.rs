@@ -77,7 +77,15 @@ fn private(session: &Session) -> Vec<Finding> {
     let data_dir = &session.settings.data_dir;
     let user = rustix::process::geteuid().as_raw();
     let look = |path: &Path, kind| {
-        let found = std::fs::metadata(path).ok()?;
+        let found = match std::fs::metadata(path) {
+            Ok(found) => found,
+            // A folder that is not used yet has none.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                let problem = format!("{} cannot be checked: {error}", path.display());
+                return Some(wrong("private", problem));
+            }
+        };
         let is_private = Private { kind, mode: found.mode() & 0o7777, owner: found.uid(), user };
         Some(match is_private.problem(&path.display().to_string()) {
             Some(problem) => wrong("private", problem),

@@ -1,7 +1,7 @@
 //! Files of the data folder that other users of the machine must not read or change.
 
-use std::fs::{Permissions, metadata, set_permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::{Permissions, metadata, remove_file, set_permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use crate::command::Machine;
 
@@ -31,6 +31,14 @@ async fn the_doctor_reports_a_key_that_others_read_and_a_folder_that_others_chan
         ),
     ];
     assert_eq!(about().await, (Some(1), expected));
+
+    set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+    remove_file(&key).unwrap();
+    symlink(&key, &key).unwrap();
+    let (code, lines) = about().await;
+    let unknown = format!("NO  private    {key_shown} cannot be checked: ");
+    assert_eq!((code, &lines[0]), (Some(1), &is_well(&folder_shown)));
+    assert!(lines[1].starts_with(&unknown), "{lines:?}");
 }
 
 #[tokio::test]
