@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::{AddedTrack, Failure, FailureCode, MediaId, SourceId, Timestamp, TrackId};
-use kinora_fetch::{DownloadError, Pause, Sink};
+use kinora_fetch::{DownloadError, NextAttempt, Pause, Sink};
 use kinora_formats::subtitles::Subtitles;
 use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
 
@@ -196,7 +196,7 @@ impl Sink for File {
         Ok(())
     }
 
-    async fn pause(&mut self, pause: Pause) -> Result<(), FileError> {
+    async fn pause(&mut self, pause: Pause) -> Result<NextAttempt, FileError> {
         Err(FileError::Later(pause))
     }
 

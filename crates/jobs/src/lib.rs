@@ -52,6 +52,8 @@ pub use room::Room;
 pub type Admission = kinora_fair::Admission<Option<WorkspaceId>>;
 pub(crate) type Permit = kinora_fair::Permit<Option<WorkspaceId>>;
 
+/// Downloads at once. Most wait for their source, some for minutes; [`TRANSFERS_MAX`] bounds those that hold memory.
+pub const DOWNLOADS_MAX: usize = 1024;
 /// Downloads whose bytes come at once. Each holds some MiB at most; those that wait for their source hold no place.
 pub const TRANSFERS_MAX: usize = 256;
 /// Downloads that were cut and wait for their next attempt with the bytes they have.
@@ -102,6 +104,8 @@ pub struct Context {
     pub public_url: Arc<str>,
     /// The address of the demonstration clip, which is read from the store and not through a socket.
     pub demo_url: Arc<str>,
+    /// Downloads at once: [`DOWNLOADS_MAX`].
+    pub downloads_max: usize,
     /// Places for downloads whose bytes are coming; see [`TRANSFERS_MAX`].
     pub transfers: Admission,
     /// Places for downloads that were cut; see [`PARKED_MAX`].
@@ -129,7 +133,7 @@ pub struct Context {
 /// Deliveries and other jobs have lanes of their own: neither waits for the other.
 pub async fn run(context: Context, stop: CancellationToken) {
     tokio::join!(
-        runner::run(context.clone(), runner::DOWNLOADS, stop.clone()),
+        runner::run(context.clone(), runner::downloads(context.downloads_max), stop.clone()),
         runner::run(context.clone(), runner::TRACKS, stop.clone()),
         runner::run(context.clone(), runner::INGESTS, stop.clone()),
         runner::run(context.clone(), runner::UPLOADS, stop.clone()),

@@ -25,8 +25,10 @@ pub(crate) struct Lane {
     concurrent_max: usize,
 }
 
-/// Most downloads wait for their source, some for minutes; [`TRANSFERS_MAX`](crate::TRANSFERS_MAX) bounds those that hold memory.
-pub(crate) const DOWNLOADS: Lane = Lane { queue: JobQueue::Download, concurrent_max: 1024 };
+/// The lane of [`DOWNLOADS_MAX`](crate::DOWNLOADS_MAX).
+pub(crate) const fn downloads(concurrent_max: usize) -> Lane {
+    Lane { queue: JobQueue::Download, concurrent_max }
+}
 /// Each holds a file of subtitles in memory, of 10 MiB at most, and what it reads as; some wait for their source for minutes.
 pub(crate) const TRACKS: Lane = Lane { queue: JobQueue::Tracks, concurrent_max: 16 };
 /// Each may repack a file and begin its renditions; the engine says who goes first.

@@ -47,6 +47,8 @@ pub struct ServerOptions {
     pub fetch_limits: Limits,
     /// How slowly uploads may come.
     pub pace_min: PaceMin,
+    /// Downloads at once: [`kinora_jobs::DOWNLOADS_MAX`].
+    pub downloads_max: usize,
     /// Downloads that wait for their next attempt with their bytes: [`kinora_jobs::PARKED_MAX`].
     pub parked_max: usize,
     /// Tells the time.
@@ -103,6 +105,7 @@ impl Server {
             confinement,
             fetch_limits,
             pace_min,
+            downloads_max,
             parked_max,
             clock,
             random,
@@ -162,6 +165,7 @@ impl Server {
             images_url: settings.images_url.as_str().into(),
             public_url: settings.public_url.as_str().into(),
             demo_url: settings.demo_url().into(),
+            downloads_max,
             transfers: Admission::new(TRANSFERS_MAX),
             parked: Admission::new(parked_max),
             beginnings,

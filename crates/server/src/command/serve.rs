@@ -59,6 +59,7 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
         confinement,
         fetch_limits: Limits::default(),
         pace_min: PaceMin::default(),
+        downloads_max: kinora_jobs::DOWNLOADS_MAX,
         parked_max: kinora_jobs::PARKED_MAX,
         clock: Arc::new(SystemClock),
         random: Arc::new(SystemRandom),

@@ -74,6 +74,19 @@ fn unhurried_limits() -> Limits {
 }
 
 #[tokio::test]
+async fn hanging_sources_of_one_workspace_hold_no_other_up() {
+    let app = TestApp::options().without_webhook().limits(unhurried_limits()).downloads_max(8).start().await;
+    let hanging = app.serve("/hanging", Source::silent());
+    for _ in 0..HANGING {
+        app.create(&hanging).await;
+    }
+    let asked = || app.sources.requests("/hanging").len();
+    until("most places are taken", async || (asked() >= 7).then_some(())).await;
+    Other::new(&app).await.ready(&app.serve("/b.mp4", Source::of(fixture::two_seconds()))).await;
+    assert_eq!(asked(), 7, "a lone workspace leaves one place");
+}
+
+#[tokio::test]
 async fn hanging_subtitles_of_one_workspace_hold_no_other_up() {
     let app = TestApp::options().without_webhook().limits(unhurried_limits()).start().await;
     let media = app.ready("/a.mp4", fixture::two_seconds()).await;

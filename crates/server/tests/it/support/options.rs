@@ -18,6 +18,7 @@ pub(crate) struct Options {
     pub(super) allow_loopback: bool,
     pub(super) limits: Limits,
     pub(super) pace_min: PaceMin,
+    pub(super) downloads_max: usize,
     pub(super) parked_max: usize,
     pub(super) signature_headers: Vec<String>,
     pub(super) clock: Arc<dyn Clock>,
@@ -48,6 +49,7 @@ impl Default for Options {
             allow_loopback: true,
             limits: limits(),
             pace_min: PaceMin::default(),
+            downloads_max: 1024,
             parked_max: 1024,
             signature_headers: Vec::new(),
             clock: Arc::new(SystemClock),
@@ -88,6 +90,11 @@ impl Options {
     /// How slowly uploads may come.
     pub(crate) fn pace_min(self, pace_min: PaceMin) -> Self {
         Self { pace_min, ..self }
+    }
+
+    /// How many downloads run at once.
+    pub(crate) fn downloads_max(self, downloads_max: usize) -> Self {
+        Self { downloads_max, ..self }
     }
 
     /// How many downloads wait for their next attempt with their bytes.

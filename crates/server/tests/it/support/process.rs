@@ -152,6 +152,7 @@ async fn server_options(
         confinement: options.confinement,
         fetch_limits: options.limits,
         pace_min: options.pace_min,
+        downloads_max: options.downloads_max,
         parked_max: options.parked_max,
         clock: options.clock,
         random: Arc::new(SystemRandom),
