@@ -53,7 +53,7 @@ fn read(method: &Method, headers: &HeaderMap) -> Read<Ask> {
         }
         (&Method::PUT, None) => plain::read(headers).map(Ask::Take),
         (&Method::PUT, Some(range)) => {
-            given.refuse_packed()?;
+            given.refuse_wrapped()?;
             take(range, given.body_len()?)
         }
         _ => Err(ApiError::method_not_in_protocol("the resumable protocol", METHODS)),

@@ -54,8 +54,34 @@ impl<'a> Given<'a> {
         Ok(value.map(essence))
     }
 
-    /// 415 for a body that is packed: what is kept is the file.
-    pub(super) fn refuse_packed(self) -> Read<()> {
+    /// 415 for a body that is not the file itself: a compressed one, or a form with the file in it.
+    pub(super) fn refuse_wrapped(self) -> Read<()> {
+        self.refuse_form()?;
+        self.refuse_packed()
+    }
+
+    /// 415 for `multipart/…`, and for another type with the `boundary` of one, which curl sends with `-F` and
+    /// a type of its own.
+    ///
+    /// Other types say nothing: `curl --data-binary` sends `application/x-www-form-urlencoded` in front of a
+    /// video (D-0120).
+    fn refuse_form(self) -> Read<()> {
+        let is_form = self.0.get_all(header::CONTENT_TYPE).iter().any(|value| {
+            let value = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
+            let (essence, parameters) = value.split_once(';').unwrap_or((&value, ""));
+            let mut names = parameters.split(';').filter_map(|parameter| parameter.split_once('='));
+            essence.trim().starts_with("multipart/") || names.any(|(name, _)| name.trim() == "boundary")
+        });
+        if is_form {
+            return Err(ApiError::other_body_type(
+                "send the bytes of the file as the body, not a form (multipart/form-data): curl -T FILE URL",
+            ));
+        }
+        Ok(())
+    }
+
+    /// 415 for a compressed body: what is stored is the file.
+    fn refuse_packed(self) -> Read<()> {
         let values = self.0.get_all(header::CONTENT_ENCODING).iter();
         let is_packed = |value: &header::HeaderValue| !value.as_bytes().eq_ignore_ascii_case(b"identity");
         if values.into_iter().any(is_packed) {
@@ -132,8 +158,36 @@ mod tests {
     }
 
     #[test]
+    fn a_form_is_refused_and_other_types_are_not() {
+        let check = |given: &str| Given(&headers(&[("content-type", given)])).refuse_wrapped().is_ok();
+        for form in [
+            "multipart/form-data; boundary=----x",
+            "multipart/form-data",
+            "Multipart/Form-Data;boundary=\"x\"",
+            "multipart/related; boundary=x",
+            "video/mp4; boundary=----x",
+            "video/mp4; codecs=avc1 ;Boundary =x",
+        ] {
+            assert!(!check(form), "{form}");
+        }
+        for file in [
+            "",
+            "application/x-www-form-urlencoded",
+            "application/octet-stream",
+            "application/json",
+            "text/plain;charset=UTF-8",
+            "video/mp4; codecs=\"avc1.42E01E, boundary\"",
+            "video/multipart",
+        ] {
+            assert!(check(file), "{file}");
+        }
+        let twice = headers(&[("content-type", "video/mp4"), ("content-type", "multipart/form-data")]);
+        assert!(Given(&twice).refuse_wrapped().is_err());
+    }
+
+    #[test]
     fn a_packed_body_is_refused() {
-        let check = |given: &[(&str, &str)]| Given(&headers(given)).refuse_packed().is_ok();
+        let check = |given: &[(&str, &str)]| Given(&headers(given)).refuse_wrapped().is_ok();
         assert!(check(&[]));
         assert!(check(&[("content-encoding", "Identity")]));
         assert!(!check(&[("content-encoding", "gzip")]));

@@ -21,7 +21,7 @@ pub(super) async fn answer(mut call: Call<'_>) -> Response {
 
 pub(super) fn read(headers: &HeaderMap) -> Read<Piece> {
     let given = Given(headers);
-    given.refuse_packed()?;
+    given.refuse_wrapped()?;
     let len = given.body_len()?;
     if len == Some(0) {
         return Err(ApiError::empty_file());

@@ -73,7 +73,7 @@ pub(super) fn read(method: &Method, headers: &HeaderMap, version: Version) -> Re
 }
 
 fn create(given: Given<'_>) -> Result<Ask, Refused> {
-    given.refuse_packed().map_err(unnamed)?;
+    given.refuse_wrapped().map_err(unnamed)?;
     if given.has("upload-offset") {
         return Err(malformed("an upload begins at its first byte, without the header Upload-Offset"));
     }
@@ -88,7 +88,7 @@ fn create(given: Given<'_>) -> Result<Ask, Refused> {
 }
 
 fn append(given: Given<'_>, version: Version) -> Result<Piece, Refused> {
-    given.refuse_packed().map_err(unnamed)?;
+    given.refuse_wrapped().map_err(unnamed)?;
     // The type came with draft 04, whose interop version is 6.
     if !version.is_until(5) && given.body_type().map_err(unnamed)?.as_deref() != Some(BODY_TYPE) {
         return Err(unnamed(ApiError::other_body_type(

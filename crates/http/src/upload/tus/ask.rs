@@ -47,7 +47,7 @@ pub(super) fn read(method: &Method, headers: &HeaderMap) -> Read<Ask> {
 }
 
 fn create(given: Given<'_>) -> Read<Ask> {
-    given.refuse_packed()?;
+    given.refuse_wrapped()?;
     // Each part would be taken for the whole file, for all are sent to this address.
     if given.has("upload-concat") {
         return Err(ApiError::bad_request(
@@ -80,7 +80,7 @@ fn create(given: Given<'_>) -> Read<Ask> {
 }
 
 fn append(given: Given<'_>) -> Read<Piece> {
-    given.refuse_packed()?;
+    given.refuse_wrapped()?;
     if given.body_type()?.as_deref() != Some(BODY_TYPE) {
         return Err(other_type());
     }

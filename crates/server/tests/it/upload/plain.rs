@@ -46,7 +46,7 @@ async fn pieces_that_go_beyond_the_announced_end_are_not_kept() {
 }
 
 /// With these bytes as its body, whose length only its end tells.
-fn in_pieces(request: Request, bytes: &[u8]) -> Request {
+pub(super) fn in_pieces(request: Request, bytes: &[u8]) -> Request {
     let mut body = Vec::new();
     for piece in bytes.chunks(10_000) {
         body.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
@@ -91,4 +91,59 @@ async fn what_can_be_no_media_is_refused_with_a_reason() {
     let failed = foreign.listed(&app).await.expect("no file came of it");
     assert_eq!((&failed["status"], &failed["error"]["code"]), (&"failed".into(), &"not_media".into()));
     assert_eq!(app.wait_settled(&foreign.id).await["error"], failed["error"], "the media says the same");
+}
+
+/// A form as `curl -F file=@talk.mp4` sends it.
+fn form(file: &[u8]) -> Vec<u8> {
+    let head = b"--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"talk.mp4\"\r\n\r\n";
+    [head.as_slice(), file, b"\r\n--xyz--\r\n"].concat()
+}
+
+#[tokio::test]
+async fn form_is_415_and_the_upload_stays_usable() {
+    let app = TestApp::start().await;
+    let file = fixture::two_seconds();
+    let chunk = format!("bytes 0-{}/*", form(&file).len() - 1);
+    let headers: [(&str, &str, &str, &str); 5] = [
+        ("PUT", "multipart/form-data; boundary=xyz", "", ""),
+        ("PUT", "video/mp4; boundary=xyz", "", ""),
+        ("PUT", "multipart/form-data; boundary=xyz", "Content-Range", &chunk),
+        ("PUT", "multipart/form-data; boundary=xyz", "Upload-Complete", "?1"),
+        ("POST", "multipart/related; boundary=xyz", "Upload-Complete", "?1"),
+    ];
+    let upload = Upload::new(&app).await;
+    for (method, content_type, name, value) in headers {
+        let request = upload.request(&app, method).header("Content-Type", content_type).body(form(&file));
+        let request = if name.is_empty() { request } else { request.header(name, value) };
+        let answer = request.send().await;
+        assert_eq!(answer.status, 415, "{method} {content_type} {name}: {answer:?}");
+        assert!(answer.text().contains("curl -T FILE URL"), "{answer:?}");
+    }
+    assert_eq!(upload.offset(&app).await, (0, false), "nothing is stored");
+    assert_eq!(upload.listed(&app).await.expect("it is there")["status"], "waiting");
+    assert_eq!(app.get(&upload.id).await.status, 404, "there is no media");
+
+    // `curl -T` sends no type.
+    assert_eq!(upload.request(&app, "PUT").body(file).send().await.status, 200);
+    upload.ready(&app).await;
+}
+
+#[tokio::test]
+async fn content_types_that_clients_add_say_nothing_about_the_file() {
+    let app = TestApp::start().await;
+    // `curl -X PUT --data-binary @talk.mp4`, HTTP clients with a type for all requests, browsers, shells.
+    for content_type in [
+        "application/x-www-form-urlencoded",
+        "application/json",
+        "application/octet-stream",
+        "text/plain;charset=UTF-8",
+        "video/quicktime",
+        "",
+    ] {
+        let upload = Upload::new(&app).await;
+        let put = upload.request(&app, "PUT").header("Content-Type", content_type);
+        let answer = put.body(fixture::two_seconds()).send().await;
+        assert_eq!(answer.status, 200, "{content_type}: {answer:?}");
+        upload.ready(&app).await;
+    }
 }
