@@ -39,6 +39,20 @@ pub(super) struct Piece {
     pub(super) checksum: Option<Checksum>,
 }
 
+impl Piece {
+    /// No byte, only the end of the file: it has `length` bytes, and all of them are stored.
+    pub(super) fn end_at(length: u64) -> Self {
+        Self {
+            start: length,
+            may_overlap: true,
+            length: Some(length),
+            is_last: true,
+            len: Some(0),
+            checksum: None,
+        }
+    }
+}
+
 impl Call<'_> {
     /// Where the upload stands. Whoever receives it is ended.
     pub(super) async fn stand(&mut self) -> Result<Standing, IntakeError> {

@@ -29,15 +29,22 @@ pub(super) async fn answer(mut call: Call<'_>) -> Response {
     };
     let outcome = match ask {
         Ask::Start => call.stand().await.and_then(alive).map(|_| started(&call.location)),
-        Ask::Stand { length } => call.stand().await.and_then(alive).and_then(|standing| {
-            if let Some(length) = length {
-                standing.upload.check_length(length, standing.offset)?;
-            }
-            Ok(stands(&standing))
-        }),
+        Ask::Stand { length } => stand(&mut call, length).await.map(|standing| stands(&standing)),
         Ask::Take(piece) => call.receive(piece).await.map(|standing| stands(&standing)),
     };
     outcome.unwrap_or_else(refused)
+}
+
+/// Where the upload stands. A client that sent its chunks with an unknown total says it here: all bytes are
+/// stored, so the upload completes.
+async fn stand(call: &mut Call<'_>, length: Option<u64>) -> Result<Standing, IntakeError> {
+    let standing = call.stand().await.and_then(alive)?;
+    let Some(length) = length else { return Ok(standing) };
+    standing.upload.check_length(length, standing.offset)?;
+    if standing.is_complete() || standing.offset != length {
+        return Ok(standing);
+    }
+    call.receive(Piece::end_at(length)).await
 }
 
 fn read(method: &Method, headers: &HeaderMap) -> Read<Ask> {
@@ -64,7 +71,7 @@ fn read(method: &Method, headers: &HeaderMap) -> Read<Ask> {
 fn take(range: &str, len: Option<u64>) -> Read<Ask> {
     let Some(ContentRange { span, length }) = parse(range) else {
         return Err(ApiError::bad_request(
-            "the header Content-Range must be bytes FIRST-LAST/TOTAL or bytes */TOTAL, where TOTAL may be *",
+            "the header Content-Range must be bytes FIRST-LAST/TOTAL, bytes FIRST-*/TOTAL or bytes */TOTAL, where TOTAL may be *",
         ));
     };
     if length == Some(0) {
@@ -78,6 +85,7 @@ fn take(range: &str, len: Option<u64>) -> Read<Ask> {
             )),
         };
     };
+    let Some(last) = last else { return to_the_end(first, length, len).map(Ask::Take) };
     let in_range = last - first + 1;
     if len.is_some_and(|len| len != in_range) {
         return Err(ApiError::bad_request(format!(
@@ -95,10 +103,24 @@ fn take(range: &str, len: Option<u64>) -> Read<Ask> {
     }))
 }
 
-/// A value of `Content-Range` (RFC 9110, 14.4).
+/// The bytes of `FIRST-*`: the body ends where the file ends. Clients of Google send it when they stream.
+fn to_the_end(start: u64, length: Option<u64>, len: Option<u64>) -> Read<Piece> {
+    let end = len.map(|len| start.saturating_add(len));
+    if end == Some(0) {
+        return Err(ApiError::empty_file());
+    }
+    if let Some((length, end)) = length.zip(end).filter(|(length, end)| end > length) {
+        return Err(ApiError::bad_request(format!("the body ends at byte {end}, Content-Range at {length}")));
+    }
+    // With a known total a body may end before it: the rest comes in another request.
+    let is_last = length.is_none();
+    Ok(Piece { start, may_overlap: true, length, is_last, len, checksum: None })
+}
+
+/// A value of `Content-Range` (RFC 9110, 14.4), or `FIRST-*` in place of `FIRST-LAST`.
 struct ContentRange {
-    /// First and last byte; `None` for a question.
-    span: Option<(u64, u64)>,
+    /// First and last byte, without a last one up to the end of the file; `None` for a question.
+    span: Option<(u64, Option<u64>)>,
     /// Of the whole file, if it is known.
     length: Option<u64>,
 }
@@ -114,8 +136,13 @@ fn parse(range: &str) -> Option<ContentRange> {
         return Some(ContentRange { span: None, length });
     }
     let (first, last) = span.split_once('-')?;
-    let (first, last) = (decimal(first)?, decimal(last)?);
-    let is_inside = first <= last && length.is_none_or(|length| last < length);
+    let first = decimal(first)?;
+    let last = if last == "*" { None } else { Some(decimal(last)?) };
+    let is_inside = match last {
+        Some(last) => first <= last && length.is_none_or(|length| last < length),
+        // A stream that ended with the chunk before has no byte left.
+        None => length.is_none_or(|length| first <= length),
+    };
     is_inside.then_some(ContentRange { span: Some((first, last)), length })
 }
 
@@ -182,6 +209,15 @@ mod tests {
         check(Method::PUT, &[start, ("content-range", "bytes */100")], Ask::Stand { length: Some(100) });
         let chunked = [("content-range", "bytes 0-9/100"), ("transfer-encoding", "chunked")];
         check(Method::PUT, &chunked, chunk(0, 10, Some(100)));
+        let rest = |start, length: Option<u64>, len| {
+            let is_last = length.is_none();
+            Ask::Take(Piece { start, may_overlap: true, length, is_last, len, checksum: None })
+        };
+        let stream = [("content-range", "bytes 0-*/*"), ("transfer-encoding", "chunked")];
+        check(Method::PUT, &stream, rest(0, None, None));
+        check(Method::PUT, &range("bytes 0-*/*", "10"), rest(0, None, Some(10)));
+        check(Method::PUT, &range("bytes 5-*/*", "0"), rest(5, None, Some(0)));
+        check(Method::PUT, &range("bytes 5-*/100", "95"), rest(5, Some(100), Some(95)));
         let whole = Piece {
             start: 0,
             may_overlap: true,
@@ -220,6 +256,10 @@ mod tests {
             "bytes a-b/c",
             "bytes */",
             "bytes */-",
+            "bytes *-*/*",
+            "bytes *-9/*",
+            "bytes 11-*/10",
+            "bytes 1-*/10",
         ];
         for range in ranges {
             check(Method::PUT, &[("content-range", range), ("content-length", "10")], 400);
@@ -233,6 +273,7 @@ mod tests {
         check(Method::PUT, &[("content-range", "bytes */100"), ("content-length", "1")], 400);
         check(Method::PUT, &[("content-range", "bytes */100"), ("transfer-encoding", "chunked")], 400);
         check(Method::PUT, &[("content-range", "bytes */0")], 422);
+        check(Method::PUT, &[("content-range", "bytes 0-*/*")], 422);
         check(Method::PUT, &[("x-goog-resumable", "stop"), range, ("content-length", "10")], 400);
         check(Method::POST, &[("x-goog-resumable", "Start")], 400);
         check(Method::POST, &[("x-goog-resumable", "start"), range], 400);

@@ -2,6 +2,7 @@
 
 use kinora_testkit::fixture;
 
+use super::plain::in_pieces;
 use super::{Transcript, Upload, still};
 use crate::support::{Request, TestApp};
 
@@ -53,6 +54,65 @@ async fn a_total_may_be_told_with_the_last_chunk_and_never_changes() {
     transcript.send("asked with another total at the end", ask(&app, &upload, "10000")).await;
     insta::assert_snapshot!(transcript.text);
     upload.ready(&app).await;
+}
+
+#[tokio::test]
+async fn unknown_total_completes_with_an_empty_put() {
+    let app = still().await;
+    let (upload, file) = (Upload::new(&app).await, fixture::two_seconds());
+    let mut transcript = Transcript::new(upload.golden(&app, &file));
+    let range = |range: &str| upload.request(&app, "PUT").header("Content-Range", range);
+    let (end, total) = (format!("bytes 5000-{}/*", file.len() - 1), file.len().to_string());
+    transcript.send("a chunk", range("bytes 0-4999/*").body(file.slice(..5000))).await;
+    transcript.send("a question with a total beyond it", ask(&app, &upload, &total)).await;
+    transcript.send("the last chunk", range(&end).body(file.slice(5000..))).await;
+    transcript.send("a total below it", ask(&app, &upload, "10")).await;
+    transcript.send("the total", range(&format!("bytes */{total}"))).await;
+    transcript.send("the total again", ask(&app, &upload, &total)).await;
+    transcript.send("another total", ask(&app, &upload, "10")).await;
+    insta::assert_snapshot!(transcript.text);
+    upload.ready(&app).await;
+}
+
+#[tokio::test]
+async fn range_without_a_last_byte_ends_with_the_body() {
+    let app = TestApp::start().await;
+    let file = fixture::two_seconds();
+    let total = file.len().to_string();
+    let whole = |upload: &Upload, range: &str| {
+        let request = upload.request(&app, "PUT").header("Content-Range", range);
+        in_pieces(request.header("Content-Type", "video/mp4"), &file)
+    };
+    for range in ["bytes 0-*/*", &format!("bytes 0-*/{total}")] {
+        let upload = Upload::new(&app).await;
+        assert_eq!(whole(&upload, range).send().await.status, 200, "{range}");
+        upload.ready(&app).await;
+        assert_eq!(whole(&upload, range).send().await.status, 200, "{range} again");
+        assert_eq!(ask(&app, &upload, &total).send().await.status, 200, "{range}");
+    }
+
+    // A stream that broke off goes on behind what is stored, and may have no byte left.
+    let upload = Upload::new(&app).await;
+    let put = |range: &str| upload.request(&app, "PUT").header("Content-Range", range);
+    assert_eq!(put("bytes 0-4999/*").body(file.slice(..5000)).send().await.status, 308);
+    let gap = put("bytes 5001-*/*").body(file.slice(5001..)).send().await;
+    assert_eq!((gap.status, gap.header("range")), (308, Some("bytes=0-4999")));
+    let part = put(&format!("bytes 5000-*/{total}")).body(file.slice(5000..6000)).send().await;
+    assert_eq!((part.status, part.header("range")), (308, Some("bytes=0-5999")));
+    assert_eq!(put("bytes 6000-*/*").body(file.slice(6000..)).send().await.status, 200);
+    upload.ready(&app).await;
+
+    let upload = Upload::new(&app).await;
+    let put = |range: &str| upload.request(&app, "PUT").header("Content-Range", range);
+    let end = format!("bytes 0-{}/*", file.len() - 1);
+    assert_eq!(put(&end).body(file.clone()).send().await.status, 308);
+    assert_eq!(put(&format!("bytes {total}-*/*")).send().await.status, 200);
+    upload.ready(&app).await;
+
+    let upload = Upload::new(&app).await;
+    let empty = in_pieces(upload.request(&app, "PUT").header("Content-Range", "bytes 0-*/*"), b"");
+    assert_eq!(empty.send().await.status, 422, "no byte");
+    assert_eq!(upload.listed(&app).await.expect("it is there")["status"], "waiting");
 }
 
 #[tokio::test]
