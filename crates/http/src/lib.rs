@@ -21,6 +21,7 @@ mod observe;
 mod once;
 mod openapi;
 mod operate;
+mod preflight;
 mod public_key;
 mod rate_limit;
 mod serve;

@@ -33,7 +33,7 @@ mod wanted;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use futures_util::FutureExt as _;
@@ -43,6 +43,7 @@ use crate::api::Routes;
 use crate::app::{App, Roles};
 use crate::around::{Answering, Below, answer_by, answer_of, around};
 use crate::error::ApiError;
+use crate::preflight::allowed_headers;
 
 pub(crate) use access::AccessCache;
 pub(crate) use playlist::PlaylistCache;
@@ -134,7 +135,7 @@ fn allow_any_origin(request: Request, below: &mut Below) -> Answering {
         (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
     ];
     let answer = match *request.method() {
-        Method::OPTIONS => Either::Left(ready(preflight())),
+        Method::OPTIONS => Either::Left(ready(preflight(request.headers()))),
         _ => Either::Right(answer_of(request, below)),
     };
     answer_by(answer.map(move |mut response| {
@@ -146,11 +147,13 @@ fn allow_any_origin(request: Request, below: &mut Below) -> Answering {
 }
 
 /// What a browser is told that asks what it may send.
-fn preflight() -> Response {
-    let allowed = [
+fn preflight(request: &HeaderMap) -> Response {
+    let fixed = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, OPTIONS"),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, "range, if-range, if-none-match, cache-control"),
         (header::ACCESS_CONTROL_MAX_AGE, "86400"),
     ];
-    (StatusCode::NO_CONTENT, allowed).into_response()
+    let mut response = (StatusCode::NO_CONTENT, fixed).into_response();
+    let allowed = allowed_headers(request, "range, if-range, if-none-match, cache-control");
+    response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    response
 }

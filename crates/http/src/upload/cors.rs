@@ -1,15 +1,17 @@
 //! What browsers are told (contract 3.6), and what `OPTIONS` answers to everybody.
 
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use kinora_domain::{CorsOrigin, UploadTicket};
 
 use super::{draft, tus};
 use crate::app::App;
+use crate::preflight::allowed_headers;
 
 /// What the address knows, whichever protocol is spoken.
 pub(super) const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
-/// Of all protocols: a preflight does not tell which one will be spoken. Those with an X are of clients that add them by themselves.
+/// Of all protocols: a preflight does not tell which one will be spoken. Others are allowed when they are
+/// asked for.
 const REQUEST_HEADERS: &str = "Content-Type, Content-Range, Content-Disposition, X-Goog-Resumable, Tus-Resumable, Upload-Length, \
     Upload-Defer-Length, Upload-Metadata, Upload-Offset, Upload-Checksum, Upload-Concat, Upload-Complete, Upload-Draft-Interop-Version, \
     X-HTTP-Method-Override, X-Request-ID, X-Requested-With";
@@ -32,23 +34,25 @@ pub(super) fn allow(response: &mut Response, origin: Option<CorsOrigin>) {
 }
 
 /// 204 with what a preflight asks for, whatever the request itself will be answered.
-pub(super) fn preflight() -> Response {
+pub(super) fn preflight(request: &HeaderMap) -> Response {
     let fixed = [
         (header::ALLOW, METHODS),
         (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS),
         (header::ACCESS_CONTROL_MAX_AGE, MAX_AGE_S),
         (
             HeaderName::from_static("accept-patch"),
             "application/offset+octet-stream, application/partial-upload",
         ),
     ];
-    (StatusCode::NO_CONTENT, fixed).into_response()
+    let mut response = (StatusCode::NO_CONTENT, fixed).into_response();
+    let allowed = allowed_headers(request, REQUEST_HEADERS);
+    response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    response
 }
 
 /// The same, with what clients of tus and of the draft want to know before they begin.
-pub(super) fn options(app: &App, ticket: &UploadTicket) -> Response {
-    let mut response = preflight();
+pub(super) fn options(app: &App, ticket: &UploadTicket, request: &HeaderMap) -> Response {
+    let mut response = preflight(request);
     tus::add_abilities(response.headers_mut(), ticket);
     draft::add_limits(response.headers_mut(), ticket, ticket.expires_at, app.clock.now());
     response

@@ -50,11 +50,13 @@ async fn serve(State(app): State<App>, request: Request) -> Response {
     let mut response = match &ticket {
         Ok(ticket) => match address::admit(&app, ticket, &parts.headers) {
             Ok(()) => answer(&app, ticket, signed, parts.method, &parts.headers, &mut body).await,
-            Err(_) if parts.method == Method::OPTIONS && address::is_over(&app, ticket) => cors::preflight(),
+            Err(_) if parts.method == Method::OPTIONS && address::is_over(&app, ticket) => {
+                cors::preflight(&parts.headers)
+            }
             Err(refusal) => refusal.into_response(),
         },
         // A browser takes a preflight that is refused for a line that broke, and its page could never read why.
-        Err(_) if parts.method == Method::OPTIONS => cors::preflight(),
+        Err(_) if parts.method == Method::OPTIONS => cors::preflight(&parts.headers),
         Err(_) => ApiError::no_such_upload_address().into_response(),
     };
     if is_for_a_person && response.status().is_client_error() {
@@ -76,7 +78,7 @@ async fn answer(
     let location = format!("{}/upload/{signed}", app.addresses.public);
     let call = Call { app, ticket, location, method, headers, body };
     match Protocol::of(&call.method, headers) {
-        Ok(Protocol::Options) => cors::options(app, ticket),
+        Ok(Protocol::Options) => cors::options(app, ticket, headers),
         Ok(Protocol::Page) if page::is_asked_for_status(headers) => status::tell(app, ticket).await,
         Ok(Protocol::Page) => page::show(app, Some(ticket), StatusCode::OK),
         Ok(Protocol::Plain) => plain::answer(call).await,

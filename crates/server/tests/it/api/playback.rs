@@ -113,6 +113,15 @@ async fn scripts_of_any_page_may_read_what_players_read() {
             "{address}"
         );
     }
+    // Monitoring and HTTP clients add headers of their own, to every address.
+    let asked = "authorization,sentry-trace,traceparent,x-custom";
+    for address in addresses.iter().map(String::as_str).chain(["/none"]) {
+        let request = app.request("OPTIONS", address).header("Origin", "https://page.example");
+        let answer = request.header("Access-Control-Request-Headers", asked).send().await;
+        let allowed = answer.header("access-control-allow-headers").expect("it is told");
+        let allowed: Vec<_> = allowed.split(", ").collect();
+        assert!(asked.split(',').all(|name| allowed.contains(&name)), "{address}: {allowed:?}");
+    }
     // Refusals too, or a player could not read why.
     let wrong = format!("/{}/thumbnail.jpg?width=0", text(&media["playbackIds"][0]["id"]));
     let unknown = "/019a492c-41f3-7001-8203-040506070809.m3u8";

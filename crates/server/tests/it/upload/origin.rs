@@ -73,3 +73,23 @@ async fn our_own_page_may_send_whatever_the_origin_is() {
     let sent = upload.chunk(&app, &file, 0..5000).header("Origin", &app.url("")).send().await;
     assert_eq!(sent.status, 308, "{sent:?}");
 }
+
+#[tokio::test]
+async fn preflight_echoes_requested_headers() {
+    let app = TestApp::start().await;
+    let upload = Upload::new(&app).await;
+    for path in [upload.path.as_str(), "/upload/forged"] {
+        let request = app.request("OPTIONS", path).header("Origin", SHOP);
+        let request = request.header("Access-Control-Request-Method", "PUT");
+        let asked = "authorization,content-type,sentry-trace,traceparent,x-custom";
+        let answer = request.header("Access-Control-Request-Headers", asked).send().await;
+        let allowed = answer.header("access-control-allow-headers").expect("it is told").to_lowercase();
+        let allowed: Vec<_> = allowed.split(", ").collect();
+        assert_eq!(answer.status, 204, "{path}");
+        assert!(asked.split(',').all(|name| allowed.contains(&name)), "{path}: {allowed:?}");
+    }
+    // What they say is ignored.
+    let put = upload.request(&app, "PUT").header("Origin", SHOP).header("Authorization", "Bearer x");
+    let answer = put.header("traceparent", "00-1-1-00").body(fixture::two_seconds()).send().await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
