@@ -20,6 +20,9 @@ const THROWN_AWAY_MAX: usize = 32 << 20;
 /// A body of 1 MiB arrives in that time over the slowest line worth serving; whoever drips holds a connection no longer.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// U+FEFF in UTF-8: files that were written on Windows begin with it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// A JSON body.
 ///
 /// 415 for another content type, 413 over [`BODY_BYTES_MAX`], 408 when it drips, 400 when it is no JSON (contract decision 40).
@@ -37,7 +40,9 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
             }
         }
         let bytes = read_body(request.into_body()).await?;
-        let text = std::str::from_utf8(&bytes).map_err(|error| {
+        // RFC 8259, 8.1: writers add no byte order mark, readers may ignore one.
+        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+        let text = std::str::from_utf8(bytes).map_err(|error| {
             ApiError::bad_request(format!("the body is not valid UTF-8 at byte {}", error.valid_up_to()))
         })?;
         serde_json::from_str(text).map(Self).map_err(|error| {

@@ -261,7 +261,11 @@ enum Wanted {
 /// One range of bytes. What is no such thing, and several ranges, are answered with the whole (RFC 9110, 14.2).
 fn parse_range(request: &HeaderMap, len: u64) -> Wanted {
     let text = request.get(header::RANGE).and_then(|value| value.to_str().ok());
-    let Some(spec) = text.and_then(|text| text.trim().strip_prefix("bytes=")) else { return Wanted::Whole };
+    let Some((unit, spec)) = text.and_then(|text| text.trim().split_once('=')) else { return Wanted::Whole };
+    // RFC 9110, 14.1: names of units have no case.
+    if !unit.eq_ignore_ascii_case("bytes") {
+        return Wanted::Whole;
+    }
     let Some((first, last)) = spec.trim().split_once('-') else { return Wanted::Whole };
     let number = |text: &str| {
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -335,6 +339,8 @@ mod tests {
     fn one_range_is_understood_and_everything_else_is_the_whole() {
         let check = |value, wanted| assert_eq!(range(value), wanted, "{value}");
         check("bytes=0-0", Wanted::Part(0..1));
+        check("BYTES=0-1", Wanted::Part(0..2));
+        check("Bytes=-10", Wanted::Part(90..100));
         check("bytes=10-19", Wanted::Part(10..20));
         check("bytes=90-", Wanted::Part(90..100));
         check("bytes=90-1000", Wanted::Part(90..100));
@@ -352,6 +358,8 @@ mod tests {
         check("bytes=1-b", Wanted::Whole);
         check("bytes=b-1", Wanted::Whole);
         check("items=0-1", Wanted::Whole);
+        check("bytes 0-1", Wanted::Whole);
+        check("bytes =0-1", Wanted::Whole);
         assert_eq!(parse_range(&HeaderMap::new(), 100), Wanted::Whole);
     }
 

@@ -42,6 +42,10 @@ async fn json_may_carry_its_character_set_or_no_type_at_all() {
         let request = app.call("POST", "/on-demand").header("Content-Type", content_type);
         assert_eq!(request.body(body.clone()).send().await.status, 201, "{content_type}");
     }
+    // Some files begin with a byte order mark (RFC 8259, 8.1). Within the text it is none.
+    let marked = |front: &str| app.call("POST", "/on-demand").body(format!("{front}{body}"));
+    assert_eq!(marked("\u{feff}").send().await.status, 201);
+    assert_eq!(marked("\u{feff}\u{feff}").send().await.status, 400);
     assert_eq!(app.call("POST", "/on-demand").body(body).send().await.status, 201);
 }
 
