@@ -11,6 +11,7 @@ use kinora_store::{Store, WrittenUsage};
 use crate::api::{AnswerCache, KeyPairs};
 use crate::auth::Callers;
 use crate::delivery::{AccessCache, PlaylistCache};
+use crate::gzip::GzipCache;
 use crate::observe::{RequestCounts, RequestIds, UsageTotals};
 use crate::once::UnderWay;
 use crate::rate_limit::{RateLimit, RateLimits};
@@ -66,6 +67,7 @@ pub struct Parts {
     pub(crate) access: AccessCache,
     pub(crate) under_way: UnderWay,
     pub(crate) playlists: PlaylistCache,
+    pub(crate) gzip: GzipCache,
     pub(crate) request_ids: RequestIds,
     pub(crate) request_counts: RequestCounts,
     pub(crate) usage_totals: UsageTotals,
@@ -116,6 +118,7 @@ impl App {
             access,
             under_way: UnderWay::default(),
             playlists,
+            gzip: GzipCache::new(),
             request_ids,
             request_counts: RequestCounts::default(),
             usage_totals: UsageTotals::default(),

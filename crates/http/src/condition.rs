@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::envelope::{Data, json};
 use crate::error::ApiError;
+use crate::gzip;
 
 /// Most tags of a header: a client knows a few answers of one thing.
 const TAGS_MAX: usize = 32;
@@ -113,7 +114,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Conditions {
 }
 
 impl Tags {
-    /// RFC 9110, 8.8.3.2: equal, and neither is weak.
+    /// RFC 9110, 8.8.3.2: equal, and neither is weak. Tags of compressed answers were read as those of the
+    /// text.
     fn match_strongly(&self, tagged: &Tagged) -> bool {
         match self {
             Self::Any => true,
@@ -157,7 +159,7 @@ fn parse(mut list: &[u8]) -> Option<Tags> {
         if tag.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) || tags.len() == TAGS_MAX {
             return None;
         }
-        tags.push((is_weak, tag.to_vec()));
+        tags.push((is_weak, gzip::tag_of_text(tag).unwrap_or_else(|| tag.to_vec())));
         list = behind.trim_ascii_start();
         if !list.is_empty() && !list.starts_with(b",") {
             return None;
@@ -189,6 +191,8 @@ mod tests {
         check("*", Some(Tags::Any));
         check(" * ", Some(Tags::Any));
         check("\"a\"", those(&[(false, "\"a\"")]));
+        // Of a compressed answer: the text is the same.
+        check("\"a-gzip\", W/\"b-gzip\"", those(&[(false, "\"a\""), (true, "\"b\"")]));
         check("\"a\", W/\"b,c\" ,\"\"", those(&[(false, "\"a\""), (true, "\"b,c\""), (false, "\"\"")]));
         check(",\"a\",, ,\"b\",", those(&[(false, "\"a\""), (false, "\"b\"")]));
         let full = vec!["\"a\""; TAGS_MAX].join(", ");

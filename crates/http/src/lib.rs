@@ -15,6 +15,7 @@ mod envelope;
 mod error;
 mod extract;
 mod fields;
+mod gzip;
 mod instant;
 mod list_query;
 mod observe;
@@ -60,10 +61,15 @@ pub fn router(app: App) -> Router {
             let app = app.clone();
             around(move |request, below| api::before(&app, request, below))
         };
+        let compressed = {
+            let app = app.clone();
+            around(move |request, below| gzip::answers(&app, request, below))
+        };
         Router::new()
             .merge(api::routes("").into_router())
             .merge(api::routes("/v1").into_router())
             .route_layer(before)
+            .route_layer(compressed)
             .merge(api::unknown())
             .merge(openapi::routes())
             .merge(upload::routes())

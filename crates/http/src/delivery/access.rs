@@ -431,7 +431,7 @@ fn decide(app: &App, known: &Known, viewer: &Viewer<'_>, now: Timestamp) -> Resu
 
 /// By what the rules of a playback ID decide.
 pub(super) fn asks(policy: &PlaybackPolicy) -> Asks {
-    Asks { page: policy.asks_for_page(), user_agent: policy.asks_for_user_agent() }
+    Asks { page: policy.asks_for_page(), user_agent: policy.asks_for_user_agent(), coding: false }
 }
 
 /// How many whole seconds the signature of a path still holds; `None` where none let the viewer in.

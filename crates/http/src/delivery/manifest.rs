@@ -9,11 +9,10 @@ use bytes::Bytes;
 use kinora_domain::PlaybackId;
 use kinora_formats::hls::FileEncryption;
 use kinora_packager::{Added, Asker, Packaged, Rendition, Segment, SoundName, SubtitleName, Wanted};
-use sha2::{Digest as _, Sha256};
 
 use super::access::{Granted, grant};
 use super::cipher::FileCipher;
-use super::send::{Caching, Content, Terms, WEAK, known};
+use super::send::{Caching, Content, WEAK, known, part, send, send_changing_text, send_text};
 use super::viewing::Viewing;
 use super::{content_key, subtitles, wanted};
 use crate::app::App;
@@ -55,13 +54,8 @@ pub(super) async fn multivariant(
         })?
     };
     // What is offered depends on more than the index: on what was asked for, on what is broken, on how busy the server is.
-    Ok(send_text(&request, Bytes::from(text), granted.terms(&app, Caching::Short)))
-}
-
-/// A playlist that is another tomorrow.
-pub(super) fn send_text(request: &HeaderMap, text: Bytes, terms: Terms) -> Response {
-    let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
-    send(request, text, PLAYLIST, etag, terms)
+    let terms = granted.terms(&app, Caching::Short);
+    Ok(send_changing_text(&app, &request, Bytes::from(text), PLAYLIST, terms).await)
 }
 
 /// Bytes as lower-case hex digits.
@@ -151,7 +145,7 @@ async fn answer_child(
                     packaged.encrypted_playlist(rendition, encryption)?
                 }
             };
-            Ok(send(request, text, PLAYLIST, etag("playlist"), terms))
+            Ok(send_text(app, request, text, PLAYLIST, etag("playlist"), terms).await)
         }
         File::Init => {
             let init = match rendition {
@@ -251,24 +245,6 @@ impl File {
             }
         }
     }
-}
-
-/// Bytes that are in memory already.
-pub(super) fn send(
-    request: &HeaderMap,
-    bytes: Bytes,
-    content_type: &'static str,
-    etag: String,
-    terms: Terms,
-) -> Response {
-    let content = Content { content_type, etag, terms, len: bytes.len() as u64, plays_us: 0 };
-    content.answer(request, |range| Body::from(part(bytes, range)))
-}
-
-fn part(bytes: Bytes, range: std::ops::Range<u64>) -> Bytes {
-    let at =
-        |position: u64| usize::try_from(position).map_or(bytes.len(), |position| position.min(bytes.len()));
-    bytes.slice(at(range.start)..at(range.end))
 }
 
 #[cfg(test)]

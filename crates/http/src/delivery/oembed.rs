@@ -10,9 +10,9 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::access::{self, Entrance};
-use super::manifest::{hex, send};
+use super::manifest::hex;
 use super::parameter::Parameters;
-use super::send::{Caching, Terms};
+use super::send::{Caching, Terms, send};
 use super::token;
 use super::viewing::Viewing;
 use crate::app::{Addresses, App};

@@ -17,8 +17,8 @@ use kinora_packager::{Sequence, SequenceItem};
 use kinora_store::{PlaylistEdition, Version};
 use moka::future::Cache;
 
-use super::manifest::{send, send_text};
-use super::send::{Caching, IMMUTABLE, Terms};
+use super::manifest::PLAYLIST;
+use super::send::{Caching, IMMUTABLE, Terms, send, send_changing_text};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PlainParts;
@@ -120,7 +120,8 @@ async fn answer(app: &App, id: PlaylistId, part: Part, request: &HeaderMap) -> R
     let caches = &app.playlists;
     let edition = caches.editions.try_get_with((id, version), edition).await.map_err(shared)?;
     let text = caches.texts.try_get_with((id, part, edition), text(app, id, part)).await.map_err(shared)?;
-    Ok(send_text(request, text, Terms::of_nobody(Caching::Short.for_everybody())))
+    let terms = Terms::of_nobody(Caching::Short.for_everybody());
+    Ok(send_changing_text(app, request, text, PLAYLIST, terms).await)
 }
 
 /// The refusal of everybody who waited.

@@ -5,9 +5,14 @@ use std::ops::Range;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
 
 use super::counted::Account;
+use super::manifest::hex;
+use crate::app::App;
 use crate::error::ApiError;
+use crate::gzip;
 
 /// In front of a tag that stands for bytes that are as good, not for the same ones (RFC 9110, 8.8.1).
 pub(super) const WEAK: &str = "W/";
@@ -112,16 +117,22 @@ pub(super) struct Asks {
     pub(super) page: bool,
     /// The one that tells a player.
     pub(super) user_agent: bool,
+    /// The one that tells which codings a client reads.
+    pub(super) coding: bool,
 }
 
 impl Asks {
     /// Value of `Vary` (RFC 9110, 12.5.5).
     pub(super) fn vary(self) -> Option<&'static str> {
-        match (self.page, self.user_agent) {
-            (false, false) => None,
-            (true, false) => Some("Origin, Referer"),
-            (false, true) => Some("User-Agent"),
-            (true, true) => Some("Origin, Referer, User-Agent"),
+        match (self.page, self.user_agent, self.coding) {
+            (false, false, false) => None,
+            (true, false, false) => Some("Origin, Referer"),
+            (false, true, false) => Some("User-Agent"),
+            (true, true, false) => Some("Origin, Referer, User-Agent"),
+            (false, false, true) => Some("Accept-Encoding"),
+            (true, false, true) => Some("Origin, Referer, Accept-Encoding"),
+            (false, true, true) => Some("User-Agent, Accept-Encoding"),
+            (true, true, true) => Some("Origin, Referer, User-Agent, Accept-Encoding"),
         }
     }
 }
@@ -130,6 +141,11 @@ impl Keeping {
     /// Of what rules decide by these headers.
     pub(super) fn asking(self, asks: Asks) -> Self {
         Self { asks, ..self }
+    }
+
+    /// The same of a text that is sent in several codings.
+    fn by_coding(self) -> Self {
+        Self { asks: Asks { coding: true, ..self.asks }, ..self }
     }
 
     /// Sets the headers.
@@ -165,6 +181,67 @@ impl Terms {
     pub(super) fn of_nobody(keeping: Keeping) -> Self {
         Self { keeping, account: None }
     }
+}
+
+/// Bytes that are in memory already.
+pub(super) fn send(
+    request: &HeaderMap,
+    bytes: Bytes,
+    content_type: &'static str,
+    etag: String,
+    terms: Terms,
+) -> Response {
+    let content = Content { content_type, etag, terms, len: bytes.len() as u64, plays_us: 0 };
+    content.answer(request, |range| Body::from(part(bytes, range)))
+}
+
+/// These bytes of all.
+pub(super) fn part(bytes: Bytes, range: Range<u64>) -> Bytes {
+    let at =
+        |position: u64| usize::try_from(position).map_or(bytes.len(), |position| position.min(bytes.len()));
+    bytes.slice(at(range.start)..at(range.end))
+}
+
+/// A text that is in memory already, compressed where that is worth it and the client accepts it. `etag` is
+/// that of the text.
+///
+/// A range is one of the text as it is: a client that asks for one, with the tag of the compressed text in
+/// `If-Range`, gets all of the text.
+pub(super) async fn send_text(
+    app: &App,
+    request: &HeaderMap,
+    text: Bytes,
+    content_type: &'static str,
+    etag: String,
+    terms: Terms,
+) -> Response {
+    if text.len() < gzip::LEN_MIN {
+        return send(request, text, content_type, etag, terms);
+    }
+    let terms = Terms { keeping: terms.keeping.by_coding(), ..terms };
+    if request.contains_key(header::RANGE) || !gzip::is_accepted(request) {
+        return send(request, text, content_type, etag, terms);
+    }
+    let packed_etag = gzip::tag(&etag);
+    if let Some(known) = known(request, &packed_etag, terms.keeping) {
+        return known;
+    }
+    let packed = app.gzip.get(&etag, &text).await;
+    let mut response = send(request, packed, content_type, packed_etag, terms);
+    response.headers_mut().insert(header::CONTENT_ENCODING, gzip::GZIP);
+    response
+}
+
+/// The same of a text that is another one tomorrow: its tag is its hash.
+pub(super) async fn send_changing_text(
+    app: &App,
+    request: &HeaderMap,
+    text: Bytes,
+    content_type: &'static str,
+    terms: Terms,
+) -> Response {
+    let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
+    send_text(app, request, text, content_type, etag, terms).await
 }
 
 impl Content {
@@ -323,10 +400,13 @@ mod tests {
         check(know(Short, 1), "private, max-age=1", None);
         check(know(Immutable, 0), "public, max-age=0, s-maxage=0", None);
         check(Immutable.for_those_who_know(Some(7), None), "private, max-age=7", None);
-        let asking = |page, user_agent| Immutable.for_one().asking(Asks { page, user_agent });
+        let asking = |page, user_agent| Immutable.for_one().asking(Asks { page, user_agent, coding: false });
         check(asking(true, false), "private, max-age=60", Some("Origin, Referer"));
         check(asking(false, true), "private, max-age=60", Some("User-Agent"));
         check(asking(true, true), "private, max-age=60", Some("Origin, Referer, User-Agent"));
+        check(Short.for_everybody().by_coding(), "public, max-age=2", Some("Accept-Encoding"));
+        let all = asking(true, true).by_coding();
+        check(all, "private, max-age=60", Some("Origin, Referer, User-Agent, Accept-Encoding"));
     }
 
     fn range(value: &str) -> Wanted {

@@ -5,16 +5,13 @@ use std::fmt::Write as _;
 
 use axum::http::HeaderMap;
 use axum::response::Response;
-use bytes::Bytes;
 use kinora_domain::{Frame, TokenClaims};
 use kinora_packager::{Sheet, Storyboard};
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
-use super::manifest::{hex, send};
 use super::parameter::{Parameters, Viewer};
 use super::picture::Answer;
-use super::send::{Caching, Terms};
+use super::send::{Caching, send_changing_text};
 use super::viewing::{self, handed_on};
 use crate::app::App;
 use crate::error::ApiError;
@@ -94,18 +91,14 @@ pub(super) async fn storyboard(
         }
         Part::Json => {
             let url = format!("{}/{}/{address}", app.addresses.images, viewer.playback);
-            Ok(send_text(request, json(&*storyboard.await?, url), "application/json", terms))
+            let text = json(&*storyboard.await?, url);
+            Ok(send_changing_text(app, request, text.into(), "application/json", terms).await)
         }
         Part::Vtt => {
             let text = vtt(&*storyboard.await?, &address);
-            Ok(send_text(request, text, "text/vtt; charset=utf-8", terms))
+            Ok(send_changing_text(app, request, text.into(), "text/vtt; charset=utf-8", terms).await)
         }
     }
-}
-
-fn send_text(request: &HeaderMap, text: String, content_type: &'static str, terms: Terms) -> Response {
-    let etag = format!("\"{}\"", hex(&Sha256::digest(&text)[..16]));
-    send(request, Bytes::from(text), content_type, etag, terms)
 }
 
 /// The sheet.

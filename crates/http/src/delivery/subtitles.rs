@@ -7,8 +7,8 @@ use kinora_domain::{PlaybackId, SourceId, TrackId};
 use kinora_packager::{OfferedSubtitles, Packaged, SubtitleName};
 
 use super::access::{Granted, grant};
-use super::manifest::{PLAYLIST, send};
-use super::send::Caching;
+use super::manifest::PLAYLIST;
+use super::send::{Caching, send_text};
 use super::viewing::Viewing;
 use crate::app::App;
 use crate::error::ApiError;
@@ -41,7 +41,7 @@ pub(super) async fn file(
     let source = wanted.ok_or_else(ApiError::no_such_path)?.offered.source;
     let bytes = app.packager.subtitle_file(source).await?;
     let terms = granted.terms(&app, Caching::Short);
-    Ok(send(&request, bytes, WEBVTT, format!("\"{source}\""), terms))
+    Ok(send_text(&app, &request, bytes, WEBVTT, format!("\"{source}\""), terms).await)
 }
 
 /// `GET {stream}/{playbackId}/{indexId}/subtitles-{id}/{file}`: `playlist.m3u8`, `{n}.vtt`. The id is another one for every file, so what lies
@@ -60,10 +60,13 @@ pub(super) async fn child(
     let etag = |name: &str| format!("\"{}-{source}-{name}\"", packaged.id());
     let terms = granted.terms(app, Caching::Immutable);
     match file {
-        File::Playlist => Ok(send(request, packaged.subtitle_playlist(), PLAYLIST, etag("playlist"), terms)),
+        File::Playlist => {
+            let text = packaged.subtitle_playlist();
+            Ok(send_text(app, request, text, PLAYLIST, etag("playlist"), terms).await)
+        }
         File::Segment(number) => {
             let bytes = app.packager.subtitle_segment(packaged, source, number).await?;
-            Ok(send(request, bytes, WEBVTT, etag(&number.to_string()), terms))
+            Ok(send_text(app, request, bytes, WEBVTT, etag(&number.to_string()), terms).await)
         }
     }
 }

@@ -11,7 +11,7 @@ pub(crate) mod schema;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use bytes::Bytes;
@@ -21,6 +21,7 @@ use crate::api;
 use crate::app::{Addresses, App};
 use crate::envelope::Pagination;
 use crate::error::FieldError;
+use crate::gzip;
 
 pub(crate) use operation::Operation;
 pub(crate) use schema::Schemas;
@@ -54,15 +55,20 @@ pub(crate) fn routes() -> Router<App> {
 }
 
 /// `GET /openapi.json`: the document. Pages of any origin may read it: tools are such pages.
-async fn json(State(app): State<App>) -> Response {
+async fn json(State(app): State<App>, request: HeaderMap) -> Response {
     let make = || serde_json::to_vec(&document(&app.addresses)).expect("JSON stays JSON");
     let document = app.document.get_or_init(|| Bytes::from(make())).clone();
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
+        (header::VARY, gzip::VARY),
     ];
-    (headers, document).into_response()
+    if !gzip::is_accepted(&request) {
+        return (headers, document).into_response();
+    }
+    let packed = app.gzip.get(PATHS[0], &document).await;
+    (headers, [(header::CONTENT_ENCODING, gzip::GZIP)], packed).into_response()
 }
 
 /// Describes every operation of the API, at these addresses.

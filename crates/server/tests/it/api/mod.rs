@@ -3,6 +3,7 @@
 mod added_sound;
 mod auth;
 mod clients;
+mod compression;
 mod conditions;
 mod create;
 mod delete;

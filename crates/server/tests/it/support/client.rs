@@ -3,6 +3,7 @@
 //! It is written on the socket so that a test can send what no library would.
 
 use std::fmt;
+use std::io::Read as _;
 use std::net::SocketAddr;
 
 use base64::Engine as _;
@@ -222,6 +223,16 @@ impl Answer {
     /// Every header, names in lower case, in the order in which they came.
     pub(crate) fn headers(&self) -> &[(String, String)] {
         &self.headers
+    }
+
+    /// The same answer with the body that its `Content-Encoding` stands for; panics when that is another one
+    /// than gzip.
+    pub(crate) fn unpacked(&self) -> Self {
+        let Some(coding) = self.header("content-encoding") else { return self.clone() };
+        assert_eq!(coding, "gzip", "{self:?}");
+        let mut body = Vec::new();
+        flate2::read::GzDecoder::new(&self.body[..]).read_to_end(&mut body).expect("it is gzip");
+        Self { body: body.into(), ..self.clone() }
     }
 
     /// The body as text.

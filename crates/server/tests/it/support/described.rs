@@ -25,7 +25,7 @@ pub(super) fn hold(method: &str, target: &str, answer: &Answer) {
     let Some(validator) = validator_of(operation, answer.status) else {
         panic!("{name} is not described: {answer:?}")
     };
-    let body = answer.json();
+    let body = answer.unpacked().json();
     let wrong: Vec<_> =
         validator.iter_errors(&body).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert_eq!(wrong, Vec::<String>::new(), "{name} is described otherwise: {answer:?}");
