@@ -63,6 +63,19 @@ pub(crate) fn trouble(error: reqwest::Error) -> Trouble {
     Trouble::Unreachable { why, cause: error.without_url().into() }
 }
 
+/// Whether the connection ended before there was an answer: closed, or reset.
+pub(crate) fn is_closed(error: &reqwest::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected, UnexpectedEof};
+
+    let is_end = |kind| {
+        matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected | UnexpectedEof)
+    };
+    !error.is_connect()
+        && (find::<hyper::Error>(error)
+            .is_some_and(|error| error.is_incomplete_message() || error.is_closed())
+            || find::<io::Error>(error).is_some_and(|error| is_end(error.kind())))
+}
+
 /// The connection broke while a body was read.
 pub(crate) fn cut(error: reqwest::Error) -> FetchError {
     FetchError::Unreachable { why: Unreachable::Cut, cause: Some(error.without_url().into()) }

@@ -1,5 +1,6 @@
 //! Posting webhooks.
 
+use std::cell::Cell;
 use std::error::Error;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use bytes::Bytes;
 use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use reqwest::{Client, Response};
 use tokio::time::{Instant, timeout_at};
+use tower::util::MapRequestLayer;
 use url::Url;
 
 use crate::client::{self, Trouble};
@@ -38,10 +40,18 @@ const HEADERS_KEPT: [&str; 7] = [
     "webhook-delivery",
 ];
 
+tokio::task_local! {
+    /// Whether the request that this task sends had to make a connection.
+    static CONNECTED: Cell<bool>;
+}
+
 /// Posts webhooks. Cheap to clone; made once, so that connections are used again.
 #[derive(Debug, Clone)]
 pub struct Poster {
+    /// Uses connections again.
     client: Client,
+    /// Makes a connection for each request.
+    fresh: Client,
     guard: Guard,
     limits: PostLimits,
 }
@@ -85,9 +95,11 @@ impl Poster {
     /// A poster that sees the outside through `network`.
     pub fn new(network: &Network, limits: PostLimits) -> Result<Self, StartError> {
         let client = client::build(network, limits.connect, |builder| {
-            builder.pool_max_idle_per_host(limits.idle_per_host).pool_idle_timeout(limits.idle)
+            let builder = builder.pool_max_idle_per_host(limits.idle_per_host);
+            builder.pool_idle_timeout(limits.idle).connector_layer(MapRequestLayer::new(note_connection))
         })?;
-        Ok(Self { client, guard: network.guard.clone(), limits })
+        let fresh = client::build(network, limits.connect, |builder| builder.pool_max_idle_per_host(0))?;
+        Ok(Self { client, fresh, guard: network.guard.clone(), limits })
     }
 
     /// Posts `body` with `headers` to `url` once. A `user-agent` is added where `headers` has none.
@@ -95,14 +107,15 @@ impl Poster {
     /// The address is checked whenever a connection is made, so a name that has moved into a private network is refused. The
     /// limit holds for everything until the status; a receiver that has answered and then lets its body drip has answered, and
     /// `body` is what came in time.
+    ///
+    /// A receiver may close a kept-alive connection at the moment it is used again. Such a request is sent
+    /// again on a new connection, once, so it may arrive twice (RFC 9110, 9.2.2 leaves it to the client to
+    /// know that this is harmless; receivers know an event by its id).
     pub async fn post(&self, url: &Url, headers: HeaderMap, body: Bytes) -> Result<PostResponse, PostError> {
         self.guard.check_url(url)?;
         let deadline = Instant::now() + self.limits.total;
-        let request = self.client.post(url.clone()).headers(headers).body(body).send();
-        let mut response = match timeout_at(deadline, request).await {
-            Ok(answer) => answer.map_err(client::trouble)?,
-            Err(_) => return Err(PostError::Timeout),
-        };
+        let answer = timeout_at(deadline, self.send(url, headers, body)).await;
+        let mut response = answer.map_err(|_| PostError::Timeout)?.map_err(client::trouble)?;
         let mut kept = Vec::new();
         // Neither the end of the time nor a broken body takes back the status that was given.
         let _ = timeout_at(deadline, read_body(&mut response, &mut kept)).await;
@@ -112,6 +125,25 @@ impl Poster {
             body: String::from_utf8_lossy(&kept).into_owned(),
         })
     }
+}
+
+impl Poster {
+    /// Sends the request, on a new connection where the one that was used again is found closed.
+    async fn send(&self, url: &Url, headers: HeaderMap, body: Bytes) -> Result<Response, reqwest::Error> {
+        let request = |client: &Client| client.post(url.clone()).headers(headers.clone()).body(body.clone());
+        let sending = async { (request(&self.client).send().await, CONNECTED.with(Cell::get)) };
+        match CONNECTED.scope(Cell::new(false), sending).await {
+            (Err(error), false) if client::is_closed(&error) => request(&self.fresh).send().await,
+            (answer, _) => answer,
+        }
+    }
+}
+
+/// Notes that the request of this task waits for a new connection. The client polls its connector in the task
+/// of the request.
+fn note_connection<T>(target: T) -> T {
+    let _ = CONNECTED.try_with(|connected| connected.set(true));
+    target
 }
 
 impl PostResponse {

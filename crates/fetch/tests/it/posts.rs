@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use url::Url;
 
 use crate::clock::{HOUR, jumping_after};
-use crate::server::{Answer, Server, answer, cut, drip, hang, with_length};
+use crate::server::{Answer, Server, answer, cut, drip, hang, reset, with_length};
 
 /// Without a time limit that a busy machine could reach.
 fn poster() -> Poster {
@@ -85,6 +85,60 @@ async fn posts_to_one_receiver_share_a_connection() {
         poster.post(&server.url("/"), signed(), Bytes::new()).await.unwrap();
     }
     assert_eq!((server.requests().len(), server.connections()), (5, 1));
+}
+
+/// A server that answers each connection's first request, and the next one so.
+async fn closing_when_used_again(second: fn() -> Answer) -> Server {
+    Server::start(move |number, _| if number == 1 { second() } else { answer(with_length("200 OK", "", "")) })
+        .await
+}
+
+#[tokio::test]
+async fn closed_kept_alive_connection_is_replaced_within_the_post() {
+    for second in [|| cut(""), || reset(""), || cut("HTTP/1.1 2")] {
+        let server = closing_when_used_again(second).await;
+        let poster = poster();
+        for body in ["first", "second"] {
+            let response = poster.post(&server.url("/"), signed(), Bytes::from(body)).await.unwrap();
+            assert_eq!(response.status, 200);
+        }
+        let requests = server.requests();
+        let bodies: Vec<_> = requests.iter().map(|text| text.rsplit("\r\n").next().unwrap()).collect();
+        assert_eq!(bodies, ["first", "second", "second"], "sent again as it was");
+        assert_eq!(requests[1], requests[2]);
+        assert_eq!(server.connections(), 2);
+    }
+}
+
+#[tokio::test]
+async fn closed_new_connection_is_not_replaced() {
+    for first in [|| cut(""), || reset("")] {
+        let server = Server::start(move |_, _| first()).await;
+        let error = poster().post(&server.url("/"), signed(), Bytes::new()).await.unwrap_err();
+        assert!(matches!(error, PostError::Unreachable { why: Unreachable::Broken, .. }), "{error:?}");
+        assert_eq!((server.requests().len(), server.connections()), (1, 1));
+    }
+}
+
+#[tokio::test]
+async fn replaced_connection_is_not_replaced_again() {
+    let answers = |number| if number == 0 { answer(with_length("200 OK", "", "")) } else { reset("") };
+    let server = Server::start(move |number, _| answers(number)).await;
+    let poster = poster();
+    poster.post(&server.url("/"), signed(), Bytes::new()).await.unwrap();
+    let error = poster.post(&server.url("/"), signed(), Bytes::new()).await.unwrap_err();
+    assert!(matches!(error, PostError::Unreachable { why: Unreachable::Broken, .. }), "{error:?}");
+    assert_eq!((server.requests().len(), server.connections()), (3, 2));
+}
+
+#[tokio::test]
+async fn answer_that_is_not_http_is_not_asked_for_again() {
+    let server = closing_when_used_again(|| cut("hello\r\n\r\n")).await;
+    let poster = poster();
+    poster.post(&server.url("/"), signed(), Bytes::new()).await.unwrap();
+    let error = poster.post(&server.url("/"), signed(), Bytes::new()).await.unwrap_err();
+    assert!(matches!(error, PostError::Unreachable { why: Unreachable::Broken, .. }), "{error:?}");
+    assert_eq!((server.requests().len(), server.connections()), (2, 1));
 }
 
 #[tokio::test]

@@ -23,6 +23,8 @@ enum Then {
     /// Takes the next request on this connection.
     Keep,
     Close,
+    /// Ends the connection with a reset: what is on its way to the client is lost.
+    Reset,
     /// Sends nothing more and does not close.
     Hang,
     /// Sends this again and again, with a pause of [`DRIP`] before each.
@@ -37,6 +39,11 @@ pub(crate) fn answer(bytes: impl Into<Vec<u8>>) -> Answer {
 /// These bytes, then the end of the connection.
 pub(crate) fn cut(bytes: impl Into<Vec<u8>>) -> Answer {
     Answer { bytes: bytes.into(), then: Then::Close }
+}
+
+/// These bytes, then a reset of the connection.
+pub(crate) fn reset(bytes: impl Into<Vec<u8>>) -> Answer {
+    Answer { bytes: bytes.into(), then: Then::Reset }
 }
 
 /// These bytes, then nothing, for ever.
@@ -225,6 +232,10 @@ async fn serve(mut stream: TcpStream, seen: Arc<Mutex<Seen>>, script: Arc<Script
         match answer.then {
             Then::Keep => {}
             Then::Close => return,
+            Then::Reset => {
+                stream.set_zero_linger().expect("the socket is open");
+                return;
+            }
             Then::Hang => std::future::pending().await,
             Then::Drip(piece) => {
                 let mut drips = tokio::time::interval(DRIP);
