@@ -57,7 +57,7 @@ fn tag(text: &str, out: &mut String) -> Option<usize> {
     Some(whole.len())
 }
 
-/// A command of SubStation Alpha, `{\an8}`, which is left out.
+/// A command of SubStation Alpha, `{\i1}`, which is left out. Those that align were taken before.
 fn command(text: &str) -> Option<usize> {
     text.starts_with("{\\").then(|| until(text, b'}').map(str::len))?
 }

@@ -2,11 +2,13 @@
 //!
 //! What cannot be read of a file is left out; what can is kept in the order in which it is shown. Begin with [`Subtitles::read`].
 
+mod alignment;
 mod decode;
 mod markup;
 mod segments;
 mod srt;
 mod times;
+mod timestamp_map;
 mod vtt;
 
 pub use segments::{SUBTITLE_SEGMENT_S, SubtitleSegments};

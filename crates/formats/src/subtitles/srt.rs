@@ -1,7 +1,7 @@
 //! SRT files, as leniently as players read them: there is no standard.
 
 use super::times::{ARROW, read_time, read_timing};
-use super::{CUE_TEXT_MAX, Cue, SubtitlesError, markup, push};
+use super::{CUE_TEXT_MAX, Cue, SubtitlesError, alignment, markup, push};
 
 /// The cues of a file, in its order. Those whose times cannot be read are left out with their texts.
 pub(super) fn read(text: &str) -> Result<Vec<Cue>, SubtitlesError> {
@@ -77,8 +77,10 @@ impl<'a> Draft<'a> {
         if self.lines.is_empty() || self.len > CUE_TEXT_MAX {
             return None;
         }
-        let lines: Vec<String> = self.lines.into_iter().map(markup::of_srt).collect();
-        let text = lines.join("\n");
+        let (text, alignment) = alignment::take(&self.lines.join("\n"));
+        let lines: Vec<String> = text.split('\n').map(markup::of_srt).collect();
+        // A tag that was left out in the middle of braces may have hidden another one.
+        let (text, hidden) = alignment::take(&lines.join("\n"));
         // Nothing but commands may have been in a line.
         let lines: Vec<&str> = text.split('\n').filter(|line| !line.trim().is_empty()).collect();
         let text = lines.join("\n");
@@ -86,7 +88,7 @@ impl<'a> Draft<'a> {
             start_ms: self.start_ms,
             end_ms: self.end_ms,
             id: None,
-            settings: String::new(),
+            settings: alignment.or(hidden).map_or_else(String::new, |alignment| alignment.add_to("")),
             text,
         })
     }

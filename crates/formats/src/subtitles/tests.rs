@@ -35,8 +35,53 @@ fn srt_files_are_read_as_they_are_found() {
     );
     check(
         "00:00:01,000 --> 00:00:02,000 X1:40 X2:600 Y1:20 Y2:50\n{\\an8}<i>one</i>",
-        &[cue(1000, 2000, "<i>one</i>")],
+        &[Cue { settings: "line:0".into(), ..cue(1000, 2000, "<i>one</i>") }],
     );
+}
+
+#[test]
+fn alignment_tags_of_srt_and_webvtt_become_cue_settings() {
+    let times = "00:00:01.000 --> 00:00:02.000";
+    let aligned = |settings: &str, text: &str| {
+        vec![Cue { settings: settings.into(), ..cue(1000, 2000, text) }, cue(3000, 4000, "two")]
+    };
+    let check = |head: &str, behind: &str, text: &str, expected: &[Cue]| {
+        let file = format!("{head}{times}{behind}\n{text}\n\n00:00:03.000 --> 00:00:04.000\ntwo\n");
+        let subtitles = Subtitles::read(file.as_bytes()).unwrap();
+        assert_eq!(subtitles.cues, expected, "{file}");
+        assert_eq!(Subtitles::read(subtitles.to_webvtt().as_bytes()), Ok(subtitles), "{file}");
+    };
+    for head in ["", "WEBVTT\n\n"] {
+        check(head, "", "{\\an8}one", &aligned("line:0", "one"));
+        check(head, "", "one\n{\\an1}more", &aligned("position:5% align:left", "one\nmore"));
+        check(head, "", "{\\an7}\n{\\an3}one", &aligned("line:0 position:5% align:left", "one"));
+        check(head, "", "{\\an2}one", &aligned("", "one"));
+        check(head, "", "{\\an8}", &aligned("", "")[1..]);
+    }
+    // Other commands have no place in SRT, and are text in WebVTT.
+    check("", "", "{\\i1\\an8}one{\\i0}", &aligned("line:0", "one"));
+    check("", "", "{<font>\\an8}one", &aligned("line:0", "one"));
+    check("WEBVTT\n\n", "", "{\\i1}one{\\an8}", &aligned("line:0", "{\\i1}one"));
+    check("WEBVTT\n\n", " line:90% size:50%", "{\\an8}one", &aligned("line:90% size:50%", "one"));
+    check("WEBVTT\n\n", " size:50%", "{\\an8}one", &aligned("size:50% line:0", "one"));
+}
+
+#[test]
+fn timestamp_map_with_a_local_time_moves_cues() {
+    let check = |map: &str, expected: &[Cue]| {
+        let body = "00:00:04.000 --> 00:00:06.000\none\n\n00:00:01.000 --> 00:00:05.000\ntwo\n";
+        let file = format!("WEBVTT\n{map}\n\n{body}");
+        assert_eq!(cues(&file), expected, "{map}");
+    };
+    let as_written = [cue(1000, 5000, "two"), cue(4000, 6000, "one")];
+    check("X-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:00.000", &as_written);
+    check("X-TIMESTAMP-MAP=MPEGTS:900000,LOCAL:00:00:10.000", &as_written);
+    check("X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:broken", &as_written);
+    let later = [cue(11_000, 15_000, "two"), cue(14_000, 16_000, "one")];
+    check("X-TIMESTAMP-MAP=LOCAL:00:00:10.000,MPEGTS:1800000", &later);
+    // What ends before the presentation begins is never shown, what begins before it is shown from there on.
+    check("X-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:03.000", &[cue(0, 2000, "two"), cue(1000, 3000, "one")]);
+    check("Kind: captions\nX-TIMESTAMP-MAP=MPEGTS:0,LOCAL:00:00:05.000", &[cue(0, 1000, "one")]);
 }
 
 #[test]

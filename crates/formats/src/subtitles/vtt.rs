@@ -3,7 +3,8 @@
 use std::iter::Peekable;
 
 use super::times::{self, ARROW, read_timing};
-use super::{BLOCKS_MAX, CUE_ID_MAX, CUE_TEXT_MAX, Cue, Subtitles, SubtitlesError, push};
+use super::timestamp_map::TimestampMap;
+use super::{BLOCKS_MAX, CUE_ID_MAX, CUE_TEXT_MAX, Cue, Subtitles, SubtitlesError, alignment, push};
 
 const SIGNATURE: &str = "WEBVTT";
 /// The settings of a cue. WebVTT, 4.4.
@@ -22,13 +23,16 @@ pub(super) fn read(text: &str) -> Result<Subtitles, SubtitlesError> {
     let mut lines = text.split('\n').peekable();
     lines.next();
     // What else the head says is about the file itself, up to an empty line; one that lacks that line begins with a cue.
-    while lines.next_if(|line| !line.is_empty() && !line.contains(ARROW)).is_some() {}
+    let mut map = TimestampMap::default();
+    while let Some(line) = lines.next_if(|line| !line.is_empty() && !line.contains(ARROW)) {
+        map = TimestampMap::read(line).unwrap_or(map);
+    }
     let mut subtitles = Subtitles::default();
     let mut blocks_len = 0;
     while let Some(block) = Block::next(&mut lines) {
         match block.timing {
             Some(timing) => {
-                if let Some(cue) = cue(timing, &block) {
+                if let Some(cue) = cue(timing, &block).and_then(|cue| map.apply(cue)) {
                     push(&mut subtitles.cues, cue)?;
                 }
             }
@@ -98,13 +102,15 @@ impl<'a> Block<'a> {
 /// `None` for a cue without readable times or without a text.
 fn cue(timing: &str, block: &Block<'_>) -> Option<Cue> {
     let (start_ms, end_ms, settings) = read_timing(timing)?;
-    let text =
-        block.lines.iter().copied().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n");
+    let (text, alignment) = alignment::take(&block.lines.join("\n"));
+    let text = text.split('\n').filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n");
     if block.len > BLOCKS_MAX || text.len() > CUE_TEXT_MAX || text.is_empty() {
         return None;
     }
     let id = block.id.filter(|id| id.chars().count() <= CUE_ID_MAX).map(str::to_owned);
-    Some(Cue { start_ms, end_ms, id, settings: known_settings(settings), text })
+    let settings = known_settings(settings);
+    let settings = alignment.map(|alignment| alignment.add_to(&settings)).unwrap_or(settings);
+    Some(Cue { start_ms, end_ms, id, settings, text })
 }
 
 /// Those that the standard knows, each with a value.

@@ -1,0 +1,159 @@
+//! The alignment of SubStation Alpha, `{\an8}`, as settings of a WebVTT cue.
+//!
+//! No standard of SRT or WebVTT has it, and players of both know it: subtitles move to the top where the
+//! bottom has a caption of its own.
+
+/// Bytes of the longest block in braces that is looked at; a longer one is text.
+const BLOCK_LEN_MAX: usize = 256;
+/// The settings that say where a cue is; with one of them, a cue is where its file says.
+const PLACES: [&str; 5] = ["line", "position", "align", "region", "vertical"];
+
+/// Where a cue is shown: a key of the numeric keypad, 1 at the bottom left to 9 at the top right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Alignment(u8);
+
+impl Alignment {
+    /// Of one command: `an8`, or `a6` as SubStation 4 has it, where 1 to 3 are the bottom, 4 more the top and
+    /// 8 more the middle.
+    fn of_command(command: &str) -> Option<Self> {
+        let number = |digits: &str| {
+            let is_number = digits.len() <= 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then(|| digits.parse::<u8>().ok())?
+        };
+        let key = match command.strip_prefix("an") {
+            Some(digits) => number(digits)?,
+            None => match number(command.strip_prefix('a')?)? {
+                bottom @ 1..=3 => bottom,
+                top @ 5..=7 => top + 2,
+                middle @ 9..=11 => middle - 5,
+                _ => return None,
+            },
+        };
+        (1..=9).contains(&key).then_some(Self(key))
+    }
+
+    /// The settings of a cue that has these, and should be shown there.
+    ///
+    /// The edge has a margin of 5 %. A line of 50 % is the top edge of the cue: that it is its middle,
+    /// `50%,center`, not all players read.
+    pub(super) fn add_to(self, settings: &str) -> String {
+        let is_placed = settings.split_whitespace().filter_map(|setting| setting.split_once(':'));
+        if is_placed.into_iter().any(|(name, _)| PLACES.contains(&name)) {
+            return settings.to_owned();
+        }
+        let line = match self.0 {
+            7..=9 => "line:0",
+            4..=6 => "line:50%",
+            _ => "",
+        };
+        let side = match self.0 % 3 {
+            1 => "position:5% align:left",
+            0 => "position:95% align:right",
+            _ => "",
+        };
+        let parts = [settings, line, side].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The text without blocks that align it, and what the first of them says. Other blocks stay. In what is left
+/// there is none.
+pub(super) fn take(text: &str) -> (String, Option<Alignment>) {
+    let (mut left, mut alignment) = (String::with_capacity(text.len()), None);
+    for letter in text.chars() {
+        if letter == '}'
+            && let Some(at) = open_brace(&left)
+            && let Some(found) = of_block(&left[at + 1..])
+        {
+            left.truncate(at);
+            alignment = alignment.or(Some(found));
+        } else {
+            left.push(letter);
+        }
+    }
+    (left, alignment)
+}
+
+/// Where the block that would end here begins, in this line.
+fn open_brace(left: &str) -> Option<usize> {
+    let near = left.bytes().rev().take(BLOCK_LEN_MAX);
+    let back = near.take_while(|byte| !matches!(byte, b'\n' | b'}')).position(|byte| byte == b'{')?;
+    Some(left.len() - 1 - back)
+}
+
+/// What the commands between two braces say, each with a backslash in front.
+fn of_block(commands: &str) -> Option<Alignment> {
+    let commands = commands.strip_prefix('\\')?;
+    commands.split('\\').find_map(|command| Alignment::of_command(command.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alignment_tags_become_cue_settings() {
+        let check = |tag: &str, settings: &str| {
+            let (text, alignment) = take(&format!("{{\\{tag}}}a"));
+            let alignment = alignment.unwrap_or_else(|| panic!("{tag}"));
+            assert_eq!((text.as_str(), alignment.add_to("").as_str()), ("a", settings), "{tag}");
+        };
+        for (tags, settings) in [
+            (["an1", "a1"], "position:5% align:left"),
+            (["an2", "a2"], ""),
+            (["an3", "a3"], "position:95% align:right"),
+            (["an4", "a9"], "line:50% position:5% align:left"),
+            (["an5", "a10"], "line:50%"),
+            (["an6", "a11"], "line:50% position:95% align:right"),
+            (["an7", "a5"], "line:0 position:5% align:left"),
+            (["an8", "a6"], "line:0"),
+            (["an9", "a7"], "line:0 position:95% align:right"),
+        ] {
+            tags.iter().for_each(|tag| check(tag, settings));
+        }
+    }
+
+    #[test]
+    fn settings_of_the_file_win() {
+        for settings in ["line:90%", "size:50% align:start", "region:a", "vertical:rl", "position:10%"] {
+            assert_eq!(Alignment(8).add_to(settings), settings);
+        }
+        assert_eq!(Alignment(7).add_to("size:50%"), "size:50% line:0 position:5% align:left");
+    }
+
+    #[test]
+    fn only_blocks_that_align_are_taken() {
+        let check = |text: &str, left: &str, key: Option<u8>| {
+            let (found, alignment) = take(text);
+            assert_eq!((found.as_str(), alignment.map(|found| found.0)), (left, key), "{text}");
+            assert_eq!(take(&found), (found, None), "{text}");
+        };
+        check("{\\an8}a {\\an1}b", "a b", Some(8));
+        check("a{\\i1\\an9\\fs20}b", "ab", Some(9));
+        check("{\\an8 }a", "a", Some(8));
+        check("{{\\an8}\\an2}a", "a", Some(8));
+        check("{\\x{\\an8}", "{\\x", Some(8));
+        for text in [
+            "{\\i1}a",
+            "{\\an0}a",
+            "{\\an10}a",
+            "{\\an}a",
+            "{\\a4}a",
+            "{\\a8}a",
+            "{\\a12}a",
+            "{an8}a",
+            "\\an8}a",
+            "{\\an8",
+            "{\\an8\n}",
+            "{\\anx}",
+            "{\\an+8}",
+            "{}",
+            "}",
+            "ü}",
+        ] {
+            check(text, text, None);
+        }
+        let long = format!("{{\\{}\\an8}}", "x".repeat(BLOCK_LEN_MAX));
+        check(&long, &long, None);
+    }
+}
