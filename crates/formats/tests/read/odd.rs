@@ -52,6 +52,21 @@ fn durations_of_headers_are_not_believed() {
 }
 
 #[test]
+fn samples_without_a_chunk_are_left_out() {
+    let expected = read(&clip()).unwrap();
+    let without_last_entry = |body: &[u8]| {
+        let count = u32::from_be_bytes(body[4..8].try_into().unwrap()) - 1;
+        [&body[..4], &count.to_be_bytes(), &body[8..body.len() - 4]].concat()
+    };
+    let index = read(&changed(&clip(), &table("stco"), &without_last_entry)).unwrap();
+    let (left, all) = (pictures(&index), pictures(&expected));
+    assert!(!left.is_empty() && left.len() < all.len(), "{} of {}", left.len(), all.len());
+    // The last picture that is left may last a little longer.
+    assert_eq!(left[..left.len() - 1], all[..left.len() - 1]);
+    assert_eq!(index.tracks[1].samples, expected.tracks[1].samples);
+}
+
+#[test]
 fn an_impossible_last_duration_is_that_of_the_picture_before() {
     let expected = read(&clip()).unwrap();
     for last in [0, 0x7fff_ffff, -512_i32 as u32, u32::MAX] {

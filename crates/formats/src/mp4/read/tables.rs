@@ -90,6 +90,7 @@ impl<'a> Tables<'a> {
             }
             _ => None,
         };
+        tables.count = tables.covered();
         let count = tables.count();
         if count > TRACK_SAMPLES_MAX {
             return Err(ReadError::unsupported(format!(
@@ -97,6 +98,32 @@ impl<'a> Tables<'a> {
             )));
         }
         Ok(tables)
+    }
+
+    /// Samples that lie in chunks, at most as many as have a size.
+    ///
+    /// Some writers list a chunk or a run too few (ffmpeg plays what is listed). Where no chunk holds
+    /// anything all are counted: reading the first one says what is wrong.
+    fn covered(&self) -> u32 {
+        let chunks = self.chunks.len() as u64;
+        let mut from = 0;
+        let mut begins = self.chunk_runs.iter().map(|run| {
+            // A run that begins before the one in front of it replaces that one, as in
+            // [`RawSamples::begin_chunk`].
+            from = u64::from(word(run, 0)).saturating_sub(1).min(chunks).max(from);
+            from
+        });
+        let mut begin = begins.next().unwrap_or(chunks);
+        let ends = begins.chain([chunks]);
+        let mut covered = 0u64;
+        for (run, end) in self.chunk_runs.iter().zip(ends) {
+            covered = covered.saturating_add((end - begin).saturating_mul(word(run, 4).into()));
+            begin = end;
+        }
+        match u32::try_from(covered) {
+            Ok(0) | Err(_) => self.count,
+            Ok(covered) => covered.min(self.count),
+        }
     }
 
     /// Number of samples, or of packets where those are many samples: then it may be a few too many.

@@ -96,23 +96,18 @@ fn counts_are_believed_only_as_far_as_there_are_bytes() {
     check("sizes without entries", 3, full_box(b"stsz", 0, &words(&[0, many, 1])), sizes);
     check("compact sizes without entries", 3, full_box(b"stz2", 0, &words(&[4, many, 1])), sizes);
     check("no count", 3, plain_box(b"stsz", &[0; 6]), sizes);
-    check(
-        "a size for all",
-        3,
-        full_box(b"stsz", 0, &words(&[1, many])),
-        "a track has 4000000000 samples; at most 5184000 are supported",
+    let mut tables = usual();
+    tables[3] = full_box(b"stsz", 0, &words(&[1, many]));
+    tables[4] = full_box(b"stsc", 0, &words(&[1, 1, many, 1]));
+    assert_eq!(
+        parse(&stbl(&tables)).unwrap_err().to_string(),
+        "a track has 4000000000 samples; at most 5184000 are supported"
     );
     check(
         "odd widths",
         3,
         full_box(b"stz2", 0, &words(&[5, 1, 1])),
         "the file is damaged: sample sizes of 5 bits",
-    );
-    check(
-        "too few chunks",
-        5,
-        full_box(b"stco", 0, &words(&[1, 1000])),
-        "the file is damaged: its chunks hold 2 of 5 samples",
     );
     check(
         "empty chunks",
@@ -126,6 +121,26 @@ fn counts_are_believed_only_as_far_as_there_are_bytes() {
         full_box(b"co64", 0, &words(&[3, u32::MAX, u32::MAX, 0, 0, 0, 0])),
         "the file is damaged: a sample lies beyond 2^64 bytes",
     );
+}
+
+#[test]
+fn samples_that_no_chunk_holds_are_left_out() {
+    let check = |name: &str, replaced: usize, table: Vec<u8>, offsets: &[u64]| {
+        let mut tables = usual();
+        tables[replaced] = table;
+        let tables = stbl(&tables);
+        let found: Vec<_> = parse(&tables).unwrap().iter().map(|sample| sample.offset).collect();
+        assert_eq!(found, offsets, "{name}");
+        let stbl = BoxRef { kind: crate::mp4::boxes::FourCc(*b"stbl"), body: &tables };
+        assert_eq!(Tables::parse(&stbl, None).unwrap().count() as usize, offsets.len(), "{name}");
+    };
+    let stsc = |runs: &[u32]| full_box(b"stsc", 0, &words(runs));
+    check("a chunk too few", 5, full_box(b"stco", 0, &words(&[1, 1000])), &[1000, 1100]);
+    check("a run that says too few", 4, stsc(&[1, 1, 1, 1]), &[1000, 2000, 3000]);
+    check("a last run that begins behind all", 4, stsc(&[2, 1, 1, 1, 9, 5, 1]), &[1000, 2000, 3000]);
+    check("runs out of order", 4, stsc(&[3, 2, 1, 1, 1, 2, 1, 9, 9, 1]), &[2000, 2100, 3000, 3102]);
+    check("chunks before the first run", 4, stsc(&[1, 3, 2, 1]), &[3000, 3100]);
+    check("enough", 4, stsc(&[1, 1, 9, 1]), &[1000, 1100, 1100, 1202, 1305]);
 }
 
 #[test]
