@@ -26,6 +26,13 @@ const SEED: &str = include_str!("../../../../../.config/sample-seed");
 /// How many writes get a fault: `sample` (the default, for each change), `most` or `each`.
 const VARIABLE: &str = "KINORA_TEST_LIVES";
 
+/// What happens at a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Crash,
+    Failure,
+}
+
 /// The writes of a life that get a fault: one of each `step`, which is a power of two.
 ///
 /// Which one follows from the seed, the life and the place, so writes before and after a commit are both
@@ -38,15 +45,16 @@ struct Sample<'a> {
 
 impl<'a> Sample<'a> {
     /// The sample of the life `name`. Each sample of `writes_min` writes has at least one write.
-    fn of(name: &'a str, writes_min: u64) -> Self {
+    fn of(fault: Fault, name: &'a str, writes_min: u64) -> Self {
         let lives = std::env::var(VARIABLE).unwrap_or_else(|_| "sample".to_owned());
-        let step = match (lives.as_str(), Pair::chosen()) {
-            ("sample", Pair::SqliteAndFolder) => 8,
-            ("sample", Pair::PostgresAndS3) => 16,
-            ("most", Pair::SqliteAndFolder) => 2,
-            ("most", Pair::PostgresAndS3) => 4,
-            ("each", _) => 1,
-            (other, _) => panic!("{VARIABLE} is sample, most or each, not {other}"),
+        // After a failed write a server waits in real time.
+        let step = match (lives.as_str(), Pair::chosen(), fault) {
+            ("sample", Pair::SqliteAndFolder, Fault::Crash) => 8,
+            ("sample", ..) => 16,
+            ("most", Pair::SqliteAndFolder, _) => 2,
+            ("most", Pair::PostgresAndS3, _) => 4,
+            ("each", ..) => 1,
+            (other, ..) => panic!("{VARIABLE} is sample, most or each, not {other}"),
         };
         let most = 1 << writes_min.ilog2();
         Self { name, step: most.min(step) }
@@ -107,7 +115,7 @@ pub(super) async fn crash_where<T>(
         live(&mut life, prepared).await;
         plan.writes()
     };
-    live_through(live_and_crash_at, &format!("crash {name}"), writes_min).await;
+    live_through(Fault::Crash, live_and_crash_at, &format!("crash {name}"), writes_min).await;
 }
 
 /// The same with a write that fails while the server goes on, as on a full disk or after a lost response.
@@ -126,7 +134,7 @@ pub(super) async fn fail_at_each<T>(
         live(&mut life, prepared).await;
         failing.plan.writes()
     };
-    live_through(live_and_fail_at, &format!("failure {name}"), writes_min).await;
+    live_through(Fault::Failure, live_and_fail_at, &format!("failure {name}"), writes_min).await;
 }
 
 fn fault_label(fault: &str, n: u64) -> String {
@@ -139,10 +147,15 @@ const NEVER: u64 = u64::MAX;
 /// Runs a life without a fault, which counts the writes, then one life for each write of the sample.
 ///
 /// `live_until` runs a life with a fault at the n-th write, and returns how many writes it counted.
-async fn live_through<L: Future<Output = u64>>(live_until: impl Fn(u64) -> L, name: &str, writes_min: u64) {
+async fn live_through<L: Future<Output = u64>>(
+    fault: Fault,
+    live_until: impl Fn(u64) -> L,
+    name: &str,
+    writes_min: u64,
+) {
     let writes = live_until(NEVER).await;
     assert!(writes >= writes_min, "{writes} writes were counted, {writes_min} or more were expected");
-    let sample = Sample::of(name, writes_min);
+    let sample = Sample::of(fault, name, writes_min);
     let points: Vec<u64> = sample.points(writes).collect();
     say(&format!("{name}: {writes} writes, a fault at each of {points:?}"));
     let missed: Vec<u64> = stream::iter(&points)

@@ -153,8 +153,7 @@ impl TestApp {
         self.request("GET", target).send().await
     }
 
-    /// The same; a 503 is asked again. A viewer waits 8 s for a segment, which is too short for an encode on a
-    /// busy machine.
+    /// The same; a 503 is asked again: a viewer waits a minute, and a busy machine may take longer.
     pub(crate) async fn fetch_made(&self, target: &str) -> Answer {
         until(target, async || {
             let answer = self.fetch(target).await;
