@@ -90,13 +90,13 @@ impl<'a> Tables<'a> {
             }
             _ => None,
         };
-        tables.count = tables.covered();
         let count = tables.count();
         if count > TRACK_SAMPLES_MAX {
             return Err(ReadError::unsupported(format!(
                 "a track has {count} samples; at most {TRACK_SAMPLES_MAX} are supported"
             )));
         }
+        tables.count = tables.covered();
         Ok(tables)
     }
 

@@ -70,7 +70,9 @@ async fn whatever_is_no_success_is_tried_again_and_told() {
     let app = TestApp::options().clock(clock.clone()).start().await;
     let long = "é".repeat(2000);
     let redirect = Answer::redirect(&app.receiver.url(elsewhere)).body(&long);
-    app.receiver.answer_next(HOOK, [redirect, Answer::status(404), Answer::broken()]);
+    // A new connection for the next post: one that is used again would be replaced within the attempt.
+    let not_found = Answer::status(404).header("connection", "close");
+    app.receiver.answer_next(HOOK, [redirect, not_found, Answer::broken()]);
     app.create(&app.serve("/a.mp4", Source::of(fixture::two_seconds()).hold_last_byte())).await;
     app.posts(HOOK, 1).await;
     let mut last = Value::Null;
