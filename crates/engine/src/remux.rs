@@ -92,6 +92,10 @@ pub enum RemuxOutput {
     /// The same for a source whose sound is all AAC in ADTS, as in transport streams; with other sound it fails at once, as does
     /// [`Mp4`](Self::Mp4) with ADTS.
     Mp4FromAdts,
+    /// AVI, while the source is read, in which packets of MPEG-4 Visual that hold two pictures are two. Fails with any other video.
+    ///
+    /// Presentation times follow from the types of pictures, so they can only be made when this is read again.
+    UnpackedAvi,
     /// Matroska, after the whole source was read. Times are whole milliseconds. Holds everything, a mixture of AAC and other sound, too.
     Matroska,
 }
@@ -110,11 +114,6 @@ pub enum RemuxTracks {
 }
 
 impl RemuxTracks {
-    /// Whether a video track is among them, if the source has one.
-    pub fn has_video(self) -> bool {
-        !matches!(self, Self::Audio(_))
-    }
-
     /// Options that choose them.
     fn options(self) -> Vec<String> {
         let audio = |number: u8| format!("0:a:{number}");
@@ -138,8 +137,6 @@ pub struct Remux {
     pub output: RemuxOutput,
     /// Which tracks.
     pub tracks: RemuxTracks,
-    /// Packets of MPEG-4 Visual that hold two pictures, as old encoders of AVI wrote them, become two. Fails with any other video.
-    pub is_unpacked: bool,
     /// A folder with room for the whole output: Matroska is finished there before it is read. Nothing stays in it.
     pub scratch: PathBuf,
     /// Who waits for it.
@@ -192,6 +189,10 @@ impl Engine {
         match spec.output {
             RemuxOutput::Mp4 | RemuxOutput::Mp4FromAdts => {
                 push(&mut job.arguments, fragments(spec.output));
+                self.runner().start(job, input, Pace::Progress)
+            }
+            RemuxOutput::UnpackedAvi => {
+                push(&mut job.arguments, ["-bsf:v", "mpeg4_unpack_bframes", "-f", "avi", "pipe:1"]);
                 self.runner().start(job, input, Pace::Progress)
             }
             RemuxOutput::Matroska => match NamedTempFile::new_in(&spec.scratch) {
@@ -250,9 +251,6 @@ fn copy(spec: &Remux, from: &str) -> Vec<OsString> {
     let mut arguments = read(from, spec.input.demuxer(), 1, &SEARCH);
     push(&mut arguments, spec.tracks.options().iter().map(String::as_str));
     push(&mut arguments, ["-dn", "-sn", "-c", "copy"]);
-    if spec.is_unpacked {
-        push(&mut arguments, ["-bsf:v", "mpeg4_unpack_bframes"]);
-    }
     // Titles and the like are no business of a player; languages, which belong to tracks, are.
     push(&mut arguments, ["-map_metadata:g", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-y"]);
     arguments

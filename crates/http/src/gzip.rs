@@ -1,4 +1,4 @@
-//! Texts in gzip, for clients that accept it (RFC 9110, 8.4 and 12.5.3; D-0122).
+//! Texts in gzip, for clients that accept it (RFC 9110, 8.4 and 12.5.3; D-0115).
 //!
 //! Playlists, subtitles and JSON shrink to a tenth; segments and images are compressed already and are sent
 //! as they are.

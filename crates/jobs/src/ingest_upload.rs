@@ -41,10 +41,10 @@ pub(crate) async fn give_up(context: &Context, job: &ClaimedJob, media: MediaId)
 async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(), JobError> {
     let (source, max, media) = (upload.source, upload.settings.max_resolution, upload.id);
     let (index, turn) = index(context, job, upload).await?;
-    let facts = of_index(&index, max, context.clock.now(), &*context.random);
+    let mut facts = of_index(&index, max, context.clock.now(), &*context.random);
     let missing = Missing::of(&index, max);
     drop((index, turn)); // its tables may be large, and what follows may take minutes
-    first::made(context, job, source, max, missing).await?;
+    facts.does_not_decode = first::made(context, job, source, max, missing).await?.picture;
     let commit = || async {
         let (job, facts, now) = (job.claimed(), facts.clone(), context.clock.now());
         context

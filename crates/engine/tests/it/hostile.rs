@@ -124,7 +124,6 @@ async fn check_streams(engine: &Engine, canary: &Canary, attack: &[u8], what: &s
     let feed = || stream::iter([Ok(Bytes::copy_from_slice(attack))]);
     let remux = Remux {
         tracks: RemuxTracks::All,
-        is_unpacked: false,
         input: RemuxInput::Mov,
         output: RemuxOutput::Mp4,
         scratch: canary.folder.path().to_owned(),

@@ -35,7 +35,6 @@ fn spec(input: RemuxInput, output: RemuxOutput, scratch: &Path) -> Remux {
         input,
         output,
         tracks: RemuxTracks::All,
-        is_unpacked: false,
         scratch: scratch.to_owned(),
         priority: Priority::Background,
         limits,

@@ -183,14 +183,15 @@ pub fn plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
     Ok(plan)
 }
 
-/// As [`plan`], less the audio tracks that cannot be cut while another can: they are taken out of `tracks`.
+/// As [`plan`], less the audio tracks that cannot be cut while another track can: they are taken out of `tracks`.
 ///
-/// Errors: those of the video, and that of the first audio track where none can be cut.
+/// Errors: those of the video, and that of the first audio track where nothing can be cut.
 pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> {
     let mut plan = video_plan(tracks)?;
     let cut = audio_plans(tracks, &plan.encoded_video);
     if let Some(Err(error)) = cut.first()
         && cut.iter().all(Result::is_err)
+        && !tracks.iter().any(is_video)
     {
         return Err(error.clone());
     }

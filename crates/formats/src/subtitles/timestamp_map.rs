@@ -20,7 +20,7 @@ impl TimestampMap {
     ///
     /// The cue time `LOCAL` is shown at `MPEGTS` of a presentation that begins at 0. Where `LOCAL` is 0
     /// nothing is moved: cue times count from the beginning then, and `MPEGTS` is what the stream began with
-    /// that the file was cut along, 10 s mostly (D-0123).
+    /// that the file was cut along, 10 s mostly (D-0116).
     pub(super) fn read(line: &str) -> Option<Self> {
         let (mut local, mut mpegts) = (None, None);
         for part in line.strip_prefix(NAME)?.split(',') {

@@ -64,7 +64,7 @@ impl<'a> Given<'a> {
     /// a type of its own.
     ///
     /// Other types say nothing: `curl --data-binary` sends `application/x-www-form-urlencoded` in front of a
-    /// video (D-0120).
+    /// video (D-0113).
     fn refuse_form(self) -> Read<()> {
         let is_form = self.0.get_all(header::CONTENT_TYPE).iter().any(|value| {
             let value = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();

@@ -109,14 +109,14 @@ async fn make_ready(context: &Context, job: &Claim, media: Media, arrived: Arriv
     let (source, max, now) = (arrived.source(), media.settings.max_resolution, context.clock.now());
     let ended = async {
         let look = |index: &Index| (of_index(index, max, now, &*context.random), Missing::of(index, max));
-        let (facts, missing) = match &media.settings.sound {
+        let (mut facts, missing) = match &media.settings.sound {
             None => arrived.keep(context, job, look).await?,
             Some(edit) => {
                 let edited = async |own| Box::pin(sound::edited(context, job, source, own, edit)).await;
                 arrived.keep_as(context, job, edited, look).await?
             }
         };
-        first::made(context, job, source, max, missing).await?;
+        facts.does_not_decode = first::made(context, job, source, max, missing).await?.picture;
         let name = || name_source(context, job, media.id, source, facts.clone(), missing);
         keep_trying(Waiter::Job(job.id), PATIENCE, name).await
     };

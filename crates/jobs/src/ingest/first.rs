@@ -13,7 +13,15 @@ use crate::patience::{PATIENCE, Waiter, keep_trying};
 /// How often a beginning is tried that the engine could not make, for a reason that another try may not meet.
 const TRIES_MAX: u32 = 2;
 
-/// Makes the beginnings that are missing, and waits for what does not answer meanwhile. May run twice.
+/// What of a source turned out not to decode, beside something that does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Undecoded {
+    /// The pictures: the sound alone is offered.
+    pub(crate) picture: bool,
+}
+
+/// Makes the beginnings that are missing, and waits for what does not answer meanwhile. May run twice. Pictures or sound that do not
+/// decode are left out where the other one can be played.
 ///
 /// Errors: as [`make`].
 pub(crate) async fn made(
@@ -22,9 +30,9 @@ pub(crate) async fn made(
     source: SourceId,
     max: Resolution,
     missing: Missing,
-) -> Result<(), JobError> {
+) -> Result<Undecoded, JobError> {
     if missing.is_nothing() {
-        return Ok(());
+        return Ok(Undecoded::default());
     }
     let _place = context.beginnings.acquire(job.workspace).await;
     keep_trying(Waiter::Job(job.id), PATIENCE, || Box::pin(make(context, source, max, missing))).await
@@ -38,7 +46,7 @@ async fn make(
     source: SourceId,
     max: Resolution,
     missing: Missing,
-) -> Result<(), JobError> {
+) -> Result<Undecoded, JobError> {
     let packaged =
         context.packager.packaged(source).await.map_err(|error| explain(error, What::Pictures, None))?;
     let index = packaged.index();
@@ -59,7 +67,18 @@ async fn make(
     };
     // Beside each other, and what is said of the pictures goes before what is said of the sound.
     let (pictures, sound) = tokio::join!(pictures, sound);
-    pictures.and(sound)
+    match (pictures, sound) {
+        (Ok(()), Ok(())) => Ok(Undecoded::default()),
+        (Err(JobError::Fatal(_)), Ok(())) if index.audio().is_some() => Ok(Undecoded { picture: true }),
+        (Ok(()), Err(JobError::Fatal(_))) if index.video().is_some() => {
+            if let Some(number) = index.audio_number() {
+                let gone = context.packager.give_up_sound(&packaged, number).await;
+                gone.map_err(|error| explain(error, What::Sound, None))?;
+            }
+            Ok(Undecoded::default())
+        }
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    }
 }
 
 async fn try_twice<Begin: Future<Output = Result<(), Error>>>(

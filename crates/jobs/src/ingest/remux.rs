@@ -4,6 +4,7 @@
 //! Knows which copies to try, in which order. What is inside is touched by nobody, so what plays as a copy still does.
 
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -70,12 +71,13 @@ pub(crate) async fn normalise(
     job: &ClaimedJob,
     foreign: &Foreign,
 ) -> Result<StoredIndex, JobError> {
-    let is_unpacked = is_mpeg4(context, foreign).await?;
-    let way = Way { tracks: RemuxTracks::All, is_unpacked, is_without: None };
+    let way = Way { tracks: RemuxTracks::All, is_without: None };
     // The engine serves its queue in the order of asking.
     let place = context.beginnings.acquire(job.workspace).await;
+    let unpacked = keep_trying(Waiter::Job(job.id), PATIENCE, || unpacked(context, foreign, way)).await?;
+    let unpacked = unpacked.as_ref().map(NamedTempFile::path);
     let Copied { writer, index } =
-        keep_trying(Waiter::Job(job.id), PATIENCE, || copy(context, foreign, way)).await?;
+        keep_trying(Waiter::Job(job.id), PATIENCE, || copy(context, foreign, unpacked, way)).await?;
     drop(place);
     writer.finish().await?;
     Ok(index)
@@ -104,7 +106,6 @@ impl Foreign {
 #[derive(Clone, Copy)]
 struct Way {
     tracks: RemuxTracks,
-    is_unpacked: bool,
     /// A track of pictures (`true`) or of sound is left out, because a copy with it fails.
     is_without: Option<bool>,
 }
@@ -120,6 +121,27 @@ async fn is_mpeg4(context: &Context, foreign: &Foreign) -> Result<bool, JobError
     let reader = context.blob.reader(ObjectKey::Source(foreign.source)).await?.ok_or(JobError::LeaseLost)?;
     let head = reader.read_at(0..reader.len().min(AVI_HEAD_LEN)).await?;
     Ok(is_mpeg4_avi(&head))
+}
+
+/// A source of MPEG-4 Visual in AVI as a file in which each packet is one picture. `None` of any other source, and where that cannot be
+/// made.
+async fn unpacked(context: &Context, foreign: &Foreign, way: Way) -> Result<Option<NamedTempFile>, JobError> {
+    if !is_mpeg4(context, foreign).await? {
+        return Ok(None);
+    }
+    check_scratch(context, foreign.len)?;
+    let file = NamedTempFile::new_in(&context.scratch).map_err(of_disk)?;
+    let mut to = tokio::fs::File::from_std(file.reopen().map_err(of_disk)?);
+    let bytes = stored(context, foreign).await?.map(|bytes| bytes.map_err(io::Error::other));
+    let mut run = context.engine.remux(spec(context, foreign, RemuxOutput::UnpackedAvi, way), bytes);
+    while let Some(bytes) = run.chunk().await {
+        match bytes {
+            Ok(bytes) => to.write_all(&bytes).await.map_err(of_disk)?,
+            Err(error) => return explain(error).map(|_| None),
+        }
+    }
+    to.flush().await.map_err(of_disk)?;
+    Ok(Some(file))
 }
 
 /// A copy that is whole and understood, and has no name yet. Dropped, it leaves nothing.
@@ -138,20 +160,25 @@ enum Unread {
 
 /// Copies all tracks; where that fails, as many as can be read. A track that is announced and never comes, or that no container takes,
 /// fails a copy of all.
-async fn copy(context: &Context, foreign: &Foreign, way: Way) -> Result<Copied, JobError> {
-    let all = match copy_of(context, foreign, way).await? {
+async fn copy(
+    context: &Context,
+    foreign: &Foreign,
+    unpacked: Option<&Path>,
+    way: Way,
+) -> Result<Copied, JobError> {
+    let all = match copy_of(context, foreign, unpacked, way).await? {
         Ok(copied) => return Ok(copied),
         Err(unread) => unread,
     };
-    let some = |tracks, is_picture| Way { tracks, is_without: Some(is_picture), ..way };
+    let some = |tracks, is_picture| Way { tracks, is_without: Some(is_picture) };
     let (is_picture, tracks): (bool, &[RemuxTracks]) =
-        match copy_of(context, foreign, some(RemuxTracks::Video, false)).await? {
+        match copy_of(context, foreign, unpacked, some(RemuxTracks::Video, false)).await? {
             // Let go: it may take as much room as the one that has sound, too.
             Ok(_) => (false, &[RemuxTracks::VideoAnd(0), RemuxTracks::VideoAnd(1), RemuxTracks::Video]),
             Err(_) => (true, &[RemuxTracks::Audio(0), RemuxTracks::Audio(1)]),
         };
     for tracks in tracks {
-        if let Ok(copied) = copy_of(context, foreign, some(*tracks, is_picture)).await? {
+        if let Ok(copied) = copy_of(context, foreign, unpacked, some(*tracks, is_picture)).await? {
             return Ok(copied);
         }
     }
@@ -160,8 +187,24 @@ async fn copy(context: &Context, foreign: &Foreign, way: Way) -> Result<Copied, 
 }
 
 /// Tries one container after the other until our reader understands one.
-async fn copy_of(context: &Context, foreign: &Foreign, way: Way) -> Result<Result<Copied, Unread>, JobError> {
+async fn copy_of(
+    context: &Context,
+    foreign: &Foreign,
+    unpacked: Option<&Path>,
+    way: Way,
+) -> Result<Result<Copied, Unread>, JobError> {
     let mut last = Unread::Engine;
+    if let Some(file) = unpacked {
+        for output in outputs(foreign.container) {
+            check_rooms(context, foreign, *output).await?;
+            let run = context.engine.remux_file(spec(context, foreign, *output, way), file);
+            match read(context, foreign, way, run).await? {
+                Ok(copied) => return Ok(Ok(copied)),
+                Err(Unread::Engine) => {}
+                Err(unread) => last = unread,
+            }
+        }
+    }
     for output in outputs(foreign.container) {
         match from_stream(context, foreign, *output, way).await? {
             Ok(copied) => return Ok(Ok(copied)),
@@ -331,7 +374,6 @@ fn spec(context: &Context, foreign: &Foreign, output: RemuxOutput, way: Way) -> 
         input: input(foreign.container),
         output,
         tracks: way.tracks,
-        is_unpacked: way.is_unpacked && way.tracks.has_video(),
         scratch,
         priority: Priority::Prepare,
         limits,

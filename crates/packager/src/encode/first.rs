@@ -21,6 +21,14 @@ impl Packager {
         Ok(())
     }
 
+    /// Offers the encoded sound of an audio track, counted from 0, no more: it does not decode. May run twice.
+    ///
+    /// Errors: those of the store; [`Error::Gone`] when its media was deleted.
+    pub async fn give_up_sound(&self, packaged: &Arc<Packaged>, audio: u8) -> Result<(), Error> {
+        let line = self.audio_line(packaged, audio).await?;
+        self.mark_broken_now(&line).await
+    }
+
     /// The same of the encoded sound of an audio track, counted from 0.
     pub async fn first_audio_segment(&self, packaged: &Arc<Packaged>, audio: u8) -> Result<(), Error> {
         if packaged.encoded_audio_count(audio) == 0 {

@@ -243,6 +243,16 @@ impl Packager {
         }
     }
 
+    /// The same as [`mark_broken`](Self::mark_broken), which fails where it cannot be written down.
+    pub(super) async fn mark_broken_now(&self, line: &RungLine) -> Result<(), Error> {
+        line.begin(&self.store, self.clock.now()).await?;
+        let (id, now) = (line.id, self.clock.now());
+        self.store.write(async move |tx| tx.set_rendition_broken(id, now).await).await?;
+        line.is_broken.store(true, Ordering::Release);
+        self.encoders.broken.invalidate(&line.source).await;
+        Ok(())
+    }
+
     /// Nothing more of this rendition is tried, and new manifests do not list it.
     async fn mark_broken(&self, line: &RungLine) {
         if line.is_broken.swap(true, Ordering::AcqRel) {

@@ -204,13 +204,14 @@ impl Movie {
             track.shift = place.shift;
             track.end = place.end;
         }
-        let plan = plan_playable(&mut tracks).map_err(refused_plan);
-        Ok(Movie { tracks, plan, end_offset, is_cut_off: false, left_out: Vec::new() })
+        let (plan, left_out) = planned(&mut tracks);
+        Ok(Movie { tracks, plan, end_offset, is_cut_off: false, left_out })
     }
 
     /// The same of a source of which these tracks are left out.
     pub(crate) fn without(mut self, left_out: Vec<LeftOut>) -> Self {
-        self.left_out = left_out;
+        self.left_out.extend(left_out);
+        self.left_out.truncate(LEFT_OUT_MAX);
         self
     }
 
@@ -237,8 +238,11 @@ impl Movie {
         }
         let mut tracks = cut::playable_prefix(self.tracks, len)?;
         tracks.iter_mut().for_each(measure::measure);
-        let plan = plan_playable(&mut tracks).map_err(refused_plan)?;
-        Ok(Playable { tracks, plan, is_truncated: true, left_out: self.left_out })
+        let (plan, more_left_out) = planned(&mut tracks);
+        let mut left_out = self.left_out;
+        left_out.extend(more_left_out);
+        left_out.truncate(LEFT_OUT_MAX);
+        Ok(Playable { tracks, plan: plan?, is_truncated: true, left_out })
     }
 }
 
@@ -249,6 +253,14 @@ pub(crate) struct Playable {
     /// The file holds less than the movie says.
     pub(crate) is_truncated: bool,
     pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// Plans the tracks, and takes out of them the audio tracks of which nothing can be cut beside another track.
+fn planned(tracks: &mut Vec<Track>) -> (Result<SegmentPlan, ReadError>, Vec<LeftOut>) {
+    let before = tracks.len();
+    let plan = plan_playable(tracks).map_err(refused_plan);
+    let left_out = LeftOut::new(false, "an audio track has nothing that is heard");
+    (plan, vec![left_out; before - tracks.len()])
 }
 
 fn refused_plan(error: PlanError) -> ReadError {

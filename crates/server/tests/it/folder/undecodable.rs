@@ -23,7 +23,9 @@ async fn a_segment_that_does_not_decode_is_404_and_no_error_of_the_server() {
     let listed = machine.fetch(&format!("/{}.m3u8", text(&made["playbackIds"][0]["id"]))).await.text();
     let rung =
         listed.lines().find_map(|line| line.strip_suffix("240p/playlist.m3u8")).expect("it is offered");
-    for file in ["0.m4s", "init.mp4", "1.m4s", "2.m4s", "0.m4s"] {
+    // An init segment follows from the rung.
+    assert_eq!(machine.fetch(&format!("/{rung}240p/init.mp4")).await.status, 200);
+    for file in ["0.m4s", "1.m4s", "2.m4s", "0.m4s"] {
         let answer = machine.fetch(&format!("/{rung}240p/{file}")).await;
         let description = "this segment cannot be made: the file of the media does not decode here";
         assert_eq!((answer.status, answer.header("cache-control")), (404, Some("no-store")), "{answer:?}");

@@ -33,19 +33,27 @@ async fn a_transport_stream_that_changes_its_colours_plays_to_its_end() {
 async fn sound_that_cannot_be_decoded_is_left_out() {
     let left_out = |detail: &str| json!([{"type": "audio", "detail": detail}]);
     let cases = [
-        (odd::video_beside_g723(), 100, "the audio codec is a codec of Windows, which cannot be decoded"),
-        (odd::unknown_sound(), 50, "the audio codec is qxyz, which cannot be decoded"),
-        (odd::sound_without_description(), 50, "?"),
-        (odd::sound_without_configuration(), 50, "?"),
+        (odd::unknown_sound(), "the audio codec is unknown (qxyz), which cannot be decoded"),
+        (
+            odd::sound_without_description(),
+            "the file is damaged: a track uses sample description 1, which is not there",
+        ),
+        (odd::sound_without_configuration(), "the file is damaged: its AAC configuration cannot be read"),
     ];
-    for (file, frames, detail) in cases {
-        check(file, (Some(frames), false), left_out(detail)).await;
+    for (file, detail) in cases {
+        check(file, (Some(50), false), left_out(detail)).await;
     }
+    // Whether this one decodes is known when it was tried.
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/source.mkv", odd::video_beside_g723()).await;
+    assert_eq!(media["playbackReport"]["broken"], json!(["aac"]), "{media}");
+    assert_eq!(played(&app, &media).await, (Some(100), false));
 }
 
 #[tokio::test]
 async fn pictures_that_cannot_be_decoded_leave_the_sound() {
-    let left_out = json!([{"type": "video", "detail": "the video codec is qxyz, which cannot be decoded"}]);
+    let left_out =
+        json!([{"type": "video", "detail": "the video codec is unknown (qxyz), which cannot be decoded"}]);
     check(odd::unknown_pictures(), (None, true), left_out).await;
 }
 

@@ -256,7 +256,7 @@ impl FragmentedMovie {
             track.finish()
         });
         let movie = Movie::of(tracks.collect::<Result<_, _>>()?, self.movie_timescale)?;
-        Ok(Movie { is_cut_off, left_out: self.left_out, ..movie })
+        Ok(movie.without(self.left_out).cut_off(is_cut_off))
     }
 }
 
