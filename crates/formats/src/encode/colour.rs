@@ -3,18 +3,18 @@
 use crate::{
     codec::colour::{Colour, UNSPECIFIED},
     index::{SampleEntry, VideoTrack},
-    matroska, mp4,
+    mp4,
 };
 
-/// Lines from which players take pictures without a description for BT.709, and below for BT.601: Chromium
-/// (`media/base/video_frame.cc`) and Firefox (`gfx/2d/Types.h`).
+/// Lines from which players take pictures for BT.709, and below for BT.601: Chromium (`media/base/video_frame.cc`) and Firefox
+/// (`gfx/2d/Types.h`).
 const LINES_BT709: u32 = 720;
 /// BT.601 of 525 lines. ISO/IEC 23091-2, tables 2 to 4.
 const BT601: u16 = 6;
 const BT709: u16 = 1;
 /// Matrices that lead from 8 bits of Y, Cb and Cr to RGB without anything else: BT.709, FCC, both of BT.601, SMPTE 240M and
-/// BT.2020 without constant luminance.
-const MATRICES: [u16; 6] = [1, 4, 5, 6, 7, 9];
+/// BT.2020 without constant luminance; and none.
+const MATRICES: [u16; 7] = [1, UNSPECIFIED, 4, 5, 6, 7, 9];
 /// The last code points that H.264 has for primaries and transfer. ISO/IEC 14496-10, tables E-3 and E-4.
 const PRIMARIES_MAX: u16 = 12;
 const TRANSFER_MAX: u16 = 18;
@@ -23,30 +23,25 @@ const RESERVED: [u16; 2] = [0, 3];
 
 /// What encoded renditions of this video say of their colours. `None` where only a decoder can tell what the source has:
 /// then [`colour_of_pictures`] takes what it said.
+///
+/// It is what the decoder says of the first pictures: then these are not converted, whether that is right or not, and only
+/// pictures that are described otherwise are.
 pub(super) fn colour_of_rungs(video: &VideoTrack) -> Option<Colour> {
-    let stated = match &video.sample_entry {
-        SampleEntry::Iso(entry) => mp4::stated_colour(entry),
-        SampleEntry::Matroska(entry) => matroska::stated_colour(entry),
-    };
-    stated.map(|stated| colour_of_pictures(video, stated))
+    let SampleEntry::Iso(entry) = &video.sample_entry else { return None };
+    mp4::decoded_colour(entry).map(|decoded| colour_of_pictures(video, decoded))
 }
 
 /// The same from what a decoder said of the pictures.
 ///
-/// Always studio range. A matrix that is no plain conversion to RGB is replaced; large pictures without any description
-/// get that of BT.709, for their smaller renditions would be taken for BT.601.
+/// Always studio range. A matrix that is no plain conversion to RGB is replaced.
 pub fn colour_of_pictures(video: &VideoTrack, said: Colour) -> Colour {
     let guess = if video.display_size().1 < LINES_BT709 { BT601 } else { BT709 };
     let within = |point: u16, max| if RESERVED.contains(&point) || max < point { UNSPECIFIED } else { point };
-    let primaries = within(said.primaries, PRIMARIES_MAX);
-    let transfer = within(said.transfer, TRANSFER_MAX);
-    let is_open = [primaries, transfer, said.matrix].iter().all(|point| *point == UNSPECIFIED);
-    let colour = |primaries, transfer, matrix| Colour { primaries, transfer, matrix, is_full_range: false };
-    match said.matrix {
-        _ if is_open && guess == BT709 => Colour::USUAL,
-        _ if is_open => Colour::OPEN,
-        matrix if MATRICES.contains(&matrix) => colour(primaries, transfer, matrix),
-        _ => colour(primaries, transfer, guess),
+    Colour {
+        primaries: within(said.primaries, PRIMARIES_MAX),
+        transfer: within(said.transfer, TRANSFER_MAX),
+        matrix: if MATRICES.contains(&said.matrix) { said.matrix } else { guess },
+        is_full_range: false,
     }
 }
 
@@ -72,11 +67,11 @@ mod tests {
         check(360, [1, 1, 1], [1, 1, 1]);
         check(1080, [5, 6, 5], [5, 6, 5]);
         check(360, [2, 2, 2], [2, 2, 2]);
-        check(720, [2, 2, 2], [1, 1, 1]);
+        check(720, [2, 2, 2], [2, 2, 2]);
         check(360, [9, 14, 9], [9, 14, 9]);
         check(360, [1, 13, 0], [1, 13, 6]); // RGB
         check(1080, [1, 13, 0], [1, 13, 1]);
-        check(360, [1, 1, 2], [1, 1, 6]);
+        check(1080, [1, 1, 2], [1, 1, 2]);
         check(1080, [2, 2, 8], [2, 2, 1]); // YCgCo
         check(360, [0, 3, 1], [2, 2, 1]);
         check(360, [22, 19, 1], [2, 2, 1]);

@@ -25,8 +25,6 @@ use serde::{Deserialize, Serialize};
 use self::{movie::Unreadable, walk::Walk};
 use crate::mp4::{ReadError, read::Playable};
 
-pub(crate) use video::stated_colour;
-
 pub use feed::{FedFrame, feed_frame, feed_header, write_feed};
 pub use walk::{LACED_BLOCK_LEN_MAX, TRACKS_LEN_MAX};
 

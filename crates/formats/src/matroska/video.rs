@@ -1,12 +1,11 @@
 //! What a track of pictures is: a sample entry of MP4 where players may take it as it is, else the entry of Matroska.
 
 use super::{
-    ebml::{Element, elements, id},
+    ebml::{Element, id},
     entry::Entry,
     names::codec_name,
 };
 use crate::{
-    codec::colour::Colour,
     index::{NotCopied, NotCopiedReason, SampleEntry, VideoTrack},
     mp4::{
         ReadError,
@@ -71,14 +70,6 @@ pub(super) fn track(entry: &Entry<'_>) -> Result<VideoTrack, ReadError> {
             composition_shift: 0,
         }),
     }
-}
-
-/// The colours that a whole `TrackEntry` element describes; `None` where it leaves all of them open.
-pub(crate) fn stated_colour(track_entry: &[u8]) -> Option<Colour> {
-    let entry = elements(track_entry).next()?;
-    let nclx = entry.child(id::VIDEO)?.child(id::COLOUR).and_then(|colour| Nclx::parse(&colour))?;
-    let Nclx { primaries, transfer, matrix, is_full_range } = nclx;
-    Some(Colour { primaries, transfer, matrix, is_full_range })
 }
 
 /// What a `Video` element says.

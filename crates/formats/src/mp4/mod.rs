@@ -8,7 +8,7 @@ pub(crate) mod read;
 pub(crate) mod walk;
 pub mod write;
 
-pub(crate) use read::stated_colour;
+pub(crate) use read::decoded_colour;
 
 pub use error::{ReadError, ReadFailureCode};
 pub use walk::{MOOF_LEN_MAX, MOOV_LEN_MAX};

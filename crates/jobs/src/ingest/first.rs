@@ -50,34 +50,35 @@ async fn make(
     let packaged =
         context.packager.packaged(source).await.map_err(|error| explain(error, What::Pictures, None))?;
     let index = packaged.index();
+    let why = index.video().and_then(|(_, video)| video.not_copied.as_ref());
+    let why_sound = index.audio().and_then(|(_, audio)| audio.not_copied.as_ref());
     let pictures = async {
         if !missing.picture {
             return Ok(());
         }
-        let why = index.video().and_then(|(_, video)| video.not_copied.as_ref());
         let rungs = packaged.rungs(max);
-        let begin = || context.packager.first_segments(&packaged, &rungs);
-        try_twice(begin).await.map_err(|error| explain(error, What::Pictures, why))
+        try_twice(|| context.packager.first_segments(&packaged, &rungs)).await
     };
     let sound = async {
-        let found = index.audio_number().zip(index.audio()).filter(|_| missing.sound);
-        let Some((number, (_, audio))) = found else { return Ok(()) };
-        let begin = || context.packager.first_audio_segment(&packaged, number);
-        try_twice(begin).await.map_err(|error| explain(error, What::Sound, audio.not_copied.as_ref()))
+        let Some(number) = index.audio_number().filter(|_| missing.sound) else { return Ok(()) };
+        try_twice(|| context.packager.first_audio_segment(&packaged, number)).await
     };
     // Beside each other, and what is said of the pictures goes before what is said of the sound.
     let (pictures, sound) = tokio::join!(pictures, sound);
     match (pictures, sound) {
         (Ok(()), Ok(())) => Ok(Undecoded::default()),
-        (Err(JobError::Fatal(_)), Ok(())) if index.audio().is_some() => Ok(Undecoded { picture: true }),
-        (Ok(()), Err(JobError::Fatal(_))) if index.video().is_some() => {
+        (Err(error), Ok(())) if error.is_of_file() && index.audio().is_some() => {
+            Ok(Undecoded { picture: true })
+        }
+        (Ok(()), Err(error)) if error.is_of_file() && index.video().is_some() => {
             if let Some(number) = index.audio_number() {
                 let gone = context.packager.give_up_sound(&packaged, number).await;
                 gone.map_err(|error| explain(error, What::Sound, None))?;
             }
             Ok(Undecoded::default())
         }
-        (Err(error), _) | (_, Err(error)) => Err(error),
+        (Err(error), _) => Err(explain(error, What::Pictures, why)),
+        (_, Err(error)) => Err(explain(error, What::Sound, why_sound)),
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Cold(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     held: Mutex<Held>,
-    /// Tells those who wait that a place was given back.
+    /// Notified when a place is given back.
     freed: Notify,
 }
 
@@ -79,7 +79,8 @@ impl Cold {
         }
     }
 
-    fn try_enter(&self, asker: Asker) -> Option<Place> {
+    /// A place, if one is free.
+    pub(super) fn try_enter(&self, asker: Asker) -> Option<Place> {
         let mut held = self.0.held.lock().unwrap_or_else(PoisonError::into_inner);
         let Held { addresses, playbacks } = &mut *held;
         let client = asker.client();

@@ -80,7 +80,7 @@ impl Packager {
             return Ok(Some(Wanted { made, start: None, place: None }));
         }
         let place = match asker {
-            Some(asker) => Some(self.cold_place(asker).await?),
+            Some(asker) => Some(self.encoders.cold.enter(asker).await),
             None => None,
         };
         let wanted = line.state().want(n, looking);

@@ -48,7 +48,6 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::{Error, Packaged, Packager, Rendition};
-use flight::patiently;
 use line::Line;
 
 pub use cold::Asker;
@@ -251,10 +250,9 @@ impl Packager {
         }
     }
 
-    /// Waits for a place for something that is made because this one asks. [`Error::Busy`] where too much is asked for
-    /// at once for too long.
-    pub(crate) async fn cold_place(&self, asker: Asker) -> Result<Place, Error> {
-        patiently(async { Ok(self.encoders.cold.enter(asker).await) }).await
+    /// A place for something that is made because this one asks: [`Error::Busy`] where that would be too much at once.
+    pub(crate) fn cold_place(&self, asker: Asker) -> Result<Place, Error> {
+        self.encoders.cold.try_enter(asker).ok_or(Error::Busy)
     }
 
     /// Begins what goes on when whoever asked for it leaves; [`stop`](Self::stop) waits for its end. It has to look out for that by

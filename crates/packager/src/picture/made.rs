@@ -135,7 +135,7 @@ impl Packager {
         }
         let own_turn = async {
             let turn = self.pictures.turns.take(asker, name.0, order.kind).await?;
-            let places = (turn, self.cold_place(asker).await?);
+            let places = (turn, self.cold_place(asker)?);
             let held = (Arc::clone(&sought), places);
             Ok::<_, Error>(sought.begin(|| self.begin_run(name, order, make, held)))
         };

@@ -136,7 +136,7 @@ impl Packager {
         asker: Asker,
     ) -> Result<Arc<Storyboard>, Error> {
         let work_out = async {
-            let place = self.cold_place(asker).await?;
+            let place = self.cold_place(asker)?;
             let packaged = Arc::clone(packaged);
             let work_out = move || {
                 // Whoever leaves does not end it.

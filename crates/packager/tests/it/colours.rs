@@ -108,8 +108,12 @@ impl Scene {
 }
 
 async fn check(file: Bytes) {
+    check_frames(file, 2 * FRAMES).await;
+}
+
+async fn check_frames(file: Bytes, count: usize) {
     let source = frames(&file);
-    assert_eq!(source.len(), 2 * FRAMES);
+    assert_eq!(source.len(), count);
     let scene = Scene::of(file).await;
     // The last segments first, each by a run of its own: what they are does not depend on where a run began.
     let whole = scene.whole((0..scene.count()).rev()).await;
@@ -143,6 +147,20 @@ async fn vp9_that_changes_looks_as_before() {
 async fn h264_of_ten_bits_that_changes_looks_as_before() {
     let codec = "-c:v libx264 -preset ultrafast -pix_fmt yuv420p10le -g 25 -x264-params repeat-headers=1";
     check(joined("mkv", codec, "320x180", [BT709, BT601])).await;
+}
+
+/// Decoders of HEVC forget what a container says, and pictures without a description must not be converted to that of their size.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_hevc_and_vp9_without_a_description_look_as_before() {
+    for (extension, codec) in [
+        ("mkv", "-c:v libx265 -preset ultrafast -x265-params log-level=none -pix_fmt yuv420p10le"),
+        ("webm", "-c:v libvpx-vp9 -deadline realtime -cpu-used 8 -b:v 3M -color_primaries bt709"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        ffmpeg(folder.path(), &format!("-f lavfi -i testsrc2=s=1280x720:r=25:d=1 {codec} a.{extension}"));
+        let file = std::fs::read(folder.path().join(format!("a.{extension}"))).unwrap();
+        check_frames(file.into(), 25).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -204,12 +204,13 @@ async fn where_one_group_is_all_of_a_long_media_its_tiles_are_found_without_read
         let from = kinora_packager::Asker { address, ..asker() };
         world.packager.storyboard(&packaged, Sheet::Every(seconds), from)
     };
-    // Eight at once from one address; the others wait for a place.
     let answers = futures_util::future::join_all((1..=10).map(ask)).await;
-    for board in &answers {
-        let board = board.as_ref().unwrap();
+    for board in answers.iter().filter_map(|answer| answer.as_ref().ok()) {
         assert_eq!((board.interval_s, board.count), (44, 982));
     }
+    let refused: Vec<_> = answers.iter().filter_map(|answer| answer.as_ref().err()).collect();
+    assert_eq!(refused.len(), 2, "eight at once from one address");
+    assert!(refused.iter().all(|error| matches!(error.root(), Error::Busy)), "{refused:?}");
     // What is known takes no place, and is the same.
     let known = futures_util::future::join_all((0..10).map(|_| ask(1))).await;
     let first = answers[0].as_ref().unwrap();

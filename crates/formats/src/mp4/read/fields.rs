@@ -7,21 +7,21 @@
 use serde::{Deserialize, Serialize};
 
 use super::tables::RawSample;
+use crate::checkpoint::is_time;
 
 /// Puts the fields of one track together, sample by sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FieldPairs {
-    /// Samples that last so many ticks or less are fields.
-    field_ticks_max: i64,
+    /// Samples that last from so many ticks to so many are fields: half a frame, with a quarter of that for rounded clocks.
+    field_ticks: (i64, i64),
     first: Option<RawSample>,
 }
 
 impl FieldPairs {
     /// For a track of so many ticks a second whose parameter set says so many frames (first) in so many seconds (second).
     pub(super) fn new(timescale: u32, (frames, seconds): (u32, u32)) -> Self {
-        // Three quarters of a frame: clocks of fields are rounded, and a frame is twice as long as a field.
-        let ticks = i64::from(timescale) * i64::from(seconds) * 3 / (i64::from(frames.max(1)) * 4);
-        Self { field_ticks_max: ticks, first: None }
+        let eighths = |n: i64| i64::from(timescale) * i64::from(seconds) * n / (i64::from(frames.max(1)) * 8);
+        Self { field_ticks: (eighths(3), eighths(5)), first: None }
     }
 
     /// Takes the next sample in decode order; up to two that are whole.
@@ -42,20 +42,30 @@ impl FieldPairs {
         }
     }
 
+    /// Whether what came back from a checkpoint can go on.
+    pub(super) fn is_sound(&self) -> bool {
+        self.first.is_none_or(|row| is_time(row.dts))
+    }
+
     /// What is left at the end.
     pub(super) fn finish(self) -> Option<RawSample> {
         self.first
     }
 
     fn may_be_field(&self, row: &RawSample) -> bool {
-        i64::from(row.delta) <= self.field_ticks_max
+        self.is_field(row.delta.into())
+    }
+
+    fn is_field(&self, ticks: i64) -> bool {
+        let (min, max) = self.field_ticks;
+        (min..=max).contains(&ticks)
     }
 
     /// Both in one, where the second lies behind the first and is decoded half a frame later. The first may be a keyframe, the second
     /// refers to it.
     fn pair(&self, first: &RawSample, second: &RawSample) -> Option<RawSample> {
         let is_behind = first.offset.checked_add(first.size.into()) == Some(second.offset);
-        let is_soon = (1..=self.field_ticks_max).contains(&second.dts.checked_sub(first.dts)?);
+        let is_soon = self.is_field(second.dts.checked_sub(first.dts)?);
         // The last sample of a fragment may claim to last as long as the one before.
         if !is_behind || !is_soon || second.is_sync || !self.may_be_field(second) {
             return None;

@@ -46,7 +46,7 @@ pub(crate) use self::{
     open::OpenHead,
     refusals::Refusals,
     tables::{RawSample, TRACK_SAMPLES_MAX},
-    video::{check_size, reduced, rotation, stated_colour, video_track},
+    video::{check_size, decoded_colour, reduced, rotation, video_track},
 };
 pub(crate) use self::{
     edits::EditList,

@@ -91,7 +91,10 @@ impl OpenTrack {
             Samples::Video(video) => video.1.is_sound(self.timescale),
             Samples::Audio(audio) => audio.1.is_sound(self.timescale),
         };
-        clocks.is_sound() && self.edits.is_sound() && is_sampled
+        clocks.is_sound()
+            && self.edits.is_sound()
+            && is_sampled
+            && self.fields.as_ref().is_none_or(FieldPairs::is_sound)
     }
 
     /// `video` or `audio`.

@@ -118,20 +118,19 @@ pub(super) fn rate_of_frames_in_fields(video: &VideoTrack) -> Option<(u32, u32)>
     sps.frame_rate
 }
 
-/// How a decoder takes the colours of pictures with this whole sample entry box: the stream counts before the container.
+/// How ffmpeg's decoder describes the colours of pictures with this whole sample entry box. `None` where only the decoder can tell.
 ///
-/// `None` where neither says anything and pictures of this codec may.
-pub(crate) fn stated_colour(sample_entry: &[u8]) -> Option<Colour> {
+/// Its decoder of H.264 keeps what the container says where the stream says nothing; those of HEVC and AV1 forget it.
+pub(crate) fn decoded_colour(sample_entry: &[u8]) -> Option<Colour> {
     let entry = children(sample_entry).next()?;
     let (kind, entry) = (entry.kind, Entry::parse(&entry).ok()?);
-    let stream = match &kind.0 {
-        b"avc1" => avc::stream(entry).ok(),
-        b"hvc1" | b"hev1" => hevc::stream(kind, entry).ok(),
-        b"av01" => av1::stream(entry).ok(),
-        _ => None,
+    let (stream, container) = match &kind.0 {
+        b"avc1" => (avc::stream(entry).ok()?, entry.colour()),
+        b"hvc1" | b"hev1" => (hevc::stream(kind, entry).ok()?, None),
+        b"av01" => (av1::stream(entry).ok()?, None),
+        _ => return None,
     };
-    let usual = stream.as_ref().map(|_| Colour::OPEN);
-    stream.and_then(|stream| stream.colour).or(entry.colour()).or(usual)
+    Some(stream.colour.or(container).unwrap_or(Colour::OPEN))
 }
 
 /// A codec that players do not know, but decoders do: what the fields of its entry say.

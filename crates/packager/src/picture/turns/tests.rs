@@ -136,7 +136,7 @@ async fn a_client_with_a_hundred_pictures_is_no_further_ahead_than_with_two() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_eight_seconds_in_both_lines_is_refused() {
+async fn who_waits_a_minute_in_both_lines_is_refused() {
     let turns = Turns::new();
     let (mut held, _) = turns.ask_many(OF_CLIENT, Some("192.0.2.1"), source(1));
     let (of_others, _) = turns.ask_many(OF_SOURCE, None, source(2));
