@@ -242,11 +242,11 @@ impl ObjectWriter {
         }
     }
 
-    /// Asks whether the writer may keep its memory while no bytes come, perhaps for minutes. Hold the answer until
-    /// the next ones come.
+    /// Asks whether the writer may keep its memory while no bytes come, perhaps for minutes. Hold the answer
+    /// until the next ones come.
     ///
-    /// `None` of a bucket when such writers hold a quarter of [`S3Limits::parts_memory`], or those of one workspace
-    /// most of that: then drop the writer.
+    /// `None` of a bucket when such writers hold a quarter of [`S3Limits::parts_memory`], or those of one
+    /// workspace most of that: then drop the writer.
     pub fn try_park(&self) -> Option<Parked> {
         match self {
             Self::Folder(_) => Some(Parked::default()),

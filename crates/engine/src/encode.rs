@@ -51,8 +51,9 @@ pub struct VideoRung {
     pub level: &'static str,
     /// Most B-frames in a row, 0 to 16.
     pub bframes: u8,
-    /// Colour of every picture. Pictures that the decoder describes otherwise are converted to its matrix; those
-    /// without a description have it already. `None`: as the first picture says, and nothing is converted.
+    /// Description of colours of every picture. Pictures with another description are converted to its
+    /// matrix; pictures without one are taken to have it. `None`: the description of the first picture, and
+    /// nothing is converted.
     pub colour: Option<Colour>,
 }
 

@@ -92,15 +92,16 @@ pub enum RemuxOutput {
     /// The same for a source whose sound is all AAC in ADTS, as in transport streams; with other sound it fails at once, as does
     /// [`Mp4`](Self::Mp4) with ADTS.
     Mp4FromAdts,
-    /// AVI, while the source is read, in which packets of MPEG-4 Visual that hold two pictures are two. Fails with any other video.
+    /// AVI, written while the source is read. Packets of MPEG-4 Visual with two pictures are split into two.
+    /// Fails with any other video.
     ///
-    /// Presentation times follow from the types of pictures, so they can only be made when this is read again.
+    /// It has no presentation times: ffmpeg makes them from the types of pictures when it reads this file.
     UnpackedAvi,
     /// Matroska, after the whole source was read. Times are whole milliseconds. Holds everything, a mixture of AAC and other sound, too.
     Matroska,
 }
 
-/// Which tracks of the source are copied. One that is announced and never comes fails a copy of all.
+/// Which tracks of the source are copied. A track without packets fails a copy of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemuxTracks {
     /// The first video track (no cover pictures) and all audio tracks.

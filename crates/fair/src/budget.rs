@@ -135,7 +135,8 @@ impl<K: Copy + Eq + Hash> State<K> {
         (next.2 <= self.free).then_some(next.1)
     }
 
-    /// Counts a grant for the requests in front of the one at this index that were too large for the free units.
+    /// Counts a grant for the requests in front of the one at this index that were too large for the free
+    /// units.
     fn note_passed(&mut self, index: usize) {
         let free = self.free;
         for waiting in self.waiting.iter_mut().take(index).filter(|waiting| waiting.units > free) {

@@ -544,7 +544,7 @@ impl Session {
     }
 }
 
-/// Awaits `work`, which may wait minutes for its turn, and renews the upload meanwhile.
+/// Awaits `work`, which may wait for its turn for minutes, and renews the upload until it is done.
 ///
 /// Errors: `Interrupted` when another process has the upload. `work` is cancelled then.
 pub(crate) async fn renewing<T>(

@@ -59,8 +59,8 @@ async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(
     keep_trying(Waiter::Job(job.id), PATIENCE, commit).await
 }
 
-/// The index of the file, and the turn in which it is in memory: that which its upload or an earlier run left, or a
-/// new one.
+/// The index of the file, and the turn in which it is in memory. It is the one that the upload or an earlier
+/// run stored, or a new one.
 async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index, ScanTurn), JobError> {
     let (source, workspace) = (upload.source, job.workspace);
     if let Some(reader) = context.blob.reader(ObjectKey::Index(source)).await? {

@@ -52,7 +52,8 @@ pub use room::Room;
 pub type Admission = kinora_fair::Admission<Option<WorkspaceId>>;
 pub(crate) type Permit = kinora_fair::Permit<Option<WorkspaceId>>;
 
-/// Downloads at once. Most wait for their source, some for minutes; [`TRANSFERS_MAX`] bounds those that hold memory.
+/// Downloads at once. Most wait for their source, some for minutes; [`TRANSFERS_MAX`] bounds those that hold
+/// memory.
 pub const DOWNLOADS_MAX: usize = 1024;
 /// Downloads whose bytes come at once. Each holds some MiB at most; those that wait for their source hold no place.
 pub const TRANSFERS_MAX: usize = 256;
@@ -110,7 +111,8 @@ pub struct Context {
     pub transfers: Admission,
     /// Places for downloads that were cut; see [`PARKED_MAX`].
     pub parked: Admission,
-    /// Places for sources that are repacked or whose first segments are encoded; see [`BEGINNINGS_PER_PLACE`].
+    /// Places for sources that are repacked or whose first segments are encoded; see
+    /// [`BEGINNINGS_PER_PLACE`].
     pub beginnings: Admission,
     /// Places for media whose sound is changed; see [`SOUND_EDITS_PER_PLACE`].
     pub sound_edits: Admission,

@@ -78,7 +78,8 @@ impl S3Limits {
         if self.parts_memory < 4 * self.part_len { 0 } else { self.part_len }
     }
 
-    /// Of the memory for parts, what writers without bytes to come may hold: a quarter, and one part at least.
+    /// Of the memory for parts, what writers without bytes to come may hold: a quarter, and one part at
+    /// least.
     pub(super) fn parked_memory(&self) -> u64 {
         (self.parts_memory / 4).max(self.part_len)
     }

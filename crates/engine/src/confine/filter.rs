@@ -185,8 +185,8 @@ const F_SETLEASE: libc::c_int = 1024;
 const F_NOTIFY: libc::c_int = 1026;
 
 /// Requests of `ioctl` that ffmpeg and C libraries make: is it a terminal and how wide, how many bytes can be
-/// read, flags of the descriptor itself. Linux, include/uapi/asm-generic/ioctls.h: TCGETS, TIOCGWINSZ, FIONREAD,
-/// FIONBIO, FIONCLEX, FIOCLEX, TCGETS2.
+/// read, flags of the descriptor itself. Linux, include/uapi/asm-generic/ioctls.h: TCGETS, TIOCGWINSZ,
+/// FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, TCGETS2.
 const IOCTLS: [u64; 7] = [0x5401, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451, 0x802c_542a];
 
 /// Flags of `clone` that make a namespace. Linux, include/uapi/linux/sched.h.

@@ -47,7 +47,8 @@ const FRAGMENTS: [&str; 8] = [
 /// The whole command line. `spec` has been checked.
 pub(super) fn of(spec: &VideoEncode) -> Vec<OsString> {
     let mut options: Vec<String> = Vec::new();
-    // Where rungs differ, as those may that an older Kinora began, the first one says what is taken for granted.
+    // Undescribed pictures are taken to have the colours of the first rung. Rungs differ only if an older
+    // Kinora began them.
     if let Some(colour) = spec.rungs.first().and_then(|rung| rung.colour) {
         for (name, point) in colour.of_undescribed() {
             options.extend([name.to_owned(), point.to_string()]);

@@ -1,4 +1,4 @@
-//! What the encoder says of a rung before it has seen the source: H.264's parameter sets follow from the rung alone.
+//! The parameter sets of a rung, without its source: those of H.264 depend on the rung and the encoder only.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::input::FeedContainer;
 use crate::job::{Files, Job, push, quiet};
 use crate::priority::Priority;
 
-/// One black picture: the smallest the filter draws, for it is scaled.
+/// One black picture, as small as the filter draws it: the graph scales it to the size of the rung.
 const BLACK: &str = "color=c=black:s=16x16:r=25:d=0.04,";
 
 /// What draws it.
@@ -28,11 +28,11 @@ const DEADLINE: Duration = Duration::from_secs(120);
 const OUTPUT_MAX: u64 = 4 << 20;
 
 impl Engine {
-    /// A fragmented MP4 with one black picture of `rung`, whose parameter sets are those of every run that makes
-    /// this rung with the same [`VideoRung::colour`].
+    /// A fragmented MP4 with one black picture of `rung`, whose parameter sets are those of every run that
+    /// makes this rung with the same [`VideoRung::colour`].
     ///
-    /// Has a place of its own and waits for no other run but those of this function. Takes a tenth of a second.
-    /// `memory_bytes` is what it may use. May be repeated: the same rung gives the same bytes.
+    /// Has a place of its own and waits for no other run but those of this function. Takes a tenth of a
+    /// second. `memory_bytes` is what it may use. May be repeated: the same rung gives the same bytes.
     ///
     /// Errors: as for [`encode_video`](Engine::encode_video).
     pub async fn encode_blank(&self, rung: &VideoRung, memory_bytes: u64) -> Result<Bytes, EngineError> {

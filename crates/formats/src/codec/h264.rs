@@ -46,7 +46,7 @@ pub struct Sps {
     pub pixel_aspect: Option<(u32, u32)>,
     /// Meaning of the colours, when said.
     pub colour: Option<Colour>,
-    /// Frames (first) in so many seconds (second), when said; neither is 0.
+    /// Frame rate as (frames, seconds), if it is there; neither is 0.
     pub frame_rate: Option<(u32, u32)>,
 }
 
@@ -74,7 +74,8 @@ impl AvcConfig {
         Some(AvcConfig { profile, compatibility, level, length_size, parameter_sets })
     }
 
-    /// The parameter sets of an `avcC` body as they stand in front of a picture: each behind its length of 4 bytes.
+    /// The parameter sets of an `avcC` body as they are written in front of a picture: each after its length
+    /// in 4 bytes.
     ///
     /// `None` where it is cut short.
     pub fn parameter_sets_in_band(body: &[u8]) -> Option<Vec<u8>> {
@@ -177,8 +178,9 @@ impl Sps {
     }
 }
 
-/// What follows the colours in the video usability information. `None` where nothing is said, or no more can be read: some writers
-/// cut it short. ISO/IEC 14496-10, E.1.1 and E.2.1: a tick is that of a field.
+/// Reads the timing, which follows the colours in the video usability information: (frames, seconds). `None`
+/// if there is none, or if the information ends before it, as that of some writers does. A tick is the
+/// duration of a field (ISO/IEC 14496-10, E.1.1 and E.2.1).
 fn frame_rate(bits: &mut Bits<'_>) -> Option<(u32, u32)> {
     if bits.flag()? {
         bits.ue()?; // chroma_sample_loc_type_top_field

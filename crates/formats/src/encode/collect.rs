@@ -122,9 +122,10 @@ struct Collecting {
     place: usize,
     pending: Vec<Coded>,
     bytes: Vec<u8>,
-    /// The configuration that players have of it.
+    /// The configuration that players have from the init segment.
     kept: Option<Vec<u8>>,
-    /// Parameter sets in front of the first picture of each segment, where the encoder's are not those that players have.
+    /// Parameter sets in front of the first picture of each segment; empty if the encoder's equal those of
+    /// `kept`.
     in_band: Vec<u8>,
 }
 
@@ -149,10 +150,11 @@ impl Collector {
         }
     }
 
-    /// Players have `avcc` as the configuration of a rung. Where the encoder writes another one, as a later version may,
-    /// each segment brings its own in front of its first picture: decoders take that even from an `avc1` track.
+    /// Sets the configuration that players have of a rung. If the encoder writes another one, as a later
+    /// version may, each segment contains the parameter sets in front of its first picture: decoders accept
+    /// that even in an `avc1` track.
     ///
-    /// To be called before any bytes are taken.
+    /// Call it before the first bytes.
     #[must_use]
     pub fn with_kept(mut self, rung: RungName, avcc: &[u8]) -> Self {
         if let Some(collecting) = self.rungs.iter_mut().find(|collecting| collecting.rung.name == rung) {
@@ -161,7 +163,8 @@ impl Collector {
         self
     }
 
-    /// Whether the encoder writes another configuration of this rung than players have. Known with its first picture.
+    /// Whether the encoder writes another configuration of this rung than players have; `false` before its
+    /// first picture.
     pub fn is_other_than_kept(&self, rung: RungName) -> bool {
         self.rungs.iter().any(|collecting| collecting.rung.name == rung && !collecting.in_band.is_empty())
     }
@@ -198,7 +201,7 @@ impl Collector {
         self.rungs.iter().find(|collecting| collecting.rung.name == rung)?.avcc.as_deref()
     }
 
-    /// What the encoder says of the colours of a rung, once it is known: before the first segment.
+    /// How the encoder describes the colours of a rung; `None` before its first picture.
     pub fn colour(&self, rung: RungName) -> Option<Colour> {
         let config = AvcConfig::parse(self.avcc(rung)?)?;
         Some(config.parameter_sets.first()?.colour.unwrap_or(Colour::OPEN))

@@ -1,4 +1,5 @@
-//! The colours of an encoded rendition: one description for all of it, whatever the source changes to in its middle.
+//! The colours of an encoded rendition: one description for all of its pictures, even if those of the source
+//! change.
 
 use crate::{
     codec::colour::{Colour, UNSPECIFIED},
@@ -6,14 +7,14 @@ use crate::{
     mp4,
 };
 
-/// Lines from which players take pictures for BT.709, and below for BT.601: Chromium (`media/base/video_frame.cc`) and Firefox
-/// (`gfx/2d/Types.h`).
+/// Players take pictures without a description for BT.709 from so many lines on, smaller ones for BT.601:
+/// Chromium (`media/base/video_frame.cc`) and Firefox (`gfx/2d/Types.h`).
 const LINES_BT709: u32 = 720;
 /// BT.601 of 525 lines. ISO/IEC 23091-2, tables 2 to 4.
 const BT601: u16 = 6;
 const BT709: u16 = 1;
-/// Matrices that lead from 8 bits of Y, Cb and Cr to RGB without anything else: BT.709, FCC, both of BT.601, SMPTE 240M and
-/// BT.2020 without constant luminance; and none.
+/// Matrices that convert Y, Cb and Cr to RGB linearly: BT.709, FCC, both of BT.601, SMPTE 240M, BT.2020 with
+/// non-constant luminance; and *unspecified*.
 const MATRICES: [u16; 7] = [1, UNSPECIFIED, 4, 5, 6, 7, 9];
 /// The last code points that H.264 has for primaries and transfer. ISO/IEC 14496-10, tables E-3 and E-4.
 const PRIMARIES_MAX: u16 = 12;
@@ -21,19 +22,19 @@ const TRANSFER_MAX: u16 = 18;
 /// Reserved in all three tables, and never written.
 const RESERVED: [u16; 2] = [0, 3];
 
-/// What encoded renditions of this video say of their colours. `None` where only a decoder can tell what the source has:
-/// then [`colour_of_pictures`] takes what it said.
+/// The description of colours of encoded renditions of this video. `None` if only a decoder can tell what the
+/// source has: call [`colour_of_pictures`] with what it said.
 ///
-/// It is what the decoder says of the first pictures: then these are not converted, whether that is right or not, and only
-/// pictures that are described otherwise are.
+/// It equals the decoder's description of the first pictures, so those are not converted, even if the
+/// description is wrong. Only pictures with another description are.
 pub(super) fn colour_of_rungs(video: &VideoTrack) -> Option<Colour> {
     let SampleEntry::Iso(entry) = &video.sample_entry else { return None };
     mp4::decoded_colour(entry).map(|decoded| colour_of_pictures(video, decoded))
 }
 
-/// The same from what a decoder said of the pictures.
+/// As `colour_of_rungs`, from what a decoder said of the pictures.
 ///
-/// Always studio range. A matrix that is no plain conversion to RGB is replaced.
+/// The range is always that of studio video. A matrix that does not convert linearly to RGB is replaced.
 pub fn colour_of_pictures(video: &VideoTrack, said: Colour) -> Colour {
     let guess = if video.display_size().1 < LINES_BT709 { BT601 } else { BT709 };
     let within = |point: u16, max| if RESERVED.contains(&point) || max < point { UNSPECIFIED } else { point };

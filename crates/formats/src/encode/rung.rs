@@ -111,7 +111,7 @@ pub struct Rung {
     pub frame_rate: Option<(u32, u32)>,
     /// RFC 6381 string, known before anything is encoded; a [`Collector`](super::Collector) refuses what differs.
     pub codec: String,
-    /// What all its pictures say of their colours; `None` where only a decoder can tell what the source has
+    /// Description of colours of all its pictures; `None` if only a decoder can tell what the source has
     /// ([`colour_of_pictures`](super::colour_of_pictures)).
     pub colour: Option<Colour>,
     /// Set where the source has high dynamic range.

@@ -82,8 +82,8 @@ impl StillFeed {
 impl Still {
     /// The picture that the encoder made of a [`StillFeed`].
     ///
-    /// `init` is the init segment of the rung. Where the encoder wrote other parameter sets they lie in front of the picture. Errors:
-    /// [`CollectError`] where something else came than one keyframe.
+    /// `init` is the init segment of the rung. If the encoder wrote other parameter sets, they are put in
+    /// front of the picture. Errors: [`CollectError`] if the output is not one keyframe.
     pub fn of_output(init: &[u8], output: &[u8]) -> Result<Self, CollectError> {
         let (wanted, read) = (Read::of(init, &[])?, Read::of(output, &[])?);
         let [picture] = read.pictures.as_slice() else {

@@ -1,13 +1,14 @@
-//! What an AVI file says of its video before anything is unpacked.
+//! Which codec the video of an AVI file has, from its head.
 
-/// Names of MPEG-4 Visual in AVI: those that ffmpeg takes for it, without the versions of Microsoft, which are other codecs.
+/// Codes of MPEG-4 Visual in AVI, as ffmpeg knows them. Those of Microsoft's versions are not among them:
+/// they are other codecs.
 const MPEG4: [&[u8; 4]; 12] = [
     b"FMP4", b"DIVX", b"DX50", b"XVID", b"MP4S", b"M4S2", b"MP4V", b"3IV2", b"BLZ0", b"RMP4", b"DIGI",
     b"SMP4",
 ];
 
-/// A stream format of video: behind its name and length, `biCompression` of `BITMAPINFOHEADER`. Microsoft, "AVI RIFF File
-/// Reference".
+/// The chunk with the format of a stream. For video it is a `BITMAPINFOHEADER`, whose `biCompression` is the
+/// code of the codec. Microsoft, "AVI RIFF File Reference".
 const FORMAT: &[u8; 4] = b"strf";
 const COMPRESSION_AT: usize = 8 + 16;
 

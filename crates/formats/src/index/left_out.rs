@@ -13,7 +13,7 @@ pub struct LeftOut {
 
 /// Bytes of the longest detail; a stored index with a longer one is damaged.
 pub const LEFT_OUT_DETAIL_LEN_MAX: usize = 256;
-/// Tracks of one source that are named; more are left out without a word.
+/// Most tracks of one source that are named; more are left out without a mention.
 pub const LEFT_OUT_MAX: usize = 16;
 
 impl LeftOut {

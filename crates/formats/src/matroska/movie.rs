@@ -71,8 +71,8 @@ pub(super) struct ChosenTrack {
 impl Chosen {
     /// The video track to play, enabled and default ones first, and all audio tracks in the order of the file.
     ///
-    /// Passed over: tracks of other kinds, and a second one of the same number. Left out: those that cannot be read while another one can.
-    /// Errors: `Foreign` where the bytes of a chosen one are packed.
+    /// Ignores tracks of other kinds, and a second one with the same number. Tracks that cannot be read are
+    /// left out if another one can. Errors: `Foreign` where the bytes of a chosen one are packed.
     pub(super) fn of(tracks: &Element<'_>) -> Result<Self, Unreadable> {
         let (mut video, mut audio, mut refusals) = (Vec::new(), Vec::new(), Refusals::default());
         let mut numbers = Vec::new();

@@ -183,7 +183,8 @@ pub fn plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
     Ok(plan)
 }
 
-/// As [`plan`], less the audio tracks that cannot be cut while another track can: they are taken out of `tracks`.
+/// As [`plan`], less the audio tracks that cannot be cut while another track can: they are taken out of
+/// `tracks`.
 ///
 /// Errors: those of the video, and that of the first audio track where nothing can be cut.
 pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> {

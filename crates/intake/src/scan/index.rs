@@ -38,7 +38,8 @@ impl StoredIndex {
         spawn_blocking(load).await.map_err(ScanError::Panicked)?
     }
 
-    /// Waits for the turn of this workspace first, if the index is large. Hold the turn while the index is in memory.
+    /// Waits for the turn of this workspace first, if the index is large. Hold the turn while the index is in
+    /// memory.
     ///
     /// Errors: [`ScanError::Aside`].
     pub async fn load_in_turn(

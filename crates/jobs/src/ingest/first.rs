@@ -13,15 +13,17 @@ use crate::patience::{PATIENCE, Waiter, keep_trying};
 /// How often a beginning is tried that the engine could not make, for a reason that another try may not meet.
 const TRIES_MAX: u32 = 2;
 
-/// What of a source turned out not to decode, beside something that does.
+/// What does not decode of a source that plays nevertheless.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Undecoded {
-    /// The pictures: the sound alone is offered.
+    /// The pictures do not decode: only the sound is offered.
     pub(crate) picture: bool,
 }
 
-/// Makes the beginnings that are missing, and waits for what does not answer meanwhile. May run twice. Pictures or sound that do not
-/// decode are left out where the other one can be played.
+/// Makes the first segments that are missing; tries again while the store or the engine does not answer. May
+/// run twice.
+///
+/// Pictures or sound that do not decode are left out if the other one can be played.
 ///
 /// Errors: as [`make`].
 pub(crate) async fn made(

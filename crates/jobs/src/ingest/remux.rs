@@ -60,8 +60,8 @@ pub(crate) struct Foreign {
     pub(crate) facts: ForeignFacts,
 }
 
-/// Makes the copy of a foreign source, and answers the index of it; container, length and hash in it are those of the source.
-/// The index is not in memory: several copies may wait for the store at once.
+/// Makes the copy of a foreign source. Returns its index; container, length and hash in it are those of the
+/// source. The index is in a file, because several copies may wait for the store at once.
 ///
 /// May run twice for two sources, not for one: the copy has a name afterwards.
 /// Errors: `Fatal` when nothing in the source can be read, `Away` while the engine or a store is, `Full`, `LeaseLost` when the
@@ -72,7 +72,7 @@ pub(crate) async fn normalise(
     foreign: &Foreign,
 ) -> Result<StoredIndex, JobError> {
     let way = Way { tracks: RemuxTracks::All, is_without: None };
-    // The engine serves its queue in the order of asking.
+    // The engine serves its queue in the order of requests, so workspaces take turns here.
     let place = context.beginnings.acquire(job.workspace).await;
     let unpacked = keep_trying(Waiter::Job(job.id), PATIENCE, || unpacked(context, foreign, way)).await?;
     let unpacked = unpacked.as_ref().map(NamedTempFile::path);
@@ -84,7 +84,7 @@ pub(crate) async fn normalise(
 }
 
 impl Foreign {
-    /// The index of the source, from that of its copy, which was made in this way.
+    /// The index of the source, from the index of its copy; `way` is how the copy was made.
     fn index(&self, mut copy: Index, way: Way) -> Index {
         let normalised = Normalised { container: copy.container, len: copy.source_len };
         copy.left_out.extend(way.is_without.map(|is_picture| {
@@ -102,18 +102,18 @@ impl Foreign {
     }
 }
 
-/// How a copy is made, besides the container it goes to.
+/// How a copy is made, apart from its container.
 #[derive(Clone, Copy)]
 struct Way {
     tracks: RemuxTracks,
-    /// A track of pictures (`true`) or of sound is left out, because a copy with it fails.
+    /// Set if a track is left out because a copy with it fails: `true` for pictures, `false` for sound.
     is_without: Option<bool>,
 }
 
-/// Bytes at the beginning of an AVI file in which its video is described.
+/// Bytes of an AVI file that contain the format of its video.
 const AVI_HEAD_LEN: u64 = 4096;
 
-/// Whether the source is MPEG-4 Visual in AVI, of which two pictures may lie in one packet.
+/// Whether the source is MPEG-4 Visual in AVI. One packet of that may contain two pictures.
 async fn is_mpeg4(context: &Context, foreign: &Foreign) -> Result<bool, JobError> {
     if foreign.container != Container::Avi {
         return Ok(false);
@@ -123,8 +123,8 @@ async fn is_mpeg4(context: &Context, foreign: &Foreign) -> Result<bool, JobError
     Ok(is_mpeg4_avi(&head))
 }
 
-/// A source of MPEG-4 Visual in AVI as a file in which each packet is one picture. `None` of any other source, and where that cannot be
-/// made.
+/// A copy of a source of MPEG-4 Visual in AVI in which each packet has one picture. `None` for any other
+/// source, and if the copy fails.
 async fn unpacked(context: &Context, foreign: &Foreign, way: Way) -> Result<Option<NamedTempFile>, JobError> {
     if !is_mpeg4(context, foreign).await? {
         return Ok(None);
@@ -158,8 +158,8 @@ enum Unread {
     Reader(ReadError),
 }
 
-/// Copies all tracks; where that fails, as many as can be read. A track that is announced and never comes, or that no container takes,
-/// fails a copy of all.
+/// Copies all tracks. If that fails, copies as many as can be read: one track without packets, or one that no
+/// container can hold, fails a copy of all.
 async fn copy(
     context: &Context,
     foreign: &Foreign,
@@ -173,7 +173,7 @@ async fn copy(
     let some = |tracks, is_picture| Way { tracks, is_without: Some(is_picture) };
     let (is_picture, tracks): (bool, &[RemuxTracks]) =
         match copy_of(context, foreign, unpacked, some(RemuxTracks::Video, false)).await? {
-            // Let go: it may take as much room as the one that has sound, too.
+            // This copy is dropped: one with sound needs the room on the disk.
             Ok(_) => (false, &[RemuxTracks::VideoAnd(0), RemuxTracks::VideoAnd(1), RemuxTracks::Video]),
             Err(_) => (true, &[RemuxTracks::Audio(0), RemuxTracks::Audio(1)]),
         };
@@ -186,7 +186,7 @@ async fn copy(
     Err(JobError::Fatal(failure(foreign, all)))
 }
 
-/// Tries one container after the other until our reader understands one.
+/// Tries one container after the other until our reader can read the copy.
 async fn copy_of(
     context: &Context,
     foreign: &Foreign,

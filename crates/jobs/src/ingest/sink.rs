@@ -218,9 +218,10 @@ impl Sink for SourceSink<'_> {
         self.writer.announce(total);
     }
 
-    /// A parked download waits outside of the lane, with its bytes. A download that has no bytes of use, or
-    /// finds no parked place or memory, ends: a later run of its job begins anew. One of [`Owner::Nobody`] drops
-    /// its bytes instead, and stays in the lane while no parked place is free.
+    /// A parked download waits outside of the lane and keeps its bytes. If its bytes are of no use, or no
+    /// parked place or memory is free, the download ends, and a later run of its job begins at the first
+    /// byte. A download of [`Owner::Nobody`] is a part of another job: it drops its bytes, and stays in the lane
+    /// while no parked place is free.
     async fn pause(&mut self, pause: Pause) -> Result<NextAttempt, SinkError> {
         self.transfer = None;
         if self.owner.can_begin_anew() {
@@ -257,8 +258,9 @@ impl Arrived {
         self.source
     }
 
-    /// Gives the source its name, and its index, of which `look` takes what the caller needs: a large one does not
-    /// stay in memory. All of them outlive a power cut afterwards.
+    /// Stores the source under its name, and its index. Both survive a power cut once this returns.
+    ///
+    /// Returns what `look` takes from the index: the index itself may be large and does not stay in memory.
     pub(crate) async fn keep<T>(
         self,
         context: &Context,
@@ -293,8 +295,9 @@ impl Arrived {
         }
     }
 
-    /// The same, with the index as `shape` makes it of the source's own, or of that of a copy which can be read. The bytes are there by then.
-    /// `shape` returns the turn in which the index is in memory.
+    /// As [`keep`](Self::keep), but stores the index that `shape` makes from the index of the source, or from
+    /// that of its copy in another container. The source is stored before. `shape` returns the index with the
+    /// turn in which it is in memory.
     pub(crate) async fn keep_as<T>(
         self,
         context: &Context,
@@ -305,7 +308,7 @@ impl Arrived {
         let Self { source, writer, scanned, turn } = self;
         let stored = match scanned {
             Scanned::Index(index) => {
-                // The end of the writer may take seconds, and no index is in memory meanwhile.
+                // The end of the writer may take seconds. The index is in a file for that time.
                 let stored = context.scans.store_index(index).await?;
                 drop(turn);
                 writer.finish().await?;

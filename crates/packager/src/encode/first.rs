@@ -21,7 +21,8 @@ impl Packager {
         Ok(())
     }
 
-    /// Offers the encoded sound of an audio track, counted from 0, no more: it does not decode. May run twice.
+    /// Removes the encoded sound of an audio track, counted from 0, from new manifests, because it does not
+    /// decode. May run twice.
     ///
     /// Errors: those of the store; [`Error::Gone`] when its media was deleted.
     pub async fn give_up_sound(&self, packaged: &Arc<Packaged>, audio: u8) -> Result<(), Error> {
@@ -29,7 +30,10 @@ impl Packager {
         self.mark_broken_now(&line).await
     }
 
-    /// The same of the encoded sound of an audio track, counted from 0.
+    /// Makes the first segment of the encoded sound of an audio track, counted from 0, unless it is kept. May
+    /// run twice.
+    ///
+    /// Errors: as for a segment that a viewer asks for; [`Error::NotInPlan`] for sound that is not encoded.
     pub async fn first_audio_segment(&self, packaged: &Arc<Packaged>, audio: u8) -> Result<(), Error> {
         if packaged.encoded_audio_count(audio) == 0 {
             return Err(Error::NotInPlan);

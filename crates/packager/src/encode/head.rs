@@ -243,7 +243,7 @@ impl Packager {
         }
     }
 
-    /// The same as [`mark_broken`](Self::mark_broken), which fails where it cannot be written down.
+    /// As [`mark_broken`](Self::mark_broken), but returns the error when the store does not take it.
     pub(super) async fn mark_broken_now(&self, line: &RungLine) -> Result<(), Error> {
         line.begin(&self.store, self.clock.now()).await?;
         let (id, now) = (line.id, self.clock.now());

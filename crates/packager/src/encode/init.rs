@@ -1,5 +1,5 @@
-//! Init segments of rungs. They follow from the rung and the encoder alone, so they are made before any segment, once, and
-//! never wait for an encode of the source. Decision 0109.
+//! Init segments of rungs. Each depends on its rung and the encoder only. So it is made once, before any
+//! segment, and never waits for an encode of the source. Decision 0109.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use super::{RungLine, Work};
 use crate::leftover::Put;
 use crate::{Error, Packaged, Packager, Rendition};
 
-/// Of a segment so much is encoded to learn how its decoder describes its colours: the first picture tells. Up to half a
-/// second of the window lies in front of that.
+/// How much of a segment is encoded, in microseconds, to learn how its decoder describes the colours of the
+/// first picture. The first picture may come up to half a second after the beginning of the window.
 const TASTE_US: i64 = 1_000_000;
 
 /// An init segment.
@@ -102,8 +102,8 @@ impl Packager {
         made.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
-    /// What rungs of this source say of their colours where only a decoder knows: what a rung that was begun before says,
-    /// else what the first picture that decodes is.
+    /// What rungs of this source say of their colours where only a decoder knows: what a rung that was begun
+    /// before says, else what the first picture that decodes is.
     async fn colour_of(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Colour, Error> {
         let find = Box::pin(async {
             for name in RungName::ALL {
@@ -120,8 +120,8 @@ impl Packager {
         found.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
-    /// How the decoder describes the first pictures that decode: of the first segment, of one in the middle, or of another
-    /// one near the beginning. `None` where none does.
+    /// How the decoder describes the first pictures that decode: of the first segment, of one in the middle,
+    /// or of another one near the beginning. `None` where none does.
     async fn taste(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Option<Colour>, Error> {
         let (count, middle) = (packaged.encoded_count(), packaged.encoded_count() / 2);
         let near_beginning = (1..count.min(UNDECODED_MAX)).filter(|number| *number != middle);

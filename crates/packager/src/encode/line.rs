@@ -204,7 +204,8 @@ impl Line {
         }
     }
 
-    /// A request for `n` is over. Its run goes on, also one that still waits for a place: players that give up ask again.
+    /// A request for `n` is over. Its run goes on, also one that still waits for a place: players that give
+    /// up ask again.
     pub(super) fn left(&mut self, n: u32) {
         if let Some(waiting) = self.waiting.get_mut(&n) {
             waiting.retain(|sender| !sender.is_closed());

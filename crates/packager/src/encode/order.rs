@@ -127,7 +127,8 @@ pub(crate) fn container(format: FeedFormat) -> FeedContainer {
     }
 }
 
-/// A rung of which the engine makes one black picture, and the memory for that.
+/// What the engine needs for one black picture of a rung: the rung as it knows it, and the bytes of memory
+/// that it may use.
 pub(super) fn blank(rung: &Rung, colour: Colour) -> (VideoRung, u64) {
     let size = (rung.width, rung.height);
     (rung_of(rung, Some(colour)), limits(1, size, std::slice::from_ref(rung), 1).memory_bytes)
@@ -146,7 +147,8 @@ fn rung_of(rung: &Rung, colour: Option<Colour>) -> VideoRung {
     }
 }
 
-/// What an init segment says may be anything that an older Kinora let through: what the engine cannot make is left open.
+/// What an init segment says may be anything that an older Kinora let through: what the engine cannot make is
+/// left open.
 fn colour_of(colour: Colour) -> engine::Colour {
     let Colour { primaries, transfer, matrix, .. } = colour;
     let narrow = |point: u16| u8::try_from(point).unwrap_or(u8::MAX);

@@ -22,6 +22,7 @@ const OF_CLIENT: usize = 2;
 const WAITING_MAX: usize = 100;
 /// Pictures that wait in all lines of clients, and as many in those of sources, some KiB each: what a dozen cores make while one may wait.
 const WAITING_IN_ALL_MAX: usize = 1000;
+
 /// What waits long does not take the places of what is there in a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {

@@ -1,4 +1,5 @@
-//! Sources whose description of colours changes in their middle: every segment is made, under one init segment, and looks as the source does.
+//! Sources whose description of colours changes. All segments are made for one init segment, and look like
+//! the source.
 
 use std::path::Path;
 use std::process::Command;
@@ -149,7 +150,8 @@ async fn h264_of_ten_bits_that_changes_looks_as_before() {
     check(joined("mkv", codec, "320x180", [BT709, BT601])).await;
 }
 
-/// Decoders of HEVC forget what a container says, and pictures without a description must not be converted to that of their size.
+/// Decoders of HEVC forget what a container says, and pictures without a description must not be converted to
+/// that of their size.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_hevc_and_vp9_without_a_description_look_as_before() {
     for (extension, codec) in [
@@ -195,12 +197,14 @@ async fn segments_of_another_encoder_bring_their_own_parameter_sets() {
     assert_eq!(frames(&whole).len(), 2 * FRAMES);
 }
 
-/// An `avcC` body that no picture of this encoder decodes with: its picture parameter set has another coding of numbers.
+/// An `avcC` body that no picture of this encoder decodes with: its picture parameter set has another coding
+/// of numbers.
 fn other_parameter_set(avcc: &[u8]) -> Vec<u8> {
     let mut other = avcc.to_vec();
     let sps_len = usize::from(u16::from_be_bytes([avcc[6], avcc[7]]));
-    // Behind the sequence parameter set: the number of picture parameter sets, the length of the first, its header byte. Then the
-    // numbers of both sets, a bit each, and `entropy_coding_mode_flag`. ISO/IEC 14496-10, 7.3.2.2.
+    // Behind the sequence parameter set: the number of picture parameter sets, the length of the first, its
+    // header byte. Then the numbers of both sets, a bit each, and `entropy_coding_mode_flag`. ISO/IEC
+    // 14496-10, 7.3.2.2.
     other[8 + sps_len + 4] ^= 0x20;
     other
 }

@@ -779,7 +779,8 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
 ];
 
-/// Whether a request to the file of the job comes further than the filter. It has no argument and changes nothing.
+/// Whether a request to the file of the job comes further than the filter. It has no argument and changes
+/// nothing.
 fn requests(scene: &Scene, request: c_long) -> bool {
     let input = File::open(scene.path("input"));
     input.is_ok_and(|input| reaches_with(libc::SYS_ioctl, &[input.as_raw_fd().into(), request, -1]))

@@ -1,30 +1,33 @@
-//! Two fields that are coded as pictures of their own make one sample, as ISO/IEC 14496-15, 5.2.2 has it for H.264.
+//! Joins the two fields of a frame into one sample, as ISO/IEC 14496-15, 5.2.2 requires for H.264.
 //!
-//! Demuxers of transport streams hand out each field as a packet, and what copies packets makes each a sample. Decoding
-//! one of them gives no picture, and there are twice as many as frames. Whether a sample is a field is told by its length:
-//! half of what the sequence parameter set says of a frame.
+//! H.264 may code a frame as two pictures, one for each field. Demuxers of transport streams return each
+//! field as a packet, so a copy of such a stream has one sample for each field: twice as many samples as
+//! frames, and a keyframe that does not decode alone. A sample is taken for a field if it lasts half as long
+//! as a frame of the sequence parameter set.
 
 use serde::{Deserialize, Serialize};
 
 use super::tables::RawSample;
 use crate::checkpoint::is_time;
 
-/// Puts the fields of one track together, sample by sample.
+/// Joins the fields of one track, sample by sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FieldPairs {
-    /// Samples that last from so many ticks to so many are fields: half a frame, with a quarter of that for rounded clocks.
+    /// Shortest and longest duration of a field, in ticks: half a frame, 25 % less or more because clocks are
+    /// rounded.
     field_ticks: (i64, i64),
+    /// A field whose second one has not come yet.
     first: Option<RawSample>,
 }
 
 impl FieldPairs {
-    /// For a track of so many ticks a second whose parameter set says so many frames (first) in so many seconds (second).
+    /// `timescale` is in ticks a second; the parameter set says that `frames` last `seconds`.
     pub(super) fn new(timescale: u32, (frames, seconds): (u32, u32)) -> Self {
         let eighths = |n: i64| i64::from(timescale) * i64::from(seconds) * n / (i64::from(frames.max(1)) * 8);
         Self { field_ticks: (eighths(3), eighths(5)), first: None }
     }
 
-    /// Takes the next sample in decode order; up to two that are whole.
+    /// Takes the next sample in decode order. Returns the samples that are complete now, at most two.
     pub(super) fn push(&mut self, row: RawSample) -> [Option<RawSample>; 2] {
         let Some(first) = self.first.take() else {
             if self.may_be_field(&row) {
@@ -42,12 +45,12 @@ impl FieldPairs {
         }
     }
 
-    /// Whether what came back from a checkpoint can go on.
+    /// Whether a state that was read from a checkpoint is valid.
     pub(super) fn is_sound(&self) -> bool {
         self.first.is_none_or(|row| is_time(row.dts))
     }
 
-    /// What is left at the end.
+    /// The last field, if its second one never came.
     pub(super) fn finish(self) -> Option<RawSample> {
         self.first
     }
@@ -61,8 +64,8 @@ impl FieldPairs {
         (min..=max).contains(&ticks)
     }
 
-    /// Both in one, where the second lies behind the first and is decoded half a frame later. The first may be a keyframe, the second
-    /// refers to it.
+    /// One sample of both fields, if the second lies directly behind the first in the file and is decoded
+    /// half a frame later. The first may be a keyframe; the second is none, because it refers to the first.
     fn pair(&self, first: &RawSample, second: &RawSample) -> Option<RawSample> {
         let is_behind = first.offset.checked_add(first.size.into()) == Some(second.offset);
         let is_soon = self.is_field(second.dts.checked_sub(first.dts)?);

@@ -54,9 +54,10 @@ pub(super) struct Chosen<'a> {
 impl<'a> Chosen<'a> {
     /// All video and audio tracks with samples.
     ///
-    /// No video when only sound is enabled: a writer that does so wants no picture. One that enables nothing does not know the flag.
-    /// Disabled audio is an alternative: of a group of alternatives QuickTime files enable one. Passed over: chapters, cover
-    /// pictures, timecode, hint, text and metadata tracks, a second track of one id. What cannot be read goes to `refusals`.
+    /// No video when only sound is enabled: a writer that does so wants no picture. One that enables nothing
+    /// does not know the flag. Disabled audio is an alternative: of a group of alternatives QuickTime files
+    /// enable one. Passed over: chapters, cover pictures, timecode, hint, text and metadata tracks, a second
+    /// track of one id. Tracks that cannot be read are added to `refusals`.
     pub(super) fn of(moov: &BoxRef<'a>, container: Container, refusals: &mut Refusals) -> Self {
         let traks: Vec<_> =
             children(moov.body).filter(|child| &child.kind.0 == b"trak").take(TRACKS_MAX).collect();

@@ -208,7 +208,7 @@ impl Movie {
         Ok(Movie { tracks, plan, end_offset, is_cut_off: false, left_out })
     }
 
-    /// The same of a source of which these tracks are left out.
+    /// Adds tracks to those that are left out.
     pub(crate) fn without(mut self, left_out: Vec<LeftOut>) -> Self {
         self.left_out.extend(left_out);
         self.left_out.truncate(LEFT_OUT_MAX);
@@ -252,10 +252,12 @@ pub(crate) struct Playable {
     pub(crate) plan: SegmentPlan,
     /// The file holds less than the movie says.
     pub(crate) is_truncated: bool,
+    /// Tracks that cannot be played.
     pub(crate) left_out: Vec<LeftOut>,
 }
 
-/// Plans the tracks, and takes out of them the audio tracks of which nothing can be cut beside another track.
+/// Plans the segments of the tracks. Removes audio tracks that have nothing to play, as far as another track
+/// has, and returns them as left out.
 fn planned(tracks: &mut Vec<Track>) -> (Result<SegmentPlan, ReadError>, Vec<LeftOut>) {
     let before = tracks.len();
     let plan = plan_playable(tracks).map_err(refused_plan);

@@ -27,7 +27,7 @@ pub(crate) struct OpenTrack {
     language: String,
     label: TrackLabel,
     samples: Samples,
-    /// Of pictures that may be coded as fields.
+    /// Set for video whose frames may be coded as two fields.
     fields: Option<FieldPairs>,
 }
 

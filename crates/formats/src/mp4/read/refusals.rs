@@ -1,19 +1,20 @@
-//! Tracks that cannot be read: left out where another one can, so that one bad track never fails a source with a good one.
+//! Tracks that cannot be read. They are left out if another track can be read: one bad track does not fail a
+//! source.
 
 use super::super::error::ReadError;
 use crate::index::{LEFT_OUT_MAX, LeftOut};
 
-/// What was refused so far.
+/// The tracks that were refused so far: whether it has pictures, and why.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals(Vec<(bool, ReadError)>);
 
 impl Refusals {
-    /// A track of pictures, or of sound, cannot be read.
+    /// Adds a track that cannot be read; `is_picture` is false for sound.
     pub(crate) fn note(&mut self, is_picture: bool, error: ReadError) {
         self.0.push((is_picture, error));
     }
 
-    /// What comes of those that can be read, in order.
+    /// Reads each of `all`. Returns the results in their order, and notes what cannot be read.
     pub(crate) fn those_that_can<T, R>(
         &mut self,
         is_picture: bool,
@@ -24,10 +25,11 @@ impl Refusals {
         all.into_iter().filter_map(read).collect()
     }
 
-    /// The tracks that are left out of a source in which something of these kinds is played.
+    /// The tracks that are left out, at most [`LEFT_OUT_MAX`]. `has_video` and `has_audio` say what is played
+    /// of the source.
     ///
-    /// Errors: the first refusal, of pictures before sound, where nothing is played; [`ReadError::NeedsRemux`] where all tracks of a kind are
-    /// refused and a media engine may read one.
+    /// Errors, pictures before sound: the first refusal if nothing is played; [`ReadError::NeedsRemux`] if
+    /// all tracks of a kind were refused and ffmpeg may be able to read one of them.
     pub(crate) fn left_out(mut self, has_video: bool, has_audio: bool) -> Result<Vec<LeftOut>, ReadError> {
         let has = |is_picture: bool| if is_picture { has_video } else { has_audio };
         self.0.sort_by_key(|(is_picture, _)| !is_picture);

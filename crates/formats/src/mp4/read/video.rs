@@ -109,7 +109,8 @@ pub(crate) fn video_track(
     })
 }
 
-/// Frames (first) in so many seconds (second) of H.264 that may be coded as fields, where it says so; `None` of all else.
+/// Frame rate of H.264 whose frames may be coded as two fields: (frames, seconds). `None` for other video,
+/// and where the parameter set has no timing.
 pub(super) fn rate_of_frames_in_fields(video: &VideoTrack) -> Option<(u32, u32)> {
     let SampleEntry::Iso(entry) = &video.sample_entry else { return None };
     let entry = children(entry).next().filter(|entry| &entry.kind.0 == b"avc1")?;
@@ -118,9 +119,11 @@ pub(super) fn rate_of_frames_in_fields(video: &VideoTrack) -> Option<(u32, u32)>
     sps.frame_rate
 }
 
-/// How ffmpeg's decoder describes the colours of pictures with this whole sample entry box. `None` where only the decoder can tell.
+/// How the decoder of ffmpeg describes the colours of pictures with this sample entry (a whole box). `None`
+/// if only decoding them can tell.
 ///
-/// Its decoder of H.264 keeps what the container says where the stream says nothing; those of HEVC and AV1 forget it.
+/// If the stream has no description, its H.264 decoder takes that of the container; its HEVC and AV1 decoders
+/// ignore that.
 pub(crate) fn decoded_colour(sample_entry: &[u8]) -> Option<Colour> {
     let entry = children(sample_entry).next()?;
     let (kind, entry) = (entry.kind, Entry::parse(&entry).ok()?);
