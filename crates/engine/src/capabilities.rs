@@ -1,4 +1,4 @@
-//! Version, encoders and filters of an ffmpeg, as it prints them.
+//! Version, encoders, filters and decoders of an ffmpeg, as it prints them.
 //!
 //! Processes can share a cache file. It is for tests: it is found out of date when the program file changes, not
 //! when a library that the program loads does.
@@ -11,27 +11,29 @@ use std::time::UNIX_EPOCH;
 /// Separates the parts of a cache file. ffmpeg prints no form feed.
 const SEPARATOR: char = '\x0c';
 
-/// The output of `ffmpeg -version`, `-encoders` and `-filters`.
+/// The output of `ffmpeg -version`, `-encoders`, `-filters` and `-decoders`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     pub(crate) version: String,
     pub(crate) encoders: String,
     pub(crate) filters: String,
+    pub(crate) decoders: String,
 }
 
 impl Capabilities {
     /// Reads the cache file of this program. `None` when it is missing, damaged, or of another program file.
     pub(crate) fn load(file: &Path, program: &Path) -> Option<Self> {
         let stored = fs::read_to_string(file).ok()?;
-        let parts: [&str; 4] = stored.split(SEPARATOR).collect::<Vec<_>>().try_into().ok()?;
-        let [of, version, encoders, filters] = parts.map(str::to_owned);
-        (of == identity(program).ok()?).then_some(Self { version, encoders, filters })
+        let parts: [&str; 5] = stored.split(SEPARATOR).collect::<Vec<_>>().try_into().ok()?;
+        let [of, version, encoders, filters, decoders] = parts.map(str::to_owned);
+        (of == identity(program).ok()?).then_some(Self { version, encoders, filters, decoders })
     }
 
     /// Writes the cache file. Concurrent processes may do so: each renames a complete file of its own.
     pub(crate) fn store(&self, file: &Path, program: &Path) -> io::Result<()> {
-        let Self { version, encoders, filters } = self;
-        let parts = [identity(program)?.as_str(), version, encoders, filters].join(&SEPARATOR.to_string());
+        let Self { version, encoders, filters, decoders } = self;
+        let parts =
+            [identity(program)?.as_str(), version, encoders, filters, decoders].join(&SEPARATOR.to_string());
         let thread = std::thread::current().id();
         let unfinished = file.with_extension(format!("{}-{thread:?}", std::process::id()));
         fs::write(&unfinished, parts)?;
@@ -55,8 +57,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (program, file) = (folder.path().join("ffmpeg"), folder.path().join("capabilities"));
         fs::write(&program, "one").expect("written");
-        let capabilities =
-            Capabilities { version: "5.1".into(), encoders: "png".into(), filters: "scale".into() };
+        let capabilities = Capabilities {
+            version: "5.1".into(),
+            encoders: "png".into(),
+            filters: "scale".into(),
+            decoders: "h264".into(),
+        };
 
         assert_eq!(Capabilities::load(&file, &program), None, "nothing is stored yet");
         capabilities.store(&file, &program).expect("stored");

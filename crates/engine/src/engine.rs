@@ -15,6 +15,7 @@ use crate::admission::{Admission, Load};
 use crate::capabilities::Capabilities;
 use crate::confine::Cage;
 use crate::error::EngineError;
+use crate::input;
 use crate::job::{Files, Job, Limits, push, quiet};
 use crate::priority::Priority;
 use crate::run::Runner;
@@ -42,8 +43,8 @@ pub struct Settings {
     pub readable: Vec<PathBuf>,
     /// Processes at the same time. `None`: one a core, within what control groups allow.
     pub jobs_max: Option<NonZeroUsize>,
-    /// Caches version, encoders and filters of ffmpeg in this file, until the program file changes. `None`:
-    /// [`Engine::find`] asks ffmpeg each time. Tests set it, because each test is a process.
+    /// Caches version, encoders, filters and decoders of ffmpeg in this file, until the program file changes.
+    /// `None`: [`Engine::find`] asks ffmpeg each time. Tests set it, because each test is a process.
     pub capabilities_cache: Option<PathBuf>,
 }
 
@@ -64,16 +65,17 @@ struct Inner {
 }
 
 impl Engine {
-    /// Finds ffmpeg, starts it three times inside its confinement, and learns what it can do. A hit in
+    /// Finds ffmpeg, starts it four times inside its confinement, and learns what it can do. A hit in
     /// [`Settings::capabilities_cache`] starts nothing.
     ///
     /// Errors: [`NotFound`](EngineError::NotFound), [`NotUsable`](EngineError::NotUsable) for a program that does not
     /// start there or is no ffmpeg, [`TooOld`](EngineError::TooOld) below 5.1, and those of every run.
     pub async fn find(settings: Settings) -> Result<Self, EngineError> {
         let program = locate(settings.program)?;
-        let runner = Runner {
+        let mut runner = Runner {
             cage: Cage::new(program.clone(), settings.readable),
             admission: Admission::new(settings.jobs_max),
+            decoders: Arc::from(""),
         };
         let capabilities = capabilities(&runner, settings.capabilities_cache.as_deref()).await?;
         let version = Version::parse(&capabilities.version).ok_or(EngineError::NotUsable(program))?;
@@ -82,7 +84,8 @@ impl Engine {
         }
         let encoders = version::encoders(&capabilities.encoders).map(str::to_owned).collect();
         let filters = version::filters(&capabilities.filters).map(str::to_owned).collect();
-        let aside = Runner { cage: runner.cage.clone(), admission: Admission::new(Some(NonZeroUsize::MIN)) };
+        runner.decoders = input::decoders(version::decoders(&capabilities.decoders)).into();
+        let aside = Runner { admission: Admission::new(Some(NonZeroUsize::MIN)), ..runner.clone() };
         Ok(Self { inner: Arc::new(Inner { runner, aside, version, encoders, filters }) })
     }
 
@@ -135,10 +138,12 @@ async fn capabilities(runner: &Runner, cache: Option<&Path>) -> Result<Capabilit
     let version = ask(runner, "-version").await?;
     if !Version::parse(&version).is_some_and(|version| version.is_enough()) {
         // The caller rejects it by its version.
-        return Ok(Capabilities { version, encoders: String::new(), filters: String::new() });
+        let (encoders, filters, decoders) = (String::new(), String::new(), String::new());
+        return Ok(Capabilities { version, encoders, filters, decoders });
     }
     let (encoders, filters) = (ask(runner, "-encoders").await?, ask(runner, "-filters").await?);
-    let capabilities = Capabilities { version, encoders, filters };
+    let decoders = ask(runner, "-decoders").await?;
+    let capabilities = Capabilities { version, encoders, filters, decoders };
     if let Some(file) = cache
         && let Err(error) = capabilities.store(file, program)
     {

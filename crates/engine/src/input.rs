@@ -31,20 +31,46 @@ impl FeedContainer {
     }
 }
 
-/// Decoders of video a run may open. ffmpeg has hundreds; most exist for files nobody should send us.
-///
-/// Names are those of ffmpeg's decoders, not of formats: `msmpeg4` is version 3, `flv` the H.263 of Flash, `vp6f` and
-/// `vp6a` the VP6 of Flash. Those that begin with `lib` are the decoders of AV1 and JPEG 2000 in Debian's build.
-const VIDEO_DECODERS: &str = "h264,hevc,vp8,vp9,av1,libdav1d,libaom-av1,mpeg1video,mpeg2video,mpegvideo,mpeg4,msmpeg4v1,\
-    msmpeg4v2,msmpeg4,h263,h263p,h263i,flv,mjpeg,mjpegb,prores,dnxhd,dvvideo,theora,wmv1,wmv2,wmv3,vc1,ffv1,huffyuv,ffvhuff,\
-    utvideo,rawvideo,v210,cinepak,svq1,svq3,vp3,vp6,vp6a,vp6f,qtrle,cfhd,jpeg2000,libopenjpeg";
+/// Stands on a command line for the decoders that a run may open; [`Runner`](crate::run::Runner) puts them
+/// there.
+pub(crate) const DECODERS: &str = "DECODERS";
 
-/// Decoders of sound a run may open.
-const AUDIO_DECODERS: &str = "aac,aac_latm,ac3,eac3,dca,truehd,mlp,mp1,mp1float,mp2,mp2float,mp3,mp3float,opus,libopus,vorbis,\
-    libvorbis,flac,alac,wavpack,wmav1,wmav2,wmapro,amrnb,amrwb,adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,adpcm_swf,nellymoser,\
-    pcm_alaw,pcm_mulaw,pcm_bluray,pcm_dvd,pcm_f32be,pcm_f32le,pcm_f64be,pcm_f64le,pcm_s16be,pcm_s16be_planar,pcm_s16le,\
-    pcm_s16le_planar,pcm_s24be,pcm_s24le,pcm_s24le_planar,pcm_s32be,pcm_s32le,pcm_s32le_planar,pcm_s8,pcm_s8_planar,\
-    pcm_u16be,pcm_u16le,pcm_u24be,pcm_u24le,pcm_u32be,pcm_u32le,pcm_u8,s302m";
+/// Decoders of other projects that a run may open beside those of ffmpeg itself: those of AV1, Opus, Vorbis
+/// and JPEG 2000 in Debian's build. All others work on hardware, or do what ffmpeg's own do.
+const OTHERS: [&str; 5] = ["libdav1d", "libaom-av1", "libopus", "libvorbis", "libopenjpeg"];
+
+/// What names of decoders end in that give the work to hardware.
+const HARDWARE: [&str; 8] =
+    ["_cuvid", "_qsv", "_v4l2m2m", "_mediacodec", "_mmal", "_crystalhd", "_amf", "_vaapi"];
+
+/// Decoders that no run may open, with the reason.
+const DENIED: [(&str, &str); 12] = [
+    ("wrapped_avframe", "takes a pointer of the process for its input"),
+    ("lavfi", "runs a filter graph that the input names"),
+    ("ansi", "draws text, and nothing uploads it as a video"),
+    ("bintext", "draws text"),
+    ("xbin", "draws text"),
+    ("idf", "draws text"),
+    ("pictor", "a picture, whose containers are not taken in"),
+    ("photocd", "a picture of up to 300 megapixels"),
+    ("svg", "may name other files"),
+    ("g2m", "a session of a meeting, inflated without a bound"),
+    ("comfortnoise", "makes sound of nothing"),
+    ("wavesynth", "makes sound of nothing"),
+];
+
+/// The decoders that a run may open of those that `ffmpeg -decoders` lists, with a comma between: all of
+/// video and sound that are ffmpeg's own and not experimental, less those that are denied.
+pub(crate) fn decoders<'a>(listed: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let is_open = |(flags, name): &(&str, &str)| {
+        let is_other = name.starts_with("lib") && !OTHERS.contains(name);
+        let is_hardware = HARDWARE.iter().any(|end| name.ends_with(end));
+        let is_denied = DENIED.iter().any(|(denied, _)| denied == name);
+        let is_played = flags.starts_with('V') || flags.starts_with('A');
+        is_played && flags.as_bytes().get(3) == Some(&b'.') && !(is_other || is_hardware || is_denied)
+    };
+    listed.filter(is_open).map(|(_, name)| name).collect::<Vec<_>>().join(",")
+}
 
 /// Frames with more pixels are refused by the decoders: 8192x4320, the largest size of HEVC level 6.2's format list.
 /// Together with the number of reference frames a level allows, this keeps a decoder under the memory limits here.
@@ -102,17 +128,37 @@ pub(crate) fn read_also(
     threads: u8,
     options: &[&str],
 ) {
-    let decoders = format!("{VIDEO_DECODERS},{AUDIO_DECODERS}");
     let (threads, pixels) = (threads.to_string(), FRAME_PIXELS_MAX.to_string());
     let protocol = from.split_once(':').map_or(from, |(protocol, _)| protocol);
     push(arguments, ["-threads", &threads, "-max_pixels", &pixels]);
     push(
         arguments,
-        ["-protocol_whitelist", protocol, "-format_whitelist", demuxer, "-codec_whitelist", &decoders],
+        ["-protocol_whitelist", protocol, "-format_whitelist", demuxer, "-codec_whitelist", DECODERS],
     );
     if demuxer == FeedContainer::Mp4.demuxer() {
         push(arguments, ["-enable_drefs", "0"]);
     }
     push(arguments, options.iter().copied());
     push(arguments, ["-f", demuxer, "-i", from]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoders_follow_from_what_the_build_has() {
+        let listed = [
+            ("VFS..D", "h264"),
+            ("V....D", "h264_cuvid"),
+            ("V....D", "libdav1d"),
+            ("V....D", "libvpx"),
+            ("V....D", "wrapped_avframe"),
+            ("A....D", "gsm"),
+            ("A....D", "libgsm"),
+            ("A..X.D", "sonic"),
+            ("S.....", "srt"),
+        ];
+        assert_eq!(decoders(listed.into_iter()), "h264,libdav1d,gsm");
+    }
 }

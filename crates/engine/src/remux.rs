@@ -60,6 +60,32 @@ pub enum RemuxInput {
     Matroska,
     /// MP4, QuickTime, 3GP.
     Mov,
+    /// AIFF and AIFF-C.
+    Aiff,
+    /// Core Audio.
+    Caf,
+    /// AMR, narrow and wide band.
+    Amr,
+    /// Sun and NeXT audio.
+    Au,
+    /// Wave64.
+    W64,
+    /// AC-3 without a container.
+    Ac3,
+    /// E-AC-3 without a container.
+    Eac3,
+    /// DTS without a container.
+    Dts,
+    /// WavPack.
+    WavPack,
+    /// Monkey's Audio.
+    Ape,
+    /// DV without a container.
+    Dv,
+    /// MPEG-1 and MPEG-2 video without a container.
+    MpegVideo,
+    /// IVF.
+    Ivf,
 }
 
 impl RemuxInput {
@@ -79,6 +105,19 @@ impl RemuxInput {
             Self::Aac => "aac",
             Self::Matroska => "matroska",
             Self::Mov => "mov",
+            Self::Aiff => "aiff",
+            Self::Caf => "caf",
+            Self::Amr => "amr",
+            Self::Au => "au",
+            Self::W64 => "w64",
+            Self::Ac3 => "ac3",
+            Self::Eac3 => "eac3",
+            Self::Dts => "dts",
+            Self::WavPack => "wv",
+            Self::Ape => "ape",
+            Self::Dv => "dv",
+            Self::MpegVideo => "mpegvideo",
+            Self::Ivf => "ivf",
         }
     }
 }

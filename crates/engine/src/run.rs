@@ -1,10 +1,12 @@
 //! One run of the program, from waiting for a place to the bytes it wrote.
 
+use std::ffi::OsString;
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -20,6 +22,7 @@ use crate::child::{Child, Streams};
 use crate::confine::Cage;
 use crate::encoding::{CHUNKS_AHEAD, Encoding, Said};
 use crate::error::EngineError;
+use crate::input::DECODERS;
 use crate::job::{Job, Limits};
 use crate::stdio;
 
@@ -28,6 +31,8 @@ use crate::stdio;
 pub(crate) struct Runner {
     pub cage: Cage,
     pub admission: Admission,
+    /// The decoders that runs may open, with a comma between.
+    pub decoders: Arc<str>,
 }
 
 /// What the deadline of a run is for.
@@ -73,6 +78,9 @@ impl Runner {
         say: &mpsc::Sender<Said>,
     ) -> Result<(), EngineError> {
         job.limits.memory_bytes = job.limits.memory_bytes.min(self.admission.memory_max());
+        for argument in job.arguments.iter_mut().filter(|argument| *argument == DECODERS) {
+            *argument = OsString::from(&*self.decoders);
+        }
         let permit = self.admission.enter(job.priority, job.limits.memory_bytes).await?;
         let mut child = Child::start(&self.cage, &job, permit).await.map_err(EngineError::Spawn)?;
         let Job { kind, input, limits, is_try, .. } = job;

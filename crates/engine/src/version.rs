@@ -53,6 +53,15 @@ pub(crate) fn encoders(output: &str) -> impl Iterator<Item = &str> {
         .filter_map(|line| line.split_whitespace().nth(1))
 }
 
+/// Flags and names of the decoders in the output of `ffmpeg -decoders`, which looks like that of `-encoders`.
+pub(crate) fn decoders(output: &str) -> impl Iterator<Item = (&str, &str)> {
+    let listed = output.lines().skip_while(|line| line.trim() != "------").skip(1);
+    listed.filter_map(|line| {
+        let mut fields = line.split_whitespace();
+        Some((fields.next()?, fields.next()?))
+    })
+}
+
 /// Names of the filters in the output of `ffmpeg -filters`.
 pub(crate) fn filters(output: &str) -> impl Iterator<Item = &str> {
     // " TSC scale             V->V       Scale the input video size ...", below a legend of lines such as "  T.. = Timeline".
@@ -108,6 +117,12 @@ mod tests {
         let output = "Encoders:\n V..... = Video\n A..... = Audio\n ------\n V....D libx264   H.264\n A....D aac  AAC\n\n";
         assert_eq!(encoders(output).collect::<Vec<_>>(), ["libx264", "aac"]);
         assert_eq!(encoders("no such list").count(), 0);
+    }
+
+    #[test]
+    fn decoders_are_listed_with_their_flags() {
+        let output = "Decoders:\n V..... = Video\n ------\n VFS..D h264   H.264\n A..X.D sonic  Sonic\n\n";
+        assert_eq!(decoders(output).collect::<Vec<_>>(), [("VFS..D", "h264"), ("A..X.D", "sonic")]);
     }
 
     #[test]

@@ -30,6 +30,20 @@ pub enum FileKind {
     Mp3,
     Flac,
     Adts,
+    Aiff,
+    Caf,
+    Amr,
+    Au,
+    W64,
+    Mp2,
+    Ac3,
+    Eac3,
+    Dts,
+    WavPack,
+    Ape,
+    Dv,
+    MpegVideo,
+    Ivf,
     HlsPlaylist,
     Ffconcat,
     Sdp,
@@ -80,6 +94,20 @@ impl FileKind {
             FileKind::Mp3 => "an MP3 file",
             FileKind::Flac => "a FLAC file",
             FileKind::Adts => "an AAC file without a container",
+            FileKind::Aiff => "an AIFF file",
+            FileKind::Caf => "a Core Audio file",
+            FileKind::Amr => "an AMR file",
+            FileKind::Au => "a Sun audio file",
+            FileKind::W64 => "a Wave64 file",
+            FileKind::Mp2 => "an MPEG audio file of layer II",
+            FileKind::Ac3 => "an AC-3 file",
+            FileKind::Eac3 => "an E-AC-3 file",
+            FileKind::Dts => "a DTS file",
+            FileKind::WavPack => "a WavPack file",
+            FileKind::Ape => "a Monkey's Audio file",
+            FileKind::Dv => "a DV file",
+            FileKind::MpegVideo => "MPEG video without a container",
+            FileKind::Ivf => "an IVF file",
             FileKind::HlsPlaylist => "an HLS playlist",
             FileKind::Ffconcat => "an ffconcat script",
             FileKind::Sdp => "an SDP session description",
@@ -121,6 +149,20 @@ impl FileKind {
             FileKind::Mp3 => Family::Media(Container::Mp3),
             FileKind::Flac => Family::Media(Container::Flac),
             FileKind::Adts => Family::Media(Container::Adts),
+            FileKind::Aiff => Family::Media(Container::Aiff),
+            FileKind::Caf => Family::Media(Container::Caf),
+            FileKind::Amr => Family::Media(Container::Amr),
+            FileKind::Au => Family::Media(Container::Au),
+            FileKind::W64 => Family::Media(Container::W64),
+            FileKind::Mp2 => Family::Media(Container::Mp2),
+            FileKind::Ac3 => Family::Media(Container::Ac3),
+            FileKind::Eac3 => Family::Media(Container::Eac3),
+            FileKind::Dts => Family::Media(Container::Dts),
+            FileKind::WavPack => Family::Media(Container::WavPack),
+            FileKind::Ape => Family::Media(Container::Ape),
+            FileKind::Dv => Family::Media(Container::Dv),
+            FileKind::MpegVideo => Family::Media(Container::MpegVideo),
+            FileKind::Ivf => Family::Media(Container::Ivf),
             _ => Family::NotMedia,
         }
     }
@@ -136,7 +178,10 @@ pub fn sniff(head: &[u8]) -> FileKind {
     text_with_magic(text_start(head))
         .or_else(|| iso_media(head))
         .or_else(|| binary(head))
-        .or_else(|| audio_frames(head))
+        .or_else(|| audio_frames(behind_id3(head)))
+        .or_else(|| head.starts_with(b"ID3").then_some(FileKind::Mp3))
+        .or_else(|| elementary_video(head))
+        .or_else(|| begins_inside(head))
         .or_else(|| plain_text(head))
         .unwrap_or(FileKind::Unknown)
 }
@@ -193,6 +238,7 @@ fn iso_media(head: &[u8]) -> Option<FileKind> {
 
 fn binary(head: &[u8]) -> Option<FileKind> {
     let riff = |form: &[u8]| head.starts_with(b"RIFF") && head.get(8..12) == Some(form);
+    let form = |form: &[u8]| head.starts_with(b"FORM") && head.get(8..12) == Some(form);
     Some(match () {
         () if head.starts_with(&[0x1a, 0x45, 0xdf, 0xa3]) => match crate::matroska::doc_type(head) {
             Some("webm") => FileKind::WebM,
@@ -209,7 +255,17 @@ fn binary(head: &[u8]) -> Option<FileKind> {
         () if head.starts_with(&[0x30, 0x26, 0xb2, 0x75, 0x8e, 0x66, 0xcf, 0x11]) => FileKind::Asf,
         () if head.starts_with(&[0x06, 0x0e, 0x2b, 0x34, 0x02, 0x05, 0x01, 0x01]) => FileKind::Mxf,
         () if head.starts_with(b"OggS") => FileKind::Ogg,
-        () if head.starts_with(b"fLaC") => FileKind::Flac,
+        () if behind_id3(head).starts_with(b"fLaC") => FileKind::Flac,
+        () if form(b"AIFF") || form(b"AIFC") => FileKind::Aiff,
+        () if head.starts_with(b"caff\0\x01") => FileKind::Caf,
+        () if head.starts_with(b"#!AMR") => FileKind::Amr,
+        () if head.starts_with(b".snd") => FileKind::Au,
+        () if head.starts_with(&WAVE64) => FileKind::W64,
+        () if head.starts_with(b"wvpk") => FileKind::WavPack,
+        () if head.starts_with(b"MAC ") => FileKind::Ape,
+        () if is_dv(head) => FileKind::Dv,
+        () if head.starts_with(b"DKIF\0\0") => FileKind::Ivf,
+        () if DTS.iter().any(|sync| head.starts_with(sync)) => FileKind::Dts,
         () if head.starts_with(&[0xff, 0xd8, 0xff]) => FileKind::Jpeg,
         () if head.starts_with(b"\x89PNG\r\n\x1a\n") => FileKind::Png,
         () if head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a") => FileKind::Gif,
@@ -227,10 +283,116 @@ fn is_transport_stream(head: &[u8]) -> bool {
     })
 }
 
-/// Audio without a container: frames with a sync word of 11 or 12 ones, or an ID3 tag in front of them.
+/// The chunk that a Wave64 file begins with. Sonic Foundry, Wave64 1.0: `riff` as a GUID.
+const WAVE64: [u8; 12] = [b'r', b'i', b'f', b'f', 0x2e, 0x91, 0xcf, 0x11, 0xa5, 0xd6, 0x28, 0xdb];
+
+/// Sync words of DTS: in words of 16 and of 14 bits, of both byte orders. ETSI TS 102 114, 5.3.1 and annex A.
+const DTS: [[u8; 4]; 4] =
+    [[0x7f, 0xfe, 0x80, 0x01], [0xfe, 0x7f, 0x01, 0x80], [0x1f, 0xff, 0xe8, 0x00], [0xff, 0x1f, 0x00, 0xe8]];
+
+/// A block of the header section, then one of subcode, 80 bytes each. IEC 61834-2, 11.
+fn is_dv(head: &[u8]) -> bool {
+    const BLOCK_LEN: usize = 80;
+    let section = |block: usize| head.get(block * BLOCK_LEN).map(|byte| byte >> 5);
+    head.starts_with(&[0x1f, 0x07, 0x00]) && section(1) == Some(1) && section(3) == Some(2)
+}
+
+/// What lies behind an ID3v2 tag; nothing where the tag is longer than the head. ID3v2.4, 3.1.
+fn behind_id3(head: &[u8]) -> &[u8] {
+    let Some(rest) = head.strip_prefix(b"ID3") else { return head };
+    let Some(size) = rest.get(3..7) else { return &[] };
+    let size = size.iter().fold(0, |size, byte| size << 7 | usize::from(byte & 0x7f));
+    // Ten bytes of header, of which three are the magic.
+    rest.get(7 + size..).unwrap_or_default()
+}
+
+/// The length in bytes of a frame of AC-3 or E-AC-3. ETSI TS 102 366, 4.4.1 and E.1.3.1.
+fn ac3_frame(head: &[u8]) -> Option<(FileKind, usize)> {
+    const KBITS: [usize; 19] =
+        [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640];
+    let &[0x0b, 0x77, a, b, c, d, ..] = head else { return None };
+    if 10 < d >> 3 {
+        let words = (usize::from(a & 7) << 8 | usize::from(b)) + 1;
+        return (d >> 3 <= 16).then_some((FileKind::Eac3, 2 * words));
+    }
+    let kbits = *KBITS.get(usize::from(c & 0x3f) / 2)?;
+    let words = match c >> 6 {
+        0 => 2 * kbits,
+        1 => 320 * kbits / 147 + usize::from(c & 1),
+        2 => 3 * kbits,
+        _ => return None,
+    };
+    Some((FileKind::Ac3, 2 * words))
+}
+
+/// The length in bytes of a frame of MPEG audio, layer II. ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3; ISO/IEC
+/// 13818-3, 2.4.2.3.
+fn layer_2_frame(head: &[u8]) -> Option<usize> {
+    const KBITS: [[usize; 14]; 2] = [
+        [32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
+        [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+    ];
+    let &[0xff, second, third, ..] = head else { return None };
+    let is_low = match second & 0xfe {
+        0xfc => false,
+        0xf4 => true,
+        _ => return None,
+    };
+    let kbits = KBITS[usize::from(is_low)].get(usize::from(third >> 4).checked_sub(1)?)?;
+    let rate = [44_100, 48_000, 32_000].get(usize::from(third >> 2 & 3))? / if is_low { 2 } else { 1 };
+    Some(144_000 * kbits / rate + usize::from(third >> 1 & 1))
+}
+
+/// Whether a second frame lies behind one of so many bytes, as far as the head goes.
+fn is_followed<T: PartialEq>(head: &[u8], len: usize, frame: impl Fn(&[u8]) -> Option<T>) -> bool {
+    match head.get(len..).filter(|rest| 6 <= rest.len()) {
+        Some(rest) => frame(rest).is_some(),
+        None => true,
+    }
+}
+
+/// MPEG video without a container: a sequence header. ISO/IEC 13818-2, 6.2.2.1. The streams of H.264 and HEVC
+/// say no times, and packets of theirs cannot be put in order without.
+fn elementary_video(head: &[u8]) -> Option<FileKind> {
+    head.starts_with(&[0, 0, 1, 0xb3]).then_some(FileKind::MpegVideo)
+}
+
+/// Streams that were cut somewhere: recordings of broadcasts.
+fn begins_inside(head: &[u8]) -> Option<FileKind> {
+    /// Sync bytes in a row, of which none is at the beginning.
+    const PACKETS: usize = 8;
+    const PACK: &[u8] = &[0, 0, 1, 0xba];
+
+    let is_stream = |first: usize, len: usize| (0..PACKETS).all(|n| head.get(first + n * len) == Some(&0x47));
+    if TS_PACKET_LENS.iter().any(|&len| (1..len).any(|first| is_stream(first, len))) {
+        return Some(FileKind::MpegTs);
+    }
+    // A pack, and behind its header of 14 bytes or 12 another start code. ISO/IEC 13818-1, 2.5.3.3; ISO/IEC
+    // 11172-1, 2.4.3.2.
+    let packs = head.windows(PACK.len()).enumerate().filter(|(_, window)| *window == PACK).map(|(at, _)| at);
+    let is_followed = |at: usize| {
+        let stuffing = head.get(at + 13).map_or(0, |byte| usize::from(byte & 7));
+        let starts = |at: usize| matches!(head.get(at..at + 4), Some([0, 0, 1, 0xbb..=0xff]));
+        starts(at + 14 + stuffing) || starts(at + 12)
+    };
+    packs.into_iter().any(is_followed).then_some(FileKind::MpegPs)
+}
+
+/// Audio without a container: frames with a sync word of 11 or 12 ones, or of AC-3. What lies behind an ID3
+/// tag that is longer than the head is taken for MP3.
 fn audio_frames(head: &[u8]) -> Option<FileKind> {
-    if head.starts_with(b"ID3") {
+    if head.is_empty() {
         return Some(FileKind::Mp3);
+    }
+    if let Some((kind, len)) = ac3_frame(head)
+        && is_followed(head, len, ac3_frame)
+    {
+        return Some(kind);
+    }
+    if let Some(len) = layer_2_frame(head)
+        && is_followed(head, len, layer_2_frame)
+    {
+        return Some(FileKind::Mp2);
     }
     let &[first, second, third, ..] = head else { return None };
     if first != 0xff {

@@ -1,6 +1,6 @@
 //! Looks whether a ready media really decodes. It never holds the ready event back (pipeline: decode probe).
 
-use kinora_domain::{MediaId, MediaState, SourceId};
+use kinora_domain::{Media, MediaId, MediaState, SourceId};
 use kinora_store::ClaimedJob;
 
 use crate::Context;
@@ -17,8 +17,11 @@ pub(crate) async fn run(
 ) -> Result<(), JobError> {
     let is_current =
         |state: &MediaState| matches!(state, MediaState::Ready { source: current, .. } if *current == source);
-    let found = context.store.media_by_id(media).await?;
-    let decodes = match found.filter(|media| is_current(&media.state)) {
+    let found = context.store.media_by_id(media).await?.filter(|media| is_current(&media.state));
+    if let Some(media) = found.as_ref().filter(|_| context.prepares_start) {
+        prepare_start(context, media, source).await;
+    }
+    let decodes = match found {
         Some(_) => decodes(context, source).await?,
         None => true, // deleted or replaced meanwhile: nothing to say
     };
@@ -35,6 +38,17 @@ pub(crate) async fn run(
             Ok::<_, JobError>(())
         })
         .await
+}
+
+/// Begins what the first viewer would wait for. Nothing is lost where that fails: a viewer begins it, too.
+async fn prepare_start(context: &Context, media: &Media, source: SourceId) {
+    let begun = async {
+        let packaged = context.packager.packaged(source).await?;
+        context.packager.prepare_start(&packaged, media.settings.max_resolution).await
+    };
+    if let Err(error) = begun.await {
+        tracing::debug!(media.id = %media.id, error = %error, "the first segment could not be prepared");
+    }
 }
 
 async fn decodes(context: &Context, source: SourceId) -> Result<bool, JobError> {

@@ -173,6 +173,7 @@ impl Server {
             commits: Admission::new(COMMITS_MAX),
             room: room.clone(),
             cache_bytes: settings.cache_bytes,
+            prepares_start: settings.prepare_start,
             fills_asked: FillsAsked::default(),
             worker,
             signature_aliases: header_names(&settings.signature_headers)?,

@@ -54,7 +54,10 @@ impl Program {
         // What a script needs beyond a program: its shell, the tools it calls, and the view of itself.
         let readable = ["/bin", "/usr/bin", "/proc"].map(PathBuf::from).to_vec();
         let cage = cage(path.canonicalize().unwrap(), readable);
-        Self { folder, runner: Runner { cage, admission: Admission::new(NonZeroUsize::new(4)) } }
+        Self {
+            folder,
+            runner: Runner { cage, admission: Admission::new(NonZeroUsize::new(4)), decoders: "".into() },
+        }
     }
 
     async fn run(&self, limits: Limits) -> Result<Bytes, EngineError> {
@@ -85,7 +88,11 @@ impl Program {
 }
 
 fn runner(program: PathBuf, readable: Vec<PathBuf>) -> Runner {
-    Runner { cage: Cage::new(program, readable), admission: Admission::new(NonZeroUsize::new(4)) }
+    Runner {
+        cage: Cage::new(program, readable),
+        admission: Admission::new(NonZeroUsize::new(4)),
+        decoders: "".into(),
+    }
 }
 
 fn limits(deadline: Duration) -> Limits {
@@ -248,8 +255,11 @@ async fn a_bad_run_costs_nobody_else_anything() {
 #[tokio::test]
 async fn a_place_is_free_again_after_every_kind_of_end() {
     let program = Program::new("case $1 in hang) while :; do :; done;; fail) exit 1;; *) echo fine;; esac");
-    let runner =
-        Runner { cage: program.runner.cage.clone(), admission: Admission::new(NonZeroUsize::new(1)) };
+    let runner = Runner {
+        cage: program.runner.cage.clone(),
+        admission: Admission::new(NonZeroUsize::new(1)),
+        decoders: "".into(),
+    };
     for argument in ["hang", "fail", "fine"] {
         let _ = runner.run(job(&[argument], limits(SHORT))).await;
     }

@@ -245,6 +245,8 @@ fn flac(header: &[u8]) -> Step {
     /// The magic, the header of a block, and `STREAMINFO`, which is the first. RFC 9639, 8.2.
     const LEN: usize = 4 + 4 + 34;
     match header.len() {
+        // A tag in front of it.
+        4.. if !header.starts_with(b"fLaC") => Step::Unknown,
         LEN.. => Step::Follow(0),
         _ => Step::Needs(LEN),
     }
@@ -253,7 +255,7 @@ fn flac(header: &[u8]) -> Step {
 /// `None` where it is not known.
 fn flac_duration_us(header: &[u8]) -> Option<u64> {
     // 20 bits of rate, 8 of other things, 36 of length. RFC 9639, 8.2.
-    let fields = header.get(8 + 10..8 + 18).map(big)?;
+    let fields = header.get(8 + 10..8 + 18).filter(|_| header.starts_with(b"fLaC")).map(big)?;
     let (rate, samples) = (fields >> 44, fields & 0xf_ffff_ffff);
     (samples * 1_000_000).checked_div(rate).filter(|duration| 0 < *duration)
 }

@@ -104,9 +104,7 @@ impl Observer {
             Container::Flac => lengths(Steps::Flac),
             Container::Mp3 => Self::Mp3(Mp3::default()),
             Container::MpegTs => Self::Transport(Transport::default()),
-            Container::MpegPs | Container::Mp4 | Container::Mov | Container::Matroska | Container::WebM => {
-                Self::Blind
-            }
+            _ => Self::Blind,
         }
     }
 

@@ -21,11 +21,25 @@ pub enum Container {
     Mp3,
     Flac,
     Adts,
+    Aiff,
+    Caf,
+    Amr,
+    Au,
+    W64,
+    Mp2,
+    Ac3,
+    Eac3,
+    Dts,
+    WavPack,
+    Ape,
+    Dv,
+    MpegVideo,
+    Ivf,
 }
 
 impl Container {
     /// Every kind, with the byte that stands for it in a stored index, and its name in answers of the API.
-    const ALL: [(Self, u8, &'static str); 15] = [
+    const ALL: [(Self, u8, &'static str); 29] = [
         (Self::Mp4, 0, "mp4"),
         (Self::Mov, 1, "mov"),
         (Self::Matroska, 2, "matroska"),
@@ -41,6 +55,20 @@ impl Container {
         (Self::Mp3, 12, "mp3"),
         (Self::Flac, 13, "flac"),
         (Self::Adts, 14, "aac"),
+        (Self::Aiff, 15, "aiff"),
+        (Self::Caf, 16, "caf"),
+        (Self::Amr, 17, "amr"),
+        (Self::Au, 18, "au"),
+        (Self::W64, 19, "w64"),
+        (Self::Mp2, 20, "mp2"),
+        (Self::Ac3, 21, "ac3"),
+        (Self::Eac3, 22, "eac3"),
+        (Self::Dts, 23, "dts"),
+        (Self::WavPack, 24, "wavpack"),
+        (Self::Ape, 25, "ape"),
+        (Self::Dv, 26, "dv"),
+        (Self::MpegVideo, 27, "mpegvideo"),
+        (Self::Ivf, 28, "ivf"),
     ];
 
     /// What it is called in answers of the API: a short lower-case word.
@@ -71,6 +99,6 @@ mod tests {
             assert_eq!(usize::from(*byte), number);
             assert_eq!(Container::from_byte(kind.byte()), Some(*kind));
         }
-        assert_eq!(Container::from_byte(15), None);
+        assert_eq!(Container::from_byte(29), None);
     }
 }

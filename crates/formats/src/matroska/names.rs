@@ -31,13 +31,28 @@ fn four_cc_name(code: Option<&[u8]>) -> Option<String> {
 fn format_tag_name(tag: u16) -> String {
     let name = match tag {
         0x0001 | 0x0003 => "PCM",
-        0x0002 | 0x0011 => "ADPCM",
+        0x0002 | 0x0011 | 0x0061 | 0x0062 | 0x0200 => "ADPCM",
         0x0006 | 0x0007 => "G.711",
+        0x000a => "Windows Media Audio Voice",
+        0x0022 => "TrueSpeech",
+        0x0031 | 0x0032 => "GSM",
+        0x0042 => "G.723.1",
+        0x0045 | 0x0064 => "G.726",
         0x0050 => "MPEG audio layer II",
         0x0055 => "MP3",
+        0x0083 => "G.729",
+        0x00ff | 0x1600 | 0x1602 | 0x1610 => "AAC",
+        0x0130 => "ACELP.net",
         0x0160 | 0x0161 => "Windows Media Audio",
         0x0162 => "Windows Media Audio Professional",
         0x0163 => "Windows Media Audio Lossless",
+        0x0270 => "ATRAC3",
+        0x0401 | 0x0402 => "Indeo audio",
+        0x2000 => "AC-3",
+        0x2001 => "DTS",
+        0x674f..=0x6751 | 0x676f..=0x6771 => "Vorbis",
+        0xa109 => "Speex",
+        0xf1ac => "FLAC",
         _ => return format!("a codec of Windows ({tag:#06x})"),
     };
     name.to_owned()
@@ -125,6 +140,8 @@ mod tests {
             ("A_MS/ACM", vec![0x61, 1], "Windows Media Audio"),
             ("A_MS/ACM", vec![0x99, 0x09], "a codec of Windows (0x0999)"),
             ("A_MS/ACM", vec![0x61], "a codec of Windows"),
+            ("A_MS/ACM", vec![0x09, 0xa1], "Speex"),
+            ("A_MS/ACM", vec![0x02, 0x16], "AAC"),
         ] {
             assert_eq!(codec_name(id, &private), expected);
         }

@@ -41,6 +41,27 @@ fn first_bytes_tell_the_kind() {
         (FileKind::Mp3, b"ID3\x04\0\0\0\0\0\x23TSSE"),
         (FileKind::Mp3, b"\xff\xfb\x90\x64\0\0\0\0"),
         (FileKind::Flac, b"fLaC\0\0\0\x22"),
+        (FileKind::Flac, b"ID3\x04\0\0\0\0\0\x02..fLaC\0\0\0\x22"),
+        (FileKind::Adts, b"ID3\x04\0\0\0\0\0\x02..\xff\xf1\x50\x80\x1f\xbf\xfc"),
+        (FileKind::Mp3, b"ID3\x04\0\0\0\0\0\x02..\xff\xfb\x90\x64\0\0\0\0"),
+        (FileKind::Mp3, b"ID3\x04\0\0\0\0\0\x02.........."),
+        (FileKind::Mp3, b"ID3\x04\0"),
+        (FileKind::Aiff, b"FORM\0\0\x10\0AIFFCOMM"),
+        (FileKind::Aiff, b"FORM\0\0\x10\0AIFCFVER"),
+        (FileKind::Unknown, b"FORM\0\0\x10\0ILBM\0\xff"),
+        (FileKind::Caf, b"caff\0\x01\0\0desc"),
+        (FileKind::Amr, b"#!AMR\n\x3c"),
+        (FileKind::Amr, b"#!AMR-WB\n\x44"),
+        (FileKind::Au, b".snd\0\0\0\x18"),
+        (FileKind::W64, b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0"),
+        (FileKind::WavPack, b"wvpk\x18\0\0\0"),
+        (FileKind::Ape, b"MAC \x96\x0f"),
+        (FileKind::Ivf, b"DKIF\0\0\x20\0VP80"),
+        (FileKind::Dts, b"\x7f\xfe\x80\x01\xfc\x3c"),
+        (FileKind::Ac3, b"\x0b\x77\x12\x34\x14\x40\x43"),
+        (FileKind::Eac3, b"\x0b\x77\x01\x7f\x34\x87"),
+        (FileKind::Mp2, b"\xff\xfd\xa4\x04\0\0\0"),
+        (FileKind::MpegVideo, b"\0\0\x01\xb3\x14\0\xf0"),
         (FileKind::Adts, b"\xff\xf1\x50\x80\x1f\xbf\xfc"),
         (FileKind::HlsPlaylist, b"#EXTM3U\n#EXT-X-VERSION:3\n"),
         (FileKind::HlsPlaylist, b"\xef\xbb\xbf#EXTM3U\r\n"),
@@ -105,4 +126,30 @@ proptest! {
         let bytes = [mark, space.as_bytes(), b"#EXTM3U", &rest].concat();
         prop_assert_eq!(sniff(&bytes), FileKind::HlsPlaylist);
     }
+}
+
+#[test]
+fn a_second_frame_must_follow_the_first_where_the_head_goes_so_far() {
+    let with = |len: usize, next: &[u8]| {
+        let mut file = b"\x0b\x77\x12\x34\x14\x40\x43".to_vec();
+        file.resize(len, 0xaa);
+        [&file, next].concat()
+    };
+    // 192 kbit/s at 48 kHz: 768 bytes.
+    assert_eq!(sniff(&with(768, b"\x0b\x77\x12\x34\x14\x40\x43")), FileKind::Ac3);
+    assert_eq!(sniff(&with(768, &[0xaa; 9])), FileKind::Unknown);
+}
+
+#[test]
+fn streams_that_begin_inside_a_packet_are_told_by_those_that_follow() {
+    let mut ts = vec![0xaa; 188 * 12];
+    ts.iter_mut().step_by(188).for_each(|byte| *byte = 0x47);
+    assert_eq!(sniff(&ts[100..]), FileKind::MpegTs);
+    ts[188 * 4] = 0;
+    assert_eq!(sniff(&ts[100..]), FileKind::Unknown);
+
+    let pack = [&b"\0\0\x01\xba\x44\0\x04\0\x04\x01\x01\x89\xc3\xf8\0\0\x01\xe0"[..], &[0xaa; 2000]].concat();
+    let stream = [&pack[..], &pack].concat();
+    assert_eq!(sniff(&stream[1000..]), FileKind::MpegPs);
+    assert_eq!(sniff(&[&[0xaa; 50][..], b"\0\0\x01\xba", &[0xaa; 50]].concat()), FileKind::Unknown);
 }

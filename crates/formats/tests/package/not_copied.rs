@@ -187,9 +187,9 @@ fn sound_of_other_codecs_is_decoded_from_a_feed() {
         ("-c:a ac3", ".mov", "AC-3"),
         ("-c:a ac3 -ac 6", ".mp4", "AC-3"),
         ("-c:a eac3", ".mp4", "E-AC-3"),
-        ("-c:a libmp3lame", ".mp4", "MP3"),
+        ("-c:a libmp3lame", ".mp4", "MPEG audio"),
         ("-c:a libmp3lame", ".mov", "MP3"),
-        ("-c:a mp2", ".mp4", "MP3"),
+        ("-c:a mp2", ".mp4", "MPEG audio"),
         ("-c:a flac -strict -2", ".mp4", "FLAC"),
     ] {
         check_sound(how, ending, detail);

@@ -36,7 +36,7 @@ pub(crate) fn with_aac_config(config: [u8; 5]) -> Vec<u8> {
 #[test]
 fn sound_of_other_codecs_is_kept_with_its_entry() {
     for (name, codec, detail) in [
-        ("mp3.mp4", "mp4a.6B", "MP3"),
+        ("mp3.mp4", "mp4a.6B", "MPEG audio"),
         ("ac3.mp4", "ac-3", "AC-3"),
         ("eac3.mp4", "ec-3", "E-AC-3"),
         ("alac.m4a", "alac", "ALAC"),

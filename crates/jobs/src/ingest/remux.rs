@@ -88,8 +88,9 @@ impl Foreign {
     fn index(&self, mut copy: Index, way: Way) -> Index {
         let normalised = Normalised { container: copy.container, len: copy.source_len };
         copy.left_out.extend(way.is_without.map(|is_picture| {
-            let kind = if is_picture { "video" } else { "audio" };
-            LeftOut::new(is_picture, format!("the source names a track of {kind} that cannot be read"))
+            let detail =
+                if is_picture { "no video track can be read" } else { "an audio track cannot be read" };
+            LeftOut::new(is_picture, detail)
         }));
         copy.left_out.truncate(LEFT_OUT_MAX);
         Index {
@@ -158,6 +159,15 @@ enum Unread {
     Reader(ReadError),
 }
 
+/// Where a run reads the source.
+#[derive(Clone, Copy)]
+enum From<'a> {
+    /// From front to back, as it is stored.
+    Stream,
+    /// A file that holds it.
+    File(&'a Path),
+}
+
 /// Copies all tracks. If that fails, copies as many as can be read: one track without packets, or one that no
 /// container can hold, fails a copy of all.
 async fn copy(
@@ -166,78 +176,88 @@ async fn copy(
     unpacked: Option<&Path>,
     way: Way,
 ) -> Result<Copied, JobError> {
-    let all = match copy_of(context, foreign, unpacked, way).await? {
+    let all = outputs(foreign.container);
+    let from = unpacked.map_or(From::Stream, From::File);
+    let mut last = match copy_of(context, foreign, from, all, way).await? {
         Ok(copied) => return Ok(copied),
         Err(unread) => unread,
     };
-    let some = |tracks, is_picture| Way { tracks, is_without: Some(is_picture) };
-    let (is_picture, tracks): (bool, &[RemuxTracks]) =
-        match copy_of(context, foreign, unpacked, some(RemuxTracks::Video, false)).await? {
-            // This copy is dropped: one with sound needs the room on the disk.
-            Ok(_) => (false, &[RemuxTracks::VideoAnd(0), RemuxTracks::VideoAnd(1), RemuxTracks::Video]),
-            Err(_) => (true, &[RemuxTracks::Audio(0), RemuxTracks::Audio(1)]),
-        };
-    for tracks in tracks {
-        if let Ok(copied) = copy_of(context, foreign, unpacked, some(*tracks, is_picture)).await? {
+    let mut fetched = None;
+    if may_need_a_file(foreign.container) {
+        let file = fetched.insert(fetch(context, foreign).await?);
+        match copy_of(context, foreign, From::File(file.path()), all, way).await? {
+            Ok(copied) => return Ok(copied),
+            // What our reader says of a copy tells more than that the next one could not be made.
+            Err(Unread::Engine) => {}
+            Err(unread) => last = unread,
+        }
+    }
+    if has_several_tracks(foreign.container) {
+        let from = fetched.as_ref().map_or(from, |file| From::File(file.path()));
+        if let Some(copied) = copy_of_some(context, foreign, from).await? {
             return Ok(copied);
         }
     }
     tracing::info!(source.id = %foreign.source, container = foreign.container.name(), "a source could not be repacked");
-    Err(JobError::Fatal(failure(foreign, all)))
+    Err(JobError::Fatal(failure(foreign, last)))
+}
+
+/// Copies the video and one audio track, the video alone, or one audio track alone. `None` if none of that
+/// can be read.
+async fn copy_of_some(
+    context: &Context,
+    foreign: &Foreign,
+    from: From<'_>,
+) -> Result<Option<Copied>, JobError> {
+    // Matroska holds everything; transport streams keep their times better in MP4.
+    let outputs = if foreign.container == Container::MpegTs {
+        outputs(foreign.container)
+    } else {
+        &[RemuxOutput::Matroska]
+    };
+    let way = |tracks, is_picture| Way { tracks, is_without: Some(is_picture) };
+    let video = copy_of(context, foreign, from, outputs, way(RemuxTracks::Video, false)).await?;
+    let (is_picture, tracks): (bool, &[RemuxTracks]) = match video {
+        // This copy is dropped: one with sound needs the room on the disk.
+        Ok(_) => (false, &[RemuxTracks::VideoAnd(0), RemuxTracks::VideoAnd(1), RemuxTracks::Video]),
+        Err(_) => (true, &[RemuxTracks::Audio(0), RemuxTracks::Audio(1)]),
+    };
+    for tracks in tracks {
+        let copied = copy_of(context, foreign, from, outputs, way(*tracks, is_picture)).await?;
+        if let Ok(copied) = copied {
+            return Ok(Some(copied));
+        }
+    }
+    Ok(None)
 }
 
 /// Tries one container after the other until our reader can read the copy.
 async fn copy_of(
     context: &Context,
     foreign: &Foreign,
-    unpacked: Option<&Path>,
+    from: From<'_>,
+    outputs: &[RemuxOutput],
     way: Way,
 ) -> Result<Result<Copied, Unread>, JobError> {
     let mut last = Unread::Engine;
-    if let Some(file) = unpacked {
-        for output in outputs(foreign.container) {
-            check_rooms(context, foreign, *output).await?;
-            let run = context.engine.remux_file(spec(context, foreign, *output, way), file);
-            match read(context, foreign, way, run).await? {
-                Ok(copied) => return Ok(Ok(copied)),
-                Err(Unread::Engine) => {}
-                Err(unread) => last = unread,
+    for output in outputs {
+        check_rooms(context, foreign, *output).await?;
+        let spec = spec(context, foreign, *output, way);
+        let run = match from {
+            From::File(path) => context.engine.remux_file(spec, path),
+            From::Stream => {
+                let bytes = stored(context, foreign).await?.map(|bytes| bytes.map_err(io::Error::other));
+                context.engine.remux(spec, bytes)
             }
-        }
-    }
-    for output in outputs(foreign.container) {
-        match from_stream(context, foreign, *output, way).await? {
+        };
+        match read(context, foreign, way, run).await? {
             Ok(copied) => return Ok(Ok(copied)),
             // What our reader says of a copy tells more than that the next one could not be made.
             Err(Unread::Engine) => {}
             Err(unread) => last = unread,
         }
     }
-    if may_need_a_file(foreign.container) {
-        let file = fetch(context, foreign).await?;
-        for output in outputs(foreign.container) {
-            check_rooms(context, foreign, *output).await?;
-            let run = context.engine.remux_file(spec(context, foreign, *output, way), file.path());
-            match read(context, foreign, way, run).await? {
-                Ok(copied) => return Ok(Ok(copied)),
-                Err(Unread::Engine) => {}
-                Err(unread) => last = unread,
-            }
-        }
-    }
     Ok(Err(last))
-}
-
-async fn from_stream(
-    context: &Context,
-    foreign: &Foreign,
-    output: RemuxOutput,
-    way: Way,
-) -> Result<Result<Copied, Unread>, JobError> {
-    check_rooms(context, foreign, output).await?;
-    let bytes = stored(context, foreign).await?.map(|bytes| bytes.map_err(io::Error::other));
-    let run = context.engine.remux(spec(context, foreign, output, way), bytes);
-    read(context, foreign, way, run).await
 }
 
 /// The bytes of the source.
@@ -287,7 +307,14 @@ async fn check_rooms(context: &Context, foreign: &Foreign, output: RemuxOutput) 
 /// Whether files of the kind may be written so that only somebody who jumps in them can read them: what leads to the samples lies behind
 /// them, or the tracks one behind the other.
 fn may_need_a_file(container: Container) -> bool {
-    matches!(container, Container::Mp4 | Container::Mov | Container::Avi | Container::Mxf)
+    use Container::{Aiff, Avi, Caf, Mov, Mp4, Mxf, W64};
+    matches!(container, Mp4 | Mov | Avi | Mxf | Aiff | Caf | W64)
+}
+
+/// Whether files of the kind may hold more than one track.
+fn has_several_tracks(container: Container) -> bool {
+    use Container::{Asf, Avi, Flv, Matroska, Mov, Mp4, MpegPs, MpegTs, Mxf, Ogg, WebM};
+    matches!(container, Asf | Avi | Flv | Matroska | Mov | Mp4 | MpegPs | MpegTs | Mxf | Ogg | WebM)
 }
 
 /// Writes what comes out of a run, and reads it at the same time.
@@ -356,9 +383,22 @@ fn input(container: Container) -> RemuxInput {
         Container::Mxf => RemuxInput::Mxf,
         Container::Ogg => RemuxInput::Ogg,
         Container::Wav => RemuxInput::Wav,
-        Container::Mp3 => RemuxInput::Mp3,
+        Container::Mp3 | Container::Mp2 => RemuxInput::Mp3,
         Container::Flac => RemuxInput::Flac,
         Container::Adts => RemuxInput::Aac,
+        Container::Aiff => RemuxInput::Aiff,
+        Container::Caf => RemuxInput::Caf,
+        Container::Amr => RemuxInput::Amr,
+        Container::Au => RemuxInput::Au,
+        Container::W64 => RemuxInput::W64,
+        Container::Ac3 => RemuxInput::Ac3,
+        Container::Eac3 => RemuxInput::Eac3,
+        Container::Dts => RemuxInput::Dts,
+        Container::WavPack => RemuxInput::WavPack,
+        Container::Ape => RemuxInput::Ape,
+        Container::Dv => RemuxInput::Dv,
+        Container::MpegVideo => RemuxInput::MpegVideo,
+        Container::Ivf => RemuxInput::Ivf,
     }
 }
 
@@ -404,6 +444,10 @@ fn failure(foreign: &Foreign, unread: Unread) -> Failure {
         (Some(refusal), _) => Failure::new(FailureCode::CodecUnsupported, refusal.clone()),
         (None, Unread::Reader(error @ (ReadError::Unsupported(_) | ReadError::NeedsRemux(_)))) => {
             failure_of(&error)
+        }
+        (None, Unread::Engine) if foreign.container == Container::Ape => {
+            let sentence = "the audio codec is Monkey's Audio, which cannot be repacked";
+            Failure::new(FailureCode::CodecUnsupported, sentence)
         }
         // What is damaged in a copy is the copy; the client knows the source.
         (None, Unread::Engine | Unread::Reader(_)) => {

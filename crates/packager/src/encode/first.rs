@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use kinora_domain::Resolution;
 use kinora_formats::encode::Rung;
 
 use crate::{Error, Packaged, Packager};
@@ -17,6 +18,23 @@ impl Packager {
         let looking = line.looking();
         if self.blob.reader(line.key(0)).await?.is_none() {
             let _: Bytes = self.make(packaged, &line, 0, looking, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Begins to make the first segment of the rung that players begin with, if that is encoded. Does not
+    /// wait for it.
+    ///
+    /// May run twice: what is kept or being made is not made again. Errors: those of the stores.
+    pub async fn prepare_start(&self, packaged: &Arc<Packaged>, max: Resolution) -> Result<(), Error> {
+        let Some(rung) = packaged.start_rung(max) else { return Ok(()) };
+        let line = self.line(packaged, &rung).await?;
+        if line.is_broken() {
+            return Ok(());
+        }
+        let start = line.state().prepare(0);
+        if let Some(start) = start {
+            self.start(packaged, &line, start, None);
         }
         Ok(())
     }

@@ -148,6 +148,13 @@ impl Line {
         Some(self.start(first..end, false))
     }
 
+    /// Segment `n` is likely to be asked for soon: a run for it alone, unless it is kept, given up or being
+    /// made.
+    pub(super) fn prepare(&mut self, n: u32) -> Option<Start> {
+        let is_open = !self.made.contains_key(&n) && !self.is_given_up(n) && self.run_of(n).is_none();
+        is_open.then(|| self.start(n..n.saturating_add(1), false))
+    }
+
     /// The process of a run has begun.
     pub(super) fn running(&mut self, id: RunId) {
         if let Some(run) = self.runs.iter_mut().find(|run| run.id == id) {

@@ -65,6 +65,18 @@ pub(crate) struct Given {
     /// Bytes that encoded renditions may take; what was not watched for the longest is let go [default: whatever the disk has]
     #[arg(long, global = true, env = "KINORA_CACHE_BYTES", value_name = "BYTES")]
     pub(super) cache_bytes: Option<u64>,
+    /// Encode the first segment that players ask for before anybody watches: of media whose copy is too large
+    /// to begin with [default: true]
+    #[arg(
+        long,
+        global = true,
+        env = "KINORA_PREPARE_START",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub(super) prepare_start: Option<bool>,
     /// How many requests one access token may send, and within how many seconds, such as 600/60; each process counts for itself
     /// [default: as many as it likes]
     #[arg(long, global = true, env = "KINORA_RATE_LIMIT", value_name = "REQUESTS/SECONDS")]

@@ -66,6 +66,8 @@ pub struct Settings {
     pub allow_unconfined: bool,
     /// What encoded renditions may take; `None`: whatever the disk has.
     pub cache_bytes: Option<u64>,
+    /// Whether the first segment that players ask for is encoded before anybody watches.
+    pub prepare_start: bool,
     /// How many requests an access token may send; `None`: as many as it likes.
     pub rate_limit: Option<RateLimit>,
     /// For how many seconds caches in between may keep what lies below a signed path; `None`: not at all.
@@ -156,6 +158,7 @@ impl Settings {
             ffmpeg: given.ffmpeg.or(from_file.ffmpeg),
             allow_unconfined: given.allow_unconfined.or(from_file.allow_unconfined).unwrap_or(false),
             cache_bytes: given.cache_bytes.or(from_file.cache_bytes),
+            prepare_start: given.prepare_start.or(from_file.prepare_start).unwrap_or(true),
             rate_limit,
             shared_max_age_s,
             log: given.log.or(from_file.log).unwrap_or_else(|| "info".to_owned()),
@@ -183,6 +186,7 @@ impl Settings {
             "ffmpeg": self.ffmpeg,
             "allow-unconfined": self.allow_unconfined,
             "cache-bytes": self.cache_bytes,
+            "prepare-start": self.prepare_start,
             "rate-limit": self.rate_limit.map(|limit| limit.to_string()),
             "shared-max-age": self.shared_max_age_s,
             "log": self.log,

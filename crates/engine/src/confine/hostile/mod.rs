@@ -151,7 +151,8 @@ fn without_any_confinement() -> Worked {
 fn confined() -> Worked {
     let stage = Stage::new();
     let program = std::env::current_exe().unwrap().canonicalize().unwrap();
-    let runner = Runner { cage: Cage::new(program, Vec::new()), admission: Admission::new(None) };
+    let runner =
+        Runner { cage: Cage::new(program, Vec::new()), admission: Admission::new(None), decoders: "".into() };
     let job = Job {
         kind: "hostile",
         arguments: stage.arguments(),

@@ -150,7 +150,7 @@ pub(super) fn decoded_object_type(indication: u8) -> Option<&'static str> {
     Some(object_type_indication_name(indication)).filter(|name| *name != "unknown")
 }
 
-/// The codec behind an `esds` box, for instance `MP3 (mp4a.6B)`: kind of the sample entry and `objectTypeIndication`.
+/// The codec behind an `esds` box, for instance `MPEG audio (mp4a.6B)`: kind of the sample entry and `objectTypeIndication`.
 pub(super) fn mpeg4_codec_name(kind: FourCc, indication: u8) -> String {
     format!("{} ({kind}.{indication:02X})", object_type_indication_name(indication))
 }
@@ -164,7 +164,8 @@ fn object_type_indication_name(indication: u8) -> &'static str {
         0x66 => "MPEG-2 AAC Main",
         0x67 => "MPEG-2 AAC-LC",
         0x68 => "MPEG-2 AAC SSR",
-        0x69 | 0x6b => "MP3",
+        // Of any layer.
+        0x69 | 0x6b => "MPEG audio",
         0x6a => "MPEG-1 video",
         0x6c => "JPEG",
         0x6d => "PNG",

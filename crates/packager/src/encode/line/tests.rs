@@ -114,6 +114,22 @@ fn a_run_keeps_its_turn_when_its_viewer_leaves_and_is_joined_by_the_next_request
 }
 
 #[test]
+fn a_segment_is_prepared_once_and_gives_way_to_a_request() {
+    let mut line = kept([]);
+    let prepared = line.prepare(0).unwrap();
+    assert_eq!((prepared.numbers.clone(), prepared.is_urgent), (0..1, false));
+    assert!(line.prepare(0).is_none());
+    assert_eq!(started(&want(&mut line, 0)), Some(0..1), "it has no place yet");
+    assert!(prepared.stop.is_cancelled());
+
+    let mut line = kept([]);
+    let prepared = line.prepare(0).unwrap();
+    line.running(prepared.id);
+    assert_eq!(started(&want(&mut line, 0)), None);
+    assert!(kept([0]).prepare(0).is_none());
+}
+
+#[test]
 fn those_who_wait_for_a_run_that_fails_are_told() {
     let (mut line, run) = ahead();
     let mut soon = want(&mut line, 2);

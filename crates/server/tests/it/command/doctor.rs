@@ -82,6 +82,7 @@ async fn a_flag_is_stronger_than_the_environment_and_that_than_the_file() {
         "signature-header": [],
         "ffmpeg": null,
         "allow-unconfined": false,
+        "prepare-start": true,
         "cache-bytes": null,
         "rate-limit": null,
         "shared-max-age": null,

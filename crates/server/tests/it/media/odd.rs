@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use bytes::Bytes;
-use kinora_testkit::fixture::odd;
+use kinora_testkit::fixture::{self, odd};
 use serde_json::{Value, json};
 
 use super::probe::decoded;
@@ -45,9 +45,21 @@ async fn sound_that_cannot_be_decoded_is_left_out() {
     }
     // Whether this one decodes is known when it was tried.
     let app = TestApp::options().without_webhook().start().await;
-    let media = app.ready("/source.mkv", odd::video_beside_g723()).await;
+    let media = app.ready("/source.mkv", odd::video_beside_unknown_sound_of_windows()).await;
     assert_eq!(media["playbackReport"]["broken"], json!(["aac"]), "{media}");
     assert_eq!(played(&app, &media).await, (Some(100), false));
+}
+
+#[tokio::test]
+async fn what_the_ffmpeg_at_hand_decodes_plays_and_has_its_name() {
+    let app = TestApp::options().without_webhook().start().await;
+    for (name, options) in [("G.723.1", "-ar 8000 -ac 1 -c:a g723_1 -b:a 6.3k"), ("PCM", "-c:a pcm_f64le")] {
+        let media = app.ready(&format!("/{name}.mkv"), odd::video_beside(options)).await;
+        let not_copied = &media["playbackReport"]["notCopied"][0];
+        assert_eq!((&not_copied["type"], &not_copied["detail"]), (&json!("audio"), &json!(name)), "{media}");
+        assert_eq!(media["playbackReport"]["broken"], Value::Null, "{media}");
+        assert_eq!(played(&app, &media).await, (Some(100), true));
+    }
 }
 
 #[tokio::test]
@@ -59,7 +71,11 @@ async fn pictures_that_cannot_be_decoded_leave_the_sound() {
 
 #[tokio::test]
 async fn a_track_that_is_announced_and_never_comes_is_left_out() {
-    let left_out = |kind: &str| json!([{"type": kind, "detail": format!("the source names a track of {kind} that cannot be read")}]);
+    let left_out = |kind: &str| {
+        let detail =
+            if kind == "video" { "no video track can be read" } else { "an audio track cannot be read" };
+        json!([{"type": kind, "detail": detail}])
+    };
     check(odd::transport_stream_without(0x101), (Some(50), false), left_out("audio")).await;
     check(odd::transport_stream_without(0x100), (None, true), left_out("video")).await;
 }
@@ -81,5 +97,63 @@ async fn two_fields_are_one_picture() {
             let answer = app.call("GET", &format!("/{playback}/{picture}")).send().await;
             assert_eq!(answer.status, 200, "{picture}");
         }
+    }
+}
+
+#[tokio::test]
+async fn sound_in_every_container_that_ffmpeg_reads_plays() {
+    let app = TestApp::options().without_webhook().start().await;
+    let cases = [
+        ("aiff", "aiff", "-c:a pcm_s16be"),
+        ("aiff", "aiff", "-c:a pcm_s24be"),
+        ("caf", "caf", "-c:a alac"),
+        ("au", "au", "-c:a pcm_mulaw"),
+        ("w64", "w64", "-c:a pcm_s16le"),
+        ("mp2", "mp2", "-c:a mp2"),
+        ("ac3", "ac3", "-c:a ac3"),
+        ("eac3", "eac3", "-c:a eac3"),
+        ("dts", "dts", "-c:a dca -strict experimental"),
+        ("wavpack", "wv", "-c:a wavpack"),
+        ("aac", "aac", "-c:a aac -write_id3v2 1"),
+        ("flac", "flac", "-c:a flac"),
+    ];
+    for (name, extension, options) in cases {
+        let media = app.ready(&format!("/{extension}"), odd::sound_in(extension, options)).await;
+        let id = text(&media["id"]);
+        let info = app.call("GET", &format!("/v1/on-demand/{id}/input-info")).send().await;
+        assert_eq!(info.data()["file"]["containerFormat"], name, "{options}");
+        assert_eq!(media["duration"], "00:00:02", "{options}");
+        assert_eq!(played(&app, &media).await, (None, true), "{options}");
+    }
+}
+
+#[tokio::test]
+async fn pictures_in_every_container_that_ffmpeg_reads_play() {
+    let app = TestApp::options().without_webhook().start().await;
+    let cases = [
+        ("mpegvideo", "m2v", "-c:v mpeg2video -bf 2 -g 12"),
+        ("ivf", "ivf", "-c:v libvpx -deadline realtime -cpu-used 8 -b:v 500k"),
+        ("dv", "dv", "-vf scale=720:576 -c:v dvvideo -pix_fmt yuv420p"),
+    ];
+    for (name, extension, options) in cases {
+        let media = app.ready(&format!("/{extension}"), odd::pictures_in(extension, options)).await;
+        let id = text(&media["id"]);
+        let info = app.call("GET", &format!("/v1/on-demand/{id}/input-info")).send().await;
+        assert_eq!(info.data()["file"]["containerFormat"], name, "{options}");
+        assert_eq!(played(&app, &media).await.0, Some(50), "{options}");
+    }
+}
+
+#[tokio::test]
+async fn streams_that_were_cut_in_front_play() {
+    let app = TestApp::options().without_webhook().start().await;
+    let cases = [
+        (fixture::packed::transport_stream(), 100, "mpegts"),
+        (fixture::packed::program_stream(), 3000, "mpegps"),
+    ];
+    for (file, cut, name) in cases {
+        let media = app.ready(&format!("/{name}"), odd::cut_in_front(&file, cut)).await;
+        let (pictures, _) = played(&app, &media).await;
+        assert!(pictures.is_some_and(|pictures| 20 <= pictures), "{name}: {pictures:?}");
     }
 }
