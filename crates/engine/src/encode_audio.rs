@@ -57,6 +57,16 @@ pub enum AudioSpan {
     Piece(Range<u64>),
 }
 
+/// How two channels come of those of a track.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Downmix {
+    /// By the layout of the track; ffmpeg knows one for up to 8 channels that say none.
+    #[default]
+    Layout,
+    /// The first two are taken, the others are dropped: for more channels, whose layout ffmpeg cannot mix.
+    FirstTwo,
+}
+
 /// One run of the audio encoder. It gives AAC-LC, stereo, 48 kHz, 128 kbit/s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AudioEncode {
@@ -64,6 +74,8 @@ pub struct AudioEncode {
     pub container: FeedContainer,
     /// What is encoded.
     pub span: AudioSpan,
+    /// How its channels become two.
+    pub downmix: Downmix,
     /// Who waits for it.
     pub priority: Priority,
     /// What it may use.
@@ -152,7 +164,7 @@ fn arguments(spec: &AudioEncode) -> Vec<OsString> {
     let mut arguments = read_from_stdin(spec.container, 1);
     push(&mut arguments, ["-copyts", "-map", "0:a:0", "-vn", "-sn", "-dn", "-map_metadata", "-1"]);
     push(&mut arguments, ["-map_chapters", "-1", "-fflags", "+bitexact", "-flags:a", "+bitexact"]);
-    push(&mut arguments, ["-af", &filters(&spec.span), "-c:a", "aac", "-profile:a", "aac_low"]);
+    push(&mut arguments, ["-af", &filters(&spec.span, spec.downmix), "-c:a", "aac", "-profile:a", "aac_low"]);
     push(&mut arguments, ["-b:a", &AUDIO_BITRATE_BPS.to_string(), "-ar", &AUDIO_SAMPLE_RATE.to_string()]);
     push(&mut arguments, ["-ac", "2", "-avoid_negative_ts", "disabled", "-muxdelay", "0"]);
     push(&mut arguments, ["-use_editlist", "0", "-frag_duration", &spec.span.fragment_us().to_string()]);
@@ -162,9 +174,9 @@ fn arguments(spec: &AudioEncode) -> Vec<OsString> {
 }
 
 /// Drops what comes long before, resamples from a place all runs agree on, and cuts to the sample.
-fn filters(span: &AudioSpan) -> String {
+fn filters(span: &AudioSpan, downmix: Downmix) -> String {
     let (start, end) = span.encoded();
-    let settled = from_grid(start, if end.is_some() { SETTLE_SAMPLES } else { 0 });
+    let settled = from_grid(start, if end.is_some() { SETTLE_SAMPLES } else { 0 }, downmix);
     match end {
         Some(end) => format!("{settled},apad,atrim=start_pts={start}:end_pts={end}"),
         None => format!("{settled},atrim=start_pts={start}"),
@@ -175,12 +187,16 @@ fn filters(span: &AudioSpan) -> String {
 ///
 /// Resampled twice, for the second one counts `first_pts` in samples of its input, whose rate the first one sets. There
 /// `async=1` puts silence into gaps of more than `min_hard_comp` seconds and drops what overlaps, and counts samples otherwise.
-pub(crate) fn from_grid(start: u64, settle: u64) -> String {
+pub(crate) fn from_grid(start: u64, settle: u64, downmix: Downmix) -> String {
     let grid = start.saturating_sub(settle) / GRID_SAMPLES;
     let (begin_us, begin) = (grid * GRID_US, grid * GRID_SAMPLES);
     let begin_s = format!("{}.{:06}", begin_us / 1_000_000, begin_us % 1_000_000);
+    let first_two = match downmix {
+        Downmix::Layout => "",
+        Downmix::FirstTwo => "pan=stereo|c0=c0|c1=c1,",
+    };
     format!(
-        "atrim=start={begin_s},aresample={AUDIO_SAMPLE_RATE},\
+        "{first_two}atrim=start={begin_s},aresample={AUDIO_SAMPLE_RATE},\
          aresample={AUDIO_SAMPLE_RATE}:async=1:min_hard_comp=0.02:first_pts={begin},aformat=sample_fmts=fltp:channel_layouts=stereo"
     )
 }
@@ -194,13 +210,13 @@ mod tests {
         let piece = AudioSpan::Piece(480_000 + 100 * 1024..480_000 + 294 * 1024);
         // 2 frames before 582 400 is 580 352; less 4800 that is 299.77 steps of 40 ms.
         assert_eq!(
-            filters(&piece),
+            filters(&piece, Downmix::Layout),
             "atrim=start=11.960000,aresample=48000,aresample=48000:async=1:min_hard_comp=0.02:first_pts=574080,\
              aformat=sample_fmts=fltp:channel_layouts=stereo,apad,atrim=start_pts=580352:end_pts=783104"
         );
         let whole = AudioSpan::Whole { start: 480_000, fragment: Duration::from_secs(4) };
         assert_eq!(
-            filters(&whole),
+            filters(&whole, Downmix::Layout),
             "atrim=start=10.000000,aresample=48000,aresample=48000:async=1:min_hard_comp=0.02:first_pts=480000,\
              aformat=sample_fmts=fltp:channel_layouts=stereo,atrim=start_pts=480000"
         );

@@ -44,7 +44,9 @@ pub use encode::{
     Colour, ENCODE_KEY_FRAMES_MAX, ENCODE_RUNGS_MAX, EncodeLimits, FRAME_STEP_MAX, ToneMap, VideoEncode,
     VideoRung,
 };
-pub use encode_audio::{AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE, AudioEncode, AudioSpan};
+pub use encode_audio::{
+    AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE, AudioEncode, AudioSpan, Downmix,
+};
 pub use encoding::Encoding;
 pub use engine::{Engine, Settings};
 pub use error::EngineError;

@@ -9,7 +9,9 @@ use bytes::Bytes;
 use futures_util::stream;
 
 use crate::encode::EncodeLimits;
-use crate::encode_audio::{AUDIO_BITRATE_BPS, AUDIO_SAMPLE_RATE, SAMPLES_MAX, SETTLE_SAMPLES, from_grid};
+use crate::encode_audio::{
+    AUDIO_BITRATE_BPS, AUDIO_SAMPLE_RATE, Downmix, SAMPLES_MAX, SETTLE_SAMPLES, from_grid,
+};
 use crate::encoding::Encoding;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -37,6 +39,8 @@ pub struct MixPart {
     pub file: PathBuf,
     /// What it is wrapped in.
     pub container: FeedContainer,
+    /// How its channels become two.
+    pub downmix: Downmix,
     /// The first sample that is heard of it, on its own timeline.
     pub start: u64,
     /// How many are heard. Behind its end it is silent.
@@ -137,7 +141,7 @@ fn graph(spec: &Mix) -> String {
     let mut mixed = String::from("[silence]");
     for (number, part) in spec.parts.iter().enumerate() {
         let MixPart { start, len, at, fade_in, fade_out, .. } = *part;
-        let settled = from_grid(start, SETTLE_SAMPLES);
+        let settled = from_grid(start, SETTLE_SAMPLES, part.downmix);
         let end = start + len;
         let _ = write!(graph, ";[{number}:a:0]{settled},apad,atrim=start_pts={start}:end_pts={end}");
         graph += ",asetpts=PTS-STARTPTS";
@@ -171,6 +175,7 @@ mod tests {
         MixPart {
             file: "/tmp/a".into(),
             container: FeedContainer::Matroska,
+            downmix: Downmix::Layout,
             start: 480_000,
             len: 96_000,
             at: 0,

@@ -318,10 +318,7 @@ mod tests {
         let limits = limits(&Bytes::new()).unwrap();
         let at = Pick::ShownAt(Duration::from_micros(1_500_001));
         let job = job(Bytes::new(), at, spec, limits);
-        let mut line: Vec<_> = job.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
-        let decoders = line.iter().position(|argument| *argument == "-codec_whitelist").unwrap() + 1;
-        assert!(line[decoders].starts_with("h264,hevc,"));
-        line[decoders] = "DECODERS";
+        let line: Vec<_> = job.arguments.iter().map(|argument| argument.to_str().unwrap()).collect();
         assert_eq!(
             line.join(" "),
             "-hide_banner -nostdin -loglevel error -filter_threads 1 -threads 1 -max_pixels 35389440 -protocol_whitelist pipe \

@@ -86,13 +86,19 @@ impl Passing {
 }
 
 impl State {
-    /// What the source is, from its first bytes, which it takes. Errors: `NotMedia`.
+    /// What the source is, from its first bytes, which it takes. Errors: `NotMedia` and `Unsupported`.
     fn of(head: &[u8], expected_len: Option<u64>) -> Result<Self, ReadError> {
         let kind = sniff(head);
         Ok(match kind.family() {
             Family::NotMedia => {
                 let name = kind.name();
                 return Err(ReadError::NotMedia(format!("the source is {name}, not a video or audio file")));
+            }
+            Family::Unsupported => {
+                let (name, remedy) = (kind.name(), "convert it, for instance to MP4");
+                return Err(ReadError::Unsupported(format!(
+                    "the source is {name}, which is not supported; {remedy}"
+                )));
             }
             Family::Media(container @ (Container::Mp4 | Container::Mov)) => {
                 State::Boxes(Box::new(Walk::new(container, expected_len)))

@@ -44,6 +44,14 @@ pub enum FileKind {
     Dv,
     MpegVideo,
     Ivf,
+    H264,
+    Hevc,
+    Mpeg4Visual,
+    RealMedia,
+    RealAudio,
+    Musepack,
+    TrueAudio,
+    Dsf,
     HlsPlaylist,
     Ffconcat,
     Sdp,
@@ -71,6 +79,8 @@ pub enum FileKind {
 pub enum Family {
     /// Holds video or audio, in a container of this kind.
     Media(Container),
+    /// Holds video or audio in a way that is not taken in.
+    Unsupported,
     /// Everything else; also playlists and scripts that only point at media.
     NotMedia,
 }
@@ -108,6 +118,14 @@ impl FileKind {
             FileKind::Dv => "a DV file",
             FileKind::MpegVideo => "MPEG video without a container",
             FileKind::Ivf => "an IVF file",
+            FileKind::H264 => "H.264 video without a container",
+            FileKind::Hevc => "HEVC video without a container",
+            FileKind::Mpeg4Visual => "MPEG-4 video without a container",
+            FileKind::RealMedia => "a RealMedia file",
+            FileKind::RealAudio => "a RealAudio file",
+            FileKind::Musepack => "a Musepack file",
+            FileKind::TrueAudio => "a True Audio file",
+            FileKind::Dsf => "a DSF file",
             FileKind::HlsPlaylist => "an HLS playlist",
             FileKind::Ffconcat => "an ffconcat script",
             FileKind::Sdp => "an SDP session description",
@@ -163,6 +181,14 @@ impl FileKind {
             FileKind::Dv => Family::Media(Container::Dv),
             FileKind::MpegVideo => Family::Media(Container::MpegVideo),
             FileKind::Ivf => Family::Media(Container::Ivf),
+            FileKind::H264
+            | FileKind::Hevc
+            | FileKind::Mpeg4Visual
+            | FileKind::RealMedia
+            | FileKind::RealAudio
+            | FileKind::Musepack
+            | FileKind::TrueAudio
+            | FileKind::Dsf => Family::Unsupported,
             _ => Family::NotMedia,
         }
     }
@@ -265,6 +291,11 @@ fn binary(head: &[u8]) -> Option<FileKind> {
         () if head.starts_with(b"MAC ") => FileKind::Ape,
         () if is_dv(head) => FileKind::Dv,
         () if head.starts_with(b"DKIF\0\0") => FileKind::Ivf,
+        () if head.starts_with(b".RMF\0\0") => FileKind::RealMedia,
+        () if head.starts_with(b".ra\xfd\0") => FileKind::RealAudio,
+        () if head.starts_with(b"MPCK") || head.starts_with(b"MP+") => FileKind::Musepack,
+        () if head.starts_with(b"TTA1") => FileKind::TrueAudio,
+        () if head.starts_with(b"DSD \x1c\0\0\0") => FileKind::Dsf,
         () if DTS.iter().any(|sync| head.starts_with(sync)) => FileKind::Dts,
         () if head.starts_with(&[0xff, 0xd8, 0xff]) => FileKind::Jpeg,
         () if head.starts_with(b"\x89PNG\r\n\x1a\n") => FileKind::Png,
@@ -354,7 +385,17 @@ fn is_followed<T: PartialEq>(head: &[u8], len: usize, frame: impl Fn(&[u8]) -> O
 /// MPEG video without a container: a sequence header. ISO/IEC 13818-2, 6.2.2.1. The streams of H.264 and HEVC
 /// say no times, and packets of theirs cannot be put in order without.
 fn elementary_video(head: &[u8]) -> Option<FileKind> {
-    head.starts_with(&[0, 0, 1, 0xb3]).then_some(FileKind::MpegVideo)
+    let unit = head.strip_prefix(&[0]).filter(|rest| rest.starts_with(&[0, 0, 1])).unwrap_or(head);
+    match *unit.strip_prefix(&[0, 0, 1])?.first_chunk()? {
+        [0xb3, _] => Some(FileKind::MpegVideo),
+        // A sequence of visual objects, or one. ISO/IEC 14496-2, 6.2.1.
+        [0xb0 | 0xb5, _] => Some(FileKind::Mpeg4Visual),
+        // Video, sequence and picture parameter sets and delimiters of layer 0. ISO/IEC 23008-2, 7.3.1.2.
+        [0x40 | 0x42 | 0x44 | 0x46, 1] => Some(FileKind::Hevc),
+        // A sequence parameter set or a delimiter. ISO/IEC 14496-10, 7.3.1.
+        [unit, _] if unit & 0x80 == 0 && matches!(unit & 0x1f, 7 | 9) => Some(FileKind::H264),
+        _ => None,
+    }
 }
 
 /// Streams that were cut somewhere: recordings of broadcasts.

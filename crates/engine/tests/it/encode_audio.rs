@@ -7,8 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use kinora_engine::{
-    AUDIO_FRAME_SAMPLES, AudioEncode, AudioSpan, EncodeLimits, Encoding, Engine, EngineError, FeedContainer,
-    Priority,
+    AUDIO_FRAME_SAMPLES, AudioEncode, AudioSpan, Downmix, EncodeLimits, Encoding, Engine, EngineError,
+    FeedContainer, Priority,
 };
 use tempfile::TempDir;
 
@@ -56,7 +56,7 @@ fn spec(container: FeedContainer, span: AudioSpan) -> AudioEncode {
         memory_bytes: 512 << 20,
         output_max: 8 << 20,
     };
-    AudioEncode { container, span, priority: Priority::Viewer, limits }
+    AudioEncode { container, span, downmix: Downmix::Layout, priority: Priority::Viewer, limits }
 }
 
 async fn all(mut run: Encoding) -> Result<Vec<u8>, EngineError> {

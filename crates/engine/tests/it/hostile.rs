@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use kinora_engine::{
-    AudioEncode, AudioSpan, EncodeLimits, Engine, EngineError, FeedContainer, Fit, PictureFormat,
+    AudioEncode, AudioSpan, Downmix, EncodeLimits, Engine, EngineError, FeedContainer, Fit, PictureFormat,
     PictureSpec, Priority, Remux, RemuxInput, RemuxOutput, RemuxTracks,
 };
 use tempfile::TempDir;
@@ -138,6 +138,7 @@ async fn check_streams(engine: &Engine, canary: &Canary, attack: &[u8], what: &s
     let audio = AudioEncode {
         container: FeedContainer::Matroska,
         span: AudioSpan::Whole { start: 0, fragment: Duration::from_secs(1) },
+        downmix: Downmix::Layout,
         priority: Priority::Viewer,
         limits: remux.limits,
     };

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use kinora_engine::{
-    AUDIO_SAMPLE_RATE, EncodeLimits, EngineError, FeedContainer, MIX_PARTS_MAX, MIX_START, Mix, MixPart,
-    Priority,
+    AUDIO_SAMPLE_RATE, Downmix, EncodeLimits, EngineError, FeedContainer, MIX_PARTS_MAX, MIX_START, Mix,
+    MixPart, Priority,
 };
 use tempfile::TempDir;
 
@@ -30,6 +30,7 @@ fn tone(folder: &Path, name: &str, hz: u32, codec: &str) -> MixPart {
     MixPart {
         file,
         container: FeedContainer::Matroska,
+        downmix: Downmix::Layout,
         start: MIX_START,
         len,
         at: 0,

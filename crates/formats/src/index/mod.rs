@@ -176,6 +176,9 @@ pub struct VideoTrack {
     pub composition_shift: i64,
 }
 
+/// Most channels whose layout is known by their number: 7.1.
+pub const LAYOUT_CHANNELS_MAX: u32 = 8;
+
 /// An audio track. AAC-LC and Opus may be copied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AudioTrack {

@@ -1,5 +1,6 @@
 //! Why players do not get a track as it is.
 
+use super::LAYOUT_CHANNELS_MAX;
 use serde::{Deserialize, Serialize};
 
 /// Why a track has no copy rendition, for its owner to read.
@@ -66,5 +67,14 @@ impl NotCopied {
         let mut detail = detail.into();
         detail.truncate(detail.floor_char_boundary(NOT_COPIED_DETAIL_LEN_MAX));
         Self { reason, detail }
+    }
+
+    /// An audio track of a codec that players do not know, with so many channels.
+    pub(crate) fn codec(found: &str, channels: u32) -> Self {
+        let detail = match channels {
+            0..=LAYOUT_CHANNELS_MAX => found.to_owned(),
+            more => format!("{found} of {more} channels, of which the first two are played"),
+        };
+        Self::new(NotCopiedReason::Codec, detail)
     }
 }

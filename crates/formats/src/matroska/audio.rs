@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     codec::opus,
-    index::{AudioTrack, NotCopied, NotCopiedReason, SampleEntry},
+    index::{AudioTrack, NotCopied, SampleEntry},
     mp4::{
         ReadError,
         boxes::{BoxRef, FourCc},
@@ -66,7 +66,7 @@ fn not_copied(entry: &Entry<'_>, fields: &Fields) -> Sound {
     let track = AudioTrack {
         sample_entry: SampleEntry::Matroska(entry.element.whole.to_vec()),
         codec: entry.codec_id.to_owned(),
-        not_copied: Some(NotCopied::new(NotCopiedReason::Codec, codec_name(entry.codec_id, entry.private))),
+        not_copied: Some(NotCopied::codec(&codec_name(entry.codec_id, entry.private), fields.channels)),
         sample_rate: fields.rate,
         channels: fields.channels,
         packet_samples: if let Packets::Same(samples) = packets { samples } else { 0 },

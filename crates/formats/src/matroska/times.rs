@@ -242,31 +242,48 @@ pub(super) struct PacketClock {
     pub(super) default_duration_ns: Option<u64>,
 }
 
+/// Where a packet ends.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    /// In ticks of the sample rate.
+    at: i64,
+    /// The written time of the packet, in units.
+    written: i64,
+}
+
+impl End {
+    fn of(row: &Row, begin: i64) -> Self {
+        End { at: begin + i64::from(row.duration), written: row.time }
+    }
+}
+
 impl PacketClock {
     /// The same, without lengths that the times contradict again and again.
     pub(super) fn checked(self, rows: &RowTable, units: Units) -> Self {
         let mut jumps = 0;
-        let mut end = None;
+        let mut before: Option<End> = None;
         for row in rows.rows().filter(|_| self.has_lengths) {
-            let at = self.on_end(&row, units, end);
-            jumps += u64::from(end.is_some_and(|end| end != at));
-            end = Some(at + i64::from(row.duration));
+            let at = self.begin(&row, units, before);
+            jumps += u64::from(before.is_some_and(|before| before.at != at));
+            before = Some(End::of(&row, at));
         }
         let is_trusted = jumps * DISTRUST_PARTS <= u64::from(rows.len());
         PacketClock { has_lengths: self.has_lengths && is_trusted, ..self }
     }
 
-    /// When a packet begins that follows one which ended at `end`: there, unless more than a packet is missing or twice there.
-    fn on_end(&self, row: &Row, units: Units, end: Option<i64>) -> i64 {
-        if let Some(end) = end.filter(|_| row.is_special) {
-            return end;
+    /// When a packet begins: where the one before it ends, unless more than a packet is missing or too many.
+    ///
+    /// Packets of one lace have one time, and there are writers that write one time for all packets.
+    fn begin(&self, row: &Row, units: Units, before: Option<End>) -> i64 {
+        if let Some(before) = before.filter(|before| row.is_special || row.time == before.written) {
+            return before.at;
         }
         let written = units.ticks(row.time, self.rate);
         let is_near = |end: &i64| {
             let off = (written - end).abs();
             off <= i64::from(row.duration) || off <= 2 * i64::from(units.lasting(1, self.rate)) + 1
         };
-        end.filter(is_near).unwrap_or(written)
+        before.map(|before| before.at).filter(is_near).unwrap_or(written)
     }
 
     /// Hands the packets out in order.
@@ -279,10 +296,10 @@ impl PacketClock {
         if !self.has_lengths {
             return self.each_as_written(rows, units, take);
         }
-        let mut end = None;
+        let mut before = None;
         for row in rows.rows() {
-            let at = self.on_end(&row, units, end);
-            end = Some(at + i64::from(row.duration));
+            let at = self.begin(&row, units, before);
+            before = Some(End::of(&row, at));
             take(packet(&row, at, row.duration))?;
         }
         Ok(())

@@ -62,6 +62,17 @@ fn first_bytes_tell_the_kind() {
         (FileKind::Eac3, b"\x0b\x77\x01\x7f\x34\x87"),
         (FileKind::Mp2, b"\xff\xfd\xa4\x04\0\0\0"),
         (FileKind::MpegVideo, b"\0\0\x01\xb3\x14\0\xf0"),
+        (FileKind::H264, b"\0\0\0\x01\x67\x64\0\x1f"),
+        (FileKind::H264, b"\0\0\0\x01\x27\x4d\0\x1f"),
+        (FileKind::H264, b"\0\0\x01\x09\xf0\0\0"),
+        (FileKind::Hevc, b"\0\0\0\x01\x40\x01\x0c\x01"),
+        (FileKind::Mpeg4Visual, b"\0\0\x01\xb0\x01\0\0"),
+        (FileKind::Unknown, b"\0\0\0\x01\x93\xff\0\0"),
+        (FileKind::RealMedia, b".RMF\0\0\0\x12"),
+        (FileKind::RealAudio, b".ra\xfd\0\x04\0\0"),
+        (FileKind::Musepack, b"MPCKSH"),
+        (FileKind::TrueAudio, b"TTA1\x01\0"),
+        (FileKind::Dsf, b"DSD \x1c\0\0\0"),
         (FileKind::Adts, b"\xff\xf1\x50\x80\x1f\xbf\xfc"),
         (FileKind::HlsPlaylist, b"#EXTM3U\n#EXT-X-VERSION:3\n"),
         (FileKind::HlsPlaylist, b"\xef\xbb\xbf#EXTM3U\r\n"),
@@ -106,6 +117,7 @@ fn first_bytes_tell_the_kind() {
 fn only_files_with_samples_are_media() {
     assert_eq!(FileKind::Mp4.family(), Family::Media(Container::Mp4));
     assert_eq!(FileKind::WebM.family(), Family::Media(Container::WebM));
+    assert_eq!(FileKind::RealMedia.family(), Family::Unsupported);
     for kind in [FileKind::HlsPlaylist, FileKind::Ffconcat, FileKind::Sdp, FileKind::Jpeg, FileKind::Unknown]
     {
         assert_eq!(kind.family(), Family::NotMedia, "{kind:?}");

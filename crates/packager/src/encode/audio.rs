@@ -89,7 +89,9 @@ impl AudioRun {
         let positions = feed.positions();
         let seconds = (positions.end - positions.start).div_ceil(u64::from(ENCODED_AUDIO_RATE));
         let limits = order::limits_of_sound(seconds);
-        let spec = AudioEncode { container: order::container(feed.format()), span, priority, limits };
+        let container = order::container(feed.format());
+        let downmix = order::downmix(packaged, audio);
+        let spec = AudioEncode { container, span, downmix, priority, limits };
         let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun };
         let key = packaged.samples_key(Rendition::Aac(audio));
         let input = read(packager, key, fed, move |chunk, bytes| feed.wrap(chunk, bytes));

@@ -131,7 +131,8 @@ impl Packager {
             to.write_all(&bytes).await.map_err(of_disk)?;
         }
         to.flush().await.map_err(of_disk)?;
-        Ok(MixPart { file: path, container, start, len, at, fade_in, fade_out })
+        let downmix = order::downmix(sound, audio);
+        Ok(MixPart { file: path, container, downmix, start, len, at, fade_in, fade_out })
     }
 }
 

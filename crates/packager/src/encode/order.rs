@@ -4,12 +4,14 @@ use std::ops::Range;
 use std::time::Duration;
 
 use kinora_engine::{
-    self as engine, AUDIO_BITRATE_BPS, EncodeLimits, FRAME_PIXELS_MAX, FRAME_STEP_MAX, FeedContainer,
-    Priority, VideoEncode, VideoRung,
+    self as engine, AUDIO_BITRATE_BPS, Downmix, EncodeLimits, FRAME_PIXELS_MAX, FRAME_STEP_MAX,
+    FeedContainer, Priority, VideoEncode, VideoRung,
 };
 use kinora_formats::codec::colour::Colour;
 use kinora_formats::encode::{Feed, FeedFormat, Rung, StillFeed, ToneMap};
-use kinora_formats::index::VideoTrack;
+use kinora_formats::index::{LAYOUT_CHANNELS_MAX, VideoTrack};
+
+use crate::Packaged;
 
 /// Threads of a run that somebody waits for. Pipeline, 8.
 const THREADS: u8 = 2;
@@ -117,6 +119,14 @@ pub(super) fn spec_of_still(
         threads: THREADS_BACKGROUND,
         priority,
         limits: limits(feed.pictures, (rung.width, rung.height), rungs, 1),
+    }
+}
+
+/// How the channels of an audio track, counted from 0 in the order of the index, become two.
+pub(super) fn downmix(packaged: &Packaged, audio: u8) -> Downmix {
+    match packaged.index().audio_tracks().nth(audio.into()) {
+        Some((_, track)) if LAYOUT_CHANNELS_MAX < track.channels => Downmix::FirstTwo,
+        _ => Downmix::Layout,
     }
 }
 

@@ -120,6 +120,16 @@ fn gaps_of_more_than_a_packet_stay_and_smaller_ones_do_not() {
 }
 
 #[test]
+fn packets_of_one_time_follow_one_another() {
+    let rows: Vec<_> = (0..100).map(|_| (0, false, 1024)).collect();
+    let expected: Vec<_> = (0..100).map(|n| (n * 1024, 1024)).collect();
+    assert_eq!(packets(&rows, 48_000, true), expected);
+    // Clusters of 24 packets, each with the time of its first.
+    let rows: Vec<_> = (0..96).map(|n| (n / 24 * 512, false, 1024)).collect();
+    assert_eq!(packets(&rows, 48_000, true), expected[..96]);
+}
+
+#[test]
 fn lengths_that_times_contradict_are_not_believed() {
     // Packets of 256 samples that should have 1536.
     let rows: Vec<_> = (0..100).map(|n| (n * 16 / 3, false, 1536)).collect();

@@ -14,12 +14,10 @@ use super::{
     entry::verbatim,
     names::{codec_name, decoded_codec, is_encrypted},
 };
-use crate::index::{AudioTrack, NotCopied, NotCopiedReason, SampleEntry};
+use crate::index::{AudioTrack, NotCopied, SampleEntry};
 
 /// Bytes of an audio sample entry before its child boxes. ISO/IEC 14496-12, 12.2.3.
 const FIELDS_LEN: usize = 28;
-/// Most channels that are passed through: 7.1.
-const CHANNELS_MAX: u32 = 8;
 
 /// Most channels that a decoder is asked for.
 const DECODED_CHANNELS_MAX: u32 = 64;
@@ -60,7 +58,7 @@ fn not_copied(
     }
     Ok(AudioTrack {
         sample_entry: SampleEntry::Iso(verbatim(entry)?),
-        not_copied: Some(NotCopied::new(NotCopiedReason::Codec, found)),
+        not_copied: Some(NotCopied::codec(found, fields.channels)),
         codec,
         sample_rate: if fields.sample_rate > 0 { fields.sample_rate } else { timescale },
         channels: fields.channels.max(1),

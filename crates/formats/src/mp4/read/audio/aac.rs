@@ -9,11 +9,11 @@ use super::{
         entry::rebuilt,
         names::{OBJECT_TYPES_NOT_DECODED, audio_object_type_name, decoded_object_type, mpeg4_codec_name},
     },
-    CHANNELS_MAX, FIELDS_LEN, not_copied, not_decoded, plain_fields,
+    FIELDS_LEN, not_copied, not_decoded, plain_fields,
 };
 use crate::{
     codec::aac::{AudioConfig, Esds, Extension},
-    index::{AudioTrack, SampleEntry},
+    index::{AudioTrack, LAYOUT_CHANNELS_MAX, SampleEntry},
 };
 
 /// What QuickTime's versions 1 and 2 put between the fields and the boxes. QuickTime File Format, sound sample descriptions.
@@ -81,8 +81,8 @@ fn copied_channels(config: &AudioConfig) -> Result<u32, String> {
         return Err(audio_object_type_name(config.object_type).into());
     }
     match config.channels {
-        Some(channels @ 1..=CHANNELS_MAX) => Ok(channels),
-        Some(channels) => Err(format!("AAC-LC of {channels} channels")),
+        Some(channels @ 1..=LAYOUT_CHANNELS_MAX) => Ok(channels),
+        Some(_) => Err("AAC-LC".into()),
         None => Err("AAC-LC of an unknown channel layout".into()),
     }
 }

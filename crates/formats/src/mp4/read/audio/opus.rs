@@ -8,11 +8,11 @@ use super::{
         },
         entry::rebuilt,
     },
-    CHANNELS_MAX, FIELDS_LEN, not_copied, plain_fields,
+    FIELDS_LEN, not_copied, plain_fields,
 };
 use crate::{
     codec::opus::{CODEC, OpusConfig, PACKET_SAMPLES_USUAL, SAMPLE_RATE},
-    index::{AudioTrack, SampleEntry},
+    index::{AudioTrack, LAYOUT_CHANNELS_MAX, SampleEntry},
 };
 
 /// Families whose channels have a meaning that players know: mono and stereo, and the layouts of Vorbis. RFC 7845, 5.1.1.
@@ -30,8 +30,8 @@ pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, Re
     let dops = children(boxes).find(|child| &child.kind.0 == b"dOps").ok_or_else(damaged)?;
     let config = OpusConfig::parse(dops.body).ok_or_else(damaged)?;
     let channels = u32::from(config.channels);
-    if channels > CHANNELS_MAX {
-        return not_copied(entry, timescale, CODEC.to_owned(), &format!("Opus of {channels} channels"));
+    if channels > LAYOUT_CHANNELS_MAX {
+        return not_copied(entry, timescale, CODEC.to_owned(), "Opus");
     }
     // One or two channels are one stream: so every packet can be told from silence of our own.
     let is_usual = channels > 2 || (config.streams, u32::from(config.coupled)) == (1, channels - 1);
