@@ -131,8 +131,9 @@ def judge(row: Row) -> None:
     is_short = row.frames[0] != row.frames[1] if kind.counts_frames else row.frames[1] == 0
     if is_short and not row.problems:
         row.problems.append(f"{row.frames[1]} of {row.frames[0]} frames")
-    if abs(row.sound_s[0] - row.sound_s[1]) > SOUND_OFF_MAX_S + AAC_FRAME_S:
-        row.problems.append(f"{row.sound_s[1]:.2f} s of sound, not {row.sound_s[0]:.2f} s")
+    wanted_s = row.sound_s[0] if kind.has_sound else 0
+    if abs(wanted_s - row.sound_s[1]) > SOUND_OFF_MAX_S + AAC_FRAME_S:
+        row.problems.append(f"{row.sound_s[1]:.2f} s of sound, not {wanted_s:.2f} s")
 
 
 def manifest_of(kinora: Kinora, media: dict) -> str:

@@ -4,8 +4,8 @@ import dataclasses
 
 from hls import Manifest, Rendition
 
-# Containers that are rewritten once before they are read, by the names of the API.
-REWRITTEN = {"mpegts", "mpegps", "avi", "flv", "asf", "mxf", "ogg", "wav", "mp3", "flac", "aac"}
+# Containers that are read as they are; all others are rewritten once. By the names of the API.
+READ_IN_PLACE = {"mp4", "mov", "matroska", "webm"}
 # What the first choice of every player can be: the others are for those who know more.
 EVERYWHERE = "avc1"
 
@@ -33,7 +33,7 @@ class Found:
         """The letters of `CLASSES` that hold, in its order."""
         if self.manifest is None:
             return "G"
-        letters = ["F"] if self.container in REWRITTEN else []
+        letters = [] if self.container in READ_IN_PLACE else ["F"]
         copies = [variant for variant in self.manifest.variants if is_copy(variant) and variant.size != (0, 0)]
         if not self.has_video:
             letters.append("D")
@@ -68,6 +68,7 @@ class Found:
         report = self.media.get("playbackReport", {})
         told = [report[field] for field in ("source", "copy") if field in report]
         told += [f"{row['type']}: {row['detail']}" for row in report.get("notCopied", [])]
+        told += [f"without {row['type']}: {row['detail']}" for row in report.get("leftOut", [])]
         return "; ".join(dict.fromkeys(told))
 
 

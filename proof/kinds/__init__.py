@@ -3,7 +3,7 @@
 `ALL` is in the order of the document. A clip is a few seconds long and small, so that all of them together take minutes.
 """
 
-from kinds import copied, encoded, foreign, refused, sound, timing
+from kinds import copied, encoded, foreign, odd, refused, sound, timing
 from kinds.kind import Kind
 
 ALL: tuple[Kind, ...] = (
@@ -12,5 +12,6 @@ ALL: tuple[Kind, ...] = (
     *timing.KINDS,
     *foreign.KINDS,
     *sound.KINDS,
+    *odd.KINDS,
     *refused.KINDS,
 )

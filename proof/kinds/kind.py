@@ -25,6 +25,8 @@ class Kind:
     """Further fields of the request that creates the media."""
     as_in: str = ""
     """File of the kind that holds the same pictures and sound, where ffmpeg itself does not find all of them in this one."""
+    has_sound: bool = True
+    """Whether the sound of the clip, as ffmpeg decodes it, must come out; else there must be none."""
     counts_frames: bool = True
     """Whether every picture of the clip, as ffmpeg decodes it, must come out; else some of them."""
 

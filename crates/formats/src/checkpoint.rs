@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 const MAGIC: &[u8; 8] = b"KINORASC";
 /// Raised with every change of the body: of any type in it, or of what its numbers mean. Others are refused, for a source that is stored can
 /// always be scanned again.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const CHECKSUM_LEN: usize = 8;
 const HEAD_LEN: usize = MAGIC.len() + size_of::<u32>() + CHECKSUM_LEN;
 

@@ -188,7 +188,9 @@ impl State {
                 known.read_due(&aside)?;
                 known.finish(len)
             }
-            State::Foreign(passing) => Ok((passing.container, Err(passing))),
+            State::Foreign(passing) => {
+                Ok((passing.observer.container().unwrap_or(passing.container), Err(passing)))
+            }
             State::Boxes(walk) => {
                 let container = walk.container();
                 match walk.finish().and_then(|movie| movie.within(len)) {

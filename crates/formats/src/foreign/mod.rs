@@ -128,6 +128,11 @@ impl Observer {
         }
     }
 
+    /// What the source is, where that is not what its first bytes say: other sound behind the tag of an MP3.
+    pub(crate) fn container(&self) -> Option<Container> {
+        if let Self::Mp3(mp3) = self { mp3.behind() } else { None }
+    }
+
     /// What was found in a source of `len` bytes.
     pub(crate) fn finish(self, len: u64) -> ForeignFacts {
         match self {

@@ -6,7 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{ForeignFacts, Heard};
-use crate::checkpoint::byte_string;
+use crate::{
+    checkpoint::byte_string,
+    index::Container,
+    sniff::{Family, sniff},
+};
 
 /// Bytes of an ID3 tag that are passed by, at most: covers and lyrics. A longer one is damage.
 const ID3_LEN_MAX: u64 = 256 << 20;
@@ -28,6 +32,8 @@ pub(crate) struct Mp3 {
     tag_left: u64,
     is_done: bool,
     found: Option<FirstFrame>,
+    /// What lies behind a tag, if that is another kind of sound.
+    behind: Option<Container>,
 }
 
 /// What the first frame says.
@@ -77,9 +83,18 @@ impl Mp3 {
             Some(_) => self.is_done = true,
             None => {
                 self.found = FirstFrame::parse(self.at - head.len() as u64, &head);
+                self.behind = match sniff(&head).family() {
+                    Family::Media(container) if container != Container::Mp3 => Some(container),
+                    _ => None,
+                };
                 self.is_done = true;
             }
         }
+    }
+
+    /// What the file is, once its first frame has come, if that is not MP3.
+    pub(super) fn behind(&self) -> Option<Container> {
+        self.behind
     }
 
     pub(super) fn finish(self, len: u64) -> ForeignFacts {

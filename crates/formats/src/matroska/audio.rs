@@ -69,7 +69,10 @@ fn not_copied(entry: &Entry<'_>, fields: &Fields) -> Sound {
         not_copied: Some(NotCopied::codec(&codec_name(entry.codec_id, entry.private), fields.channels)),
         sample_rate: fields.rate,
         channels: fields.channels,
-        packet_samples: if let Packets::Same(samples) = packets { samples } else { 0 },
+        packet_samples: match packets {
+            Packets::Same(samples) | Packets::Flac(samples) => samples,
+            _ => 0,
+        },
     };
     Sound { track, packets, pre_skip: None }
 }

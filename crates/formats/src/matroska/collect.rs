@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Bytes of a frame that are looked at.
-pub(super) const FRAME_HEAD_LEN: usize = 8;
+pub(super) const FRAME_HEAD_LEN: usize = 16;
 /// A temporal delimiter of AV1, which blocks should not hold and samples of MP4 do not. AV1 Bitstream, 5.6.
 const TEMPORAL_DELIMITER: [u8; 2] = [0x12, 0];
 /// Nanoseconds beyond which times are damage: 146 years. Keeps the arithmetic in range.

@@ -27,6 +27,15 @@ pub(super) enum Packets {
     },
     /// Only a decoder knows.
     Unknown,
+    /// As many PCM samples as said here, but for those that say it themselves: the last one.
+    Alac(u32),
+    /// As many PCM samples as said here, but for the last one; each says it.
+    Flac(u32),
+    /// Each says it.
+    WavPack,
+    /// Frames of so many PCM samples; each says how many frames it holds. The first one begins with a part of a
+    /// frame that no decoder gets whole.
+    WmaFrames(u32),
 }
 
 impl Packets {
@@ -52,6 +61,20 @@ impl Packets {
                 u32::try_from(samples).ok().filter(|&samples| samples > 0)
             }
             Packets::Unknown => None,
+            Packets::Alac(usual) => Some(alac(head).unwrap_or(usual)),
+            Packets::Flac(usual) => {
+                Some(flac_frame(head).filter(|&samples| samples < usual).unwrap_or(usual))
+            }
+            Packets::WmaFrames(frame) => {
+                let lost = u32::from(*before == 0);
+                *before = 1;
+                // 4 bits of a counter, 4 of the number.
+                let frames = u32::from(head.first().filter(|_| size > 0)? & 0xf);
+                frames.checked_sub(lost).map(|frames| frames * frame).filter(|&samples| samples > 0)
+            }
+            Packets::WavPack => {
+                head.first_chunk().map(|&first| u32::from_le_bytes(first)).filter(|&samples| samples > 0)
+            }
         }
     }
 
@@ -68,6 +91,13 @@ impl Packets {
             "A_VORBIS" => VorbisBlocks::of_headers(private).map_or(Packets::Unknown, Packets::Vorbis),
             // A multiple of that of the core for extensions, which a player may lack: then the times tell.
             id if id.starts_with("A_DTS") => Packets::Dts,
+            // The configuration begins with it. ALAC Specific Config, "Apple Lossless Format Description".
+            "A_ALAC" => match private.first_chunk().map(|&first| u32::from_be_bytes(first)) {
+                Some(usual @ 1..=ALAC_SAMPLES_MAX) => Packets::Alac(usual),
+                _ => Packets::Unknown,
+            },
+            // Matroska's form of a block begins with the number. Matroska, codec mappings, "A_WAVPACK4".
+            "A_WAVPACK4" => Packets::WavPack,
             "A_TRUEHD" | "A_MLP" => true_hd(rate),
             id if id.starts_with("A_PCM/") && frame_bytes > 0 => Packets::Pcm(frame_bytes),
             "A_MS/ACM" => of_windows(private).unwrap_or(Packets::Unknown),
@@ -85,17 +115,49 @@ fn of_windows(private: &[u8]) -> Option<Packets> {
     const MU_LAW: u16 = 0x0007;
     const IMA_ADPCM: u16 = 0x0011;
     const GSM: u16 = 0x0031;
+    const WMA_1: u16 = 0x0160;
+    const WMA_2: u16 = 0x0161;
 
     let number = |at: usize| Some(u16::from_le_bytes(*private.get(at..)?.first_chunk()?));
     let (tag, block_len) = (number(0)?, u32::from(number(12)?));
     match tag {
         PCM | FLOAT | A_LAW | MU_LAW => Some(Packets::Pcm(block_len)).filter(|_| block_len > 0),
+        WMA_1 => wma(number(20)?, private, 32_000),
+        WMA_2 => wma(number(22)?, private, 22_050),
         // `wSamplesPerBlock` is the first field of the extension.
         MS_ADPCM | IMA_ADPCM | GSM if block_len > 0 => {
             Some(Packets::Blocks { bytes: block_len, samples: number(18)?.into() })
         }
         _ => None,
     }
+}
+
+/// Windows Media Audio with these flags; frames have 1024 samples up to the rate `short_until`. It has no specification;
+/// this is what ffmpeg reads.
+fn wma(flags: u16, private: &[u8], short_until: u32) -> Option<Packets> {
+    /// Frames may lie across the borders of packets.
+    const RESERVOIR: u16 = 2;
+    let rate = u32::from_le_bytes(*private.get(4..)?.first_chunk()?);
+    let frame = if rate <= 16_000 {
+        512
+    } else if rate <= short_until {
+        1024
+    } else {
+        2048
+    };
+    Some(if flags & RESERVOIR == 0 { Packets::Same(frame) } else { Packets::WmaFrames(frame) })
+}
+
+/// Most PCM samples of a packet of ALAC that are believed; encoders write 4096.
+const ALAC_SAMPLES_MAX: u32 = 1 << 16;
+
+/// The number in a packet of ALAC, if it has one: behind 3 bits of the element's kind, 4 of its number, 12 that
+/// are free, and then a flag and 3 bits of other things. "Apple Lossless Format Description".
+fn alac(head: &[u8]) -> Option<u32> {
+    let bits = u64::from_be_bytes(*head.first_chunk()?);
+    let has_number = bits >> (63 - 19) & 1 == 1;
+    let number = (bits >> (63 - 54)) as u32;
+    (has_number && (1..=ALAC_SAMPLES_MAX).contains(&number)).then_some(number)
 }
 
 /// The head of a frame of the core: so many blocks of 32 samples. ETSI TS 102 114, 5.3.1.
@@ -116,10 +178,30 @@ fn flac(private: &[u8]) -> Packets {
     let sizes = private.strip_prefix(b"fLaC").and_then(|rest| rest.get(4..8));
     match sizes {
         Some(&[a, b, c, d]) if [a, b] == [c, d] && (a, b) != (0, 0) => {
-            Packets::Same(u16::from_be_bytes([a, b]).into())
+            Packets::Flac(u16::from_be_bytes([a, b]).into())
         }
         _ => Packets::Unknown,
     }
+}
+
+/// The number in the header of a frame of FLAC: a code of 4 bits, or 8 or 16 bits behind the number of the frame,
+/// which is written like a character of UTF-8. RFC 9639, 9.1.
+fn flac_frame(head: &[u8]) -> Option<u32> {
+    let &[0xff, 0xf8 | 0xf9, codes, _, first, ..] = head else { return None };
+    let number_len = match first.leading_ones() {
+        0 => 1,
+        len @ 2..=7 => len as usize,
+        _ => return None,
+    };
+    let behind = head.get(4 + number_len..)?;
+    Some(match codes >> 4 {
+        1 => 192,
+        code @ 2..=5 => 144 << code,
+        6 => u32::from(*behind.first()?) + 1,
+        7 => u32::from(u16::from_be_bytes(*behind.first_chunk()?)) + 1,
+        code @ 8..=15 => 1 << code,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -138,7 +220,7 @@ mod tests {
         let flac = |sizes: [u8; 4]| {
             Packets::of_codec("A_FLAC", &[&b"fLaC\0\0\0\x22"[..], &sizes].concat(), 48_000, 0)
         };
-        assert_eq!(flac([0x10, 0, 0x10, 0]), Packets::Same(4096));
+        assert_eq!(flac([0x10, 0, 0x10, 0]), Packets::Flac(4096));
         assert_eq!(flac([0x08, 0, 0x10, 0]), Packets::Unknown);
         assert_eq!(Packets::of_codec("A_FLAC", b"fLaC", 48_000, 0), Packets::Unknown);
 
@@ -158,7 +240,20 @@ mod tests {
         assert_eq!(wave(0x11, 1024, 2041), ima);
         assert_eq!(wave(0x07, 1, 0), Packets::Pcm(1));
         assert_eq!(wave(0x11, 0, 2041), Packets::Unknown);
-        assert_eq!(wave(0x161, 743, 0), Packets::Unknown);
+        assert_eq!(wave(0x162, 743, 0), Packets::Unknown);
+        // Flags behind 4 or 2 bytes of other things.
+        let wma = |tag: u16, rate: u16, flags: u16| {
+            let private =
+                [tag, 2, rate, 0, 8000, 0, 743, 16, 10, 0, flags, flags].map(u16::to_le_bytes).concat();
+            Packets::of_codec("A_MS/ACM", &private, rate.into(), 0)
+        };
+        assert_eq!(wma(0x161, 44_100, 0x0f), Packets::WmaFrames(2048));
+        assert_eq!(wma(0x161, 32_000, 0x0d), Packets::Same(2048));
+        assert_eq!(wma(0x160, 32_000, 2), Packets::WmaFrames(1024));
+        assert_eq!(wma(0x160, 8000, 2), Packets::WmaFrames(512));
+        let mut before = 0;
+        let mut frames = |first: u8| Packets::WmaFrames(2048).samples(&[first], 743, &mut before);
+        assert_eq!([frames(0x05), frames(0x16), frames(0x20)], [Some(4 * 2048), Some(6 * 2048), None]);
         assert_eq!(Packets::of_codec("A_MS/ACM", &[0x11, 0], 8000, 0), Packets::Unknown);
 
         let samples = |packets: Packets, head: &[u8], size| packets.samples(head, size, &mut 0);
@@ -168,6 +263,20 @@ mod tests {
         assert_eq!(samples(Packets::Pcm(4), &[], 3), None);
         assert_eq!(samples(Packets::Opus, &[0xfc, 0xff], 1), Some(960));
         assert_eq!(samples(Packets::Opus, &[], 0), None);
+        let frame = |head: &[u8]| samples(Packets::Flac(4096), head, 90);
+        assert_eq!(frame(&[0xff, 0xf8, 0xc9, 0x18, 0x00, 0xc2]), Some(4096));
+        assert_eq!(frame(&[0xff, 0xf8, 0x79, 0x18, 0x2b, 0x02, 0x0f]), Some(528));
+        assert_eq!(frame(&[0xff, 0xf8, 0x69, 0x18, 0xc3, 0x80, 0x63]), Some(100));
+        assert_eq!(frame(&[0xff, 0xf8, 0x79, 0x18, 0xc3]), Some(4096));
+        assert_eq!(frame(&[0xff, 0xf8, 0xd9, 0x18, 0x00, 0xc2]), Some(4096), "more than the stream says");
+        assert_eq!(samples(Packets::WavPack, &[0x22, 0x56, 0, 0, 1, 2, 3, 4], 90), Some(0x5622));
+        assert_eq!(samples(Packets::WavPack, &[0; 8], 90), None);
+        let alac = Packets::of_codec("A_ALAC", &[0, 0, 0x10, 0, 0, 16], 44_100, 0);
+        assert_eq!(alac, Packets::Alac(4096));
+        assert_eq!(samples(alac, &[0x20, 0, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff], 90), Some(4096));
+        // 272, behind the flag.
+        assert_eq!(samples(alac, &[0x20, 0, 0x10, 0, 0, 0x02, 0x20, 0xff], 90), Some(272));
+        assert_eq!(Packets::of_codec("A_ALAC", &[0; 4], 44_100, 0), Packets::Unknown);
         // 16 blocks of 32.
         assert_eq!(samples(Packets::Dts, &[0x7f, 0xfe, 0x80, 1, 0xfc, 0x3c, 0, 0], 9), Some(512));
         assert_eq!(samples(Packets::Dts, &[0x7f, 0xfe, 0x80, 1, 0xfd, 0xfc], 9), Some(4096));

@@ -367,6 +367,8 @@ fn outputs(container: Container) -> &'static [RemuxOutput] {
 
     match container {
         Container::MpegTs | Container::Adts => &[Mp4FromAdts, Mp4, Matroska],
+        // Its last packet is written as long as the others; in Matroska our reader asks the packet.
+        Container::Caf => &[Matroska, Mp4],
         _ => &[Mp4, Matroska],
     }
 }

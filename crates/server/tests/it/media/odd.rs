@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 
 use bytes::Bytes;
+use kinora_testkit::Source;
 use kinora_testkit::fixture::{self, odd};
 use serde_json::{Value, json};
 
-use super::probe::decoded;
+use super::probe::{decoded, heard};
 use crate::support::{TestApp, text};
 
 /// Frames of the pictures and of the sound that a player gets.
@@ -142,6 +143,46 @@ async fn pictures_in_every_container_that_ffmpeg_reads_play() {
         assert_eq!(info.data()["file"]["containerFormat"], name, "{options}");
         assert_eq!(played(&app, &media).await.0, Some(50), "{options}");
     }
+}
+
+#[tokio::test]
+async fn of_many_channels_the_first_two_play() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/twelve.wav", odd::twelve_channels()).await;
+    let detail = &media["playbackReport"]["notCopied"][0]["detail"];
+    assert_eq!(detail, "PCM of 12 channels, of which the first two are played", "{media}");
+    assert_eq!(played(&app, &media).await, (None, true));
+}
+
+#[tokio::test]
+async fn sound_lasts_as_long_as_its_samples_whatever_a_header_says() {
+    let app = TestApp::options().without_webhook().start().await;
+    let media = app.ready("/rate.avi", odd::avi_with_half_the_rate()).await;
+    let manifest = app.url(&format!("/{}.m3u8", text(&media["playbackIds"][0]["id"])));
+    let seconds = heard(OsStr::new(&manifest)).await;
+    assert!((seconds - 2.0).abs() <= 2.0 * 1024.0 / 48_000.0, "{seconds} s of 2 s are heard");
+}
+
+#[tokio::test]
+async fn sound_behind_a_long_tag_is_what_it_is() {
+    let app = TestApp::options().without_webhook().start().await;
+    for (name, extension, options) in [("flac", "flac", "-c:a flac"), ("aac", "aac", "-c:a aac")] {
+        let file = odd::behind_id3(&odd::sound_in(extension, options), 100_000);
+        let media = app.ready(&format!("/tagged.{extension}"), file).await;
+        let info = app.call("GET", &format!("/v1/on-demand/{}/input-info", text(&media["id"]))).send().await;
+        assert_eq!(info.data()["file"]["containerFormat"], name);
+        assert_eq!(played(&app, &media).await, (None, true));
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_taken_in_is_named() {
+    let app = TestApp::options().without_webhook().start().await;
+    let url =
+        app.serve("/pictures.h264", Source::of(odd::pictures_in("h264", "-c:v libx264 -preset ultrafast")));
+    let media = app.wait_settled(text(&app.create(&url).await["id"])).await;
+    let message = "the source is H.264 video without a container, which is not supported; convert it, for instance to MP4";
+    assert_eq!(media["error"], json!({"code": "codec_unsupported", "message": message}), "{media}");
 }
 
 #[tokio::test]

@@ -60,6 +60,13 @@ async fn sound_of_every_rate_and_codec_is_as_long_as_it_was() {
         other("mka", "-ac 2 -c:a dca -strict -2"),
         other("mka", "-ac 2 -c:a truehd -strict -2"),
         other("mka", "-ac 2 -c:a ac3"),
+        other("mka", "-ac 1 -c:a flac"),
+        other("mka", "-ac 1 -c:a pcm_s16le -bsf:a setts=ts=0"),
+        other("wav", "-ac 1 -ar 8000 -c:a adpcm_ima_wav"),
+        other("wav", "-ac 2 -ar 11025 -c:a adpcm_ms"),
+        other("wav", "-ac 1 -ar 22050 -c:a pcm_mulaw"),
+        other("caf", "-ac 1 -c:a alac"),
+        other("wv", "-ac 1 -c:a wavpack"),
     ];
     let app = TestApp::options().without_webhook().start().await;
     let folder = tempfile::tempdir().unwrap();

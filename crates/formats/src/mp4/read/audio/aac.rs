@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     codec::aac::{AudioConfig, Esds, Extension},
-    index::{AudioTrack, LAYOUT_CHANNELS_MAX, SampleEntry},
+    index::{AudioTrack, LAYOUT_CHANNELS_MAX, NotCopied, SampleEntry},
 };
 
 /// What QuickTime's versions 1 and 2 put between the fields and the boxes. QuickTime File Format, sound sample descriptions.
@@ -50,7 +50,9 @@ pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, Re
             // The times of packets may have to be reckoned: they are of the core, which its rate tells.
             let track = not_copied(entry, timescale, codec, &found)?;
             let (sample_rate, packet_samples) = (config.sample_rate, config.packet_samples);
-            return Ok(AudioTrack { sample_rate, packet_samples, ..track });
+            let channels = config.channels.unwrap_or(track.channels);
+            let not_copied = Some(NotCopied::codec(&found, channels));
+            return Ok(AudioTrack { sample_rate, packet_samples, channels, not_copied, ..track });
         }
     };
     if config.sample_rate > SAMPLE_RATE_MAX {

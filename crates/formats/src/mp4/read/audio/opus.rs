@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     codec::opus::{CODEC, OpusConfig, PACKET_SAMPLES_USUAL, SAMPLE_RATE},
-    index::{AudioTrack, LAYOUT_CHANNELS_MAX, SampleEntry},
+    index::{AudioTrack, LAYOUT_CHANNELS_MAX, NotCopied, SampleEntry},
 };
 
 /// Families whose channels have a meaning that players know: mono and stereo, and the layouts of Vorbis. RFC 7845, 5.1.1.
@@ -31,7 +31,8 @@ pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, Re
     let config = OpusConfig::parse(dops.body).ok_or_else(damaged)?;
     let channels = u32::from(config.channels);
     if channels > LAYOUT_CHANNELS_MAX {
-        return not_copied(entry, timescale, CODEC.to_owned(), "Opus");
+        let track = not_copied(entry, timescale, CODEC.to_owned(), CODEC)?;
+        return Ok(AudioTrack { channels, not_copied: Some(NotCopied::codec(CODEC, channels)), ..track });
     }
     // One or two channels are one stream: so every packet can be told from silence of our own.
     let is_usual = channels > 2 || (config.streams, u32::from(config.coupled)) == (1, channels - 1);
