@@ -99,6 +99,11 @@ impl Engine {
         &self.inner.runner.cage.program
     }
 
+    /// The names of the decoders that its runs may open, sorted, with a comma between.
+    pub fn decoders(&self) -> &str {
+        &self.inner.runner.decoders
+    }
+
     /// How busy it is. Changes at any time; meant for deciding what to offer, not whether a job gets a place.
     pub fn load(&self) -> Load {
         self.inner.runner.admission.load()

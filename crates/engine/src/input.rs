@@ -59,7 +59,7 @@ const DENIED: [(&str, &str); 12] = [
     ("wavesynth", "makes sound of nothing"),
 ];
 
-/// The decoders that a run may open of those that `ffmpeg -decoders` lists, with a comma between: all of
+/// The decoders that a run may open of those that `ffmpeg -decoders` lists, sorted, with a comma between: all of
 /// video and sound that are ffmpeg's own and not experimental, less those that are denied.
 pub(crate) fn decoders<'a>(listed: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let is_open = |(flags, name): &(&str, &str)| {
@@ -69,7 +69,9 @@ pub(crate) fn decoders<'a>(listed: impl Iterator<Item = (&'a str, &'a str)>) -> 
         let is_played = flags.starts_with('V') || flags.starts_with('A');
         is_played && flags.as_bytes().get(3) == Some(&b'.') && !(is_other || is_hardware || is_denied)
     };
-    listed.filter(is_open).map(|(_, name)| name).collect::<Vec<_>>().join(",")
+    let mut names: Vec<_> = listed.filter(is_open).map(|(_, name)| name).collect();
+    names.sort_unstable();
+    names.join(",")
 }
 
 /// Frames with more pixels are refused by the decoders: 8192x4320, the largest size of HEVC level 6.2's format list.
@@ -159,6 +161,6 @@ mod tests {
             ("A..X.D", "sonic"),
             ("S.....", "srt"),
         ];
-        assert_eq!(decoders(listed.into_iter()), "h264,libdav1d,gsm");
+        assert_eq!(decoders(listed.into_iter()), "gsm,h264,libdav1d");
     }
 }

@@ -24,6 +24,7 @@
 
 mod access_token;
 mod content_key;
+mod decoders;
 mod delivery;
 mod error;
 mod event;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kinora_engine::{Confinement, Engine};
 use kinora_fetch::Limits;
 use kinora_intake::PaceMin;
-use kinora_store::Opener;
+use kinora_store::{Opener, Store};
 use tokio::net::TcpSocket;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -42,6 +42,7 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     // First: a server that does not start leaves the database as an older one knows it.
     let (engine, confinement) = confined_engine(&settings).await?;
     let store = place::open_store(&settings, Opener::Server).await?;
+    compare_decoders(&store, &engine).await;
     let blob = place::open_blob(&settings).await?;
     let listener = listen(&settings).await?;
     if settings.has_folder() {
@@ -112,6 +113,35 @@ async fn confined_engine(settings: &Settings) -> Result<(Engine, Confinement), P
     Ok((engine, confinement))
 }
 
+/// Warns where the process that started last could decode other codecs. What fails here keeps no server from
+/// starting.
+async fn compare_decoders(store: &Store, engine: &Engine) {
+    let own = engine.decoders().to_owned();
+    let before = match store.decoders().await {
+        Ok(before) if before.as_ref() == Some(&own) => return,
+        Ok(before) => before,
+        Err(error) => return tracing::warn!(error = %error, "cannot tell what other processes decode"),
+    };
+    if let Some(before) = before {
+        let (lost, gained) = (missing(&before, &own), missing(&own, &before));
+        tracing::warn!(
+            lost,
+            gained,
+            "this ffmpeg has other decoders than that of the process that started before it; \
+             give all processes the same ffmpeg, or a source plays by one and not by another"
+        );
+    }
+    if let Err(error) = store.write(async move |tx| tx.note_decoders(&own).await).await {
+        tracing::warn!(error = %error, "cannot note what this process decodes");
+    }
+}
+
+/// The names that only the first of two lists has, with a comma between.
+fn missing(list: &str, other: &str) -> String {
+    let other: Vec<_> = other.split(',').collect();
+    list.split(',').filter(|name| !other.contains(name)).collect::<Vec<_>>().join(",")
+}
+
 /// The media engine, or what to install.
 pub(super) async fn find_engine(settings: &Settings) -> Result<Engine, Problem> {
     let wanted = kinora_engine::Settings { program: settings.ffmpeg.clone(), ..Default::default() };
@@ -160,5 +190,16 @@ fn raise_file_limit() {
             setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: held.maximum })
     {
         tracing::warn!(error = %error, "the limit of open files stays as it was");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoders_that_only_one_list_has_are_named() {
+        assert_eq!(missing("aac,gsm,h264", "aac,h264"), "gsm");
+        assert_eq!(missing("aac,h264", "aac,gsm,h264"), "");
     }
 }

@@ -1,8 +1,12 @@
 //! Starting and ending the server as a process.
 
 use std::net::TcpListener;
+use std::sync::Arc;
 
 use kinora_blob::ObjectKey;
+use kinora_domain::Clock;
+use kinora_server::SystemClock;
+use kinora_store::{Opener, Store};
 use kinora_testkit::{Source, SourceServer, fixture};
 
 use super::Machine;
@@ -44,6 +48,28 @@ async fn a_signal_ends_it_cleanly_and_it_says_so() {
     assert_eq!(ended.stdout, "", "a server has no result");
     assert!(ended.stderr.contains("kinora is ready") && ended.stderr.contains("stopped"), "{ended:?}");
     machine.request("GET", "/healthz").try_send().await.expect_err("nobody listens any more");
+}
+
+#[tokio::test]
+async fn a_server_whose_ffmpeg_decodes_other_codecs_than_that_of_another_says_so() {
+    let machine = Machine::new().await;
+    let sentence = "this ffmpeg has other decoders than that of the process that started before it";
+    let first = machine.serve(&[]).await.stop().await.ok();
+    assert!(!first.stderr.contains(sentence), "{first:?}");
+
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = Store::open(machine.ground.store_options(Opener::Command, &clock)).await.unwrap();
+    let noted = store.decoders().await.unwrap().expect("the first server noted them");
+    assert!(noted.split(',').any(|name| name == "h264"), "{noted}");
+    let others = noted.replace(",h264,", ",a_new_one,");
+    store.write(async move |tx| tx.note_decoders(&others).await).await.unwrap();
+    store.close().await;
+
+    let second = machine.serve(&[]).await.stop().await.ok();
+    assert!(second.stderr.contains(sentence), "{second:?}");
+    assert!(second.stderr.contains("a_new_one") && second.stderr.contains("h264"), "{second:?}");
+    let third = machine.serve(&[]).await.stop().await.ok();
+    assert!(!third.stderr.contains(sentence), "{third:?}");
 }
 
 #[tokio::test]

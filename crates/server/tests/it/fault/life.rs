@@ -103,6 +103,7 @@ impl Life {
 
     /// Tries until it works. A server that has died is started again.
     pub(super) async fn insist<T>(&mut self, what: &str, step: impl AsyncFn(&TestApp) -> Option<T>) -> T {
+        self.plan.pause(false);
         loop {
             self.revive().await;
             let (app, plan) = (&self.app, &self.plan);
@@ -132,11 +133,7 @@ impl Life {
     /// same in every life, and one of them crashes at each.
     pub(super) async fn settle(&mut self) {
         self.come_to_rest(async |app, clock| drain(app, clock).await).await;
-        self.plan.pause(true);
-        // It may have died just now.
-        self.revive().await;
         sweep(&self.app, &self.clock).await;
-        self.plan.pause(false);
     }
 
     /// The same with each write of the sweep.
@@ -148,7 +145,10 @@ impl Life {
         .await;
     }
 
+    /// No write counts from then on until the life goes on: what the server writes by real time, as counts of usage,
+    /// would let it die under a test that only reads.
     async fn come_to_rest(&mut self, rest: impl AsyncFn(&TestApp, &TestClock)) {
+        self.plan.pause(false);
         loop {
             self.revive().await;
             let died = until_or_never(&self.plan, !self.has_restarted);
@@ -158,9 +158,12 @@ impl Life {
             }
             // It may have died in its very last step.
             if self.has_restarted || !self.plan.has_crashed() {
-                return;
+                break;
             }
         }
+        self.plan.pause(true);
+        // It may have died just now.
+        self.revive().await;
     }
 
     async fn revive(&mut self) {

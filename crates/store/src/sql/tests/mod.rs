@@ -49,6 +49,7 @@ fn engine_less() -> Vec<Statement> {
     let lists = [
         crate::access_token::STATEMENTS,
         crate::content_key::STATEMENTS,
+        crate::decoders::STATEMENTS,
         crate::delivery::CLAIM,
         crate::delivery::FINISH,
         crate::event::STATEMENTS,
