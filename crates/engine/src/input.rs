@@ -59,8 +59,8 @@ const DENIED: [(&str, &str); 12] = [
     ("wavesynth", "makes sound of nothing"),
 ];
 
-/// The decoders that a run may open of those that `ffmpeg -decoders` lists, sorted, with a comma between: all of
-/// video and sound that are ffmpeg's own and not experimental, less those that are denied.
+/// The decoders that a run may open of those that `ffmpeg -decoders` lists, sorted, with a comma between: all
+/// of video and sound that are ffmpeg's own and not experimental, less those that are denied.
 pub(crate) fn decoders<'a>(listed: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let is_open = |(flags, name): &(&str, &str)| {
         let is_other = name.starts_with("lib") && !OTHERS.contains(name);

@@ -1,5 +1,5 @@
-//! Which decoders the process has that started last. Processes of one installation should have the same: else it
-//! depends on luck whether a source plays.
+//! Which decoders the process has that started last. Processes of one installation should have the same: else
+//! it depends on luck whether a source plays.
 
 use crate::sql::{Row, statements, values};
 use crate::{Error, Store, Tx};

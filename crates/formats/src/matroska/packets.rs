@@ -33,8 +33,8 @@ pub(super) enum Packets {
     Flac(u32),
     /// Each says it.
     WavPack,
-    /// Frames of so many PCM samples; each says how many frames it holds. The first one begins with a part of a
-    /// frame that no decoder gets whole.
+    /// Frames of so many PCM samples; each says how many frames it holds. The first one begins with a part of
+    /// a frame that no decoder gets whole.
     WmaFrames(u32),
 }
 
@@ -132,8 +132,8 @@ fn of_windows(private: &[u8]) -> Option<Packets> {
     }
 }
 
-/// Windows Media Audio with these flags; frames have 1024 samples up to the rate `short_until`. It has no specification;
-/// this is what ffmpeg reads.
+/// Windows Media Audio with these flags; frames have 1024 samples up to the rate `short_until`. It has no
+/// specification; this is what ffmpeg reads.
 fn wma(flags: u16, private: &[u8], short_until: u32) -> Option<Packets> {
     /// Frames may lie across the borders of packets.
     const RESERVOIR: u16 = 2;
@@ -151,8 +151,8 @@ fn wma(flags: u16, private: &[u8], short_until: u32) -> Option<Packets> {
 /// Most PCM samples of a packet of ALAC that are believed; encoders write 4096.
 const ALAC_SAMPLES_MAX: u32 = 1 << 16;
 
-/// The number in a packet of ALAC, if it has one: behind 3 bits of the element's kind, 4 of its number, 12 that
-/// are free, and then a flag and 3 bits of other things. "Apple Lossless Format Description".
+/// The number in a packet of ALAC, if it has one: behind 3 bits of the element's kind, 4 of its number, 12
+/// that are free, and then a flag and 3 bits of other things. "Apple Lossless Format Description".
 fn alac(head: &[u8]) -> Option<u32> {
     let bits = u64::from_be_bytes(*head.first_chunk()?);
     let has_number = bits >> (63 - 19) & 1 == 1;
@@ -184,8 +184,8 @@ fn flac(private: &[u8]) -> Packets {
     }
 }
 
-/// The number in the header of a frame of FLAC: a code of 4 bits, or 8 or 16 bits behind the number of the frame,
-/// which is written like a character of UTF-8. RFC 9639, 9.1.
+/// The number in the header of a frame of FLAC: a code of 4 bits, or 8 or 16 bits behind the number of the
+/// frame, which is written like a character of UTF-8. RFC 9639, 9.1.
 fn flac_frame(head: &[u8]) -> Option<u32> {
     let &[0xff, 0xf8 | 0xf9, codes, _, first, ..] = head else { return None };
     let number_len = match first.leading_ones() {

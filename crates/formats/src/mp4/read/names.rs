@@ -150,7 +150,8 @@ pub(super) fn decoded_object_type(indication: u8) -> Option<&'static str> {
     Some(object_type_indication_name(indication)).filter(|name| *name != "unknown")
 }
 
-/// The codec behind an `esds` box, for instance `MPEG audio (mp4a.6B)`: kind of the sample entry and `objectTypeIndication`.
+/// The codec behind an `esds` box, for instance `MPEG audio (mp4a.6B)`: kind of the sample entry and
+/// `objectTypeIndication`.
 pub(super) fn mpeg4_codec_name(kind: FourCc, indication: u8) -> String {
     format!("{} ({kind}.{indication:02X})", object_type_indication_name(indication))
 }

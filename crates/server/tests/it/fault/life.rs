@@ -145,8 +145,8 @@ impl Life {
         .await;
     }
 
-    /// No write counts from then on until the life goes on: what the server writes by real time, as counts of usage,
-    /// would let it die under a test that only reads.
+    /// No write counts from then on until the life goes on: what the server writes by real time, as counts of
+    /// usage, would let it die under a test that only reads.
     async fn come_to_rest(&mut self, rest: impl AsyncFn(&TestApp, &TestClock)) {
         self.plan.pause(false);
         loop {
