@@ -48,8 +48,8 @@ class Bits:
 
 def parameter_sets() -> bytes:
     sequence = Bits().u(8, 77).u(8, 0).u(8, 30).ue(0, 0, 0, 4, 1).u(1, 0).ue(WIDTH_MBS - 1, HEIGHT_MBS - 1)
-    # Fields, no cropping; of the usability information the clock alone: 50 fields a second.
-    sequence.u(6, 0b001001).u(4, 0).u(1, 1).u(32, 1).u(32, 50).u(1, 1).u(4, 0)
+    # Fields, no cropping; of the usability information the clock alone, whose tick is a field.
+    sequence.u(5, 0b00101).u(4, 0).u(1, 1).u(32, TICKS // 2).u(32, 90_000).u(1, 1).u(4, 0)
     picture = Bits().ue(0, 0).u(2, 0).ue(0, 0, 0).u(3, 0).ue(0, 0, 0).u(3, 0b100)
     return sequence.unit(7, 3) + picture.unit(8, 3)
 

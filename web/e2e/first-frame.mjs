@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 // Prints how long a viewer waits for the first frame, with nothing in any cache of the browser.
 //
-//   node first-frame.mjs ADDRESS... [--engine hls.js|shaka] [--timeout S]
-//   node first-frame.mjs - [--engine hls.js|shaka] [--timeout S]
+//   node first-frame.mjs ADDRESS... [--engine hls.js|shaka] [--start own|listed] [--timeout S]
+//   node first-frame.mjs - [--engine hls.js|shaka] [--start own|listed] [--timeout S]
 //
 // ADDRESS is that of a multivariant playlist. With `-` addresses are read from standard input, one a line, and the line
 // `ready` is printed when the browser has started, so that a caller can give an address the moment it wants it played.
 //
-// The player chooses the rung that it begins with.
+// The player chooses the rung that it begins with; with `--start listed` hls.js begins with the first one that the manifest
+// lists, as our page does.
 //
 // For each address one line of JSON: `{"address", "firstFrameMs", "width", "height", "errors"}`. The time begins when
 // the player is given the address, its script being loaded, and ends when a frame is on the screen; of sound alone,
@@ -19,9 +20,9 @@ import { parseArgs } from "node:util";
 import { startBrowser } from "./support/browser.mjs";
 import { perform, startStage } from "./support/stage.mjs";
 
-const USAGE = "first-frame.mjs (ADDRESS... | -) [--engine hls.js|shaka] [--timeout S]";
+const USAGE = "first-frame.mjs (ADDRESS... | -) [--engine hls.js|shaka] [--start own|listed] [--timeout S]";
 
-const { addresses, engine, timeout_ms } = readArguments();
+const { addresses, engine, start, timeout_ms } = readArguments();
 const stage = await startStage();
 const browser = await startBrowser();
 try {
@@ -39,7 +40,7 @@ try {
 
 async function measure(address) {
   const until = ({ firstFrameMs }) => firstFrameMs !== null;
-  const seen = await perform(browser, stage, { engine, address, start: "own" }, { until, timeout_ms });
+  const seen = await perform(browser, stage, { engine, address, start }, { until, timeout_ms });
   const { firstFrameMs, sizes, errors } = seen;
   const [width = 0, height = 0] = (sizes[0]?.size ?? "").split("x").map(Number);
   console.log(JSON.stringify({ address, firstFrameMs, width, height, errors }));
@@ -57,13 +58,18 @@ function readArguments() {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
-      options: { engine: { type: "string", default: "hls.js" }, timeout: { type: "string", default: "60" } },
+      options: {
+        engine: { type: "string", default: "hls.js" },
+        start: { type: "string", default: "own" },
+        timeout: { type: "string", default: "60" },
+      },
     });
     if (positionals.length === 0) throw new Error("an address is wanted");
     if (!["hls.js", "shaka"].includes(values.engine)) throw new Error(`${values.engine} is no engine`);
+    if (!["own", "listed"].includes(values.start)) throw new Error(`${values.start} is no start`);
     const timeout_ms = 1000 * Number(values.timeout);
     if (!(timeout_ms > 0)) throw new Error(`${values.timeout} is not a number of seconds`);
-    return { addresses: positionals, engine: values.engine, timeout_ms };
+    return { addresses: positionals, engine: values.engine, start: values.start, timeout_ms };
   } catch (error) {
     console.error(`${error.message}\nusage: ${USAGE}`);
     process.exit(2);

@@ -85,6 +85,9 @@ impl Engine {
         let encoders = version::encoders(&capabilities.encoders).map(str::to_owned).collect();
         let filters = version::filters(&capabilities.filters).map(str::to_owned).collect();
         runner.decoders = input::decoders(version::decoders(&capabilities.decoders)).into();
+        if runner.decoders.is_empty() {
+            return Err(EngineError::NotUsable(runner.cage.program.clone()));
+        }
         let aside = Runner { admission: Admission::new(Some(NonZeroUsize::MIN)), ..runner.clone() };
         Ok(Self { inner: Arc::new(Inner { runner, aside, version, encoders, filters }) })
     }

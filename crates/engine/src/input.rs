@@ -40,20 +40,29 @@ pub(crate) const DECODERS: &str = "DECODERS";
 const OTHERS: [&str; 5] = ["libdav1d", "libaom-av1", "libopus", "libvorbis", "libopenjpeg"];
 
 /// What names of decoders end in that give the work to hardware.
-const HARDWARE: [&str; 8] =
-    ["_cuvid", "_qsv", "_v4l2m2m", "_mediacodec", "_mmal", "_crystalhd", "_amf", "_vaapi"];
+const HARDWARE: [&str; 11] = [
+    "_rkmpp",
+    "_nvmpi",
+    "_oh",
+    "_cuvid",
+    "_qsv",
+    "_v4l2m2m",
+    "_mediacodec",
+    "_mmal",
+    "_crystalhd",
+    "_amf",
+    "_vaapi",
+];
 
 /// Decoders that no run may open, with the reason.
-const DENIED: [(&str, &str); 12] = [
+const DENIED: [(&str, &str); 10] = [
     ("wrapped_avframe", "takes a pointer of the process for its input"),
-    ("lavfi", "runs a filter graph that the input names"),
     ("ansi", "draws text, and nothing uploads it as a video"),
     ("bintext", "draws text"),
     ("xbin", "draws text"),
     ("idf", "draws text"),
     ("pictor", "a picture, whose containers are not taken in"),
     ("photocd", "a picture of up to 300 megapixels"),
-    ("svg", "may name other files"),
     ("g2m", "a session of a meeting, inflated without a bound"),
     ("comfortnoise", "makes sound of nothing"),
     ("wavesynth", "makes sound of nothing"),

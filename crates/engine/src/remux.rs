@@ -138,6 +138,9 @@ pub enum RemuxOutput {
     UnpackedAvi,
     /// Matroska, after the whole source was read. Times are whole milliseconds. Holds everything, a mixture of AAC and other sound, too.
     Matroska,
+    /// Matroska with the sound decoded to PCM of 32-bit floats, for sound that neither container holds: PCM
+    /// of 8 bits or of the other byte order, old ADPCM.
+    Pcm,
 }
 
 /// Which tracks of the source are copied. A track without packets fails a copy of all.
@@ -217,9 +220,13 @@ impl Engine {
         file: Option<PathBuf>,
         input: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
     ) -> Encoding {
+        let mut arguments = copy(&spec, from);
+        if spec.output == RemuxOutput::Pcm {
+            push(&mut arguments, ["-c:a", "pcm_f32le"]);
+        }
         let mut job = Job {
             kind: "remux",
-            arguments: copy(&spec, from),
+            arguments,
             input: Bytes::new(),
             files: Files { read: file.into_iter().collect(), write: None },
             limits: spec.limits.of_job(),
@@ -235,7 +242,7 @@ impl Engine {
                 push(&mut job.arguments, ["-bsf:v", "mpeg4_unpack_bframes", "-f", "avi", "pipe:1"]);
                 self.runner().start(job, input, Pace::Progress)
             }
-            RemuxOutput::Matroska => match NamedTempFile::new_in(&spec.scratch) {
+            RemuxOutput::Matroska | RemuxOutput::Pcm => match NamedTempFile::new_in(&spec.scratch) {
                 Ok(scratch) => self.through_a_file(job, scratch, input),
                 Err(error) => Encoding::refused(EngineError::Spawn(error)),
             },

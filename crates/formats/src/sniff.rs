@@ -207,8 +207,8 @@ pub fn sniff(head: &[u8]) -> FileKind {
         .or_else(|| audio_frames(behind_id3(head)))
         .or_else(|| head.starts_with(b"ID3").then_some(FileKind::Mp3))
         .or_else(|| elementary_video(head))
-        .or_else(|| begins_inside(head))
         .or_else(|| plain_text(head))
+        .or_else(|| begins_inside(head))
         .unwrap_or(FileKind::Unknown)
 }
 
@@ -284,17 +284,22 @@ fn binary(head: &[u8]) -> Option<FileKind> {
         () if behind_id3(head).starts_with(b"fLaC") => FileKind::Flac,
         () if form(b"AIFF") || form(b"AIFC") => FileKind::Aiff,
         () if head.starts_with(b"caff\0\x01") => FileKind::Caf,
-        () if head.starts_with(b"#!AMR") => FileKind::Amr,
-        () if head.starts_with(b".snd") => FileKind::Au,
+        () if head.starts_with(b"#!AMR\n") || head.starts_with(b"#!AMR-WB\n") => FileKind::Amr,
+        () if is_au(head) => FileKind::Au,
         () if head.starts_with(&WAVE64) => FileKind::W64,
-        () if head.starts_with(b"wvpk") => FileKind::WavPack,
-        () if head.starts_with(b"MAC ") => FileKind::Ape,
+        // The version is the high byte: 4.
+        () if head.starts_with(b"wvpk") && head.get(9) == Some(&4) => FileKind::WavPack,
+        () if is_ape(head) => FileKind::Ape,
         () if is_dv(head) => FileKind::Dv,
         () if head.starts_with(b"DKIF\0\0") => FileKind::Ivf,
         () if head.starts_with(b".RMF\0\0") => FileKind::RealMedia,
         () if head.starts_with(b".ra\xfd\0") => FileKind::RealAudio,
-        () if head.starts_with(b"MPCK") || head.starts_with(b"MP+") => FileKind::Musepack,
-        () if head.starts_with(b"TTA1") => FileKind::TrueAudio,
+        () if head.starts_with(b"MPCKSH") => FileKind::Musepack,
+        // The version is the low half of the byte: 7.
+        () if head.starts_with(b"MP+") && head.get(3).is_some_and(|byte| byte & 0xf == 7) => {
+            FileKind::Musepack
+        }
+        () if head.starts_with(b"TTA1") && matches!(head.get(4..6), Some([1..=3, 0])) => FileKind::TrueAudio,
         () if head.starts_with(b"DSD \x1c\0\0\0") => FileKind::Dsf,
         () if DTS.iter().any(|sync| head.starts_with(sync)) => FileKind::Dts,
         () if head.starts_with(&[0xff, 0xd8, 0xff]) => FileKind::Jpeg,
@@ -320,6 +325,21 @@ const WAVE64: [u8; 12] = [b'r', b'i', b'f', b'f', 0x2e, 0x91, 0xcf, 0x11, 0xa5, 
 /// Sync words of DTS: in words of 16 and of 14 bits, of both byte orders. ETSI TS 102 114, 5.3.1 and annex A.
 const DTS: [[u8; 4]; 4] =
     [[0x7f, 0xfe, 0x80, 0x01], [0xfe, 0x7f, 0x01, 0x80], [0x1f, 0xff, 0xe8, 0x00], [0xff, 0x1f, 0x00, 0xe8]];
+
+/// The length of the header, 24 bytes or more, behind the name; the encoding behind the length of the sound.
+/// Sun's audio(4) manual, `Audio_filehdr`.
+fn is_au(head: &[u8]) -> bool {
+    const ENCODING_MAX: u32 = 27;
+    let number = |at: usize| Some(u32::from_be_bytes(*head.get(at..)?.first_chunk()?));
+    let is_usual = (number(4), number(12));
+    head.starts_with(b".snd") && matches!(is_usual, (Some(24..), Some(1..=ENCODING_MAX)))
+}
+
+/// The version of Monkey's Audio behind the name, in thousandths.
+fn is_ape(head: &[u8]) -> bool {
+    let version = head.strip_prefix(b"MAC ").and_then(|rest| rest.first_chunk());
+    version.is_some_and(|&version| (3000..5000).contains(&u16::from_le_bytes(version)))
+}
 
 /// A block of the header section, then one of subcode, 80 bytes each. IEC 61834-2, 11.
 fn is_dv(head: &[u8]) -> bool {
@@ -374,12 +394,9 @@ fn layer_2_frame(head: &[u8]) -> Option<usize> {
     Some(144_000 * kbits / rate + usize::from(third >> 1 & 1))
 }
 
-/// Whether a second frame lies behind one of so many bytes, as far as the head goes.
+/// Whether a frame of so many bytes is whole, and another lies behind it, as far as the head goes.
 fn is_followed<T: PartialEq>(head: &[u8], len: usize, frame: impl Fn(&[u8]) -> Option<T>) -> bool {
-    match head.get(len..).filter(|rest| 6 <= rest.len()) {
-        Some(rest) => frame(rest).is_some(),
-        None => true,
-    }
+    head.get(len..).is_some_and(|rest| rest.len() < 6 || frame(rest).is_some())
 }
 
 /// MPEG video without a container: a sequence header. ISO/IEC 13818-2, 6.2.2.1. The streams of H.264 and HEVC
@@ -402,21 +419,28 @@ fn elementary_video(head: &[u8]) -> Option<FileKind> {
 fn begins_inside(head: &[u8]) -> Option<FileKind> {
     /// Sync bytes in a row, of which none is at the beginning.
     const PACKETS: usize = 8;
-    const PACK: &[u8] = &[0, 0, 1, 0xba];
 
-    let is_stream = |first: usize, len: usize| (0..PACKETS).all(|n| head.get(first + n * len) == Some(&0x47));
+    // Each has a payload, an adaptation field, or both.
+    let is_packet =
+        |at: usize| matches!(head.get(at..at + 4), Some([0x47, _, _, flags]) if flags & 0x30 != 0);
+    let is_stream = |first: usize, len: usize| (0..PACKETS).all(|n| is_packet(first + n * len));
     if TS_PACKET_LENS.iter().any(|&len| (1..len).any(|first| is_stream(first, len))) {
         return Some(FileKind::MpegTs);
     }
-    // A pack, and behind its header of 14 bytes or 12 another start code. ISO/IEC 13818-1, 2.5.3.3; ISO/IEC
-    // 11172-1, 2.4.3.2.
-    let packs = head.windows(PACK.len()).enumerate().filter(|(_, window)| *window == PACK).map(|(at, _)| at);
-    let is_followed = |at: usize| {
-        let stuffing = head.get(at + 13).map_or(0, |byte| usize::from(byte & 7));
-        let starts = |at: usize| matches!(head.get(at..at + 4), Some([0, 0, 1, 0xbb..=0xff]));
-        starts(at + 14 + stuffing) || starts(at + 12)
+    // A pack, and behind its header of 14 bytes or 12 another start code; or a packet of audio or video, and
+    // a start code behind it. ISO/IEC 13818-1, 2.5.3.3 and 2.4.3.6; ISO/IEC 11172-1, 2.4.3.2.
+    let is_start = |at: usize| matches!(head.get(at..at + 4), Some([0, 0, 1, 0xba..=0xff]));
+    let is_followed = |at: usize| match head[at..] {
+        [0, 0, 1, 0xba, ..] => {
+            let stuffing = head.get(at + 13).map_or(0, |byte| usize::from(byte & 7));
+            is_start(at + 14 + stuffing) || is_start(at + 12)
+        }
+        [0, 0, 1, 0xbd | 0xc0..=0xef, high, low, ..] => {
+            is_start(at + 6 + usize::from(u16::from_be_bytes([high, low])))
+        }
+        _ => false,
     };
-    packs.into_iter().any(is_followed).then_some(FileKind::MpegPs)
+    (0..head.len()).any(is_followed).then_some(FileKind::MpegPs)
 }
 
 /// Audio without a container: frames with a sync word of 11 or 12 ones, or of AC-3. What lies behind an ID3

@@ -122,7 +122,7 @@ pub struct Context {
     pub room: Room,
     /// What encoded renditions may take; `None`: whatever the disk has.
     pub cache_bytes: Option<u64>,
-    /// Whether the first segment that players ask for is encoded before anybody watches.
+    /// Whether the first segment that players ask for is encoded before it is watched.
     pub prepares_start: bool,
     /// Which fills were asked for lately.
     pub fills_asked: FillsAsked,

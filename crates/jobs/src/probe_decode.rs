@@ -18,13 +18,13 @@ pub(crate) async fn run(
     let is_current =
         |state: &MediaState| matches!(state, MediaState::Ready { source: current, .. } if *current == source);
     let found = context.store.media_by_id(media).await?.filter(|media| is_current(&media.state));
-    if let Some(media) = found.as_ref().filter(|_| context.prepares_start) {
-        prepare_start(context, media, source).await;
-    }
     let decodes = match found {
         Some(_) => decodes(context, source).await?,
-        None => true, // deleted or replaced meanwhile: nothing to say
+        None => true, // deleted or replaced: nothing to say
     };
+    if let Some(media) = found.filter(|_| decodes && context.prepares_start) {
+        prepare_start(context, &media, source).await;
+    }
     let (job, now) = (job.clone(), context.clock.now());
     context
         .store

@@ -2,7 +2,7 @@
 //! it depends on luck whether a source plays.
 
 use crate::sql::{Row, statements, values};
-use crate::{Error, Store, Tx};
+use crate::{Error, Tx};
 
 statements! {
     READ = "SELECT value FROM setting WHERE key = 'decoders'";
@@ -10,18 +10,16 @@ statements! {
         ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 }
 
-impl Store {
-    /// The decoders of the process that noted them last, as it noted them; `None` in a new installation.
-    pub async fn decoders(&self) -> Result<Option<String>, Error> {
-        let row = self.reader().await?.first(READ, values![]).await?;
-        row.map(|row: Row| row.text("value")).transpose()
-    }
-}
-
 impl Tx {
-    /// Notes the decoders of this process. May run twice.
-    pub async fn note_decoders(&mut self, decoders: &str) -> Result<(), Error> {
-        self.effects.rows = true;
-        self.session.execute(WRITE, values![decoders]).await.map(drop)
+    /// Notes the decoders of this process, and returns those of the one that noted its own last; `None` in a
+    /// new installation. May run twice.
+    pub async fn exchange_decoders(&mut self, own: &str) -> Result<Option<String>, Error> {
+        let row = self.session.first(READ, values![]).await?;
+        let before = row.map(|row: Row| row.text("value")).transpose()?;
+        if before.as_deref() != Some(own) {
+            self.effects.rows = true;
+            self.session.execute(WRITE, values![own]).await?;
+        }
+        Ok(before)
     }
 }

@@ -14,7 +14,8 @@ const NEVER_S = 3_600;
 
 export const engines = { "hls.js": hlsJs, shaka };
 
-/** hls.js. Begins with the smallest rung, with the largest, or with the `own` choice of the player among all there are. */
+/** hls.js. Begins with the smallest rung, with the largest, with the `own` choice of the player among all there are,
+ * or with the first that is `listed`, as our page does. */
 function hlsJs(video, start, toleratesStalls) {
   const hls = new Hls({
     enableWorker: false,
@@ -32,7 +33,8 @@ function hlsJs(video, start, toleratesStalls) {
     errors.push([fatal ? "fatal" : "passing", details, response?.code, reason].filter(Boolean).join(", "));
   });
   hls.on(Hls.Events.MANIFEST_PARSED, () => {
-    if (start !== "own") hls.loadLevel = rungs().at(start === "smallest" ? 0 : -1).id;
+    if (start === "listed") hls.startLevel = hls.firstLevel;
+    else if (start !== "own") hls.loadLevel = rungs().at(start === "smallest" ? 0 : -1).id;
     hls.startLoad();
   });
   return {

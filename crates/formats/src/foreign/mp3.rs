@@ -21,6 +21,18 @@ const SLACK_BYTES: u64 = 64 << 10;
 /// Samples by which a decoder is late, beside what the encoder says.
 const DECODER_DELAY: u32 = 528 + 1;
 
+/// Sound without a container of its own, in front of which programs put tags. Others say where their samples
+/// lie, and a tag in front moves these.
+const TAGGED: [Container; 7] = [
+    Container::Flac,
+    Container::Adts,
+    Container::Mp2,
+    Container::Ac3,
+    Container::Eac3,
+    Container::Dts,
+    Container::WavPack,
+];
+
 /// Takes the bytes of a file until the first frame has come.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Mp3 {
@@ -84,7 +96,7 @@ impl Mp3 {
             None => {
                 self.found = FirstFrame::parse(self.at - head.len() as u64, &head);
                 self.behind = match sniff(&head).family() {
-                    Family::Media(container) if container != Container::Mp3 => Some(container),
+                    Family::Media(container) if TAGGED.contains(&container) => Some(container),
                     _ => None,
                 };
                 self.is_done = true;

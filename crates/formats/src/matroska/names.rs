@@ -36,6 +36,7 @@ fn format_tag_name(tag: u16) -> String {
         0x000a => "Windows Media Audio Voice",
         0x0022 => "TrueSpeech",
         0x0031 | 0x0032 => "GSM",
+        0x0038 | 0x0057 | 0x0058 => "AMR",
         0x0042 => "G.723.1",
         0x0045 | 0x0064 => "G.726",
         0x0050 => "MPEG audio layer II",

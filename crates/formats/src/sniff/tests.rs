@@ -52,15 +52,17 @@ fn first_bytes_tell_the_kind() {
         (FileKind::Caf, b"caff\0\x01\0\0desc"),
         (FileKind::Amr, b"#!AMR\n\x3c"),
         (FileKind::Amr, b"#!AMR-WB\n\x44"),
-        (FileKind::Au, b".snd\0\0\0\x18"),
+        (FileKind::Au, b".snd\0\0\0\x18\xff\xff\xff\xff\0\0\0\x01"),
         (FileKind::W64, b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0"),
-        (FileKind::WavPack, b"wvpk\x18\0\0\0"),
+        (FileKind::WavPack, b"wvpk\x18\0\0\0\x10\x04"),
         (FileKind::Ape, b"MAC \x96\x0f"),
         (FileKind::Ivf, b"DKIF\0\0\x20\0VP80"),
         (FileKind::Dts, b"\x7f\xfe\x80\x01\xfc\x3c"),
-        (FileKind::Ac3, b"\x0b\x77\x12\x34\x14\x40\x43"),
-        (FileKind::Eac3, b"\x0b\x77\x01\x7f\x34\x87"),
-        (FileKind::Mp2, b"\xff\xfd\xa4\x04\0\0\0"),
+        (FileKind::Text, b"MAC address table of the switch"),
+        (FileKind::Text, b"MP+ is a format"),
+        (FileKind::Text, b".sndrc of a user, with settings"),
+        (FileKind::Text, b"#!AMR script\n"),
+        (FileKind::Unknown, b"\xff\xfd\x18\xff\xfd\x20\xff\xfd\x23"),
         (FileKind::MpegVideo, b"\0\0\x01\xb3\x14\0\xf0"),
         (FileKind::H264, b"\0\0\0\x01\x67\x64\0\x1f"),
         (FileKind::H264, b"\0\0\0\x01\x27\x4d\0\x1f"),
@@ -141,6 +143,20 @@ proptest! {
 }
 
 #[test]
+fn sound_without_a_container_is_told_by_a_whole_frame() {
+    for (expected, frame, len) in [
+        (FileKind::Ac3, &b"\x0b\x77\x12\x34\x14\x40\x43"[..], 768),
+        (FileKind::Eac3, b"\x0b\x77\x01\x7f\x34\x87", 768),
+        (FileKind::Mp2, b"\xff\xfd\xa4\x04\0\0\0", 576),
+    ] {
+        let mut file = frame.to_vec();
+        file.resize(len, 0xaa);
+        assert_eq!(sniff(&file), expected);
+        assert_ne!(sniff(&file[..len - 1]), expected);
+    }
+}
+
+#[test]
 fn a_second_frame_must_follow_the_first_where_the_head_goes_so_far() {
     let with = |len: usize, next: &[u8]| {
         let mut file = b"\x0b\x77\x12\x34\x14\x40\x43".to_vec();
@@ -154,14 +170,27 @@ fn a_second_frame_must_follow_the_first_where_the_head_goes_so_far() {
 
 #[test]
 fn streams_that_begin_inside_a_packet_are_told_by_those_that_follow() {
-    let mut ts = vec![0xaa; 188 * 12];
+    let mut ts = vec![0x10; 188 * 12];
     ts.iter_mut().step_by(188).for_each(|byte| *byte = 0x47);
     assert_eq!(sniff(&ts[100..]), FileKind::MpegTs);
     ts[188 * 4] = 0;
     assert_eq!(sniff(&ts[100..]), FileKind::Unknown);
+    assert_eq!(sniff(&[&b"H"[..], &[0x47; 6000]].concat()), FileKind::Text);
+    assert_eq!(
+        sniff(&[&[0x42, 0x4d, 0xff][..], &[0x47; 6000]].concat()),
+        FileKind::Unknown,
+        "a grey picture"
+    );
 
     let pack = [&b"\0\0\x01\xba\x44\0\x04\0\x04\x01\x01\x89\xc3\xf8\0\0\x01\xe0"[..], &[0xaa; 2000]].concat();
     let stream = [&pack[..], &pack].concat();
     assert_eq!(sniff(&stream[1000..]), FileKind::MpegPs);
     assert_eq!(sniff(&[&[0xaa; 50][..], b"\0\0\x01\xba", &[0xaa; 50]].concat()), FileKind::Unknown);
+
+    // Writers may leave out packs for a while.
+    let packet = [&b"\0\0\x01\xe0\x07\xd0"[..], &[0xaa; 2000]].concat();
+    let stream = [&packet[..], &packet].concat();
+    assert_eq!(sniff(&stream[1000..]), FileKind::Unknown, "its packet has no end here");
+    assert_eq!(sniff(&stream[1..]), FileKind::Unknown);
+    assert_eq!(sniff(&[&[0xaa; 90][..], &stream].concat()), FileKind::MpegPs);
 }

@@ -16,7 +16,7 @@ use kinora_engine::{
 };
 use kinora_formats::Scanned;
 use kinora_formats::foreign::{ForeignFacts, is_mpeg4_avi};
-use kinora_formats::index::{Container, Index, LEFT_OUT_MAX, LeftOut, Normalised};
+use kinora_formats::index::{AudioTrack, Container, Index, LEFT_OUT_MAX, LeftOut, Normalised, TrackMedia};
 use kinora_formats::mp4::ReadError;
 use kinora_intake::{
     RESERVED_BYTES, ROOM_EVERY_BYTES, Scan, ScanError, StoredIndex, Whole, failure_of, is_full,
@@ -42,6 +42,8 @@ const MEMORY_BYTES: u64 = 512 << 20;
 const OUTPUT_BASE: u64 = 16 << 20;
 /// Bytes of output for one of the source. Small packets, as of speech in MP3, are half as long as what a fragment says of them.
 const OUTPUT_TIMES: u64 = 3;
+/// The same of decoded sound: 32 bits a sample, of ADPCM with 4.
+const PCM_TIMES: u64 = 9;
 
 /// A source that lies in the store, and is not read where it lies.
 pub(crate) struct Foreign {
@@ -93,12 +95,30 @@ impl Foreign {
             LeftOut::new(is_picture, detail)
         }));
         copy.left_out.truncate(LEFT_OUT_MAX);
+        name_layer(self.container, &mut copy);
         Index {
             container: self.container,
             source_len: self.len,
             source_sha256: self.sha256,
             normalised: Some(normalised),
             ..self.facts.apply(copy)
+        }
+    }
+}
+
+/// Names the layer of MPEG audio where the container of the source holds one alone: MP4 says `mp4a.6B` of
+/// all.
+fn name_layer(container: Container, copy: &mut Index) {
+    let name = match container {
+        Container::Mp3 | Container::Flv => "MP3",
+        Container::Mp2 => "MPEG audio layer II",
+        _ => return,
+    };
+    for track in &mut copy.tracks {
+        if let TrackMedia::Audio(AudioTrack { not_copied: Some(not_copied), .. }) = &mut track.media
+            && not_copied.detail == "MPEG audio"
+        {
+            not_copied.detail = name.to_owned();
         }
     }
 }
@@ -193,7 +213,9 @@ async fn copy(
         }
     }
     if has_several_tracks(foreign.container) {
-        let from = fetched.as_ref().map_or(from, |file| From::File(file.path()));
+        // What was unpacked is read before what was fetched.
+        let file = unpacked.or(fetched.as_ref().map(NamedTempFile::path));
+        let from = file.map_or(From::Stream, From::File);
         if let Some(copied) = copy_of_some(context, foreign, from).await? {
             return Ok(copied);
         }
@@ -299,16 +321,20 @@ fn of_disk(error: impl Into<io::Error>) -> JobError {
 /// Whether what a copy needs fits, in the store and among the files of jobs: where objects lie in a bucket only those are on a disk of
 /// ours. Matroska is finished in a file before it is read.
 async fn check_rooms(context: &Context, foreign: &Foreign, output: RemuxOutput) -> Result<(), JobError> {
-    let copies = if output == RemuxOutput::Matroska { 2 } else { 1 };
-    check_room(context, foreign.len.saturating_mul(copies)).await?;
-    if output == RemuxOutput::Matroska { check_scratch(context, foreign.len) } else { Ok(()) }
+    let (in_store, in_scratch) = match output {
+        RemuxOutput::Matroska => (2, 1),
+        RemuxOutput::Pcm => (PCM_TIMES, PCM_TIMES),
+        _ => (1, 0),
+    };
+    check_room(context, foreign.len.saturating_mul(in_store)).await?;
+    if in_scratch > 0 { check_scratch(context, foreign.len.saturating_mul(in_scratch)) } else { Ok(()) }
 }
 
 /// Whether files of the kind may be written so that only somebody who jumps in them can read them: what leads to the samples lies behind
 /// them, or the tracks one behind the other.
 fn may_need_a_file(container: Container) -> bool {
-    use Container::{Aiff, Avi, Caf, Mov, Mp4, Mxf, W64};
-    matches!(container, Mp4 | Mov | Avi | Mxf | Aiff | Caf | W64)
+    use Container::{Aiff, Avi, Caf, Mov, Mp4, Mxf, W64, WavPack};
+    matches!(container, Mp4 | Mov | Avi | Mxf | Aiff | Caf | W64 | WavPack)
 }
 
 /// Whether files of the kind may hold more than one track.
@@ -363,12 +389,14 @@ async fn read(
 
 /// In which containers to look for the source's tracks, the one that keeps its times best first.
 fn outputs(container: Container) -> &'static [RemuxOutput] {
-    use RemuxOutput::{Matroska, Mp4, Mp4FromAdts};
+    use RemuxOutput::{Matroska, Mp4, Mp4FromAdts, Pcm};
 
     match container {
         Container::MpegTs | Container::Adts => &[Mp4FromAdts, Mp4, Matroska],
         // Its last packet is written as long as the others; in Matroska our reader asks the packet.
-        Container::Caf => &[Matroska, Mp4],
+        Container::Caf => &[Matroska, Mp4, Pcm],
+        // Eight bits, floats of the other byte order and old ADPCM have no place in MP4 and Matroska.
+        Container::Aiff | Container::Au => &[Mp4, Matroska, Pcm],
         _ => &[Mp4, Matroska],
     }
 }
@@ -405,11 +433,12 @@ fn input(container: Container) -> RemuxInput {
 }
 
 fn spec(context: &Context, foreign: &Foreign, output: RemuxOutput, way: Way) -> Remux {
+    let times = if output == RemuxOutput::Pcm { PCM_TIMES } else { OUTPUT_TIMES };
     let limits = EncodeLimits {
         deadline: SILENCE_MAX,
         cpu: CPU_BASE + Duration::from_secs(foreign.len / COPIED_A_SECOND),
         memory_bytes: MEMORY_BYTES,
-        output_max: foreign.len.saturating_mul(OUTPUT_TIMES).saturating_add(OUTPUT_BASE),
+        output_max: foreign.len.saturating_mul(times).saturating_add(OUTPUT_BASE),
     };
     let scratch = context.scratch.to_path_buf();
     Remux {

@@ -13,7 +13,7 @@ use kinora_store::Used;
 
 use super::audio::AudioRun;
 use super::cold::Place;
-use super::line::{RunId, Start};
+use super::line::{Cause, RunId, Start};
 use super::order::Order;
 use super::run::{Made, Run};
 use super::{RungLine, Work};
@@ -40,7 +40,7 @@ impl Packager {
             };
             // A run that ends well has come to all its segments.
             let error = end.err().unwrap_or(Error::Busy);
-            if start.is_urgent && error.is_of_run() {
+            if start.cause == Cause::Request && error.is_of_run() {
                 packager.note_failed(&packaged, &line, start.numbers.start, false).await;
             }
             ending.because(error);
@@ -53,7 +53,11 @@ impl Packager {
             Err(error) if error.is_full() => {}
             begun => drop(begun?),
         }
-        let priority = if start.is_urgent { Priority::Viewer } else { Priority::Prefetch };
+        let priority = match start.cause {
+            Cause::Request => Priority::Viewer,
+            Cause::Ahead => Priority::Prefetch,
+            Cause::Prepare => Priority::Prepare,
+        };
         let begun = || {
             let (of_line, id) = (Arc::clone(line), start.id);
             Box::new(move || of_line.state().running(id))

@@ -46,13 +46,23 @@ pub(super) struct RunId(u64);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Looking(u64);
 
+/// Why a run makes its segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// A player waits for the first one.
+    Request,
+    /// A player will ask for them next.
+    Ahead,
+    /// A player may begin with it.
+    Prepare,
+}
+
 /// A run that is to be started.
 #[derive(Debug)]
 pub(super) struct Start {
     pub(super) id: RunId,
     pub(super) numbers: Range<u32>,
-    /// Somebody waits for it.
-    pub(super) is_urgent: bool,
+    pub(super) cause: Cause,
     /// Cancelled when nobody wants it any more.
     pub(super) stop: CancellationToken,
 }
@@ -70,7 +80,7 @@ struct Run {
     id: RunId,
     /// The next segment it makes, and behind the last.
     rest: Range<u32>,
-    is_urgent: bool,
+    cause: Cause,
     /// It has a place of the engine.
     is_running: bool,
     stop: CancellationToken,
@@ -123,7 +133,7 @@ impl Line {
             self.cut(place, n);
         }
         let made = self.wait(n);
-        Some(Wanted { made, start: Some(self.start(n..n + 1, true)) })
+        Some(Wanted { made, start: Some(self.start(n..n + 1, Cause::Request)) })
     }
 
     /// The same where no run may be started for it: waits for one that is soon there, changes none. `None` without such a one.
@@ -131,7 +141,7 @@ impl Line {
         let within = JOIN_WITHIN.max(self.lead(n) / LEAD_OF_WAIT);
         let run = &self.runs[self.run_of(n)?];
         let is_near = run.is_running && n - run.rest.start <= within;
-        let is_next = run.is_urgent && n == run.rest.start;
+        let is_next = run.cause == Cause::Request && n == run.rest.start;
         if is_near || is_next { Some(Wanted { made: self.wait(n), start: None }) } else { None }
     }
 
@@ -145,14 +155,14 @@ impl Line {
         let len = (self.lead(first) / LEAD_OF_RUN).clamp(RUN_LEN, RUN_LEN_MAX);
         let most = count.min(first.saturating_add(len));
         let end = (first..most).find(|m| !is_open(self, *m)).unwrap_or(most);
-        Some(self.start(first..end, false))
+        Some(self.start(first..end, Cause::Ahead))
     }
 
     /// Segment `n` is likely to be asked for soon: a run for it alone, unless it is kept, given up or being
     /// made.
     pub(super) fn prepare(&mut self, n: u32) -> Option<Start> {
         let is_open = !self.made.contains_key(&n) && !self.is_given_up(n) && self.run_of(n).is_none();
-        is_open.then(|| self.start(n..n.saturating_add(1), false))
+        is_open.then(|| self.start(n..n.saturating_add(1), Cause::Prepare))
     }
 
     /// The process of a run has begun.
@@ -266,12 +276,12 @@ impl Line {
         }
     }
 
-    fn start(&mut self, numbers: Range<u32>, is_urgent: bool) -> Start {
+    fn start(&mut self, numbers: Range<u32>, cause: Cause) -> Start {
         self.started += 1;
         let (id, stop) = (RunId(self.started), CancellationToken::new());
         let rest = numbers.clone();
-        self.runs.push(Run { id, rest, is_urgent, is_running: false, stop: stop.clone() });
-        Start { id, numbers, is_urgent, stop }
+        self.runs.push(Run { id, rest, cause, is_running: false, stop: stop.clone() });
+        Start { id, numbers, cause, stop }
     }
 }
 

@@ -14,4 +14,5 @@ mod lasting;
 mod pictures;
 mod segments;
 mod sheets;
+mod start;
 mod world;

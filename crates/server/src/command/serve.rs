@@ -117,22 +117,19 @@ async fn confined_engine(settings: &Settings) -> Result<(Engine, Confinement), P
 /// starting.
 async fn compare_decoders(store: &Store, engine: &Engine) {
     let own = engine.decoders().to_owned();
-    let before = match store.decoders().await {
-        Ok(before) if before.as_ref() == Some(&own) => return,
-        Ok(before) => before,
+    let noted = own.clone();
+    let before = match store.write(async move |tx| tx.exchange_decoders(&noted).await).await {
+        Ok(before) => before.unwrap_or_else(|| own.clone()),
         Err(error) => return tracing::warn!(error = %error, "cannot tell what other processes decode"),
     };
-    if let Some(before) = before {
+    if before != own {
         let (lost, gained) = (missing(&before, &own), missing(&own, &before));
         tracing::warn!(
             lost,
             gained,
             "this ffmpeg has other decoders than that of the process that started before it; \
-             give all processes the same ffmpeg, or a source plays by one and not by another"
+             where several processes share the data, give all of them the same ffmpeg"
         );
-    }
-    if let Err(error) = store.write(async move |tx| tx.note_decoders(&own).await).await {
-        tracing::warn!(error = %error, "cannot note what this process decodes");
     }
 }
 

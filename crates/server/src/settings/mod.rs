@@ -66,7 +66,7 @@ pub struct Settings {
     pub allow_unconfined: bool,
     /// What encoded renditions may take; `None`: whatever the disk has.
     pub cache_bytes: Option<u64>,
-    /// Whether the first segment that players ask for is encoded before anybody watches.
+    /// Whether the first segment that players ask for is encoded before it is watched.
     pub prepare_start: bool,
     /// How many requests an access token may send; `None`: as many as it likes.
     pub rate_limit: Option<RateLimit>,

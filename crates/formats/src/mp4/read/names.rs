@@ -49,7 +49,7 @@ const CODECS: [(&str, &[&[u8; 4]]); 61] = [
     ("CineForm", &[b"CFHD"]),
     ("Apple Intermediate Codec", &[b"icod"]),
     ("Hap", &[b"Hap1", b"Hap5", b"HapY", b"HapA", b"HapM"]),
-    ("DV", &[b"dvc ", b"dvcp", b"dvpp", b"dv5n", b"dv5p", b"dv1n", b"dv1p"]),
+    ("DV", &[b"dvsd", b"dvc ", b"dvcp", b"dvpp", b"dv5n", b"dv5p", b"dv1n", b"dv1p"]),
     ("DVCPRO HD", &[b"dvhp", b"dvhq", b"dvh2", b"dvh3", b"dvh4", b"dvh5", b"dvh6"]),
     ("Sorenson Video", &[b"SVQ1", b"SVQ3"]),
     ("Cinepak", &[b"cvid"]),
@@ -92,7 +92,7 @@ const NOT_DECODED: [&str; 5] = ["VVC", "AC-4", "Apple Positional Audio", "DTS:X"
 
 /// Codecs whose pictures may be two fields, which each says for itself; by their names, or by codes of other systems that have none here. A
 /// decoder reads it, so one that is whole stays as it is.
-const MAY_HAVE_FIELDS: [&str; 20] = [
+const MAY_HAVE_FIELDS: [&str; 19] = [
     "H.264",
     "AVC-Intra",
     "VC-1",
@@ -107,7 +107,6 @@ const MAY_HAVE_FIELDS: [&str; 20] = [
     "MPEG-4 Visual",
     "DV",
     "DVCPRO HD",
-    "dvsd",
     "DNxHD",
     "DNxHR",
     "Motion JPEG",

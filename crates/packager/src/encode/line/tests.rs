@@ -25,7 +25,7 @@ fn bytes() -> Made {
 fn ahead() -> (Line, Start) {
     let mut line = kept([0]);
     let start = line.ahead(0, 20).unwrap();
-    assert_eq!((start.numbers.clone(), start.is_urgent), (1..5, false));
+    assert_eq!((start.numbers.clone(), start.cause), (1..5, Cause::Ahead));
     line.running(start.id);
     (line, start)
 }
@@ -35,7 +35,7 @@ fn the_second_who_asks_joins_the_first() {
     let mut line = kept([]);
     let mut first = want(&mut line, 3);
     assert_eq!(started(&first), Some(3..4));
-    assert!(first.start.as_ref().unwrap().is_urgent);
+    assert!(first.start.as_ref().unwrap().cause == Cause::Request);
     let mut second = want(&mut line, 3);
     assert_eq!(started(&second), None);
     let id = first.start.unwrap().id;
@@ -117,7 +117,7 @@ fn a_run_keeps_its_turn_when_its_viewer_leaves_and_is_joined_by_the_next_request
 fn a_segment_is_prepared_once_and_gives_way_to_a_request() {
     let mut line = kept([]);
     let prepared = line.prepare(0).unwrap();
-    assert_eq!((prepared.numbers.clone(), prepared.is_urgent), (0..1, false));
+    assert_eq!((prepared.numbers.clone(), prepared.cause), (0..1, Cause::Prepare));
     assert!(line.prepare(0).is_none());
     assert_eq!(started(&want(&mut line, 0)), Some(0..1), "it has no place yet");
     assert!(prepared.stop.is_cancelled());

@@ -59,10 +59,11 @@ async fn a_server_whose_ffmpeg_decodes_other_codecs_than_that_of_another_says_so
 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = Store::open(machine.ground.store_options(Opener::Command, &clock)).await.unwrap();
-    let noted = store.decoders().await.unwrap().expect("the first server noted them");
+    let exchange =
+        async |own: String| store.write(async move |tx| tx.exchange_decoders(&own).await).await.unwrap();
+    let noted = exchange("none".into()).await.expect("the first server noted them");
     assert!(noted.split(',').any(|name| name == "h264"), "{noted}");
-    let others = noted.replace(",h264,", ",a_new_one,");
-    store.write(async move |tx| tx.note_decoders(&others).await).await.unwrap();
+    assert_eq!(exchange(noted.replace(",h264,", ",a_new_one,")).await.as_deref(), Some("none"));
     store.close().await;
 
     let second = machine.serve(&[]).await.stop().await.ok();

@@ -113,8 +113,12 @@ async fn sound_in_every_container_that_ffmpeg_reads_plays() {
         ("mp2", "mp2", "-c:a mp2"),
         ("ac3", "ac3", "-c:a ac3"),
         ("eac3", "eac3", "-c:a eac3"),
-        ("dts", "dts", "-c:a dca -strict experimental"),
-        ("wavpack", "wv", "-c:a wavpack"),
+        ("dts", "dts", "-ac 2 -c:a dca -strict experimental"),
+        ("wavpack", "wv", "-ac 6 -c:a wavpack"),
+        ("aiff", "aiff", "-c:a pcm_s8"),
+        ("aiff", "aifc", "-f aiff -c:a pcm_f32be"),
+        ("caf", "caf", "-c:a adpcm_ima_qt"),
+        ("au", "au", "-c:a pcm_f64be"),
         ("aac", "aac", "-c:a aac -write_id3v2 1"),
         ("flac", "flac", "-c:a flac"),
     ];
@@ -173,6 +177,10 @@ async fn sound_behind_a_long_tag_is_what_it_is() {
         assert_eq!(info.data()["file"]["containerFormat"], name);
         assert_eq!(played(&app, &media).await, (None, true));
     }
+    // Where its samples lie is said in a file of this kind, and the tag moves them.
+    let url = app.serve("/tagged.mp4", Source::of(odd::behind_id3(&fixture::two_seconds(), 9000)));
+    let media = app.wait_settled(text(&app.create(&url).await["id"])).await;
+    assert_eq!(media["error"]["code"], "not_media", "{media}");
 }
 
 #[tokio::test]
