@@ -69,11 +69,22 @@ async fn cached_capabilities_are_used_until_the_program_changes() {
 }
 
 #[tokio::test]
+async fn a_build_that_names_no_decoder_is_not_usable() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "case $* in\n\
+        *-version*) echo 'ffmpeg version 5.1'; echo 'libavutil 57. 28.100 / 57. 28.100';;\n\
+        *-decoders*) echo ' ------'; echo ' V..X.D an_experiment';;\nesac";
+    let found = Engine::find(program(folder.path(), script)).await;
+    assert!(matches!(found, Err(EngineError::NotUsable(_))), "{found:?}");
+}
+
+#[tokio::test]
 async fn a_build_without_an_encoder_refuses_only_what_needs_it() {
     let folder = tempfile::tempdir().unwrap();
     let script = "case $* in\n\
         *-version*) echo 'ffmpeg version 5.1'; echo 'libavutil 57. 28.100 / 57. 28.100';;\n\
         *-encoders*) echo ' ------'; echo ' V..... png PNG';;\n\
+        *-decoders*) echo ' ------'; echo ' VFS..D h264 H.264';;\n\
         *) echo picture;;\nesac";
     let engine = Engine::find(program(folder.path(), script)).await.unwrap();
     let picture = async |format| {
