@@ -58,10 +58,9 @@ pub enum AudioSpan {
 }
 
 /// How two channels come of those of a track.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Downmix {
     /// By the layout of the track; ffmpeg knows one for up to 8 channels that say none.
-    #[default]
     Layout,
     /// The first two are taken, the others are dropped: for more channels, whose layout ffmpeg cannot mix.
     FirstTwo,

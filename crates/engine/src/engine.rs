@@ -72,11 +72,8 @@ impl Engine {
     /// start there or is no ffmpeg, [`TooOld`](EngineError::TooOld) below 5.1, and those of every run.
     pub async fn find(settings: Settings) -> Result<Self, EngineError> {
         let program = locate(settings.program)?;
-        let mut runner = Runner {
-            cage: Cage::new(program.clone(), settings.readable),
-            admission: Admission::new(settings.jobs_max),
-            decoders: Arc::from(""),
-        };
+        let cage = Cage::new(program.clone(), settings.readable);
+        let mut runner = Runner::new(cage, Admission::new(settings.jobs_max));
         let capabilities = capabilities(&runner, settings.capabilities_cache.as_deref()).await?;
         let version = Version::parse(&capabilities.version).ok_or(EngineError::NotUsable(program))?;
         if !version.is_enough() {

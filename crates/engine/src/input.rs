@@ -31,15 +31,15 @@ impl FeedContainer {
     }
 }
 
-/// Stands on a command line for the decoders that a run may open; [`Runner`](crate::run::Runner) puts them
-/// there.
+/// Placeholder on a command line for the decoders that a run may open; [`Runner`](crate::run::Runner) fills
+/// them in.
 pub(crate) const DECODERS: &str = "DECODERS";
 
 /// Decoders of other projects that a run may open beside those of ffmpeg itself: those of AV1, Opus, Vorbis
 /// and JPEG 2000 in Debian's build. All others work on hardware, or do what ffmpeg's own do.
 const OTHERS: [&str; 5] = ["libdav1d", "libaom-av1", "libopus", "libvorbis", "libopenjpeg"];
 
-/// What names of decoders end in that give the work to hardware.
+/// Suffixes of decoders that use hardware.
 const HARDWARE: [&str; 11] = [
     "_rkmpp",
     "_nvmpi",

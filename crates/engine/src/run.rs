@@ -35,6 +35,13 @@ pub(crate) struct Runner {
     pub decoders: Arc<str>,
 }
 
+impl Runner {
+    /// A runner whose runs may open no decoder, as is enough to ask ffmpeg what it has.
+    pub(crate) fn new(cage: Cage, admission: Admission) -> Self {
+        Self { cage, admission, decoders: "".into() }
+    }
+}
+
 /// What the deadline of a run is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pace {

@@ -15,35 +15,7 @@ const TS_PACKETS: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it, and FileKind::name says it in words")]
 pub enum FileKind {
-    Mp4,
-    Mov,
-    Matroska,
-    WebM,
-    MpegTs,
-    MpegPs,
-    Avi,
-    Flv,
-    Asf,
-    Mxf,
-    Ogg,
-    Wav,
-    Mp3,
-    Flac,
-    Adts,
-    Aiff,
-    Caf,
-    Amr,
-    Au,
-    W64,
-    Mp2,
-    Ac3,
-    Eac3,
-    Dts,
-    WavPack,
-    Ape,
-    Dv,
-    MpegVideo,
-    Ivf,
+    Media(Container),
     H264,
     Hevc,
     Mpeg4Visual,
@@ -86,38 +58,11 @@ pub enum Family {
 }
 
 impl FileKind {
-    /// What a person calls it, with its article: "an HLS playlist".
+    /// What a person calls it, with its article: "an HLS playlist"; of media the name of the container:
+    /// "mp4".
     pub fn name(self) -> &'static str {
         match self {
-            FileKind::Mp4 => "an MP4 file",
-            FileKind::Mov => "a QuickTime movie",
-            FileKind::Matroska => "a Matroska file",
-            FileKind::WebM => "a WebM file",
-            FileKind::MpegTs => "an MPEG transport stream",
-            FileKind::MpegPs => "an MPEG program stream",
-            FileKind::Avi => "an AVI file",
-            FileKind::Flv => "a Flash video file",
-            FileKind::Asf => "a Windows Media file",
-            FileKind::Mxf => "an MXF file",
-            FileKind::Ogg => "an Ogg file",
-            FileKind::Wav => "a WAV file",
-            FileKind::Mp3 => "an MP3 file",
-            FileKind::Flac => "a FLAC file",
-            FileKind::Adts => "an AAC file without a container",
-            FileKind::Aiff => "an AIFF file",
-            FileKind::Caf => "a Core Audio file",
-            FileKind::Amr => "an AMR file",
-            FileKind::Au => "a Sun audio file",
-            FileKind::W64 => "a Wave64 file",
-            FileKind::Mp2 => "an MPEG audio file of layer II",
-            FileKind::Ac3 => "an AC-3 file",
-            FileKind::Eac3 => "an E-AC-3 file",
-            FileKind::Dts => "a DTS file",
-            FileKind::WavPack => "a WavPack file",
-            FileKind::Ape => "a Monkey's Audio file",
-            FileKind::Dv => "a DV file",
-            FileKind::MpegVideo => "MPEG video without a container",
-            FileKind::Ivf => "an IVF file",
+            FileKind::Media(container) => container.name(),
             FileKind::H264 => "H.264 video without a container",
             FileKind::Hevc => "HEVC video without a container",
             FileKind::Mpeg4Visual => "MPEG-4 video without a container",
@@ -152,35 +97,7 @@ impl FileKind {
     /// What can be done with it.
     pub fn family(self) -> Family {
         match self {
-            FileKind::Mp4 => Family::Media(Container::Mp4),
-            FileKind::Mov => Family::Media(Container::Mov),
-            FileKind::Matroska => Family::Media(Container::Matroska),
-            FileKind::WebM => Family::Media(Container::WebM),
-            FileKind::MpegTs => Family::Media(Container::MpegTs),
-            FileKind::MpegPs => Family::Media(Container::MpegPs),
-            FileKind::Avi => Family::Media(Container::Avi),
-            FileKind::Flv => Family::Media(Container::Flv),
-            FileKind::Asf => Family::Media(Container::Asf),
-            FileKind::Mxf => Family::Media(Container::Mxf),
-            FileKind::Ogg => Family::Media(Container::Ogg),
-            FileKind::Wav => Family::Media(Container::Wav),
-            FileKind::Mp3 => Family::Media(Container::Mp3),
-            FileKind::Flac => Family::Media(Container::Flac),
-            FileKind::Adts => Family::Media(Container::Adts),
-            FileKind::Aiff => Family::Media(Container::Aiff),
-            FileKind::Caf => Family::Media(Container::Caf),
-            FileKind::Amr => Family::Media(Container::Amr),
-            FileKind::Au => Family::Media(Container::Au),
-            FileKind::W64 => Family::Media(Container::W64),
-            FileKind::Mp2 => Family::Media(Container::Mp2),
-            FileKind::Ac3 => Family::Media(Container::Ac3),
-            FileKind::Eac3 => Family::Media(Container::Eac3),
-            FileKind::Dts => Family::Media(Container::Dts),
-            FileKind::WavPack => Family::Media(Container::WavPack),
-            FileKind::Ape => Family::Media(Container::Ape),
-            FileKind::Dv => Family::Media(Container::Dv),
-            FileKind::MpegVideo => Family::Media(Container::MpegVideo),
-            FileKind::Ivf => Family::Media(Container::Ivf),
+            FileKind::Media(container) => Family::Media(container),
             FileKind::H264
             | FileKind::Hevc
             | FileKind::Mpeg4Visual
@@ -205,7 +122,7 @@ pub fn sniff(head: &[u8]) -> FileKind {
         .or_else(|| iso_media(head))
         .or_else(|| binary(head))
         .or_else(|| audio_frames(behind_id3(head)))
-        .or_else(|| head.starts_with(b"ID3").then_some(FileKind::Mp3))
+        .or_else(|| head.starts_with(b"ID3").then_some(FileKind::Media(Container::Mp3)))
         .or_else(|| elementary_video(head))
         .or_else(|| plain_text(head))
         .or_else(|| begins_inside(head))
@@ -250,13 +167,13 @@ fn iso_media(head: &[u8]) -> Option<FileKind> {
     let size = u32::from_be_bytes(*size);
     match kind {
         b"ftyp" => Some(match rest.first_chunk::<4>() {
-            Some(b"qt  ") => FileKind::Mov,
+            Some(b"qt  ") => FileKind::Media(Container::Mov),
             Some(b"heic" | b"heix" | b"heim" | b"heis" | b"mif1" | b"avif") => FileKind::Heif,
-            _ => FileKind::Mp4,
+            _ => FileKind::Media(Container::Mp4),
         }),
-        b"styp" | b"moof" | b"sidx" | b"emsg" if size >= 8 => Some(FileKind::Mp4),
+        b"styp" | b"moof" | b"sidx" | b"emsg" if size >= 8 => Some(FileKind::Media(Container::Mp4)),
         b"moov" | b"mdat" | b"wide" | b"free" | b"skip" | b"pnot" if size >= 8 || size <= 1 => {
-            Some(FileKind::Mov)
+            Some(FileKind::Media(Container::Mov))
         }
         _ => None,
     }
@@ -267,31 +184,37 @@ fn binary(head: &[u8]) -> Option<FileKind> {
     let form = |form: &[u8]| head.starts_with(b"FORM") && head.get(8..12) == Some(form);
     Some(match () {
         () if head.starts_with(&[0x1a, 0x45, 0xdf, 0xa3]) => match crate::matroska::doc_type(head) {
-            Some("webm") => FileKind::WebM,
+            Some("webm") => FileKind::Media(Container::WebM),
             // Writers that say nothing mean Matroska; other formats of EBML are no media.
-            Some("matroska") | None => FileKind::Matroska,
+            Some("matroska") | None => FileKind::Media(Container::Matroska),
             Some(_) => FileKind::Unknown,
         },
-        () if is_transport_stream(head) => FileKind::MpegTs,
-        () if head.starts_with(&[0, 0, 1, 0xba]) => FileKind::MpegPs,
-        () if riff(b"AVI ") => FileKind::Avi,
-        () if riff(b"WAVE") || head.starts_with(b"RF64") => FileKind::Wav,
+        () if is_transport_stream(head) => FileKind::Media(Container::MpegTs),
+        () if head.starts_with(&[0, 0, 1, 0xba]) => FileKind::Media(Container::MpegPs),
+        () if riff(b"AVI ") => FileKind::Media(Container::Avi),
+        () if riff(b"WAVE") || head.starts_with(b"RF64") => FileKind::Media(Container::Wav),
         () if riff(b"WEBP") => FileKind::Webp,
-        () if head.starts_with(b"FLV\x01") => FileKind::Flv,
-        () if head.starts_with(&[0x30, 0x26, 0xb2, 0x75, 0x8e, 0x66, 0xcf, 0x11]) => FileKind::Asf,
-        () if head.starts_with(&[0x06, 0x0e, 0x2b, 0x34, 0x02, 0x05, 0x01, 0x01]) => FileKind::Mxf,
-        () if head.starts_with(b"OggS") => FileKind::Ogg,
-        () if behind_id3(head).starts_with(b"fLaC") => FileKind::Flac,
-        () if form(b"AIFF") || form(b"AIFC") => FileKind::Aiff,
-        () if head.starts_with(b"caff\0\x01") => FileKind::Caf,
-        () if head.starts_with(b"#!AMR\n") || head.starts_with(b"#!AMR-WB\n") => FileKind::Amr,
-        () if is_au(head) => FileKind::Au,
-        () if head.starts_with(&WAVE64) => FileKind::W64,
+        () if head.starts_with(b"FLV\x01") => FileKind::Media(Container::Flv),
+        () if head.starts_with(&[0x30, 0x26, 0xb2, 0x75, 0x8e, 0x66, 0xcf, 0x11]) => {
+            FileKind::Media(Container::Asf)
+        }
+        () if head.starts_with(&[0x06, 0x0e, 0x2b, 0x34, 0x02, 0x05, 0x01, 0x01]) => {
+            FileKind::Media(Container::Mxf)
+        }
+        () if head.starts_with(b"OggS") => FileKind::Media(Container::Ogg),
+        () if behind_id3(head).starts_with(b"fLaC") => FileKind::Media(Container::Flac),
+        () if form(b"AIFF") || form(b"AIFC") => FileKind::Media(Container::Aiff),
+        () if head.starts_with(b"caff\0\x01") => FileKind::Media(Container::Caf),
+        () if head.starts_with(b"#!AMR\n") || head.starts_with(b"#!AMR-WB\n") => {
+            FileKind::Media(Container::Amr)
+        }
+        () if is_au(head) => FileKind::Media(Container::Au),
+        () if head.starts_with(&WAVE64) => FileKind::Media(Container::W64),
         // The version is the high byte: 4.
-        () if head.starts_with(b"wvpk") && head.get(9) == Some(&4) => FileKind::WavPack,
-        () if is_ape(head) => FileKind::Ape,
-        () if is_dv(head) => FileKind::Dv,
-        () if head.starts_with(b"DKIF\0\0") => FileKind::Ivf,
+        () if head.starts_with(b"wvpk") && head.get(9) == Some(&4) => FileKind::Media(Container::WavPack),
+        () if is_ape(head) => FileKind::Media(Container::Ape),
+        () if is_dv(head) => FileKind::Media(Container::Dv),
+        () if head.starts_with(b"DKIF\0\0") => FileKind::Media(Container::Ivf),
         () if head.starts_with(b".RMF\0\0") => FileKind::RealMedia,
         () if head.starts_with(b".ra\xfd\0") => FileKind::RealAudio,
         () if head.starts_with(b"MPCKSH") => FileKind::Musepack,
@@ -301,7 +224,7 @@ fn binary(head: &[u8]) -> Option<FileKind> {
         }
         () if head.starts_with(b"TTA1") && matches!(head.get(4..6), Some([1..=3, 0])) => FileKind::TrueAudio,
         () if head.starts_with(b"DSD \x1c\0\0\0") => FileKind::Dsf,
-        () if DTS.iter().any(|sync| head.starts_with(sync)) => FileKind::Dts,
+        () if DTS.iter().any(|sync| head.starts_with(sync)) => FileKind::Media(Container::Dts),
         () if head.starts_with(&[0xff, 0xd8, 0xff]) => FileKind::Jpeg,
         () if head.starts_with(b"\x89PNG\r\n\x1a\n") => FileKind::Png,
         () if head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a") => FileKind::Gif,
@@ -331,8 +254,7 @@ const DTS: [[u8; 4]; 4] =
 fn is_au(head: &[u8]) -> bool {
     const ENCODING_MAX: u32 = 27;
     let number = |at: usize| Some(u32::from_be_bytes(*head.get(at..)?.first_chunk()?));
-    let is_usual = (number(4), number(12));
-    head.starts_with(b".snd") && matches!(is_usual, (Some(24..), Some(1..=ENCODING_MAX)))
+    head.starts_with(b".snd") && matches!((number(4), number(12)), (Some(24..), Some(1..=ENCODING_MAX)))
 }
 
 /// The version of Monkey's Audio behind the name, in thousandths.
@@ -353,7 +275,7 @@ fn behind_id3(head: &[u8]) -> &[u8] {
     let Some(rest) = head.strip_prefix(b"ID3") else { return head };
     let Some(size) = rest.get(3..7) else { return &[] };
     let size = size.iter().fold(0, |size, byte| size << 7 | usize::from(byte & 0x7f));
-    // Ten bytes of header, of which three are the magic.
+    // The header has ten bytes; three of them are the magic.
     rest.get(7 + size..).unwrap_or_default()
 }
 
@@ -364,7 +286,7 @@ fn ac3_frame(head: &[u8]) -> Option<(FileKind, usize)> {
     let &[0x0b, 0x77, a, b, c, d, ..] = head else { return None };
     if 10 < d >> 3 {
         let words = (usize::from(a & 7) << 8 | usize::from(b)) + 1;
-        return (d >> 3 <= 16).then_some((FileKind::Eac3, 2 * words));
+        return (d >> 3 <= 16).then_some((FileKind::Media(Container::Eac3), 2 * words));
     }
     let kbits = *KBITS.get(usize::from(c & 0x3f) / 2)?;
     let words = match c >> 6 {
@@ -373,7 +295,7 @@ fn ac3_frame(head: &[u8]) -> Option<(FileKind, usize)> {
         2 => 3 * kbits,
         _ => return None,
     };
-    Some((FileKind::Ac3, 2 * words))
+    Some((FileKind::Media(Container::Ac3), 2 * words))
 }
 
 /// The length in bytes of a frame of MPEG audio, layer II. ISO/IEC 11172-3, 2.4.1.3 and 2.4.2.3; ISO/IEC
@@ -395,16 +317,16 @@ fn layer_2_frame(head: &[u8]) -> Option<usize> {
 }
 
 /// Whether a frame of so many bytes is whole, and another lies behind it, as far as the head goes.
-fn is_followed<T: PartialEq>(head: &[u8], len: usize, frame: impl Fn(&[u8]) -> Option<T>) -> bool {
+fn is_followed<T>(head: &[u8], len: usize, frame: impl Fn(&[u8]) -> Option<T>) -> bool {
     head.get(len..).is_some_and(|rest| rest.len() < 6 || frame(rest).is_some())
 }
 
-/// MPEG video without a container: a sequence header. ISO/IEC 13818-2, 6.2.2.1. The streams of H.264 and HEVC
-/// say no times, and packets of theirs cannot be put in order without.
+/// Video without a container, by its first start code. Only MPEG-1 and MPEG-2 are taken in: they begin with a
+/// sequence header (ISO/IEC 13818-2, 6.2.2.1), and ffmpeg makes their times.
 fn elementary_video(head: &[u8]) -> Option<FileKind> {
     let unit = head.strip_prefix(&[0]).filter(|rest| rest.starts_with(&[0, 0, 1])).unwrap_or(head);
     match *unit.strip_prefix(&[0, 0, 1])?.first_chunk()? {
-        [0xb3, _] => Some(FileKind::MpegVideo),
+        [0xb3, _] => Some(FileKind::Media(Container::MpegVideo)),
         // A sequence of visual objects, or one. ISO/IEC 14496-2, 6.2.1.
         [0xb0 | 0xb5, _] => Some(FileKind::Mpeg4Visual),
         // Video, sequence and picture parameter sets and delimiters of layer 0. ISO/IEC 23008-2, 7.3.1.2.
@@ -415,9 +337,9 @@ fn elementary_video(head: &[u8]) -> Option<FileKind> {
     }
 }
 
-/// Streams that were cut somewhere: recordings of broadcasts.
+/// Streams that begin in the middle of a packet, as recordings of broadcasts do.
 fn begins_inside(head: &[u8]) -> Option<FileKind> {
-    /// Sync bytes in a row, of which none is at the beginning.
+    /// Packets in a row that make a stream.
     const PACKETS: usize = 8;
 
     // Each has a payload, an adaptation field, or both.
@@ -425,7 +347,7 @@ fn begins_inside(head: &[u8]) -> Option<FileKind> {
         |at: usize| matches!(head.get(at..at + 4), Some([0x47, _, _, flags]) if flags & 0x30 != 0);
     let is_stream = |first: usize, len: usize| (0..PACKETS).all(|n| is_packet(first + n * len));
     if TS_PACKET_LENS.iter().any(|&len| (1..len).any(|first| is_stream(first, len))) {
-        return Some(FileKind::MpegTs);
+        return Some(FileKind::Media(Container::MpegTs));
     }
     // A pack, and behind its header of 14 bytes or 12 another start code; or a packet of audio or video, and
     // a start code behind it. ISO/IEC 13818-1, 2.5.3.3 and 2.4.3.6; ISO/IEC 11172-1, 2.4.3.2.
@@ -440,14 +362,14 @@ fn begins_inside(head: &[u8]) -> Option<FileKind> {
         }
         _ => false,
     };
-    (0..head.len()).any(is_followed).then_some(FileKind::MpegPs)
+    (0..head.len()).any(is_followed).then_some(FileKind::Media(Container::MpegPs))
 }
 
 /// Audio without a container: frames with a sync word of 11 or 12 ones, or of AC-3. What lies behind an ID3
 /// tag that is longer than the head is taken for MP3.
 fn audio_frames(head: &[u8]) -> Option<FileKind> {
     if head.is_empty() {
-        return Some(FileKind::Mp3);
+        return Some(FileKind::Media(Container::Mp3));
     }
     if let Some((kind, len)) = ac3_frame(head)
         && is_followed(head, len, ac3_frame)
@@ -457,7 +379,7 @@ fn audio_frames(head: &[u8]) -> Option<FileKind> {
     if let Some(len) = layer_2_frame(head)
         && is_followed(head, len, layer_2_frame)
     {
-        return Some(FileKind::Mp2);
+        return Some(FileKind::Media(Container::Mp2));
     }
     let &[first, second, third, ..] = head else { return None };
     if first != 0xff {
@@ -465,10 +387,10 @@ fn audio_frames(head: &[u8]) -> Option<FileKind> {
     }
     match second {
         // Layer 00 is ADTS; a sampling frequency index above 12 is reserved. ISO/IEC 13818-7, 6.2.
-        0xf0 | 0xf1 | 0xf8 | 0xf9 if third >> 2 & 0xf <= 12 => Some(FileKind::Adts),
+        0xf0 | 0xf1 | 0xf8 | 0xf9 if third >> 2 & 0xf <= 12 => Some(FileKind::Media(Container::Adts)),
         // Layer III, neither bit rate nor sampling frequency reserved. ISO/IEC 11172-3, 2.4.1.3.
         0xe2 | 0xe3 | 0xf2 | 0xf3 | 0xfa | 0xfb if third >> 4 != 15 && third >> 2 & 3 != 3 => {
-            Some(FileKind::Mp3)
+            Some(FileKind::Media(Container::Mp3))
         }
         _ => None,
     }

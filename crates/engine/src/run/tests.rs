@@ -54,10 +54,7 @@ impl Program {
         // What a script needs beyond a program: its shell, the tools it calls, and the view of itself.
         let readable = ["/bin", "/usr/bin", "/proc"].map(PathBuf::from).to_vec();
         let cage = cage(path.canonicalize().unwrap(), readable);
-        Self {
-            folder,
-            runner: Runner { cage, admission: Admission::new(NonZeroUsize::new(4)), decoders: "".into() },
-        }
+        Self { folder, runner: Runner::new(cage, Admission::new(NonZeroUsize::new(4))) }
     }
 
     async fn run(&self, limits: Limits) -> Result<Bytes, EngineError> {
@@ -88,11 +85,7 @@ impl Program {
 }
 
 fn runner(program: PathBuf, readable: Vec<PathBuf>) -> Runner {
-    Runner {
-        cage: Cage::new(program, readable),
-        admission: Admission::new(NonZeroUsize::new(4)),
-        decoders: "".into(),
-    }
+    Runner::new(Cage::new(program, readable), Admission::new(NonZeroUsize::new(4)))
 }
 
 fn limits(deadline: Duration) -> Limits {
@@ -255,11 +248,7 @@ async fn a_bad_run_costs_nobody_else_anything() {
 #[tokio::test]
 async fn a_place_is_free_again_after_every_kind_of_end() {
     let program = Program::new("case $1 in hang) while :; do :; done;; fail) exit 1;; *) echo fine;; esac");
-    let runner = Runner {
-        cage: program.runner.cage.clone(),
-        admission: Admission::new(NonZeroUsize::new(1)),
-        decoders: "".into(),
-    };
+    let runner = Runner::new(program.runner.cage.clone(), Admission::new(NonZeroUsize::new(1)));
     for argument in ["hang", "fail", "fine"] {
         let _ = runner.run(job(&[argument], limits(SHORT))).await;
     }

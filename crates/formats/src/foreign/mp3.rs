@@ -21,8 +21,8 @@ const SLACK_BYTES: u64 = 64 << 10;
 /// Samples by which a decoder is late, beside what the encoder says.
 const DECODER_DELAY: u32 = 528 + 1;
 
-/// Sound without a container of its own, in front of which programs put tags. Others say where their samples
-/// lie, and a tag in front moves these.
+/// Formats of audio frames without a container: with an ID3 tag in front they still play. Other formats
+/// contain offsets, which the tag makes wrong.
 const TAGGED: [Container; 7] = [
     Container::Flac,
     Container::Adts,

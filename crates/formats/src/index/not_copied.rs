@@ -73,7 +73,7 @@ impl NotCopied {
     pub(crate) fn codec(found: &str, channels: u32) -> Self {
         let detail = match channels {
             0..=LAYOUT_CHANNELS_MAX => found.to_owned(),
-            more => format!("{found} of {more} channels, of which the first two are played"),
+            more => format!("{found} of {more} channels; the first two are played"),
         };
         Self::new(NotCopiedReason::Codec, detail)
     }

@@ -33,9 +33,6 @@ pub(super) enum Packets {
     Flac(u32),
     /// Each says it.
     WavPack,
-    /// Frames of so many PCM samples; each says how many frames it holds. The first one begins with a part of
-    /// a frame that no decoder gets whole.
-    WmaFrames(u32),
 }
 
 impl Packets {
@@ -64,13 +61,6 @@ impl Packets {
             Packets::Alac(usual) => Some(alac(head).unwrap_or(usual)),
             Packets::Flac(usual) => {
                 Some(flac_frame(head).filter(|&samples| samples < usual).unwrap_or(usual))
-            }
-            Packets::WmaFrames(frame) => {
-                let lost = u32::from(*before == 0);
-                *before = 1;
-                // 4 bits of a counter, 4 of the number.
-                let frames = u32::from(head.first().filter(|_| size > 0)? & 0xf);
-                frames.checked_sub(lost).map(|frames| frames * frame).filter(|&samples| samples > 0)
             }
             Packets::WavPack => {
                 head.first_chunk().map(|&first| u32::from_le_bytes(first)).filter(|&samples| samples > 0)
@@ -115,37 +105,17 @@ fn of_windows(private: &[u8]) -> Option<Packets> {
     const MU_LAW: u16 = 0x0007;
     const IMA_ADPCM: u16 = 0x0011;
     const GSM: u16 = 0x0031;
-    const WMA_1: u16 = 0x0160;
-    const WMA_2: u16 = 0x0161;
 
     let number = |at: usize| Some(u16::from_le_bytes(*private.get(at..)?.first_chunk()?));
     let (tag, block_len) = (number(0)?, u32::from(number(12)?));
     match tag {
         PCM | FLOAT | A_LAW | MU_LAW => Some(Packets::Pcm(block_len)).filter(|_| block_len > 0),
-        WMA_1 => wma(number(20)?, private, 32_000),
-        WMA_2 => wma(number(22)?, private, 22_050),
         // `wSamplesPerBlock` is the first field of the extension.
         MS_ADPCM | IMA_ADPCM | GSM if block_len > 0 => {
             Some(Packets::Blocks { bytes: block_len, samples: number(18)?.into() })
         }
         _ => None,
     }
-}
-
-/// Windows Media Audio with these flags; frames have 1024 samples up to the rate `short_until`. It has no
-/// specification; this is what ffmpeg reads.
-fn wma(flags: u16, private: &[u8], short_until: u32) -> Option<Packets> {
-    /// Frames may lie across the borders of packets.
-    const RESERVOIR: u16 = 2;
-    let rate = u32::from_le_bytes(*private.get(4..)?.first_chunk()?);
-    let frame = if rate <= 16_000 {
-        512
-    } else if rate <= short_until {
-        1024
-    } else {
-        2048
-    };
-    Some(if flags & RESERVOIR == 0 { Packets::Same(frame) } else { Packets::WmaFrames(frame) })
 }
 
 /// Most PCM samples of a packet of ALAC that are believed; encoders write 4096.
@@ -240,20 +210,7 @@ mod tests {
         assert_eq!(wave(0x11, 1024, 2041), ima);
         assert_eq!(wave(0x07, 1, 0), Packets::Pcm(1));
         assert_eq!(wave(0x11, 0, 2041), Packets::Unknown);
-        assert_eq!(wave(0x162, 743, 0), Packets::Unknown);
-        // Flags behind 4 or 2 bytes of other things.
-        let wma = |tag: u16, rate: u16, flags: u16| {
-            let private =
-                [tag, 2, rate, 0, 8000, 0, 743, 16, 10, 0, flags, flags].map(u16::to_le_bytes).concat();
-            Packets::of_codec("A_MS/ACM", &private, rate.into(), 0)
-        };
-        assert_eq!(wma(0x161, 44_100, 0x0f), Packets::WmaFrames(2048));
-        assert_eq!(wma(0x161, 32_000, 0x0d), Packets::Same(2048));
-        assert_eq!(wma(0x160, 32_000, 2), Packets::WmaFrames(1024));
-        assert_eq!(wma(0x160, 8000, 2), Packets::WmaFrames(512));
-        let mut before = 0;
-        let mut frames = |first: u8| Packets::WmaFrames(2048).samples(&[first], 743, &mut before);
-        assert_eq!([frames(0x05), frames(0x16), frames(0x20)], [Some(4 * 2048), Some(6 * 2048), None]);
+        assert_eq!(wave(0x161, 743, 0), Packets::Unknown);
         assert_eq!(Packets::of_codec("A_MS/ACM", &[0x11, 0], 8000, 0), Packets::Unknown);
 
         let samples = |packets: Packets, head: &[u8], size| packets.samples(head, size, &mut 0);

@@ -215,7 +215,7 @@ fn broken_configurations_of_opus_are_refused() {
     check_not_copied(
         &surround(9, 1, 9, 0),
         NotCopiedReason::Codec,
-        "Opus of 9 channels, of which the first two are played",
+        "Opus of 9 channels; the first two are played",
     );
 }
 

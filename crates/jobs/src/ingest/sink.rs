@@ -220,8 +220,8 @@ impl Sink for SourceSink<'_> {
 
     /// A parked download waits outside of the lane and keeps its bytes. If its bytes are of no use, or no
     /// parked place or memory is free, the download ends, and a later run of its job begins at the first
-    /// byte. A download of [`Owner::Nobody`] is a part of another job: it drops its bytes, and stays in the lane
-    /// while no parked place is free.
+    /// byte. A download of [`Owner::Nobody`] is a part of another job: it drops its bytes, and stays in the
+    /// lane while no parked place is free.
     async fn pause(&mut self, pause: Pause) -> Result<NextAttempt, SinkError> {
         self.transfer = None;
         if self.owner.can_begin_anew() {

@@ -25,7 +25,7 @@ impl Packager {
     /// Begins to make the first segment of the rung that players begin with, if that is encoded. Does not
     /// wait for it.
     ///
-    /// May run twice: what is kept or being made is not made again. Errors: those of the stores.
+    /// May run twice: a segment that is kept or being made is not made again. Errors: those of the stores.
     pub async fn prepare_start(&self, packaged: &Arc<Packaged>, max: Resolution) -> Result<(), Error> {
         let Some(rung) = packaged.start_rung(max) else { return Ok(()) };
         let line = self.line(packaged, &rung).await?;

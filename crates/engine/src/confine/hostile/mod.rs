@@ -151,8 +151,7 @@ fn without_any_confinement() -> Worked {
 fn confined() -> Worked {
     let stage = Stage::new();
     let program = std::env::current_exe().unwrap().canonicalize().unwrap();
-    let runner =
-        Runner { cage: Cage::new(program, Vec::new()), admission: Admission::new(None), decoders: "".into() };
+    let runner = Runner::new(Cage::new(program, Vec::new()), Admission::new(None));
     let job = Job {
         kind: "hostile",
         arguments: stage.arguments(),

@@ -219,11 +219,7 @@ async fn leaving_a_stream_kills_it_whether_it_works_or_waits() {
     drop(run);
     program.until_running(0).await;
 
-    let one = Runner {
-        cage: program.runner.cage.clone(),
-        admission: Admission::new(NonZeroUsize::new(1)),
-        decoders: "".into(),
-    };
+    let one = Runner::new(program.runner.cage.clone(), Admission::new(NonZeroUsize::new(1)));
     let mut running = one.start(job(&[], limits(LONG)), silence(), Pace::Progress);
     assert!(running.chunk().await.unwrap().is_ok());
     let mut waiting = one.start(job(&[], limits(LONG)), silence(), Pace::Progress);
@@ -259,8 +255,7 @@ async fn until_stopped(program: &Program) {
 async fn the_background_stands_still_while_a_viewer_needs_its_core() {
     let background = Program::new("echo begun; read line; printf %s \"$line\"");
     let admission = Admission::new(NonZeroUsize::new(1));
-    let one =
-        Runner { cage: background.runner.cage.clone(), admission: admission.clone(), decoders: "".into() };
+    let one = Runner::new(background.runner.cage.clone(), admission.clone());
     let (finish, finished) = oneshot::channel();
     let feed = stream::once(async move {
         finished.await.map_err(io::Error::other)?;
@@ -271,7 +266,7 @@ async fn the_background_stands_still_while_a_viewer_needs_its_core() {
     assert_eq!(run.chunk().await.unwrap().unwrap(), "begun\n");
 
     let viewer = Program::new("while :; do :; done");
-    let viewers = Runner { cage: viewer.runner.cage.clone(), admission, decoders: "".into() };
+    let viewers = Runner::new(viewer.runner.cage.clone(), admission);
     let mut viewing = Box::pin(viewers.run(job(&[], limits(LONG))));
     tokio::select! {
         end = &mut viewing => panic!("ended by itself: {end:?}"),
@@ -290,8 +285,7 @@ async fn the_background_stands_still_while_a_viewer_needs_its_core() {
 async fn a_run_that_stands_still_can_be_left() {
     let background = Program::new("echo begun; while :; do :; done");
     let admission = Admission::new(NonZeroUsize::new(1));
-    let one =
-        Runner { cage: background.runner.cage.clone(), admission: admission.clone(), decoders: "".into() };
+    let one = Runner::new(background.runner.cage.clone(), admission.clone());
     let job_of = |priority| Job { priority, ..job(&[], limits(LONG)) };
     let mut run = one.start(job_of(Priority::Background), silence(), Pace::Progress);
     assert!(run.chunk().await.unwrap().is_ok());

@@ -17,6 +17,12 @@ async fn played(app: &TestApp, media: &Value) -> (Option<u64>, bool) {
     (pictures, decoded(OsStr::new(&manifest), "a:0").await.is_some_and(|sound| sound.frames > 0))
 }
 
+/// The container of the source, as its owner is told.
+async fn container(app: &TestApp, media: &Value) -> Value {
+    let info = app.call("GET", &format!("/v1/on-demand/{}/input-info", text(&media["id"]))).send().await;
+    info.data()["file"]["containerFormat"].clone()
+}
+
 /// What is left out: the types, each with its sentence.
 async fn check(file: Bytes, expected: (Option<u64>, bool), left_out: Value) {
     let app = TestApp::options().without_webhook().start().await;
@@ -124,9 +130,7 @@ async fn sound_in_every_container_that_ffmpeg_reads_plays() {
     ];
     for (name, extension, options) in cases {
         let media = app.ready(&format!("/{extension}"), odd::sound_in(extension, options)).await;
-        let id = text(&media["id"]);
-        let info = app.call("GET", &format!("/v1/on-demand/{id}/input-info")).send().await;
-        assert_eq!(info.data()["file"]["containerFormat"], name, "{options}");
+        assert_eq!(container(&app, &media).await, name, "{options}");
         assert_eq!(media["duration"], "00:00:02", "{options}");
         assert_eq!(played(&app, &media).await, (None, true), "{options}");
     }
@@ -142,9 +146,7 @@ async fn pictures_in_every_container_that_ffmpeg_reads_play() {
     ];
     for (name, extension, options) in cases {
         let media = app.ready(&format!("/{extension}"), odd::pictures_in(extension, options)).await;
-        let id = text(&media["id"]);
-        let info = app.call("GET", &format!("/v1/on-demand/{id}/input-info")).send().await;
-        assert_eq!(info.data()["file"]["containerFormat"], name, "{options}");
+        assert_eq!(container(&app, &media).await, name, "{options}");
         assert_eq!(played(&app, &media).await.0, Some(50), "{options}");
     }
 }
@@ -154,7 +156,7 @@ async fn of_many_channels_the_first_two_play() {
     let app = TestApp::options().without_webhook().start().await;
     let media = app.ready("/twelve.wav", odd::twelve_channels()).await;
     let detail = &media["playbackReport"]["notCopied"][0]["detail"];
-    assert_eq!(detail, "PCM of 12 channels, of which the first two are played", "{media}");
+    assert_eq!(detail, "PCM of 12 channels; the first two are played", "{media}");
     assert_eq!(played(&app, &media).await, (None, true));
 }
 
@@ -173,8 +175,7 @@ async fn sound_behind_a_long_tag_is_what_it_is() {
     for (name, extension, options) in [("flac", "flac", "-c:a flac"), ("aac", "aac", "-c:a aac")] {
         let file = odd::behind_id3(&odd::sound_in(extension, options), 100_000);
         let media = app.ready(&format!("/tagged.{extension}"), file).await;
-        let info = app.call("GET", &format!("/v1/on-demand/{}/input-info", text(&media["id"]))).send().await;
-        assert_eq!(info.data()["file"]["containerFormat"], name);
+        assert_eq!(container(&app, &media).await, name);
         assert_eq!(played(&app, &media).await, (None, true));
     }
     // Where its samples lie is said in a file of this kind, and the tag moves them.

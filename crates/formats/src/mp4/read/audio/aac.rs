@@ -50,7 +50,10 @@ pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, Re
             // The times of packets may have to be reckoned: they are of the core, which its rate tells.
             let track = not_copied(entry, timescale, codec, &found)?;
             let (sample_rate, packet_samples) = (config.sample_rate, config.packet_samples);
-            let channels = config.channels.unwrap_or(track.channels);
+            // Of fewer channels the entry says how many are heard: two of HE-AAC v2, whose configuration says
+            // one.
+            let many = config.channels.filter(|channels| LAYOUT_CHANNELS_MAX < *channels);
+            let channels = many.unwrap_or(track.channels);
             let not_copied = Some(NotCopied::codec(&found, channels));
             return Ok(AudioTrack { sample_rate, packet_samples, channels, not_copied, ..track });
         }
