@@ -135,6 +135,7 @@ KINDS = (
         "MPEG-2",
     ),
     Kind("G.723.1 beside H.264 in Matroska", "g723.mkv", made(both(), X264, "-ac 1 -ar 8000 -c:a g723_1 -b:a 6.3k"), "A", "G.723.1"),
+    Kind("MPEG-1 without a container", "mpeg1.m1v", made(picture(rate="25"), "-c:v mpeg1video -q:v 4 -g 12", "-bf 2"), "F C E", "MPEG-1"),
     Kind("MPEG-2 without a container", "mpeg2.m2v", made(picture(rate="25"), MPEG2, "-bf 2"), "F C E", "MPEG-2"),
     Kind("VP8 in IVF", "vp8.ivf", made(picture(), "-c:v libvpx -deadline realtime -cpu-used 8 -b:v 1M"), "F C E", "VP8"),
     Kind("DV", "dv.dv", made(picture(size="720x576", rate="25"), "-c:v dvvideo -pix_fmt yuv420p"), "F C E", "DV"),

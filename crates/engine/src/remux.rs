@@ -27,6 +27,11 @@ const READ_BYTES: usize = 256 << 10;
 /// 32 MB or 30 s, for those of transport streams begin anywhere.
 const SEARCH: [&str; 6] = ["-fflags", "+genpts", "-probesize", "33554432", "-analyzeduration", "30000000"];
 
+/// Moves the first picture of MPEG-1 video without a container behind its time of decoding, as all others are.
+///
+/// ffmpeg (5.1) delays each picture by one, for B-pictures, but the first: it would last twice as long.
+const FIRST_PICTURE: &str = r"setts=pts=if(eq(N\,0)*eq(PTS\,DTS)*gt(NEXT_PTS\,NEXT_DTS)\,DTS+DURATION\,PTS)";
+
 /// What a source is wrapped in. The demuxer is forced: a file that is something else fails.
 ///
 /// Nearly all can be read from a stream. What cannot needs [`Engine::remux_file`]: MP4 of more than a few megabytes whose
@@ -298,6 +303,9 @@ fn copy(spec: &Remux, from: &str) -> Vec<OsString> {
     let mut arguments = read(from, spec.input.demuxer(), 1, &SEARCH);
     push(&mut arguments, spec.tracks.options().iter().map(String::as_str));
     push(&mut arguments, ["-dn", "-sn", "-c", "copy"]);
+    if spec.input == RemuxInput::MpegVideo {
+        push(&mut arguments, ["-bsf:v", FIRST_PICTURE]);
+    }
     // Titles and the like are no business of a player; languages, which belong to tracks, are.
     push(&mut arguments, ["-map_metadata:g", "-1", "-map_chapters", "-1", "-fflags", "+bitexact", "-y"]);
     arguments

@@ -44,8 +44,8 @@ pub struct S3Limits {
     pub part_len: u64,
     /// Memory for the parts of all writers of this store, in whole MiB.
     ///
-    /// 64 parts of usual length: enough for 32 writers as fast as the network, or 64 that wait for their sources. Others wait for
-    /// their first part, and their sources with them.
+    /// 64 parts of usual length: enough for 64 writers. Others wait for their first part, and their sources with
+    /// them. Up to a quarter of it a writer fills a second part while its first one is on its way.
     pub parts_memory: u64,
     /// How long half a MiB of a growing object may lie in memory before it is kept as a piece.
     ///
@@ -76,6 +76,13 @@ impl S3Limits {
     /// always begin. Nothing of a memory for less than four.
     pub(super) fn reserved_for_others(&self) -> u64 {
         if self.parts_memory < 4 * self.part_len { 0 } else { self.part_len }
+    }
+
+    /// Of the memory for parts, what may be held when a writer begins a second part while its first one is on
+    /// its way: a quarter. Above that a writer first waits for its part to be sent. So many transfers at once
+    /// take one part each, and a few of them use the whole line to the store.
+    pub(super) fn ahead_memory(&self) -> u64 {
+        self.parts_memory / 4
     }
 
     /// Of the memory for parts, what writers without bytes to come may hold: a quarter, and one part at

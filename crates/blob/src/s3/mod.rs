@@ -110,6 +110,11 @@ impl S3Store {
         self.shared.memory.acquire(self.workspace, len.div_ceil(MIB)).await
     }
 
+    /// Whether a writer may begin a second part while its first one is on its way.
+    fn may_fill_ahead(&self) -> bool {
+        self.parts_held() < self.shared.limits.ahead_memory()
+    }
+
     /// Memory of a part that is kept while nothing comes; `None` where that would be too much.
     fn parked_memory(&self, len: u64) -> Option<PartMemory> {
         self.shared.parked.acquire(self.workspace, len.div_ceil(MIB)).now_or_never()

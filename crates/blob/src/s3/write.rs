@@ -1,7 +1,7 @@
 //! Writing an object that arrives in pieces.
 //!
 //! What fits into one part becomes a conditional put at the end. A longer object is sent in parts: one is on its way
-//! while the next one fills, so a writer holds two at most. Memory for a whole part is reserved before its first byte is
+//! while the next one fills, so a writer holds two at most, and one where memory is short. Memory for a whole part is reserved before its first byte is
 //! kept, and a part that is on its way needs nothing more than the store; so writers that wait for memory wait for sources and for the
 //! store, never for each other.
 
@@ -130,6 +130,9 @@ impl S3Writer {
                 continue;
             }
             let Some(part) = &mut self.part else {
+                if !self.store.may_fill_ahead() {
+                    self.join().await?;
+                }
                 self.part = Some(self.reserve().await?);
                 continue;
             };

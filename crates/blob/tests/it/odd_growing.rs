@@ -225,6 +225,34 @@ async fn an_upload_whose_parts_were_replaced_is_told() {
 }
 
 #[tokio::test]
+async fn writers_fill_a_second_part_only_while_memory_is_plentiful() {
+    let server = OddServer::start(|asked, _| match asked.what().as_str() {
+        "PUT part source" => Oddity::Silence,
+        _ => Oddity::None,
+    })
+    .await;
+    let mut limits = S3Limits { piece_within: Duration::from_secs(24 * 60 * 60), ..impatient() };
+    limits.parts_memory = 16 * limits.part_len;
+    let part_len = limits.part_len;
+    let blob = Blob::open_s3_with(&server.url().parse().unwrap(), limits).unwrap();
+    let Blob::S3(store) = blob.clone() else { panic!("it is a bucket") };
+    let mut writers = tokio::task::JoinSet::new();
+    for (n, expected) in [2, 4, 5, 6, 7, 8].into_iter().enumerate() {
+        let mut growing = Book::new().grow(&blob, source(n as u128)).await.unwrap();
+        writers.spawn(async move {
+            growing.write(noise(2 * PART + 1)).await.unwrap();
+            // The third part waits for the first one, which is never answered.
+            growing.keep().await.unwrap();
+        });
+        while store.parts_held() < expected * part_len {
+            tokio::task::yield_now().await;
+        }
+        settle().await;
+        assert_eq!(store.parts_held(), expected * part_len);
+    }
+}
+
+#[tokio::test]
 async fn writers_wait_for_memory_and_give_it_back() {
     let server = OddServer::start(|_, _| Oddity::None).await;
     let mut limits = S3Limits { piece_within: Duration::from_secs(24 * 60 * 60), ..impatient() };

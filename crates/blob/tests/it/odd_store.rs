@@ -400,6 +400,29 @@ async fn writers_wait_for_memory_and_never_for_each_other() {
 }
 
 #[tokio::test]
+async fn writers_fill_a_second_part_only_while_memory_is_plentiful() {
+    let server = OddServer::start(|asked, _| match asked.what().as_str() {
+        "PUT part source" => Oddity::Silence,
+        _ => Oddity::None,
+    })
+    .await;
+    let mut limits = impatient();
+    limits.parts_memory = 16 * limits.part_len;
+    let part_len = limits.part_len;
+    let blob = Blob::open_s3_with(&server.url().parse().unwrap(), limits).unwrap();
+    let Blob::S3(store) = &blob else { panic!("it is a bucket") };
+    let (mut writers, mut held) = (Vec::new(), Vec::new());
+    for n in 0..6 {
+        let mut writer = blob.writer(ObjectKey::Source(source(n))).await.unwrap();
+        // The third part waits for the first one, which is never answered.
+        assert!(writer.write(noise(2 * PART + 1)).now_or_never().is_none());
+        held.push(store.parts_held() / part_len);
+        writers.push(writer);
+    }
+    assert_eq!(held, [2, 4, 5, 6, 7, 8]);
+}
+
+#[tokio::test]
 async fn writers_of_one_workspace_leave_memory_for_another_one() {
     let server = OddServer::start(|_, _| Oddity::None).await;
     let mut limits = impatient();

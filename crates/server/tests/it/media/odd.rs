@@ -140,6 +140,7 @@ async fn sound_in_every_container_that_ffmpeg_reads_plays() {
 async fn pictures_in_every_container_that_ffmpeg_reads_play() {
     let app = TestApp::options().without_webhook().start().await;
     let cases = [
+        ("mpegvideo", "m1v", "-c:v mpeg1video -bf 2 -g 12"),
         ("mpegvideo", "m2v", "-c:v mpeg2video -bf 2 -g 12"),
         ("ivf", "ivf", "-c:v libvpx -deadline realtime -cpu-used 8 -b:v 500k"),
         ("dv", "dv", "-vf scale=720:576 -c:v dvvideo -pix_fmt yuv420p"),
@@ -148,6 +149,7 @@ async fn pictures_in_every_container_that_ffmpeg_reads_play() {
         let media = app.ready(&format!("/{extension}"), odd::pictures_in(extension, options)).await;
         assert_eq!(container(&app, &media).await, name, "{options}");
         assert_eq!(played(&app, &media).await.0, Some(50), "{options}");
+        assert_eq!(media["frameRate"], "25/1", "{options}");
     }
 }
 

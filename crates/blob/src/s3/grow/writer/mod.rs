@@ -192,7 +192,12 @@ impl Writer {
                 return Ok(());
             }
             match &self.filling {
-                None => self.filling = Some(self.reserve().await?),
+                None => {
+                    if !self.store.may_fill_ahead() {
+                        self.join_sending().await?;
+                    }
+                    self.filling = Some(self.reserve().await?);
+                }
                 // Not before there is more: what fills one part exactly is put as a whole.
                 Some(filling) if filling.is_full() => self.send().await?,
                 Some(_) => self.fill(),
