@@ -7,8 +7,8 @@
 // ADDRESS is that of a multivariant playlist. With `-` addresses are read from standard input, one a line, and the line
 // `ready` is printed when the browser has started, so that a caller can give an address the moment it wants it played.
 //
-// The player chooses the rung that it begins with. With `--start listed` hls.js begins with the first one that the
-// manifest lists, as our page does.
+// The player chooses the rung that it begins with. With `--start listed` hls.js begins with the first one
+// that the manifest lists, as our page does.
 //
 // For each address one line of JSON: `{"address", "firstFrameMs", "width", "height", "errors"}`. The time begins when
 // the player is given the address, its script being loaded, and ends when a frame is on the screen; of sound alone,

@@ -27,9 +27,10 @@ const READ_BYTES: usize = 256 << 10;
 /// 32 MB or 30 s, for those of transport streams begin anywhere.
 const SEARCH: [&str; 6] = ["-fflags", "+genpts", "-probesize", "33554432", "-analyzeduration", "30000000"];
 
-/// Moves the first picture of MPEG-1 video without a container behind its time of decoding, as all others are.
+/// Filter that corrects the time of the first picture of MPEG-1 video without a container.
 ///
-/// ffmpeg (5.1) delays each picture by one, for B-pictures, but the first: it would last twice as long.
+/// ffmpeg 5.1 shows each picture one frame after its time of decoding, because B-frames may need that, but
+/// not the first one, which would last two frames.
 const FIRST_PICTURE: &str = r"setts=pts=if(eq(N\,0)*eq(PTS\,DTS)*gt(NEXT_PTS\,NEXT_DTS)\,DTS+DURATION\,PTS)";
 
 /// What a source is wrapped in. The demuxer is forced: a file that is something else fails.

@@ -44,8 +44,9 @@ pub struct S3Limits {
     pub part_len: u64,
     /// Memory for the parts of all writers of this store, in whole MiB.
     ///
-    /// 64 parts of usual length: enough for 64 writers. Others wait for their first part, and their sources with
-    /// them. Up to a quarter of it a writer fills a second part while its first one is on its way.
+    /// 64 parts of usual length: enough for 64 writers. Others wait for their first part, and their sources
+    /// with them. While less than a quarter is held, a writer fills its second part while the first one is
+    /// sent.
     pub parts_memory: u64,
     /// How long half a MiB of a growing object may lie in memory before it is kept as a piece.
     ///
@@ -78,9 +79,10 @@ impl S3Limits {
         if self.parts_memory < 4 * self.part_len { 0 } else { self.part_len }
     }
 
-    /// Of the memory for parts, what may be held when a writer begins a second part while its first one is on
-    /// its way: a quarter. Above that a writer first waits for its part to be sent. So many transfers at once
-    /// take one part each, and a few of them use the whole line to the store.
+    /// Limit of the held memory below which a writer may fill a second part while its first one is sent: a
+    /// quarter of the memory for parts. Above it a writer first waits until its part is sent.
+    ///
+    /// A few transfers then keep the connection to the store busy, and many transfers hold one part each.
     pub(super) fn ahead_memory(&self) -> u64 {
         self.parts_memory / 4
     }

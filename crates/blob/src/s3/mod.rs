@@ -110,7 +110,7 @@ impl S3Store {
         self.shared.memory.acquire(self.workspace, len.div_ceil(MIB)).await
     }
 
-    /// Whether a writer may begin a second part while its first one is on its way.
+    /// Whether a writer may begin a second part while its first one is sent.
     fn may_fill_ahead(&self) -> bool {
         self.parts_held() < self.shared.limits.ahead_memory()
     }

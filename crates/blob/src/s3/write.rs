@@ -1,9 +1,11 @@
 //! Writing an object that arrives in pieces.
 //!
-//! What fits into one part becomes a conditional put at the end. A longer object is sent in parts: one is on its way
-//! while the next one fills, so a writer holds two at most, and one where memory is short. Memory for a whole part is reserved before its first byte is
-//! kept, and a part that is on its way needs nothing more than the store; so writers that wait for memory wait for sources and for the
-//! store, never for each other.
+//! What fits into one part becomes a conditional put at the end. A longer object is sent in parts. A writer
+//! holds two of them at most: one is sent while the next one fills. Where memory is short it holds one.
+//!
+//! Memory for a whole part is reserved before its first byte is kept, and a part that is being sent needs
+//! nothing more than the store. So writers that wait for memory wait for sources and for the store, never for
+//! each other.
 
 use std::collections::VecDeque;
 use std::io;

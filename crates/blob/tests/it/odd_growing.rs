@@ -226,11 +226,7 @@ async fn an_upload_whose_parts_were_replaced_is_told() {
 
 #[tokio::test]
 async fn writers_fill_a_second_part_only_while_memory_is_plentiful() {
-    let server = OddServer::start(|asked, _| match asked.what().as_str() {
-        "PUT part source" => Oddity::Silence,
-        _ => Oddity::None,
-    })
-    .await;
+    let server = OddServer::without_answers_to_parts().await;
     let mut limits = S3Limits { piece_within: Duration::from_secs(24 * 60 * 60), ..impatient() };
     limits.parts_memory = 16 * limits.part_len;
     let part_len = limits.part_len;

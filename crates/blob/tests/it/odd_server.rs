@@ -111,6 +111,15 @@ impl OddServer {
         Self { address, held, serving }
     }
 
+    /// A server that never answers a part of an upload.
+    pub(crate) async fn without_answers_to_parts() -> Self {
+        Self::start(|asked, _| match asked.what().as_str() {
+            "PUT part source" => Oddity::Silence,
+            _ => Oddity::None,
+        })
+        .await
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("s3://bucket?endpoint=http://{}", self.address)
     }

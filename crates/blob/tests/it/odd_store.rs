@@ -401,11 +401,7 @@ async fn writers_wait_for_memory_and_never_for_each_other() {
 
 #[tokio::test]
 async fn writers_fill_a_second_part_only_while_memory_is_plentiful() {
-    let server = OddServer::start(|asked, _| match asked.what().as_str() {
-        "PUT part source" => Oddity::Silence,
-        _ => Oddity::None,
-    })
-    .await;
+    let server = OddServer::without_answers_to_parts().await;
     let mut limits = impatient();
     limits.parts_memory = 16 * limits.part_len;
     let part_len = limits.part_len;

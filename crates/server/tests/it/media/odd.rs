@@ -17,7 +17,7 @@ async fn played(app: &TestApp, media: &Value) -> (Option<u64>, bool) {
     (pictures, decoded(OsStr::new(&manifest), "a:0").await.is_some_and(|sound| sound.frames > 0))
 }
 
-/// The container of the source, as its owner is told.
+/// The container of the source, as `input-info` names it.
 async fn container(app: &TestApp, media: &Value) -> Value {
     let info = app.call("GET", &format!("/v1/on-demand/{}/input-info", text(&media["id"]))).send().await;
     info.data()["file"]["containerFormat"].clone()
