@@ -11,8 +11,8 @@ use super::turns::Memory;
 use super::{Order, ScanError};
 
 /// Tables of a whole movie that stay in memory while the rest of its source comes, where the limit of the
-/// process allows it: those of two hours at 30 frames a second with sound.
-const TABLES_KEPT_MAX: usize = 1 << 20;
+/// process allows it. Those of two hours at 30 frames a second with sound have about 1.4 MiB.
+const TABLES_KEPT_MAX: usize = 4 << 20;
 /// Bytes that come at least before a scanner is loaded that was stored for want of memory.
 const WAKE_MIN: u64 = 1 << 20;
 /// Bytes that the scanner takes between two looks at its memory.
