@@ -49,7 +49,6 @@ impl Intake {
         let length = session.growing.written();
         // The scan waits for its turn, of many large files for minutes.
         let read = renewing(&self.0, session.lease, self.read_whole(&mut session)).await??;
-        session.end_checkpoints().await;
         let (lease, source) = (session.lease, session.upload.source);
         let intake = self.clone();
         let upload = match read {
@@ -104,6 +103,7 @@ impl Intake {
 
     /// What the whole file is, as far as it has been read while it came.
     async fn read_whole(&self, session: &mut Session) -> Result<Read, IntakeError> {
+        session.end_checkpoints().await;
         let Reading::On(scan) = std::mem::replace(&mut session.scan, Reading::Blind) else {
             return Ok(Read::Later(None));
         };
@@ -112,6 +112,7 @@ impl Intake {
             // What was seen of it while it came is told to the job.
             session.scan = Reading::On(scan);
             session.write_last_checkpoint(&self.0).await;
+            session.end_checkpoints().await;
             return Ok(Read::Later(None));
         }
         let Whole { scanned, turn } = match scan.finish().await {

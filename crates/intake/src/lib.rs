@@ -34,5 +34,5 @@ pub use intake::{Intake, IntakeOptions};
 pub use missing::Missing;
 pub use pace::PaceMin;
 pub use room::{RESERVED_BYTES, ROOM_EVERY_BYTES, has_room, is_full};
-pub use scan::{Hopeless, Scan, ScanError, ScanTurn, ScanTurns, StoredIndex, Whole};
+pub use scan::{Checkpoint, Hopeless, Scan, ScanError, ScanTurn, ScanTurns, StoredIndex, Whole};
 pub use tend::Tended;

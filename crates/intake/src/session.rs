@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use kinora_blob::GrowingObject;
-use kinora_domain::{MediaId, Upload};
+use kinora_blob::{Blob, GrowingObject};
+use kinora_domain::{MediaId, SourceId, Upload, WorkspaceId};
 use kinora_formats::Scanner;
 use kinora_store::{JobKind, NewJob, Priority, UploadLease};
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -15,9 +15,9 @@ use tokio::time::{Instant, timeout};
 use crate::intake::Parts;
 use crate::ledger::{StoreLedger, grown};
 use crate::receive::{Asking, renewing};
-use crate::scan::Scan;
+use crate::scan::{Checkpoint, Scan};
 use crate::tend::LOOK_AFTER_S;
-use crate::{Hopeless, IntakeError};
+use crate::{Hopeless, IntakeError, ScanTurns};
 
 /// Bytes that are read at once when the scanner catches up.
 const CATCH_UP_BYTES: u64 = 256 << 10;
@@ -47,7 +47,7 @@ pub(crate) struct Session {
     pub(crate) growing: GrowingObject,
     pub(crate) scan: Reading,
     batch: Batch,
-    checkpoint: Checkpoint,
+    checkpoint: Checkpoints,
     /// When a request last left it.
     pub(crate) left_at: Instant,
 }
@@ -72,11 +72,11 @@ struct Batch {
 }
 
 /// When the scanner's state was written down, and what waits to be.
-struct Checkpoint {
+struct Checkpoints {
     at: u64,
     len: u64,
     /// Of bytes that are not all kept yet.
-    waiting: Option<(u64, Bytes)>,
+    waiting: Option<Checkpoint>,
     /// On its way to the store of objects; nobody waits for it but the next one, and the end.
     putting: Option<JoinHandle<()>>,
 }
@@ -189,7 +189,7 @@ impl Session {
                 self.take_checkpoint().await;
             }
         }
-        if self.checkpoint.waiting.as_ref().is_some_and(|(at, _)| *at <= self.growing.kept()) {
+        if self.checkpoint.waiting.as_ref().is_some_and(|waiting| waiting.at() <= self.growing.kept()) {
             self.put_checkpoint(parts);
         }
         Ok(Ok(()))
@@ -216,7 +216,8 @@ impl Session {
         }
     }
 
-    /// Waits until no checkpoint is on its way: one that came later would stay behind.
+    /// Waits until no checkpoint is on its way: one that came later would stay behind. Call it without a turn
+    /// for large tables, for which a large checkpoint waits.
     pub(crate) async fn end_checkpoints(&mut self) {
         self.checkpoint.waiting = None;
         if let Some(putting) = self.checkpoint.putting.take() {
@@ -228,25 +229,26 @@ impl Session {
     async fn take_checkpoint(&mut self) {
         let Reading::On(scan) = &self.scan else { return };
         // While a large box comes it is as old as the begin of that.
-        if let Ok((at, state)) = scan.checkpoint().await
-            && at > self.checkpoint.at
+        if let Ok(checkpoint) = scan.checkpoint().await
+            && checkpoint.at() > self.checkpoint.at
         {
-            self.checkpoint.waiting = Some((at, Bytes::from(state)));
+            self.checkpoint.waiting = Some(checkpoint);
         }
     }
 
     /// Bytes are acknowledged without it: where it is missing some are read again.
     fn put_checkpoint(&mut self, parts: &Parts) {
-        let Some((at, state)) = self.checkpoint.waiting.take() else { return };
-        self.checkpoint.at = at;
-        self.checkpoint.len = state.len() as u64;
-        let (blob, source, previous) =
-            (parts.options.blob.clone(), self.upload.source, self.checkpoint.putting.take());
+        let Some(checkpoint) = self.checkpoint.waiting.take() else { return };
+        self.checkpoint.at = checkpoint.at();
+        self.checkpoint.len = checkpoint.state_len();
+        let (blob, turns) = (parts.options.blob.clone(), parts.options.scans.clone());
+        let (source, workspace) = (self.upload.source, self.upload.workspace);
+        let previous = self.checkpoint.putting.take();
         self.checkpoint.putting = Some(tokio::spawn(async move {
             if let Some(previous) = previous {
                 let _ = previous.await;
             }
-            if let Err(error) = blob.put_checkpoint(source, at, state).await {
+            if let Err(error) = put(&blob, source, checkpoint, &turns, workspace).await {
                 tracing::warn!(source.id = %source, error = %error, "a checkpoint could not be kept");
             }
         }));
@@ -294,6 +296,18 @@ fn split_to(pieces: &mut VecDeque<Bytes>, mut len: u64) -> Vec<Bytes> {
     front
 }
 
+async fn put(
+    blob: &Blob,
+    source: SourceId,
+    checkpoint: Checkpoint,
+    turns: &ScanTurns,
+    workspace: WorkspaceId,
+) -> Result<(), IntakeError> {
+    let at = checkpoint.at();
+    let (state, _turn) = checkpoint.load_in_turn(turns, Some(workspace)).await?;
+    Ok(blob.put_checkpoint(source, at, state).await?)
+}
+
 fn checkpoint_every(parts: &Parts) -> u64 {
     if parts.options.blob.is_shared() { CHECKPOINT_EVERY_PART } else { CHECKPOINT_EVERY_BYTES }
 }
@@ -303,7 +317,7 @@ async fn resume(
     parts: &Parts,
     upload: &Upload,
     growing: &GrowingObject,
-) -> Result<(Reading, Checkpoint), IntakeError> {
+) -> Result<(Reading, Checkpoints), IntakeError> {
     let (source, workspace) = (upload.source, Some(upload.workspace));
     let kept = growing.kept();
     let mut start = (0, Scanner::new(None));
@@ -320,7 +334,7 @@ async fn resume(
         }
     }
     let (from, scanner) = start;
-    let checkpoint = Checkpoint { at: from, len: 0, waiting: None, putting: None };
+    let checkpoint = Checkpoints { at: from, len: 0, waiting: None, putting: None };
     if from < kept && from < growing.readable_from() {
         return Ok((Reading::Blind, checkpoint));
     }

@@ -10,19 +10,16 @@ use kinora_domain::{Resolution, SourceId};
 use kinora_engine::PICTURE_SIDE_MAX;
 use kinora_formats::encode::{
     Rung, RungName, encoded_audio_init, encoded_audio_len, encoded_audio_segments, encoded_audio_times,
-    ladder, rate_of_rung,
+    ladder,
 };
-use kinora_formats::hls::{CopyRates, FileEncryption, MediaPlaylist, Rate, sound_offers};
+use kinora_formats::hls::{
+    Address, CopyRates, FileEncryption, MediaPlaylist, MultivariantPlaylist, Offer, Rate, sound_offers,
+};
 use kinora_formats::index::{Index, IndexId, Track};
 use kinora_formats::mp4::write::{iframes, init_segment};
 use kinora_formats::plan::{ENCODED_AUDIO_RATE, Segment as PlannedSegment};
 
 use crate::{Error, Rendition};
-
-/// What a player takes for the rate of its line at the start, at most: hls.js 1.7 estimates 5 Mb/s
-/// (`abrEwmaDefaultEstimateMax`) and uses 95 % of that (`abrBandWidthFactor`) for the average rate of a
-/// variant.
-const START_BPS_MAX: u64 = 4_750_000;
 
 /// An index with what was made from it. Everything here is a pure function of the index, so it never grows old.
 #[derive(Debug)]
@@ -176,18 +173,19 @@ impl Packaged {
         self.rungs(max).into_iter().find(|rung| rung.name == name).ok_or(Error::NotInPlan)
     }
 
-    /// The rung that players begin with, on a line of which they know nothing yet; `None` where they begin
-    /// with the copy, and without rungs.
+    /// The rung that players begin with; `None` where they begin with the copy, and without rungs.
     pub(crate) fn start_rung(&self, max: Resolution) -> Option<Rung> {
-        let rates = self.rates();
-        let audio = rates.audio.average.max(Rate::ENCODED_AUDIO.average);
-        let fits = |average: u64| average.saturating_add(audio) <= START_BPS_MAX;
-        if self.is_video_copied(max) && fits(rates.video.average) {
-            return None;
-        }
         let mut rungs = self.rungs(max);
-        rungs.retain(|rung| fits(rate_of_rung(&self.index, rung).average));
-        rungs.into_iter().max_by_key(|rung| rung.name)
+        let offer = Offer {
+            rates: self.rates(),
+            copies_video: self.is_video_copied(max),
+            rungs: &rungs,
+            encodes_audio: true,
+            ..Offer::default()
+        };
+        let Address::Rung(name) = MultivariantPlaylist::start(&self.index, &offer)? else { return None };
+        let place = rungs.iter().position(|rung| rung.name == name)?;
+        Some(rungs.swap_remove(place))
     }
 
     /// Whether players are offered the video as it is where nothing may be larger than `max`. Contract, decision 32.

@@ -9,10 +9,11 @@ use crate::{
     index::{Index, VideoTrack},
 };
 
-/// A copy with a higher peak is not what phones should begin with. Pipeline, 8.
-const FIRST_COPY_PEAK_MAX: u64 = 6_000_000;
-/// Bits a second of a rung that they should begin with, from and to. Pipeline, 8.
-const FIRST_RUNG_BITRATES: (u32, u32) = (2_000_000, 5_000_000);
+/// The highest BANDWIDTH of a variant that players begin with, in bits a second.
+///
+/// hls.js 1.7 estimates at the start what the first variant takes, and at most this
+/// (`abrEwmaDefaultEstimateMax`). It begins with the largest variant that takes no more (decision 0119).
+const START_BANDWIDTH_MAX: u64 = 5_000_000;
 /// The smallest rung that a busy server would rather make than none: smaller ones serve few.
 const BUSY_RUNG_MIN: RungName = RungName::P360;
 
@@ -96,10 +97,11 @@ pub enum Address {
 /// A variant before it is known where it stands.
 struct Candidate {
     variant: Variant,
+    address: Address,
     /// Its p-number.
     lines: u32,
     /// The rung it is of; none for copies.
-    rung: Option<(RungName, u32)>,
+    rung: Option<RungName>,
 }
 
 impl MultivariantPlaylist {
@@ -109,25 +111,9 @@ impl MultivariantPlaylist {
     pub fn offered(index: &Index, offer: &Offer<'_>, uri: &dyn Fn(Address) -> String) -> Self {
         let Some((_, video)) = index.video() else { return Self::offered_audio(index, offer, uri) };
         let everywhere = Group::everywhere(index, offer, uri);
-        let is_copied = offer.copies_video && video.not_copied.is_none() && !index.plan.video.is_empty();
+        let is_copied = offer.copies(index, video);
         let copies = if is_copied { Group::copies(index, offer, uri) } else { None };
-
-        let mut candidates = Vec::new();
-        if is_copied {
-            let copy = |group: &Group, name| copy(video, offer, group, name, uri(Address::Video));
-            candidates.push(copy(&everywhere, AUDIO_GROUP));
-            candidates.extend(copies.as_ref().map(|group| copy(group, COPIES_GROUP)));
-        }
-        let rung = |rung: &Rung| encoded(index, rung, &everywhere, uri(Address::Rung(rung.name)));
-        candidates.extend(offer.rungs.iter().map(rung));
-        candidates.retain(|candidate| offer.choice.wants(candidate.lines));
-        if offer.is_busy {
-            keep_one_rung(&mut candidates);
-        }
-        match offer.choice.order {
-            Some(order) => sort(&mut candidates, order),
-            None => begin_with_the_best(&mut candidates),
-        }
+        let candidates = candidates(index, offer, video, &everywhere, copies.as_ref(), uri);
 
         let lists_copy = candidates.iter().any(|candidate| candidate.rung.is_none());
         let lists_copies = candidates.iter().any(|candidate| candidate.variant.audio == Some(COPIES_GROUP));
@@ -146,6 +132,16 @@ impl MultivariantPlaylist {
             iframes,
             has_independent_segments: !(lists_copy && offer.rates.has_open_segments),
         }
+    }
+
+    /// The rendition that players begin with: that of the first variant. `None` without a video, and where
+    /// the choice leaves none.
+    pub fn start(index: &Index, offer: &Offer<'_>) -> Option<Address> {
+        let (_, video) = index.video()?;
+        let uri = |_| String::new();
+        let everywhere = Group::everywhere(index, offer, &uri);
+        let listed = candidates(index, offer, video, &everywhere, None, &uri);
+        listed.first().map(|candidate| candidate.address)
     }
 
     /// The audio of a source as if it had no video; nothing without audio.
@@ -175,6 +171,34 @@ impl MultivariantPlaylist {
     }
 }
 
+/// Every variant of the video that is listed, in its order.
+fn candidates(
+    index: &Index,
+    offer: &Offer<'_>,
+    video: &VideoTrack,
+    everywhere: &Group,
+    copies: Option<&Group>,
+    uri: &dyn Fn(Address) -> String,
+) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    if offer.copies(index, video) {
+        let copy = |group: &Group, name| copy(video, offer, group, name, uri(Address::Video));
+        candidates.push(copy(everywhere, AUDIO_GROUP));
+        candidates.extend(copies.map(|group| copy(group, COPIES_GROUP)));
+    }
+    let rung = |rung: &Rung| encoded(index, rung, everywhere, uri(Address::Rung(rung.name)));
+    candidates.extend(offer.rungs.iter().map(rung));
+    candidates.retain(|candidate| offer.choice.wants(candidate.lines));
+    if offer.is_busy {
+        keep_one_rung(&mut candidates);
+    }
+    match offer.choice.order {
+        Some(order) => sort(&mut candidates, order),
+        None => begin_with_the_best(&mut candidates),
+    }
+    candidates
+}
+
 fn copy(video: &VideoTrack, offer: &Offer<'_>, group: &Group, name: &'static str, uri: String) -> Candidate {
     let (width, height) = video.display_size();
     let variant = Variant {
@@ -187,7 +211,7 @@ fn copy(video: &VideoTrack, offer: &Offer<'_>, group: &Group, name: &'static str
         audio: (!group.renditions.is_empty()).then_some(name),
     };
     let lines = name_of_picture(width, height).map_or(u32::MAX, RungName::lines);
-    Candidate { variant, lines, rung: None }
+    Candidate { variant, address: Address::Video, lines, rung: None }
 }
 
 fn encoded(index: &Index, rung: &Rung, group: &Group, uri: String) -> Candidate {
@@ -200,7 +224,13 @@ fn encoded(index: &Index, rung: &Rung, group: &Group, uri: String) -> Candidate 
         video_range: Some(VideoRange::Sdr),
         audio: (!group.renditions.is_empty()).then_some(AUDIO_GROUP),
     };
-    Candidate { variant, lines: rung.name.lines(), rung: Some((rung.name, rung.bitrate)) }
+    Candidate { variant, address: Address::Rung(rung.name), lines: rung.name.lines(), rung: Some(rung.name) }
+}
+
+impl Offer<'_> {
+    fn copies(&self, index: &Index, video: &VideoTrack) -> bool {
+        self.copies_video && video.not_copied.is_none() && !index.plan.video.is_empty()
+    }
 }
 
 impl Choice {
@@ -213,9 +243,9 @@ impl Choice {
 
 /// Copies, and of the rungs the cheapest that serves most viewers.
 fn keep_one_rung(candidates: &mut Vec<Candidate>) {
-    let names = || candidates.iter().filter_map(|candidate| candidate.rung).map(|(name, _)| name);
+    let names = || candidates.iter().filter_map(|candidate| candidate.rung);
     let kept = names().filter(|name| BUSY_RUNG_MIN <= *name).min().or_else(|| names().max());
-    candidates.retain(|candidate| candidate.rung.is_none_or(|(name, _)| Some(name) == kept));
+    candidates.retain(|candidate| candidate.rung.is_none_or(|name| Some(name) == kept));
 }
 
 fn sort(candidates: &mut [Candidate], order: Order) {
@@ -225,17 +255,19 @@ fn sort(candidates: &mut [Candidate], order: Order) {
     }
 }
 
-/// Copies, then rungs from the largest on; but in front of all the one that players should begin with. Pipeline, 8.
+/// Copies, then rungs from the largest on; but in front of all the one that players begin with: the copy, or
+/// else the largest rung, that fits a line at the start; where none fits, what takes least.
 fn begin_with_the_best(candidates: &mut [Candidate]) {
-    let is_good_copy =
-        |candidate: &Candidate| candidate.rung.is_none() && candidate.variant.rate.peak < FIRST_COPY_PEAK_MAX;
-    let (from, to) = FIRST_RUNG_BITRATES;
-    // As far as it is from these rates; of equal ones the cheapest.
-    let distance = |bitrate: u32| (from.saturating_sub(bitrate).max(bitrate.saturating_sub(to)), bitrate);
-    let rungs = candidates.iter().enumerate();
-    let rungs = rungs.filter_map(|(place, candidate)| Some((place, distance(candidate.rung?.1))));
-    let best = candidates.iter().position(is_good_copy);
-    let best = best.or_else(|| rungs.min_by_key(|(_, distance)| *distance).map(|(place, _)| place));
+    let peak = |candidate: &Candidate| candidate.variant.rate.peak;
+    let key = |candidate: &Candidate| {
+        if START_BANDWIDTH_MAX < peak(candidate) {
+            (false, false, peak(candidate).wrapping_neg())
+        } else {
+            (true, candidate.rung.is_none(), peak(candidate))
+        }
+    };
+    // The first one of those that are equal.
+    let best = (0..candidates.len()).rev().max_by_key(|place| key(&candidates[*place]));
     if let Some(best) = best {
         candidates[..=best].rotate_right(1);
     }

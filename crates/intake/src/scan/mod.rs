@@ -6,6 +6,7 @@
 //! stored.
 
 mod aside;
+mod checkpoint;
 mod index;
 mod turns;
 mod work;
@@ -21,6 +22,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio_util::task::AbortOnDropHandle;
 
+pub use self::checkpoint::Checkpoint;
 pub use self::index::StoredIndex;
 pub use self::turns::{ScanTurn, ScanTurns};
 use self::work::Work;
@@ -68,9 +70,8 @@ pub struct Hopeless;
 #[derive(Debug)]
 enum Order {
     Take(Bytes),
-    /// Answers the state after all bytes before this order, or somewhat earlier, and how many bytes lie in
-    /// front of it.
-    Checkpoint(oneshot::Sender<(u64, Vec<u8>)>),
+    /// Answers the state after all bytes before this order, or somewhat earlier.
+    Checkpoint(oneshot::Sender<Checkpoint>),
     /// Answers whether the bytes so far are in a container that is not read here.
     IsForeign(oneshot::Sender<bool>),
     /// Nothing comes for a while.
@@ -102,9 +103,10 @@ impl Scan {
         let _ = self.orders.send(Order::Rest).await;
     }
 
-    /// The state after all bytes that were pushed, for [`Scanner::from_checkpoint`], and how many bytes lie
-    /// in front of it: less than were pushed while a large box comes.
-    pub async fn checkpoint(&self) -> Result<(u64, Vec<u8>), Hopeless> {
+    /// The state after all bytes that were pushed, or that in front of a large box that comes now.
+    ///
+    /// [`Hopeless`] also where there is no room for a large state.
+    pub async fn checkpoint(&self) -> Result<Checkpoint, Hopeless> {
         self.ask(Order::Checkpoint).await
     }
 

@@ -1,5 +1,5 @@
-//! Limits what scans have in memory, fair between workspaces: one reads very large tables and four read
-//! large ones, and those that grow while the bytes come share a budget.
+//! Limits what scans have in memory, fair between workspaces: one reads very large tables, at most four read
+//! large ones, of 16 MiB together, and those that grow while the bytes come share a budget.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,8 +10,12 @@ use kinora_fair::{Admission, Budget, Permit, Units};
 
 /// Bytes of a box from which on reading it takes the one turn for very large ones: an hour of video has 2 MB.
 const VERY_LARGE: u64 = 16 << 20;
-/// Scans that read large boxes (at most 16 MiB) at the same time. Parsing needs somewhat more than the box.
+/// Scans that read large boxes at the same time. Parsing needs up to twice the box.
 const LARGE_AT_ONCE: usize = 4;
+/// KiB of the large boxes that are in memory at the same time: one of the largest, or four of two hours.
+const LARGE_KIB: u64 = VERY_LARGE >> 10;
+/// The part of it that a single workspace cannot take.
+const LARGE_RESERVE: u64 = 4;
 /// Scans that read very large boxes (at most 256 MiB) at the same time.
 const VERY_LARGE_AT_ONCE: usize = 1;
 
@@ -33,6 +37,7 @@ pub struct ScanTurns {
     /// Folder of the temporary files. It needs disk space for a large box of each scan.
     folder: Arc<Path>,
     large: Admission<Option<WorkspaceId>>,
+    large_memory: Budget<Option<WorkspaceId>>,
     very_large: Admission<Option<WorkspaceId>>,
     threads: Admission<Option<WorkspaceId>>,
     unasked: usize,
@@ -45,6 +50,9 @@ pub struct ScanTurns {
 #[expect(dead_code, reason = "it is held")]
 pub struct ScanTurn {
     permit: Option<Permit<Option<WorkspaceId>>>,
+    /// Of a large box.
+    large: Option<Units<Option<WorkspaceId>>>,
+    /// Of tables that grew while the bytes came.
     memory: Option<Memory>,
 }
 
@@ -69,6 +77,7 @@ impl ScanTurns {
         Self {
             folder,
             large: Admission::new(LARGE_AT_ONCE),
+            large_memory: Budget::new(LARGE_KIB, LARGE_KIB / LARGE_RESERVE),
             very_large: Admission::new(VERY_LARGE_AT_ONCE),
             threads: Admission::new(THREADS),
             unasked,
@@ -85,8 +94,13 @@ impl ScanTurns {
 
     /// Waits until a box of `len` bytes, or its tables, may be in memory.
     pub(super) async fn take(&self, len: u64, workspace: Option<WorkspaceId>) -> ScanTurn {
-        let turns = if len < VERY_LARGE { &self.large } else { &self.very_large };
-        ScanTurn { permit: Some(turns.acquire(workspace).await), memory: None }
+        if len >= VERY_LARGE {
+            let permit = Some(self.very_large.acquire(workspace).await);
+            return ScanTurn { permit, ..ScanTurn::default() };
+        }
+        let permit = Some(self.large.acquire(workspace).await);
+        let large = Some(self.large_memory.acquire(workspace, len.div_ceil(1024)).await);
+        ScanTurn { permit, large, memory: None }
     }
 
     /// The same of what is `len` bytes in memory. Small ones wait for nothing.
@@ -159,5 +173,44 @@ impl Memory {
     pub(super) fn give_back(&mut self) {
         self.granted.clear();
         self.kib = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn workspace(number: u8) -> Option<WorkspaceId> {
+        Some(format!("00000000-0000-0000-0000-0000000000{number:02}").parse().unwrap())
+    }
+
+    #[test]
+    fn large_boxes_have_16_mib_together_and_a_very_large_one_has_its_own_turn() {
+        let turns = ScanTurns::new(Path::new("unused").into());
+        let take = |len, workspace| turns.take(len, workspace).now_or_never();
+        let [loud, quiet] = [1, 2].map(workspace);
+        let first = take(14 * MIB, loud).expect("it fits");
+        let mut second = Box::pin(turns.take(14 * MIB, loud));
+        assert!((&mut second).now_or_never().is_none(), "together they are too large");
+        let small = take(2 * MIB, quiet).expect("another workspace has the rest");
+        let very_large = take(16 * MIB, loud).expect("it is not counted with them");
+        assert!(take(16 * MIB, quiet).is_none(), "there is one such turn");
+        drop((first, small, very_large));
+        assert!((&mut second).now_or_never().is_some());
+        assert!(take(16 * MIB, quiet).is_some());
+    }
+
+    #[test]
+    fn four_large_boxes_of_two_hours_are_read_at_the_same_time() {
+        let turns = ScanTurns::new(Path::new("unused").into());
+        let take = |number| turns.take(4 * MIB, workspace(number)).now_or_never();
+        let held = [1, 1, 1, 2].map(|number| take(number).expect("it fits"));
+        assert!(take(3).is_none(), "there are four such turns");
+        drop(held);
+        assert!(take(3).is_some());
     }
 }

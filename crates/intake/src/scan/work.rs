@@ -7,6 +7,7 @@ use bytes::Bytes;
 use kinora_formats::{Aside as _, Scanned, Scanner};
 
 use super::aside::AsideFile;
+use super::checkpoint::Checkpoint;
 use super::turns::Memory;
 use super::{Order, ScanError};
 
@@ -100,7 +101,10 @@ impl Work {
                 }
                 Order::Checkpoint(reply) => {
                     self.wake()?;
-                    let _ = reply.send(self.checkpoint()?);
+                    // Without it a killed process reads more again.
+                    if let Ok(checkpoint) = self.checkpoint()? {
+                        let _ = reply.send(checkpoint);
+                    }
                     self.fit_memory()?;
                 }
                 Order::IsForeign(reply) => {
@@ -177,10 +181,12 @@ impl Work {
         Ok(())
     }
 
-    fn checkpoint(&mut self) -> Result<(u64, Vec<u8>), ScanError> {
+    /// The inner error tells that the state could not be stored; the scanner goes on.
+    fn checkpoint(&mut self) -> Result<io::Result<Checkpoint>, ScanError> {
         let had_tables_aside = self.holds == Holds::Tables;
         self.bring_tables_back()?;
-        let checkpoint = (self.scanner.checkpoint_len(), self.scanner.to_checkpoint());
+        let (at, state) = (self.scanner.checkpoint_len(), self.scanner.to_checkpoint());
+        let checkpoint = Checkpoint::new(at, state, &self.memory);
         if had_tables_aside {
             self.store_tables()?;
         }

@@ -74,9 +74,13 @@ async fn a_scan_that_rests_between_its_pieces_finds_what_one_without_a_rest_find
             pushed += piece.len() as u64;
             scan.rest().await;
             scan.rest().await; // changes nothing
-            let (at, state) = scan.checkpoint().await.unwrap();
+            let checkpoint = scan.checkpoint().await.unwrap();
+            let (at, state_len) = (checkpoint.at(), checkpoint.state_len());
+            let (state, turn) = checkpoint.load_in_turn(turns, None).await.unwrap();
             assert!(at <= pushed);
             assert_eq!(Scanner::from_checkpoint(&state).unwrap().len(), at);
+            assert_eq!(state.len() as u64, state_len);
+            drop(turn);
         }
         scan.rest().await;
         assert_eq!(scan.finish().await.unwrap().scanned, in_memory(source));
