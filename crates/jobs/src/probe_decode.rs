@@ -6,7 +6,8 @@ use kinora_store::ClaimedJob;
 use crate::Context;
 use crate::error::JobError;
 
-/// Decodes the first GOP; when nothing comes out the copy is withdrawn from new manifests and the owner is told.
+/// Prepares the first segment, then decodes the first GOP; when nothing comes out the copy is withdrawn from new
+/// manifests and the client is told.
 ///
 /// May run twice: a copy is withdrawn once, and only of the source that was tried.
 pub(crate) async fn run(
@@ -18,13 +19,13 @@ pub(crate) async fn run(
     let is_current =
         |state: &MediaState| matches!(state, MediaState::Ready { source: current, .. } if *current == source);
     let found = context.store.media_by_id(media).await?.filter(|media| is_current(&media.state));
+    if let Some(media) = found.as_ref().filter(|_| context.prepares_start) {
+        prepare_start(context, media, source).await;
+    }
     let decodes = match found {
         Some(_) => decodes(context, source).await?,
         None => true, // deleted or replaced: nothing to say
     };
-    if let Some(media) = found.filter(|_| decodes && context.prepares_start) {
-        prepare_start(context, &media, source).await;
-    }
     let (job, now) = (job.clone(), context.clock.now());
     context
         .store
@@ -40,13 +41,14 @@ pub(crate) async fn run(
         .await
 }
 
-/// Begins what the first viewer would wait for. Nothing is lost where that fails: a viewer begins it, too.
+/// Makes what the first viewer would wait for, before anything else takes a core. Nothing is lost where that
+/// fails: a viewer begins it, too.
 async fn prepare_start(context: &Context, media: &Media, source: SourceId) {
-    let begun = async {
+    let made = async {
         let packaged = context.packager.packaged(source).await?;
         context.packager.prepare_start(&packaged, media.settings.max_resolution).await
     };
-    if let Err(error) = begun.await {
+    if let Err(error) = made.await {
         tracing::debug!(media.id = %media.id, error = %error, "the first segment could not be prepared");
     }
 }

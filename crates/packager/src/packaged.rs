@@ -174,7 +174,7 @@ impl Packaged {
     }
 
     /// The rung that players begin with; `None` where they begin with the copy, and without rungs.
-    pub(crate) fn start_rung(&self, max: Resolution) -> Option<Rung> {
+    pub fn start_rung(&self, max: Resolution) -> Option<Rung> {
         let mut rungs = self.rungs(max);
         let offer = Offer {
             rates: self.rates(),

@@ -45,7 +45,7 @@ pub struct S3Limits {
     /// Memory for the parts of all writers of this store, in whole MiB.
     ///
     /// 64 parts of usual length: enough for 64 writers. Others wait for their first part, and their sources
-    /// with them. While less than a quarter is held, a writer fills its second part while the first one is
+    /// with them. While less than an eighth is held, a writer fills its second part while the first one is
     /// sent.
     pub parts_memory: u64,
     /// How long half a MiB of a growing object may lie in memory before it is kept as a piece.
@@ -79,12 +79,12 @@ impl S3Limits {
         if self.parts_memory < 4 * self.part_len { 0 } else { self.part_len }
     }
 
-    /// Limit of the held memory below which a writer may fill a second part while its first one is sent: a
-    /// quarter of the memory for parts. Above it a writer first waits until its part is sent.
+    /// Limit of the held memory below which a writer may fill a second part while its first one is sent: an
+    /// eighth of the memory for parts. Above it a writer first waits until its part is sent.
     ///
     /// A few transfers then keep the connection to the store busy, and many transfers hold one part each.
     pub(super) fn ahead_memory(&self) -> u64 {
-        self.parts_memory / 4
+        self.parts_memory / 8
     }
 
     /// Of the memory for parts, what writers without bytes to come may hold: a quarter, and one part at

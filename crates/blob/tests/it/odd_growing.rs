@@ -228,7 +228,7 @@ async fn an_upload_whose_parts_were_replaced_is_told() {
 async fn writers_fill_a_second_part_only_while_memory_is_plentiful() {
     let server = OddServer::without_answers_to_parts().await;
     let mut limits = S3Limits { piece_within: Duration::from_secs(24 * 60 * 60), ..impatient() };
-    limits.parts_memory = 16 * limits.part_len;
+    limits.parts_memory = 32 * limits.part_len;
     let part_len = limits.part_len;
     let blob = Blob::open_s3_with(&server.url().parse().unwrap(), limits).unwrap();
     let Blob::S3(store) = blob.clone() else { panic!("it is a bucket") };

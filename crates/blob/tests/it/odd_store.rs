@@ -403,7 +403,7 @@ async fn writers_wait_for_memory_and_never_for_each_other() {
 async fn writers_fill_a_second_part_only_while_memory_is_plentiful() {
     let server = OddServer::without_answers_to_parts().await;
     let mut limits = impatient();
-    limits.parts_memory = 16 * limits.part_len;
+    limits.parts_memory = 32 * limits.part_len;
     let part_len = limits.part_len;
     let blob = Blob::open_s3_with(&server.url().parse().unwrap(), limits).unwrap();
     let Blob::S3(store) = &blob else { panic!("it is a bucket") };

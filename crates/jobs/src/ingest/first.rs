@@ -1,4 +1,4 @@
-//! What must be there before a media is ready that does not play as a copy: the beginning of its smallest renditions.
+//! What must be there before a media is ready that does not play as a copy: its first segments.
 
 use kinora_domain::{Failure, FailureCode, Resolution, SourceId};
 use kinora_formats::index::NotCopied;
@@ -58,8 +58,11 @@ async fn make(
         if !missing.picture {
             return Ok(());
         }
-        let rungs = packaged.rungs(max);
-        try_twice(|| context.packager.first_segments(&packaged, &rungs)).await
+        // What players begin with is there with the ready event.
+        let start = context.prepares_start.then(|| packaged.start_rung(max)).flatten();
+        let lowest = || packaged.rungs(max).into_iter().min_by_key(|rung| rung.name);
+        let rung = start.or_else(lowest).ok_or(Error::NotInPlan)?;
+        try_twice(|| context.packager.first_segment(&packaged, &rung)).await
     };
     let sound = async {
         let Some(number) = index.audio_number().filter(|_| missing.sound) else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The first segment of the lowest rung and of the sound, made before a media is ready that has nothing to copy.
+//! The segments that players ask for first, made before somebody asks.
 
 use std::sync::Arc;
 
@@ -9,12 +9,11 @@ use kinora_formats::encode::Rung;
 use crate::{Error, Packaged, Packager};
 
 impl Packager {
-    /// Makes the first segment of the lowest of these rungs, unless it is kept. May run twice.
+    /// Makes the first segment of a rung, unless it is kept. May run twice.
     ///
-    /// Errors: as for a segment that a viewer asks for; [`Error::NotInPlan`] without a rung.
-    pub async fn first_segments(&self, packaged: &Arc<Packaged>, rungs: &[Rung]) -> Result<(), Error> {
-        let lowest = rungs.iter().min_by_key(|rung| rung.name).ok_or(Error::NotInPlan)?;
-        let line = self.line(packaged, lowest).await?;
+    /// Errors: as for a segment that a viewer asks for.
+    pub async fn first_segment(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<(), Error> {
+        let line = self.line(packaged, rung).await?;
         let looking = line.looking();
         if self.blob.reader(line.key(0)).await?.is_none() {
             let _: Bytes = self.make(packaged, &line, 0, looking, None).await?;
@@ -22,19 +21,24 @@ impl Packager {
         Ok(())
     }
 
-    /// Begins to make the first segment of the rung that players begin with, if that is encoded. Does not
-    /// wait for it.
+    /// Makes the first segment of the rung that players begin with, behind the work of viewers. Does nothing
+    /// where they begin with the copy.
     ///
-    /// May run twice: a segment that is kept or being made is not made again. Errors: those of the stores.
+    /// May run twice: a segment that is kept or being made is not made again. Errors: as for a segment that
+    /// a viewer asks for.
     pub async fn prepare_start(&self, packaged: &Arc<Packaged>, max: Resolution) -> Result<(), Error> {
         let Some(rung) = packaged.start_rung(max) else { return Ok(()) };
         let line = self.line(packaged, &rung).await?;
         if line.is_broken() {
             return Ok(());
         }
-        let start = line.state().prepare(0);
-        if let Some(start) = start {
-            self.start(packaged, &line, start, None);
+        let looking = line.looking();
+        if self.blob.reader(line.key(0)).await?.is_none() {
+            let start = line.state().prepare(0);
+            if let Some(start) = start {
+                self.start(packaged, &line, start, None);
+            }
+            let _: Bytes = self.make(packaged, &line, 0, looking, None).await?;
         }
         Ok(())
     }

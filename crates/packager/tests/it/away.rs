@@ -35,7 +35,7 @@ async fn an_engine_that_is_away_leaves_no_mark_and_is_used_once_it_is_back() {
         }
     }
     assert!(packager.encoded_init(&packaged, &rungs[0]).await.is_err_and(|error| is_away(&error)));
-    assert!(packager.first_segments(&packaged, &rungs).await.is_err_and(|error| is_away(&error)));
+    assert!(packager.first_segment(&packaged, &rungs[0]).await.is_err_and(|error| is_away(&error)));
     let filled = packager.fill(&packaged, &rungs, |progress| assert_eq!(progress.done, 0)).await;
     assert!(filled.is_err_and(|error| is_away(&error)));
     let picture = PictureRequest {

@@ -147,8 +147,8 @@ async fn where_nothing_was_shown_before_it_is_black() {
         segments[0].samples.start..segments[1].samples.end
     });
     let packaged = packaged.await;
-    let rungs = packaged.rungs(Resolution::P1080);
-    world.packager.first_segments(&packaged, &rungs).await.unwrap();
+    let [rung] = packaged.rungs(Resolution::P1080).try_into().expect("one rung");
+    world.packager.first_segment(&packaged, &rung).await.unwrap();
     for number in [1, 0] {
         let found = pictures(&file(&world.packager, &packaged, number).await.unwrap());
         assert_eq!(found.len(), 1, "segment {number}");
