@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::added_sound::{check_tone, manifest, tone};
 use super::probe::{decoded, hashes};
 use crate::api::mp4_support::{address, told_ready};
-use crate::support::{Program, TestApp, text};
+use crate::support::{Program, TestApp, text, until};
 
 const M4A: &str = "-c:a aac -b:a 128k";
 /// Quieter than that is nothing, louder than [`LOUD_DB`] is a tone of a fixture.
@@ -53,13 +53,17 @@ async fn is_heard(input: &str, hz: u32, from: u32, to: u32) -> bool {
 /// What is left in the store of a media and all that it was made of.
 const KINDS: [&str; 3] = ["index", "sound", "source"];
 
-/// The kinds of objects that a store holds, less what was made for viewers.
+/// The kinds of objects that a store holds, less what was made for viewers. Looks when nothing is being written.
 async fn kinds(app: &TestApp) -> Vec<String> {
-    let objects = app.objects().await;
-    let mut kinds: Vec<_> = objects.iter().map(|path| path.split('/').next().unwrap().to_owned()).collect();
-    kinds.retain(|kind| !["picture", "segment", "init"].contains(&&**kind));
-    kinds.sort();
-    kinds
+    until("no object to be written", async || {
+        let objects = app.objects().await;
+        let kinds = objects.iter().map(|path| path.split('/').next().unwrap());
+        let mut kinds: Vec<_> = kinds.map(str::to_owned).collect();
+        kinds.retain(|kind| !["picture", "segment", "init"].contains(&&**kind));
+        kinds.sort();
+        (!kinds.iter().any(|kind| kind == "temporary")).then_some(kinds)
+    })
+    .await
 }
 
 #[tokio::test]
