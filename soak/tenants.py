@@ -73,7 +73,8 @@ TRANSFERS = 32
 MOOV_BYTES = 64 << 20
 # Behind the tables of an upload: it is longer than what a folder stores the state after (crates/intake, `CHECKPOINT_EVERY_BYTES`), twice.
 BEHIND_BYTES = 72 << 20
-# The `moov`s together are 2 GiB. A process reads one at a time: its bytes, what is made of them, and some MiB for each transfer.
+# Of a process. The `moov`s together are 2 GiB. A process reads one at a time: its bytes, what is made of them, and some MiB for
+# each transfer.
 MORE_MEMORY_BYTES = 300 << 20
 # Objects beside sources and indexes, as a share of the sources: stored states that stay behind would double them.
 BESIDE_SOURCES_SHARE = 0.1
@@ -207,10 +208,8 @@ def transfers(ground: Ground, owner: Workspace, bring_in: collections.abc.Callab
     )
     ground.limit("transfers that are not ready", TRANSFERS - len(ready), 0, "media")
     if len(ground.site.nodes) > 1:
-        print(f"  one process took at most {peak.more_of_one // MIB} MiB more memory", flush=True)
-    ground.limit(
-        f"more memory than the {peak.resident_before // MIB} MiB before", (peak.resident - peak.resident_before) / MIB, MORE_MEMORY_BYTES / MIB, "MiB"
-    )
+        print(f"  the processes together took at most {(peak.resident - peak.resident_before) // MIB} MiB more memory", flush=True)
+    ground.limit("more memory of one process than before", peak.more_of_one / MIB, MORE_MEMORY_BYTES / MIB, "MiB")
     ground.limit("objects beside sources and indexes", (objects - sources - indexes) / MIB, sources * BESIDE_SOURCES_SHARE / MIB, "MiB")
     ground.limit("files of the processes beside objects", on_disk_after / MIB, BESIDE_OBJECTS_BYTES / MIB, "MiB")
 
