@@ -112,7 +112,7 @@ impl Intake {
             // What was seen of it while it came is told to the job.
             session.scan = Reading::On(scan);
             session.write_last_checkpoint(&self.0).await;
-            session.end_checkpoints().await;
+            session.finish_checkpoints().await;
             return Ok(Read::Later(None));
         }
         let Whole { scanned, turn } = match scan.finish().await {

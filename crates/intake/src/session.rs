@@ -8,9 +8,10 @@ use bytes::{Bytes, BytesMut};
 use kinora_blob::{Blob, GrowingObject};
 use kinora_domain::{MediaId, SourceId, Upload, WorkspaceId};
 use kinora_formats::Scanner;
-use kinora_store::{JobKind, NewJob, Priority, UploadLease};
+use kinora_store::{JobKind, NewJob, Priority, Store, UploadLease};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 
 use crate::intake::Parts;
 use crate::ledger::{StoreLedger, grown};
@@ -79,6 +80,8 @@ struct Checkpoints {
     waiting: Option<Checkpoint>,
     /// On its way to the store of objects; nobody waits for it but the next one, and the end.
     putting: Option<JoinHandle<()>>,
+    /// Cancelled when the file is whole: what was not begun to be put is not needed any more.
+    whole: CancellationToken,
 }
 
 /// An upload, open or ended.
@@ -218,11 +221,17 @@ impl Session {
 
     /// Waits until no checkpoint is on its way: one that came later would stay behind. Call it without a turn
     /// for large tables, for which a large checkpoint waits.
-    pub(crate) async fn end_checkpoints(&mut self) {
-        self.checkpoint.waiting = None;
+    pub(crate) async fn finish_checkpoints(&mut self) {
         if let Some(putting) = self.checkpoint.putting.take() {
             let _ = putting.await; // it has told what went wrong
         }
+    }
+
+    /// The same, and those that wait for their turn are given up: the file is whole.
+    pub(crate) async fn end_checkpoints(&mut self) {
+        self.checkpoint.waiting = None;
+        std::mem::take(&mut self.checkpoint.whole).cancel();
+        self.finish_checkpoints().await;
     }
 
     /// A scanner that has given up has no state that anybody goes on from.
@@ -241,14 +250,21 @@ impl Session {
         let Some(checkpoint) = self.checkpoint.waiting.take() else { return };
         self.checkpoint.at = checkpoint.at();
         self.checkpoint.len = checkpoint.state_len();
-        let (blob, turns) = (parts.options.blob.clone(), parts.options.scans.clone());
-        let (source, workspace) = (self.upload.source, self.upload.workspace);
+        let put = Put {
+            blob: parts.options.blob.clone(),
+            store: parts.options.store.clone(),
+            turns: parts.options.scans.clone(),
+            source: self.upload.source,
+            workspace: self.upload.workspace,
+            whole: self.checkpoint.whole.clone(),
+        };
         let previous = self.checkpoint.putting.take();
         self.checkpoint.putting = Some(tokio::spawn(async move {
             if let Some(previous) = previous {
                 let _ = previous.await;
             }
-            if let Err(error) = put(&blob, source, checkpoint, &turns, workspace).await {
+            let source = put.source;
+            if let Err(error) = put.run(checkpoint).await {
                 tracing::warn!(source.id = %source, error = %error, "a checkpoint could not be kept");
             }
         }));
@@ -296,16 +312,28 @@ fn split_to(pieces: &mut VecDeque<Bytes>, mut len: u64) -> Vec<Bytes> {
     front
 }
 
-async fn put(
-    blob: &Blob,
+/// Puts a checkpoint into the store of objects.
+struct Put {
+    blob: Blob,
+    store: Store,
+    turns: ScanTurns,
     source: SourceId,
-    checkpoint: Checkpoint,
-    turns: &ScanTurns,
     workspace: WorkspaceId,
-) -> Result<(), IntakeError> {
-    let at = checkpoint.at();
-    let (state, _turn) = checkpoint.load_in_turn(turns, Some(workspace)).await?;
-    Ok(blob.put_checkpoint(source, at, state).await?)
+    whole: CancellationToken,
+}
+
+impl Put {
+    async fn run(self, checkpoint: Checkpoint) -> Result<(), IntakeError> {
+        let at = checkpoint.at();
+        let loading = checkpoint.load_in_turn(&self.turns, Some(self.workspace));
+        let Some(loaded) = self.whole.run_until_cancelled(loading).await else { return Ok(()) };
+        let (state, turn) = loaded?;
+        // While it waited the upload may have ended, with another session.
+        if turn.holds_place() && !self.store.is_held_by_upload(self.source).await? {
+            return Ok(());
+        }
+        Ok(self.blob.put_checkpoint(self.source, at, state).await?)
+    }
 }
 
 fn checkpoint_every(parts: &Parts) -> u64 {
@@ -334,7 +362,8 @@ async fn resume(
         }
     }
     let (from, scanner) = start;
-    let checkpoint = Checkpoints { at: from, len: 0, waiting: None, putting: None };
+    let checkpoint =
+        Checkpoints { at: from, len: 0, waiting: None, putting: None, whole: CancellationToken::new() };
     if from < kept && from < growing.readable_from() {
         return Ok((Reading::Blind, checkpoint));
     }

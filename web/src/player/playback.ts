@@ -94,7 +94,7 @@ function playByHlsJs(
     capLevelToPlayerSize: true,
     ...(audioTracks.choice === undefined ? {} : { audioPreference: audioTracks.choice }),
   });
-  // The server lists first what it has at hand. Above 5 Mb/s hls.js would begin with another, which may have to be encoded.
+  // The server lists first what it has at hand; a page that has played before would begin with another one, by its measured line.
   hls.on(Hls.Events.MANIFEST_PARSED, (_, { firstLevel }) => (hls.startLevel = firstLevel));
   audioTracks.follow(hls);
   qualities.follow(hls);

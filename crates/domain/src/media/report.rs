@@ -141,8 +141,14 @@ impl Media {
                 }
             }
         }
-        let PlaybackReport { broken, renditions, .. } = &mut report;
+        let PlaybackReport { broken, renditions, does_not_decode, .. } = &mut report;
         renditions.retain(|rendition| !rendition.is_encoded || !broken.contains(&rendition.name));
+        if *does_not_decode {
+            // No picture is offered, so which ones were tried tells nothing more.
+            let is_picture =
+                |name: &str| name.split(' ').next().is_some_and(|name| Resolution::from_text(name).is_some());
+            broken.retain(|name| !is_picture(name));
+        }
         Some(report)
     }
 
@@ -276,6 +282,16 @@ mod tests {
         });
         assert_eq!(withdrawn.0, ["aac*"]);
         assert_eq!(withdrawn.1.len(), 2);
+    }
+
+    #[test]
+    fn pictures_that_do_not_decode_are_reported_once() {
+        let mut facts = facts(Some(Resolution::P480));
+        facts.tracks = vec![picture(), sound(None, true)];
+        facts.broken = vec!["480p".into(), "240p in part".into(), "aac".into()];
+        let broken = |facts| finished(facts).playback_report().expect("it is ready").broken;
+        assert_eq!(broken(facts.clone()), ["480p", "240p in part", "aac"]);
+        assert_eq!(broken(MediaFacts { does_not_decode: true, ..facts }), ["aac"]);
     }
 
     #[test]

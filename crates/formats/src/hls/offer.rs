@@ -140,7 +140,8 @@ impl MultivariantPlaylist {
         let (_, video) = index.video()?;
         let uri = |_| String::new();
         let everywhere = Group::everywhere(index, offer, &uri);
-        let listed = candidates(index, offer, video, &everywhere, None, &uri);
+        let copies = offer.copies(index, video).then(|| Group::copies(index, offer, &uri)).flatten();
+        let listed = candidates(index, offer, video, &everywhere, copies.as_ref(), &uri);
         listed.first().map(|candidate| candidate.address)
     }
 
@@ -263,7 +264,8 @@ fn begin_with_the_best(candidates: &mut [Candidate]) {
         if START_BANDWIDTH_MAX < peak(candidate) {
             (false, false, peak(candidate).wrapping_neg())
         } else {
-            (true, candidate.rung.is_none(), peak(candidate))
+            // Of copies the first one: it has the sound that plays everywhere.
+            (true, candidate.rung.is_none(), candidate.rung.map_or(0, |_| peak(candidate)))
         }
     };
     // The first one of those that are equal.

@@ -10,12 +10,12 @@ use kinora_fair::{Admission, Budget, Permit, Units};
 
 /// Bytes of a box from which on reading it takes the one turn for very large ones: an hour of video has 2 MB.
 const VERY_LARGE: u64 = 16 << 20;
-/// Scans that read large boxes at the same time. Parsing needs up to twice the box.
-const LARGE_AT_ONCE: usize = 4;
 /// KiB of the large boxes that are in memory at the same time: one of the largest, or four of two hours.
+/// Parsing needs up to twice the box.
 const LARGE_KIB: u64 = VERY_LARGE >> 10;
-/// The part of it that a single workspace cannot take.
-const LARGE_RESERVE: u64 = 4;
+/// The part of it that a single workspace cannot take, and what a smaller box counts as: four are read at the
+/// same time.
+const LARGE_SHARE: u64 = 4;
 /// Scans that read very large boxes (at most 256 MiB) at the same time.
 const VERY_LARGE_AT_ONCE: usize = 1;
 
@@ -36,8 +36,7 @@ const MEMORY_STEP_KIB: u64 = 64;
 pub struct ScanTurns {
     /// Folder of the temporary files. It needs disk space for a large box of each scan.
     folder: Arc<Path>,
-    large: Admission<Option<WorkspaceId>>,
-    large_memory: Budget<Option<WorkspaceId>>,
+    large: Budget<Option<WorkspaceId>>,
     very_large: Admission<Option<WorkspaceId>>,
     threads: Admission<Option<WorkspaceId>>,
     unasked: usize,
@@ -49,8 +48,7 @@ pub struct ScanTurns {
 #[derive(Debug, Default)]
 #[expect(dead_code, reason = "it is held")]
 pub struct ScanTurn {
-    permit: Option<Permit<Option<WorkspaceId>>>,
-    /// Of a large box.
+    very_large: Option<Permit<Option<WorkspaceId>>>,
     large: Option<Units<Option<WorkspaceId>>>,
     /// Of tables that grew while the bytes came.
     memory: Option<Memory>,
@@ -76,8 +74,7 @@ impl ScanTurns {
     pub fn limited(folder: Arc<Path>, unasked: usize, memory_kib: u64) -> Self {
         Self {
             folder,
-            large: Admission::new(LARGE_AT_ONCE),
-            large_memory: Budget::new(LARGE_KIB, LARGE_KIB / LARGE_RESERVE),
+            large: Budget::new(LARGE_KIB, LARGE_KIB / LARGE_SHARE),
             very_large: Admission::new(VERY_LARGE_AT_ONCE),
             threads: Admission::new(THREADS),
             unasked,
@@ -95,12 +92,11 @@ impl ScanTurns {
     /// Waits until a box of `len` bytes, or its tables, may be in memory.
     pub(super) async fn take(&self, len: u64, workspace: Option<WorkspaceId>) -> ScanTurn {
         if len >= VERY_LARGE {
-            let permit = Some(self.very_large.acquire(workspace).await);
-            return ScanTurn { permit, ..ScanTurn::default() };
+            let very_large = Some(self.very_large.acquire(workspace).await);
+            return ScanTurn { very_large, ..ScanTurn::default() };
         }
-        let permit = Some(self.large.acquire(workspace).await);
-        let large = Some(self.large_memory.acquire(workspace, len.div_ceil(1024)).await);
-        ScanTurn { permit, large, memory: None }
+        let kib = len.div_ceil(1024).max(LARGE_KIB / LARGE_SHARE);
+        ScanTurn { large: Some(self.large.acquire(workspace, kib).await), ..ScanTurn::default() }
     }
 
     /// The same of what is `len` bytes in memory. Small ones wait for nothing.
@@ -127,7 +123,7 @@ impl ScanTurns {
 impl ScanTurn {
     /// Whether it holds a place that other scans may wait for.
     pub fn holds_place(&self) -> bool {
-        self.permit.is_some()
+        self.very_large.is_some() || self.large.is_some()
     }
 
     pub(super) fn with(self, memory: Memory) -> Self {
@@ -193,8 +189,8 @@ mod tests {
         let turns = ScanTurns::new(Path::new("unused").into());
         let take = |len, workspace| turns.take(len, workspace).now_or_never();
         let [loud, quiet] = [1, 2].map(workspace);
-        let first = take(14 * MIB, loud).expect("it fits");
-        let mut second = Box::pin(turns.take(14 * MIB, loud));
+        let first = take(12 * MIB, loud).expect("it fits");
+        let mut second = Box::pin(turns.take(12 * MIB, loud));
         assert!((&mut second).now_or_never().is_none(), "together they are too large");
         let small = take(2 * MIB, quiet).expect("another workspace has the rest");
         let very_large = take(16 * MIB, loud).expect("it is not counted with them");
@@ -205,9 +201,9 @@ mod tests {
     }
 
     #[test]
-    fn four_large_boxes_of_two_hours_are_read_at_the_same_time() {
+    fn four_large_boxes_are_read_at_the_same_time() {
         let turns = ScanTurns::new(Path::new("unused").into());
-        let take = |number| turns.take(4 * MIB, workspace(number)).now_or_never();
+        let take = |number| turns.take(MIB, workspace(number)).now_or_never();
         let held = [1, 1, 1, 2].map(|number| take(number).expect("it fits"));
         assert!(take(3).is_none(), "there are four such turns");
         drop(held);

@@ -186,11 +186,11 @@ impl Work {
         let had_tables_aside = self.holds == Holds::Tables;
         self.bring_tables_back()?;
         let (at, state) = (self.scanner.checkpoint_len(), self.scanner.to_checkpoint());
-        let checkpoint = Checkpoint::new(at, state, &self.memory);
+        // The tables first: without a checkpoint the scanner goes on, without them it cannot.
         if had_tables_aside {
             self.store_tables()?;
         }
-        Ok(checkpoint)
+        Ok(Checkpoint::new(at, state, &self.memory))
     }
 
     /// Stores the whole scanner until as many bytes have come as it has, and at least `late_min`. Does

@@ -1,12 +1,20 @@
 //! The segments that players ask for first, made before somebody asks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use kinora_domain::Resolution;
 use kinora_formats::encode::Rung;
+use tokio::time::timeout;
 
+use super::flight::Leaving;
+use super::line::Wanted;
 use crate::{Error, Packaged, Packager};
+
+/// How long the job that prepares a segment waits for it: its lane has short jobs. A segment of 1080p takes
+/// about a second of an idle core.
+const START_WITHIN: Duration = Duration::from_secs(3);
 
 impl Packager {
     /// Makes the first segment of a rung, unless it is kept. May run twice.
@@ -22,24 +30,22 @@ impl Packager {
     }
 
     /// Makes the first segment of the rung that players begin with, behind the work of viewers. Does nothing
-    /// where they begin with the copy.
+    /// where they begin with the copy. Waits for it for a short time; the run goes on after that.
     ///
-    /// May run twice: a segment that is kept or being made is not made again. Errors: as for a segment that
-    /// a viewer asks for.
+    /// May run twice: a segment that is kept or being made is not made again. Errors: those of the stores.
     pub async fn prepare_start(&self, packaged: &Arc<Packaged>, max: Resolution) -> Result<(), Error> {
         let Some(rung) = packaged.start_rung(max) else { return Ok(()) };
         let line = self.line(packaged, &rung).await?;
-        if line.is_broken() {
+        if line.is_broken() || self.blob.reader(line.key(0)).await?.is_some() {
             return Ok(());
         }
-        let looking = line.looking();
-        if self.blob.reader(line.key(0)).await?.is_none() {
-            let start = line.state().prepare(0);
-            if let Some(start) = start {
-                self.start(packaged, &line, start, None);
-            }
-            let _: Bytes = self.make(packaged, &line, 0, looking, None).await?;
+        let Some(Wanted { made, start }) = line.state().prepare(0) else { return Ok(()) };
+        let _leaving = Leaving { line: &line, n: 0 };
+        if let Some(start) = start {
+            self.start(packaged, &line, start, None);
         }
+        // Whatever becomes of it, whoever asks for it hears.
+        let _ = timeout(START_WITHIN, made).await;
         Ok(())
     }
 

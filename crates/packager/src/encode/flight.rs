@@ -134,9 +134,9 @@ impl RungLine {
 }
 
 /// Says that a request is over, however it ended.
-struct Leaving<'a> {
-    line: &'a RungLine,
-    n: u32,
+pub(super) struct Leaving<'a> {
+    pub(super) line: &'a RungLine,
+    pub(super) n: u32,
 }
 
 impl Drop for Leaving<'_> {

@@ -158,11 +158,15 @@ impl Line {
         Some(self.start(first..end, Cause::Ahead))
     }
 
-    /// Segment `n` is likely to be asked for soon: a run for it alone, unless it is kept, given up or being
-    /// made.
-    pub(super) fn prepare(&mut self, n: u32) -> Option<Start> {
-        let is_open = !self.made.contains_key(&n) && !self.is_given_up(n) && self.run_of(n).is_none();
-        is_open.then(|| self.start(n..n.saturating_add(1), Cause::Prepare))
+    /// Segment `n` is likely to be asked for soon: waits for the run that makes it, or for a new one for it
+    /// alone, behind the work of viewers. `None` where it is kept or given up.
+    pub(super) fn prepare(&mut self, n: u32) -> Option<Wanted> {
+        if self.made.contains_key(&n) || self.is_given_up(n) {
+            return None;
+        }
+        let is_open = self.run_of(n).is_none();
+        let start = is_open.then(|| self.start(n..n.saturating_add(1), Cause::Prepare));
+        Some(Wanted { made: self.wait(n), start })
     }
 
     /// The process of a run has begun.

@@ -37,7 +37,7 @@ async fn until_written(world: &World) {
 async fn it_is_made_once_where_the_copy_is_too_large_to_begin_with() {
     let (world, packaged) = scene(fixture::heavy()).await;
     world.packager.prepare_start(&packaged, Resolution::P1080).await.unwrap();
-    until_written(&world).await;
+    until_written(&world).await; // on a machine that takes longer than it is waited for
     let first = written(&world);
     assert_eq!(first.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [1], "one segment: {first:?}");
     world.packager.prepare_start(&packaged, Resolution::P1080).await.unwrap();

@@ -116,14 +116,22 @@ fn a_run_keeps_its_turn_when_its_viewer_leaves_and_is_joined_by_the_next_request
 #[test]
 fn a_segment_is_prepared_once_and_gives_way_to_a_request() {
     let mut line = kept([]);
-    let prepared = line.prepare(0).unwrap();
+    let mut first = line.prepare(0).unwrap();
+    let prepared = first.start.take().unwrap();
     assert_eq!((prepared.numbers.clone(), prepared.cause), (0..1, Cause::Prepare));
-    assert!(line.prepare(0).is_none());
-    assert_eq!(started(&want(&mut line, 0)), Some(0..1), "it has no place yet");
+    let mut second = line.prepare(0).unwrap();
+    assert!(second.start.is_none(), "it waits for the first one");
+    let requested = want(&mut line, 0).start.unwrap();
+    assert_eq!((requested.numbers, requested.cause), (0..1, Cause::Request), "it has no place yet");
     assert!(prepared.stop.is_cancelled());
+    line.running(requested.id);
+    line.reached(requested.id, 0, &bytes());
+    for waiting in [&mut first, &mut second] {
+        assert!(waiting.made.try_recv().unwrap().is_ok(), "whoever makes it");
+    }
 
     let mut line = kept([]);
-    let prepared = line.prepare(0).unwrap();
+    let prepared = line.prepare(0).unwrap().start.unwrap();
     line.running(prepared.id);
     assert_eq!(started(&want(&mut line, 0)), None);
     assert!(kept([0]).prepare(0).is_none());

@@ -289,6 +289,5 @@ async fn a_sound_that_cannot_be_had_fails_the_media_and_says_which() {
         let told = text(&media["error"]["message"]);
         assert!(told.starts_with(sentence), "{told}");
     }
-    crate::support::until("nothing is left of them", async || app.objects().await.is_empty().then_some(()))
-        .await;
+    until("nothing is left of them", async || app.objects().await.is_empty().then_some(())).await;
 }
