@@ -95,7 +95,7 @@ async fn of_a_media_that_is_watched_everything_is_made_and_of_others_nothing() {
     let watched = Played::new(&app, "/a.mkv", fixture::not_copied()).await;
     let other = Played::new(&app, "/b.mp4", fixture::wide()).await;
     watched.watch(&app, "240p").await;
-    assert_eq!(watched.kept(&app, "360p").await.0, 0, "nobody asked for it");
+    assert_eq!(watched.kept(&app, "360p").await.0, 1, "what players begin with, made before ready");
     written_down(&mut app).await;
     clock.advance(NEXT_LOOK);
     for rendition in ["360p", "240p", "aac"] {
