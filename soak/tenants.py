@@ -73,7 +73,7 @@ TRANSFERS = 32
 MOOV_BYTES = 64 << 20
 # Behind the tables of an upload: it is longer than what a folder stores the state after (crates/intake, `CHECKPOINT_EVERY_BYTES`), twice.
 BEHIND_BYTES = 72 << 20
-# Of a process. The `moov`s together are 2 GiB. A process reads one at a time: its bytes, what is made of them, and some MiB for
+# Limit of each process. The `moov`s together are 2 GiB. A process parses one at a time, and holds some MiB for
 # each transfer.
 MORE_MEMORY_BYTES = 300 << 20
 # Objects beside sources and indexes, as a share of the sources: stored states that stay behind would double them.

@@ -80,7 +80,7 @@ struct Checkpoints {
     waiting: Option<Checkpoint>,
     /// On its way to the store of objects; nobody waits for it but the next one, and the end.
     putting: Option<JoinHandle<()>>,
-    /// Cancelled when the file is whole: what was not begun to be put is not needed any more.
+    /// Cancelled when the file is complete: checkpoints that still wait are not needed any more.
     whole: CancellationToken,
 }
 
@@ -219,15 +219,15 @@ impl Session {
         }
     }
 
-    /// Waits until no checkpoint is on its way: one that came later would stay behind. Call it without a turn
-    /// for large tables, for which a large checkpoint waits.
+    /// Waits until every checkpoint is stored: one that is stored later would never be deleted. Call it
+    /// without holding a turn for large tables: a large checkpoint waits for one.
     pub(crate) async fn finish_checkpoints(&mut self) {
         if let Some(putting) = self.checkpoint.putting.take() {
             let _ = putting.await; // it has told what went wrong
         }
     }
 
-    /// The same, and those that wait for their turn are given up: the file is whole.
+    /// Drops the checkpoints that still wait for a turn, because the file is complete. Waits for the others.
     pub(crate) async fn end_checkpoints(&mut self) {
         self.checkpoint.waiting = None;
         std::mem::take(&mut self.checkpoint.whole).cancel();

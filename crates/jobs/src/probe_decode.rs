@@ -6,8 +6,8 @@ use kinora_store::ClaimedJob;
 use crate::Context;
 use crate::error::JobError;
 
-/// Prepares the first segment, then decodes the first GOP; when nothing comes out the copy is withdrawn from new
-/// manifests and the client is told.
+/// Prepares the first segment, then decodes the first GOP. If no frame decodes, withdraws the copy from new
+/// manifests and emits an event.
 ///
 /// May run twice: a copy is withdrawn once, and only of the source that was tried.
 pub(crate) async fn run(
@@ -41,8 +41,8 @@ pub(crate) async fn run(
         .await
 }
 
-/// Makes what the first viewer would wait for, before anything else takes a core. Nothing is lost where that
-/// fails: a viewer begins it, too.
+/// Encodes the segment that the first viewer would wait for, before the probe takes a core. An error is only
+/// logged: the request of a viewer encodes it too.
 async fn prepare_start(context: &Context, media: &Media, source: SourceId) {
     let made = async {
         let packaged = context.packager.packaged(source).await?;

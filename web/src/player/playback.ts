@@ -94,7 +94,8 @@ function playByHlsJs(
     capLevelToPlayerSize: true,
     ...(audioTracks.choice === undefined ? {} : { audioPreference: audioTracks.choice }),
   });
-  // The server lists first what it has at hand; a page that has played before would begin with another one, by its measured line.
+  // The server prepares the first segment of the first level. hls.js may choose another one by a bandwidth
+  // that it measured before.
   hls.on(Hls.Events.MANIFEST_PARSED, (_, { firstLevel }) => (hls.startLevel = firstLevel));
   audioTracks.follow(hls);
   qualities.follow(hls);

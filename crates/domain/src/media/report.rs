@@ -144,7 +144,7 @@ impl Media {
         let PlaybackReport { broken, renditions, does_not_decode, .. } = &mut report;
         renditions.retain(|rendition| !rendition.is_encoded || !broken.contains(&rendition.name));
         if *does_not_decode {
-            // No picture is offered, so which ones were tried tells nothing more.
+            // No video rendition is offered, so the failed ones are not listed one by one.
             let is_picture =
                 |name: &str| name.split(' ').next().is_some_and(|name| Resolution::from_text(name).is_some());
             broken.retain(|name| !is_picture(name));

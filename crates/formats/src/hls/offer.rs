@@ -256,8 +256,8 @@ fn sort(candidates: &mut [Candidate], order: Order) {
     }
 }
 
-/// Copies, then rungs from the largest on; but in front of all the one that players begin with: the copy, or
-/// else the largest rung, that fits a line at the start; where none fits, what takes least.
+/// Order: copies, then rungs from the largest on. The variant that players begin with moves to the front: the
+/// copy if its BANDWIDTH is at most [`START_BANDWIDTH_MAX`], else the largest such rung, else the smallest variant.
 fn begin_with_the_best(candidates: &mut [Candidate]) {
     let peak = |candidate: &Candidate| candidate.variant.rate.peak;
     let key = |candidate: &Candidate| {

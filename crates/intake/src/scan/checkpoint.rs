@@ -1,4 +1,4 @@
-//! The state of a scanner on its way to the store of objects.
+//! The state of a scanner, until it is stored as an object.
 
 use std::io;
 
@@ -11,7 +11,8 @@ use super::ScanError;
 use super::aside::AsideFile;
 use super::turns::{Memory, ScanTurn, ScanTurns};
 
-/// The state of a scanner. A large one, of tables of hours, is in an unnamed temporary file until it is loaded.
+/// The state of a scanner. A large state, with the tables of hours of media, is in an unnamed temporary file
+/// until it is loaded.
 #[derive(Debug)]
 pub struct Checkpoint {
     at: u64,

@@ -101,7 +101,7 @@ impl Work {
                 }
                 Order::Checkpoint(reply) => {
                     self.wake()?;
-                    // Without it a killed process reads more again.
+                    // Without a checkpoint a restarted upload is scanned from an earlier byte.
                     if let Ok(checkpoint) = self.checkpoint()? {
                         let _ = reply.send(checkpoint);
                     }

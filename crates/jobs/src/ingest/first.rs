@@ -1,4 +1,4 @@
-//! What must be there before a media is ready that does not play as a copy: its first segments.
+//! First segments of a media that does not play as a copy. They are encoded before it is ready.
 
 use kinora_domain::{Failure, FailureCode, Resolution, SourceId};
 use kinora_formats::index::NotCopied;
@@ -58,7 +58,7 @@ async fn make(
         if !missing.picture {
             return Ok(());
         }
-        // What players begin with is there with the ready event.
+        // The segment that players begin with is stored before the ready event.
         let start = context.prepares_start.then(|| packaged.start_rung(max)).flatten();
         let lowest = || packaged.rungs(max).into_iter().min_by_key(|rung| rung.name);
         let rung = start.or_else(lowest).ok_or(Error::NotInPlan)?;

@@ -1,4 +1,4 @@
-//! The segments that players ask for first, made before somebody asks.
+//! Encodes the first segments of a media before a player requests them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use super::flight::Leaving;
 use super::line::Wanted;
 use crate::{Error, Packaged, Packager};
 
-/// How long the job that prepares a segment waits for it: its lane has short jobs. A segment of 1080p takes
-/// about a second of an idle core.
+/// Timeout of the job that prepares a segment, because jobs of its lane must be short. A first segment of
+/// 1080p takes about a second on an idle core.
 const START_WITHIN: Duration = Duration::from_secs(3);
 
 impl Packager {
@@ -29,8 +29,8 @@ impl Packager {
         Ok(())
     }
 
-    /// Makes the first segment of the rung that players begin with, behind the work of viewers. Does nothing
-    /// where they begin with the copy. Waits for it for a short time; the run goes on after that.
+    /// Encodes the first segment of the rung that players begin with, at a lower priority than requests of
+    /// viewers. Does nothing if they begin with the copy. After 3 s it returns and the run continues.
     ///
     /// May run twice: a segment that is kept or being made is not made again. Errors: those of the stores.
     pub async fn prepare_start(&self, packaged: &Arc<Packaged>, max: Resolution) -> Result<(), Error> {
@@ -44,7 +44,7 @@ impl Packager {
         if let Some(start) = start {
             self.start(packaged, &line, start, None);
         }
-        // Whatever becomes of it, whoever asks for it hears.
+        // An error is not needed here: the request of a player gets its own.
         let _ = timeout(START_WITHIN, made).await;
         Ok(())
     }

@@ -158,8 +158,8 @@ impl Line {
         Some(self.start(first..end, Cause::Ahead))
     }
 
-    /// Segment `n` is likely to be asked for soon: waits for the run that makes it, or for a new one for it
-    /// alone, behind the work of viewers. `None` where it is kept or given up.
+    /// Prepares segment `n`: joins the run that makes it, or starts one for it alone, at a lower priority than
+    /// requests. `None` if it is stored already or was given up.
     pub(super) fn prepare(&mut self, n: u32) -> Option<Wanted> {
         if self.made.contains_key(&n) || self.is_given_up(n) {
             return None;

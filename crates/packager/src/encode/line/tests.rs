@@ -127,7 +127,7 @@ fn a_segment_is_prepared_once_and_gives_way_to_a_request() {
     line.running(requested.id);
     line.reached(requested.id, 0, &bytes());
     for waiting in [&mut first, &mut second] {
-        assert!(waiting.made.try_recv().unwrap().is_ok(), "whoever makes it");
+        assert!(waiting.made.try_recv().unwrap().is_ok(), "the run of the request answers it");
     }
 
     let mut line = kept([]);
