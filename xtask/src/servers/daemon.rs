@@ -14,6 +14,8 @@ const START: Duration = Duration::from_secs(60);
 /// How long one may take to stop before it is killed.
 const STOP: Duration = Duration::from_secs(10);
 const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
+/// Of a server that has answered before.
+const BETWEEN_WATCHES: Duration = Duration::from_secs(5);
 /// How long one question may take.
 const ANSWER: Duration = Duration::from_secs(5);
 /// How much of a log is shown when its server has failed.
@@ -35,8 +37,8 @@ pub(super) struct Daemon {
 pub(super) enum Answer {
     /// It takes connections on this port and says something after these bytes.
     Bytes { port: u16, question: &'static [u8] },
-    /// It answers 200 to `GET` of this path.
-    Http { port: u16, path: &'static str },
+    /// It answers this request with one of these codes.
+    Http { port: u16, request: &'static str, codes: &'static [&'static str] },
 }
 
 impl Daemon {
@@ -63,8 +65,8 @@ impl Daemon {
     pub(super) async fn wait_until_it_answers(&mut self) -> Result<(), String> {
         let give_up = Instant::now() + START;
         loop {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return Err(self.problem(&format!("ended by itself: {status}")));
+            if let Some(end) = self.ended() {
+                return Err(self.problem(&end));
             }
             if self.answers().await {
                 return Ok(());
@@ -74,6 +76,41 @@ impl Daemon {
             }
             sleep(BETWEEN_QUESTIONS).await;
         }
+    }
+
+    /// Waits until it has ended, or has answered nothing for `silence`, and says which. Asks every few seconds.
+    pub(super) async fn wait_until_it_fails(&mut self, silence: Duration) -> String {
+        let mut answered = Instant::now();
+        loop {
+            if let Some(end) = self.ended() {
+                return end;
+            }
+            if self.answers().await {
+                answered = Instant::now();
+            } else if answered.elapsed() > silence {
+                return format!("has answered nothing for {} s", answered.elapsed().as_secs());
+            }
+            sleep(BETWEEN_WATCHES).await;
+        }
+    }
+
+    fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        Some(format!("ended by itself: {status}"))
+    }
+
+    /// Ends it after it has written what each of its threads does, as a program in Go does on SIGQUIT. Moves its log
+    /// to `kept`, and answers what it said of its threads.
+    pub(super) async fn end_with_threads(mut self, kept: &Path) -> io::Result<String> {
+        // Suspended, it would not write. Both fail only when it is gone.
+        let _ = kill_process_group(self.group, Signal::CONT);
+        let _ = kill_process_group(self.group, Signal::QUIT);
+        let log = self.log.clone();
+        if timeout(STOP, self.child.wait()).await.is_err() {
+            self.stop_by(Signal::KILL).await;
+        }
+        fs::copy(&log, kept)?;
+        Ok(String::from_utf8_lossy(&fs::read(kept)?).into_owned())
     }
 
     async fn answers(&self) -> bool {
@@ -92,8 +129,12 @@ impl Daemon {
 
     /// Stops it and waits until it is gone.
     pub(super) async fn stop(mut self) {
+        self.stop_by(self.stop).await;
+    }
+
+    async fn stop_by(&mut self, signal: Signal) {
         // A server that is gone already needs no signal.
-        let _ = kill_process_group(self.group, self.stop);
+        let _ = kill_process_group(self.group, signal);
         if timeout(STOP, self.child.wait()).await.is_err() {
             let _ = kill_process_group(self.group, Signal::KILL);
             let _ = self.child.wait().await;
@@ -113,7 +154,7 @@ impl Answer {
     async fn is_given(&self) -> io::Result<bool> {
         let (port, question) = match self {
             Self::Bytes { port, question } => (*port, question.to_vec()),
-            Self::Http { port, path } => (*port, format!("GET {path} HTTP/1.0\r\n\r\n").into_bytes()),
+            Self::Http { port, request, .. } => (*port, request.as_bytes().to_vec()),
         };
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
         stream.write_all(&question).await?;
@@ -122,7 +163,10 @@ impl Answer {
         Ok(match self {
             Self::Bytes { .. } => length > 0,
             // RFC 9112, 4: the version, the code.
-            Self::Http { .. } => answer[..length].split(|byte| *byte == b' ').nth(1) == Some(b"200"),
+            Self::Http { codes, .. } => {
+                let code = answer[..length].split(|byte| *byte == b' ').nth(1);
+                codes.iter().any(|wanted| code == Some(wanted.as_bytes()))
+            }
         })
     }
 }
@@ -149,7 +193,7 @@ mod tests {
         #[expect(clippy::disallowed_methods, reason = "a task of the workspace, no part of the product")]
         let mut command = Command::new("sh");
         command.arg("-c").arg("echo no such folder >&2; exit 3").process_group(0);
-        let answers = vec![Answer::Http { port: 1, path: "/" }];
+        let answers = vec![Answer::Bytes { port: 1, question: b"" }];
         let log = folder.path().join("log");
         let mut daemon = Daemon::start("example", command, Signal::TERM, &log, answers).expect("started");
         let problem = daemon.wait_until_it_answers().await.expect_err("it has ended");

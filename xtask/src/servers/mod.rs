@@ -4,8 +4,14 @@
 //! The command finds them by its environment; it ends with the code that this ends with. However this ends, by a
 //! failure, Ctrl-C or SIGTERM, both servers are stopped and the folder is removed. SIGTERM ends the command
 //! with all its descendants. It knows nothing of Kinora but the names of the variables that its tests read.
+//!
+//! A SeaweedFS that hangs is started again on its ports and its data: without it, each later test of a run would wait for its
+//! limit and fail. Tests that ran meanwhile fail once.
 
+use std::convert::Infallible;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use self::daemon::Daemon;
 use self::place::Place;
@@ -17,6 +23,12 @@ mod daemon;
 mod place;
 mod postgres;
 mod seaweed;
+
+/// How long SeaweedFS may answer nothing: less than tests wait for one answer, more than a busy machine takes.
+const SILENCE: Duration = Duration::from_secs(40);
+/// How much of what its threads do is shown: those that serve a request.
+const THREADS: usize = 4;
+const THREAD_LINES: usize = 40;
 
 /// What a commit of PostgreSQL is worth.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,31 +63,110 @@ pub(crate) fn run(program: &str, arguments: &[String], commits: Commits) -> Exit
 async fn run_beside_servers(program: &str, arguments: &[String], commits: Commits) -> Result<i32, String> {
     let mut signals = Signals::new().map_err(|error| format!("signals cannot be awaited: {error}"))?;
     let place = Place::new()?;
-    let mut daemons = Vec::new();
+    let seaweed = seaweed::Settings::new(&place)?;
+    let mut running = Running::default();
     let started = tokio::select! {
-        started = start(&place, &mut daemons, commits) => started,
+        started = running.start(&place, &seaweed, commits) => started,
         _ = signals.next() => Err("stopped before the servers answered".to_owned()),
     };
     let code = match started {
-        Ok(environment) => command::run(program, arguments, environment, &mut signals).await,
+        Ok(environment) => tokio::select! {
+            code = command::run(program, arguments, environment, &mut signals) => code,
+            Err(problem) = running.keep(&place, &seaweed) => Err(problem),
+        },
         Err(problem) => Err(problem),
     };
-    for daemon in daemons.into_iter().rev() {
-        daemon.stop().await;
-    }
+    running.stop().await;
     code
 }
 
-/// Starts both and waits until both answer. What has started is in `daemons`, also after a failure.
-async fn start(place: &Place, daemons: &mut Vec<Daemon>, commits: Commits) -> Result<Environment, String> {
-    let postgres = postgres::Settings::new(place)?;
-    let seaweed = seaweed::Settings::new(place)?;
-    postgres.initialise(place).await?;
-    daemons.push(postgres.start(place, commits)?);
-    daemons.push(seaweed.start(place)?);
-    for daemon in daemons.iter_mut() {
+/// The servers that have started.
+#[derive(Default)]
+struct Running {
+    postgres: Option<Daemon>,
+    seaweed: Option<Daemon>,
+    /// How often SeaweedFS was started again.
+    restarts: u32,
+}
+
+impl Running {
+    /// Starts both and waits until both answer.
+    async fn start(
+        &mut self,
+        place: &Place,
+        seaweed: &seaweed::Settings,
+        commits: Commits,
+    ) -> Result<Environment, String> {
+        let postgres = postgres::Settings::new(place)?;
+        postgres.initialise(place).await?;
+        let daemon = self.postgres.insert(postgres.start(place, commits)?);
+        self.seaweed.insert(seaweed.start(place)?).wait_until_it_answers().await?;
         daemon.wait_until_it_answers().await?;
+        seaweed.make_bucket().await?;
+        Ok(postgres.environment().into_iter().chain(seaweed.environment()).collect())
     }
-    seaweed.make_bucket().await?;
-    Ok(postgres.environment().into_iter().chain(seaweed.environment()).collect())
+
+    /// Starts SeaweedFS again each time that it has failed. Ends when it does not start.
+    async fn keep(&mut self, place: &Place, seaweed: &seaweed::Settings) -> Result<Infallible, String> {
+        loop {
+            let Some(daemon) = &mut self.seaweed else { return Err("SeaweedFS was not started".to_owned()) };
+            let failure = daemon.wait_until_it_fails(SILENCE).await;
+            self.restarts += 1;
+            let log = target_folder().join(format!("seaweed-{}.log", self.restarts));
+            report(&format!(
+                "servers: SeaweedFS {failure}; it starts again, and its log is {}",
+                log.display()
+            ));
+            if let Some(daemon) = self.seaweed.take() {
+                let said = daemon
+                    .end_with_threads(&log)
+                    .await
+                    .map_err(|error| format!("{}: {error}", log.display()))?;
+                report(&serving_threads(&said));
+            }
+            self.seaweed.insert(seaweed.start(place)?).wait_until_it_answers().await?;
+        }
+    }
+
+    async fn stop(self) {
+        for daemon in [self.seaweed, self.postgres].into_iter().flatten() {
+            daemon.stop().await;
+        }
+        if self.restarts > 0 {
+            report(&format!(
+                "servers: SeaweedFS had to be started again, {} in all; what ran then has failed once",
+                self.restarts
+            ));
+        }
+    }
+}
+
+/// Where what is built lies, below the folder that this was started in as cargo has it.
+fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| crate::workspace_root().join("target"), PathBuf::from)
+}
+
+/// Of what a program in Go writes about its threads: a few that serve an S3 request.
+fn serving_threads(log: &str) -> String {
+    let serving = log
+        .split("\n\n")
+        .filter(|thread| thread.contains("s3api.") && thread.contains("net/http.(*conn).serve("));
+    let lines = |thread: &str| thread.lines().take(THREAD_LINES).collect::<Vec<_>>().join("\n");
+    serving.take(THREADS).map(lines).collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_threads_those_that_serve_a_request_are_shown() {
+        let log = "I1126 started\n\ngoroutine 1 [select]:\nmain.main()\n\n\
+                   goroutine 7 [semacquire, 2 minutes]:\nsync.(*Mutex).Lock()\ns3api.(*S3ApiServer).PutBucketHandler()\nnet/http.(*conn).serve()\n\n";
+        assert_eq!(
+            serving_threads(log),
+            "goroutine 7 [semacquire, 2 minutes]:\nsync.(*Mutex).Lock()\ns3api.(*S3ApiServer).PutBucketHandler()\nnet/http.(*conn).serve()"
+        );
+        assert_eq!(serving_threads("nothing"), "");
+    }
 }

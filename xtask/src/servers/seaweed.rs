@@ -24,6 +24,12 @@ const ACCESS_KEY: &str = "kinora";
 const BUCKET: &str = "kinora";
 /// An answer of the filer is short.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
+/// A bucket that requests without a signature may use. The harness asks through it whether the server works.
+const WATCHED: &str = "kinora-watched";
+/// Makes that bucket; later it is there already. A new bucket needs the S3 side, the filer and the master.
+const PUT_BUCKET: &str = "PUT /kinora-watched HTTP/1.0\r\nContent-Length: 0\r\n\r\n";
+/// Writes an object: that needs a volume besides.
+const PUT_OBJECT: &str = "PUT /kinora-watched/object HTTP/1.0\r\nContent-Length: 5\r\n\r\nbytes";
 /// The region of signatures: SeaweedFS takes any, this is everybody's default.
 const REGION: &str = "us-east-1";
 
@@ -66,10 +72,10 @@ impl Settings {
     pub(super) fn start(&self, place: &Place) -> Result<Daemon, String> {
         let mut command = place.command(&self.program, "KILL");
         command.env(GROWTH.0, GROWTH.1).arg("server").args(self.flags(place));
+        let port = self.ports.s3;
         let answers = vec![
-            Answer::Http { port: self.ports.s3, path: "/status" },
-            // It has a place for an object: the S3 side answers before the volumes have found their master.
-            Answer::Http { port: self.ports.master, path: "/dir/assign" },
+            Answer::Http { port, request: PUT_BUCKET, codes: &["200", "409"] },
+            Answer::Http { port, request: PUT_OBJECT, codes: &["200"] },
         ];
         Daemon::start("SeaweedFS", command, Signal::KILL, &place.path().join("seaweed.log"), answers)
     }
@@ -129,11 +135,14 @@ impl Settings {
     }
 }
 
-/// The one identity, which may do everything. With an identity the signature of every request is checked.
+/// The one identity that may do everything, and what requests without a signature may do. With an identity every
+/// signature is checked.
 fn identities(secret: &str) -> String {
     let credentials = format!(r#"[{{"accessKey": "{ACCESS_KEY}", "secretKey": "{secret}"}}]"#);
     let actions = r#"["Admin", "Read", "Write", "List", "Tagging"]"#;
-    format!(r#"{{"identities": [{{"name": "kinora", "credentials": {credentials}, "actions": {actions}}}]}}"#)
+    let kinora = format!(r#"{{"name": "kinora", "credentials": {credentials}, "actions": {actions}}}"#);
+    let unsigned = format!(r#"{{"name": "anonymous", "actions": ["Admin:{WATCHED}", "Write:{WATCHED}"]}}"#);
+    format!(r#"{{"identities": [{kinora}, {unsigned}]}}"#)
 }
 
 fn find_program() -> Option<PathBuf> {
