@@ -10,7 +10,7 @@ use kinora_store::{Store, WrittenUsage};
 
 use crate::api::{AnswerCache, KeyPairs};
 use crate::auth::Callers;
-use crate::delivery::{AccessCache, PlaylistCache};
+use crate::delivery::{GateCache, PlaylistCache};
 use crate::gzip::GzipCache;
 use crate::observe::{RequestCounts, RequestIds, UsageTotals};
 use crate::once::UnderWay;
@@ -64,7 +64,7 @@ pub struct Parts {
     pub(crate) callers: Callers,
     pub(crate) answers: AnswerCache,
     pub(crate) key_pairs: KeyPairs,
-    pub(crate) access: AccessCache,
+    pub(crate) gate: GateCache,
     pub(crate) under_way: UnderWay,
     pub(crate) playlists: PlaylistCache,
     pub(crate) gzip: GzipCache,
@@ -98,7 +98,7 @@ impl App {
         let callers = Callers::new();
         let answers = AnswerCache::new();
         let key_pairs = KeyPairs::new(key_maker);
-        let access = AccessCache::new();
+        let gate = GateCache::new();
         let playlists = PlaylistCache::new();
         let request_ids = RequestIds::new(&*random);
         let rate_limits = rate_limit.map(|limit| RateLimits::new(limit, Arc::clone(&clock)));
@@ -115,7 +115,7 @@ impl App {
             callers,
             answers,
             key_pairs,
-            access,
+            gate,
             under_way: UnderWay::default(),
             playlists,
             gzip: GzipCache::new(),

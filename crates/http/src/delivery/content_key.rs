@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use kinora_domain::PlaybackId;
 
-use super::access::grant;
+use super::gate::grant;
 use super::viewing::Viewing;
 use crate::app::App;
 use crate::error::ApiError;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use tokio::time::Instant;
 
-use super::access::{Offer, Stay};
+use super::gate::{Offer, PlaybackSession};
 use crate::app::App;
 
 /// What another process changed is seen by then at the latest; with what is remembered of it, it is in force within 2 s (contract decision 13).
@@ -23,16 +23,16 @@ struct TakenBack;
 pub(super) fn held<E: Into<BoxError> + Send>(
     pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     app: &App,
-    stay: Stay,
+    session: PlaybackSession,
     gives: impl Fn(&Offer) -> bool + Send + Sync + 'static,
 ) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
     let app = app.clone();
-    let (asked, stay) = (app.clone(), std::sync::Arc::new((stay, gives)));
+    let (asked, session) = (app.clone(), std::sync::Arc::new((session, gives)));
     let look = move || {
-        let (app, stay) = (asked.clone(), std::sync::Arc::clone(&stay));
+        let (app, session) = (asked.clone(), std::sync::Arc::clone(&session));
         async move {
-            let (stay, gives) = &*stay;
-            match stay.holds(&app, gives).await {
+            let (session, gives) = &*session;
+            match session.is_valid(&app, gives).await {
                 Ok(holds) => holds,
                 Err(error) => error.status().is_server_error(),
             }

@@ -10,8 +10,8 @@ use kinora_domain::PlaybackId;
 use kinora_formats::hls::FileEncryption;
 use kinora_packager::{Added, Asker, Packaged, Rendition, Segment, SoundName, SubtitleName, Wanted};
 
-use super::access::{Granted, grant};
 use super::cipher::FileCipher;
+use super::gate::{Granted, grant};
 use super::send::{Caching, Content, WEAK, known, part, send, send_changing_text, send_text};
 use super::viewing::Viewing;
 use super::{content_key, subtitles, wanted};

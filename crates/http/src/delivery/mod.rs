@@ -5,9 +5,8 @@
 //! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and `{n}.m4s`, or `{n}.vtt`, beside it.
 //! `playlist/{playlistId}.m3u8` lists `playlist/{playlistId}/{size}.m3u8`, which lists those of all media that are in the playlist.
 //! What is encrypted has its key at `{playbackId}/{indexId}/aes-128/key`.
-//! What not everybody may watch has one part more, `{playbackId}/{signed}/{indexId}/…`. Every address asks [`access`] first.
+//! What not everybody may watch has one part more, `{playbackId}/{signed}/{indexId}/…`. Every address asks [`gate`] first.
 
-mod access;
 mod cipher;
 mod clip;
 mod content_key;
@@ -15,6 +14,7 @@ mod counted;
 mod demo;
 mod disposition;
 mod file;
+mod gate;
 mod held;
 mod manifest;
 mod mp4;
@@ -45,7 +45,7 @@ use crate::around::{Answering, Below, answer_by, answer_of, around};
 use crate::error::ApiError;
 use crate::preflight::allowed_headers;
 
-pub(crate) use access::AccessCache;
+pub(crate) use gate::GateCache;
 pub(crate) use playlist::PlaylistCache;
 
 /// What players read.

@@ -7,8 +7,8 @@ use axum::response::Response;
 use kinora_domain::{Mp4Support, PlaybackId};
 use kinora_packager::{FileBounds, MediaFile};
 
-use super::access::{grant_that, too_large};
 use super::disposition;
+use super::gate::{grant_that, too_large};
 use super::held::held;
 use super::send::{Caching, Content};
 use super::viewing::Viewing;
@@ -30,8 +30,7 @@ pub(super) async fn file(
 ) -> Result<Response, ApiError> {
     let wanted = disposition::wanted(query)?;
     let viewing = Viewing::by_token(query, request);
-    let granted =
-        grant_that(app, playback, &viewing, |granted| is_offered(file, granted.offer.files)).await?;
+    let granted = grant_that(app, playback, &viewing, |offer| is_offered(file, offer.files)).await?;
     granted.in_clear()?;
     if !is_offered(file, granted.offer.files) {
         return Err(ApiError::file_not_offered());
@@ -59,9 +58,11 @@ pub(super) async fn file(
     let etag = reader.etag().to_owned();
     let terms = granted.terms(app, Caching::Short);
     let content = Content { content_type, etag, terms, len: reader.len(), plays_us: granted.offer.length_us };
-    let stay = granted.stay(app, &viewing);
+    let session = granted.session(app, &viewing);
     let response = content.answer(request, |range| {
-        Body::from_stream(held(reader.stream(range), app, stay, move |offer| is_offered(file, offer.files)))
+        Body::from_stream(held(reader.stream(range), app, session, move |offer| {
+            is_offered(file, offer.files)
+        }))
     });
     Ok(disposition::on(response, disposition::header(wanted.as_deref(), file.name(), extension)))
 }

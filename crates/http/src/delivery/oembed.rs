@@ -9,7 +9,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::access::{self, Entrance};
+use super::gate::{self, Entrance};
 use super::manifest::hex;
 use super::parameter::Parameters;
 use super::send::{Caching, Terms, send};
@@ -89,12 +89,12 @@ pub(super) async fn oembed(
     let asked = parse(query.as_deref().unwrap_or(""))?;
     let playback = playback_of(&asked.url, &app.addresses).ok_or_else(ApiError::not_embeddable)?;
     let viewing = Viewing::by_token(asked.url.query().unwrap_or(""), &request);
-    let entrance = access::enter(&app, playback, &viewing).await?;
+    let entrance = gate::enter(&app, playback, &viewing).await?;
     let Entrance { media, policy, refused } = entrance.ok_or_else(ApiError::playback_not_found)?;
     let is_let_in = match refused {
         None => true,
         Some(PlaybackRefusal::Domain | PlaybackRefusal::UserAgent) => false,
-        Some(refusal) => return Err(access::refuse(refusal)),
+        Some(refusal) => return Err(gate::refuse(refusal)),
     };
     let shape = shape_of(&media).ok_or_else(ApiError::playback_failed)?;
     let token = viewing.token_for(&policy);
@@ -108,7 +108,7 @@ pub(super) async fn oembed(
     let etag = format!("\"{}\"", hex(&Sha256::digest(&body)[..16]));
     let caching =
         if policy.is_restricted() { Caching::Minute.for_one() } else { Caching::Minute.for_everybody() };
-    let keeping = caching.asking(access::asks(&policy));
+    let keeping = caching.asking(gate::asks(&policy));
     Ok(send(&request, Bytes::from(body), "application/json", etag, Terms::of_nobody(keeping)))
 }
 

@@ -8,8 +8,8 @@ use futures_util::stream;
 use kinora_domain::{Media, PlaybackId};
 use kinora_formats::index::Container;
 
-use super::access::{grant_that, too_large};
 use super::disposition;
+use super::gate::{grant_that, too_large};
 use super::held::held;
 use super::manifest::hex;
 use super::send::{Caching, Content};
@@ -29,7 +29,7 @@ pub(super) async fn original(
 ) -> Result<Response, ApiError> {
     let wanted = disposition::wanted(query)?;
     let viewing = Viewing::by_token(query, request);
-    let granted = grant_that(app, playback, &viewing, |granted| granted.offer.original.is_some()).await?;
+    let granted = grant_that(app, playback, &viewing, |offer| offer.original.is_some()).await?;
     granted.in_clear()?;
     let name = granted.offer.original.as_deref().ok_or_else(ApiError::source_not_open)?;
     // The bound of the media is no bound of its original; that of a playback ID is.
@@ -46,9 +46,9 @@ pub(super) async fn original(
     let etag = format!("\"{}\"", hex(&index.source_sha256[..16]));
     let terms = granted.terms(app, Caching::Short);
     let content = Content { content_type, etag, terms, len: reader.len(), plays_us: granted.offer.length_us };
-    let stay = granted.stay(app, &viewing);
+    let session = granted.session(app, &viewing);
     let response = content.answer(request, |range| match reader.stream(range) {
-        Ok(pieces) => Body::from_stream(held(pieces, app, stay, |offer| offer.original.is_some())),
+        Ok(pieces) => Body::from_stream(held(pieces, app, session, |offer| offer.original.is_some())),
         Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),
     });
     Ok(disposition::on(response, disposition::header(wanted.as_deref(), name, extension)))

@@ -7,7 +7,7 @@ use kinora_domain::{MediaState, PlaybackId, PlaybackRefusal};
 use serde::Serialize;
 
 use super::viewing::{Viewing, handed_on};
-use super::{access, oembed};
+use super::{gate, oembed};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PlainParts;
@@ -46,15 +46,15 @@ pub(super) async fn embed(
 ) -> Result<Response, ApiError> {
     let playback = PlaybackId::from_canonical(&playback).map_err(|_| ApiError::playback_not_found())?;
     let viewing = Viewing::by_token(query.as_deref().unwrap_or(""), &request);
-    let entrance = access::enter(&app, playback, &viewing).await?;
+    let entrance = gate::enter(&app, playback, &viewing).await?;
     let status = match entrance.as_ref().map(|entrance| entrance.refused) {
         None => StatusCode::NOT_FOUND,
         Some(None) => StatusCode::OK,
         Some(Some(refusal @ PlaybackRefusal::Token(_))) => {
-            access::count(refusal.name());
+            gate::count(refusal.name());
             StatusCode::UNAUTHORIZED
         }
-        Some(Some(refusal)) => return Err(access::refuse(refusal)),
+        Some(Some(refusal)) => return Err(gate::refuse(refusal)),
     };
     let let_in = entrance.as_ref().filter(|_| status == StatusCode::OK);
     // The title of what this viewer may not watch is not for them either.
@@ -80,7 +80,7 @@ pub(super) async fn embed(
     // As the request says, so that each page is told of itself alone; `Vary` says the same.
     let page_that_asks = viewing.page(&app.addresses);
     let ancestors = entrance.as_ref().and_then(|entrance| entrance.policy.frame_ancestors(&page_that_asks));
-    let asks = entrance.as_ref().map(|entrance| access::asks(&entrance.policy)).unwrap_or_default();
+    let asks = entrance.as_ref().map(|entrance| gate::asks(&entrance.policy)).unwrap_or_default();
     let vary = asks.vary().map(|vary| [(header::VARY, vary)]);
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),

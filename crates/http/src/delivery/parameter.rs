@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kinora_domain::PlaybackId;
 use kinora_packager::{Asker, Packaged};
 
-use super::access::{Granted, grant};
+use super::gate::{Granted, grant};
 use super::viewing::Viewing;
 use crate::app::App;
 use crate::error::{ApiError, FieldError};

@@ -17,8 +17,10 @@ use kinora_packager::{Sequence, SequenceItem};
 use kinora_store::{PlaylistEdition, Version};
 use moka::future::Cache;
 
+use super::gate::grant_playlist;
 use super::manifest::PLAYLIST;
 use super::send::{Caching, IMMUTABLE, Terms, send, send_changing_text};
+use super::viewing::Viewing;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::PlainParts;
@@ -42,14 +44,14 @@ enum Part {
 /// Texts of playlists. What was deleted, or withdrawn, is gone from them at once: they are looked up by what is in the playlist, and that by
 /// whether anything was written by anybody. Whoever asks for what is being made waits for it.
 pub(crate) struct PlaylistCache {
-    editions: Cache<(PlaylistId, Version), PlaylistEdition>,
+    editions: Cache<(PlaylistId, Version), Option<PlaylistEdition>>,
     texts: Cache<(PlaylistId, Part, PlaylistEdition), Bytes>,
 }
 
 impl PlaylistCache {
     /// The longest text has about 2 MB, most have some KiB.
     const BYTES_MAX: u64 = 32 << 20;
-    /// Some KiB each at most: PostgreSQL names all that is under way.
+    /// Some KiB each at most: the version of PostgreSQL lists open transactions.
     const EDITIONS_MAX: u64 = 1_000;
     /// Which pictures cannot be made is learned of other processes no sooner.
     const KEPT_FOR: Duration = Duration::from_secs(60);
@@ -61,6 +63,19 @@ impl PlaylistCache {
             .time_to_live(Self::KEPT_FOR)
             .build();
         Self { editions: Cache::new(Self::EDITIONS_MAX), texts }
+    }
+
+    /// The edition at this version of the database; `None` for an unknown playlist. Concurrent requests share one query.
+    ///
+    /// The version must be read before: after a commit in between, the edition is stale at once and never new.
+    pub(super) async fn edition(
+        &self,
+        app: &App,
+        id: PlaylistId,
+        version: Version,
+    ) -> Result<Option<PlaylistEdition>, ApiError> {
+        let edition = async { app.store.playlist_edition(id).await.map_err(ApiError::from) };
+        self.editions.try_get_with((id, version), edition).await.map_err(shared)
     }
 }
 
@@ -111,15 +126,9 @@ pub(super) async fn filler(
 }
 
 async fn answer(app: &App, id: PlaylistId, part: Part, request: &HeaderMap) -> Result<Response, ApiError> {
-    // Taken before the rows are read: a commit in between makes this edition old at once, never new.
-    let version = app.store.version().await?;
-    let edition = async {
-        let edition = app.store.playlist_edition(id).await?;
-        edition.ok_or_else(ApiError::no_such_playlist)
-    };
-    let caches = &app.playlists;
-    let edition = caches.editions.try_get_with((id, version), edition).await.map_err(shared)?;
-    let text = caches.texts.try_get_with((id, part, edition), text(app, id, part)).await.map_err(shared)?;
+    let edition = grant_playlist(app, id, &Viewing::by_path(None, request)).await?;
+    let text =
+        app.playlists.texts.try_get_with((id, part, edition), text(app, id, part)).await.map_err(shared)?;
     let terms = Terms::of_nobody(Caching::Short.for_everybody());
     Ok(send_changing_text(app, request, text, PLAYLIST, terms).await)
 }

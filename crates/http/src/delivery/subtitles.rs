@@ -6,7 +6,7 @@ use axum::response::Response;
 use kinora_domain::{PlaybackId, SourceId, TrackId};
 use kinora_packager::{OfferedSubtitles, Packaged, SubtitleName};
 
-use super::access::{Granted, grant};
+use super::gate::{Granted, grant};
 use super::manifest::PLAYLIST;
 use super::send::{Caching, send_text};
 use super::viewing::Viewing;

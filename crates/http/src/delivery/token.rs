@@ -99,7 +99,7 @@ pub(super) async fn verify(
     // Taken before rows are read: a commit in between makes what is remembered old at once, never new.
     let generation = app.store.generation();
     let fingerprint = Sha256::new().chain_update(workspace.as_uuid()).chain_update(token).finalize().into();
-    let tokens = &app.access.tokens;
+    let tokens = &app.gate.tokens;
     if let Some((at, Verified { key, claims })) = tokens.verified.get(&fingerprint)
         && at == generation
     {
@@ -134,7 +134,7 @@ async fn find(
     workspace: WorkspaceId,
     id: SigningKeyId,
 ) -> Result<Option<Arc<VerifyingKey>>, ApiError> {
-    let keys = &app.access.tokens.keys;
+    let keys = &app.gate.tokens.keys;
     let generation = app.store.generation();
     let remembered = keys.get(&(workspace, id));
     if let Some(Remembered::There(at, key)) = &remembered

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use axum::http::{HeaderMap, header};
 use kinora_domain::{Admission, Frame, Page, PageHost, PlaybackPolicy, TokenRefusal};
 
-use super::access::Granted;
+use super::gate::Granted;
 use crate::app::Addresses;
 
 /// The parameter that holds a token (contract 4.5).

@@ -1,0 +1,180 @@
+//! What the gate knows of an id that plays something, cached for a second.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use kinora_domain::{
+    Admission, Encryption, KeyMark, Media, MediaState, PathRefusal, PlaybackId, PlaybackPolicy, PlaylistId,
+    Timestamp, WorkspaceId,
+};
+use kinora_store::Version;
+
+use super::{Offer, Playable, PlayableId};
+use crate::app::App;
+use crate::delivery::token::Tokens;
+use crate::error::ApiError;
+
+/// Answers of the last second. A cached answer may admit a viewer for a moment after a change. It never refuses one: a client that one
+/// process notified of a new media can play it from any other (decision 0029).
+pub(crate) struct GateCache {
+    known: moka::sync::Cache<PlayableId, (u64, Arc<Cached>)>,
+    unknown: moka::sync::Cache<PlayableId, Version>,
+    pub(in crate::delivery) tokens: Tokens,
+}
+
+/// A row that plays something.
+pub(super) struct Cached {
+    /// The rules of a playback ID; `None` for a playlist, which anyone may fetch.
+    pub(super) policy: Option<Arc<PlaybackPolicy>>,
+    pub(super) workspace: Option<WorkspaceId>,
+    pub(super) state: State,
+    /// The version of the database before this was read.
+    pub(super) read_at: Version,
+    /// A key that admitted viewers and exists: most viewers have the same one, and it is not looked up for each segment. Keys are cached
+    /// for at most 1 s, and so is this: a deleted key admits nobody after 2 s, even if no change was heard of.
+    pub(super) key_there: OnceLock<KeyMark>,
+}
+
+pub(super) enum State {
+    Ready(Playable),
+    Failed,
+    NotReady,
+}
+
+impl GateCache {
+    /// A change by this process applies at once, by another one within 0.5 s; this bounds the effect of a missed one. A changed rule
+    /// applies within 2 s, a negative answer lives 1 s (contract decisions 13 and 44).
+    const TIME_TO_LIVE: Duration = Duration::from_secs(1);
+    /// About 200 bytes each, and some hundred for each added track. Those with many rules count for more.
+    const ENTRIES_MAX: u64 = 100_000;
+    /// So many entries of rules, of 255 bytes at most, take as much memory as another playback ID.
+    const RULES_OF_ONE: usize = 4;
+
+    pub(crate) fn new() -> Self {
+        let weigh = |_: &PlayableId, (_, cached): &(u64, Arc<Cached>)| {
+            let rules = cached.policy.as_ref().map_or(0, |policy| policy.entries());
+            u32::try_from(1 + rules / Self::RULES_OF_ONE).unwrap_or(u32::MAX)
+        };
+        let known = moka::sync::Cache::builder()
+            .max_capacity(Self::ENTRIES_MAX)
+            .weigher(weigh)
+            .time_to_live(Self::TIME_TO_LIVE)
+            .build();
+        let unknown = moka::sync::Cache::builder()
+            .max_capacity(Self::ENTRIES_MAX)
+            .time_to_live(Self::TIME_TO_LIVE)
+            .build();
+        Self { known, unknown, tokens: Tokens::new() }
+    }
+
+    pub(super) fn evict(&self, id: PlayableId) {
+        self.known.invalidate(&id);
+    }
+}
+
+/// The cached row, or that of the database; 404 for an unknown id.
+pub(super) async fn find(app: &App, id: PlayableId) -> Result<Arc<Cached>, ApiError> {
+    // Both taken before the row is read: after a commit in between, this answer is stale and never new.
+    let generation = app.store.generation();
+    if let Some((at, cached)) = app.gate.known.get(&id)
+        && at == generation
+    {
+        return Ok(cached);
+    }
+    let version = app.store.version().await?;
+    if app.gate.unknown.get(&id).is_some_and(|at| at == version) {
+        return Err(id.not_found());
+    }
+    // Boxed to keep the future of a cache hit small.
+    let Some(cached) = Box::pin(Cached::read(app, id, version.clone())).await? else {
+        app.gate.unknown.insert(id, version);
+        return Err(id.not_found());
+    };
+    let cached = Arc::new(cached);
+    // What is not ready is not cached (contract decision 44).
+    if !matches!(cached.state, State::NotReady) {
+        app.gate.known.insert(id, (generation, Arc::clone(&cached)));
+    }
+    Ok(cached)
+}
+
+impl Cached {
+    async fn read(app: &App, id: PlayableId, read_at: Version) -> Result<Option<Self>, ApiError> {
+        match id {
+            PlayableId::Playback(playback) => match app.store.media_of_playback(playback).await? {
+                Some(media) => Self::of_media(app, &media, playback, read_at).await,
+                None => Ok(None),
+            },
+            PlayableId::Playlist(playlist) => Self::of_playlist(app, playlist, read_at).await,
+        }
+    }
+
+    /// `None` where the media does not have this playback ID.
+    pub(super) async fn of_media(
+        app: &App,
+        media: &Media,
+        playback: PlaybackId,
+        read_at: Version,
+    ) -> Result<Option<Self>, ApiError> {
+        let Some(handle) = media.playback(playback) else { return Ok(None) };
+        let policy = Arc::new(PlaybackPolicy::of(handle));
+        let key = match handle.encryption {
+            Encryption::None => None,
+            // A playback ID without its key was deleted between both queries.
+            Encryption::Aes128 => match app.store.content_key(playback).await? {
+                Some(key) => Some(key),
+                None => return Ok(None),
+            },
+        };
+        let state = match &media.state {
+            MediaState::Ready { source, facts, .. } => State::Ready(Playable::Media(Arc::new(Offer::new(
+                media, playback, *source, facts, key, &policy,
+            )))),
+            MediaState::Failed { .. } => State::Failed,
+            MediaState::Created | MediaState::Downloading { .. } => State::NotReady,
+        };
+        let workspace = Some(media.workspace);
+        Ok(Some(Self { policy: Some(policy), workspace, state, read_at, key_there: OnceLock::new() }))
+    }
+
+    async fn of_playlist(
+        app: &App,
+        playlist: PlaylistId,
+        read_at: Version,
+    ) -> Result<Option<Self>, ApiError> {
+        let edition = app.playlists.edition(app, playlist, read_at.clone()).await?;
+        Ok(edition.map(|edition| Self {
+            policy: None,
+            workspace: None,
+            state: State::Ready(Playable::Playlist(edition)),
+            read_at,
+            key_there: OnceLock::new(),
+        }))
+    }
+
+    /// Refuses a path that none of our clocks can have signed by now.
+    pub(super) fn in_time(&self, admission: Admission, now: Timestamp) -> Admission {
+        match (admission, &self.state) {
+            (Admission::Path(Ok(ticket)), State::Ready(Playable::Media(offer)))
+                if !ticket.could_be_made(offer.length_us, now) =>
+            {
+                Admission::Path(Err(PathRefusal::Future))
+            }
+            (admission, _) => admission,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A grant may come from a key that was cached for as long: together the 2 s of contract decision 13.
+    #[test]
+    fn cached_grant_expires_within_1_s() {
+        let cache = GateCache::new();
+        for ttl in [cache.known.policy().time_to_live(), cache.unknown.policy().time_to_live()] {
+            assert!(ttl.is_some_and(|ttl| ttl <= Duration::from_secs(1)), "{ttl:?}");
+        }
+    }
+}
