@@ -1,22 +1,27 @@
-//! What every handler may use.
+//! The state of each area, made of what they share.
 
 use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
 use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_intake::Intake;
 use kinora_packager::Packager;
 use kinora_store::{Store, WrittenUsage};
 
-use crate::api::{AnswerCache, KeyPairs};
-use crate::auth::Callers;
-use crate::delivery::{GateCache, PlaylistCache};
+use crate::addresses::Addresses;
+use crate::api::{self, AnswerCache, ApiParts, ApiState, KeyPairs};
+use crate::assets::Assets;
+use crate::auth::Authenticator;
+use crate::delivery::{DeliveryParts, DeliveryState, GateCache, PlaylistCache};
 use crate::gzip::GzipCache;
-use crate::observe::{RequestCounts, RequestIds, UsageTotals};
-use crate::once::UnderWay;
+use crate::observe::{Observer, UsageTotals};
+use crate::once::Idempotency;
+use crate::openapi::OpenApiState;
+use crate::operate::{Health, OperateState};
 use crate::rate_limit::{RateLimit, RateLimits};
+use crate::roles::Roles;
+use crate::upload::{UploadRouterParts, UploadRouterState};
 
-/// Shared by all requests; cheap to clone.
+/// The whole of it; cheap to clone. [`crate::router`] serves it.
 #[derive(Clone)]
 pub struct App(Arc<Parts>);
 
@@ -50,176 +55,123 @@ pub struct AppOptions {
     pub shared_max_age_s: Option<u32>,
 }
 
-/// What handlers find in an [`App`].
-pub struct Parts {
-    pub(crate) store: Store,
-    pub(crate) packager: Packager,
-    pub(crate) intake: Intake,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) random: Arc<dyn Random>,
-    pub(crate) addresses: Addresses,
-    pub(crate) assets: Arc<dyn Assets>,
-    pub(crate) health: Arc<dyn Health>,
-    pub(crate) render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
-    pub(crate) callers: Callers,
-    pub(crate) answers: AnswerCache,
-    pub(crate) key_pairs: KeyPairs,
-    pub(crate) gate: GateCache,
-    pub(crate) under_way: UnderWay,
-    pub(crate) playlists: PlaylistCache,
-    pub(crate) gzip: GzipCache,
-    pub(crate) request_ids: RequestIds,
-    pub(crate) request_counts: RequestCounts,
-    pub(crate) usage_totals: UsageTotals,
-    pub(crate) document: OnceLock<Bytes>,
-    pub(crate) roles: Roles,
-    pub(crate) rate_limits: Option<RateLimits>,
-    pub(crate) shared_max_age_s: Option<u32>,
+struct Parts {
+    options: AppOptions,
+    addresses: Arc<Addresses>,
+    authenticator: Authenticator,
+    gzip: Arc<GzipCache>,
+    observer: Arc<Observer>,
+    usage_totals: UsageTotals,
 }
 
 impl App {
     /// Puts the parts together.
     pub fn new(options: AppOptions) -> Self {
-        let AppOptions {
-            store,
-            packager,
-            intake,
-            clock,
-            random,
-            key_maker,
-            addresses,
-            assets,
-            health,
-            render_metrics,
-            roles,
-            rate_limit,
-            shared_max_age_s,
-        } = options;
-        let callers = Callers::new();
-        let answers = AnswerCache::new();
-        let key_pairs = KeyPairs::new(key_maker);
-        let gate = GateCache::new();
-        let playlists = PlaylistCache::new();
-        let request_ids = RequestIds::new(&*random);
-        let rate_limits = rate_limit.map(|limit| RateLimits::new(limit, Arc::clone(&clock)));
         Self(Arc::new(Parts {
-            store,
-            packager,
-            intake,
-            clock,
-            random,
-            addresses,
-            assets,
-            health,
-            render_metrics,
-            callers,
-            answers,
-            key_pairs,
-            gate,
-            under_way: UnderWay::default(),
-            playlists,
-            gzip: GzipCache::new(),
-            request_ids,
-            request_counts: RequestCounts::default(),
+            addresses: Arc::new(options.addresses.clone()),
+            authenticator: Authenticator::new(options.store.clone(), Arc::clone(&options.clock)),
+            gzip: Arc::new(GzipCache::new()),
+            observer: Arc::new(Observer::new(&*options.random)),
             usage_totals: UsageTotals::default(),
-            document: OnceLock::new(),
-            roles,
-            rate_limits,
-            shared_max_age_s,
+            options,
         }))
+    }
+
+    pub(crate) fn roles(&self) -> Roles {
+        self.0.options.roles
+    }
+
+    pub(crate) fn gzip(&self) -> &Arc<GzipCache> {
+        &self.0.gzip
+    }
+
+    pub(crate) fn observer(&self) -> &Arc<Observer> {
+        &self.0.observer
+    }
+
+    pub(crate) fn api(&self) -> ApiState {
+        let Parts { options, addresses, authenticator, .. } = &*self.0;
+        let (store, clock) = (options.store.clone(), Arc::clone(&options.clock));
+        ApiState::new(ApiParts {
+            intake: options.intake.clone(),
+            random: Arc::clone(&options.random),
+            addresses: Arc::clone(addresses),
+            authenticator: authenticator.clone(),
+            idempotency: Idempotency::new(store.clone(), Arc::clone(&clock), authenticator.clone()),
+            rate_limits: options.rate_limit.map(|limit| RateLimits::new(limit, Arc::clone(&clock))),
+            answers: AnswerCache::new(),
+            key_pairs: KeyPairs::new(Arc::clone(&options.key_maker)),
+            store,
+            clock,
+        })
+    }
+
+    pub(crate) fn delivery(&self) -> DeliveryState {
+        let Parts { options, addresses, gzip, .. } = &*self.0;
+        DeliveryState::new(DeliveryParts {
+            store: options.store.clone(),
+            packager: options.packager.clone(),
+            clock: Arc::clone(&options.clock),
+            addresses: Arc::clone(addresses),
+            assets: Arc::clone(&options.assets),
+            gate: GateCache::new(),
+            playlists: PlaylistCache::new(),
+            gzip: Arc::clone(gzip),
+            shared_max_age_s: options.shared_max_age_s,
+        })
+    }
+
+    pub(crate) fn upload(&self) -> UploadRouterState {
+        let Parts { options, addresses, .. } = &*self.0;
+        UploadRouterState::new(UploadRouterParts {
+            store: options.store.clone(),
+            intake: options.intake.clone(),
+            clock: Arc::clone(&options.clock),
+            addresses: Arc::clone(addresses),
+            assets: Arc::clone(&options.assets),
+        })
+    }
+
+    pub(crate) fn openapi(&self) -> OpenApiState {
+        let Parts { options, addresses, gzip, .. } = &*self.0;
+        OpenApiState {
+            addresses: Arc::clone(addresses),
+            assets: Arc::clone(&options.assets),
+            gzip: Arc::clone(gzip),
+            operations: api::operations,
+            document: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn operate(&self) -> OperateState {
+        let options = &self.0.options;
+        OperateState {
+            health: Arc::clone(&options.health),
+            render_metrics: Arc::clone(&options.render_metrics),
+            roles: options.roles,
+        }
     }
 
     /// Writes down what workspaces used, which access tokens were used, and which renditions were made and watched, since the last
     /// call. May run at any time; what is lost is only a later date or a smaller counter.
     pub async fn write_uses(&self) -> Result<(), kinora_store::Error> {
-        // What one of them fails at is no reason to leave the others.
+        // A failure of one does not keep the others from being written.
         let written = [
             self.write_usage().await,
-            self.packager.write_rendition_uses().await,
-            self.write_token_uses().await,
+            self.0.options.packager.write_rendition_uses().await,
+            self.0.authenticator.write_uses().await,
         ];
         written.into_iter().collect()
     }
 
     async fn write_usage(&self) -> Result<(), kinora_store::Error> {
-        while let Some(WrittenUsage { used, was_late }) = self.store.write_usage(self.clock.now()).await? {
-            self.usage_totals.note(used);
+        let AppOptions { store, clock, .. } = &self.0.options;
+        while let Some(WrittenUsage { used, was_late }) = store.write_usage(clock.now()).await? {
+            self.0.usage_totals.note(used);
             if !was_late {
                 break;
             }
         }
         Ok(())
     }
-
-    async fn write_token_uses(&self) -> Result<(), kinora_store::Error> {
-        let uses = self.callers.take_uses();
-        if uses.is_empty() {
-            return Ok(());
-        }
-        self.store.write(async move |tx| tx.note_tokens_used(&uses).await).await
-    }
-}
-
-impl std::ops::Deref for App {
-    type Target = Parts;
-
-    fn deref(&self) -> &Parts {
-        &self.0
-    }
-}
-
-/// Which work a process does, of what the processes of one database share (design: Roles and scale).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Roles {
-    /// Answers the JSON API.
-    pub api: bool,
-    /// Answers players: manifests, segments, pictures, pages.
-    pub delivery: bool,
-    /// Runs jobs: downloads, deliveries of events, sweeps.
-    pub worker: bool,
-}
-
-impl Roles {
-    /// One process does everything.
-    pub const ALL: Self = Self { api: true, delivery: true, worker: true };
-
-    /// The names of those that are taken, as they are written in settings.
-    pub fn names(self) -> Vec<&'static str> {
-        let all = [(self.api, "api"), (self.delivery, "delivery"), (self.worker, "worker")];
-        all.into_iter().filter_map(|(is_taken, name)| is_taken.then_some(name)).collect()
-    }
-}
-
-/// Bases of the addresses in answers, without a slash at the end (contract decision 38).
-#[derive(Debug, Clone)]
-pub struct Addresses {
-    /// Of the API and the pages.
-    pub public: String,
-    /// Of manifests and segments.
-    pub stream: String,
-    /// Of pictures.
-    pub images: String,
-}
-
-/// Files of the web part.
-pub trait Assets: Send + Sync {
-    /// The file below `web/dist`, or `None`.
-    fn get(&self, path: &str) -> Option<std::borrow::Cow<'static, [u8]>>;
-}
-
-/// Whether the server can do its work.
-pub trait Health: Send + Sync {
-    /// One entry a part that is checked.
-    fn checks(&self) -> futures_util::future::BoxFuture<'_, Vec<Check>>;
-}
-
-/// How one part stands.
-#[derive(Debug, Clone)]
-pub struct Check {
-    /// Which part, `database`.
-    pub name: &'static str,
-    /// What is wrong with it and what to do; `None` when nothing is.
-    pub problem: Option<String>,
-    /// Whether the process is ready only while nothing is wrong with this part.
-    pub is_required: bool,
 }

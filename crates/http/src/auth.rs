@@ -1,18 +1,18 @@
 //! Who is calling: access tokens by HTTP Basic.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRef, FromRequestParts};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts as RequestParts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kinora_domain::{AccessTokenId, Permission, SecretHash, Timestamp, WorkspaceId};
+use kinora_domain::{AccessTokenId, Clock, Permission, SecretHash, Timestamp, WorkspaceId};
+use kinora_store::Store;
 use sha2::{Digest as _, Sha256};
 
-use crate::app::App;
 use crate::error::ApiError;
 
 /// Whoever holds a valid access token; may read.
@@ -33,30 +33,38 @@ pub(crate) struct Writer {
     pub(crate) token: AccessTokenId,
 }
 
-impl FromRequestParts<App> for Reader {
+impl<S: Send + Sync> FromRequestParts<S> for Reader
+where
+    Authenticator: FromRef<S>,
+{
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut RequestParts, app: &App) -> Result<Self, ApiError> {
-        let caller = authenticate(parts, app).await?;
+    async fn from_request_parts(parts: &mut RequestParts, state: &S) -> Result<Self, ApiError> {
+        let caller = Authenticator::from_ref(state).authenticate(parts).await?;
         Ok(Self { workspace: caller.workspace, may_write: caller.permission == Permission::ReadWrite })
     }
 }
 
-impl FromRequestParts<App> for Writer {
+impl<S: Send + Sync> FromRequestParts<S> for Writer
+where
+    Authenticator: FromRef<S>,
+{
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut RequestParts, app: &App) -> Result<Self, ApiError> {
-        let caller = authenticate(parts, app).await?;
-        match caller.permission {
-            Permission::ReadWrite => Ok(Self { workspace: caller.workspace, token: caller.token }),
-            Permission::ReadOnly => Err(ApiError::read_only()),
-        }
+    async fn from_request_parts(parts: &mut RequestParts, state: &S) -> Result<Self, ApiError> {
+        Authenticator::from_ref(state).writer(parts).await
     }
 }
 
-/// Callers that were let in a moment ago. Refusals are not remembered (contract decision 44).
-pub(crate) struct Callers {
-    known: moka::sync::Cache<[u8; 32], Caller>,
+/// Checks access tokens. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Authenticator(Arc<Parts>);
+
+struct Parts {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    /// Callers of the last second. Refusals are not cached (contract decision 44).
+    callers: moka::sync::Cache<[u8; 32], Caller>,
     uses: Mutex<HashMap<AccessTokenId, Timestamp>>,
 }
 
@@ -67,56 +75,75 @@ struct Caller {
     permission: Permission,
 }
 
-impl Callers {
+impl Authenticator {
     /// A revoked token is refused within 2 s; half of that is left for everything else.
-    const REMEMBERED_FOR: Duration = Duration::from_secs(1);
+    const TIME_TO_LIVE: Duration = Duration::from_secs(1);
     /// About 100 bytes each.
-    const REMEMBERED_MAX: u64 = 10_000;
+    const CALLERS_MAX: u64 = 10_000;
     /// An id has 36 characters, a secret 43; more cannot be one of ours.
     const CREDENTIALS_BYTES_MAX: usize = 256;
 
-    pub(crate) fn new() -> Self {
-        let known = moka::sync::Cache::builder()
-            .max_capacity(Self::REMEMBERED_MAX)
-            .time_to_live(Self::REMEMBERED_FOR)
-            .build();
-        Self { known, uses: Mutex::default() }
+    pub(crate) fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Parts { store, clock, callers: callers(), uses: Mutex::default() }))
     }
 
-    pub(crate) fn take_uses(&self) -> Vec<(AccessTokenId, Timestamp)> {
-        std::mem::take(&mut *self.uses.lock().expect("nothing panics while holding it")).into_iter().collect()
+    /// Writes down which access tokens were used since the last call. May run at any time; what is lost is only a later date.
+    pub(crate) async fn write_uses(&self) -> Result<(), kinora_store::Error> {
+        let uses = std::mem::take(&mut *self.0.uses.lock().expect("nothing panics while holding it"));
+        let uses: Vec<_> = uses.into_iter().collect();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        self.0.store.write(async move |tx| tx.note_tokens_used(&uses).await).await
+    }
+
+    /// The caller, for middleware: the extractors behind it do not ask again. 401 as they answer it.
+    pub(crate) async fn identify(&self, parts: &mut RequestParts) -> Result<AccessTokenId, ApiError> {
+        let caller = self.authenticate(parts).await?;
+        parts.extensions.insert(caller);
+        Ok(caller.token)
+    }
+
+    /// A caller who may write; 401 and 403 otherwise.
+    pub(crate) async fn writer(&self, parts: &RequestParts) -> Result<Writer, ApiError> {
+        let caller = self.authenticate(parts).await?;
+        match caller.permission {
+            Permission::ReadWrite => Ok(Writer { workspace: caller.workspace, token: caller.token }),
+            Permission::ReadOnly => Err(ApiError::read_only()),
+        }
+    }
+
+    async fn authenticate(&self, parts: &RequestParts) -> Result<Caller, ApiError> {
+        if let Some(caller) = parts.extensions.get() {
+            return Ok(*caller);
+        }
+        let header = parts.headers.get(AUTHORIZATION).ok_or_else(ApiError::unauthorized)?.as_bytes();
+        if header.len() > Self::CREDENTIALS_BYTES_MAX {
+            return Err(ApiError::unauthorized());
+        }
+        let Parts { store, clock, callers, uses } = &*self.0;
+        // A hash of the whole header, so that no secret lies in the cache.
+        let fingerprint: [u8; 32] = Sha256::digest(header).into();
+        if let Some(caller) = callers.get(&fingerprint) {
+            return Ok(caller);
+        }
+        let (id, secret) = credentials(header).ok_or_else(ApiError::unauthorized)?;
+        let token = Box::pin(store.access_token(id)).await?.ok_or_else(ApiError::unauthorized)?;
+        if token.revoked_at.is_some() || !token.secret.matches(&SecretHash::of(&secret)) {
+            return Err(ApiError::unauthorized());
+        }
+        let caller = Caller { workspace: token.workspace, token: id, permission: token.permission };
+        callers.insert(fingerprint, caller);
+        uses.lock().expect("nothing panics while holding it").insert(id, clock.now());
+        Ok(caller)
     }
 }
 
-/// Who calls, for what lies before the operations: those need not ask again. 401 as they answer it.
-pub(crate) async fn identify(parts: &mut RequestParts, app: &App) -> Result<AccessTokenId, ApiError> {
-    let caller = authenticate(parts, app).await?;
-    parts.extensions.insert(caller);
-    Ok(caller.token)
-}
-
-async fn authenticate(parts: &RequestParts, app: &App) -> Result<Caller, ApiError> {
-    if let Some(caller) = parts.extensions.get() {
-        return Ok(*caller);
-    }
-    let header = parts.headers.get(AUTHORIZATION).ok_or_else(ApiError::unauthorized)?.as_bytes();
-    if header.len() > Callers::CREDENTIALS_BYTES_MAX {
-        return Err(ApiError::unauthorized());
-    }
-    // A hash of the whole header, so that no secret lies in the cache.
-    let fingerprint: [u8; 32] = Sha256::digest(header).into();
-    if let Some(caller) = app.callers.known.get(&fingerprint) {
-        return Ok(caller);
-    }
-    let (id, secret) = credentials(header).ok_or_else(ApiError::unauthorized)?;
-    let token = Box::pin(app.store.access_token(id)).await?.ok_or_else(ApiError::unauthorized)?;
-    if token.revoked_at.is_some() || !token.secret.matches(&SecretHash::of(&secret)) {
-        return Err(ApiError::unauthorized());
-    }
-    let caller = Caller { workspace: token.workspace, token: id, permission: token.permission };
-    app.callers.known.insert(fingerprint, caller);
-    app.callers.uses.lock().expect("nothing panics while holding it").insert(id, app.clock.now());
-    Ok(caller)
+fn callers() -> moka::sync::Cache<[u8; 32], Caller> {
+    moka::sync::Cache::builder()
+        .max_capacity(Authenticator::CALLERS_MAX)
+        .time_to_live(Authenticator::TIME_TO_LIVE)
+        .build()
 }
 
 /// The id and the secret of an `Authorization` value (RFC 7617: the scheme in any case, one colon ends the user name).
@@ -138,7 +165,7 @@ mod tests {
     /// Half of the 2 s in which a revoked token is refused (contract decision 13).
     #[test]
     fn cached_caller_expires_within_1_s() {
-        let ttl = Callers::new().known.policy().time_to_live();
+        let ttl = callers().policy().time_to_live();
         assert!(ttl.is_some_and(|ttl| ttl <= Duration::from_secs(1)), "{ttl:?}");
     }
 

@@ -1,12 +1,12 @@
 //! What a successful answer is wrapped in (contract 1.3).
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::extract::PageQuery;
-use crate::once::Answer;
 
 /// A payload: `{"success": true, "data": …}`.
 #[derive(Serialize)]
@@ -121,6 +121,47 @@ pub(crate) struct Done;
 impl IntoResponse for Done {
     fn into_response(self) -> Response {
         json(StatusCode::OK, r#"{"success":true}"#)
+    }
+}
+
+/// Marks a stored response.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// A successful answer, as bytes.
+#[derive(Clone)]
+pub(crate) struct Answer {
+    status: StatusCode,
+    body: Bytes,
+    is_replayed: bool,
+}
+
+impl Answer {
+    /// This status with this body.
+    pub(crate) fn new(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self { status, body: body.into(), is_replayed: false }
+    }
+
+    /// The stored response of an earlier request with the same idempotency key.
+    pub(crate) fn replayed(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self { status, body: body.into(), is_replayed: true }
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        let mut response = json(self.status, self.body);
+        if self.is_replayed {
+            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+        }
+        response
     }
 }
 

@@ -12,8 +12,7 @@ use kinora_store as store;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::app::Roles;
-use crate::rate_limit::RateLimit;
+use crate::roles::Roles;
 
 pub(crate) use problem::Problem;
 
@@ -288,8 +287,7 @@ impl ApiError {
     }
 
     /// 429: the access token has sent as many requests as it may. Nothing was read, and nothing done.
-    pub fn rate_limited(limit: RateLimit, retry_after_s: u32) -> Self {
-        let (requests, window_s) = (limit.requests(), limit.window_s());
+    pub fn rate_limited(requests: u32, window_s: u32, retry_after_s: u32) -> Self {
         let mut error = Self::described(
             StatusCode::TOO_MANY_REQUESTS,
             "too many requests",

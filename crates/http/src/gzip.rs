@@ -4,6 +4,7 @@
 //! as they are.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, header};
@@ -114,11 +115,11 @@ fn write(text: &[u8]) -> Bytes {
 ///
 /// Answers to changes stay as they are: they are short, one of them holds a private key, and their tags are
 /// those of the text. Other requests are handed on as if there were no layer.
-pub(crate) fn answers(app: &crate::app::App, request: Request, below: &mut Below) -> Answering {
+pub(crate) fn answers(cache: &Arc<GzipCache>, request: Request, below: &mut Below) -> Answering {
     if !matches!(*request.method(), Method::GET | Method::HEAD) || !is_accepted(request.headers()) {
         return hand_on(request, below);
     }
-    let app = app.clone();
+    let cache = Arc::clone(cache);
     let known: Vec<_> = request.headers().get_all(header::IF_NONE_MATCH).iter().cloned().collect();
     let answer = answer_of(request, below);
     answer_by(async move {
@@ -134,7 +135,7 @@ pub(crate) fn answers(app: &crate::app::App, request: Request, below: &mut Below
         let text = body.collect().await.expect("it is in memory").to_bytes();
         let etag = parts.headers.get(header::ETAG).and_then(|etag| etag.to_str().ok()).map(str::to_owned);
         let bytes = match &etag {
-            Some(etag) => app.gzip.get(etag, &text).await,
+            Some(etag) => cache.get(etag, &text).await,
             None => compress(text).await,
         };
         if let Some(etag) = etag {

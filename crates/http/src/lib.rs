@@ -5,15 +5,18 @@
 //!
 //! Begin with [`router`].
 
+mod addresses;
 mod api;
 mod app;
 mod around;
+mod assets;
 mod auth;
 mod condition;
 mod delivery;
 mod envelope;
 mod error;
 mod extract;
+mod failure;
 mod fields;
 mod gzip;
 mod instant;
@@ -25,19 +28,25 @@ mod operate;
 mod preflight;
 mod public_key;
 mod rate_limit;
+mod roles;
+mod routes;
 mod serve;
 mod upload;
 
+use std::sync::Arc;
+
 use axum::Router;
-use axum::routing::get;
 
 use around::around;
 
+pub use addresses::Addresses;
 pub use api::PlaybackReportView;
-pub use app::{Addresses, App, AppOptions, Assets, Check, Health, Roles};
+pub use app::{App, AppOptions};
+pub use assets::Assets;
 pub use error::ApiError;
-pub use openapi::document;
+pub use operate::{Check, Health};
 pub use rate_limit::{NoRateLimit, RateLimit};
+pub use roles::Roles;
 pub use serve::{ServeOptions, TrustedProxies, serve};
 
 /// The paths of the API that are served, each with and without `/v1` in front of it.
@@ -50,47 +59,55 @@ pub fn playback_paths() -> Vec<String> {
     delivery::paths()
 }
 
-/// Every route of the roles that the process has, and what operators look at.
+/// The document of the API (OpenAPI 3.1), at these addresses.
+pub fn document(addresses: &Addresses) -> serde_json::Value {
+    openapi::document(addresses, api::operations)
+}
+
+/// Every route of the roles that the process has, and those of operators.
 ///
 /// API paths are served with and without `/v1` (contract decision 1). Paths of another role answer 404 and say so
 /// (decision 0028).
 pub fn router(app: App) -> Router {
-    let roles = app.roles;
-    let api = if roles.api {
-        let before = {
-            let app = app.clone();
-            around(move |request, below| api::before(&app, request, below))
-        };
-        let compressed = {
-            let app = app.clone();
-            around(move |request, below| gzip::answers(&app, request, below))
-        };
-        Router::new()
-            .merge(api::routes("").into_router())
-            .merge(api::routes("/v1").into_router())
-            .route_layer(before)
-            .route_layer(compressed)
-            .merge(api::unknown())
-            .merge(openapi::routes())
-            .merge(upload::routes())
-    } else {
-        api::elsewhere(roles).merge(upload::elsewhere(roles))
+    let roles = app.roles();
+    let api =
+        if roles.api { api_router(&app) } else { api::elsewhere(roles).merge(upload::elsewhere(roles)) };
+    let delivery = match (roles.delivery, roles.api) {
+        (true, _) => delivery::routes().merge(delivery::assets()).with_state(app.delivery()),
+        (false, true) => delivery::elsewhere(roles).merge(delivery::assets().with_state(app.delivery())),
+        (false, false) => delivery::elsewhere(roles),
     };
-    let delivery = if roles.delivery { delivery::routes() } else { delivery::elsewhere(roles) };
-    let assets = if roles.api || roles.delivery { delivery::assets() } else { Router::new() };
     let observe = {
-        let app = app.clone();
-        around(move |request, below| observe::observe(&app, request, below))
+        let observer = Arc::clone(app.observer());
+        around(move |request, below| observe::observe(&observer, request, below))
     };
     Router::new()
         .merge(api)
-        .route("/healthz", get(operate::healthz))
-        .route("/readyz", get(operate::readyz))
-        .route("/metrics", get(operate::metrics))
+        .merge(operate::routes(app.operate()))
         .merge(delivery)
-        .merge(assets)
         .fallback(async || ApiError::no_such_path())
         .method_not_allowed_fallback(async || ApiError::method_not_allowed())
         .layer(observe)
-        .with_state(app)
+}
+
+/// The routes of the role `api`.
+fn api_router(app: &App) -> Router {
+    let state = app.api();
+    let before = {
+        let state = state.clone();
+        around(move |request, below| api::before(&state, request, below))
+    };
+    let compressed = {
+        let cache = Arc::clone(app.gzip());
+        around(move |request, below| gzip::answers(&cache, request, below))
+    };
+    Router::new()
+        .merge(api::routes("").into_router())
+        .merge(api::routes("/v1").into_router())
+        .route_layer(before)
+        .route_layer(compressed)
+        .merge(api::unknown())
+        .with_state(state)
+        .merge(openapi::routes(app.openapi()))
+        .merge(upload::routes().with_state(app.upload()))
 }

@@ -9,7 +9,7 @@ use kinora_store::{List, Position, Slice, SliceStart};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use crate::app::App;
+use crate::addresses::Addresses;
 use crate::envelope::{Data, Pagination};
 use crate::error::ApiError;
 use crate::extract::PageQuery;
@@ -133,7 +133,12 @@ impl ListQuery {
 
 impl Listing {
     /// 200 with this part of the list, and addresses of what lies beside it.
-    pub(crate) fn answer<T, U: Serialize>(self, app: &App, list: &List<T>, views: Vec<U>) -> Data<Vec<U>> {
+    pub(crate) fn answer<T, U: Serialize>(
+        self,
+        addresses: &Addresses,
+        list: &List<T>,
+        views: Vec<U>,
+    ) -> Data<Vec<U>> {
         let limit = u64::from(self.page.limit);
         let pagination = Pagination {
             total_records: list.total,
@@ -148,7 +153,7 @@ impl Listing {
         let links: Vec<String> = next
             .into_iter()
             .chain(previous)
-            .map(|(rel, cursor)| format!("<{}>; rel=\"{rel}\"", self.address(app, &cursor)))
+            .map(|(rel, cursor)| format!("<{}>; rel=\"{rel}\"", self.address(addresses, &cursor)))
             .collect();
         // All of it was made here of texts that can stand in an address.
         let links = (!links.is_empty()).then(|| HeaderValue::from_str(&links.join(", ")).ok()).flatten();
@@ -169,11 +174,11 @@ impl Listing {
         Cursor { mark: self.mark, is_before, newest_first: self.slice.newest_first, skip, position }.to_text()
     }
 
-    fn address(&self, app: &App, cursor: &str) -> String {
+    fn address(&self, addresses: &Addresses, cursor: &str) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(&self.filters).append_pair("limit", &self.page.limit.to_string());
         let query = query.append_pair(CURSOR, cursor).finish();
-        format!("{}{}?{query}", app.addresses.public, self.path)
+        format!("{}{}?{query}", addresses.public, self.path)
     }
 }
 

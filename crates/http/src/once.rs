@@ -14,22 +14,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{FromRequestParts, Request};
-use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::http::request::Parts as RequestParts;
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
-use kinora_store::{KeptAnswer, RequestKey, Tx};
+use kinora_domain::Clock;
+use kinora_store::{KeptAnswer, RequestKey, Store, Tx};
 use sha2::{Digest as _, Sha256};
 
-use crate::app::App;
 use crate::around::{Below, answer_of};
-use crate::auth::Writer;
-use crate::envelope::json;
+use crate::auth::{Authenticator, Writer};
+use crate::envelope::Answer;
 use crate::error::ApiError;
 use crate::extract::read_body;
-
-/// Says that an answer was given before.
-const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// A POST, so far as it is told apart from others.
 pub(crate) struct Once(Option<Arc<Asked>>);
@@ -42,18 +39,10 @@ struct Asked {
     is_kept: AtomicBool,
 }
 
-/// A successful answer, as bytes.
-#[derive(Clone)]
-pub(crate) struct Answer {
-    status: StatusCode,
-    body: Bytes,
-    is_replayed: bool,
-}
-
 impl<S: Send + Sync> FromRequestParts<S> for Once {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut RequestParts, _: &S) -> Result<Self, Infallible> {
         Ok(Self(parts.extensions.get().cloned()))
     }
 }
@@ -62,14 +51,14 @@ impl Once {
     /// Commits what `work` does together with the answer it gives; or answers what was answered before, and does nothing.
     ///
     /// `work` may run again, as every closure of a write. A refusal is not kept: it has changed nothing.
-    pub(crate) async fn write<F>(self, app: &App, mut work: F) -> Result<Answer, ApiError>
+    pub(crate) async fn write<F>(self, idempotency: &Idempotency, mut work: F) -> Result<Answer, ApiError>
     where
         F: AsyncFnMut(&mut Tx) -> Result<Answer, ApiError> + Send + 'static,
     {
-        let Some(asked) = self.0 else { return app.store.write(work).await };
-        let (now, own) = (app.clock.now(), Arc::clone(&asked));
-        let answer = app
-            .store
+        let Parts { store, clock, .. } = &*idempotency.0;
+        let Some(asked) = self.0 else { return store.write(work).await };
+        let (now, own) = (clock.now(), Arc::clone(&asked));
+        let answer = store
             .write(async move |tx| {
                 if let Some(kept) = tx.kept_answer(own.key, now).await? {
                     return own.replay(kept);
@@ -77,8 +66,8 @@ impl Once {
                 let answer = work(tx).await?;
                 let kept = KeptAnswer {
                     fingerprint: own.fingerprint,
-                    status: answer.status.as_u16(),
-                    body: answer.body.to_vec(),
+                    status: answer.status().as_u16(),
+                    body: answer.body().to_vec(),
                 };
                 if tx.keep_answer(own.key, &kept, now).await? {
                     Ok(answer)
@@ -99,47 +88,44 @@ impl Asked {
             return Err(ApiError::idempotency_key_reused());
         }
         let status = StatusCode::from_u16(kept.status).map_err(|error| ApiError::internal(&error))?;
-        Ok(Answer { status, body: kept.body.into(), is_replayed: true })
+        Ok(Answer::replayed(status, kept.body))
     }
 }
 
-impl Answer {
-    /// This status with this body.
-    pub(crate) fn new(status: StatusCode, body: impl Into<Bytes>) -> Self {
-        Self { status, body: body.into(), is_replayed: false }
-    }
+/// Stores responses by their idempotency key, and knows the requests that run. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Idempotency(Arc<Parts>);
+
+struct Parts {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    authenticator: Authenticator,
+    /// Requests of this process with a key that are being answered, with their fingerprints.
+    running: Mutex<HashMap<RequestKey, [u8; 32]>>,
 }
 
-impl IntoResponse for Answer {
-    fn into_response(self) -> Response {
-        let mut response = json(self.status, self.body);
-        if self.is_replayed {
-            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-        }
-        response
+impl Idempotency {
+    pub(crate) fn new(store: Store, clock: Arc<dyn Clock>, authenticator: Authenticator) -> Self {
+        Self(Arc::new(Parts { store, clock, authenticator, running: Mutex::default() }))
     }
 }
-
-/// Requests of this process that have a key and are being answered.
-#[derive(Default)]
-pub(crate) struct UnderWay(Mutex<HashMap<RequestKey, [u8; 32]>>);
 
 /// One of them; it is no more when this is dropped.
 struct Place {
-    app: App,
+    idempotency: Idempotency,
     key: RequestKey,
 }
 
 impl Place {
     /// 409 while the same request is being answered, 422 while another one of this key is.
-    fn take(app: &App, asked: &Asked) -> Result<Self, ApiError> {
-        let mut under_way = app.under_way.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match under_way.get(&asked.key) {
+    fn take(idempotency: &Idempotency, asked: &Asked) -> Result<Self, ApiError> {
+        let mut running = idempotency.0.running.lock().unwrap_or_else(PoisonError::into_inner);
+        match running.get(&asked.key) {
             Some(fingerprint) if *fingerprint == asked.fingerprint => Err(ApiError::request_under_way()),
             Some(_) => Err(ApiError::idempotency_key_reused()),
             None => {
-                under_way.insert(asked.key, asked.fingerprint);
-                Ok(Self { app: app.clone(), key: asked.key })
+                running.insert(asked.key, asked.fingerprint);
+                Ok(Self { idempotency: idempotency.clone(), key: asked.key })
             }
         }
     }
@@ -147,18 +133,18 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.app.under_way.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.idempotency.0.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
     }
 }
 
 /// Looks whether a POST was answered before. Whoever may not write is refused at once, and leaves nothing here: to ask the operation would
 /// be to ask the database again, which might know by then what it did not know just now, and what is done would be kept by nobody.
-pub(crate) async fn recognise(app: &App, request: Request, mut below: Below) -> Response {
+pub(crate) async fn recognise(idempotency: &Idempotency, request: Request, mut below: Below) -> Response {
     if request.method() != Method::POST || !request.headers().contains_key(&key::HEADER) {
         return answer_of(request, &mut below).await;
     }
     let (mut parts, body) = request.into_parts();
-    let caller = match Writer::from_request_parts(&mut parts, app).await {
+    let caller = match idempotency.0.authenticator.writer(&parts).await {
         Ok(caller) => caller,
         Err(refusal) => return refusal.into_response(),
     };
@@ -176,11 +162,11 @@ pub(crate) async fn recognise(app: &App, request: Request, mut below: Below) -> 
         fingerprint: fingerprint(&parts, caller, &body),
         is_kept: AtomicBool::new(false),
     });
-    let _place = match Place::take(app, &asked) {
+    let _place = match Place::take(idempotency, &asked) {
         Ok(place) => place,
         Err(refusal) => return refusal.into_response(),
     };
-    match app.store.kept_answer(asked.key, app.clock.now()).await {
+    match idempotency.0.store.kept_answer(asked.key, idempotency.0.clock.now()).await {
         Ok(Some(kept)) => return asked.replay(kept).into_response(),
         Ok(None) => {}
         Err(error) => return ApiError::from(error).into_response(),
@@ -196,7 +182,7 @@ pub(crate) async fn recognise(app: &App, request: Request, mut below: Below) -> 
 }
 
 /// What tells requests apart: method, path, body and token. The path is the same with and without its version.
-fn fingerprint(parts: &Parts, caller: Writer, body: &[u8]) -> [u8; 32] {
+fn fingerprint(parts: &RequestParts, caller: Writer, body: &[u8]) -> [u8; 32] {
     let path = parts.uri.path();
     let path = path.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(path);
     let token = caller.token.to_string();

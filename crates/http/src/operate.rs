@@ -1,15 +1,53 @@
 //! What operators and their tools look at.
 
+use std::sync::Arc;
+
+use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use serde::Serialize;
 
-use crate::app::App;
 use crate::envelope::json;
+use crate::roles::Roles;
+
+/// Whether the server can do its work.
+pub trait Health: Send + Sync {
+    /// One entry a part that is checked.
+    fn checks(&self) -> futures_util::future::BoxFuture<'_, Vec<Check>>;
+}
+
+/// How one part stands.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// Which part, `database`.
+    pub name: &'static str,
+    /// What is wrong with it and what to do; `None` when nothing is.
+    pub problem: Option<String>,
+    /// Whether the process is ready only while nothing is wrong with this part.
+    pub is_required: bool,
+}
+
+/// What these routes need.
+#[derive(Clone)]
+pub(crate) struct OperateState {
+    pub(crate) health: Arc<dyn Health>,
+    pub(crate) render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
+    pub(crate) roles: Roles,
+}
+
+/// `/healthz`, `/readyz` and `/metrics`, of every process.
+pub(crate) fn routes(state: OperateState) -> Router {
+    Router::new()
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .with_state(state)
+}
 
 /// `GET /healthz`: the process answers.
-pub(crate) async fn healthz() -> Response {
+async fn healthz() -> Response {
     json(StatusCode::OK, r#"{"status":"ok"}"#)
 }
 
@@ -30,19 +68,19 @@ struct CheckView {
 
 /// `GET /readyz`: 200 when every required part works, else 503. Both name the roles of the process, each
 /// part, and the reason where one does not work.
-pub(crate) async fn readyz(State(app): State<App>) -> Response {
-    let found = app.health.checks().await;
+async fn readyz(State(state): State<OperateState>) -> Response {
+    let found = state.health.checks().await;
     let ready = found.iter().all(|check| check.problem.is_none() || !check.is_required);
     let checks = found
         .into_iter()
         .map(|check| CheckView { name: check.name, ok: check.problem.is_none(), reason: check.problem })
         .collect();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let readiness = Readiness { ready, roles: app.roles.names(), checks };
+    let readiness = Readiness { ready, roles: state.roles.names(), checks };
     json(status, serde_json::to_vec(&readiness).expect("strings and booleans are always JSON"))
 }
 
 /// `GET /metrics`: the text form of Prometheus.
-pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], (app.render_metrics)())
+async fn metrics(State(state): State<OperateState>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], (state.render_metrics)())
 }

@@ -13,8 +13,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use kinora_domain::{AccessTokenId, Clock};
 
-use crate::app::App;
-use crate::auth;
+use crate::auth::Authenticator;
 use crate::error::ApiError;
 use allowance::{Allowance, Allowances};
 
@@ -47,19 +46,25 @@ impl RateLimits {
 
 /// Counts a request to its token, and refuses it with 429 when the token has sent as many as it may. Every answer to a token says how many
 /// are left. Whoever is nobody is refused here too: what is not let in is counted to no token.
-pub(crate) async fn limit<F>(app: &App, request: Request, next: impl FnOnce(Request) -> F) -> Response
+pub(crate) async fn limit<F>(
+    limits: Option<&RateLimits>,
+    authenticator: &Authenticator,
+    request: Request,
+    next: impl FnOnce(Request) -> F,
+) -> Response
 where
     F: Future<Output = Response>,
 {
-    let Some(limits) = &app.rate_limits else { return next(request).await };
+    let Some(limits) = limits else { return next(request).await };
     let (mut parts, body) = request.into_parts();
-    let token = match auth::identify(&mut parts, app).await {
+    let token = match authenticator.identify(&mut parts).await {
         Ok(token) => token,
         Err(refusal) => return refusal.into_response(),
     };
     let allowance = limits.take(token);
     let mut response = if allowance.is_spent {
-        ApiError::rate_limited(limits.limit, allowance.more_in_s).into_response()
+        ApiError::rate_limited(limits.limit.requests(), limits.limit.window_s(), allowance.more_in_s)
+            .into_response()
     } else {
         next(Request::from_parts(parts, body)).await
     };

@@ -13,6 +13,7 @@ use cargo_metadata::MetadataCommand;
 mod arrows;
 mod decisions;
 mod manifests;
+mod modules;
 mod sources;
 mod test_names;
 
@@ -58,13 +59,16 @@ pub(crate) fn check_workspace(root: &Path) -> Result<Vec<Finding>, Box<dyn Error
         let path = package.manifest_path.as_std_path();
         findings.extend(manifests::check(&place(root, path), &fs::read_to_string(path)?)?);
     }
+    let mut files = Vec::new();
     for folder in SOURCE_FOLDERS {
         for path in files_below(&root.join(folder))? {
             if path.extension().is_some_and(|ending| SOURCE_ENDINGS.iter().any(|known| ending == *known)) {
-                findings.extend(sources::check(&place(root, &path), &fs::read_to_string(&path)?));
+                files.push((place(root, &path), fs::read_to_string(&path)?));
             }
         }
     }
+    findings.extend(files.iter().flat_map(|(path, text)| sources::check(path, text)));
+    findings.extend(modules::check(&files));
     let mut tests = Vec::new();
     for path in files_below(&root.join("crates"))? {
         if path.components().any(|part| part.as_os_str() == "tests")

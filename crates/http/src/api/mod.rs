@@ -4,11 +4,11 @@ mod doc;
 mod on_demand;
 mod report;
 mod revoked_tokens;
-mod routes;
 mod signing_keys;
+mod state;
 mod unsupported;
 mod usage;
-pub(crate) mod view;
+mod view;
 
 use axum::Router;
 use axum::extract::Request;
@@ -19,19 +19,20 @@ use kinora_store::Version;
 
 pub(crate) use doc::operations;
 pub use report::PlaybackReportView;
-pub(crate) use routes::Routes;
 pub(crate) use signing_keys::KeyPairs;
+pub(crate) use state::{ApiParts, ApiState};
 
-use crate::app::{App, Roles};
 use crate::around::{Answering, Below, answer_by, answer_of, hand_on};
 use crate::condition::Tagged;
 use crate::error::ApiError;
+use crate::roles::Roles;
+use crate::routes::Routes;
 use crate::{once, rate_limit};
 
 /// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request anew.
 ///
 /// What is added here is added to the document of the API too, in the `doc.rs` beside it; tests tell what was forgotten.
-pub(crate) fn routes(prefix: &str) -> Routes {
+pub(crate) fn routes(prefix: &str) -> Routes<ApiState> {
     Routes::new()
         .route(&format!("{prefix}/on-demand"), get(on_demand::list).post(on_demand::create))
         .route(
@@ -61,7 +62,7 @@ pub(crate) fn routes(prefix: &str) -> Routes {
 /// What lies before every operation: the limit of its token, then answers that were given before. What is deprecated is said of all its answers.
 ///
 /// Most requests need nothing of it, and are handed on at once.
-pub(crate) fn before(app: &App, request: Request, below: &mut Below) -> Answering {
+pub(crate) fn before(app: &ApiState, request: Request, below: &mut Below) -> Answering {
     if request.method() != Method::POST && app.rate_limits.is_none() {
         return hand_on(request, below);
     }
@@ -72,9 +73,10 @@ pub(crate) fn before(app: &App, request: Request, below: &mut Below) -> Answerin
             if unsupported::is_posted(&request) {
                 return answer_of(request, &mut below).await;
             }
-            once::recognise(&app, request, below).await
+            once::recognise(&app.idempotency, request, below).await
         };
-        let mut response = rate_limit::limit(&app, request, answer).await;
+        let mut response =
+            rate_limit::limit(app.rate_limits.as_ref(), &app.authenticator, request, answer).await;
         if is_deprecated {
             on_demand::announce_deprecated(&app, &mut response);
         }
@@ -83,14 +85,14 @@ pub(crate) fn before(app: &App, request: Request, below: &mut Below) -> Answerin
 }
 
 /// What else lies where the API is: its own 404, not that of the players' paths, which have any name.
-pub(crate) fn unknown() -> Router<App> {
+pub(crate) fn unknown() -> Router<ApiState> {
     ["/v1", "/v1/{*rest}", "/on-demand/{mediaId}/{*rest}", "/iam/{*rest}", "/data/{*rest}"]
         .iter()
         .fold(Router::new(), |router, path| router.route(path, any(async || ApiError::no_such_path())))
 }
 
 /// The same paths in a process without this role.
-pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
+pub(crate) fn elsewhere(roles: Roles) -> Router {
     let refuse = async move || ApiError::other_role("api", roles);
     let paths =
         ["/on-demand", "/on-demand/{*rest}", "/iam/{*rest}", "/data/{*rest}", "/usage", "/v1", "/v1/{*rest}"];

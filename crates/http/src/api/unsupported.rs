@@ -3,10 +3,11 @@
 use axum::extract::{MatchedPath, Request};
 use axum::routing::{get, patch, post};
 
-use super::Routes;
+use crate::api::ApiState;
 use crate::auth::{Reader, Writer};
 use crate::error::ApiError;
 use crate::openapi::Operation;
+use crate::routes::Routes;
 
 /// What asks for a `POST`, and what would be made.
 const SUBTITLES: (&str, &str) =
@@ -38,7 +39,7 @@ const ANALYTICS: [(&str, &str); 12] = [
 
 /// All of them, below a prefix. Who calls is looked at first, as everywhere; nothing else is: there is no path, query, header or body that
 /// would be answered otherwise.
-pub(super) fn routes(prefix: &str) -> Routes {
+pub(super) fn routes(prefix: &str) -> Routes<ApiState> {
     let (subtitles, made) = SUBTITLES;
     let router = Routes::new()
         .route(&format!("{prefix}/on-demand/{{mediaId}}/summary"), get(async |_: Reader| refuse("summaries")))

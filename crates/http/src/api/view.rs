@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use kinora_domain::{
-    AccessRestrictions, AddedTrack, AddedTrackState, Failure, Input, Media, MediaDuration, MediaState,
-    PlaybackHandle, Restriction, Track, TrackKind,
+    AccessRestrictions, AddedTrack, AddedTrackState, Input, Media, MediaDuration, MediaState, PlaybackHandle,
+    Restriction, Track, TrackKind,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::report::PlaybackReportView;
-use crate::app::Addresses;
+use crate::addresses::Addresses;
+use crate::failure::FailureView;
 use crate::openapi::schema;
 
 /// The answer of `POST /on-demand`.
@@ -117,8 +118,8 @@ pub(crate) struct MediaView {
     #[schemars(with = "schema::Instant")]
     updated_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ErrorView")]
-    error: Option<ErrorView>,
+    #[schemars(with = "FailureView")]
+    error: Option<FailureView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PlaybackReportView")]
     playback_report: Option<PlaybackReportView>,
@@ -131,7 +132,7 @@ impl MediaView {
             _ => None,
         };
         let error = match &media.state {
-            MediaState::Failed { failure, .. } => Some(ErrorView::from(failure)),
+            MediaState::Failed { failure, .. } => Some(FailureView::from(failure)),
             _ => None,
         };
         Self {
@@ -179,21 +180,6 @@ pub(crate) fn thumbnail(media: &Media, addresses: &Addresses) -> Option<String> 
     let MediaState::Ready { facts, .. } = &media.state else { return None };
     let playback = media.playback.first().filter(|_| facts.has_pictures())?;
     Some(format!("{}/{}/thumbnail.png", addresses.images, playback.id))
-}
-
-/// Why a media or an upload failed (contract decision 31).
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Failure")]
-pub(crate) struct ErrorView {
-    #[schemars(with = "schema::Code")]
-    code: &'static str,
-    message: String,
-}
-
-impl From<&Failure> for ErrorView {
-    fn from(failure: &Failure) -> Self {
-        Self { code: failure.code.as_str(), message: failure.message.clone() }
-    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -304,8 +290,8 @@ pub(crate) struct TrackView {
     #[schemars(with = "String")]
     language_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ErrorView")]
-    error: Option<ErrorView>,
+    #[schemars(with = "FailureView")]
+    error: Option<FailureView>,
 }
 
 /// Those of the file, then those that were added.
@@ -320,7 +306,7 @@ fn tracks(media: &Media) -> Vec<TrackView> {
 impl From<&AddedTrack> for TrackView {
     fn from(track: &AddedTrack) -> Self {
         let error = match &track.state {
-            AddedTrackState::Failed { failure } => Some(ErrorView::from(failure)),
+            AddedTrackState::Failed { failure } => Some(FailureView::from(failure)),
             _ => None,
         };
         Self {

@@ -7,7 +7,7 @@ use kinora_packager::{CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, ClipRequest};
 use super::parameter::{Parameters, Viewer};
 use super::picture::Answer;
 use super::send::Caching;
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 
 /// Longest clip, in milliseconds.
@@ -29,7 +29,7 @@ fn kind(file: &str) -> Option<(ClipFormat, &'static str)> {
 
 /// Some seconds of a media as a picture that moves, made on the first request and kept.
 pub(super) async fn clip(
-    app: &App,
+    app: &DeliveryState,
     viewer: Viewer<'_>,
     file: &str,
     query: &str,

@@ -7,7 +7,7 @@ use kinora_domain::PlaybackId;
 
 use super::gate::grant;
 use super::viewing::Viewing;
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 use crate::extract::PlainParts;
 
@@ -18,7 +18,7 @@ pub(super) const URI: &str = "../aes-128/key";
 
 /// `GET {stream}/{playbackId}/{indexId}/aes-128/key`: 16 bytes. 404 where nothing is encrypted.
 pub(super) async fn key(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     PlainParts([playback, index]): PlainParts<2>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -27,14 +27,19 @@ pub(super) async fn key(
 
 /// `GET {stream}/{playbackId}/{signed}/{indexId}/aes-128/key`: the same of what not everybody may watch.
 pub(super) async fn signed_key(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     PlainParts([playback, signed, index]): PlainParts<3>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
     answer(&app, &playback, &index, &Viewing::by_path(Some(signed), &request)).await
 }
 
-async fn answer(app: &App, playback: &str, index: &str, viewing: &Viewing<'_>) -> Result<Response, ApiError> {
+async fn answer(
+    app: &DeliveryState,
+    playback: &str,
+    index: &str,
+    viewing: &Viewing<'_>,
+) -> Result<Response, ApiError> {
     let playback = PlaybackId::from_canonical(playback).map_err(|_| ApiError::no_such_path())?;
     let granted = grant(app, playback, viewing).await?;
     let packaged = app.packager.packaged(granted.offer.source).await?;

@@ -9,7 +9,7 @@ use hyper::body::{Frame, SizeHint};
 use kinora_domain::WorkspaceId;
 use kinora_store::Used;
 
-use crate::app::App;
+use crate::delivery::DeliveryState;
 
 /// Bytes that are handed to the connection at once: what its viewer leaves behind was counted, so that is to be little.
 const PIECE_BYTES_MAX: usize = 256 << 10;
@@ -19,12 +19,12 @@ const TOLD_BYTES: u64 = 256 << 10;
 /// For whom an answer counts.
 #[derive(Clone)]
 pub(super) struct Account {
-    app: App,
+    app: DeliveryState,
     workspace: WorkspaceId,
 }
 
 impl Account {
-    pub(super) fn new(app: &App, workspace: WorkspaceId) -> Self {
+    pub(super) fn new(app: &DeliveryState, workspace: WorkspaceId) -> Self {
         Self { app: app.clone(), workspace }
     }
 

@@ -6,10 +6,10 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use super::send::{Caching, Content, Terms};
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 
-pub(super) async fn clip(State(app): State<App>, request: HeaderMap) -> Result<Response, ApiError> {
+pub(super) async fn clip(State(app): State<DeliveryState>, request: HeaderMap) -> Result<Response, ApiError> {
     let Some(reader) = app.packager.demo_clip().await? else { return Err(ApiError::no_such_path()) };
     let content = Content {
         content_type: "video/mp4",

@@ -10,7 +10,7 @@ use kinora_packager::MediaFile;
 use super::parameter::Viewer;
 use super::viewing::Viewing;
 use super::{clip, mp4, original, picture, storyboard};
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 use crate::extract::PlainParts;
 use crate::serve::ClientAddress;
@@ -29,7 +29,7 @@ pub(super) fn is_ours(file: &str) -> bool {
 
 /// The file with this name.
 pub(super) async fn of_media(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     Extension(ClientAddress(address)): Extension<ClientAddress>,
     PlainParts([playback, file]): PlainParts<2>,
     RawQuery(query): RawQuery,

@@ -8,7 +8,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use tokio::time::Instant;
 
 use super::gate::{Offer, PlaybackSession};
-use crate::app::App;
+use crate::delivery::DeliveryState;
 
 /// What another process changed is seen by then at the latest; with what is remembered of it, it is in force within 2 s (contract decision 13).
 const LOOK_AFTER: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ struct TakenBack;
 /// does not end them.
 pub(super) fn held<E: Into<BoxError> + Send>(
     pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
-    app: &App,
+    app: &DeliveryState,
     session: PlaybackSession,
     gives: impl Fn(&Offer) -> bool + Send + Sync + 'static,
 ) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {

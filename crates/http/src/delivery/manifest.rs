@@ -15,7 +15,7 @@ use super::gate::{Granted, grant};
 use super::send::{Caching, Content, WEAK, known, part, send, send_changing_text, send_text};
 use super::viewing::Viewing;
 use super::{content_key, subtitles, wanted};
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 use crate::extract::PlainParts;
 use crate::serve::ClientAddress;
@@ -28,7 +28,7 @@ const INIT: &str = "init.mp4";
 
 /// `GET {stream}/{playbackId}.m3u8`: what a player reads first.
 pub(super) async fn multivariant(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     PlainParts([file]): PlainParts<1>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
@@ -65,7 +65,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 
 /// `GET {stream}/{playbackId}/{indexId}/{rendition}/{file}`: `playlist.m3u8`, `init.mp4`, `{n}.m4s`; of subtitles `{n}.vtt`. Never changes.
 pub(super) async fn child(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     Extension(address): Extension<ClientAddress>,
     PlainParts([playback, index, rendition, file]): PlainParts<4>,
     request: HeaderMap,
@@ -76,7 +76,7 @@ pub(super) async fn child(
 /// `GET {stream}/{playbackId}/{signed}/{indexId}/{rendition}/{file}`: the same of what not everybody may watch. The signature stands in front of the
 /// folders, so that playlists list the same names.
 pub(super) async fn signed_child(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     Extension(address): Extension<ClientAddress>,
     PlainParts([playback, signed, index, rendition, file]): PlainParts<5>,
     request: HeaderMap,
@@ -85,7 +85,7 @@ pub(super) async fn signed_child(
 }
 
 async fn answer_child(
-    app: &App,
+    app: &DeliveryState,
     ClientAddress(address): ClientAddress,
     [playback, index, rendition, file]: [String; 4],
     signed: Option<String>,

@@ -25,6 +25,7 @@ mod parameter;
 mod picture;
 mod playlist;
 mod send;
+mod state;
 mod storyboard;
 mod subtitles;
 mod token;
@@ -39,17 +40,18 @@ use axum::routing::{any, get};
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, ready};
 
-use crate::api::Routes;
-use crate::app::{App, Roles};
 use crate::around::{Answering, Below, answer_by, answer_of, around};
 use crate::error::ApiError;
 use crate::preflight::allowed_headers;
+use crate::roles::Roles;
+use crate::routes::Routes;
 
 pub(crate) use gate::GateCache;
 pub(crate) use playlist::PlaylistCache;
+pub(crate) use state::{DeliveryParts, DeliveryState};
 
 /// What players read.
-fn played() -> Routes {
+fn played() -> Routes<DeliveryState> {
     Routes::new()
         .route("/{file}", get(manifest::multivariant))
         .route("/{playbackId}/{file}", get(file::of_media))
@@ -64,7 +66,7 @@ fn played() -> Routes {
 }
 
 /// What else is below the role.
-fn pages() -> Routes {
+fn pages() -> Routes<DeliveryState> {
     // Scripts ask for it too, of any page.
     let oembed = get(oembed::oembed).layer(around(allow_any_origin));
     Routes::new()
@@ -74,7 +76,7 @@ fn pages() -> Routes {
 }
 
 /// Every address below a playback ID, and the pages. Scripts of any origin may read what players read.
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<DeliveryState> {
     let played = played()
         .into_router()
         // Before the layer, so that a preflight and a wrong method pass through it too.
@@ -94,12 +96,12 @@ pub(crate) fn paths() -> Vec<String> {
 }
 
 /// Scripts and styles of pages. The role `api` has a page too, that of uploads.
-pub(crate) fn assets() -> Router<App> {
+pub(crate) fn assets() -> Router<DeliveryState> {
     Router::new().route("/assets/{file}", get(page::asset))
 }
 
 /// The same paths in a process without this role.
-pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
+pub(crate) fn elsewhere(roles: Roles) -> Router {
     let refuse = async move || ApiError::other_role("delivery", roles);
     let paths = [
         "/{file}",

@@ -12,7 +12,7 @@ use super::gate::{grant_that, too_large};
 use super::held::held;
 use super::send::{Caching, Content};
 use super::viewing::Viewing;
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 
 /// The file with this name.
@@ -22,7 +22,7 @@ pub(super) fn of_name(name: &str) -> Option<MediaFile> {
 
 /// The file, in whole or one range of it.
 pub(super) async fn file(
-    app: &App,
+    app: &DeliveryState,
     playback: PlaybackId,
     file: MediaFile,
     query: &str,

@@ -15,7 +15,8 @@ use super::parameter::Parameters;
 use super::send::{Caching, Terms, send};
 use super::token;
 use super::viewing::Viewing;
-use crate::app::{Addresses, App};
+use crate::addresses::Addresses;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 
 /// The longer side of a frame where no bound is asked for, in pixels: as wide as the column of a blog.
@@ -82,7 +83,7 @@ enum Shape {
 /// another format than JSON (oEmbed, 2.3.3). The rules on pages and players keep nobody out, for whoever asks is the server of a page: they hold
 /// for the frame. But who is not let in by them is told neither the title nor of a picture.
 pub(super) async fn oembed(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -171,7 +172,7 @@ fn shape_of(media: &Media) -> Option<Shape> {
 }
 
 /// How long a token lasts, in seconds: what is embedded with it plays no longer.
-async fn left_s(app: &App, media: &Media, token: &str) -> Result<u32, ApiError> {
+async fn left_s(app: &DeliveryState, media: &Media, token: &str) -> Result<u32, ApiError> {
     let verified = token::verify(app, media.workspace, token).await?;
     let expires_at_s = verified.ok().and_then(|(_, claims)| claims.expires_at_s).unwrap_or(0.0);
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 have 10 digits")]

@@ -14,7 +14,7 @@ use super::held::held;
 use super::manifest::hex;
 use super::send::{Caching, Content};
 use super::viewing::Viewing;
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 
 /// The last part of its address.
@@ -22,7 +22,7 @@ pub(super) const NAME: &str = "source";
 
 /// The bytes as they came, of any length, in whole or one range of them.
 pub(super) async fn original(
-    app: &App,
+    app: &DeliveryState,
     playback: PlaybackId,
     query: &str,
     request: &HeaderMap,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::viewing::{Viewing, handed_on};
 use super::{gate, oembed};
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 use crate::extract::PlainParts;
 
@@ -39,7 +39,7 @@ struct Values {
 /// The page is the same for every playback ID: that something cannot be played it is told by the manifest. But where the rules of the playback ID keep the
 /// viewer out there is no page, 403 (decision 0084).
 pub(super) async fn embed(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     PlainParts([playback]): PlainParts<1>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
@@ -94,7 +94,7 @@ pub(super) async fn embed(
 
 /// `GET /assets/{file}`: scripts and styles of the page. Their names hold a hash of their content.
 pub(super) async fn asset(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     PlainParts([file]): PlainParts<1>,
 ) -> Result<Response, ApiError> {
     let bytes = app.assets.get(&format!("assets/{file}")).ok_or_else(ApiError::no_such_path)?;
@@ -116,7 +116,7 @@ pub(super) async fn asset(
 
 /// Nothing from outside but the stream and its pictures; the page that asks may frame it where the rule on domains lets it, or any. The player makes tracks
 /// of subtitles from an empty `data:` file, and loses their cues where that is refused.
-fn policy(app: &App, ancestors: Option<Vec<String>>) -> HeaderValue {
+fn policy(app: &DeliveryState, ancestors: Option<Vec<String>>) -> HeaderValue {
     let (stream, images) = (&app.addresses.stream, &app.addresses.images);
     let ancestors = match ancestors {
         None => "*".to_owned(),

@@ -11,7 +11,7 @@ use kinora_packager::{Asker, Packaged};
 
 use super::gate::{Granted, grant};
 use super::viewing::Viewing;
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::{ApiError, FieldError};
 
 /// Longest media that is accepted (contract section 8: 12 hours), with room; a time past the end is the last frame.
@@ -30,7 +30,7 @@ pub(super) struct Viewer<'a> {
 impl Viewer<'_> {
     /// What this one may see of the media, and its pictures: the one place where all that shows them asks, before anything is said of its parameters. 404 where they turned out not to
     /// decode, for which nothing is tried again.
-    pub(super) async fn look(self, app: &App) -> Result<(Granted, Arc<Packaged>), ApiError> {
+    pub(super) async fn look(self, app: &DeliveryState) -> Result<(Granted, Arc<Packaged>), ApiError> {
         let granted = grant(app, self.playback, self.viewing).await?;
         if granted.offer.is_video_withdrawn {
             return Err(kinora_packager::Error::NoPicture.into());

@@ -7,7 +7,7 @@ use kinora_packager::{Error, FitMode, Packaged, Picture, PictureFormat, PictureR
 use super::manifest::body;
 use super::parameter::{Parameters, Viewer};
 use super::send::{Caching, Content, Keeping, Terms, had};
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 
 /// Pictures larger than that are never made; the limit of the engine.
@@ -37,7 +37,7 @@ fn kind(file: &str) -> Option<(PictureFormat, &'static str)> {
 
 /// One frame of a media as a picture, made on the first request and kept.
 pub(super) async fn thumbnail(
-    app: &App,
+    app: &DeliveryState,
     viewer: Viewer<'_>,
     file: &str,
     query: &str,

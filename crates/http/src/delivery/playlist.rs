@@ -21,7 +21,7 @@ use super::gate::grant_playlist;
 use super::manifest::PLAYLIST;
 use super::send::{Caching, IMMUTABLE, Terms, send, send_changing_text};
 use super::viewing::Viewing;
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 use crate::extract::PlainParts;
 
@@ -70,7 +70,7 @@ impl PlaylistCache {
     /// The version must be read before: after a commit in between, the edition is stale at once and never new.
     pub(super) async fn edition(
         &self,
-        app: &App,
+        app: &DeliveryState,
         id: PlaylistId,
         version: Version,
     ) -> Result<Option<PlaylistEdition>, ApiError> {
@@ -81,7 +81,7 @@ impl PlaylistCache {
 
 /// `GET {stream}/playlist/{playlistId}.m3u8`: what a player reads first. 404 for an unknown playlist, and for one of which nothing plays.
 pub(super) async fn multivariant(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     PlainParts([file]): PlainParts<1>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -92,7 +92,7 @@ pub(super) async fn multivariant(
 
 /// `GET {stream}/playlist/{playlistId}/{file}`: `720p.m3u8` and so on, `audio.m3u8`. Changes with the playlist.
 pub(super) async fn media(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     PlainParts([playlist, file]): PlainParts<2>,
     request: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -125,7 +125,12 @@ pub(super) async fn filler(
     ))
 }
 
-async fn answer(app: &App, id: PlaylistId, part: Part, request: &HeaderMap) -> Result<Response, ApiError> {
+async fn answer(
+    app: &DeliveryState,
+    id: PlaylistId,
+    part: Part,
+    request: &HeaderMap,
+) -> Result<Response, ApiError> {
     let edition = grant_playlist(app, id, &Viewing::by_path(None, request)).await?;
     let text =
         app.playlists.texts.try_get_with((id, part, edition), text(app, id, part)).await.map_err(shared)?;
@@ -139,7 +144,7 @@ fn shared(refused: Arc<ApiError>) -> ApiError {
 }
 
 /// A text as it is now.
-async fn text(app: &App, id: PlaylistId, part: Part) -> Result<Bytes, ApiError> {
+async fn text(app: &DeliveryState, id: PlaylistId, part: Part) -> Result<Bytes, ApiError> {
     let sequence = sequence(app, id).await?;
     let text = match part {
         Part::Multivariant => Some(
@@ -152,7 +157,7 @@ async fn text(app: &App, id: PlaylistId, part: Part) -> Result<Bytes, ApiError> 
 }
 
 /// What plays of a playlist now.
-async fn sequence(app: &App, id: PlaylistId) -> Result<Sequence, ApiError> {
+async fn sequence(app: &DeliveryState, id: PlaylistId) -> Result<Sequence, ApiError> {
     let (_, media) = app.store.playlist_by_id(id).await?.ok_or_else(ApiError::no_such_playlist)?;
     let read = stream::iter(media).map(|media| async move { item(app, &media).await });
     let mut items = std::pin::pin!(read.buffered(READ_AT_ONCE));
@@ -168,7 +173,7 @@ async fn sequence(app: &App, id: PlaylistId) -> Result<Sequence, ApiError> {
 }
 
 /// A media among the others; `None` where it plays for nobody, or not for everybody, or only encrypted.
-async fn item(app: &App, media: &Media) -> Result<Option<SequenceItem>, ApiError> {
+async fn item(app: &DeliveryState, media: &Media) -> Result<Option<SequenceItem>, ApiError> {
     let MediaState::Ready { source, facts, .. } = &media.state else { return Ok(None) };
     let is_plain =
         |handle: &&PlaybackHandle| handle.is_for_everybody() && handle.encryption == Encryption::None;

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::counted::Account;
 use super::manifest::hex;
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 use crate::gzip;
 
@@ -208,7 +208,7 @@ pub(super) fn part(bytes: Bytes, range: Range<u64>) -> Bytes {
 /// A range is one of the text as it is: a client that asks for one, with the tag of the compressed text in
 /// `If-Range`, gets all of the text.
 pub(super) async fn send_text(
-    app: &App,
+    app: &DeliveryState,
     request: &HeaderMap,
     text: Bytes,
     content_type: &'static str,
@@ -234,7 +234,7 @@ pub(super) async fn send_text(
 
 /// The same of a text that is another one tomorrow: its tag is its hash.
 pub(super) async fn send_changing_text(
-    app: &App,
+    app: &DeliveryState,
     request: &HeaderMap,
     text: Bytes,
     content_type: &'static str,

@@ -13,7 +13,7 @@ use super::parameter::{Parameters, Viewer};
 use super::picture::Answer;
 use super::send::{Caching, send_changing_text};
 use super::viewing::{self, handed_on};
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 
 /// Seconds between two tiles that may be asked for (contract 4.1).
@@ -66,7 +66,7 @@ fn file_of(file: &str) -> Option<(Kind, Part)> {
 
 /// The sheet, made on the first request and kept, or the text that says where its tiles lie, for which no sheet is made.
 pub(super) async fn storyboard(
-    app: &App,
+    app: &DeliveryState,
     viewer: Viewer<'_>,
     file: &str,
     query: &str,

@@ -10,7 +10,7 @@ use super::gate::{Granted, grant};
 use super::manifest::PLAYLIST;
 use super::send::{Caching, send_text};
 use super::viewing::Viewing;
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 use crate::extract::PlainParts;
 
@@ -27,7 +27,7 @@ pub(super) struct GrantedSubtitles {
 /// `GET {stream}/{playbackId}/subtitles/{trackId}.vtt`: the whole file (contract decision 21). The address stays when the track is given another
 /// file, so nobody keeps the answer for long.
 pub(super) async fn file(
-    State(app): State<App>,
+    State(app): State<DeliveryState>,
     PlainParts([playback, file]): PlainParts<2>,
     RawQuery(query): RawQuery,
     request: HeaderMap,
@@ -47,7 +47,7 @@ pub(super) async fn file(
 /// `GET {stream}/{playbackId}/{indexId}/subtitles-{id}/{file}`: `playlist.m3u8`, `{n}.vtt`. The id is another one for every file, so what lies
 /// here never changes.
 pub(super) async fn child(
-    app: &App,
+    app: &DeliveryState,
     request: &HeaderMap,
     granted: &Granted,
     packaged: &Packaged,

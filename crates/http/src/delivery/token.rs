@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 use crate::public_key;
 
@@ -89,7 +89,7 @@ impl Tokens {
 
 /// Whether a token was signed by a key of this workspace and not taken back, and what it says. What it says is not held against anything.
 pub(super) async fn verify(
-    app: &App,
+    app: &DeliveryState,
     workspace: WorkspaceId,
     token: &str,
 ) -> Result<Result<(KeyMark, Arc<TokenClaims>), TokenRefusal>, ApiError> {
@@ -125,12 +125,16 @@ pub(super) async fn verify(
 }
 
 /// Whether a workspace has this very key: another one that was brought in under its id later is not it.
-pub(super) async fn has_key(app: &App, workspace: WorkspaceId, key: KeyMark) -> Result<bool, ApiError> {
+pub(super) async fn has_key(
+    app: &DeliveryState,
+    workspace: WorkspaceId,
+    key: KeyMark,
+) -> Result<bool, ApiError> {
     Ok(find(app, workspace, key.id).await?.is_some_and(|found| found.mark == key))
 }
 
 async fn find(
-    app: &App,
+    app: &DeliveryState,
     workspace: WorkspaceId,
     id: SigningKeyId,
 ) -> Result<Option<Arc<VerifyingKey>>, ApiError> {

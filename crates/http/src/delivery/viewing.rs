@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, header};
 use kinora_domain::{Admission, Frame, Page, PageHost, PlaybackPolicy, TokenRefusal};
 
 use super::gate::Granted;
-use crate::app::Addresses;
+use crate::addresses::Addresses;
 
 /// The parameter that holds a token (contract 4.5).
 const TOKEN: &str = "token";

@@ -30,7 +30,7 @@ impl ApiError {
         }
     }
 
-    /// 403 to a viewer: the file is larger than what the playback ID plays. Through `delivery/access.rs`, which counts it.
+    /// 403 to a viewer: the file is larger than what the playback ID plays. `delivery/gate` counts it.
     pub(crate) fn above_playback_resolution(max: Resolution) -> Self {
         Self::described(
             StatusCode::FORBIDDEN,
@@ -39,7 +39,7 @@ impl ApiError {
         )
     }
 
-    /// 403 to a viewer: what cannot be encrypted is not given through a playback ID that encrypts. Through `delivery/access.rs`, which counts it.
+    /// 403 to a viewer: what cannot be encrypted is not given through a playback ID that encrypts. `delivery/gate` counts it.
     pub(crate) fn playback_encrypted() -> Self {
         Self::described(
             StatusCode::FORBIDDEN,

@@ -4,37 +4,53 @@ mod counts;
 mod id;
 mod usage;
 
+use std::sync::Arc;
+
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::IntoResponse as _;
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, ready};
+use kinora_domain::Random;
 use tracing::Instrument as _;
 
-use crate::app::App;
 use crate::around::{Answering, Below, answer_by, answer_of};
 use crate::error::ApiError;
 use crate::serve::NoHost;
 use id::is_usable;
 
-pub(crate) use counts::RequestCounts;
-pub(crate) use id::{LEN_MAX as ID_LEN_MAX, RequestIds};
+use counts::RequestCounts;
+use id::RequestIds;
+
+pub(crate) use id::LEN_MAX as ID_LEN_MAX;
 pub(crate) use usage::UsageTotals;
+
+/// What is kept of requests.
+pub(crate) struct Observer {
+    ids: RequestIds,
+    counts: RequestCounts,
+}
+
+impl Observer {
+    pub(crate) fn new(random: &dyn Random) -> Self {
+        Self { ids: RequestIds::new(random), counts: RequestCounts::default() }
+    }
+}
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Takes or makes the request id, runs the request, answers the id and writes one line.
 ///
 /// The line names the route and not the path: a playback ID is the whole secret of a public media.
-pub(crate) fn observe(app: &App, request: Request, below: &mut Below) -> Answering {
+pub(crate) fn observe(observer: &Arc<Observer>, request: Request, below: &mut Below) -> Answering {
     let started = tokio::time::Instant::now();
     let id = request.headers().get(&REQUEST_ID).filter(|id| is_usable(id)).cloned();
-    let id = id.unwrap_or_else(|| app.request_ids.next());
+    let id = id.unwrap_or_else(|| observer.ids.next());
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
     let span = tracing::info_span!("request", request.id = id.to_str().unwrap_or(""));
 
-    let app = app.clone();
+    let observer = Arc::clone(observer);
     let answer = match request.extensions().get() {
         None => Either::Left(span.in_scope(|| answer_of(request, below))),
         Some(NoHost) => {
@@ -51,7 +67,7 @@ pub(crate) fn observe(app: &App, request: Request, below: &mut Below) -> Answeri
 
         let route = matched.as_ref().map_or("none", MatchedPath::as_str);
         let (status, elapsed) = (response.status(), started.elapsed());
-        app.request_counts.note(route, &method, status, elapsed);
+        observer.counts.note(route, &method, status, elapsed);
         let _entered = span.enter();
         tracing::info!(
             http.method = %method,

@@ -9,6 +9,8 @@ mod page;
 mod refusals;
 pub(crate) mod schema;
 
+use std::sync::{Arc, OnceLock};
+
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -17,11 +19,11 @@ use axum::routing::get;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use crate::api;
-use crate::app::{Addresses, App};
+use crate::addresses::Addresses;
+use crate::assets::Assets;
 use crate::envelope::Pagination;
 use crate::error::FieldError;
-use crate::gzip;
+use crate::gzip::{self, GzipCache};
 
 pub(crate) use operation::Operation;
 pub(crate) use schema::Schemas;
@@ -48,16 +50,27 @@ const TAGS: [(&str, &str); 8] = [
     ("Not supported", "Operations that exist elsewhere. Here they answer 404, which says so."),
 ];
 
-/// The document and its page. They hold nothing that is not for everybody, so nobody is asked who they are.
-pub(crate) fn routes() -> Router<App> {
+/// What these routes need.
+pub(crate) struct OpenApiState {
+    pub(crate) addresses: Arc<Addresses>,
+    pub(crate) assets: Arc<dyn Assets>,
+    pub(crate) gzip: Arc<GzipCache>,
+    /// Describes every operation.
+    pub(crate) operations: fn(&mut Schemas) -> Vec<Operation>,
+    /// Made once.
+    pub(crate) document: OnceLock<Bytes>,
+}
+
+/// The document and its page. They are public, so they need no access token.
+pub(crate) fn routes(state: OpenApiState) -> Router {
     let [document, page] = PATHS;
-    Router::new().route(document, get(json)).route(page, get(page::page))
+    Router::new().route(document, get(json)).route(page, get(page::page)).with_state(Arc::new(state))
 }
 
 /// `GET /openapi.json`: the document. Pages of any origin may read it: tools are such pages.
-async fn json(State(app): State<App>, request: HeaderMap) -> Response {
-    let make = || serde_json::to_vec(&document(&app.addresses)).expect("JSON stays JSON");
-    let document = app.document.get_or_init(|| Bytes::from(make())).clone();
+async fn json(State(state): State<Arc<OpenApiState>>, request: HeaderMap) -> Response {
+    let make = || serde_json::to_vec(&document(&state.addresses, state.operations)).expect("JSON stays JSON");
+    let document = state.document.get_or_init(|| Bytes::from(make())).clone();
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
@@ -67,15 +80,15 @@ async fn json(State(app): State<App>, request: HeaderMap) -> Response {
     if !gzip::is_accepted(&request) {
         return (headers, document).into_response();
     }
-    let packed = app.gzip.get(PATHS[0], &document).await;
+    let packed = state.gzip.get(PATHS[0], &document).await;
     (headers, [(header::CONTENT_ENCODING, gzip::GZIP)], packed).into_response()
 }
 
-/// Describes every operation of the API, at these addresses.
-pub fn document(addresses: &Addresses) -> Value {
+/// The document of these operations, at these addresses.
+pub(crate) fn document(addresses: &Addresses, operations: fn(&mut Schemas) -> Vec<Operation>) -> Value {
     let mut schemas = Schemas::new();
     let (mut paths, mut responses) = (Map::new(), Map::new());
-    for operation in api::operations(&mut schemas) {
+    for operation in operations(&mut schemas) {
         operation.write(&mut paths, &mut responses);
     }
     schemas.of::<Pagination>();

@@ -71,7 +71,7 @@ impl Operation {
         };
         operation
             .refuses(ApiError::unauthorized())
-            .refuses(ApiError::rate_limited(RateLimit::EXAMPLE, 1))
+            .refuses(ApiError::rate_limited(RateLimit::EXAMPLE.requests(), RateLimit::EXAMPLE.window_s(), 1))
             .refuses(ApiError::fault())
             .refuses(ApiError::busy())
     }

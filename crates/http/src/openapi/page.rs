@@ -1,10 +1,12 @@
 //! The page that shows the document to people.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 
-use crate::app::App;
+use super::OpenApiState;
 use crate::error::ApiError;
 
 /// The page below `web/dist`.
@@ -15,8 +17,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// `GET /docs`: every operation, with its examples.
-pub(super) async fn page(State(app): State<App>) -> Result<Response, ApiError> {
-    let page = app.assets.get(PAGE).ok_or_else(ApiError::no_such_path)?;
+pub(super) async fn page(State(state): State<Arc<OpenApiState>>) -> Result<Response, ApiError> {
+    let page = state.assets.get(PAGE).ok_or_else(ApiError::no_such_path)?;
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),

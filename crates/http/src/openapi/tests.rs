@@ -4,7 +4,10 @@ use super::*;
 
 fn documented() -> Value {
     let server = "http://server.test".to_owned();
-    document(&Addresses { public: server.clone(), stream: server.clone(), images: server })
+    document(
+        &Addresses { public: server.clone(), stream: server.clone(), images: server },
+        crate::api::operations,
+    )
 }
 
 /// Whoever adds a path describes it in the `doc.rs` of its resource; the tests of the whole server compare the methods.

@@ -3,18 +3,13 @@
 use axum::http::{HeaderMap, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use kinora_domain::{BadUploadAddress, Upload, UploadTicket};
+use kinora_domain::{BadUploadAddress, UploadTicket};
 
-use crate::app::{Addresses, App};
 use crate::error::ApiError;
-
-/// The address of an upload, whole and signed.
-pub(crate) fn of(addresses: &Addresses, store: &kinora_store::Store, upload: &Upload) -> String {
-    format!("{}/upload/{}", addresses.public, URL_SAFE_NO_PAD.encode(store.sign_upload(upload)))
-}
+use crate::upload::UploadRouterState;
 
 /// What the last part of a path says, if this server has signed it. Costs a hash; no database is asked.
-pub(super) fn read(app: &App, signed: &str) -> Result<UploadTicket, BadUploadAddress> {
+pub(super) fn read(app: &UploadRouterState, signed: &str) -> Result<UploadTicket, BadUploadAddress> {
     if signed.len() > UploadTicket::LEN_MAX.div_ceil(3) * 4 {
         return Err(BadUploadAddress);
     }
@@ -27,7 +22,7 @@ pub(super) fn read(app: &App, signed: &str) -> Result<UploadTicket, BadUploadAdd
 }
 
 /// Whether an address is worth nothing any more.
-pub(super) fn is_over(app: &App, ticket: &UploadTicket) -> bool {
+pub(super) fn is_over(app: &UploadRouterState, ticket: &UploadTicket) -> bool {
     ticket.expires_at <= app.clock.now()
 }
 
@@ -37,7 +32,11 @@ fn is_origin_of(origin: &str, base: &str) -> bool {
 }
 
 /// Whether a request may use the address now: 410 after its end, 403 for a page of another origin. Our own page always may.
-pub(super) fn admit(app: &App, ticket: &UploadTicket, headers: &HeaderMap) -> Result<(), ApiError> {
+pub(super) fn admit(
+    app: &UploadRouterState,
+    ticket: &UploadTicket,
+    headers: &HeaderMap,
+) -> Result<(), ApiError> {
     if is_over(app, ticket) {
         return Err(ApiError::upload_address_expired());
     }

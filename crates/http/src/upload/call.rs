@@ -7,13 +7,13 @@ use kinora_intake::{Append, Checksum, IntakeError, Standing};
 use serde::Serialize;
 
 use super::body::Sent;
-use crate::app::App;
 use crate::envelope::Data;
 use crate::error::ApiError;
+use crate::upload::UploadRouterState;
 
 /// A request that was let in.
 pub(super) struct Call<'a> {
-    pub(super) app: &'a App,
+    pub(super) app: &'a UploadRouterState,
     pub(super) ticket: &'a UploadTicket,
     /// The address itself, whole.
     pub(super) location: String,

@@ -5,8 +5,8 @@ use axum::response::{IntoResponse as _, Response};
 use kinora_domain::{CorsOrigin, UploadTicket};
 
 use super::{draft, tus};
-use crate::app::App;
 use crate::preflight::allowed_headers;
+use crate::upload::UploadRouterState;
 
 /// What the address knows, whichever protocol is spoken.
 pub(super) const METHODS: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
@@ -51,7 +51,7 @@ pub(super) fn preflight(request: &HeaderMap) -> Response {
 }
 
 /// The same, with what clients of tus and of the draft want to know before they begin.
-pub(super) fn options(app: &App, ticket: &UploadTicket, request: &HeaderMap) -> Response {
+pub(super) fn options(app: &UploadRouterState, ticket: &UploadTicket, request: &HeaderMap) -> Response {
     let mut response = preflight(request);
     tus::add_abilities(response.headers_mut(), ticket);
     draft::add_limits(response.headers_mut(), ticket, ticket.expires_at, app.clock.now());

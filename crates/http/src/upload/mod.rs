@@ -3,7 +3,7 @@
 //! Headers tell which one is spoken. Each protocol has a file that turns a request into one value, lets `kinora_intake` receive what it brings,
 //! and says in its own words what came of it. What one has begun another may finish.
 
-pub(crate) mod address;
+mod address;
 mod body;
 mod call;
 mod cors;
@@ -14,6 +14,7 @@ mod given;
 mod page;
 mod plain;
 mod protocol;
+mod state;
 mod status;
 mod tus;
 
@@ -24,24 +25,26 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
 use kinora_domain::UploadTicket;
 
-use crate::app::{App, Roles};
 use crate::error::ApiError;
+use crate::roles::Roles;
 use body::Sent;
 use call::Call;
 use protocol::Protocol;
 
+pub(crate) use state::{UploadRouterParts, UploadRouterState};
+
 /// The one route.
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn routes() -> Router<UploadRouterState> {
     Router::new().route("/upload/{signed}", any(serve))
 }
 
 /// The same path in a process without the role `api`.
-pub(crate) fn elsewhere(roles: Roles) -> Router<App> {
+pub(crate) fn elsewhere(roles: Roles) -> Router {
     Router::new().route("/upload/{signed}", any(async move || ApiError::other_role("api", roles)))
 }
 
 /// Every method at the address. What is refused for its address or its headers has cost no look into the database.
-async fn serve(State(app): State<App>, request: Request) -> Response {
+async fn serve(State(app): State<UploadRouterState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let mut body = Sent::new(&parts.headers, body);
     let signed = parts.uri.path().rsplit('/').next().unwrap_or_default();
@@ -68,7 +71,7 @@ async fn serve(State(app): State<App>, request: Request) -> Response {
 }
 
 async fn answer(
-    app: &App,
+    app: &UploadRouterState,
     ticket: &UploadTicket,
     signed: &str,
     method: Method,

@@ -4,8 +4,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use kinora_domain::UploadTicket;
 
-use crate::app::App;
 use crate::error::ApiError;
+use crate::upload::UploadRouterState;
 
 /// The page below `web/dist`.
 const PAGE: &str = "upload.html";
@@ -23,7 +23,7 @@ pub(super) fn is_asked_for_status(headers: &HeaderMap) -> bool {
 /// A page that sends a file to its own address. The same one explains an address that is of no use, with the status that says so.
 ///
 /// The address is a secret: nothing that the page loads or links to is told it, and no cache keeps it.
-pub(super) fn show(app: &App, ticket: Option<&UploadTicket>, status: StatusCode) -> Response {
+pub(super) fn show(app: &UploadRouterState, ticket: Option<&UploadTicket>, status: StatusCode) -> Response {
     let Some(page) = app.assets.get(PAGE) else { return ApiError::no_such_path().into_response() };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
@@ -35,7 +35,7 @@ pub(super) fn show(app: &App, ticket: Option<&UploadTicket>, status: StatusCode)
 }
 
 /// Nothing from outside but the page that plays; pages of the origin that may send may frame it.
-fn policy(app: &App, ticket: Option<&UploadTicket>) -> HeaderValue {
+fn policy(app: &UploadRouterState, ticket: Option<&UploadTicket>) -> HeaderValue {
     let player = &app.addresses.public;
     let frames = ticket.map_or("", |ticket| ticket.origin.as_str());
     let text = format!(

@@ -5,10 +5,10 @@ use axum::response::{IntoResponse as _, Response};
 use kinora_domain::{Failure, Media, MediaState, Upload, UploadState, UploadTicket};
 use serde::Serialize;
 
-use crate::api::view::ErrorView;
-use crate::app::App;
 use crate::envelope::Data;
 use crate::error::ApiError;
+use crate::failure::FailureView;
+use crate::upload::UploadRouterState;
 
 /// An upload, as it was last written down, and what came of it.
 #[derive(Serialize)]
@@ -31,20 +31,20 @@ struct UploadStatus {
     player_url: Option<String>,
     /// Why the upload failed, or its media.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorView>,
+    error: Option<FailureView>,
 }
 
 /// `GET` with `Accept: application/json`. Whoever sends is not disturbed: unlike the questions of the protocols this one ends no request.
 ///
 /// 404 once nothing is known of the upload, or its media was deleted.
-pub(super) async fn tell(app: &App, ticket: &UploadTicket) -> Response {
+pub(super) async fn tell(app: &UploadRouterState, ticket: &UploadTicket) -> Response {
     match look(app, ticket).await {
         Ok(status) => ([(header::CACHE_CONTROL, "no-store")], Data::ok(status)).into_response(),
         Err(refusal) => refusal.into_response(),
     }
 }
 
-async fn look(app: &App, ticket: &UploadTicket) -> Result<UploadStatus, ApiError> {
+async fn look(app: &UploadRouterState, ticket: &UploadTicket) -> Result<UploadStatus, ApiError> {
     let upload = app.store.upload(ticket.workspace, ticket.upload).await?;
     let upload = upload.ok_or_else(ApiError::no_such_upload_address)?;
     // The upload first: a media that is there when its upload is complete was there before.
@@ -66,7 +66,7 @@ fn of(upload: &Upload, media: Option<&Media>, public: &str) -> UploadStatus {
         is_ready: ready.is_some(),
         playback_id: everybody.map(|handle| handle.id.to_string()),
         player_url: everybody.map(|handle| format!("{public}/embed/{}", handle.id)),
-        error: failure(upload, media).map(ErrorView::from),
+        error: failure(upload, media).map(FailureView::from),
     }
 }
 

@@ -1,7 +1,7 @@
 use axum::extract::State;
 use kinora_domain::MediaId;
 
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Reader;
 use crate::envelope::Data;
 use crate::error::ApiError;
@@ -15,7 +15,7 @@ pub(super) const STREAM_ID_MAX: usize = 255;
 ///
 /// 404 unless the media is in the caller's workspace.
 pub(crate) async fn media_clips(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Reader,
     PathId(id): PathId<MediaId>,
     query: ListQuery,

@@ -3,19 +3,20 @@ use kinora_domain::Media;
 use kinora_store::Tx;
 
 use super::create_request;
+use crate::api::ApiState;
 use crate::api::view::CreatedMedia;
-use crate::app::App;
 use crate::auth::Writer;
+use crate::envelope::Answer;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::JsonBody;
-use crate::once::{Answer, Once};
+use crate::once::Once;
 
 /// `POST /on-demand`: registers a media and begins to fetch it.
 ///
 /// 201 with the playback ID, which is usable at once. 422 names each wrong field. The media, its event and its job are one commit.
 pub(crate) async fn create(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     once: Once,
     JsonBody(body): JsonBody,
@@ -28,5 +29,5 @@ pub(crate) async fn create(
         tx.register_media(&media, &event, now).await?;
         Ok(answer.clone())
     };
-    once.write(&app, work).await
+    once.write(&app.idempotency, work).await
 }

@@ -1,8 +1,8 @@
 use axum::extract::State;
 use kinora_domain::MediaId;
 
+use crate::api::ApiState;
 use crate::api::view::MediaView;
-use crate::app::App;
 use crate::auth::Writer;
 use crate::condition::Conditions;
 use crate::envelope::{Data, Done};
@@ -13,7 +13,7 @@ use crate::extract::PathId;
 ///
 /// 404 unless it is in the caller's workspace, also the second time; 412 when it is not what `If-Match` names.
 pub(crate) async fn delete(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<MediaId>,
     conditions: Conditions,

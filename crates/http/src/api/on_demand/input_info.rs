@@ -3,8 +3,8 @@ use kinora_domain::{Media, MediaFacts, MediaId, MediaState};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::api::ApiState;
 use crate::api::view::TrackView;
-use crate::app::App;
 use crate::auth::Reader;
 use crate::envelope::Data;
 use crate::error::ApiError;
@@ -36,7 +36,7 @@ struct File {
 /// The address is the one that the client sent. 404 unless the media is in the caller's workspace, and while nothing is known of
 /// its file: before it is ready, and when it failed.
 pub(crate) async fn input_info(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Reader,
     PathId(id): PathId<MediaId>,
 ) -> Result<Data<InputInfo>, ApiError> {

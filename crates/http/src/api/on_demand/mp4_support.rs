@@ -4,8 +4,8 @@ use kinora_domain::{MediaId, Mp4Support};
 use serde_json::Value;
 
 use super::wishes;
+use crate::api::ApiState;
 use crate::api::view::MediaView;
-use crate::app::App;
 use crate::auth::Writer;
 use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
@@ -20,7 +20,7 @@ use crate::fields::{Fields, Problems};
 /// already and for a file of which a ready media has nothing. The change, its event, and the job that says when the files can be fetched are one
 /// commit.
 pub(crate) async fn mp4_support(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<MediaId>,
     conditions: Conditions,

@@ -2,8 +2,8 @@ use axum::extract::State;
 use axum::response::Response;
 use kinora_domain::MediaId;
 
+use crate::api::ApiState;
 use crate::api::view::MediaView;
-use crate::app::App;
 use crate::auth::Reader;
 use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
@@ -12,7 +12,7 @@ use crate::extract::PathId;
 
 /// `GET /on-demand/{mediaId}`: one media; 404 unless it is in the caller's workspace.
 pub(crate) async fn read(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Reader,
     PathId(id): PathId<MediaId>,
     conditions: Conditions,

@@ -3,8 +3,8 @@ use axum::response::Response;
 use kinora_domain::MediaId;
 use serde_json::Value;
 
+use crate::api::ApiState;
 use crate::api::view::MediaView;
-use crate::app::App;
 use crate::auth::Writer;
 use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
@@ -18,7 +18,7 @@ use crate::fields::{Fields, Problems};
 /// 404 unless the media is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names the wrong field. The change and its
 /// events are one commit; what is so already is answered, and not told (decision 0075).
 pub(crate) async fn source_access(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<MediaId>,
     conditions: Conditions,

@@ -3,8 +3,8 @@ use axum::response::Response;
 use kinora_domain::MediaId;
 
 use super::update_request;
+use crate::api::ApiState;
 use crate::api::view::MediaView;
-use crate::app::App;
 use crate::auth::Writer;
 use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
@@ -16,7 +16,7 @@ use crate::extract::{JsonBody, PathId};
 /// 404 unless it is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names each wrong field. The change and its event are one commit; what changes
 /// nothing is not told.
 pub(crate) async fn update(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<MediaId>,
     conditions: Conditions,

@@ -5,14 +5,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
+use crate::envelope::Answer;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::JsonBody;
 use crate::fields::{Fields, Problems};
 use crate::instant::instant;
-use crate::once::{Answer, Once};
+use crate::once::Once;
 use crate::openapi::schema;
 
 /// Longest text of a time.
@@ -46,7 +47,7 @@ pub(super) struct Wanted {
 ///
 /// 201; sent again, the later end counts. 404 unless the playback ID is in the caller's workspace, 422 names each wrong field; then nothing is changed.
 pub(super) async fn create(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     once: Once,
     JsonBody(body): JsonBody,
@@ -71,7 +72,7 @@ pub(super) async fn create(
         };
         Ok(Data::created(view, Vec::new()).into_answer())
     };
-    once.write(&app, work).await
+    once.write(&app.idempotency, work).await
 }
 
 pub(super) fn parse(body: &Value, now: Timestamp) -> Result<Wanted, ApiError> {

@@ -5,11 +5,12 @@ mod doc;
 
 use axum::routing::post;
 
-use super::Routes;
+use crate::api::ApiState;
+use crate::routes::Routes;
 
 pub(super) use doc::operations;
 
 /// The operations on revoked tokens, below a prefix.
-pub(super) fn routes(prefix: &str) -> Routes {
+pub(super) fn routes(prefix: &str) -> Routes<ApiState> {
     Routes::new().route(&format!("{prefix}/iam/revoked-tokens"), post(create::create))
 }

@@ -4,11 +4,12 @@ use kinora_store::Tx;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
+use crate::envelope::Answer;
 use crate::envelope::Data;
 use crate::error::ApiError;
-use crate::once::{Answer, Once};
+use crate::once::Once;
 use crate::openapi::schema;
 
 /// The one answer that holds a private key.
@@ -27,7 +28,11 @@ pub(super) struct CreatedKey {
 /// answered again. A body is not read.
 ///
 /// 400 when the workspace has as many as it may have, 503 while too many are being made; neither has made one.
-pub(super) async fn create(State(app): State<App>, caller: Writer, once: Once) -> Result<Answer, ApiError> {
+pub(super) async fn create(
+    State(app): State<ApiState>,
+    caller: Writer,
+    once: Once,
+) -> Result<Answer, ApiError> {
     let workspace = caller.workspace;
     // Asked before the work is done, and again in the commit: others make keys meanwhile.
     check_count(app.store.signing_key_count(workspace).await?)?;
@@ -44,10 +49,10 @@ pub(super) async fn create(State(app): State<App>, caller: Writer, once: Once) -
         tx.insert_signing_key(&key).await?;
         Ok(answer.clone())
     };
-    once.write(&app, work).await
+    once.write(&app.idempotency, work).await
 }
 
-fn new_key(app: &App, workspace: WorkspaceId, public_key: String) -> SigningKey {
+fn new_key(app: &ApiState, workspace: WorkspaceId, public_key: String) -> SigningKey {
     let now = app.clock.now();
     SigningKey { id: SigningKeyId::new(now, &*app.random), workspace, public_key, created_at: now }
 }

@@ -1,7 +1,7 @@
 use axum::extract::State;
 use kinora_domain::SigningKeyId;
 
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
 use crate::envelope::Done;
 use crate::error::ApiError;
@@ -11,7 +11,7 @@ use crate::extract::PathId;
 ///
 /// 404 unless it is in the caller's workspace, also the second time.
 pub(super) async fn delete(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<SigningKeyId>,
 ) -> Result<Done, ApiError> {

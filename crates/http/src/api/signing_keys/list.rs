@@ -3,7 +3,7 @@ use kinora_domain::SigningKey;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Reader;
 use crate::envelope::Data;
 use crate::error::ApiError;
@@ -29,12 +29,12 @@ impl From<&SigningKey> for KeyView {
 
 /// `GET /iam/signing-keys`: one page of the workspace's keys, by creation time.
 pub(super) async fn list(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Reader,
     query: ListQuery,
 ) -> Result<Data<Vec<KeyView>>, ApiError> {
     let listing = query.of_list("signing keys")?;
     let found = app.store.signing_key_page(caller.workspace, listing.slice).await?;
     let views = found.items.iter().map(KeyView::from).collect();
-    Ok(listing.answer(&app, &found, views))
+    Ok(listing.answer(&app.addresses, &found, views))
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::create::check_count;
 use super::read::PublicKeyView;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
 use crate::envelope::Data;
 use crate::error::ApiError;
@@ -17,7 +17,7 @@ use crate::public_key;
 /// 201 when it was not there, 200 when it was, so it may be sent again; 409 when another key of the workspace has the id, 400 when the workspace has as many as
 /// it may have, 422 for what is no public key of the kinds that are taken.
 pub(super) async fn put(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<SigningKeyId>,
     JsonBody(body): JsonBody,

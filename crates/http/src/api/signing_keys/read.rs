@@ -3,7 +3,7 @@ use kinora_domain::{SigningKey, SigningKeyId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Reader;
 use crate::envelope::Data;
 use crate::error::ApiError;
@@ -24,7 +24,7 @@ pub(super) struct PublicKeyView {
 
 /// `GET /iam/signing-keys/{signingKeyId}`: the public half of one key; 404 unless it is in the caller's workspace.
 pub(super) async fn read(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Reader,
     PathId(id): PathId<SigningKeyId>,
 ) -> Result<Data<PublicKeyView>, ApiError> {

@@ -6,11 +6,12 @@ mod span;
 
 use axum::routing::get;
 
-use super::Routes;
+use crate::api::ApiState;
+use crate::routes::Routes;
 
 pub(super) use doc::operations;
 
 /// The operation on usage, below a prefix.
-pub(super) fn routes(prefix: &str) -> Routes {
+pub(super) fn routes(prefix: &str) -> Routes<ApiState> {
     Routes::new().route(&format!("{prefix}/usage"), get(read::read))
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::span::Span;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Reader;
 use crate::envelope::Data;
 use crate::error::ApiError;
@@ -57,7 +57,7 @@ struct AmountsView {
 ///
 /// 422 names each wrong parameter.
 pub(super) async fn read(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Reader,
     query: ListQuery,
 ) -> Result<Data<UsageView>, ApiError> {

@@ -10,7 +10,7 @@ use kinora_domain::{
 use kinora_store::Version;
 
 use super::{Offer, Playable, PlayableId};
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::delivery::token::Tokens;
 use crate::error::ApiError;
 
@@ -73,7 +73,7 @@ impl GateCache {
 }
 
 /// The cached row, or that of the database; 404 for an unknown id.
-pub(super) async fn find(app: &App, id: PlayableId) -> Result<Arc<Cached>, ApiError> {
+pub(super) async fn find(app: &DeliveryState, id: PlayableId) -> Result<Arc<Cached>, ApiError> {
     // Both taken before the row is read: after a commit in between, this answer is stale and never new.
     let generation = app.store.generation();
     if let Some((at, cached)) = app.gate.known.get(&id)
@@ -99,7 +99,7 @@ pub(super) async fn find(app: &App, id: PlayableId) -> Result<Arc<Cached>, ApiEr
 }
 
 impl Cached {
-    async fn read(app: &App, id: PlayableId, read_at: Version) -> Result<Option<Self>, ApiError> {
+    async fn read(app: &DeliveryState, id: PlayableId, read_at: Version) -> Result<Option<Self>, ApiError> {
         match id {
             PlayableId::Playback(playback) => match app.store.media_of_playback(playback).await? {
                 Some(media) => Self::of_media(app, &media, playback, read_at).await,
@@ -111,7 +111,7 @@ impl Cached {
 
     /// `None` where the media does not have this playback ID.
     pub(super) async fn of_media(
-        app: &App,
+        app: &DeliveryState,
         media: &Media,
         playback: PlaybackId,
         read_at: Version,
@@ -138,7 +138,7 @@ impl Cached {
     }
 
     async fn of_playlist(
-        app: &App,
+        app: &DeliveryState,
         playlist: PlaylistId,
         read_at: Version,
     ) -> Result<Option<Self>, ApiError> {

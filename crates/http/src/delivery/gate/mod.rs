@@ -16,7 +16,7 @@ use kinora_domain::{
 use kinora_store::PlaylistEdition;
 
 use super::viewing::Viewing;
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 
 pub(crate) use cached::GateCache;
@@ -71,7 +71,7 @@ enum Refusal {
 /// Errors: 404 for an unknown playback ID and for a media that failed, 401 for a token or a signed path that is not valid, 403 where a rule
 /// forbids it, 400 while the media is not ready (contract decisions 12, 13 and 15). A refusal writes nothing and is counted by its reason.
 pub(super) async fn grant(
-    app: &App,
+    app: &DeliveryState,
     playback: PlaybackId,
     viewing: &Viewing<'_>,
 ) -> Result<Granted, ApiError> {
@@ -82,7 +82,7 @@ pub(super) async fn grant(
 ///
 /// The result may still not give it; then it is as new as the database. Errors as of [`grant`].
 pub(super) async fn grant_that(
-    app: &App,
+    app: &DeliveryState,
     playback: PlaybackId,
     viewing: &Viewing<'_>,
     gives: impl Fn(&Offer) -> bool,
@@ -94,7 +94,7 @@ pub(super) async fn grant_that(
 
 /// The current edition of a playlist: changes by any process are in it. 404 for an unknown playlist.
 pub(super) async fn grant_playlist(
-    app: &App,
+    app: &DeliveryState,
     playlist: PlaylistId,
     viewing: &Viewing<'_>,
 ) -> Result<PlaylistEdition, ApiError> {
@@ -106,7 +106,7 @@ pub(super) async fn grant_playlist(
 }
 
 async fn admit(
-    app: &App,
+    app: &DeliveryState,
     id: PlayableId,
     viewing: &Viewing<'_>,
     gives: impl Fn(&Playable) -> bool,
@@ -136,7 +136,7 @@ pub(super) struct Entrance {
 
 /// The gate of the player page and of oEmbed; `None` for an unknown playback ID. Nothing of it is cached: pages are requested rarely.
 pub(super) async fn enter(
-    app: &App,
+    app: &DeliveryState,
     playback: PlaybackId,
     viewing: &Viewing<'_>,
 ) -> Result<Option<Entrance>, ApiError> {
@@ -152,7 +152,7 @@ pub(super) async fn enter(
 
 /// The policy comes before the state: a forbidden viewer does not learn whether the media is ready.
 async fn answer(
-    app: &App,
+    app: &DeliveryState,
     cached: &Cached,
     viewing: &Viewing<'_>,
 ) -> Result<Result<Admitted, Refusal>, ApiError> {
@@ -176,7 +176,7 @@ async fn answer(
 }
 
 fn decide(
-    app: &App,
+    app: &DeliveryState,
     cached: &Cached,
     policy: &PlaybackPolicy,
     viewer: &Viewer<'_>,

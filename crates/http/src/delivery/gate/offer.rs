@@ -11,7 +11,7 @@ use kinora_domain::{
 use kinora_packager::{OfferedSound, OfferedSubtitles};
 
 use super::count;
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::delivery::counted::Account;
 use crate::delivery::original;
 use crate::delivery::send::{Asks, Caching, Terms};
@@ -110,7 +110,7 @@ impl Offer {
 impl Granted {
     /// The cache policy of an answer, and the account it counts for. What not every viewer may have is cached by its viewer alone and
     /// not for long, unless the operator allows shared caches (contract decision 13).
-    pub(in crate::delivery) fn terms(&self, app: &App, caching: Caching) -> Terms {
+    pub(in crate::delivery) fn terms(&self, app: &DeliveryState, caching: Caching) -> Terms {
         let keeping = match self.access.ticket {
             None => caching.for_everybody(),
             Some(_) => caching.for_those_who_know(self.access.left_s, self.access.shared_s),
@@ -136,7 +136,7 @@ impl Granted {
     }
 
     /// The folder of its children, relative to the manifest: `{playbackId}/{indexId}/`, or `{playbackId}/{signed}/{indexId}/`.
-    pub(in crate::delivery) fn folder(&self, app: &App, index: impl std::fmt::Display) -> String {
+    pub(in crate::delivery) fn folder(&self, app: &DeliveryState, index: impl std::fmt::Display) -> String {
         let Offer { playback, length_us, .. } = *self.offer;
         let Some(facts) = &self.access.ticket else {
             return format!("{playback}/{index}/");

@@ -11,7 +11,7 @@ use kinora_domain::{
 
 use super::cached::{self, Cached};
 use super::{Granted, Offer, Playable, PlayableId, decide};
-use crate::app::App;
+use crate::delivery::DeliveryState;
 use crate::delivery::send::Asks;
 use crate::delivery::token;
 use crate::delivery::viewing::{Pass, Viewing};
@@ -29,7 +29,7 @@ pub(in crate::delivery) struct PlaybackSession {
 
 impl Granted {
     /// Of the viewer to whom this was granted.
-    pub(in crate::delivery) fn session(&self, app: &App, viewing: &Viewing<'_>) -> PlaybackSession {
+    pub(in crate::delivery) fn session(&self, app: &DeliveryState, viewing: &Viewing<'_>) -> PlaybackSession {
         let Offer { playback, length_us, .. } = *self.offer;
         let path = self.access.ticket.as_ref();
         PlaybackSession {
@@ -45,7 +45,7 @@ impl PlaybackSession {
     /// Whether the viewer would be admitted now, and the media still `gives` it. 404 where the playback ID is gone.
     pub(in crate::delivery) async fn is_valid(
         &self,
-        app: &App,
+        app: &DeliveryState,
         gives: impl Fn(&Offer) -> bool,
     ) -> Result<bool, ApiError> {
         let cached = cached::find(app, PlayableId::Playback(self.playback)).await?;
@@ -67,7 +67,7 @@ impl PlaybackSession {
 
 /// Checks the token or the signed path of a request. Reads keys where they are not cached.
 pub(super) async fn admission(
-    app: &App,
+    app: &DeliveryState,
     cached: &Cached,
     policy: &PlaybackPolicy,
     viewing: &Viewing<'_>,
@@ -87,7 +87,7 @@ pub(super) async fn admission(
 
 /// The key of a token that is valid for this playback ID now.
 async fn opened(
-    app: &App,
+    app: &DeliveryState,
     cached: &Cached,
     policy: &PlaybackPolicy,
     token: &str,
@@ -102,7 +102,7 @@ async fn opened(
 
 /// A ticket whose signing key still exists.
 async fn with_its_key(
-    app: &App,
+    app: &DeliveryState,
     cached: &Cached,
     ticket: PathTicket,
 ) -> Result<Result<PathTicket, PathRefusal>, ApiError> {
@@ -119,7 +119,7 @@ async fn with_its_key(
 }
 
 /// Checks the signature of a path. Costs one hash and no query.
-fn read_path(app: &App, playback: PlaybackId, signed: &str) -> Result<PathTicket, PathRefusal> {
+fn read_path(app: &DeliveryState, playback: PlaybackId, signed: &str) -> Result<PathTicket, PathRefusal> {
     if signed.len() > PathTicket::LEN_MAX.div_ceil(3) * 4 {
         return Err(PathRefusal::Forged);
     }

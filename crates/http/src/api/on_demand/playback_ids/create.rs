@@ -4,19 +4,20 @@ use kinora_store::Tx;
 
 use super::request;
 use super::view::{PlaybackIdView, warnings_of_new};
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
+use crate::envelope::Answer;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PathId};
-use crate::once::{Answer, Once};
+use crate::once::Once;
 
 /// `POST /on-demand/{mediaId}/playback-ids`: a further way to watch a media, in whatever state that is.
 ///
 /// 201 with the playback ID; 404 unless the media is in the caller's workspace, 400 when it has as many as it can have, 422 names each
 /// wrong field. The playback ID and its event are one commit; asked twice without an `Idempotency-Key`, there are two.
 pub(super) async fn create(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     once: Once,
     PathId(id): PathId<MediaId>,
@@ -33,5 +34,5 @@ pub(super) async fn create(
         tx.save_change(&media, Some(&updated)).await?;
         Ok(Data::created(PlaybackIdView::from(&playback), warnings).into_answer())
     };
-    once.write(&app, work).await
+    once.write(&app.idempotency, work).await
 }

@@ -2,7 +2,7 @@ use axum::extract::{RawQuery, State};
 use kinora_domain::{MediaId, ParseIdError, PlaybackId};
 
 use super::view::PlaybackIdView;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
 use crate::condition::Conditions;
 use crate::envelope::{Data, Done};
@@ -16,7 +16,7 @@ const PARAMETER: &str = "playbackId";
 /// 404 unless the media is in the caller's workspace and the playback ID is the media's, also the second time; 412 when the playback ID is
 /// not what `If-Match` names.
 pub(super) async fn delete(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<MediaId>,
     RawQuery(query): RawQuery,

@@ -2,7 +2,7 @@ use axum::extract::State;
 use kinora_domain::MediaId;
 
 use super::view::PlaybackIdView;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Reader;
 use crate::envelope::Data;
 use crate::error::ApiError;
@@ -12,7 +12,7 @@ use crate::extract::PathId;
 ///
 /// 404 unless the media is in the caller's workspace.
 pub(super) async fn list(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Reader,
     PathId(id): PathId<MediaId>,
 ) -> Result<Data<Vec<PlaybackIdView>>, ApiError> {

@@ -11,12 +11,13 @@ mod view;
 
 use axum::routing::{get, patch};
 
-use crate::api::Routes;
+use crate::api::ApiState;
+use crate::routes::Routes;
 
 pub(super) use doc::operations;
 
 /// The operations on playback IDs, below a prefix.
-pub(in crate::api) fn routes(prefix: &str) -> Routes {
+pub(in crate::api) fn routes(prefix: &str) -> Routes<ApiState> {
     let all = format!("{prefix}/on-demand/{{mediaId}}/playback-ids");
     let one = format!("{all}/{{playbackId}}");
     Routes::new()

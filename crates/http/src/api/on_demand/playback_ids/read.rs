@@ -3,7 +3,7 @@ use axum::response::Response;
 use kinora_domain::{MediaId, PlaybackId};
 
 use super::view::PlaybackIdView;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Reader;
 use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
@@ -14,7 +14,7 @@ use crate::extract::PathIds;
 ///
 /// 404 unless the media is in the caller's workspace and the playback ID is the media's.
 pub(super) async fn read(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Reader,
     PathIds(media, playback): PathIds<MediaId, PlaybackId>,
     conditions: Conditions,

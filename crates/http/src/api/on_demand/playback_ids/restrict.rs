@@ -5,9 +5,9 @@ use kinora_domain::{MediaId, NewRestriction, PlaybackId, Restriction};
 use serde_json::Value;
 
 use super::view::PlaybackIdView;
+use crate::api::ApiState;
 use crate::api::on_demand::rules::{Entries, restriction, warnings};
 use crate::api::view::RestrictionView;
-use crate::app::App;
 use crate::auth::Writer;
 use crate::condition::Conditions;
 use crate::envelope::Data;
@@ -20,7 +20,7 @@ use crate::fields::{Fields, Problems};
 /// Answers the rule, with a warning of a list that decides nothing. 404 unless the media is in the caller's workspace and the playback ID is the media's, 412 when the playback ID is not
 /// what `If-Match` names, 422 names each wrong field. The change and its event are one commit; a rule that is the same as before is not told.
 pub(super) async fn domains(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathIds(media, playback): PathIds<MediaId, PlaybackId>,
     conditions: Conditions,
@@ -34,7 +34,7 @@ pub(super) async fn domains(
 
 /// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/user-agents`: the same for the rule on user agents.
 pub(super) async fn user_agents(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathIds(media, playback): PathIds<MediaId, PlaybackId>,
     conditions: Conditions,
@@ -53,7 +53,7 @@ pub(super) fn parse(body: &Value, entries: Entries) -> Result<Restriction, ApiEr
 }
 
 async fn replace(
-    app: &App,
+    app: &ApiState,
     caller: Writer,
     (media, playback): (MediaId, PlaybackId),
     conditions: Conditions,

@@ -3,7 +3,7 @@ use kinora_domain::{Playlist, PlaylistId, WorkspaceId};
 use kinora_store::Tx;
 
 use super::view::PlaylistView;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
 use crate::error::ApiError;
@@ -11,7 +11,7 @@ use crate::error::ApiError;
 /// Changes a playlist of a workspace and answers it as `GET` does: what was read, judged by the conditions, changed and saved is one
 /// commit.
 pub(super) async fn change<F>(
-    app: &App,
+    app: &ApiState,
     (workspace, id): (WorkspaceId, PlaylistId),
     conditions: Conditions,
     mut change: F,

@@ -4,19 +4,20 @@ use kinora_store::{Error, Tx};
 
 use super::request;
 use super::view::PlaylistView;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
+use crate::envelope::Answer;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::JsonBody;
-use crate::once::{Answer, Once};
+use crate::once::Once;
 
 /// `POST /on-demand/playlists`: a manual playlist without media yet, or a smart one with those that its dates choose.
 ///
 /// 201 with the playlist; 409 when another one of the workspace has the reference, 400 when there are as many as there may be; 422 names
 /// each wrong field.
 pub(super) async fn create(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     once: Once,
     JsonBody(body): JsonBody,
@@ -34,7 +35,7 @@ pub(super) async fn create(
         let view = PlaylistView::new(&playlist, &media, &here.addresses);
         Ok(Data::created(view, Vec::new()).into_answer())
     };
-    once.write(&app, work).await
+    once.write(&app.idempotency, work).await
 }
 
 fn refused(error: Error, reference: &str) -> ApiError {

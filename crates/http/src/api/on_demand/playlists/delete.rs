@@ -2,7 +2,7 @@ use axum::extract::State;
 use kinora_domain::PlaylistId;
 
 use super::view::PlaylistView;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
 use crate::condition::Conditions;
 use crate::envelope::{Data, Done};
@@ -13,7 +13,7 @@ use crate::extract::PathId;
 ///
 /// 404 unless it is in the caller's workspace, also the second time; 412 when it is not what `If-Match` names.
 pub(super) async fn delete(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<PlaylistId>,
     conditions: Conditions,

@@ -1,7 +1,7 @@
 use axum::extract::State;
 
 use super::view::ListedPlaylistView;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Reader;
 use crate::envelope::Data;
 use crate::error::ApiError;
@@ -9,12 +9,12 @@ use crate::list_query::ListQuery;
 
 /// `GET /on-demand/playlists`: one page of the workspace's playlists, by creation time, without their media.
 pub(super) async fn list(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Reader,
     query: ListQuery,
 ) -> Result<Data<Vec<ListedPlaylistView>>, ApiError> {
     let listing = query.of_list("playlists")?;
     let found = app.store.playlist_page(caller.workspace, listing.slice).await?;
     let views = found.items.iter().map(ListedPlaylistView::from).collect();
-    Ok(listing.answer(&app, &found, views))
+    Ok(listing.answer(&app.addresses, &found, views))
 }

@@ -9,7 +9,7 @@ use kinora_store::Tx;
 
 use super::change::change;
 use super::media_request::{MEDIA_IDS, media_ids};
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
 use crate::condition::Conditions;
 use crate::error::ApiError;
@@ -22,7 +22,7 @@ use crate::fields::Problems;
 /// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 names each media that is not
 /// there or not ready.
 pub(super) async fn append(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<PlaylistId>,
     conditions: Conditions,
@@ -43,7 +43,7 @@ pub(super) async fn append(
 /// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 when the request names others, or
 /// not all.
 pub(super) async fn reorder(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<PlaylistId>,
     conditions: Conditions,
@@ -60,7 +60,7 @@ pub(super) async fn reorder(
 /// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 names the first that is not in it,
 /// and none is taken out.
 pub(super) async fn remove(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<PlaylistId>,
     conditions: Conditions,

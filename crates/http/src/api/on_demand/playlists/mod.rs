@@ -14,12 +14,13 @@ mod view;
 
 use axum::routing::{get, patch};
 
-use crate::api::Routes;
+use crate::api::ApiState;
+use crate::routes::Routes;
 
 pub(super) use doc::operations;
 
 /// The operations on playlists, below a prefix.
-pub(in crate::api) fn routes(prefix: &str) -> Routes {
+pub(in crate::api) fn routes(prefix: &str) -> Routes<ApiState> {
     let all = format!("{prefix}/on-demand/playlists");
     let one = format!("{all}/{{playlistId}}");
     Routes::new()

@@ -3,7 +3,7 @@ use axum::response::Response;
 use kinora_domain::PlaylistId;
 
 use super::view::PlaylistView;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Reader;
 use crate::condition::{Conditions, Tagged};
 use crate::envelope::Data;
@@ -12,7 +12,7 @@ use crate::extract::PathId;
 
 /// `GET /on-demand/playlists/{playlistId}`: one playlist with all of its media; 404 unless it is in the caller's workspace.
 pub(super) async fn read(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Reader,
     PathId(id): PathId<PlaylistId>,
     conditions: Conditions,

@@ -5,7 +5,7 @@ use kinora_store::Tx;
 
 use super::change::change;
 use super::request;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
 use crate::condition::Conditions;
 use crate::error::ApiError;
@@ -16,7 +16,7 @@ use crate::extract::{JsonBody, PathId};
 /// 404 unless it is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names each wrong field. What is the same as
 /// before is not saved.
 pub(super) async fn update(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<PlaylistId>,
     conditions: Conditions,

@@ -5,8 +5,8 @@ use kinora_store::ListedPlaylist;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::addresses::Addresses;
 use crate::api::view::thumbnail;
-use crate::app::Addresses;
 use crate::openapi::schema;
 
 /// A playlist with its media.

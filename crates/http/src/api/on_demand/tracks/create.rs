@@ -4,12 +4,13 @@ use kinora_store::Tx;
 
 use super::request;
 use super::view::TrackAnswer;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
+use crate::envelope::Answer;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, PathId};
-use crate::once::{Answer, Once};
+use crate::once::Once;
 
 /// `POST /on-demand/{mediaId}/tracks`: adds subtitles or sound to a media, in whatever state that is. Subtitles are fetched at once, sound when
 /// the media is ready.
@@ -17,7 +18,7 @@ use crate::once::{Answer, Once};
 /// 201 with the track; 404 unless the media is in the caller's workspace, 400 when another track has the language name or the media has as many
 /// as it can have, 422 names each wrong field. The track, its events and its job are one commit.
 pub(super) async fn create(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     once: Once,
     PathId(id): PathId<MediaId>,
@@ -33,5 +34,5 @@ pub(super) async fn create(
         tx.fetch_track(&media, &track, now).await?;
         Ok(Data::created(TrackAnswer::from(&track), Vec::new()).into_answer())
     };
-    once.write(&app, work).await
+    once.write(&app.idempotency, work).await
 }

@@ -1,8 +1,8 @@
 use axum::extract::State;
 use kinora_domain::{MediaId, TrackId};
 
+use crate::api::ApiState;
 use crate::api::view::MediaView;
-use crate::app::App;
 use crate::auth::Writer;
 use crate::condition::Conditions;
 use crate::envelope::{Data, Done};
@@ -14,7 +14,7 @@ use crate::extract::PathIds;
 /// 404 unless the media is in the caller's workspace and has the track, also the second time; 412 when the media is not what `If-Match` names;
 /// 400 for a track of the media's own file.
 pub(super) async fn delete(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathIds(media, track): PathIds<MediaId, TrackId>,
     conditions: Conditions,

@@ -9,13 +9,14 @@ mod view;
 
 use axum::routing::{patch, post};
 
-use crate::api::Routes;
+use crate::api::ApiState;
+use crate::routes::Routes;
 
 pub(super) use doc::{input as described_input, operations};
 pub(super) use request::subtitle_input;
 
 /// The operations on added tracks, below a prefix.
-pub(in crate::api) fn routes(prefix: &str) -> Routes {
+pub(in crate::api) fn routes(prefix: &str) -> Routes<ApiState> {
     let all = format!("{prefix}/on-demand/{{mediaId}}/tracks");
     let one = format!("{all}/{{trackId}}");
     Routes::new().route(&all, post(create::create)).route(&one, patch(update::update).delete(delete::delete))

@@ -3,8 +3,8 @@ use kinora_domain::{MediaId, TrackId};
 
 use super::request;
 use super::view::TrackAnswer;
+use crate::api::ApiState;
 use crate::api::view::MediaView;
-use crate::app::App;
 use crate::auth::Writer;
 use crate::condition::Conditions;
 use crate::envelope::Data;
@@ -18,7 +18,7 @@ use crate::extract::{JsonBody, PathIds};
 /// `If-Match` names, 400 for a track of the media's own file and for a language name that another track has, 422 names each wrong field. The
 /// change, its events and its job are one commit; what changes nothing is not told.
 pub(super) async fn update(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathIds(media, track): PathIds<MediaId, TrackId>,
     conditions: Conditions,

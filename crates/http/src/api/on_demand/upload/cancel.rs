@@ -3,7 +3,7 @@ use kinora_domain::MediaId;
 use kinora_intake::IntakeError;
 
 use super::view::CancelledUpload;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
 use crate::envelope::Data;
 use crate::error::ApiError;
@@ -13,7 +13,7 @@ use crate::extract::PathId;
 ///
 /// A request that is sending its bytes ends. 404 unless the upload is in the caller's workspace, 400 once it has ended, also the second time.
 pub(super) async fn cancel(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     PathId(id): PathId<MediaId>,
 ) -> Result<Data<CancelledUpload>, ApiError> {

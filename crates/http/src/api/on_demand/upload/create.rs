@@ -5,19 +5,20 @@ use serde_json::Value;
 
 use super::request;
 use super::view::UploadView;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Writer;
+use crate::envelope::Answer;
 use crate::envelope::Data;
 use crate::error::ApiError;
 use crate::extract::JsonBody;
-use crate::once::{Answer, Once};
+use crate::once::Once;
 
 /// `POST /on-demand/upload`: registers a direct upload and answers the address that takes its bytes.
 ///
 /// 201 with the signed address. 422 names each wrong field, those of the media's settings too. The upload, its event and the job that looks
 /// after it are one commit.
 pub(super) async fn create(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     once: Once,
     JsonBody(body): JsonBody,
@@ -27,7 +28,7 @@ pub(super) async fn create(
 
 /// `POST /on-demand/uploads`: the same for a file of at most 500 MB.
 pub(super) async fn create_limited(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Writer,
     once: Once,
     JsonBody(body): JsonBody,
@@ -36,7 +37,7 @@ pub(super) async fn create_limited(
 }
 
 async fn register(
-    app: &App,
+    app: &ApiState,
     caller: Writer,
     once: Once,
     body: &Value,
@@ -49,5 +50,5 @@ async fn register(
         tx.register_upload(&upload, &event).await?;
         Ok(answer.clone())
     };
-    once.write(app, work).await
+    once.write(&app.idempotency, work).await
 }

@@ -4,7 +4,7 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::response::Response;
 
-use crate::app::App;
+use crate::api::ApiState;
 
 const PATH: &str = "/on-demand/uploads";
 const PATH_WITH_VERSION: &str = "/v1/on-demand/uploads";
@@ -19,7 +19,7 @@ pub(crate) fn is_asked_for(request: &Request) -> bool {
 }
 
 /// Says on an answer of the operation that it is deprecated, until when it stays, and what to use.
-pub(crate) fn announce(app: &App, response: &mut Response) {
+pub(crate) fn announce(app: &ApiState, response: &mut Response) {
     let headers = response.headers_mut();
     headers.insert(HeaderName::from_static("deprecation"), HeaderValue::from_static(SINCE));
     headers.insert(HeaderName::from_static("sunset"), HeaderValue::from_static(SUNSET));

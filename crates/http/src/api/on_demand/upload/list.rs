@@ -1,7 +1,7 @@
 use axum::extract::State;
 
 use super::view::UploadView;
-use crate::app::App;
+use crate::api::ApiState;
 use crate::auth::Reader;
 use crate::envelope::Data;
 use crate::error::ApiError;
@@ -10,7 +10,7 @@ use crate::list_query::ListQuery;
 /// `GET /on-demand/uploads`: one page of the workspace's uploads of which no whole file came, by creation time. Their
 /// addresses are signed for read-write tokens only.
 pub(super) async fn list(
-    State(app): State<App>,
+    State(app): State<ApiState>,
     caller: Reader,
     query: ListQuery,
 ) -> Result<Data<Vec<UploadView>>, ApiError> {
@@ -18,5 +18,5 @@ pub(super) async fn list(
     let found = app.store.upload_page(caller.workspace, listing.slice).await?;
     let view = if caller.may_write { UploadView::new } else { UploadView::without_signature };
     let views = found.items.iter().map(|upload| view(upload, &app)).collect();
-    Ok(listing.answer(&app, &found, views))
+    Ok(listing.answer(&app.addresses, &found, views))
 }

@@ -11,14 +11,15 @@ mod view;
 
 use axum::routing::{get, post, put};
 
-use crate::api::Routes;
+use crate::api::ApiState;
+use crate::routes::Routes;
 
 pub(super) use doc::operations;
 
 pub(in crate::api) use deprecated::{announce as announce_deprecated, is_asked_for as is_deprecated};
 
 /// The operations on uploads, below a prefix.
-pub(in crate::api) fn routes(prefix: &str) -> Routes {
+pub(in crate::api) fn routes(prefix: &str) -> Routes<ApiState> {
     Routes::new()
         .route(&format!("{prefix}/on-demand/upload"), post(create::create))
         .route(&format!("{prefix}/on-demand/uploads"), get(list::list).post(create::create_limited))

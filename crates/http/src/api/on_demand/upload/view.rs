@@ -6,10 +6,10 @@ use kinora_domain::{Upload, UploadState};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::api::view::{ErrorView, RestrictionsView};
-use crate::app::App;
+use crate::api::ApiState;
+use crate::api::view::RestrictionsView;
+use crate::failure::FailureView;
 use crate::openapi::schema;
-use crate::upload::address;
 
 /// An upload as it is made and listed.
 #[derive(Serialize, JsonSchema)]
@@ -28,8 +28,8 @@ pub(super) struct UploadView {
     cors_origin: String,
     push_media_settings: SettingsView,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "ErrorView")]
-    error: Option<ErrorView>,
+    #[schemars(with = "FailureView")]
+    error: Option<FailureView>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -93,17 +93,17 @@ pub(super) struct CancelledUpload {
 }
 
 impl UploadView {
-    pub(super) fn new(upload: &Upload, app: &App) -> Self {
+    pub(super) fn new(upload: &Upload, app: &ApiState) -> Self {
         let settings = &upload.settings;
         let error = match &upload.state {
-            UploadState::Failed { failure, .. } => Some(ErrorView::from(failure)),
+            UploadState::Failed { failure, .. } => Some(FailureView::from(failure)),
             _ => None,
         };
         Self {
             upload_id: upload.id.to_string(),
             trial: false,
             status: upload.state.name(),
-            url: address::of(&app.addresses, &app.store, upload),
+            url: app.addresses.upload(&app.store, upload),
             timeout: upload.timeout_s,
             cors_origin: upload.origin.as_str().to_owned(),
             push_media_settings: SettingsView {
@@ -125,18 +125,18 @@ impl UploadView {
     }
 
     /// For whoever may only read: without the signature, which would let them send and cancel (contract decision 39).
-    pub(super) fn without_signature(upload: &Upload, app: &App) -> Self {
+    pub(super) fn without_signature(upload: &Upload, app: &ApiState) -> Self {
         Self { url: app.intake.unsigned_address(upload.id), ..Self::new(upload, app) }
     }
 }
 
 impl CancelledUpload {
-    pub(super) fn new(upload: &Upload, app: &App) -> Self {
+    pub(super) fn new(upload: &Upload, app: &ApiState) -> Self {
         Self {
             upload_id: upload.id.to_string(),
             trial: false,
             status: upload.state.name(),
-            url: address::of(&app.addresses, &app.store, upload),
+            url: app.addresses.upload(&app.store, upload),
             timeout: upload.timeout_s,
             cors_origin: upload.origin.as_str().to_owned(),
             max_resolution: upload.settings.max_resolution.as_str(),

@@ -1,25 +1,22 @@
-//! The routes of the API, and which there are.
+//! Routes that know their paths.
 
 use axum::Router;
 use axum::routing::MethodRouter;
 
-use crate::app::App;
-
 /// A router that knows its paths. A test holds them against the document of the API, so that nothing is served and not described.
-#[derive(Default)]
-pub(crate) struct Routes {
-    router: Router<App>,
+pub(crate) struct Routes<S> {
+    router: Router<S>,
     paths: Vec<String>,
 }
 
-impl Routes {
+impl<S: Clone + Send + Sync + 'static> Routes<S> {
     /// Without a route.
     pub(crate) fn new() -> Self {
-        Self::default()
+        Self { router: Router::new(), paths: Vec::new() }
     }
 
     /// With the operations of this path, each of which a `doc.rs` describes.
-    pub(crate) fn route(mut self, path: &str, methods: MethodRouter<App>) -> Self {
+    pub(crate) fn route(mut self, path: &str, methods: MethodRouter<S>) -> Self {
         self.paths.push(path.to_owned());
         self.router = self.router.route(path, methods);
         self
@@ -38,7 +35,7 @@ impl Routes {
     }
 
     /// What answers requests.
-    pub(crate) fn into_router(self) -> Router<App> {
+    pub(crate) fn into_router(self) -> Router<S> {
         self.router
     }
 }

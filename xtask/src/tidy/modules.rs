@@ -1,0 +1,108 @@
+//! Modules of a crate that need each other in a circle.
+//!
+//! `http/src/api` may use `http/src/auth.rs`, which then may not use `api`, nor anything that does. Read from `crate::module` paths
+//! outside tests; the root of a crate may use all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Finding;
+
+/// Crates that still have such a circle. Remove a name with its last circle; never add one.
+const STILL_CIRCULAR: [&str; 5] = ["engine", "formats", "intake", "server", "store"];
+
+/// Where unit tests begin that stand at the end of a file.
+const TESTS: &str = "#[cfg(test)]\nmod tests";
+
+/// Modules by name, each with those that it uses.
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+/// Every circle of modules in `files`: pairs of path and text, of all crates.
+pub(super) fn check(files: &[(String, String)]) -> Vec<Finding> {
+    let mut crates: BTreeMap<&str, Graph> = BTreeMap::new();
+    for (path, text) in files {
+        if let Some((name, module)) = module_of(path)
+            && !STILL_CIRCULAR.contains(&name)
+        {
+            crates.entry(name).or_default().entry(module.to_owned()).or_default().extend(used(text));
+        }
+    }
+    crates.iter().filter_map(|(name, graph)| circle(name, graph)).collect()
+}
+
+/// The crate and the module of a file. `None` for tests and for what is the root of its crate.
+fn module_of(path: &str) -> Option<(&str, &str)> {
+    let (name, file) = path.strip_prefix("crates/")?.split_once("/src/")?;
+    let module = file.split('/').next()?.trim_end_matches(".rs");
+    let is_root = matches!(module, "lib" | "main");
+    (path.ends_with(".rs") && !path.ends_with("/tests.rs") && !is_root).then_some((name, module))
+}
+
+/// Names behind `crate::`. Some are items of the root: they are no modules, and lead nowhere.
+fn used(text: &str) -> BTreeSet<String> {
+    let text = text.split(TESTS).next().unwrap_or_default();
+    let uses = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .flat_map(|line| line.split("crate::").skip(1));
+    let name = |rest: &str| rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    uses.map(name).filter(|name| !name.is_empty()).collect()
+}
+
+/// The modules that can be reached from themselves.
+fn circle(name: &str, graph: &Graph) -> Option<Finding> {
+    let circular: Vec<&str> =
+        graph.keys().filter(|module| reached(graph, module).contains(*module)).map(String::as_str).collect();
+    let problem = format!("these modules use each other in a circle: {}", circular.join(", "));
+    (!circular.is_empty()).then(|| Finding::new(format!("crates/{name}/src"), problem))
+}
+
+/// All that a module uses, and what that uses.
+fn reached<'a>(graph: &'a Graph, module: &str) -> BTreeSet<&'a String> {
+    let mut reached = BTreeSet::new();
+    let mut waiting: Vec<&String> =
+        graph.get(module).into_iter().flatten().filter(|used| *used != module).collect();
+    while let Some(next) = waiting.pop() {
+        if reached.insert(next) {
+            waiting.extend(graph.get(next).into_iter().flatten().filter(|used| *used != next));
+        }
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(files: &[(&str, &str)]) -> Vec<String> {
+        let files: Vec<_> =
+            files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        check(&files).iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn circle_of_modules_is_found_and_a_tree_is_not() {
+        let tree = [
+            ("crates/http/src/lib.rs", "use crate::api;"),
+            ("crates/http/src/api/mod.rs", "use crate::api::view;\nuse crate::auth::Reader;"),
+            ("crates/http/src/auth.rs", "use crate::error::ApiError;\n// not crate::api\n"),
+            (
+                "crates/http/src/error.rs",
+                "use crate::SomeItem;\n\n#[cfg(test)]\nmod tests {\n    use crate::api;\n}",
+            ),
+        ];
+        assert_eq!(problems(&tree), Vec::<String>::new());
+
+        let mut circular = tree.to_vec();
+        circular.push(("crates/http/src/error/playback.rs", "let view = crate::api::view();"));
+        assert_eq!(
+            problems(&circular),
+            ["crates/http/src: these modules use each other in a circle: api, auth, error"]
+        );
+    }
+
+    #[test]
+    fn crates_are_told_apart() {
+        let files = [("crates/http/src/a.rs", "use crate::b;"), ("crates/jobs/src/b.rs", "use crate::a;")];
+        assert_eq!(problems(&files), Vec::<String>::new());
+    }
+}
