@@ -7,6 +7,7 @@
 //! What is encrypted has its key at `{playbackId}/{indexId}/aes-128/key`.
 //! What not everybody may watch has one part more, `{playbackId}/{signed}/{indexId}/…`. Every address asks [`gate`] first.
 
+mod child;
 mod cipher;
 mod clip;
 mod content_key;
@@ -59,8 +60,8 @@ fn played() -> Routes<DeliveryState> {
         .route("/playlist/{playlistId}/{file}", get(playlist::media))
         .route("/playlist/filler/{file}", get(playlist::filler))
         .route("/{playbackId}/subtitles/{file}", get(subtitles::file))
-        .route("/{playbackId}/{indexId}/{rendition}/{file}", get(manifest::child))
-        .route("/{playbackId}/{signed}/{indexId}/{rendition}/{file}", get(manifest::signed_child))
+        .route("/{playbackId}/{indexId}/{rendition}/{file}", get(child::child))
+        .route("/{playbackId}/{signed}/{indexId}/{rendition}/{file}", get(child::signed_child))
         .route("/{playbackId}/{indexId}/aes-128/key", get(content_key::key))
         .route("/{playbackId}/{signed}/{indexId}/aes-128/key", get(content_key::signed_key))
 }

@@ -10,9 +10,8 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::gate::{self, Entrance};
-use super::manifest::hex;
 use super::parameter::Parameters;
-use super::send::{Caching, Terms, send};
+use super::send::{Caching, Terms, hex, send};
 use super::token;
 use super::viewing::Viewing;
 use crate::addresses::Addresses;

@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_packager::{Error, FitMode, Packaged, Picture, PictureFormat, PictureRequest};
 
-use super::manifest::body;
+use super::child::body;
 use super::parameter::{Parameters, Viewer};
 use super::send::{Caching, Content, Keeping, Terms, had};
 use crate::delivery::DeliveryState;

@@ -9,13 +9,17 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use super::counted::Account;
-use super::manifest::hex;
 use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 use crate::gzip;
 
 /// In front of a tag that stands for bytes that are as good, not for the same ones (RFC 9110, 8.8.1).
 pub(super) const WEAK: &str = "W/";
+
+/// Bytes as lower-case hex digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// What is about to be sent.
 pub(super) struct Content {
