@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use bytes::Bytes;
-use kinora_domain::Random;
+use kinora_domain::{Random, sentence_with_causes};
 use tokio::time::Instant;
 
 use crate::{Blob, CheckId, Error, ObjectKey, Prefix, PutOutcome};
@@ -143,18 +143,11 @@ impl From<Problem> for CheckOutcome {
             Problem::Broken { what, remedy } => Self::Failed { problem: what, remedy: remedy.to_owned() },
             Problem::Store(error) => {
                 // A refusal names its remedy by itself, too; once is enough.
-                let mut problem = match &error {
+                let problem = match &error {
                     Error::Refused { action, .. } => format!("the object store refused to {action}"),
                     other => other.to_string(),
                 };
-                let mut cause = error.source();
-                while let Some(error) = cause {
-                    let more = error.to_string();
-                    if !problem.ends_with(&more) {
-                        problem = format!("{problem}: {more}");
-                    }
-                    cause = error.source();
-                }
+                let problem = sentence_with_causes(problem, error.source());
                 Self::Failed { problem, remedy: remedy(&error).to_owned() }
             }
         }

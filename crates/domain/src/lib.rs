@@ -9,6 +9,7 @@
 mod access;
 mod clock;
 mod day;
+mod error_chain;
 mod event;
 mod failure;
 mod id;
@@ -25,6 +26,7 @@ mod workspace;
 pub use access::{AccessToken, Permission, Secret, SecretHash};
 pub use clock::{Clock, Random};
 pub use day::Day;
+pub use error_chain::{error_chain, sentence_with_causes};
 pub use event::{Event, EventKind, EventSubject, TrackEvent, TrackHappening};
 pub use failure::{Failure, FailureCode};
 pub use id::{

@@ -8,6 +8,7 @@ mod upload;
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use kinora_domain::error_chain;
 use kinora_store as store;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -348,7 +349,7 @@ impl ApiError {
 
     /// 500: our fault. The cause goes to the log, not to the client.
     pub fn internal(cause: &dyn std::error::Error) -> Self {
-        tracing::error!(error = %Chain(cause), "a request failed");
+        tracing::error!(error = %error_chain(cause), "a request failed");
         Self::fault()
     }
 
@@ -374,7 +375,7 @@ impl ApiError {
 
     /// 503: a part that this server needs does not answer. The cause goes to the log.
     pub fn away(cause: &dyn std::error::Error) -> Self {
-        tracing::warn!(error = %Chain(cause), "a request could not be answered");
+        tracing::warn!(error = %error_chain(cause), "a request could not be answered");
         let mut error = Self::described(
             StatusCode::SERVICE_UNAVAILABLE,
             "service unavailable",
@@ -401,25 +402,6 @@ impl ApiError {
             Self::described(StatusCode::INSUFFICIENT_STORAGE, "insufficient storage", description);
         error.retry_after_s = Some(Self::FULL_RETRY_AFTER_S);
         error
-    }
-}
-
-/// An error with its causes, for the log.
-pub(crate) struct Chain<'a>(pub(crate) &'a dyn std::error::Error);
-
-impl std::fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut text = self.0.to_string();
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            let more = error.to_string();
-            // Some errors tell their cause by themselves.
-            if !text.ends_with(&more) {
-                text = format!("{text}: {more}");
-            }
-            cause = error.source();
-        }
-        f.write_str(&text)
     }
 }
 

@@ -1,14 +1,14 @@
 //! Encodes the sound of a media as a whole, from when it is ready on: at some sixty times its speed, so that few requests come
 //! before it.
 
-use kinora_domain::{Media, MediaId, MediaState, SourceId};
+use kinora_domain::{Media, MediaId, MediaState, SourceId, error_chain};
 use kinora_engine::{AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE};
 use kinora_packager::Error;
 use kinora_store::ClaimedJob;
 
 use crate::Context;
 use crate::cache::Cache;
-use crate::error::{JobError, chain};
+use crate::error::JobError;
 
 /// Makes what is missing of the encoded sound of a ready media, or of a sound that was added to it, track by track.
 ///
@@ -55,7 +55,7 @@ async fn encode(context: &Context, source: SourceId, mut cache: Cache) -> Result
         };
         match context.packager.fill_audio(&packaged, number, told).await {
             Err(error) if error.is_of_run() => {
-                tracing::warn!(source.id = %source, track = number, error = %chain(&error), "sound could not be encoded");
+                tracing::warn!(source.id = %source, track = number, error = %error_chain(&error), "sound could not be encoded");
             }
             ended => ended?,
         }

@@ -120,21 +120,6 @@ pub(crate) fn internal_failure_of_track() -> Failure {
     Failure::new(FailureCode::Internal, sentence)
 }
 
-/// An error with its causes, for the log.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        // Some errors tell their cause by themselves.
-        if !text.ends_with(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

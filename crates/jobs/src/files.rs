@@ -3,12 +3,12 @@
 //!
 //! What is copied needs nothing, so most media say so at once. What is encoded waits in the line of the fills.
 
-use kinora_domain::{MediaId, MediaState, SourceId};
+use kinora_domain::{MediaId, MediaState, SourceId, error_chain};
 use kinora_packager::{Error, FileBounds, MediaFile, Packaged, Rendition, whole_of};
 use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, Tx};
 
 use crate::Context;
-use crate::error::{JobError, chain};
+use crate::error::JobError;
 
 /// What the files of a media need, as it is now.
 struct Needs {
@@ -65,7 +65,7 @@ pub(crate) async fn encode(
         match made {
             Ok(()) => {}
             Err(error) if matches!(error.root(), Error::NoFrame | Error::Unmade(_) | Error::NotInPlan) => {
-                tracing::warn!(source.id = %source, rendition = %rendition, error = %chain(&error), "a file cannot be made");
+                tracing::warn!(source.id = %source, rendition = %rendition, error = %error_chain(&error), "a file cannot be made");
                 // Another file may be made of the others.
                 give_up(context, job, source, *rendition).await?;
                 is_whole = false;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use kinora_domain::Timestamp;
+use kinora_domain::{Timestamp, error_chain};
 use kinora_fair::Due;
 use kinora_store::{ClaimJobs, ClaimedJob, JobKind, JobQueue, JobShare};
 use tokio::task::{self, AbortHandle, JoinError, JoinSet};
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::claim::{Claim, Progress};
-use crate::error::{JobError, chain};
+use crate::error::JobError;
 use crate::lease::{RENEW_EVERY, lease_until};
 use crate::{
     Admission, Context, delete_objects, discard_upload, download, encode_audio, fetch_sound, fetch_track,
@@ -237,7 +237,7 @@ async fn settle(context: Context, job: Claim) {
 /// Lets the job run again later, or ends it when its attempts are used up.
 async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
     let now = context.clock.now();
-    let cause = chain(error);
+    let cause = error_chain(error);
     if matches!(error, JobError::Full) {
         tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, "job waits: the disk is full");
         return wait(context, job, now.plus_micros(FULL_WAIT_US), "the disk is full").await;
@@ -274,7 +274,7 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
     };
     if let Err(error) = ended {
         // The lease runs out and another attempt ends it.
-        tracing::error!(job.kind = job.kind.name(), job.id = %job.id, error = chain(&error), "a job could not be ended");
+        tracing::error!(job.kind = job.kind.name(), job.id = %job.id, error = error_chain(&error), "a job could not be ended");
     }
 }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt;
+use kinora_domain::error_chain;
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
@@ -333,7 +334,8 @@ fn error_code(body: &[u8]) -> Option<String> {
 
 fn no_answer(error: &HttpError) -> Tried {
     let was_never_sent = matches!(error.kind(), HttpErrorKind::Connect);
-    let reason = Reason::NoAnswer(chain(error));
+    // The library has taken addresses out of its errors.
+    let reason = Reason::NoAnswer(error_chain(error));
     if was_never_sent { Tried::Busy(reason) } else { Tried::Unclear(reason) }
 }
 
@@ -344,20 +346,6 @@ fn too_slow(limit: Duration) -> Reason {
 fn refused(reason: Reason, may_be_done: bool) -> HttpError {
     // A kind that the library does not try again.
     HttpError::new(HttpErrorKind::Unknown, Refusal { reason, may_be_done })
-}
-
-/// An error with its causes. Addresses were taken out of them by the library.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What whoever looks after playback IDs, and whoever watches through one, is refused with.
 
 use axum::http::StatusCode;
-use kinora_domain::{Mp4Refusal, PathRefusal, PlaybackRefusal, Resolution, TokenRefusal, TooManyPlaybackIds};
+use kinora_domain::{
+    Mp4Refusal, PathRefusal, PlaybackRefusal, Resolution, TokenRefusal, TooManyPlaybackIds, error_chain,
+};
 
-use super::{ApiError, Chain};
+use super::ApiError;
 
 impl ApiError {
     /// 404: no such playback ID of a media in the caller's workspace.
@@ -100,7 +102,7 @@ impl ApiError {
     /// 404 to a viewer: the source does not decode at this segment. The operator can do nothing about it, so
     /// the cause is logged at debug.
     pub(crate) fn segment_undecodable(cause: &dyn std::error::Error) -> Self {
-        tracing::debug!(error = %Chain(cause), "a segment cannot be made of its source");
+        tracing::debug!(error = %error_chain(cause), "a segment cannot be made of its source");
         Self::described(
             StatusCode::NOT_FOUND,
             "not found",

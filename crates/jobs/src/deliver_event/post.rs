@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use kinora_domain::{
-    Attempt, AttemptId, AttemptOutcome, AttemptResponse, DeliveryVerdict, Webhook, WebhookId, judge,
-    retry_delay_us, signature,
+    Attempt, AttemptId, AttemptOutcome, AttemptResponse, DeliveryVerdict, Timestamp, Webhook, WebhookId,
+    judge, retry_delay_us, signature,
 };
 use kinora_fetch::{HeaderMap, HeaderName, HeaderValue, PostResponse};
 use kinora_store::{ClaimedDelivery, DeliveryNext};
@@ -16,13 +16,13 @@ use crate::patience::{Waiter, keep_trying};
 
 /// Posts a delivery once, records how it went, and tells whether it arrived. May run twice: receivers know an event by its id.
 pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery) -> bool {
-    let at = context.clock.now();
+    let sent_at = context.clock.now();
     let uploads = wire::UploadAddresses { store: &context.store, public_url: &context.public_url };
     let body = wire::body(&delivery.event, &delivery.attempts, webhook.id, &context.images_url, &uploads);
     let body = Bytes::from(body);
     let outcome = match kinora_fetch::parse_webhook_url(&webhook.url) {
         Ok(url) => {
-            let headers = headers(context, webhook, delivery, &body);
+            let headers = headers(context, webhook, delivery, &body, sent_at);
             match context.poster.post(&url, headers, body).await {
                 Ok(response) => AttemptOutcome::Answered(kept(response)),
                 Err(error) => AttemptOutcome::Unanswered(error.to_string()),
@@ -31,14 +31,19 @@ pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &Claimed
         Err(problem) => AttemptOutcome::Unanswered(format!("the webhook's URL {problem}")),
     };
     let verdict = judge(&outcome);
-    let id = AttemptId::new(at, &*context.random);
-    let attempt = Attempt { id, at, address: webhook.url.clone(), outcome };
+    let id = AttemptId::new(sent_at, &*context.random);
+    let attempt = Attempt { id, at: sent_at, address: webhook.url.clone(), outcome };
     record(context, webhook, delivery, attempt, verdict).await;
     verdict == DeliveryVerdict::Delivered
 }
 
-fn headers(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery, body: &[u8]) -> HeaderMap {
-    let now = context.clock.now();
+fn headers(
+    context: &Context,
+    webhook: &Webhook,
+    delivery: &ClaimedDelivery,
+    body: &[u8],
+    sent_at: Timestamp,
+) -> HeaderMap {
     let event = delivery.event.id;
     let value =
         |text: String| HeaderValue::from_str(&text).expect("ids, digits and Base64 are header characters");
@@ -51,8 +56,11 @@ fn headers(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery, bod
     }
     // Standard Webhooks 1.0.0, "Webhook headers".
     headers.insert("webhook-id", value(event.to_string()));
-    headers.insert("webhook-timestamp", value(now.as_seconds().to_string()));
-    headers.insert("webhook-signature", value(signature(webhook.signing_secrets(now), event, now, body)));
+    headers.insert("webhook-timestamp", value(sent_at.as_seconds().to_string()));
+    headers.insert(
+        "webhook-signature",
+        value(signature(webhook.signing_secrets(sent_at), event, sent_at, body)),
+    );
     headers
 }
 
@@ -78,7 +86,7 @@ async fn record(
     attempt: Attempt,
     verdict: DeliveryVerdict,
 ) {
-    let now = context.clock.now();
+    let answered_at = context.clock.now();
     let made = delivery.attempt_count + 1;
     let mut jitter = [0; 4];
     context.random.fill(&mut jitter);
@@ -88,7 +96,7 @@ async fn record(
         DeliveryVerdict::Disable(_) => DeliveryNext::Pending,
         DeliveryVerdict::Retry { after_us } => {
             match retry_delay_us(made, after_us, u32::from_le_bytes(jitter)) {
-                Some(delay) => DeliveryNext::RetryAt(now.plus_micros(delay)),
+                Some(delay) => DeliveryNext::RetryAt(answered_at.plus_micros(delay)),
                 None => DeliveryNext::GivenUp,
             }
         }
@@ -106,7 +114,7 @@ async fn record(
         _ => Some(context.commits.acquire(Some(webhook.workspace)).await),
     };
     // Afterwards the lease is over, and it is another attempt that counts.
-    let record = || finish(context, id, delivery.clone(), attempt.clone(), next, verdict);
+    let record = || finish(context, id, delivery.clone(), attempt.clone(), next, (verdict, answered_at));
     let recorded = keep_trying(Waiter::Webhook(id), LEASE, record).await;
     if let Err(error) = recorded {
         // The lease runs out and the event is posted again: at least once.
@@ -124,15 +132,14 @@ async fn finish(
     delivery: ClaimedDelivery,
     attempt: Attempt,
     next: DeliveryNext,
-    verdict: DeliveryVerdict,
+    (verdict, answered_at): (DeliveryVerdict, Timestamp),
 ) -> Result<(), JobError> {
-    let now = context.clock.now();
     context
         .store
         .write(async move |tx| {
             tx.finish_delivery(&delivery, &attempt, next).await?;
             let Some(before) = tx.webhook(webhook).await? else { return Ok(()) };
-            let after = before.clone().note_attempt(verdict, now);
+            let after = before.clone().note_attempt(verdict, answered_at);
             if (after.state, after.failing_since) != (before.state, before.failing_since) {
                 tx.save_webhook(&after).await?;
             }

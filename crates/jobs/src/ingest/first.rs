@@ -1,13 +1,13 @@
 //! First segments of a media that does not play as a copy. They are encoded before it is ready.
 
-use kinora_domain::{Failure, FailureCode, Resolution, SourceId};
+use kinora_domain::{Failure, FailureCode, Resolution, SourceId, error_chain};
 use kinora_formats::index::NotCopied;
 use kinora_intake::Missing;
 use kinora_packager::Error;
 use kinora_store::ClaimedJob;
 
 use crate::Context;
-use crate::error::{JobError, chain};
+use crate::error::JobError;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// How often a beginning is tried that the engine could not make, for a reason that another try may not meet.
@@ -114,7 +114,7 @@ fn explain(error: Error, what: What, why: Option<&NotCopied>) -> JobError {
         Error::Busy | Error::Store(_) | Error::Engine(_) => JobError::Away(Box::new(error)),
         Error::NoFrame | Error::NoPicture | Error::NotInPlan | Error::Unmade(_) => {
             let found = why.map(|why| format!(" ({})", why.detail)).unwrap_or_default();
-            tracing::warn!(error = %chain(&error), "the beginning of a media could not be made");
+            tracing::warn!(error = %error_chain(&error), "the beginning of a media could not be made");
             let what = match what {
                 What::Pictures => "the pictures",
                 What::Sound => "the sound",

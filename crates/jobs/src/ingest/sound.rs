@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use kinora_blob::{ObjectKey, ObjectWriter};
-use kinora_domain::{Failure, FailureCode, SoundEdit, SourceId};
+use kinora_domain::{Failure, FailureCode, SoundEdit, SourceId, error_chain};
 use kinora_formats::Scanned;
 use kinora_formats::index::{Index, OtherSound, Track};
 use kinora_formats::plan::{AlongError, ENCODED_AUDIO_RATE};
@@ -21,7 +21,7 @@ use sha2::{Digest as _, Sha256};
 use crate::Context;
 use crate::claim::Claim;
 use crate::delete_objects;
-use crate::error::{JobError, chain};
+use crate::error::JobError;
 use crate::ingest::check_room;
 use crate::ingest::remux::check_scratch;
 use crate::ingest::sink::{Owner, SourceSink};
@@ -91,7 +91,7 @@ pub(crate) async fn edited(
     for source in fetched.sources {
         if let Err(error) = delete_objects::remove(context, source).await {
             // The sweep finds it. What was made of it is not given up for that.
-            tracing::warn!(source.id = %source, error = %chain(&error), "a file of sound that is not needed any more was not removed");
+            tracing::warn!(source.id = %source, error = %error_chain(&error), "a file of sound that is not needed any more was not removed");
         }
     }
     // It is written next, and that waits for the store alone.
@@ -337,7 +337,7 @@ fn explain(error: Error) -> JobError {
         Error::Busy => return JobError::Away(Box::new(error)),
         Error::TooManyPauses => format!("imposeTracks: {error}"),
         Error::Unmade(_) => {
-            tracing::warn!(error = %chain(&error), "the sound of a media could not be mixed");
+            tracing::warn!(error = %error_chain(&error), "the sound of a media could not be mixed");
             "imposeTracks: the engine could not mix the sounds; one of the files, or the sound of the media, does not decode".to_owned()
         }
         _ => return error.into(),

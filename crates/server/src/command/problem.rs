@@ -3,6 +3,8 @@
 use std::error::Error as StdError;
 use std::fmt;
 
+use kinora_domain::sentence_with_causes;
+
 /// A sentence with the next step in it, and the cause below it.
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -25,17 +27,8 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = self.sentence.clone();
-        let mut cause = self.cause.as_deref().map(|cause| cause as &dyn StdError);
-        while let Some(error) = cause {
-            let more = error.to_string();
-            // Some errors tell their cause by themselves.
-            if !text.ends_with(&more) {
-                text = format!("{text}: {more}");
-            }
-            cause = error.source();
-        }
-        f.write_str(&text)
+        let cause = self.cause.as_deref().map(|cause| cause as &dyn StdError);
+        f.write_str(&sentence_with_causes(self.sentence.as_str(), cause))
     }
 }
 
