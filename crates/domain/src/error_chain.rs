@@ -15,7 +15,8 @@ pub fn sentence_with_causes(sentence: impl Into<String>, cause: Option<&dyn Erro
     let mut next = cause;
     while let Some(error) = next {
         let more = error.to_string();
-        if !text.contains(&more) {
+        let is_printed = text.ends_with(&more) || text.split(": ").any(|part| part == more);
+        if !is_printed {
             text = format!("{text}: {more}");
         }
         next = error.source();
@@ -40,6 +41,12 @@ mod tests {
         assert_eq!(error_chain(&Printing("no answer", refused())), "no answer: connection refused");
         let printed = Printing("no answer: connection refused", refused());
         assert_eq!(error_chain(&printed), "no answer: connection refused");
+        let middle = Printing("no answer: connection refused: twice", refused());
+        assert_eq!(error_chain(&middle), "no answer: connection refused: twice");
+        let word = Printing("connection refused by a name", io::Error::other("name"));
+        assert_eq!(error_chain(&word), "connection refused by a name");
+        let part = Printing("the names differ", io::Error::other("name"));
+        assert_eq!(error_chain(&part), "the names differ: name");
         assert_eq!(sentence_with_causes("try again", None), "try again");
         assert_eq!(
             sentence_with_causes("try again", Some(&Printing("no answer", refused()))),

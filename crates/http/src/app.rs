@@ -55,30 +55,99 @@ pub struct AppOptions {
     pub shared_max_age_s: Option<u32>,
 }
 
+/// Each is made once: two routers of one [`App`] share caches, limits and running requests.
 struct Parts {
-    options: AppOptions,
-    addresses: Arc<Addresses>,
+    store: Store,
+    packager: Packager,
+    clock: Arc<dyn Clock>,
     authenticator: Authenticator,
     gzip: Arc<GzipCache>,
     observer: Arc<Observer>,
     usage_totals: UsageTotals,
+    api: ApiState,
+    delivery: DeliveryState,
+    upload: UploadRouterState,
+    openapi: Arc<OpenApiState>,
+    operate: OperateState,
 }
 
 impl App {
     /// Puts the parts together.
     pub fn new(options: AppOptions) -> Self {
+        let AppOptions {
+            store,
+            packager,
+            intake,
+            clock,
+            random,
+            key_maker,
+            addresses,
+            assets,
+            health,
+            render_metrics,
+            roles,
+            rate_limit,
+            shared_max_age_s,
+        } = options;
+        let addresses = Arc::new(addresses);
+        let authenticator = Authenticator::new(store.clone(), Arc::clone(&clock));
+        let gzip = Arc::new(GzipCache::new());
+        let observer = Arc::new(Observer::new(&*random));
+        let api = ApiState::new(ApiParts {
+            store: store.clone(),
+            intake: intake.clone(),
+            clock: Arc::clone(&clock),
+            random,
+            addresses: Arc::clone(&addresses),
+            authenticator: authenticator.clone(),
+            idempotency: Idempotency::new(store.clone(), Arc::clone(&clock), authenticator.clone()),
+            rate_limits: rate_limit.map(|limit| RateLimits::new(limit, Arc::clone(&clock))),
+            answers: AnswerCache::new(),
+            key_pairs: KeyPairs::new(key_maker),
+        });
+        let delivery = DeliveryState::new(DeliveryParts {
+            store: store.clone(),
+            packager: packager.clone(),
+            clock: Arc::clone(&clock),
+            addresses: Arc::clone(&addresses),
+            assets: Arc::clone(&assets),
+            gate: GateCache::new(),
+            playlists: PlaylistCache::new(),
+            gzip: Arc::clone(&gzip),
+            shared_max_age_s,
+        });
+        let upload = UploadRouterState::new(UploadRouterParts {
+            store: store.clone(),
+            intake,
+            clock: Arc::clone(&clock),
+            addresses: Arc::clone(&addresses),
+            assets: Arc::clone(&assets),
+        });
+        let openapi = OpenApiState {
+            addresses,
+            assets,
+            gzip: Arc::clone(&gzip),
+            operations: api::operations,
+            document: OnceLock::new(),
+        };
         Self(Arc::new(Parts {
-            addresses: Arc::new(options.addresses.clone()),
-            authenticator: Authenticator::new(options.store.clone(), Arc::clone(&options.clock)),
-            gzip: Arc::new(GzipCache::new()),
-            observer: Arc::new(Observer::new(&*options.random)),
+            store,
+            packager,
+            clock,
+            authenticator,
+            gzip,
+            observer,
             usage_totals: UsageTotals::default(),
-            options,
+            api,
+            delivery,
+            upload,
+            openapi: Arc::new(openapi),
+            operate: OperateState { health, render_metrics, roles },
         }))
     }
 
     pub(crate) fn roles(&self) -> Roles {
-        self.0.options.roles
+        self.0.operate.roles
     }
 
     pub(crate) fn gzip(&self) -> &Arc<GzipCache> {
@@ -90,66 +159,23 @@ impl App {
     }
 
     pub(crate) fn api(&self) -> ApiState {
-        let Parts { options, addresses, authenticator, .. } = &*self.0;
-        let (store, clock) = (options.store.clone(), Arc::clone(&options.clock));
-        ApiState::new(ApiParts {
-            intake: options.intake.clone(),
-            random: Arc::clone(&options.random),
-            addresses: Arc::clone(addresses),
-            authenticator: authenticator.clone(),
-            idempotency: Idempotency::new(store.clone(), Arc::clone(&clock), authenticator.clone()),
-            rate_limits: options.rate_limit.map(|limit| RateLimits::new(limit, Arc::clone(&clock))),
-            answers: AnswerCache::new(),
-            key_pairs: KeyPairs::new(Arc::clone(&options.key_maker)),
-            store,
-            clock,
-        })
+        self.0.api.clone()
     }
 
     pub(crate) fn delivery(&self) -> DeliveryState {
-        let Parts { options, addresses, gzip, .. } = &*self.0;
-        DeliveryState::new(DeliveryParts {
-            store: options.store.clone(),
-            packager: options.packager.clone(),
-            clock: Arc::clone(&options.clock),
-            addresses: Arc::clone(addresses),
-            assets: Arc::clone(&options.assets),
-            gate: GateCache::new(),
-            playlists: PlaylistCache::new(),
-            gzip: Arc::clone(gzip),
-            shared_max_age_s: options.shared_max_age_s,
-        })
+        self.0.delivery.clone()
     }
 
     pub(crate) fn upload(&self) -> UploadRouterState {
-        let Parts { options, addresses, .. } = &*self.0;
-        UploadRouterState::new(UploadRouterParts {
-            store: options.store.clone(),
-            intake: options.intake.clone(),
-            clock: Arc::clone(&options.clock),
-            addresses: Arc::clone(addresses),
-            assets: Arc::clone(&options.assets),
-        })
+        self.0.upload.clone()
     }
 
-    pub(crate) fn openapi(&self) -> OpenApiState {
-        let Parts { options, addresses, gzip, .. } = &*self.0;
-        OpenApiState {
-            addresses: Arc::clone(addresses),
-            assets: Arc::clone(&options.assets),
-            gzip: Arc::clone(gzip),
-            operations: api::operations,
-            document: OnceLock::new(),
-        }
+    pub(crate) fn openapi(&self) -> Arc<OpenApiState> {
+        Arc::clone(&self.0.openapi)
     }
 
     pub(crate) fn operate(&self) -> OperateState {
-        let options = &self.0.options;
-        OperateState {
-            health: Arc::clone(&options.health),
-            render_metrics: Arc::clone(&options.render_metrics),
-            roles: options.roles,
-        }
+        self.0.operate.clone()
     }
 
     /// Writes down what workspaces used, which access tokens were used, and which renditions were made and watched, since the last
@@ -158,14 +184,14 @@ impl App {
         // A failure of one does not keep the others from being written.
         let written = [
             self.write_usage().await,
-            self.0.options.packager.write_rendition_uses().await,
+            self.0.packager.write_rendition_uses().await,
             self.0.authenticator.write_uses().await,
         ];
         written.into_iter().collect()
     }
 
     async fn write_usage(&self) -> Result<(), kinora_store::Error> {
-        let AppOptions { store, clock, .. } = &self.0.options;
+        let Parts { store, clock, .. } = &*self.0;
         while let Some(WrittenUsage { used, was_late }) = store.write_usage(clock.now()).await? {
             self.0.usage_totals.note(used);
             if !was_late {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,6 +20,10 @@ const SERVER_VARIABLE: &str = "KINORA_TEST_STORAGE_URL";
 
 /// A limit against hangs.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+/// Tries to connect: a minute of them.
+const CONNECTS_MAX: u32 = 600;
+/// Between two of them.
+const BETWEEN_CONNECTS: Duration = Duration::from_millis(100);
 
 /// The prefix under which [`S3Bucket::url`] lays its objects: tests should not work only at the top of a bucket.
 const PREFIX: &str = "pre/fix";
@@ -190,9 +194,22 @@ impl Server {
     }
 }
 
+/// Waits for a server that is being started again (`cargo xtask servers`).
+fn connect(address: &str) -> std::io::Result<TcpStream> {
+    for _ in 1..CONNECTS_MAX {
+        match TcpStream::connect(address) {
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                std::thread::park_timeout(BETWEEN_CONNECTS);
+            }
+            connected => return connected,
+        }
+    }
+    TcpStream::connect(address)
+}
+
 /// One request, one answer, one connection. Chunked bodies are joined.
 fn exchange(address: &str, request: &[u8]) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect(address)?;
+    let mut stream = connect(address)?;
     stream.set_read_timeout(Some(ANSWER_WITHIN))?;
     stream.write_all(request)?;
     let mut answer = Vec::new();

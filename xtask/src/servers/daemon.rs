@@ -15,7 +15,12 @@ const START: Duration = Duration::from_secs(60);
 const STOP: Duration = Duration::from_secs(10);
 const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 /// Of a server that has answered before.
-const BETWEEN_WATCHES: Duration = Duration::from_secs(5);
+const BETWEEN_WATCHES: Duration = Duration::from_secs(3);
+/// How long one question may take then: a busy machine takes some seconds. All rounds and a start take less than the minute that a test
+/// waits, so its second run finds the server.
+const WATCH_ANSWER: Duration = Duration::from_secs(8);
+/// So many rounds without an answer are a hang.
+const SILENT_ROUNDS: u32 = 3;
 /// How long one question may take.
 const ANSWER: Duration = Duration::from_secs(5);
 /// How much of a log is shown when its server has failed.
@@ -78,20 +83,29 @@ impl Daemon {
         }
     }
 
-    /// Waits until it has ended, or has answered nothing for `silence`, and says which. Asks every few seconds.
-    pub(super) async fn wait_until_it_fails(&mut self, silence: Duration) -> String {
-        let mut answered = Instant::now();
+    /// Waits until it has ended, or has said nothing to [`SILENT_ROUNDS`] rounds of questions, and says which. An answer that is not
+    /// the wanted one is an answer: a full disk is no hang.
+    pub(super) async fn wait_until_it_fails(&mut self) -> String {
+        let mut silent = 0;
         loop {
             if let Some(end) = self.ended() {
                 return end;
             }
-            if self.answers().await {
-                answered = Instant::now();
-            } else if answered.elapsed() > silence {
-                return format!("has answered nothing for {} s", answered.elapsed().as_secs());
+            silent = if self.says_something().await { 0 } else { silent + 1 };
+            if silent == SILENT_ROUNDS {
+                return format!("did not answer {SILENT_ROUNDS} times, {} s each", WATCH_ANSWER.as_secs());
             }
             sleep(BETWEEN_WATCHES).await;
         }
+    }
+
+    async fn says_something(&self) -> bool {
+        for answer in &self.answers {
+            if !matches!(timeout(WATCH_ANSWER, answer.is_given()).await, Ok(Ok(_))) {
+                return false;
+            }
+        }
+        true
     }
 
     fn ended(&mut self) -> Option<String> {
@@ -99,8 +113,8 @@ impl Daemon {
         Some(format!("ended by itself: {status}"))
     }
 
-    /// Ends it after it has written what each of its threads does, as a program in Go does on SIGQUIT. Moves its log
-    /// to `kept`, and answers what it said of its threads.
+    /// Ends it after it has written what each of its threads does, as a program in Go does on SIGQUIT. Copies its log
+    /// to `kept`, and returns it.
     pub(super) async fn end_with_threads(mut self, kept: &Path) -> io::Result<String> {
         // Suspended, it would not write. Both fail only when it is gone.
         let _ = kill_process_group(self.group, Signal::CONT);

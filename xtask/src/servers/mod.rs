@@ -5,8 +5,8 @@
 //! failure, Ctrl-C or SIGTERM, both servers are stopped and the folder is removed. SIGTERM ends the command
 //! with all its descendants. It knows nothing of Kinora but the names of the variables that its tests read.
 //!
-//! A SeaweedFS that hangs is started again on its ports and its data: without it, each later test of a run would wait for its
-//! limit and fail. Tests that ran meanwhile fail once.
+//! Beside tests, a SeaweedFS that hangs is started again on its ports and its data: without it, each later test of a run would wait for
+//! its limit and fail. With `--durable` it is left alone: nobody measures a store that was killed.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -24,8 +24,10 @@ mod place;
 mod postgres;
 mod seaweed;
 
-/// How long SeaweedFS may answer nothing: less than tests wait for one answer, more than a busy machine takes.
-const SILENCE: Duration = Duration::from_secs(40);
+/// How often it is started again in one run, and tried to be. With more something else is wrong.
+const RESTARTS_MAX: u32 = 5;
+/// Between two tries.
+const BETWEEN_STARTS: Duration = Duration::from_secs(5);
 /// How much of what its threads do is shown: those that serve a request.
 const THREADS: usize = 4;
 const THREAD_LINES: usize = 40;
@@ -72,7 +74,7 @@ async fn run_beside_servers(program: &str, arguments: &[String], commits: Commit
     let code = match started {
         Ok(environment) => tokio::select! {
             code = command::run(program, arguments, environment, &mut signals) => code,
-            Err(problem) = running.keep(&place, &seaweed) => Err(problem),
+            never = running.keep(&place, &seaweed), if commits == Commits::Fast => match never {},
         },
         Err(problem) => Err(problem),
     };
@@ -106,11 +108,12 @@ impl Running {
         Ok(postgres.environment().into_iter().chain(seaweed.environment()).collect())
     }
 
-    /// Starts SeaweedFS again each time that it has failed. Ends when it does not start.
-    async fn keep(&mut self, place: &Place, seaweed: &seaweed::Settings) -> Result<Infallible, String> {
-        loop {
-            let Some(daemon) = &mut self.seaweed else { return Err("SeaweedFS was not started".to_owned()) };
-            let failure = daemon.wait_until_it_fails(SILENCE).await;
+    /// Starts SeaweedFS again each time that it has failed. Never ends: where it cannot be started, tests say that it is not there.
+    async fn keep(&mut self, place: &Place, seaweed: &seaweed::Settings) -> Infallible {
+        while let Some(daemon) = &mut self.seaweed
+            && self.restarts < RESTARTS_MAX
+        {
+            let failure = daemon.wait_until_it_fails().await;
             self.restarts += 1;
             let log = target_folder().join(format!("seaweed-{}.log", self.restarts));
             report(&format!(
@@ -118,14 +121,14 @@ impl Running {
                 log.display()
             ));
             if let Some(daemon) = self.seaweed.take() {
-                let said = daemon
-                    .end_with_threads(&log)
-                    .await
-                    .map_err(|error| format!("{}: {error}", log.display()))?;
-                report(&serving_threads(&said));
+                match daemon.end_with_threads(&log).await {
+                    Ok(said) => report(&serving_threads(&said)),
+                    Err(error) => report(&format!("servers: {}: {error}", log.display())),
+                }
             }
-            self.seaweed.insert(seaweed.start(place)?).wait_until_it_answers().await?;
+            self.seaweed = start_again(place, seaweed).await;
         }
+        std::future::pending().await
     }
 
     async fn stop(self) {
@@ -134,11 +137,27 @@ impl Running {
         }
         if self.restarts > 0 {
             report(&format!(
-                "servers: SeaweedFS had to be started again, {} in all; what ran then has failed once",
+                "servers: SeaweedFS was started again, {} in all; tests that ran then may have failed once",
                 self.restarts
             ));
         }
     }
+}
+
+/// Starts it, some times if need be: another program may have taken one of its ports for a moment.
+async fn start_again(place: &Place, seaweed: &seaweed::Settings) -> Option<Daemon> {
+    for _ in 0..RESTARTS_MAX {
+        let answering = async {
+            let mut daemon = seaweed.start(place)?;
+            daemon.wait_until_it_answers().await.map(|()| daemon)
+        };
+        match answering.await {
+            Ok(daemon) => return Some(daemon),
+            Err(problem) => report(&format!("servers: {problem}")),
+        }
+        tokio::time::sleep(BETWEEN_STARTS).await;
+    }
+    None
 }
 
 /// Where what is built lies, below the folder that this was started in as cargo has it.

@@ -44,8 +44,15 @@ enum Part {
 /// Texts of playlists. What was deleted, or withdrawn, is gone from them at once: they are looked up by what is in the playlist, and that by
 /// whether anything was written by anybody. Whoever asks for what is being made waits for it.
 pub(crate) struct PlaylistCache {
-    editions: Cache<(PlaylistId, Version), Option<PlaylistEdition>>,
+    editions: Cache<(PlaylistId, Version), PlaylistEdition>,
     texts: Cache<(PlaylistId, Part, PlaylistEdition), Bytes>,
+}
+
+/// Why there is no edition. Neither is cached.
+#[derive(Clone)]
+enum NoEdition {
+    Unknown,
+    Failed(ApiError),
 }
 
 impl PlaylistCache {
@@ -74,8 +81,16 @@ impl PlaylistCache {
         id: PlaylistId,
         version: Version,
     ) -> Result<Option<PlaylistEdition>, ApiError> {
-        let edition = async { app.store.playlist_edition(id).await.map_err(ApiError::from) };
-        self.editions.try_get_with((id, version), edition).await.map_err(shared)
+        let edition = async {
+            let edition =
+                app.store.playlist_edition(id).await.map_err(|error| NoEdition::Failed(error.into()))?;
+            edition.ok_or(NoEdition::Unknown)
+        };
+        match self.editions.try_get_with((id, version), edition).await.map_err(Arc::unwrap_or_clone) {
+            Ok(edition) => Ok(Some(edition)),
+            Err(NoEdition::Unknown) => Ok(None),
+            Err(NoEdition::Failed(error)) => Err(error),
+        }
     }
 }
 

@@ -62,9 +62,9 @@ pub(crate) struct OpenApiState {
 }
 
 /// The document and its page. They are public, so they need no access token.
-pub(crate) fn routes(state: OpenApiState) -> Router {
+pub(crate) fn routes(state: Arc<OpenApiState>) -> Router {
     let [document, page] = PATHS;
-    Router::new().route(document, get(json)).route(page, get(page::page)).with_state(Arc::new(state))
+    Router::new().route(document, get(json)).route(page, get(page::page)).with_state(state)
 }
 
 /// `GET /openapi.json`: the document. Pages of any origin may read it: tools are such pages.

@@ -14,8 +14,8 @@ use crate::delivery::DeliveryState;
 use crate::delivery::token::Tokens;
 use crate::error::ApiError;
 
-/// Answers of the last second. A cached answer may admit a viewer for a moment after a change. It never refuses one: a client that one
-/// process notified of a new media can play it from any other (decision 0029).
+/// Answers of the last second. A cached answer may admit a viewer for a moment after a change. It never refuses one: [`super::admit`] reads the
+/// row again first, so a client that one process notified of a new media can play it from any other (decision 0029).
 pub(crate) struct GateCache {
     known: moka::sync::Cache<PlayableId, (u64, Arc<Cached>)>,
     unknown: moka::sync::Cache<PlayableId, Version>,
@@ -24,12 +24,18 @@ pub(crate) struct GateCache {
 
 /// A row that plays something.
 pub(super) struct Cached {
-    /// The rules of a playback ID; `None` for a playlist, which anyone may fetch.
-    pub(super) policy: Option<Arc<PlaybackPolicy>>,
-    pub(super) workspace: Option<WorkspaceId>,
+    /// `None` for a playlist, which anyone may fetch.
+    pub(super) rules: Option<Rules>,
     pub(super) state: State,
     /// The version of the database before this was read.
     pub(super) read_at: Version,
+}
+
+/// Who may watch through a playback ID.
+pub(super) struct Rules {
+    pub(super) policy: Arc<PlaybackPolicy>,
+    /// The workspace whose keys sign playback tokens.
+    pub(super) workspace: WorkspaceId,
     /// A key that admitted viewers and exists: most viewers have the same one, and it is not looked up for each segment. Keys are cached
     /// for at most 1 s, and so is this: a deleted key admits nobody after 2 s, even if no change was heard of.
     pub(super) key_there: OnceLock<KeyMark>,
@@ -52,7 +58,7 @@ impl GateCache {
 
     pub(crate) fn new() -> Self {
         let weigh = |_: &PlayableId, (_, cached): &(u64, Arc<Cached>)| {
-            let rules = cached.policy.as_ref().map_or(0, |policy| policy.entries());
+            let rules = cached.rules.as_ref().map_or(0, |rules| rules.policy.entries());
             u32::try_from(1 + rules / Self::RULES_OF_ONE).unwrap_or(u32::MAX)
         };
         let known = moka::sync::Cache::builder()
@@ -66,27 +72,35 @@ impl GateCache {
             .build();
         Self { known, unknown, tokens: Tokens::new() }
     }
+}
 
-    pub(super) fn evict(&self, id: PlayableId) {
-        self.known.invalidate(&id);
-    }
+/// A row, and whether it comes from the cache.
+pub(super) struct Found {
+    pub(super) cached: Arc<Cached>,
+    pub(super) is_hit: bool,
 }
 
 /// The cached row, or that of the database; 404 for an unknown id.
-pub(super) async fn find(app: &DeliveryState, id: PlayableId) -> Result<Arc<Cached>, ApiError> {
+pub(super) async fn find(app: &DeliveryState, id: PlayableId) -> Result<Found, ApiError> {
+    if let Some((at, cached)) = app.gate.known.get(&id)
+        && at == app.store.generation()
+    {
+        return Ok(Found { cached, is_hit: true });
+    }
+    // Boxed to keep the future of a cache hit small.
+    let cached = Box::pin(read(app, id)).await?;
+    Ok(Found { cached, is_hit: false })
+}
+
+/// The row of the database, which is cached then; 404 for an unknown id.
+pub(super) async fn read(app: &DeliveryState, id: PlayableId) -> Result<Arc<Cached>, ApiError> {
     // Both taken before the row is read: after a commit in between, this answer is stale and never new.
     let generation = app.store.generation();
-    if let Some((at, cached)) = app.gate.known.get(&id)
-        && at == generation
-    {
-        return Ok(cached);
-    }
     let version = app.store.version().await?;
     if app.gate.unknown.get(&id).is_some_and(|at| at == version) {
         return Err(id.not_found());
     }
-    // Boxed to keep the future of a cache hit small.
-    let Some(cached) = Box::pin(Cached::read(app, id, version.clone())).await? else {
+    let Some(cached) = Cached::read(app, id, version.clone()).await? else {
         app.gate.unknown.insert(id, version);
         return Err(id.not_found());
     };
@@ -133,8 +147,8 @@ impl Cached {
             MediaState::Failed { .. } => State::Failed,
             MediaState::Created | MediaState::Downloading { .. } => State::NotReady,
         };
-        let workspace = Some(media.workspace);
-        Ok(Some(Self { policy: Some(policy), workspace, state, read_at, key_there: OnceLock::new() }))
+        let rules = Rules { policy, workspace: media.workspace, key_there: OnceLock::new() };
+        Ok(Some(Self { rules: Some(rules), state, read_at }))
     }
 
     async fn of_playlist(
@@ -144,11 +158,9 @@ impl Cached {
     ) -> Result<Option<Self>, ApiError> {
         let edition = app.playlists.edition(app, playlist, read_at.clone()).await?;
         Ok(edition.map(|edition| Self {
-            policy: None,
-            workspace: None,
+            rules: None,
             state: State::Ready(Playable::Playlist(edition)),
             read_at,
-            key_there: OnceLock::new(),
         }))
     }
 

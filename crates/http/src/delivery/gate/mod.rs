@@ -1,7 +1,7 @@
-//! The one gate: every address that plays something passes it, on every request.
+//! The one gate: every address that plays something of a workspace passes it, on every request.
 //!
 //! `GET {stream}/{playbackId}.m3u8`: [`cached`] finds what the playback ID plays, [`ticket`] checks the token or the signed path, and
-//! [`PlaybackPolicy::decide`] applies the rules. The answer is an [`offer`]: what this viewer may fetch, and the cache policy.
+//! [`PlaybackPolicy::decide`] applies the rules. The answer holds an [`offer`]: what this viewer may fetch, and the cache policy.
 //! A playlist passes the same way; it has no policy of its own, since each of its media is asked for below its own playback ID.
 
 mod cached;
@@ -20,7 +20,7 @@ use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 
 pub(crate) use cached::GateCache;
-use cached::{Cached, State};
+use cached::{Cached, Found, State};
 use offer::Access;
 pub(super) use offer::{Granted, Offer, asks};
 pub(super) use ticket::PlaybackSession;
@@ -111,16 +111,15 @@ async fn admit(
     viewing: &Viewing<'_>,
     gives: impl Fn(&Playable) -> bool,
 ) -> Result<Admitted, ApiError> {
-    let cached = cached::find(app, id).await?;
+    let Found { cached, is_hit } = cached::find(app, id).await?;
     let mut answer = answer(app, &cached, viewing).await?;
     let may_be_stale = match &answer {
         Ok(admitted) => !gives(&admitted.playable),
         Err(Refusal::Policy(refusal)) => !refusal.is_of_request(),
         Err(Refusal::Failed | Refusal::NotReady) => true,
     };
-    if may_be_stale && cached.read_at != app.store.version().await? {
-        app.gate.evict(id);
-        let cached = cached::find(app, id).await?;
+    if is_hit && may_be_stale && cached.read_at != app.store.version().await? {
+        let cached = Box::pin(cached::read(app, id)).await?;
         answer = self::answer(app, &cached, viewing).await?;
     }
     answer.map_err(ApiError::from)
@@ -147,7 +146,7 @@ pub(super) async fn enter(
         Err(Refusal::Policy(refusal)) => Some(refusal),
         Ok(_) | Err(Refusal::NotReady | Refusal::Failed) => None,
     };
-    Ok(read.policy.map(|policy| Entrance { media, policy, refused }))
+    Ok(read.rules.map(|rules| Entrance { media, policy: rules.policy, refused }))
 }
 
 /// The policy comes before the state: a forbidden viewer does not learn whether the media is ready.
@@ -156,15 +155,16 @@ async fn answer(
     cached: &Cached,
     viewing: &Viewing<'_>,
 ) -> Result<Result<Admitted, Refusal>, ApiError> {
-    let Some(policy) = &cached.policy else {
+    let Some(rules) = &cached.rules else {
         return Ok(cached.state.playable().map(|playable| Admitted {
             playable,
             cap: None,
             access: Access::of_everybody(),
         }));
     };
+    let policy = &*rules.policy;
     let user_agent = viewing.user_agent();
-    let admission = ticket::admission(app, cached, policy, viewing).await?;
+    let admission = ticket::admission(app, rules, viewing).await?;
     // One reading of the clock: with two, what ends in between would be admitted with no time left.
     let now = app.clock.now();
     let admission = cached.in_time(admission, now);

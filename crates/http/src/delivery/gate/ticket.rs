@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kinora_domain::{
-    Admission, KeyMark, Page, PathRefusal, PathTicket, PlaybackId, PlaybackPolicy, Timestamp, TokenRefusal,
-    Viewer,
+    Admission, KeyMark, Page, PathRefusal, PathTicket, PlaybackId, Timestamp, TokenRefusal, Viewer,
 };
 
-use super::cached::{self, Cached};
+use super::cached::{self, Found, Rules};
 use super::{Granted, Offer, Playable, PlayableId, decide};
 use crate::delivery::DeliveryState;
 use crate::delivery::send::Asks;
@@ -48,11 +47,11 @@ impl PlaybackSession {
         app: &DeliveryState,
         gives: impl Fn(&Offer) -> bool,
     ) -> Result<bool, ApiError> {
-        let cached = cached::find(app, PlayableId::Playback(self.playback)).await?;
-        let Some(policy) = &cached.policy else { return Ok(false) };
+        let Found { cached, .. } = cached::find(app, PlayableId::Playback(self.playback)).await?;
+        let Some(rules) = &cached.rules else { return Ok(false) };
         let path = match &self.path {
             None => Err(PathRefusal::Missing),
-            Some(ticket) => with_its_key(app, &cached, ticket.clone()).await?,
+            Some(ticket) => with_its_key(app, rules, ticket.clone()).await?,
         };
         let viewer = Viewer {
             admission: Admission::Path(path),
@@ -60,7 +59,8 @@ impl PlaybackSession {
             frame: self.path.as_ref().and_then(|ticket| ticket.facts.frame.clone()),
             user_agent: self.user_agent.as_deref(),
         };
-        let admitted = decide(app, &cached, policy, &viewer, app.clock.now()).map_err(ApiError::from)?;
+        let admitted =
+            decide(app, &cached, &rules.policy, &viewer, app.clock.now()).map_err(ApiError::from)?;
         Ok(matches!(&admitted.playable, Playable::Media(offer) if gives(offer)))
     }
 }
@@ -68,18 +68,17 @@ impl PlaybackSession {
 /// Checks the token or the signed path of a request. Reads keys where they are not cached.
 pub(super) async fn admission(
     app: &DeliveryState,
-    cached: &Cached,
-    policy: &PlaybackPolicy,
+    rules: &Rules,
     viewing: &Viewing<'_>,
 ) -> Result<Admission, ApiError> {
     Ok(match &viewing.pass {
         // A public playback ID needs none.
-        Pass::Token(_) if !policy.is_private() => Admission::Token(Err(TokenRefusal::Missing)),
-        Pass::Token(Ok(token)) => Admission::Token(opened(app, cached, policy, token).await?),
+        Pass::Token(_) if !rules.policy.is_private() => Admission::Token(Err(TokenRefusal::Missing)),
+        Pass::Token(Ok(token)) => Admission::Token(opened(app, rules, token).await?),
         Pass::Token(Err(refusal)) => Admission::Token(Err(*refusal)),
         Pass::Path(None) => Admission::Path(Err(PathRefusal::Missing)),
-        Pass::Path(Some(signed)) => Admission::Path(match read_path(app, policy.playback(), signed) {
-            Ok(ticket) => with_its_key(app, cached, ticket).await?,
+        Pass::Path(Some(signed)) => Admission::Path(match read_path(app, rules.policy.playback(), signed) {
+            Ok(ticket) => with_its_key(app, rules, ticket).await?,
             Err(refusal) => Err(refusal),
         }),
     })
@@ -88,14 +87,12 @@ pub(super) async fn admission(
 /// The key of a token that is valid for this playback ID now.
 async fn opened(
     app: &DeliveryState,
-    cached: &Cached,
-    policy: &PlaybackPolicy,
+    rules: &Rules,
     token: &str,
 ) -> Result<Result<KeyMark, TokenRefusal>, ApiError> {
-    let Some(workspace) = cached.workspace else { return Ok(Err(TokenRefusal::UnknownKey)) };
-    let verified = token::verify(app, workspace, token).await?;
+    let verified = token::verify(app, rules.workspace, token).await?;
     Ok(verified.and_then(|(key, claims)| {
-        claims.check(policy.playback(), app.clock.now())?;
+        claims.check(rules.policy.playback(), app.clock.now())?;
         Ok(key)
     }))
 }
@@ -103,18 +100,17 @@ async fn opened(
 /// A ticket whose signing key still exists.
 async fn with_its_key(
     app: &DeliveryState,
-    cached: &Cached,
+    rules: &Rules,
     ticket: PathTicket,
 ) -> Result<Result<PathTicket, PathRefusal>, ApiError> {
-    let Some(key) = ticket.facts.key.filter(|key| cached.key_there.get() != Some(key)) else {
+    let Some(key) = ticket.facts.key.filter(|key| rules.key_there.get() != Some(key)) else {
         return Ok(Ok(ticket));
     };
-    let Some(workspace) = cached.workspace else { return Ok(Err(PathRefusal::KeyGone)) };
-    if !token::has_key(app, workspace, key).await? {
+    if !token::has_key(app, rules.workspace, key).await? {
         return Ok(Err(PathRefusal::KeyGone));
     }
     // The first one stays; others are looked up each time.
-    let _ = cached.key_there.set(key);
+    let _ = rules.key_there.set(key);
     Ok(Ok(ticket))
 }
 
@@ -138,7 +134,8 @@ pub(super) fn left_s(admission: &Admission, now: Timestamp) -> Option<u32> {
 }
 
 /// How long shared caches may store what lies below a path, in seconds: as the operator allows (`shared_max_age_s`), and not past the end of
-/// its signature. `None` where a rule depends on the request: a cache would not apply it again.
+/// its signature. `None` where a rule depends on the request: a cache would not apply it again. Addresses with a token have no signed path, so no
+/// shared cache stores what they answer: anyone with such an address would get it without the token being checked.
 pub(super) fn shared_s(shared_max_age_s: Option<u32>, asks: Asks, left_s: u32) -> Option<u32> {
     let most = shared_max_age_s.filter(|_| asks == Asks::default())?;
     Some(left_s.min(most))
