@@ -59,7 +59,10 @@ BENCHES = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHES)}; all of them by default")
-    names = parser.parse_args().names or list(BENCHES)
+    parser.add_argument("--place", action="append", choices=PLACES, help="where to measure, both by default")
+    arguments = parser.parse_args()
+    names = arguments.names or list(BENCHES)
+    places = [PLACES[name] for name in arguments.place or PLACES]
     unknown = [name for name in names if name not in BENCHES]
     if unknown:
         parser.error(f"there is no bench {unknown[0]}; there are {', '.join(BENCHES)}")
@@ -73,7 +76,7 @@ def main() -> int:
         flush=True,
     )
     with tempfile.TemporaryDirectory(dir=kept, prefix="run-") as name:
-        for number, place in enumerate(PLACES):
+        for number, place in enumerate(places):
             rows = []
             folder = pathlib.Path(name) / str(number)
             folder.mkdir()

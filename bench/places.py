@@ -50,4 +50,5 @@ class ManyMachines:
         }
 
 
-PLACES: tuple[Place, ...] = (OneMachine(), ManyMachines())
+PLACES: dict[str, Place] = {"sqlite": OneMachine(), "postgres": ManyMachines()}
+"""By the names that `--place` takes."""
