@@ -87,7 +87,8 @@ impl Authenticator {
         Self(Arc::new(Parts { store, clock, callers: callers(), uses: Mutex::default() }))
     }
 
-    /// Writes down which access tokens were used since the last call. May run at any time; what is lost is only a later date.
+    /// Writes down which access tokens were used since the last call. May run at any time; what is lost is
+    /// only a later date.
     pub(crate) async fn write_uses(&self) -> Result<(), kinora_store::Error> {
         let uses = std::mem::take(&mut *self.0.uses.lock().expect("nothing panics while holding it"));
         let uses: Vec<_> = uses.into_iter().collect();

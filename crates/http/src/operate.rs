@@ -29,7 +29,7 @@ pub struct Check {
     pub is_required: bool,
 }
 
-/// What these routes need.
+/// State of these routes.
 #[derive(Clone)]
 pub(crate) struct OperateState {
     pub(crate) health: Arc<dyn Health>,

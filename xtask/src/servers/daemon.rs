@@ -16,8 +16,8 @@ const STOP: Duration = Duration::from_secs(10);
 const BETWEEN_QUESTIONS: Duration = Duration::from_millis(50);
 /// Of a server that has answered before.
 const BETWEEN_WATCHES: Duration = Duration::from_secs(3);
-/// How long one question may take then: a busy machine takes some seconds. All rounds and a start take less than the minute that a test
-/// waits, so its second run finds the server.
+/// How long one question may take then: a busy machine takes some seconds. All rounds and a start take less
+/// than the minute that a test waits, so its second run finds the server.
 const WATCH_ANSWER: Duration = Duration::from_secs(8);
 /// So many rounds without an answer are a hang.
 const SILENT_ROUNDS: u32 = 3;
@@ -83,8 +83,8 @@ impl Daemon {
         }
     }
 
-    /// Waits until it has ended, or has said nothing to [`SILENT_ROUNDS`] rounds of questions, and says which. An answer that is not
-    /// the wanted one is an answer: a full disk is no hang.
+    /// Waits until it has ended, or has said nothing to [`SILENT_ROUNDS`] rounds of questions, and says
+    /// which. An answer that is not the wanted one is an answer: a full disk is no hang.
     pub(super) async fn wait_until_it_fails(&mut self) -> String {
         let mut silent = 0;
         loop {
@@ -113,8 +113,8 @@ impl Daemon {
         Some(format!("ended by itself: {status}"))
     }
 
-    /// Ends it after it has written what each of its threads does, as a program in Go does on SIGQUIT. Copies its log
-    /// to `kept`, and returns it.
+    /// Ends it after it has written what each of its threads does, as a program in Go does on SIGQUIT.
+    /// Copies its log to `kept`, and returns it.
     pub(super) async fn end_with_threads(mut self, kept: &Path) -> io::Result<String> {
         // Suspended, it would not write. Both fail only when it is gone.
         let _ = kill_process_group(self.group, Signal::CONT);

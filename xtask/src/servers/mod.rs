@@ -5,8 +5,9 @@
 //! failure, Ctrl-C or SIGTERM, both servers are stopped and the folder is removed. SIGTERM ends the command
 //! with all its descendants. It knows nothing of Kinora but the names of the variables that its tests read.
 //!
-//! Beside tests, a SeaweedFS that hangs is started again on its ports and its data: without it, each later test of a run would wait for
-//! its limit and fail. With `--durable` it is left alone: nobody measures a store that was killed.
+//! Beside tests, a SeaweedFS that hangs is started again on its ports and its data: without it, each later
+//! test of a run would wait for its limit and fail. With `--durable` it is left alone: nobody measures a
+//! store that was killed.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -108,7 +109,8 @@ impl Running {
         Ok(postgres.environment().into_iter().chain(seaweed.environment()).collect())
     }
 
-    /// Starts SeaweedFS again each time that it has failed. Never ends: where it cannot be started, tests say that it is not there.
+    /// Starts SeaweedFS again each time that it has failed. Never ends: where it cannot be started, tests
+    /// say that it is not there.
     async fn keep(&mut self, place: &Place, seaweed: &seaweed::Settings) -> Infallible {
         while let Some(daemon) = &mut self.seaweed
             && self.restarts < RESTARTS_MAX

@@ -135,8 +135,8 @@ impl Settings {
     }
 }
 
-/// The one identity that may do everything, and what requests without a signature may do. With an identity every
-/// signature is checked.
+/// The one identity that may do everything, and what requests without a signature may do. With an identity
+/// every signature is checked.
 fn identities(secret: &str) -> String {
     let credentials = format!(r#"[{{"accessKey": "{ACCESS_KEY}", "secretKey": "{secret}"}}]"#);
     let actions = r#"["Admin", "Read", "Write", "List", "Tagging"]"#;

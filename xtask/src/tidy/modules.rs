@@ -1,7 +1,7 @@
 //! Modules of a crate that need each other in a circle.
 //!
-//! `http/src/api` may use `http/src/auth.rs`, which then may not use `api`, nor anything that does. Read from `crate::module` paths
-//! outside tests; the root of a crate may use all of them.
+//! `http/src/api` may use `http/src/auth.rs`, which then may not use `api`, nor anything that does. Read
+//! from `crate::module` paths outside tests; the root of a crate may use all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,8 @@ const TESTS: &str = "#[cfg(test)]\nmod tests {";
 /// Modules by name, each with those that it uses.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// Every circle of modules in `files`: pairs of path and text, of all crates. Also a crate that is listed for circles and has none any more.
+/// Every circle of modules in `files`: pairs of path and text, of all crates. Also a crate that is listed
+/// for circles and has none any more.
 pub(super) fn check(files: &[(String, String)]) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, Graph> = BTreeMap::new();
     for (path, text) in files {
@@ -44,7 +45,8 @@ fn module_of(path: &str) -> Option<(&str, &str)> {
     (path.ends_with(".rs") && !path.ends_with("/tests.rs") && !is_root).then_some((name, module))
 }
 
-/// Names behind `crate::`, also those of a group. Some are items of the root: they are no modules, and lead nowhere.
+/// Names behind `crate::`, also those of a group. Some are items of the root: they are no modules, and lead
+/// nowhere.
 fn used(text: &str) -> BTreeSet<String> {
     let text = text.split(TESTS).next().unwrap_or_default();
     let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();

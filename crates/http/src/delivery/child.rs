@@ -1,7 +1,8 @@
-//! Files that a multivariant playlist leads to: media playlists, init segments and segments. The latter two are encrypted where the playback
-//! ID says so.
+//! Files that a multivariant playlist leads to: media playlists, init segments and segments. The latter two
+//! are encrypted where the playback ID says so.
 //!
-//! `{playbackId}/{indexId}/video/playlist.m3u8`, `init.mp4` and `7.m4s` beside it. None of them ever changes under its address.
+//! `{playbackId}/{indexId}/video/playlist.m3u8`, `init.mp4` and `7.m4s` beside it. None of them ever
+//! changes under its address.
 
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ use crate::serve::ClientAddress;
 /// The name of init segments.
 const INIT: &str = "init.mp4";
 
-/// `GET {stream}/{playbackId}/{indexId}/{rendition}/{file}`: `playlist.m3u8`, `init.mp4`, `{n}.m4s`; of subtitles `{n}.vtt`.
+/// `GET {stream}/{playbackId}/{indexId}/{rendition}/{file}`: `playlist.m3u8`, `init.mp4`, `{n}.m4s`; of
+/// subtitles `{n}.vtt`.
 pub(super) async fn child(
     State(app): State<DeliveryState>,
     Extension(address): Extension<ClientAddress>,
@@ -38,8 +40,8 @@ pub(super) async fn child(
     answer(&app, address, [playback, index, rendition, file], None, &request).await
 }
 
-/// `GET {stream}/{playbackId}/{signed}/{indexId}/{rendition}/{file}`: the same where not everybody may watch. The signature stands in front of
-/// the folders, so that playlists list the same names.
+/// `GET {stream}/{playbackId}/{signed}/{indexId}/{rendition}/{file}`: the same where not everybody may
+/// watch. The signature stands in front of the folders, so that playlists list the same names.
 pub(super) async fn signed_child(
     State(app): State<DeliveryState>,
     Extension(address): Extension<ClientAddress>,
@@ -188,7 +190,8 @@ impl Folder<'_> {
         format!("\"{}-{}-{name}{under}\"", self.packaged.id(), self.rendition)
     }
 
-    /// Weak where bytes are encoded: encoded again after an eviction they may differ. They look the same, and no range continues another.
+    /// Weak where bytes are encoded: encoded again after an eviction they may differ. They look the same,
+    /// and no range continues another.
     fn media_etag(&self, playback: PlaybackId, name: &str) -> String {
         let weak = if self.rendition.is_encoded() { WEAK } else { "" };
         format!("{weak}{}", self.etag(playback, name))

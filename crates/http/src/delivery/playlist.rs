@@ -72,9 +72,11 @@ impl PlaylistCache {
         Self { editions: Cache::new(Self::EDITIONS_MAX), texts }
     }
 
-    /// The edition at this version of the database; `None` for an unknown playlist. Concurrent requests share one query.
+    /// The edition at this version of the database; `None` for an unknown playlist. Concurrent requests
+    /// share one query.
     ///
-    /// The version must be read before: after a commit in between, the edition is stale at once and never new.
+    /// The version must be read before: after a commit in between, the edition is stale at once and never
+    /// new.
     pub(super) async fn edition(
         &self,
         app: &DeliveryState,

@@ -41,7 +41,8 @@ impl ApiError {
         )
     }
 
-    /// 403 to a viewer: what cannot be encrypted is not given through a playback ID that encrypts. `delivery/gate` counts it.
+    /// 403 to a viewer: what cannot be encrypted is not given through a playback ID that encrypts.
+    /// `delivery/gate` counts it.
     pub(crate) fn playback_encrypted() -> Self {
         Self::described(
             StatusCode::FORBIDDEN,

@@ -25,7 +25,7 @@ use id::RequestIds;
 pub(crate) use id::LEN_MAX as ID_LEN_MAX;
 pub(crate) use usage::UsageTotals;
 
-/// What is kept of requests.
+/// Makes request ids and counts requests.
 pub(crate) struct Observer {
     ids: RequestIds,
     counts: RequestCounts,

@@ -50,7 +50,7 @@ const TAGS: [(&str, &str); 8] = [
     ("Not supported", "Operations that exist elsewhere. Here they answer 404, which says so."),
 ];
 
-/// What these routes need.
+/// State of these routes.
 pub(crate) struct OpenApiState {
     pub(crate) addresses: Arc<Addresses>,
     pub(crate) assets: Arc<dyn Assets>,

@@ -65,8 +65,8 @@ pub(crate) struct Given {
     /// Bytes that encoded renditions may take; what was not watched for the longest is let go [default: whatever the disk has]
     #[arg(long, global = true, env = "KINORA_CACHE_BYTES", value_name = "BYTES")]
     pub(super) cache_bytes: Option<u64>,
-    /// Encode the first segment that players ask for before it is watched: of media without a copy, or whose copy is
-    /// too large to begin with [default: true]
+    /// Encode the first segment that players ask for before it is watched: of media without a copy, or
+    /// whose copy is too large to begin with [default: true]
     #[arg(
         long,
         global = true,

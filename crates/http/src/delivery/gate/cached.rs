@@ -14,8 +14,9 @@ use crate::delivery::DeliveryState;
 use crate::delivery::token::Tokens;
 use crate::error::ApiError;
 
-/// Answers of the last second. A cached answer may admit a viewer for a moment after a change. It never refuses one: [`super::admit`] reads the
-/// row again first, so a client that one process notified of a new media can play it from any other (decision 0029).
+/// Answers of the last second. A cached answer may admit a viewer for a moment after a change. It never
+/// refuses one: [`super::admit`] reads the row again first, so a client that one process notified of a new
+/// media can play it from any other (decision 0029).
 pub(crate) struct GateCache {
     known: moka::sync::Cache<PlayableId, (u64, Arc<Cached>)>,
     unknown: moka::sync::Cache<PlayableId, Version>,
@@ -36,8 +37,9 @@ pub(super) struct Rules {
     pub(super) policy: Arc<PlaybackPolicy>,
     /// The workspace whose keys sign playback tokens.
     pub(super) workspace: WorkspaceId,
-    /// A key that admitted viewers and exists: most viewers have the same one, and it is not looked up for each segment. Keys are cached
-    /// for at most 1 s, and so is this: a deleted key admits nobody after 2 s, even if no change was heard of.
+    /// A key that admitted viewers and exists: most viewers have the same one, and it is not looked up for
+    /// each segment. Keys are cached for at most 1 s, and so is this: a deleted key admits nobody after 2
+    /// s, even if no change was heard of.
     pub(super) key_there: OnceLock<KeyMark>,
 }
 
@@ -48,8 +50,9 @@ pub(super) enum State {
 }
 
 impl GateCache {
-    /// A change by this process applies at once, by another one within 0.5 s; this bounds the effect of a missed one. A changed rule
-    /// applies within 2 s, a negative answer lives 1 s (contract decisions 13 and 44).
+    /// A change by this process applies at once, by another one within 0.5 s; this bounds the effect of a
+    /// missed one. A changed rule applies within 2 s, a negative answer lives 1 s (contract decisions 13
+    /// and 44).
     const TIME_TO_LIVE: Duration = Duration::from_secs(1);
     /// About 200 bytes each, and some hundred for each added track. Those with many rules count for more.
     const ENTRIES_MAX: u64 = 100_000;

@@ -1,8 +1,9 @@
 //! The one gate: every address that plays something of a workspace passes it, on every request.
 //!
-//! `GET {stream}/{playbackId}.m3u8`: [`cached`] finds what the playback ID plays, [`ticket`] checks the token or the signed path, and
-//! [`PlaybackPolicy::decide`] applies the rules. The answer holds an [`offer`]: what this viewer may fetch, and the cache policy.
-//! A playlist passes the same way; it has no policy of its own, since each of its media is asked for below its own playback ID.
+//! `GET {stream}/{playbackId}.m3u8`: [`cached`] finds what the playback ID plays, [`ticket`] checks the
+//! token or the signed path, and [`PlaybackPolicy::decide`] applies the rules. The answer holds an
+//! [`offer`]: what this viewer may fetch, and the cache policy. A playlist passes the same way; it has no
+//! policy of its own, since each of its media is asked for below its own playback ID.
 
 mod cached;
 mod offer;
@@ -68,8 +69,9 @@ enum Refusal {
 
 /// Admits a viewer to a media.
 ///
-/// Errors: 404 for an unknown playback ID and for a media that failed, 401 for a token or a signed path that is not valid, 403 where a rule
-/// forbids it, 400 while the media is not ready (contract decisions 12, 13 and 15). A refusal writes nothing and is counted by its reason.
+/// Errors: 404 for an unknown playback ID and for a media that failed, 401 for a token or a signed path
+/// that is not valid, 403 where a rule forbids it, 400 while the media is not ready (contract decisions 12,
+/// 13 and 15). A refusal writes nothing and is counted by its reason.
 pub(super) async fn grant(
     app: &DeliveryState,
     playback: PlaybackId,
@@ -78,9 +80,10 @@ pub(super) async fn grant(
     grant_that(app, playback, viewing, |_| true).await
 }
 
-/// Admits a viewer to a media that `gives` what is asked for: a cached answer never says that it does not.
+/// Like [`grant`], for a media that has to offer something: a download, its original file.
 ///
-/// The result may still not give it; then it is as new as the database. Errors as of [`grant`].
+/// Where `gives` is false of a cached media, the media is read again. The result may still not offer it; then that is
+/// the current state. Errors as of [`grant`].
 pub(super) async fn grant_that(
     app: &DeliveryState,
     playback: PlaybackId,
@@ -133,7 +136,8 @@ pub(super) struct Entrance {
     pub(super) refused: Option<PlaybackRefusal>,
 }
 
-/// The gate of the player page and of oEmbed; `None` for an unknown playback ID. Nothing of it is cached: pages are requested rarely.
+/// The gate of the player page and of oEmbed; `None` for an unknown playback ID. Nothing of it is cached:
+/// pages are requested rarely.
 pub(super) async fn enter(
     app: &DeliveryState,
     playback: PlaybackId,
@@ -168,7 +172,8 @@ async fn answer(
     // One reading of the clock: with two, what ends in between would be admitted with no time left.
     let now = app.clock.now();
     let admission = cached.in_time(admission, now);
-    // The page is read only where a rule asks for it. The page of the player is signed in any case: a rule may come later.
+    // The page is read only where a rule asks for it. The page of the player is signed in any case: a rule
+    // may come later.
     let page = if policy.asks_for_page() { viewing.page(&app.addresses) } else { Page::Unknown };
     let frame = if policy.is_restricted() { viewing.frame(&admission) } else { None };
     let viewer = Viewer { admission, page, frame, user_agent: user_agent.as_deref() };

@@ -26,7 +26,8 @@ pub(in crate::delivery) struct Offer {
     workspace: WorkspaceId,
     /// The stored source that is indexed and packaged.
     pub(in crate::delivery) source: SourceId,
-    /// The bound of the media. A playback ID may have a lower one; downloadable files are made once, with this one.
+    /// The bound of the media. A playback ID may have a lower one; downloadable files are made once, with
+    /// this one.
     pub(in crate::delivery) max_resolution: Resolution,
     /// The time of the thumbnail, in milliseconds, where one was chosen.
     pub(in crate::delivery) thumbnail_ms: Option<u64>,
@@ -66,7 +67,8 @@ pub(in crate::delivery) struct Granted {
 pub(in crate::delivery) struct Access {
     /// What the signed paths of children say; `None` where all viewers share the same paths.
     pub(super) ticket: Option<TicketFacts>,
-    /// How long the signature of the path is still valid, in seconds: a viewer caches it no longer. `None` without a signed path.
+    /// How long the signature of the path is still valid, in seconds: a viewer caches it no longer. `None`
+    /// without a signed path.
     pub(super) left_s: Option<u32>,
     /// How long shared caches may store what never changes below this path, in seconds.
     pub(super) shared_s: Option<u32>,
@@ -108,8 +110,9 @@ impl Offer {
 }
 
 impl Granted {
-    /// The cache policy of an answer, and the account it counts for. What not every viewer may have is cached by its viewer alone and
-    /// not for long, unless the operator allows shared caches (contract decision 13).
+    /// The cache policy of an answer, and the account it counts for. What not every viewer may have is
+    /// cached by its viewer alone and not for long, unless the operator allows shared caches (contract
+    /// decision 13).
     pub(in crate::delivery) fn terms(&self, app: &DeliveryState, caching: Caching) -> Terms {
         let keeping = match self.access.ticket {
             None => caching.for_everybody(),
@@ -126,7 +129,8 @@ impl Granted {
         self.access.ticket.as_ref().is_some_and(|facts| facts.key.is_some())
     }
 
-    /// 403 for what can only be given in clear where the playback ID encrypts. Thumbnails and subtitles are never encrypted.
+    /// 403 for what can only be given in clear where the playback ID encrypts. Thumbnails and subtitles are
+    /// never encrypted.
     pub(in crate::delivery) fn in_clear(&self) -> Result<(), ApiError> {
         if self.offer.key.is_none() {
             return Ok(());
@@ -135,7 +139,8 @@ impl Granted {
         Err(ApiError::playback_encrypted())
     }
 
-    /// The folder of its children, relative to the manifest: `{playbackId}/{indexId}/`, or `{playbackId}/{signed}/{indexId}/`.
+    /// The folder of its children, relative to the manifest: `{playbackId}/{indexId}/`, or
+    /// `{playbackId}/{signed}/{indexId}/`.
     pub(in crate::delivery) fn folder(&self, app: &DeliveryState, index: impl std::fmt::Display) -> String {
         let Offer { playback, length_us, .. } = *self.offer;
         let Some(facts) = &self.access.ticket else {

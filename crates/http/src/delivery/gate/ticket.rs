@@ -19,8 +19,8 @@ use crate::error::ApiError;
 /// A viewer who was admitted, for as long as one answer takes.
 pub(in crate::delivery) struct PlaybackSession {
     playback: PlaybackId,
-    /// The ticket that a child path would have had at the start: as with those, the session outlives its token, and does not outlive its
-    /// key. `None` where everybody is admitted.
+    /// The ticket that a child path would have had at the start: as with those, the session outlives its
+    /// token, and does not outlive its key. `None` where everybody is admitted.
     path: Option<PathTicket>,
     page: Page,
     user_agent: Option<String>,
@@ -41,7 +41,8 @@ impl Granted {
 }
 
 impl PlaybackSession {
-    /// Whether the viewer would be admitted now, and the media still `gives` it. 404 where the playback ID is gone.
+    /// Whether the viewer would be admitted now, and the media still `gives` it. 404 where the playback ID
+    /// is gone.
     pub(in crate::delivery) async fn is_valid(
         &self,
         app: &DeliveryState,
@@ -133,9 +134,10 @@ pub(super) fn left_s(admission: &Admission, now: Timestamp) -> Option<u32> {
     Some(u32::try_from(left_s.max(0)).unwrap_or(u32::MAX))
 }
 
-/// How long shared caches may store what lies below a path, in seconds: as the operator allows (`shared_max_age_s`), and not past the end of
-/// its signature. `None` where a rule depends on the request: a cache would not apply it again. Addresses with a token have no signed path, so no
-/// shared cache stores what they answer: anyone with such an address would get it without the token being checked.
+/// How long shared caches may store what lies below a path, in seconds: as the operator allows
+/// (`shared_max_age_s`), and not past the end of its signature. `None` where a rule depends on the request:
+/// a cache would not apply it again. Addresses with a token have no signed path, so no shared cache stores
+/// what they answer: anyone with such an address would get it without the token being checked.
 pub(super) fn shared_s(shared_max_age_s: Option<u32>, asks: Asks, left_s: u32) -> Option<u32> {
     let most = shared_max_age_s.filter(|_| asks == Asks::default())?;
     Some(left_s.min(most))
