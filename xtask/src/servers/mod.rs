@@ -183,6 +183,7 @@ mod tests {
     #[test]
     fn of_the_threads_those_that_serve_a_request_are_shown() {
         let log = "I1126 started\n\ngoroutine 1 [select]:\nmain.main()\n\n\
+                   goroutine 5 [IO wait]:\nweed_server.(*MasterServer).dirAssignHandler()\nnet/http.(*conn).serve()\n\n\
                    goroutine 7 [semacquire, 2 minutes]:\nsync.(*Mutex).Lock()\ns3api.(*S3ApiServer).PutBucketHandler()\nnet/http.(*conn).serve()\n\n";
         assert_eq!(
             serving_threads(log),

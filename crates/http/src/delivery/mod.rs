@@ -2,11 +2,14 @@
 //!
 //! Beside them lie files: the original, where it was opened, and the media in one file, where that is wanted.
 //!
-//! `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and
-//! `{n}.m4s`, or `{n}.vtt`, beside it. `playlist/{playlistId}.m3u8` lists
-//! `playlist/{playlistId}/{size}.m3u8`, which lists those of all media that are in the playlist. What is
-//! encrypted has its key at `{playbackId}/{indexId}/aes-128/key`. What not everybody may watch has one part
-//! more, `{playbackId}/{signed}/{indexId}/…`. Every address asks [`gate`] first.
+//! - `{playbackId}.m3u8` lists `{playbackId}/{indexId}/{rendition}/playlist.m3u8`, which lists `init.mp4` and
+//!   `{n}.m4s`, or `{n}.vtt`, beside it.
+//! - `playlist/{playlistId}.m3u8` lists `playlist/{playlistId}/{size}.m3u8`, which lists the
+//!   segments of all its media.
+//! - The key of encrypted segments is at `{playbackId}/{indexId}/aes-128/key`.
+//! - Where not everybody may watch, addresses have one part more: `{playbackId}/{signed}/{indexId}/…`.
+//!
+//! Every address passes [`gate`] first.
 
 mod child;
 mod cipher;

@@ -82,8 +82,8 @@ pub(super) async fn grant(
 
 /// Like [`grant`], for a media that has to offer something: a download, its original file.
 ///
-/// Where `gives` is false of a cached media, the media is read again. The result may still not offer it; then that is
-/// the current state. Errors as of [`grant`].
+/// Where `gives` is false of a cached media, the media is read again. The result may still not offer it;
+/// then that is the current state. Errors as of [`grant`].
 pub(super) async fn grant_that(
     app: &DeliveryState,
     playback: PlaybackId,
