@@ -111,13 +111,13 @@ fn package(index: &Index) -> Result<(), String> {
     let _ = MultivariantPlaylist::of(index, uris).render();
     for track in &index.tracks {
         if track.media.sample_entry().iso().is_some() {
-            init_segment(index, track).map_err(|error| error.to_string())?;
+            init_segment(index, track, 0).map_err(|error| error.to_string())?;
         }
         if track.media.not_copied().is_some() {
             continue;
         }
         let segments = index.segments(track);
-        let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "i" };
+        let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "i", breaks: &[] };
         let _ = playlist.render(|_, _| {});
         follow_one_another(track, segments)?;
         for (number, segment) in (0..).zip(segments).take(PACKAGED_MAX) {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use kinora_domain::{Random, RenditionId, SourceId};
+use kinora_domain::{PresentationId, Random, RenditionId, SourceId};
 use uuid::Uuid;
 
 /// The name of one object.
@@ -20,8 +20,8 @@ pub enum ObjectKey {
     Normalised(SourceId),
     /// The samples of the sound that was put in the place of a source's own.
     Sound(SourceId),
-    /// The sample index of a source.
-    Index(SourceId),
+    /// The sample index of a presentation.
+    Index(PresentationId),
     /// Subtitles that were added to a media, as WebVTT.
     Subtitle(SourceId),
     /// What has come of a source that still grows (folder only). Nobody reads it under this name.
@@ -34,8 +34,8 @@ pub enum ObjectKey {
     Init(RenditionId),
     /// One encoded segment of a rendition; segments are counted as in its plan.
     Segment(RenditionId, u32),
-    /// A picture made from a source.
-    Picture(SourceId, PictureHash),
+    /// A picture made from a presentation.
+    Picture(PresentationId, PictureHash),
     /// The clip that `kinora demo` takes in.
     DemoClip,
     /// Names the database that all objects here belong to.
@@ -66,7 +66,7 @@ pub struct PieceName {
     pub start: u64,
 }
 
-/// Says which picture of a source: a hash of everything that shaped it (time, size, format).
+/// Says which picture of a presentation: a hash of everything that shaped it (time, size, format).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PictureHash(pub [u8; 16]);
 
@@ -149,8 +149,8 @@ pub enum Prefix {
     Kind(ObjectKind),
     /// The segments of one rendition.
     SegmentsOf(RenditionId),
-    /// The pictures made from one source.
-    PicturesOf(SourceId),
+    /// The pictures made from one presentation.
+    PicturesOf(PresentationId),
     /// The pieces of one growing source.
     PiecesOf(SourceId),
     /// The checkpoints of one growing source.
@@ -175,7 +175,7 @@ impl fmt::Display for Prefix {
         match self {
             Self::Kind(kind) => f.write_str(kind.text()),
             Self::SegmentsOf(rendition) => Sharded(ObjectKind::Segment, rendition.as_uuid()).fmt(f),
-            Self::PicturesOf(source) => Sharded(ObjectKind::Picture, source.as_uuid()).fmt(f),
+            Self::PicturesOf(presentation) => Sharded(ObjectKind::Picture, presentation.as_uuid()).fmt(f),
             Self::PiecesOf(source) => Sharded(ObjectKind::Piece, source.as_uuid()).fmt(f),
             Self::CheckpointsOf(source) => Sharded(ObjectKind::Checkpoint, source.as_uuid()).fmt(f),
             Self::CheckOf(check) => Sharded(ObjectKind::Check, check.0).fmt(f),
@@ -189,14 +189,14 @@ impl fmt::Display for ObjectKey {
             Self::Source(source) => Sharded(ObjectKind::Source, source.as_uuid()).fmt(f),
             Self::Normalised(source) => Sharded(ObjectKind::Normalised, source.as_uuid()).fmt(f),
             Self::Sound(source) => Sharded(ObjectKind::Sound, source.as_uuid()).fmt(f),
-            Self::Index(source) => Sharded(ObjectKind::Index, source.as_uuid()).fmt(f),
+            Self::Index(presentation) => Sharded(ObjectKind::Index, presentation.as_uuid()).fmt(f),
             Self::Subtitle(source) => Sharded(ObjectKind::Subtitle, source.as_uuid()).fmt(f),
             Self::Growing(source) => Sharded(ObjectKind::Growing, source.as_uuid()).fmt(f),
             Self::Piece(source, name) => write!(f, "{}/{name}", Prefix::PiecesOf(*source)),
             Self::Checkpoint(source, offset) => write!(f, "{}/{offset}", Prefix::CheckpointsOf(*source)),
             Self::Init(rendition) => Sharded(ObjectKind::Init, rendition.as_uuid()).fmt(f),
             Self::Segment(rendition, n) => write!(f, "{}/{n}", Prefix::SegmentsOf(*rendition)),
-            Self::Picture(source, hash) => write!(f, "{}/{hash}", Prefix::PicturesOf(*source)),
+            Self::Picture(presentation, hash) => write!(f, "{}/{hash}", Prefix::PicturesOf(*presentation)),
             Self::DemoClip => write!(f, "{}/clip.mp4", ObjectKind::Demo.text()),
             Self::Owner => write!(f, "{}/database", ObjectKind::Owner.text()),
             Self::Check(check, n) => write!(f, "{}/{n}", Prefix::CheckOf(*check)),
@@ -305,6 +305,7 @@ mod tests {
     #[test]
     fn every_key_has_one_name_and_can_be_read_back() {
         let source = SourceId::from_uuid(ID);
+        let presentation = PresentationId::of(source);
         let rendition = RenditionId::from_uuid(ID);
         let check = |key: ObjectKey, text: &str| {
             assert_eq!(key.to_string(), text);
@@ -313,7 +314,7 @@ mod tests {
         check(ObjectKey::Source(source), "source/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Normalised(source), "normalised/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Sound(source), "sound/e9/019a4946-bdd3-7001-8203-0405060708e9");
-        check(ObjectKey::Index(source), "index/e9/019a4946-bdd3-7001-8203-0405060708e9");
+        check(ObjectKey::Index(presentation), "index/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Subtitle(source), "subtitle/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Init(rendition), "init/e9/019a4946-bdd3-7001-8203-0405060708e9");
         check(ObjectKey::Segment(rendition, 0), "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/0");
@@ -322,7 +323,7 @@ mod tests {
             "segment/e9/019a4946-bdd3-7001-8203-0405060708e9/4294967295",
         );
         check(
-            ObjectKey::Picture(source, PictureHash([0x0a; 16])),
+            ObjectKey::Picture(presentation, PictureHash([0x0a; 16])),
             "picture/e9/019a4946-bdd3-7001-8203-0405060708e9/0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a",
         );
         check(ObjectKey::Growing(source), "growing/e9/019a4946-bdd3-7001-8203-0405060708e9");

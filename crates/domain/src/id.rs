@@ -95,6 +95,8 @@ time_ordered_id!(/// Names an input of a media.
     InputId);
 time_ordered_id!(/// Names one attempt to bring in a source; objects of another attempt never lie under it.
     SourceId);
+time_ordered_id!(/// Names what is played: one whole source, or an arrangement of parts of sources. All derived objects have their keys from it.
+    PresentationId);
 time_ordered_id!(/// Names a track of a media.
     TrackId);
 time_ordered_id!(/// Names a webhook.
@@ -109,7 +111,7 @@ time_ordered_id!(/// Names a job.
     JobId);
 time_ordered_id!(/// Names a key that playback tokens are signed with; the `kid` of a token.
     SigningKeyId);
-id!(/// Names an encoded rendition of one source, on every machine the same.
+id!(/// Names an encoded rendition of one presentation, on every machine the same.
     RenditionId);
 id!(/// Names what a licence service needs to know of a media that it protects.
     DrmConfigurationId);
@@ -117,6 +119,19 @@ id!(/// The public handle of a media, and the whole secret of a public one.
     PlaybackId);
 id!(/// Names a playlist, in its playback address too: whoever has it watches what is public of it.
     PlaylistId);
+
+impl PresentationId {
+    /// The presentation that is this source as a whole. It has the id of the source, so that a media without edits has one name for all its
+    /// objects. Decision 0123.
+    pub const fn of(source: SourceId) -> Self {
+        Self(source.0)
+    }
+
+    /// The source that it is as a whole. Rows name sources so far, and every stored presentation is one whole source.
+    pub const fn whole_source(self) -> SourceId {
+        SourceId(self.0)
+    }
+}
 
 impl RenditionId {
     /// The id that stands for this hash of everything that shapes the rendition (UUID v8, RFC 9562, 5.8; 122 bits of it are kept).

@@ -31,8 +31,8 @@ pub use event::{Event, EventKind, EventSubject, TrackEvent, TrackHappening};
 pub use failure::{Failure, FailureCode};
 pub use id::{
     AccessTokenId, AttemptId, DeliveryId, DrmConfigurationId, EventId, InputId, JobId, MediaId,
-    OrganisationId, ParseIdError, PlaybackId, PlaylistId, RenditionId, SigningKeyId, SourceId, TrackId,
-    WebhookId, WorkspaceId,
+    OrganisationId, ParseIdError, PlaybackId, PlaylistId, PresentationId, RenditionId, SigningKeyId,
+    SourceId, TrackId, WebhookId, WorkspaceId,
 };
 pub use media::{
     AddedTrack, AddedTrackKind, AddedTrackState, AspectRatio, Change, FrameRate, Input, LeftOutTrack, Media,

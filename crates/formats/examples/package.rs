@@ -57,8 +57,8 @@ fn package(
 ) -> Result<(), Box<dyn Error>> {
     let segments = index.segments(track);
     let init_uri = format!("{name}-init.mp4");
-    fs::write(folder.join(&init_uri), init_segment(index, track)?)?;
-    let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: &init_uri };
+    fs::write(folder.join(&init_uri), init_segment(index, track, 0)?)?;
+    let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: &init_uri, breaks: &[] };
     let text = playlist.render(|text, number| {
         let _ = write!(text, "{name}-{number}.m4s");
     });

@@ -16,6 +16,7 @@ pub mod index;
 pub mod matroska;
 pub mod mp4;
 pub mod plan;
+mod presentation;
 mod scan;
 mod silence;
 pub mod sniff;

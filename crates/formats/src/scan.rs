@@ -9,7 +9,7 @@ use sha2::{
 use crate::{
     checkpoint::{self, CheckpointError, byte_string},
     foreign::{ForeignFacts, Observer},
-    index::{Container, Index},
+    index::{Container, Index, SampleObject},
     matroska::Reader,
     mp4::{
         ReadError,
@@ -395,8 +395,8 @@ impl Scanner {
             source_len: len,
             source_sha256: sha256,
             container,
-            normalised: None,
-            other_sound: None,
+            objects: vec![SampleObject::source(len)],
+            parts: Vec::new(),
             is_truncated,
             left_out,
             tracks,

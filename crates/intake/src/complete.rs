@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
-use kinora_domain::{Failure, FailureCode, MediaFacts, MediaId, Random, Timestamp, Upload, UploadState};
+use kinora_domain::{
+    Failure, FailureCode, MediaFacts, MediaId, PresentationId, Random, Timestamp, Upload, UploadState,
+};
 use kinora_formats::Scanned;
 use kinora_formats::index::Index;
 use kinora_formats::mp4::ReadError;
@@ -59,7 +61,9 @@ impl Intake {
                 let max = session.upload.settings.max_resolution;
                 let facts = of_index(&index, max, options.clock.now(), &*options.random);
                 let missing = Missing::of(&index, max);
-                let put = options.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes()));
+                let put = options
+                    .blob
+                    .put_once(ObjectKey::Index(PresentationId::of(source)), Bytes::from(index.to_bytes()));
                 drop(index); // its tables may be large
                 if turn.holds_place() {
                     // What is left of the file may wait for memory, whose holders may wait for this turn.
@@ -83,7 +87,7 @@ impl Intake {
             Read::Later(index) => {
                 if let Some((index, _turn)) = index {
                     let bytes = Bytes::from(index.to_bytes());
-                    options.blob.put_once(ObjectKey::Index(source), bytes).await?;
+                    options.blob.put_once(ObjectKey::Index(PresentationId::of(source)), bytes).await?;
                 }
                 session.growing.finish().await?;
                 let now = options.clock.now();

@@ -1,7 +1,7 @@
 //! Removes what belonged to a source that no media names any more.
 
 use kinora_blob::{ObjectKey, Prefix};
-use kinora_domain::{RenditionId, SourceId};
+use kinora_domain::{PresentationId, RenditionId, SourceId};
 use kinora_store::ClaimedJob;
 
 use crate::Context;
@@ -20,9 +20,10 @@ pub(crate) async fn run(context: &Context, job: &ClaimedJob, source: SourceId) -
 
 /// The index goes first: without it nobody looks for the bytes.
 pub(crate) async fn remove(context: &Context, source: SourceId) -> Result<(), JobError> {
+    let presentation = PresentationId::of(source);
     context.packager.forget(source);
     for key in [
-        ObjectKey::Index(source),
+        ObjectKey::Index(presentation),
         ObjectKey::Source(source),
         ObjectKey::Normalised(source),
         ObjectKey::Sound(source),
@@ -30,8 +31,8 @@ pub(crate) async fn remove(context: &Context, source: SourceId) -> Result<(), Jo
     ] {
         context.blob.delete(key).await?;
     }
-    remove_all(context, Prefix::PicturesOf(source)).await?;
-    for row in context.store.renditions_of(source).await? {
+    remove_all(context, Prefix::PicturesOf(presentation)).await?;
+    for row in context.store.renditions_of(presentation).await? {
         remove_rendition(context, row.id).await?;
     }
     Ok(())

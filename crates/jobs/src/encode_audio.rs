@@ -1,7 +1,7 @@
 //! Encodes the sound of a media as a whole, from when it is ready on: at some sixty times its speed, so that few requests come
 //! before it.
 
-use kinora_domain::{Media, MediaId, MediaState, SourceId, error_chain};
+use kinora_domain::{Media, MediaId, MediaState, PresentationId, SourceId, error_chain};
 use kinora_engine::{AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE};
 use kinora_packager::Error;
 use kinora_store::ClaimedJob;
@@ -43,7 +43,7 @@ pub(crate) async fn run(
 }
 
 async fn encode(context: &Context, source: SourceId, mut cache: Cache) -> Result<(), Error> {
-    let packaged = context.packager.packaged(source).await?;
+    let packaged = context.packager.packaged(PresentationId::of(source)).await?;
     let tracks = (0..).zip(&packaged.index().plan.encoded_audio);
     for (number, cuts) in tracks.filter(|(number, _)| packaged.is_sound_encoded(*number)) {
         if !cache.take(bytes(cuts), false) {

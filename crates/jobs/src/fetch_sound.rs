@@ -1,7 +1,7 @@
 //! Brings in sound that was added to a media: from its address into the store as the source of a media is, its index cut along the media's, and
 //! then one commit.
 
-use kinora_domain::{AddedTrack, Failure, Media, MediaId, MediaState, SourceId, TrackId};
+use kinora_domain::{AddedTrack, Failure, Media, MediaId, MediaState, PresentationId, SourceId, TrackId};
 use kinora_intake::Missing;
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 
@@ -129,7 +129,7 @@ async fn along(
     media: &Media,
 ) -> Result<Option<std::sync::Arc<kinora_packager::Packaged>>, JobError> {
     let MediaState::Ready { source, .. } = media.state else { return Ok(None) };
-    match context.packager.packaged(source).await {
+    match context.packager.packaged(PresentationId::of(source)).await {
         Ok(packaged) => Ok(Some(packaged)),
         Err(error) if matches!(error.root(), kinora_packager::Error::Gone) => Err(JobError::LeaseLost), // deleted
         Err(error) => Err(error.into()),

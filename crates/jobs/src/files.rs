@@ -3,7 +3,7 @@
 //!
 //! What is copied needs nothing, so most media say so at once. What is encoded waits in the line of the fills.
 
-use kinora_domain::{MediaId, MediaState, SourceId, error_chain};
+use kinora_domain::{MediaId, MediaState, PresentationId, SourceId, error_chain};
 use kinora_packager::{Error, FileBounds, MediaFile, Packaged, Rendition, whole_of};
 use kinora_store::{ClaimedJob, JobKind, NewJob, Priority, Tx};
 
@@ -89,7 +89,7 @@ async fn remove_unwanted(
     source: SourceId,
     needs: &Needs,
 ) -> Result<(), JobError> {
-    let rows = context.store.renditions_of(source).await?;
+    let rows = context.store.renditions_of(PresentationId::of(source)).await?;
     let is_unwanted = |name: &str| whole_of(name).is_some_and(|whole| !needs.wholes.contains(&whole));
     let unwanted: Vec<_> = rows.iter().filter(|row| is_unwanted(&row.name)).map(|row| row.id).collect();
     if unwanted.is_empty() {
@@ -117,7 +117,7 @@ async fn give_up(
     source: SourceId,
     rendition: Rendition,
 ) -> Result<(), JobError> {
-    let whole = context.store.renditions_of(source).await?;
+    let whole = context.store.renditions_of(PresentationId::of(source)).await?;
     let whole = whole.into_iter().find(|row| whole_of(&row.name) == Some(rendition));
     let (job, now) = (job.clone(), context.clock.now());
     let give_up = async move |tx: &mut Tx| {
@@ -141,7 +141,7 @@ async fn look(
     if *current != source {
         return Ok(None);
     }
-    let packaged = match context.packager.packaged(source).await {
+    let packaged = match context.packager.packaged(PresentationId::of(source)).await {
         Err(error) if matches!(error.root(), Error::Gone) => return Ok(None),
         packaged => packaged?,
     };

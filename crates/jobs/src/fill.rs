@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kinora_domain::{MediaId, MediaState, Resolution, SourceId, Timestamp};
+use kinora_domain::{MediaId, MediaState, PresentationId, Resolution, SourceId, Timestamp};
 use kinora_formats::index::Index;
 use kinora_packager::Error;
 use kinora_store::ClaimedJob;
@@ -48,8 +48,8 @@ async fn fill(
     cache: Cache,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let packaged = context.packager.packaged(source).await?;
-    let rows = context.store.renditions_of(source).await?;
+    let packaged = context.packager.packaged(PresentationId::of(source)).await?;
+    let rows = context.store.renditions_of(PresentationId::of(source)).await?;
     let seconds = seconds(packaged.index());
     let rungs = packaged.rungs(max).into_iter().map(|rung| {
         let row = rows.iter().find(|row| row.name == rung.name.to_string());

@@ -1,6 +1,6 @@
 //! Looks what the picture of a ready media looks like from afar, so that pages have something to show until they have the picture (decision 0096).
 
-use kinora_domain::{Media, MediaId, MediaState, SourceId};
+use kinora_domain::{Media, MediaId, MediaState, PresentationId, SourceId};
 use kinora_packager::Error;
 use kinora_store::ClaimedJob;
 
@@ -50,7 +50,7 @@ async fn hash(
     thumbnail_ms: Option<u64>,
 ) -> Result<Option<String>, JobError> {
     let look = async {
-        let packaged = context.packager.packaged(source).await?;
+        let packaged = context.packager.packaged(PresentationId::of(source)).await?;
         context.packager.blur_hash(&packaged, thumbnail_ms).await
     };
     match look.await {

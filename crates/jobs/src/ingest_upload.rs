@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
-use kinora_domain::{Failure, MediaId, SourceId, Upload};
+use kinora_domain::{Failure, MediaId, PresentationId, SourceId, Upload};
 use kinora_formats::index::Index;
 use kinora_formats::{Scanned, Scanner};
 use kinora_intake::{Missing, Scan, ScanTurn, Whole, give_up as give_up_upload, of_index, take_over};
+use kinora_packager::key_of;
 use kinora_store::ClaimedJob;
 
 use crate::Context;
@@ -63,7 +64,7 @@ async fn make_ready(context: &Context, job: &Claim, upload: &Upload) -> Result<(
 /// run stored, or a new one.
 async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index, ScanTurn), JobError> {
     let (source, workspace) = (upload.source, job.workspace);
-    if let Some(reader) = context.blob.reader(ObjectKey::Index(source)).await? {
+    if let Some(reader) = context.blob.reader(ObjectKey::Index(PresentationId::of(source))).await? {
         let turn = context.scans.turn(reader.len(), workspace).await;
         let bytes = reader.read_at(0..reader.len()).await?;
         let index = Index::from_bytes(&bytes).map_err(|error| JobError::Retry(Box::new(error)))?;
@@ -71,7 +72,7 @@ async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index
             return Ok((index, turn));
         }
         // Two runs stood in each other's way: what one of them wrote speaks of what the other has removed.
-        context.blob.delete(ObjectKey::Index(source)).await?;
+        context.blob.delete(ObjectKey::Index(PresentationId::of(source))).await?;
     }
     let Whole { scanned, turn } = scanned(context, upload).await?;
     let stored = match scanned {
@@ -107,17 +108,23 @@ async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index
 }
 
 async fn put(context: &Context, source: SourceId, index: &Index) -> Result<(), JobError> {
-    context.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes())).await?;
+    context
+        .blob
+        .put_once(ObjectKey::Index(PresentationId::of(source)), Bytes::from(index.to_bytes()))
+        .await?;
     Ok(())
 }
 
 /// Whether the bytes lie in the store that an index speaks of.
 async fn has_its_bytes(context: &Context, source: SourceId, index: &Index) -> Result<bool, JobError> {
-    let normalised = index.normalised.map(|normalised| (ObjectKey::Normalised(source), normalised.len));
-    let sound = index.other_sound.map(|sound| (ObjectKey::Sound(source), sound.len));
-    for (key, len) in normalised.into_iter().chain(sound) {
+    for object in &index.objects {
+        let key = key_of(object, PresentationId::of(source));
+        // What the client sent is there for as long as the upload is.
+        if key == ObjectKey::Source(source) {
+            continue;
+        }
         let reader = context.blob.reader(key).await?;
-        if reader.is_none_or(|reader| reader.len() != len) {
+        if reader.is_none_or(|reader| reader.len() != object.len) {
             return Ok(false);
         }
     }

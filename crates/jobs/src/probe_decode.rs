@@ -1,6 +1,6 @@
 //! Looks whether a ready media really decodes. It never holds the ready event back (pipeline: decode probe).
 
-use kinora_domain::{Media, MediaId, MediaState, SourceId};
+use kinora_domain::{Media, MediaId, MediaState, PresentationId, SourceId};
 use kinora_store::ClaimedJob;
 
 use crate::Context;
@@ -45,7 +45,7 @@ pub(crate) async fn run(
 /// logged: the request of a viewer encodes it too.
 async fn prepare_start(context: &Context, media: &Media, source: SourceId) {
     let made = async {
-        let packaged = context.packager.packaged(source).await?;
+        let packaged = context.packager.packaged(PresentationId::of(source)).await?;
         context.packager.prepare_start(&packaged, media.settings.max_resolution).await
     };
     if let Err(error) = made.await {
@@ -54,7 +54,7 @@ async fn prepare_start(context: &Context, media: &Media, source: SourceId) {
 }
 
 async fn decodes(context: &Context, source: SourceId) -> Result<bool, JobError> {
-    let packaged = match context.packager.packaged(source).await {
+    let packaged = match context.packager.packaged(PresentationId::of(source)).await {
         Ok(packaged) => packaged,
         Err(error) if matches!(error.root(), kinora_packager::Error::Gone) => return Ok(true),
         Err(error) => return Err(error.into()),

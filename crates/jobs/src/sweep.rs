@@ -196,7 +196,7 @@ async fn sweep_rendition_objects(
             };
             counted.add(entry);
             if let Some(row) = &counted.row {
-                stored.count(context, row.source, entry.len).await?;
+                stored.count(context, row.presentation.whole_source(), entry.len).await?;
             }
             if counted.row.is_none() && now.micros_since(entry.modified) >= YOUNGEST_SWEPT_US {
                 context.blob.delete(entry.key).await?;
@@ -252,9 +252,10 @@ fn source_of(key: ObjectKey) -> Option<SourceId> {
         ObjectKey::Source(source)
         | ObjectKey::Normalised(source)
         | ObjectKey::Sound(source)
-        | ObjectKey::Index(source)
-        | ObjectKey::Subtitle(source)
-        | ObjectKey::Picture(source, _) => Some(source),
+        | ObjectKey::Subtitle(source) => Some(source),
+        ObjectKey::Index(presentation) | ObjectKey::Picture(presentation, _) => {
+            Some(presentation.whole_source())
+        }
         ObjectKey::Init(_)
         | ObjectKey::Segment(..)
         | ObjectKey::Growing(_)

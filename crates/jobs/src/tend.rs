@@ -47,7 +47,9 @@ async fn watched_lately(context: &Context, now: Timestamp) -> Result<BTreeSet<So
         let page = context.store.renditions_by_watch(place, ROWS).await?;
         let Some(last) = page.last() else { return Ok(sources) };
         place = last.place();
-        sources.extend(page.iter().filter(|row| row.broken_at.is_none()).map(|row| row.source));
+        sources.extend(
+            page.iter().filter(|row| row.broken_at.is_none()).map(|row| row.presentation.whole_source()),
+        );
     }
 }
 
@@ -77,7 +79,7 @@ async fn let_go(context: &Context, now: Timestamp) -> Result<(), JobError> {
                 Verdict::Keep => {}
                 Verdict::LetGo => {
                     context.packager.evict(row.id).await?;
-                    tracing::info!(source.id = %row.source, rendition = row.name, bytes = row.bytes, "let a rendition go");
+                    tracing::info!(presentation.id = %row.presentation, rendition = row.name, bytes = row.bytes, "let a rendition go");
                     excess = excess.saturating_sub(row.bytes);
                 }
             }
@@ -112,7 +114,7 @@ mod tests {
         let id = "019a492c-41f3-8001-8203-040506070809";
         RenditionRow {
             id: id.parse().unwrap(),
-            source: id.parse().unwrap(),
+            presentation: id.parse().unwrap(),
             name: "720p".into(),
             bytes: 100,
             segments,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use kinora_domain::SourceId;
+use kinora_domain::{PresentationId, SourceId};
 use kinora_formats::encode::ENCODED_AUDIO_CHANNELS;
 use kinora_formats::hls::AddedSound;
 
@@ -63,12 +63,12 @@ impl Packager {
     }
 
     async fn added_sound(&self, base: &str, offered: &OfferedSound) -> Result<Option<AddedSound>, Error> {
-        let packaged = match self.packaged(offered.source).await {
+        let packaged = match self.packaged(PresentationId::of(offered.source)).await {
             Ok(packaged) => packaged,
             Err(error) if matches!(error.root(), Error::Gone | Error::Damaged(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let broken = self.broken(offered.source).await?;
+        let broken = self.broken(PresentationId::of(offered.source)).await?;
         let Some(sound) = packaged.sound().filter(|sound| !broken.contains(&sound.rendition)) else {
             return Ok(None);
         };

@@ -1,6 +1,6 @@
 //! Files of a media in one piece, for those who want no playlists: `capped-4k.mp4` and `audio.m4a`.
 //!
-//! What is copied lies in the source, and nothing of it is written a second time: the file is a head made in memory and ranges of the source.
+//! What is copied lies in the sources, and nothing of it is written a second time: the file is a head made in memory and ranges of objects.
 //! What is encoded is joined to one object first, see [`whole`](crate::whole). Pipeline, 10.
 
 use std::ops::Range;
@@ -12,9 +12,10 @@ use kinora_blob::ObjectReader;
 use kinora_domain::Resolution;
 use kinora_formats::encode::encoded_audio_times;
 use kinora_formats::index::IndexId;
-use kinora_formats::mp4::write::{FilePiece, FileTrack, MovieFile};
+use kinora_formats::mp4::write::{ByteRange, FilePiece, FileTrack, MovieFile};
 use kinora_formats::plan::ENCODED_AUDIO_RATE;
 
+use crate::samples::{SampleReader, positions};
 use crate::segment::WINDOW_BYTES;
 use crate::whole::Whole;
 use crate::{Error, Packaged, Packager, Rendition};
@@ -64,9 +65,10 @@ pub struct FileReader {
 struct Parts {
     packaged: Arc<Packaged>,
     tracks: Vec<(Rendition, Option<Arc<Whole>>)>,
-    /// One for each object, and which of them each track lies in.
-    readers: Vec<ObjectReader>,
-    places: Vec<usize>,
+    /// Of what is copied.
+    samples: SampleReader,
+    /// For each track its object, where it is encoded.
+    wholes: Vec<Option<ObjectReader>>,
 }
 
 impl MediaFile {
@@ -92,7 +94,7 @@ impl MediaFile {
         }
         let video = if bounds.is_video_withdrawn {
             None
-        } else if packaged.is_video_copied(max) {
+        } else if packaged.is_video_copied(max) && packaged.is_decoded_alike(Rendition::Video) {
             Some(Rendition::Video)
         } else {
             packaged.rungs(max).first().map(|rung| Rendition::Rung(rung.name))
@@ -152,29 +154,20 @@ impl Packager {
     }
 
     async fn parts(&self, packaged: &Arc<Packaged>, renditions: &[Rendition]) -> Result<Parts, Error> {
-        let (mut tracks, mut readers, mut places) = (Vec::new(), Vec::new(), Vec::new());
-        let mut places_of = Vec::new();
+        let (mut tracks, mut wholes) = (Vec::new(), Vec::new());
+        let samples = self.samples(packaged);
         for rendition in renditions {
-            if rendition.id(packaged.source).is_some() {
+            if rendition.id(packaged.presentation).is_some() {
                 let (whole, reader) = self.whole(packaged, *rendition).await?.ok_or(Error::NotYet)?;
-                places.push(readers.len());
-                readers.push(reader);
+                wholes.push(Some(reader));
                 tracks.push((*rendition, Some(whole)));
-                continue;
+            } else {
+                samples.open_all(packaged.track(*rendition)?).await?;
+                wholes.push(None);
+                tracks.push((*rendition, None));
             }
-            let key = packaged.samples_key(*rendition);
-            let place = match places_of.iter().find(|(known, _)| *known == key) {
-                Some((_, place)) => *place,
-                None => {
-                    readers.push(self.blob.reader(key).await?.ok_or(Error::Gone)?);
-                    places_of.push((key, readers.len() - 1));
-                    readers.len() - 1
-                }
-            };
-            places.push(place);
-            tracks.push((*rendition, None));
         }
-        Ok(Parts { packaged: Arc::clone(packaged), tracks, readers, places })
+        Ok(Parts { packaged: Arc::clone(packaged), tracks, samples, wholes })
     }
 }
 
@@ -228,8 +221,10 @@ impl Parts {
 /// Bytes that are sent one after another.
 enum Window {
     Made(Bytes),
-    /// Of one object.
-    Read(usize, Vec<Range<u64>>),
+    /// Of samples that are copied, of any track.
+    Copied(Vec<ByteRange>),
+    /// Of the object of an encoded track.
+    Whole(usize, Vec<ByteRange>),
 }
 
 impl FileReader {
@@ -264,9 +259,11 @@ impl FileReader {
                 for window in windows {
                     match window {
                         Window::Made(bytes) => pieces.push(bytes),
-                        Window::Read(reader, ranges) => {
-                            let reader = parts.readers.get(reader).ok_or(Error::Gone)?;
-                            pieces.extend(reader.read_many(&ranges).await?);
+                        Window::Copied(ranges) => pieces.extend(parts.samples.read(&ranges).await?),
+                        Window::Whole(track, ranges) => {
+                            let reader =
+                                parts.wholes.get(track).and_then(Option::as_ref).ok_or(Error::Gone)?;
+                            pieces.extend(reader.read_many(&positions(&ranges)).await?);
                         }
                     }
                 }
@@ -295,11 +292,12 @@ impl FileReader {
             match piece {
                 FilePiece::Head(bytes) => windows.push(Window::Made(Bytes::copy_from_slice(bytes))),
                 FilePiece::Samples { track, ranges } => {
-                    let place = self.parts.places.get(track).copied().unwrap_or(usize::MAX);
-                    let ranges = ranges.iter().map(|range| range.offset..range.end());
+                    let is_copied = self.parts.wholes.get(track).is_none_or(Option::is_none);
                     match windows.last_mut() {
-                        Some(Window::Read(before, joined)) if *before == place => joined.extend(ranges),
-                        _ => windows.push(Window::Read(place, ranges.collect())),
+                        Some(Window::Copied(joined)) if is_copied => joined.extend(ranges),
+                        Some(Window::Whole(before, joined)) if *before == track => joined.extend(ranges),
+                        _ if is_copied => windows.push(Window::Copied(ranges)),
+                        _ => windows.push(Window::Whole(track, ranges)),
                     }
                 }
             }

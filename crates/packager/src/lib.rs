@@ -1,4 +1,4 @@
-//! Turns (media, rendition, segment number) into bytes.
+//! Turns (presentation, rendition, segment number) into bytes.
 //!
 //! Playlists and heads of copied segments are made from the sample index when somebody asks; the samples come from the source as it
 //! is stored. Segments of encoded renditions, and pictures, are made by the engine and kept as objects; those of subtitles are made of
@@ -17,6 +17,7 @@ mod manifest;
 mod packaged;
 mod picture;
 mod rendition;
+mod samples;
 mod segment;
 mod sequence;
 mod subtitles;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kinora_blob::{Blob, ObjectKey};
-use kinora_domain::{Clock, SourceId};
+use kinora_domain::{Clock, PresentationId, SourceId};
 use kinora_engine::Engine;
 use kinora_store::Store;
 use moka::future::Cache;
@@ -37,7 +38,7 @@ pub use error::Error;
 pub use file::{FileBounds, FileReader, MediaFile};
 pub use kinora_engine::{CLIP_FPS_MAX, CLIP_WIDTH_MAX, ClipFormat, PICTURE_SIDE_MAX, PictureFormat};
 pub use manifest::{Added, Order, Wanted};
-pub use packaged::Packaged;
+pub use packaged::{Packaged, init_from_name, init_name, key_of};
 pub use picture::{ClipRequest, FitMode, Picture, PictureRequest, Sheet, Storyboard, surplus_pictures};
 pub use rendition::Rendition;
 pub use segment::Segment;
@@ -64,7 +65,7 @@ pub struct Packager {
     blob: Blob,
     engine: Engine,
     clock: Arc<dyn Clock>,
-    indexes: Cache<SourceId, Arc<Packaged>>,
+    indexes: Cache<PresentationId, Arc<Packaged>>,
     segments: Cache<segment::Key, bytes::Bytes>,
     heads: Cache<file::HeadKey, Option<Arc<kinora_formats::mp4::write::MovieFile>>>,
     wholes: Cache<kinora_domain::RenditionId, Arc<whole::Whole>>,
@@ -102,26 +103,26 @@ impl Packager {
         Self { store, blob, engine, clock, indexes, segments, heads, wholes, subtitles, pictures, encoders }
     }
 
-    /// Everything that can be served of a source. Loaded once, however many ask; kept while memory allows.
+    /// Everything that can be served of a presentation. Loaded once, however many ask; kept while memory allows.
     ///
     /// Errors: [`Error::Gone`] without an index, [`Error::Damaged`], those of the store.
-    pub async fn packaged(&self, source: SourceId) -> Result<Arc<Packaged>, Error> {
-        if let Some(packaged) = self.indexes.get(&source).await {
+    pub async fn packaged(&self, presentation: PresentationId) -> Result<Arc<Packaged>, Error> {
+        if let Some(packaged) = self.indexes.get(&presentation).await {
             return Ok(packaged);
         }
         // Boxed: a future is as large as all that it may come to, and most come to nothing of this.
         let load = Box::pin(async {
-            let bytes = self.blob.get(ObjectKey::Index(source)).await?.ok_or(Error::Gone)?;
-            Packaged::read(source, &bytes).map(Arc::new)
+            let bytes = self.blob.get(ObjectKey::Index(presentation)).await?.ok_or(Error::Gone)?;
+            Packaged::read(presentation, &bytes).map(Arc::new)
         });
-        self.indexes.try_get_with(source, load).await.map_err(|error: Arc<Error>| Error::Shared(error))
+        self.indexes.try_get_with(presentation, load).await.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
     /// The bytes of a source as they came.
     ///
     /// Errors: [`Error::Gone`] without them, those of the store.
-    pub async fn original(&self, packaged: &Packaged) -> Result<kinora_blob::ObjectReader, Error> {
-        self.blob.reader(ObjectKey::Source(packaged.source)).await?.ok_or(Error::Gone)
+    pub async fn original(&self, source: SourceId) -> Result<kinora_blob::ObjectReader, Error> {
+        self.blob.reader(ObjectKey::Source(source)).await?.ok_or(Error::Gone)
     }
 
     /// The clip that `kinora demo` takes in, while there is one.
@@ -131,11 +132,12 @@ impl Packager {
 
     /// Drops what is kept of a source that is about to be removed.
     pub fn forget(&self, source: SourceId) {
-        self.stop_encodes(source);
+        let presentation = PresentationId::of(source);
+        self.stop_encodes(presentation);
         let (indexes, subtitles) = (self.indexes.clone(), self.subtitles.clone());
         // The cache is only memory: that it is emptied a moment later does no harm.
         tokio::spawn(async move {
-            indexes.invalidate(&source).await;
+            indexes.invalidate(&presentation).await;
             subtitles.invalidate(&source).await;
         });
     }

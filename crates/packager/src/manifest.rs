@@ -56,7 +56,7 @@ impl Packager {
         added: Added<'_>,
     ) -> Result<Option<String>, Error> {
         let listed = self.listed(base, added).await?;
-        let broken = self.broken(packaged.source).await?;
+        let broken = self.broken(packaged.presentation).await?;
         let load = self.engine.load();
         // As many wait as can run: a new viewer of a cold rung would wait for two segments in front.
         let is_busy = load.places <= load.waiting;
@@ -71,7 +71,7 @@ impl Packager {
         added: Added<'_>,
     ) -> Result<Option<String>, Error> {
         let listed = self.listed(base, added).await?;
-        let broken = self.broken(packaged.source).await?;
+        let broken = self.broken(packaged.presentation).await?;
         Ok(packaged.audio_only(base, &listed, &broken))
     }
 

@@ -1,31 +1,34 @@
-//! One source as players see it: its index and the texts made from it.
+//! One presentation as players see it: its index and the texts made from it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
-use kinora_domain::{Resolution, SourceId};
+use kinora_domain::{PresentationId, Resolution, SourceId};
 use kinora_engine::PICTURE_SIDE_MAX;
 use kinora_formats::encode::{
     Rung, RungName, encoded_audio_init, encoded_audio_len, encoded_audio_segments, encoded_audio_times,
     ladder,
 };
 use kinora_formats::hls::{
-    Address, CopyRates, FileEncryption, MediaPlaylist, MultivariantPlaylist, Offer, Rate, sound_offers,
+    Address, Break, CopyRates, FileEncryption, MediaPlaylist, MultivariantPlaylist, Offer, Rate, sound_offers,
 };
-use kinora_formats::index::{Index, IndexId, Track};
+use kinora_formats::index::{Index, IndexId, SampleObject, SampleObjectKind, Track};
 use kinora_formats::mp4::write::{iframes, init_segment};
 use kinora_formats::plan::{ENCODED_AUDIO_RATE, Segment as PlannedSegment};
+use uuid::Uuid;
 
 use crate::{Error, Rendition};
 
 /// An index with what was made from it. Everything here is a pure function of the index, so it never grows old.
 #[derive(Debug)]
 pub struct Packaged {
-    pub(crate) source: SourceId,
+    pub(crate) presentation: PresentationId,
     pub(crate) index: Index,
+    /// Where the objects of the index lie, by their numbers.
+    pub(crate) objects: Arc<[ObjectKey]>,
     id: IndexId,
     stored_len: usize,
     /// Rates are bounds over every sample: they are looked for once.
@@ -45,14 +48,16 @@ pub struct Packaged {
 #[derive(Debug, Default)]
 struct Texts {
     playlist: OnceLock<Bytes>,
+    /// Of the first configuration; those of others are made each time.
     init: OnceLock<Bytes>,
 }
 
 impl Packaged {
-    pub(crate) fn read(source: SourceId, bytes: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn read(presentation: PresentationId, bytes: &[u8]) -> Result<Self, Error> {
         let index = Index::from_bytes(bytes).map_err(|error| Error::Damaged(Box::new(error)))?;
         Ok(Self {
-            source,
+            presentation,
+            objects: index.objects.iter().map(|object| key_of(object, presentation)).collect(),
             id: IndexId::of_bytes(bytes),
             stored_len: bytes.len(),
             rates: OnceLock::new(),
@@ -118,15 +123,6 @@ impl Packaged {
         let (track, _) = self.index.video()?;
         let end = u128::try_from(track.end).unwrap_or(0) * 1000 / u128::from(track.timescale.max(1));
         Some(u64::try_from(end).unwrap_or(u64::MAX))
-    }
-
-    /// The object in which the samples lie that a rendition is made from.
-    pub(crate) fn samples_key(&self, rendition: Rendition) -> ObjectKey {
-        match (self.index.other_sound, self.index.normalised) {
-            (Some(_), _) if rendition.is_audio() => ObjectKey::Sound(self.source),
-            (_, None) => ObjectKey::Source(self.source),
-            (_, Some(_)) => ObjectKey::Normalised(self.source),
-        }
     }
 
     /// Segments of each rung.
@@ -196,6 +192,11 @@ impl Packaged {
         })
     }
 
+    /// Whether all of a copied rendition is decoded as it begins. Files in one piece, which have one sample entry, are made of such.
+    pub(crate) fn is_decoded_alike(&self, rendition: Rendition) -> bool {
+        self.track(rendition).is_ok_and(|track| track.configurations.is_empty() && track.joints.is_empty())
+    }
+
     /// Whether players are offered this audio track encoded: whatever does not play everywhere.
     pub fn is_sound_encoded(&self, number: u8) -> bool {
         sound_offers(&self.index, false).get(usize::from(number)).is_some_and(|sound| sound.is_encoded)
@@ -230,7 +231,8 @@ impl Packaged {
             return Ok(text.clone());
         }
         let (timescale, segments) = self.listed(rendition)?;
-        let playlist = MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI };
+        let breaks = self.breaks(rendition, &segments);
+        let playlist = MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI, breaks: &breaks };
         let made = match rendition {
             Rendition::IFrames => playlist.render_iframes(segment_uri),
             _ => playlist.render(segment_uri),
@@ -245,11 +247,24 @@ impl Packaged {
         encryption: FileEncryption<'_>,
     ) -> Result<Bytes, Error> {
         let (timescale, segments) = self.listed(rendition)?;
-        let playlist = MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI };
+        let breaks = self.breaks(rendition, &segments);
+        let playlist = MediaPlaylist { timescale, segments: &segments, init_uri: INIT_URI, breaks: &breaks };
         Ok(Bytes::from(match rendition {
             Rendition::IFrames => playlist.render_encrypted_iframes(encryption, segment_uri),
             _ => playlist.render_encrypted(encryption, segment_uri),
         }))
+    }
+
+    /// Where other parts begin among the segments of a rendition. What is encoded goes on as one.
+    fn breaks(&self, rendition: Rendition, segments: &[PlannedSegment]) -> Vec<Break> {
+        let track = if rendition.is_encoded() { None } else { self.track(rendition).ok() };
+        let mut before = 0;
+        let begun = track.map_or_else(Vec::new, |track| track.parts_begun(segments));
+        let breaks = begun.into_iter().map(|(segment, configuration)| {
+            let is_changed = std::mem::replace(&mut before, configuration) != configuration;
+            Break { segment, init_uri: is_changed.then(|| init_name(configuration)) }
+        });
+        breaks.collect()
     }
 
     /// The segments that the playlist of a rendition lists, at least one, and the ticks a second of their times.
@@ -268,21 +283,30 @@ impl Packaged {
         if segments.is_empty() { Err(Error::NotInPlan) } else { Ok((timescale, segments)) }
     }
 
-    /// What a decoder must know before the first segment of a copied rendition, or of encoded sound.
-    pub fn init(&self, rendition: Rendition) -> Result<Bytes, Error> {
+    /// What a decoder must know before the first segment of a copied rendition in a configuration, or of encoded sound, which has one.
+    ///
+    /// Errors: [`Error::NotInPlan`] for what no playlist names.
+    pub fn init(&self, rendition: Rendition, configuration: u8) -> Result<Bytes, Error> {
         if let Rendition::Aac(audio) = rendition {
             let init = encoded_audio_init(&self.index, audio.into());
             return init
-                .filter(|_| self.encoded_audio_count(audio) > 0)
+                .filter(|_| self.encoded_audio_count(audio) > 0 && configuration == 0)
                 .map(Bytes::from)
                 .ok_or(Error::NotInPlan);
         }
         let track = self.track(rendition)?;
         let texts = self.texts(rendition)?;
-        if let Some(bytes) = texts.init.get() {
+        if track.configurations.len() < usize::from(configuration) {
+            return Err(Error::NotInPlan);
+        }
+        if let Some(bytes) = texts.init.get().filter(|_| configuration == 0) {
             return Ok(bytes.clone());
         }
-        let bytes = init_segment(&self.index, track).map_err(|error| Error::Damaged(Box::new(error)))?;
+        let bytes = init_segment(&self.index, track, configuration);
+        let bytes = bytes.map_err(|error| Error::Damaged(Box::new(error)))?;
+        if configuration != 0 {
+            return Ok(Bytes::from(bytes));
+        }
         Ok(texts.init.get_or_init(|| Bytes::from(bytes)).clone())
     }
 
@@ -296,8 +320,33 @@ impl Packaged {
     }
 }
 
+/// The object that an index of this presentation names.
+pub fn key_of(object: &SampleObject, presentation: PresentationId) -> ObjectKey {
+    let named = object.source.map(|name| SourceId::from_uuid(Uuid::from_bytes(name)));
+    let source = named.unwrap_or(presentation.whole_source());
+    match object.kind {
+        SampleObjectKind::Source => ObjectKey::Source(source),
+        SampleObjectKind::Normalised(_) => ObjectKey::Normalised(source),
+        SampleObjectKind::Sound { .. } => ObjectKey::Sound(source),
+    }
+}
+
 /// Addresses are relative to the playlist.
 const INIT_URI: &str = "init.mp4";
+
+/// The file name of the init segment of a configuration of a track, counted from 0.
+pub fn init_name(configuration: u8) -> String {
+    if configuration == 0 { INIT_URI.to_owned() } else { format!("init-{configuration}.mp4") }
+}
+
+/// The configuration whose init segment has this file name; each has one.
+pub fn init_from_name(name: &str) -> Option<u8> {
+    if name == INIT_URI {
+        return Some(0);
+    }
+    let configuration = name.strip_prefix("init-")?.strip_suffix(".mp4")?.parse().ok()?;
+    (init_name(configuration) == name).then_some(configuration)
+}
 
 fn segment_uri(text: &mut String, number: u32) {
     // Writing to a String cannot fail.

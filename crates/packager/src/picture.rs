@@ -14,7 +14,7 @@ use kinora_formats::encode::Feed;
 use kinora_formats::index::VideoTrack;
 
 use crate::encode::{Fed, of_engine, read};
-use crate::{Asker, Error, Packaged, Packager, Rendition};
+use crate::{Asker, Error, Packaged, Packager};
 use moment::Moment;
 
 mod blur;
@@ -195,7 +195,7 @@ impl Packager {
             Err(EngineError::NoPicture | EngineError::Failed { exit: Some(_) }) => Ok(Some(0)),
             // What grows beyond its memory may crash in place of saying so.
             Err(error) if is_cut_short(&error) || matches!(error, EngineError::Failed { exit: None }) => {
-                tracing::warn!(source.id = %packaged.source, error = %error, "a source could not be probed");
+                tracing::warn!(source.id = %packaged.presentation, error = %error, "a source could not be probed");
                 Ok(None)
             }
             Err(error) => Err(error.into()),
@@ -211,8 +211,7 @@ impl Packager {
         feed: Feed,
     ) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
         let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun: Box::new(|| {}) };
-        let key = packaged.samples_key(Rendition::Video);
-        read(self, key, fed, move |chunk, bytes| feed.wrap(chunk, bytes))
+        read(self, packaged, fed, move |chunk, bytes| feed.wrap(chunk, bytes))
     }
 }
 

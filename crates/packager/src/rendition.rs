@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kinora_domain::{RenditionId, SourceId, Timestamp};
+use kinora_domain::{PresentationId, RenditionId, Timestamp};
 use kinora_formats::encode::RungName;
 use sha2::{Digest as _, Sha256};
 
@@ -15,15 +15,15 @@ const RECIPE: &str = "1";
 /// A version of a media that a player can choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rendition {
-    /// The source's video as it is.
+    /// The presentation's video as it is.
     Video,
     /// The keyframes of `Video` one by one, for players that show pictures while somebody winds.
     IFrames,
-    /// One of the source's audio tracks as it is, counted from 0 in the order of the source.
+    /// One of the presentation's audio tracks as it is, counted from 0 in the order of the presentation.
     Audio(u8),
-    /// The source's video, encoded.
+    /// The presentation's video, encoded.
     Rung(RungName),
-    /// One of the source's audio tracks, encoded; counted as for `Audio`.
+    /// One of the presentation's audio tracks, encoded; counted as for `Audio`.
     Aac(u8),
 }
 
@@ -45,17 +45,17 @@ impl Rendition {
     }
 
     /// Under which id it is kept; `None` for a copy, of which nothing is kept. The same on every machine.
-    pub fn id(self, source: SourceId) -> Option<RenditionId> {
+    pub fn id(self, presentation: PresentationId) -> Option<RenditionId> {
         let (Self::Rung(_) | Self::Aac(_)) = self else { return None };
-        Some(hashed(&format!("{source}/{self}/{RECIPE}")))
+        Some(hashed(&format!("{presentation}/{self}/{RECIPE}")))
     }
 
-    /// The id and the name of the row that says that parts of this rendition could not be made: the source does not decode there.
+    /// The id and the name of the row that says that parts of this rendition could not be made: it does not decode there.
     ///
     /// Only of encoded ones. No rendition has the name.
-    pub(crate) fn in_part(self, source: SourceId) -> (RenditionId, String) {
+    pub(crate) fn in_part(self, presentation: PresentationId) -> (RenditionId, String) {
         let name = format!("{self} in part");
-        (hashed(&format!("{source}/{name}")), name)
+        (hashed(&format!("{presentation}/{name}")), name)
     }
 
     /// The name of the row of this rendition as a whole, joined to one object.
@@ -66,8 +66,8 @@ impl Rendition {
     }
 
     /// The id of a whole that is begun now. Each time another one: who still removes an earlier one does not meet it.
-    pub(crate) fn whole_begun(self, source: SourceId, now: Timestamp) -> RenditionId {
-        hashed(&format!("{source}/{self}{SUFFIX}/{RECIPE}/{}", now.as_micros()))
+    pub(crate) fn whole_begun(self, presentation: PresentationId, now: Timestamp) -> RenditionId {
+        hashed(&format!("{presentation}/{self}{SUFFIX}/{RECIPE}/{}", now.as_micros()))
     }
 
     /// Whether it is encoded, and kept.
@@ -155,12 +155,14 @@ mod tests {
 
     #[test]
     fn ids_follow_from_source_and_name_and_copies_have_none() {
-        let source: SourceId = "019a4946-bdd3-7001-8203-040506070809".parse().unwrap();
-        let other: SourceId = "019a4946-bdd3-7001-8203-04050607080a".parse().unwrap();
-        let id = |source, name| Rendition::from_text(name).unwrap().id(source).map(|id| id.to_string());
-        assert_eq!(id(source, "720p").as_deref(), Some("e819cb8a-713b-82dd-ab99-307cde8fdf22"));
-        assert_ne!(id(source, "720p"), id(source, "480p"));
-        assert_ne!(id(source, "720p"), id(other, "720p"));
-        assert_eq!((id(source, "video"), id(source, "audio-2")), (None, None));
+        let presentation: PresentationId = "019a4946-bdd3-7001-8203-040506070809".parse().unwrap();
+        let other: PresentationId = "019a4946-bdd3-7001-8203-04050607080a".parse().unwrap();
+        let id = |presentation, name| {
+            Rendition::from_text(name).unwrap().id(presentation).map(|id| id.to_string())
+        };
+        assert_eq!(id(presentation, "720p").as_deref(), Some("e819cb8a-713b-82dd-ab99-307cde8fdf22"));
+        assert_ne!(id(presentation, "720p"), id(presentation, "480p"));
+        assert_ne!(id(presentation, "720p"), id(other, "720p"));
+        assert_eq!((id(presentation, "video"), id(presentation, "audio-2")), (None, None));
     }
 }

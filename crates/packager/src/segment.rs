@@ -1,4 +1,4 @@
-//! Segments: of copied renditions a head made here, then ranges of the source; of encoded ones the object that is kept, or will be.
+//! Segments: of copied renditions a head made here, then ranges of the objects in which the samples lie; of encoded ones the object that is kept, or will be.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use kinora_formats::index::IndexId;
 use kinora_formats::mp4::write::{ByteRange, SegmentHead, iframe_head, segment_head};
 
 use crate::encode::RungLine;
+use crate::samples::SampleReader;
 use crate::{Asker, Error, Packaged, Packager, Rendition};
 
 /// Bytes that are read and held at once for one viewer of a large segment.
@@ -37,7 +38,7 @@ pub struct Segment {
 
 enum Content {
     Whole(Bytes),
-    Source { head: SegmentHead, reader: ObjectReader },
+    Copied { head: SegmentHead, samples: SampleReader },
     Object(ObjectReader),
 }
 
@@ -56,9 +57,10 @@ impl Packager {
             return Ok(Segment { content: Content::Whole(bytes) });
         }
         let head = head(packaged, rendition, number)?;
-        let reader = self.blob.reader(packaged.samples_key(rendition)).await?.ok_or(Error::Gone)?;
+        let samples = self.samples(packaged);
+        samples.open(&head.ranges).await?;
         let is_small = head.total_len <= CACHED_BYTES_MAX;
-        let segment = Segment { content: Content::Source { head, reader } };
+        let segment = Segment { content: Content::Copied { head, samples } };
         if !is_small {
             return Ok(segment);
         }
@@ -153,8 +155,8 @@ impl Packager {
 fn head(packaged: &Packaged, rendition: Rendition, number: u32) -> Result<SegmentHead, Error> {
     use kinora_formats::mp4::write::WriteError::NoSuchSegment;
 
-    if rendition.id(packaged.source).is_some() {
-        return Err(Error::NotInPlan); // encoded ones have no head in front of the source
+    if rendition.id(packaged.presentation).is_some() {
+        return Err(Error::NotInPlan); // encoded ones have no head in front of samples
     }
     let head = match rendition {
         Rendition::IFrames => iframe_head(packaged.index(), packaged.iframes(), number),
@@ -181,7 +183,7 @@ impl Segment {
     pub fn total_len(&self) -> u64 {
         match &self.content {
             Content::Whole(bytes) => bytes.len() as u64,
-            Content::Source { head, .. } => head.total_len,
+            Content::Copied { head, .. } => head.total_len,
             Content::Object(reader) => reader.len(),
         }
     }
@@ -190,18 +192,18 @@ impl Segment {
     pub fn whole(&self) -> Option<Bytes> {
         match &self.content {
             Content::Whole(bytes) => Some(bytes.clone()),
-            Content::Source { .. } | Content::Object(_) => None,
+            Content::Copied { .. } | Content::Object(_) => None,
         }
     }
 
     /// All of it in one piece.
     pub(crate) async fn bytes(&self) -> Result<Bytes, Error> {
-        let (head, ranges, reader) = match &self.content {
+        let (head, ranges, samples) = match &self.content {
             Content::Whole(bytes) => return Ok(bytes.clone()),
-            Content::Source { head, reader } => (&head.bytes, &head.ranges, reader),
+            Content::Copied { head, samples } => (&head.bytes, &head.ranges, samples),
             Content::Object(reader) => return Ok(reader.read_at(0..reader.len()).await?),
         };
-        let pieces = reader.read_many(&positions(ranges)).await?;
+        let pieces = samples.read(ranges).await?;
         let len = head.len() + pieces.iter().map(Bytes::len).sum::<usize>();
         let mut whole = Vec::with_capacity(len);
         whole.extend_from_slice(head);
@@ -226,16 +228,16 @@ impl Segment {
                     Err(error) => stream::iter([Err(Error::from(error))]).boxed(),
                 }
             }
-            Content::Source { head, reader } => {
+            Content::Copied { head, samples } => {
                 let (of_head, ranges) = head.part(part);
                 let head = Bytes::from(head.bytes).slice(of_head);
                 let windows = stream::iter(windows(&ranges)).then(move |window| {
-                    let reader = reader.clone();
-                    async move { reader.read_many(&window).await }
+                    let samples = samples.clone();
+                    async move { samples.read(&window).await }
                 });
                 let pieces = windows.flat_map(|read| match read {
                     Ok(pieces) => stream::iter(pieces).map(Ok).left_stream(),
-                    Err(error) => stream::iter([Err(Error::from(error))]).right_stream(),
+                    Err(error) => stream::iter([Err(error)]).right_stream(),
                 });
                 stream::iter((!head.is_empty()).then_some(Ok(head))).chain(pieces).boxed()
             }
@@ -243,26 +245,22 @@ impl Segment {
     }
 }
 
-fn positions(ranges: &[ByteRange]) -> Vec<Range<u64>> {
-    ranges.iter().map(|range| range.offset..range.end()).collect()
-}
-
 /// Ranges in the same order, cut and grouped so that a group has at most [`WINDOW_BYTES`].
-fn windows(ranges: &[ByteRange]) -> Vec<Vec<Range<u64>>> {
-    let mut windows: Vec<Vec<Range<u64>>> = Vec::new();
+fn windows(ranges: &[ByteRange]) -> Vec<Vec<ByteRange>> {
+    let mut windows: Vec<Vec<ByteRange>> = Vec::new();
     let mut room = 0;
     for range in ranges {
-        let mut rest = range.offset..range.end();
-        while rest.start < rest.end {
+        let mut rest = *range;
+        while 0 < rest.len {
             if room == 0 {
                 windows.push(Vec::new());
                 room = WINDOW_BYTES;
             }
-            let taken = room.min(rest.end - rest.start);
+            let taken = room.min(rest.len);
             if let Some(window) = windows.last_mut() {
-                window.push(rest.start..rest.start + taken);
+                window.push(ByteRange { len: taken, ..rest });
             }
-            rest.start += taken;
+            rest = ByteRange { offset: rest.offset + taken, len: rest.len - taken, ..rest };
             room -= taken;
         }
     }
@@ -275,17 +273,17 @@ mod tests {
 
     #[test]
     fn windows_hold_all_bytes_in_order_and_none_is_too_large() {
-        let range = |offset, len| ByteRange { offset, len };
+        let range = |offset, len| ByteRange { object: 0, offset, len };
         let ranges = [range(10, 5), range(100, 3 * WINDOW_BYTES), range(0, WINDOW_BYTES - 5), range(7, 1)];
         let windows = windows(&ranges);
         for window in &windows {
-            assert!(window.iter().map(|range| range.end - range.start).sum::<u64>() <= WINDOW_BYTES);
+            assert!(window.iter().map(|range| range.len).sum::<u64>() <= WINDOW_BYTES);
         }
         let flat: Vec<_> = windows.into_iter().flatten().collect();
-        assert_eq!(flat[0], 10..15);
-        assert_eq!(flat[1], 100..100 + WINDOW_BYTES - 5);
-        assert_eq!(flat.last(), Some(&(7..8)));
-        let total: u64 = flat.iter().map(|range| range.end - range.start).sum();
+        assert_eq!(flat[0], range(10, 5));
+        assert_eq!(flat[1], range(100, WINDOW_BYTES - 5));
+        assert_eq!(flat.last(), Some(&range(7, 1)));
+        let total: u64 = flat.iter().map(|range| range.len).sum();
         assert_eq!(total, ranges.iter().map(|range| range.len).sum::<u64>());
         assert!(super::windows(&[]).is_empty());
     }

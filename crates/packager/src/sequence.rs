@@ -76,7 +76,7 @@ impl Packager {
         max: Resolution,
         is_video_withdrawn: bool,
     ) -> Result<Option<SequenceItem>, Error> {
-        let broken = self.broken(packaged.source).await?;
+        let broken = self.broken(packaged.presentation).await?;
         let is_offered = |rendition: Rendition| !broken.contains(&rendition);
         let mut pictures = if is_video_withdrawn { Vec::new() } else { packaged.pictures(max) };
         pictures.retain(|picture| is_offered(picture.rendition));

@@ -64,7 +64,8 @@ impl Packager {
         packaged: &Packaged,
         rendition: Rendition,
     ) -> Result<Option<(Arc<Whole>, ObjectReader)>, Error> {
-        let Some(row) = self.store.rendition_named(packaged.source, &rendition.whole_name()).await? else {
+        let Some(row) = self.store.rendition_named(packaged.presentation, &rendition.whole_name()).await?
+        else {
             return Ok(None);
         };
         if row.broken_at.is_some() {
@@ -78,7 +79,7 @@ impl Packager {
 
     /// Whether a rendition is there as a whole.
     pub async fn has_whole(&self, packaged: &Packaged, rendition: Rendition) -> Result<bool, Error> {
-        let row = self.store.rendition_named(packaged.source, &rendition.whole_name()).await?;
+        let row = self.store.rendition_named(packaged.presentation, &rendition.whole_name()).await?;
         let Some(row) = row.filter(|row| row.broken_at.is_none()) else { return Ok(false) };
         Ok(self.blob.reader(ObjectKey::Segment(row.id, 0)).await?.is_some())
     }
@@ -87,7 +88,7 @@ impl Packager {
     ///
     /// May run twice, and goes on where an earlier call ended: segments that are kept are not made again. Its processes give way to all
     /// others. It begins only for whoever still holds `job`. Errors: [`Error::NotInPlan`] for what is not encoded, [`Error::NoFrame`] and [`Error::Unmade`] where it cannot be,
-    /// [`Error::Busy`], [`Error::Gone`] when no media names the source any more, those of the stores.
+    /// [`Error::Busy`], [`Error::Gone`] when no media names the presentation any more, those of the stores.
     pub async fn make_whole(
         &self,
         job: &ClaimedJob,
@@ -99,13 +100,13 @@ impl Packager {
         if !rendition.is_encoded() {
             return Err(Error::NotInPlan);
         }
-        let (source, now) = (packaged.source, self.clock.now());
-        let (id, name) = (rendition.whole_begun(source, now), rendition.whole_name());
+        let (presentation, now) = (packaged.presentation, self.clock.now());
+        let (id, name) = (rendition.whole_begun(presentation, now), rendition.whole_name());
         let job = job.clone();
         let begin = async move |tx: &mut Tx| {
             // Whoever lost it would begin again what nobody wants, or what cannot be made.
             tx.hold_job(&job).await?;
-            tx.begin_rendition_named(id, source, &name, now).await
+            tx.begin_rendition_named(id, presentation, &name, now).await
         };
         let id = self.store.write(begin).await.map_err(Error::from)?.ok_or(Error::Gone)?;
         if self.blob.reader(ObjectKey::Segment(id, 0)).await?.is_some() {
@@ -120,7 +121,7 @@ impl Packager {
             }
             Rendition::Aac(audio) => {
                 self.fill_audio(packaged, audio, progress).await?;
-                (self.audio_line(packaged, audio).await?, Some(packaged.init(rendition)?))
+                (self.audio_line(packaged, audio).await?, Some(packaged.init(rendition, 0)?))
             }
             Rendition::Video | Rendition::IFrames | Rendition::Audio(_) => return Err(Error::NotInPlan),
         };

@@ -3,12 +3,13 @@
 //! A row is written before the first object of its rendition, so that what no row names may be swept. Its counters are written
 //! down now and then and may lag: they decide what is removed first, never what is served.
 
-use kinora_domain::{RenditionId, SourceId, Timestamp};
+use kinora_domain::{PresentationId, RenditionId, Timestamp};
 
 use crate::sql::{Row, statements, values};
 use crate::{Error, Store, Tx};
 
 statements! {
+    /// `source_id` is a presentation: of a media without edits that is its source (decision 0123).
     /// Only while a media names the source, or an upload holds it: a row that outlives both would keep its objects.
     INSERT = "INSERT INTO rendition (id, source_id, name, created_at)
         SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2)
@@ -29,7 +30,7 @@ statements! {
         FROM rendition WHERE source_id = $1 AND name = $2";
     DELETE_BROKEN = "DELETE FROM rendition WHERE source_id = $1 AND name = $2 AND broken_at IS NOT NULL";
     BY_ID = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at FROM rendition WHERE id = $1";
-    OF_SOURCE = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
+    OF_PRESENTATION = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
         FROM rendition WHERE source_id = $1 ORDER BY name";
     BY_WATCH = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
         FROM rendition WHERE (watched_at, id) > ($1, $2) ORDER BY watched_at, id LIMIT $3";
@@ -52,10 +53,10 @@ statements! {
 /// An encoded rendition of which something is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenditionRow {
-    /// Follows from the source, the name, and how it is encoded.
+    /// Follows from the presentation, the name, and how it is encoded.
     pub id: RenditionId,
     /// What it is made from.
-    pub source: SourceId,
+    pub presentation: PresentationId,
     /// Its name in addresses: `720p`, `aac`.
     pub name: String,
     /// What its segments take, as far as they were counted.
@@ -110,14 +111,18 @@ impl Store {
         self.reader().await?.first(BY_ID, values![id]).await?.as_ref().map(read).transpose()
     }
 
-    /// The rendition of a source with this name.
-    pub async fn rendition_named(&self, source: SourceId, name: &str) -> Result<Option<RenditionRow>, Error> {
-        self.reader().await?.first(BY_NAME, values![source, name]).await?.as_ref().map(read).transpose()
+    /// The rendition of a presentation with this name.
+    pub async fn rendition_named(
+        &self,
+        presentation: PresentationId,
+        name: &str,
+    ) -> Result<Option<RenditionRow>, Error> {
+        self.reader().await?.first(BY_NAME, values![presentation, name]).await?.as_ref().map(read).transpose()
     }
 
-    /// The renditions of a source, by name.
-    pub async fn renditions_of(&self, source: SourceId) -> Result<Vec<RenditionRow>, Error> {
-        self.reader().await?.all(OF_SOURCE, values![source]).await?.iter().map(read).collect()
+    /// The renditions of a presentation, by name.
+    pub async fn renditions_of(&self, presentation: PresentationId) -> Result<Vec<RenditionRow>, Error> {
+        self.reader().await?.all(OF_PRESENTATION, values![presentation]).await?.iter().map(read).collect()
     }
 
     /// A page of all renditions behind `after`, `limit` at most: those that were never watched, then from the one that was not
@@ -138,7 +143,7 @@ impl Store {
         row.map_or(Ok(0), |row| row.number("bytes"))
     }
 
-    /// A page of the renditions behind `after` whose source no media names any more, by id.
+    /// A page of the renditions behind `after` whose presentation no media names any more, by id.
     pub async fn renditions_without_media(
         &self,
         after: Option<RenditionId>,
@@ -156,30 +161,30 @@ fn id_or_first(id: Option<RenditionId>) -> String {
 
 impl Tx {
     /// Writes down that something of a rendition is about to be made. Answers whether there is a row now: not without a media
-    /// that names the source. May run twice.
+    /// that names the presentation. May run twice.
     pub async fn begin_rendition(
         &mut self,
         id: RenditionId,
-        source: SourceId,
+        presentation: PresentationId,
         name: &str,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        let inserted = self.session.execute(INSERT, values![id, source, name, now]).await?;
+        let inserted = self.session.execute(INSERT, values![id, presentation, name, now]).await?;
         Ok(inserted > 0 || self.session.first(BY_ID, values![id]).await?.is_some())
     }
 
     /// The same by name: what was begun before and can be made is gone on with, under the id it has. `None` without a media that names
-    /// the source. May run twice.
+    /// the presentation. May run twice.
     pub async fn begin_rendition_named(
         &mut self,
         id: RenditionId,
-        source: SourceId,
+        presentation: PresentationId,
         name: &str,
         now: Timestamp,
     ) -> Result<Option<RenditionId>, Error> {
-        self.session.execute(DELETE_BROKEN, values![source, name]).await?;
-        self.session.execute(INSERT_NAMED, values![id, source, name, now]).await?;
-        let row = self.session.first(BY_NAME, values![source, name]).await?;
+        self.session.execute(DELETE_BROKEN, values![presentation, name]).await?;
+        self.session.execute(INSERT_NAMED, values![id, presentation, name, now]).await?;
+        let row = self.session.first(BY_NAME, values![presentation, name]).await?;
         row.map(|row| row.id("id")).transpose()
     }
 
@@ -227,7 +232,7 @@ fn read(row: &Row) -> Result<RenditionRow, Error> {
     let watched_at = row.time("watched_at")?;
     Ok(RenditionRow {
         id: row.id("id")?,
-        source: row.id("source_id")?,
+        presentation: row.id("source_id")?,
         name: row.text("name")?,
         bytes: row.number("bytes")?,
         segments: row.number("segments")?,

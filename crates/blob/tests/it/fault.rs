@@ -1,5 +1,6 @@
 //! Bad days: a crash at any write, a full disk, a write that fails.
 
+use kinora_domain::PresentationId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -61,7 +62,7 @@ on_both! {
         let mut world = world;
         let whole = noise(2 * world.batch() + 5);
         for stop_at in 0.. {
-            let (streamed, put) = (ObjectKey::Source(source(stop_at)), ObjectKey::Index(source(stop_at)));
+            let (streamed, put) = (ObjectKey::Source(source(stop_at)), ObjectKey::Index(PresentationId::of(source(stop_at))));
             let count = AtomicUsize::new(0);
             let stop_after = usize::try_from(stop_at).unwrap();
             let blob = world.faulty(move |_| match count.fetch_add(1, Ordering::Relaxed) {
@@ -101,7 +102,7 @@ on_both! {
     }
 
     async fn a_full_store_is_said_and_nothing_is_left_over(world: World) {
-        let index = ObjectKey::Index(source(1));
+        let index = ObjectKey::Index(PresentationId::of(source(1)));
         for full_at in [WriteKind::Put, WriteKind::Create, WriteKind::Append, WriteKind::Finish] {
             let blob = world.faulty(move |op| {
                 if op.kind == full_at { FaultAction::Full } else { FaultAction::Proceed }

@@ -1,5 +1,6 @@
 //! Listing: pages, prefixes, and files that others have put there.
 
+use kinora_domain::PresentationId;
 use std::collections::BTreeSet;
 
 use kinora_blob::{ObjectKey, ObjectKind, PictureHash, Prefix};
@@ -48,7 +49,7 @@ on_both! {
     }
 
     async fn listing_can_be_bound_to_one_rendition_or_source(world: World) {
-        let picture = ObjectKey::Picture(source(1), PictureHash([1; 16]));
+        let picture = ObjectKey::Picture(PresentationId::of(source(1)), PictureHash([1; 16]));
         for key in [segment(1, 0), segment(1, 10), segment(1, 9), segment(0x101, 1), picture] {
             world.blob.put_once(key, "x".into()).await.unwrap();
         }
@@ -57,7 +58,7 @@ on_both! {
         assert_eq!(world.list(of_one).await, names(&[segment(1, 0), segment(1, 10), segment(1, 9)]));
         assert_eq!(world.list(Prefix::SegmentsOf(rendition(0x101))).await, names(&[segment(0x101, 1)]));
         assert_eq!(world.list(Prefix::SegmentsOf(rendition(2))).await, names(&[]));
-        assert_eq!(world.list(Prefix::PicturesOf(source(1))).await, names(&[picture]));
+        assert_eq!(world.list(Prefix::PicturesOf(PresentationId::of(source(1)))).await, names(&[picture]));
 
         // The key to go on from may be gone, or lie before or behind everything.
         let after = async |after| world.blob.list(of_one, Some(after), 100).await.unwrap().len();

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use kinora_blob::{Error, ObjectKey, PictureHash, PutOutcome};
+use kinora_domain::PresentationId;
 
 use crate::world::{MIB, PART, World, noise, on_both, rendition, segment, source};
 
@@ -9,10 +10,10 @@ on_both! {
     async fn an_object_is_read_back_as_it_was_put(world: World) {
         for (key, bytes) in [
             (ObjectKey::Source(source(1)), noise(3 * MIB + 17)),
-            (ObjectKey::Index(source(1)), noise(1)),
+            (ObjectKey::Index(PresentationId::of(source(1))), noise(1)),
             (ObjectKey::Init(rendition(2)), Bytes::new()),
             (segment(2, 0), noise(700)),
-            (ObjectKey::Picture(source(1), PictureHash([7; 16])), noise(9)),
+            (ObjectKey::Picture(PresentationId::of(source(1)), PictureHash([7; 16])), noise(9)),
             (ObjectKey::DemoClip, noise(70_000)),
         ] {
             assert!(world.blob.get(key).await.unwrap().is_none(), "{key}");

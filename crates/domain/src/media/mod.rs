@@ -25,7 +25,7 @@ pub use state::{MediaState, WrongState};
 
 use crate::{
     AccessPolicy, AccessRestrictions, Encryption, Event, EventKind, Failure, InputId, MediaId, NewPlayback,
-    PlaybackHandle, Random, SourceId, Timestamp, Upload, WorkspaceId,
+    PlaybackHandle, PresentationId, Random, SourceId, Timestamp, Upload, WorkspaceId,
 };
 
 /// One video or audio that a client owns.
@@ -205,6 +205,11 @@ impl Media {
             MediaState::Downloading { source, .. } | MediaState::Ready { source, .. } => Some(*source),
             MediaState::Created | MediaState::Failed { .. } => None,
         }
+    }
+
+    /// What players are shown of it, once there is something.
+    pub fn presentation(&self) -> Option<PresentationId> {
+        self.source().map(PresentationId::of)
     }
 
     fn event(&self, kind: EventKind, at: Timestamp) -> Event {

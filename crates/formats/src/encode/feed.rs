@@ -7,7 +7,7 @@ use std::{ops::Range, sync::Arc};
 
 use super::pictures::{LEAD_S_MIN, Run};
 use crate::{
-    index::{Index, SampleEntry, SampleTable, Track},
+    index::{Index, SampleEntry, SampleTable, Track, TrackMedia},
     matroska::{FedFrame, feed_frame, feed_header},
     mp4::write::{
         ByteRange, Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, InitKind, InitTrack, Payload, Timeline, sample_entry,
@@ -63,7 +63,7 @@ pub enum FeedFormat {
 pub struct FeedChunk {
     /// Their numbers, in decode order.
     pub samples: Range<u32>,
-    /// Where they lie in the object of the samples, adjacent ones joined. [`read_plan`](crate::mp4::write::read_plan) makes few reads of them.
+    /// Where they lie, adjacent ones joined. [`read_plan`](crate::mp4::write::read_plan) makes few reads of them.
     pub ranges: Vec<ByteRange>,
     /// Length of all ranges.
     pub len: u64,
@@ -78,7 +78,7 @@ pub enum FeedError {
         /// The numbers asked for.
         numbers: Range<u32>,
     },
-    /// An edit list jumps between the segments: each side needs a decoder of its own.
+    /// An edit list jumps between the segments, or another part begins: each side needs a decoder of its own.
     #[error("the segments {numbers:?} lie on both sides of an edit")]
     AcrossJoint {
         /// The numbers asked for.
@@ -147,7 +147,7 @@ impl Feed {
         let lead_s = LEAD_S_MIN.max(before.saturating_add(second - 1).div_euclid(second));
         let run = Run { numbers, cuts, times, timescale: track.timescale, timeline, lead_s };
         let shown_shift = run.fed_at(track.shift);
-        let (format, header) = header(track)?;
+        let (format, header) = header(track, track.media_at(samples.start))?;
         Ok(Self {
             format,
             header: header.into(),
@@ -271,17 +271,17 @@ impl Feed {
     }
 }
 
-/// What comes in front of the samples.
-pub(super) fn header(track: &Track) -> Result<(FeedFormat, Vec<u8>), FeedError> {
-    if let SampleEntry::Matroska(entry) = track.media.sample_entry() {
+/// What comes in front of samples of a track that are decoded like this.
+pub(super) fn header(track: &Track, media: &TrackMedia) -> Result<(FeedFormat, Vec<u8>), FeedError> {
+    if let SampleEntry::Matroska(entry) = media.sample_entry() {
         return Ok((FeedFormat::Matroska, feed_header(entry)));
     }
     let init = write_init(&InitTrack {
         timescale: track.timescale,
         media_time: None,
         language: "und",
-        kind: InitKind::of(&track.media),
-        sample_entry: sample_entry(track).map_err(|_| FeedError::SampleEntry)?,
+        kind: InitKind::of(media),
+        sample_entry: sample_entry(media).map_err(|_| FeedError::SampleEntry)?,
     });
     Ok((FeedFormat::Mp4, init))
 }

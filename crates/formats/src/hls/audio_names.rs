@@ -67,7 +67,9 @@ pub(super) fn shown(title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::{AudioTrack, Container, SampleEntry, SampleTable, TrackLabel, TrackMedia};
+    use crate::index::{
+        AudioTrack, Container, SampleEntry, SampleObject, SampleTable, TrackLabel, TrackMedia,
+    };
     use crate::plan::SegmentPlan;
 
     fn track(language: &str, title: Option<&str>) -> Track {
@@ -85,6 +87,7 @@ mod tests {
                 packet_samples: 1024,
             }),
             samples: [].into_iter().collect::<SampleTable>(),
+            configurations: Vec::new(),
             joints: Vec::new(),
             shift: 0,
             end: 0,
@@ -98,8 +101,8 @@ mod tests {
             source_len: 0,
             source_sha256: [0; 32],
             container: Container::Mp4,
-            normalised: None,
-            other_sound: None,
+            objects: vec![SampleObject::source(0)],
+            parts: Vec::new(),
             is_truncated: false,
             left_out: Vec::new(),
             tracks: tracks.iter().map(|(language, title)| track(language, *title)).collect(),

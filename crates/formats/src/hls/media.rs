@@ -12,8 +12,19 @@ pub struct MediaPlaylist<'a> {
     pub timescale: u32,
     /// The segments in order.
     pub segments: &'a [Segment],
-    /// Address of the init segment.
+    /// Address of the init segment of the first one.
     pub init_uri: &'a str,
+    /// Where another part begins, rising; none in most.
+    pub breaks: &'a [Break],
+}
+
+/// A segment that does not go on where the one before it ends: the first of another part. RFC 8216, 4.3.2.3.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Break {
+    /// Its number.
+    pub segment: u32,
+    /// Address of the init segment from here on, where it is another one than before.
+    pub init_uri: Option<String>,
 }
 
 /// How the files that a playlist names are encrypted: each as a whole with AES-128-CBC, under one key. RFC 8216, 4.3.2.4.
@@ -86,10 +97,20 @@ impl MediaPlaylist<'_> {
             }
             text.push('\n');
         };
-        write_key(&mut text, self.init_uri);
-        let _ = writeln!(text, "#EXT-X-MAP:URI=\"{}\"", self.init_uri);
+        let write_map = |text: &mut String, uri: &str| {
+            write_key(text, uri);
+            let _ = writeln!(text, "#EXT-X-MAP:URI=\"{uri}\"");
+        };
+        write_map(&mut text, self.init_uri);
+        let mut breaks = self.breaks.iter().peekable();
         let mut uri = String::new();
         for (number, segment) in (0..).zip(self.segments) {
+            while let Some(Break { init_uri, .. }) = breaks.next_if(|next| next.segment <= number) {
+                text.push_str("#EXT-X-DISCONTINUITY\n");
+                if let Some(uri) = init_uri {
+                    write_map(&mut text, uri);
+                }
+            }
             uri.clear();
             segment_uri(&mut uri, number);
             write_key(&mut text, &uri);
@@ -131,7 +152,8 @@ mod tests {
 
     fn durations(timescale: u32, starts: &[i64]) -> Vec<String> {
         let segments = segments(starts);
-        let text = MediaPlaylist { timescale, segments: &segments, init_uri: "i" }.render(|_, _| {});
+        let text =
+            MediaPlaylist { timescale, segments: &segments, init_uri: "i", breaks: &[] }.render(|_, _| {});
         text.lines()
             .filter_map(|line| line.strip_prefix("#EXTINF:"))
             .map(|line| line.trim_end_matches(',').to_owned())
@@ -168,7 +190,8 @@ mod tests {
     #[test]
     fn keyframes_alone_are_said_to_be_so() {
         let segments = segments(&[0, 2000, 3500]);
-        let playlist = MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "init.mp4" };
+        let playlist =
+            MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "init.mp4", breaks: &[] };
         let text = playlist.render_iframes(|text, number| text.push_str(&format!("iframe/{number}.m4s")));
         assert_eq!(
             text,
@@ -181,7 +204,8 @@ mod tests {
     #[test]
     fn every_file_that_is_encrypted_has_a_vector_of_its_own() {
         let segments = segments(&[0, 2000, 3500]);
-        let playlist = MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "init.mp4" };
+        let playlist =
+            MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "init.mp4", breaks: &[] };
         let iv = |uri: &str| match uri {
             "init.mp4" => [0; 16],
             "0.m4s" => [0xab; 16],
@@ -205,10 +229,43 @@ mod tests {
     }
 
     #[test]
+    fn another_part_begins_with_a_discontinuity() {
+        let segments = segments(&[0, 2000, 3500, 5000]);
+        let changed =
+            |segment, init_uri: Option<&str>| Break { segment, init_uri: init_uri.map(str::to_owned) };
+        let breaks = [changed(1, Some("init-1.mp4")), changed(2, None)];
+        let playlist =
+            MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "init.mp4", breaks: &breaks };
+        let uri = |text: &mut String, number| text.push_str(&format!("{number}.m4s"));
+        let head = "#EXTM3U\n#EXT-X-VERSION:6\n#EXT-X-TARGETDURATION:2\n#EXT-X-PLAYLIST-TYPE:VOD\n";
+        assert_eq!(
+            playlist.render(uri),
+            format!(
+                "{head}#EXT-X-MAP:URI=\"init.mp4\"\n#EXTINF:2.000000,\n0.m4s\n\
+                 #EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI=\"init-1.mp4\"\n#EXTINF:1.500000,\n1.m4s\n\
+                 #EXT-X-DISCONTINUITY\n#EXTINF:1.500000,\n2.m4s\n#EXT-X-ENDLIST\n"
+            )
+        );
+        // An init segment is encrypted like any other file.
+        let iv = |uri: &str| if uri == "init-1.mp4" { [2; 16] } else { [0; 16] };
+        let text = playlist.render_encrypted(FileEncryption { key_uri: "k", iv: &iv }, uri);
+        let lines: Vec<_> =
+            text.lines().skip_while(|line| !line.starts_with("#EXT-X-DISC")).take(3).collect();
+        assert_eq!(
+            lines,
+            [
+                "#EXT-X-DISCONTINUITY",
+                "#EXT-X-KEY:METHOD=AES-128,URI=\"k\",IV=0x02020202020202020202020202020202",
+                "#EXT-X-MAP:URI=\"init-1.mp4\""
+            ]
+        );
+    }
+
+    #[test]
     fn the_target_duration_is_the_longest_one_rounded_to_the_nearest() {
         for (end, expected) in [(400, 1), (1499, 1), (1500, 2), (4400, 4), (4500, 5)] {
             let segments = segments(&[0, end]);
-            let playlist = MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "i" };
+            let playlist = MediaPlaylist { timescale: 1000, segments: &segments, init_uri: "i", breaks: &[] };
             assert_eq!(playlist.target_duration_s(), expected, "{end} ms");
         }
     }

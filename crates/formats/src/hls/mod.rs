@@ -16,7 +16,7 @@ mod subtitles;
 pub use audio_groups::AudioGroup;
 pub use audio_names::{AudioName, audio_names};
 pub use language::{Language, language};
-pub use media::{FileEncryption, MediaPlaylist};
+pub use media::{Break, FileEncryption, MediaPlaylist};
 pub use multivariant::{IFrameVariant, MultivariantPlaylist, MultivariantUris, Variant, VideoRange};
 pub use offer::{AddedSound, Address, Choice, Offer, Order};
 pub use rate::{CopyRates, Rate};

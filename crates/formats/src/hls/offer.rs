@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     encode::{Rung, RungName, name_of_picture, rate_of_rung},
-    index::{Index, VideoTrack},
+    index::{Index, TrackMedia, VideoTrack},
 };
 
 /// The highest BANDWIDTH of a variant that players begin with, in bits a second.
@@ -183,7 +183,8 @@ fn candidates(
 ) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     if offer.copies(index, video) {
-        let copy = |group: &Group, name| copy(video, offer, group, name, uri(Address::Video));
+        let further = index.video().map_or(&[][..], |(track, _)| &track.configurations);
+        let copy = |group: &Group, name| copy((video, further), offer, group, name, uri(Address::Video));
         candidates.push(copy(everywhere, AUDIO_GROUP));
         candidates.extend(copies.map(|group| copy(group, COPIES_GROUP)));
     }
@@ -200,12 +201,25 @@ fn candidates(
     candidates
 }
 
-fn copy(video: &VideoTrack, offer: &Offer<'_>, group: &Group, name: &'static str, uri: String) -> Candidate {
+/// `further` are the configurations of parts that are decoded otherwise.
+fn copy(
+    (video, further): (&VideoTrack, &[TrackMedia]),
+    offer: &Offer<'_>,
+    group: &Group,
+    name: &'static str,
+    uri: String,
+) -> Candidate {
     let (width, height) = video.display_size();
+    let mut codecs = group.codecs(Some(&video.codec));
+    for media in further {
+        if !codecs.iter().any(|codec| codec == media.codec()) {
+            codecs.insert(1, media.codec().to_owned());
+        }
+    }
     let variant = Variant {
         uri,
         rate: offer.rates.video.with(group.rate),
-        codecs: group.codecs(Some(&video.codec)),
+        codecs,
         resolution: Some((width, height)),
         frame_rate: video.frame_rate,
         video_range: Some(VideoRange::of(video.transfer)),

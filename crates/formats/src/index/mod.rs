@@ -11,6 +11,7 @@ mod facts;
 mod joint;
 mod left_out;
 mod not_copied;
+mod objects;
 mod samples;
 mod stored;
 
@@ -19,8 +20,11 @@ pub use facts::{AudioFacts, SourceFacts, VideoFacts};
 pub use joint::{JOINTS_MAX, Joint, Stretch};
 pub use left_out::{LEFT_OUT_DETAIL_LEN_MAX, LEFT_OUT_MAX, LeftOut};
 pub use not_copied::{NOT_COPIED_DETAIL_LEN_MAX, NotCopied, NotCopiedReason};
+pub use objects::{OBJECTS_MAX, PARTS_MAX, SampleObject, SampleObjectKind, SourceName};
 pub use samples::{SampleTable, SampleTableBuilder, Samples};
 pub use stored::{IndexError, IndexId};
+
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,10 +39,10 @@ pub struct Index {
     pub source_sha256: [u8; 32],
     /// What the bytes are packed in.
     pub container: Container,
-    /// Where the samples lie when they do not lie in the source itself.
-    pub normalised: Option<Normalised>,
-    /// Where the samples of all audio tracks lie when another sound was put in the place of the source's own; the pictures lie where they lay.
-    pub other_sound: Option<OtherSound>,
+    /// The objects in which the samples lie, by their numbers; at least one, at most [`OBJECTS_MAX`].
+    pub objects: Vec<SampleObject>,
+    /// What it was joined of, in the order of the presentation; empty for the index of one whole source.
+    pub parts: Vec<Part>,
     /// Set when samples at the end had no bytes and the playable prefix was kept.
     pub is_truncated: bool,
     /// Tracks of the source that cannot be played, at most [`LEFT_OUT_MAX`].
@@ -51,23 +55,13 @@ pub struct Index {
     pub plan: crate::plan::SegmentPlan,
 }
 
-/// A copy of the source in a container whose samples can be told from one another, made where the source's own cannot be read in place.
-/// The packets are those of the source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Normalised {
-    /// What the copy is packed in.
-    pub container: Container,
-    /// Its length in bytes.
-    pub len: u64,
-}
-
-/// An object that holds the samples of sound from elsewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OtherSound {
-    /// Its length in bytes.
-    pub len: u64,
-    /// SHA-256 of it: of the same pictures with another sound, as long, another index must come.
-    pub sha256: [u8; 32],
+/// What a presentation shows of one source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// The source.
+    pub source: SourceName,
+    /// From when to when it is shown, in microseconds of the common timeline of that source.
+    pub shown_us: Range<u64>,
 }
 
 /// One elementary stream of the source.
@@ -81,11 +75,15 @@ pub struct Track {
     pub language: String,
     /// What else the source says of the track to whoever chooses among several.
     pub label: TrackLabel,
-    /// What it is and how it is decoded.
+    /// What it is and how it is decoded. Configuration 0.
     pub media: TrackMedia,
+    /// The configurations from number 1 on, of a track whose parts are not all decoded alike. [`Joint`]s say from where on each holds.
+    #[serde(skip)]
+    pub configurations: Vec<TrackMedia>,
     /// The samples in decode order.
     pub samples: SampleTable,
-    /// Where an edit list jumps between keyframes, rising in both fields; empty for nearly all tracks, and for all that are copied.
+    /// Where an edit list jumps between keyframes, or one part of a presentation follows another, rising in both fields; empty for nearly
+    /// all tracks.
     pub joints: Vec<Joint>,
     /// Added to a sample's time in the source to get its time on the common timeline, in ticks.
     ///
@@ -207,7 +205,10 @@ pub struct Sample {
     pub pts: i64,
     /// Ticks until the next sample is decoded.
     pub duration: u32,
-    /// First byte in the source.
+    /// The number of the object that it lies in.
+    #[serde(skip)]
+    pub object: u8,
+    /// First byte in that object.
     pub offset: u64,
     /// Length in bytes.
     pub size: u32,
@@ -250,7 +251,7 @@ impl Index {
 
     /// Length of the object in which the samples lie that are the source's own.
     pub fn samples_len(&self) -> u64 {
-        self.normalised.map_or(self.source_len, |normalised| normalised.len)
+        self.objects.first().map_or(self.source_len, |object| object.len)
     }
 
     /// The segments of the copy of one of these tracks; none where it is not copied, nor of a track of another index.
@@ -290,10 +291,15 @@ impl Track {
         let samples = self.samples.iter().map(|sample| {
             let offset = end;
             end = end.saturating_add(sample.size.into());
-            Sample { offset, ..sample }
+            Sample { object: 0, offset, ..sample }
         });
         let samples = samples.collect();
         (Self { samples, ..self }, end)
+    }
+
+    /// The same track whose samples all lie in the object with this number.
+    pub fn in_object(self, object: u8) -> Self {
+        Self { samples: self.samples.in_object(object), ..self }
     }
 
     /// Whether the samples of what came back from a checkpoint can be reckoned with.
@@ -322,6 +328,14 @@ impl TrackMedia {
         match self {
             Self::Video(video) => &video.sample_entry,
             Self::Audio(audio) => &audio.sample_entry,
+        }
+    }
+
+    /// RFC 6381 string of a track that is copied, else what its container calls the codec.
+    pub fn codec(&self) -> &str {
+        match self {
+            Self::Video(video) => &video.codec,
+            Self::Audio(audio) => &audio.codec,
         }
     }
 

@@ -4,7 +4,7 @@
 //! ended, in time and mostly in bytes. The directory says where each block starts in time and bytes, so that reaching a sample is a
 //! division, or a binary search, and the decoding of one block.
 
-use std::{ops::Range, sync::Arc};
+use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -26,6 +26,26 @@ const SAMPLES_MAX: u32 = 1 << 30;
 #[serde(try_from = "Packed")]
 pub struct SampleTable {
     packed: Arc<Packed>,
+    runs: ObjectRuns,
+}
+
+/// Where the samples lie: all in object 0, but from these on.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct ObjectRuns(Arc<[ObjectRun]>);
+
+/// From a sample on, all lie in this object.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct ObjectRun {
+    sample: u32,
+    object: u8,
+}
+
+impl ObjectRuns {
+    /// The object that the sample with this number lies in.
+    fn at(&self, number: u32) -> u8 {
+        let behind = self.0.partition_point(|run| run.sample <= number);
+        behind.checked_sub(1).and_then(|place| self.0.get(place)).map_or(0, |run| run.object)
+    }
 }
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -60,6 +80,9 @@ impl Packed {
 pub struct SampleTableBuilder {
     pending: Vec<Sample>,
     packed: Packed,
+    /// What is read of a source lies in one object: no checkpoint holds more.
+    #[serde(skip)]
+    runs: Vec<ObjectRun>,
 }
 
 /// The samples of a range, in decode order. Decodes a block at a time.
@@ -121,11 +144,29 @@ impl SampleTable {
         None
     }
 
+    /// The numbers of the objects in which they lie, rising.
+    pub fn objects(&self) -> BTreeSet<u8> {
+        let first = self.runs.0.first().is_none_or(|run| 0 < run.sample);
+        first.then_some(0).into_iter().chain(self.runs.0.iter().map(|run| run.object)).collect()
+    }
+
+    /// The same samples, all in the object with this number.
+    pub(super) fn in_object(self, object: u8) -> Self {
+        let run = (object != 0).then_some(ObjectRun { sample: 0, object });
+        Self { runs: ObjectRuns(run.into_iter().collect()), ..self }
+    }
+
+    /// Whether all lie in the object with this number.
+    pub(super) fn is_in_object(&self, object: u8) -> bool {
+        self.clone().in_object(object).runs == self.runs
+    }
+
     /// Bytes in memory.
     pub(crate) fn memory_len(&self) -> usize {
         self.packed.memory_len()
     }
 
+    /// Writes the samples, without the objects that they lie in.
     pub(super) fn write(&self, writer: &mut Writer) {
         writer.varint(u64::from(self.packed.len));
         let mut before = Block::default();
@@ -159,7 +200,43 @@ impl SampleTable {
         let data = reader.string()?.to_vec();
         let packed = Packed { len, blocks, data };
         packed.check(source_len, |_| true)?;
-        Some(SampleTable { packed: Arc::new(packed) })
+        Some(SampleTable { packed: Arc::new(packed), runs: ObjectRuns::default() })
+    }
+
+    /// Writes the objects that the samples lie in, each change as the distance from the one before.
+    pub(super) fn write_objects(&self, writer: &mut Writer) {
+        writer.varint(self.runs.0.len() as u64);
+        let mut before = 0;
+        for run in self.runs.0.iter() {
+            writer.varint(u64::from(run.sample - before));
+            writer.u8(run.object);
+            before = run.sample;
+        }
+    }
+
+    /// Reads what [`SampleTable::write_objects`] wrote. `None` when it makes no sense, or when a sample lies in no object with that number,
+    /// whose lengths these are.
+    pub(super) fn read_objects(self, reader: &mut Reader<'_>, lens: &[u64]) -> Option<Self> {
+        let count = reader.varint().filter(|&count| count <= u64::from(self.len()))?;
+        let mut runs: Vec<ObjectRun> = Vec::new();
+        for _ in 0..count {
+            let distance = reader.u32()?;
+            let (sample, before) = match runs.last() {
+                None => (distance, 0),
+                Some(last) => (last.sample.checked_add(distance).filter(|_| 0 < distance)?, last.object),
+            };
+            let object = reader.u8().filter(|&object| object != before)?;
+            if sample >= self.len() {
+                return None;
+            }
+            runs.push(ObjectRun { sample, object });
+        }
+        let table = Self { runs: ObjectRuns(runs.into()), ..self };
+        let is_inside = |sample: Sample| {
+            let len = lens.get(usize::from(sample.object));
+            len.zip(sample.end_offset()).is_some_and(|(len, end)| end <= *len)
+        };
+        table.iter().all(is_inside).then_some(table)
     }
 }
 
@@ -174,7 +251,7 @@ impl TryFrom<Packed> for SampleTable {
 
     fn try_from(packed: Packed) -> Result<Self, Self::Error> {
         packed.check(u64::MAX, |_| true).ok_or("packed samples make no sense")?;
-        Ok(SampleTable { packed: Arc::new(packed) })
+        Ok(SampleTable { packed: Arc::new(packed), runs: ObjectRuns::default() })
     }
 }
 
@@ -211,6 +288,7 @@ impl Packed {
                 dts,
                 pts: dts.wrapping_add(composition[n]),
                 duration: u32::try_from(duration[n]).ok()?,
+                object: 0,
                 offset,
                 size: u32::try_from(size[n]).ok()?,
                 is_sync: sync[n] != 0,
@@ -252,6 +330,9 @@ impl Packed {
 impl SampleTableBuilder {
     /// Adds the next sample in decode order.
     pub fn push(&mut self, sample: Sample) {
+        if self.runs.last().map_or(0, |run| run.object) != sample.object {
+            self.runs.push(ObjectRun { sample: self.len(), object: sample.object });
+        }
         self.pending.push(sample);
         if self.pending.len() == BLOCK_LEN {
             self.close_block();
@@ -283,7 +364,7 @@ impl SampleTableBuilder {
         if !self.pending.is_empty() {
             self.close_block();
         }
-        SampleTable { packed: Arc::new(self.packed) }
+        SampleTable { packed: Arc::new(self.packed), runs: ObjectRuns(self.runs.into()) }
     }
 
     fn close_block(&mut self) {
@@ -358,6 +439,11 @@ impl Iterator for Samples<'_> {
         let (block, position) = (self.rest.start as usize / BLOCK_LEN, self.rest.start as usize % BLOCK_LEN);
         if position == 0 || self.block.is_empty() {
             self.table.packed.read_block(block, &mut self.block)?;
+            if !self.table.runs.0.is_empty() {
+                for (number, sample) in ((block * BLOCK_LEN) as u32..).zip(&mut self.block) {
+                    sample.object = self.table.runs.at(number);
+                }
+            }
         }
         self.rest.start += 1;
         self.block.get(position).copied()

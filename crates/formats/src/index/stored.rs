@@ -13,15 +13,15 @@ use sha2::{Digest, Sha256};
 
 use super::{
     AUDIO_TRACKS_MAX, AudioTrack, Container, Index, JOINTS_MAX, Joint, LEFT_OUT_DETAIL_LEN_MAX, LEFT_OUT_MAX,
-    LeftOut, NOT_COPIED_DETAIL_LEN_MAX, Normalised, NotCopied, NotCopiedReason, OtherSound, SampleEntry,
-    SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
+    LeftOut, NOT_COPIED_DETAIL_LEN_MAX, NotCopied, NotCopiedReason, OBJECTS_MAX, PARTS_MAX, Part,
+    SampleEntry, SampleObject, SampleObjectKind, SampleTable, Track, TrackLabel, TrackMedia, VideoTrack,
     bytes::{Reader, Writer},
 };
 use crate::plan::{Segment, SegmentPlan, plan_beside_copies};
 
 const MAGIC: &[u8; 8] = b"KINORAIX";
 /// Raised with every change of the body.
-const VERSION: u32 = 6;
+const VERSION: u32 = 7;
 /// The first version: at most one audio track, and no labels. Still read, for it is stored beside media that are ready.
 const VERSION_ONE_AUDIO: u32 = 1;
 /// The last version whose tracks were all copied, and whose samples all lay in the source.
@@ -32,12 +32,18 @@ const VERSION_NO_JOINTS: u32 = 3;
 const VERSION_OWN_SOUND: u32 = 4;
 /// The last version that named no tracks that are left out. Still written where there are none.
 const VERSION_ALL_PLAYED: u32 = 5;
+/// The last version of whole sources. Still written for those.
+const VERSION_WHOLE: u32 = 6;
 const CHECKSUM_LEN: usize = 8;
 /// One video track and the audio tracks.
 const TRACKS_MAX: usize = 1 + AUDIO_TRACKS_MAX;
 /// Kinds of track.
 const VIDEO: u8 = 0;
 const AUDIO: u8 = 1;
+/// Kinds of object.
+const OF_SOURCE: u8 = 0;
+const OF_NORMALISED: u8 = 1;
+const OF_SOUND: u8 = 2;
 /// Kinds of sample entry.
 const ISO: u8 = 0;
 const MATROSKA: u8 = 1;
@@ -79,10 +85,11 @@ impl fmt::Display for IndexId {
 impl Index {
     /// The bytes that [`Index::from_bytes`] reads. The same index always has the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let version = match (&self.other_sound, &*self.left_out) {
-            (None, []) => VERSION_OWN_SOUND,
+        let version = match (WholeObjects::of(self), &*self.left_out) {
+            (None, _) => VERSION,
+            (Some(WholeObjects { sound: None, .. }), []) => VERSION_OWN_SOUND,
             (Some(_), []) => VERSION_ALL_PLAYED,
-            _ => VERSION,
+            _ => VERSION_WHOLE,
         };
         let mut body = Writer::default();
         write_index(self, version, &mut body);
@@ -122,20 +129,12 @@ fn write_index(index: &Index, version: u32, writer: &mut Writer) {
     writer.varint(index.source_len);
     writer.bytes.extend_from_slice(&index.source_sha256);
     writer.u8(index.container.byte());
-    match index.normalised {
-        None => writer.u8(0),
-        Some(Normalised { container, len }) => {
-            writer.u8(1);
-            writer.u8(container.byte());
-            writer.varint(len);
+    match WholeObjects::of(index).filter(|_| version <= VERSION_WHOLE) {
+        Some(objects) => objects.write(version, writer),
+        None => {
+            write_objects(&index.objects, writer);
+            write_parts(&index.parts, writer);
         }
-    }
-    if version > VERSION_ALL_PLAYED {
-        writer.u8(index.other_sound.is_some().into());
-    }
-    if let Some(OtherSound { len, sha256 }) = index.other_sound {
-        writer.varint(len);
-        writer.bytes.extend_from_slice(&sha256);
     }
     writer.u8(index.is_truncated.into());
     if version > VERSION_ALL_PLAYED {
@@ -143,7 +142,7 @@ fn write_index(index: &Index, version: u32, writer: &mut Writer) {
     }
     writer.varint(index.tracks.len() as u64);
     for track in &index.tracks {
-        write_track(track, writer);
+        write_track(track, version, writer);
     }
     write_segments(&index.plan.video, writer);
     index.plan.audio.iter().for_each(|segments| write_segments(segments, writer));
@@ -160,22 +159,15 @@ fn read_index(reader: &mut Reader<'_>, version: u32) -> Option<Index> {
     let source_len = reader.varint()?;
     let source_sha256 = reader.array()?;
     let container = Container::from_byte(reader.u8()?)?;
-    let normalised = if version > VERSION_COPIES_ONLY { read_normalised(reader)? } else { None };
-    let has_other_sound = match version {
-        ..=VERSION_OWN_SOUND => false,
-        VERSION_ALL_PLAYED => true,
-        _ => read_bool(reader)?,
-    };
-    let other_sound = if has_other_sound {
-        Some(OtherSound { len: reader.varint()?, sha256: reader.array()? })
+    let (objects, parts) = if version > VERSION_WHOLE {
+        (read_objects(reader)?, read_parts(reader)?)
     } else {
-        None
+        (WholeObjects::read(reader, version, source_len)?.all(), Vec::new())
     };
-    let lens = SamplesLens::of(source_len, normalised, other_sound);
     let is_truncated = read_bool(reader)?;
     let left_out = if version > VERSION_ALL_PLAYED { read_left_out(reader)? } else { Vec::new() };
     let count = reader.varint().filter(|&count| count <= TRACKS_MAX as u64)?;
-    let tracks = (0..count).map(|_| read_track(reader, version, lens)).collect::<Option<Vec<_>>>()?;
+    let tracks = (0..count).map(|_| read_track(reader, version, &objects)).collect::<Option<Vec<_>>>()?;
     let audio_tracks = tracks.iter().filter(|track| matches!(track.media, TrackMedia::Audio(_))).count();
     let video = read_segments(reader)?;
     let audio = if version == VERSION_ONE_AUDIO {
@@ -192,17 +184,7 @@ fn read_index(reader: &mut Reader<'_>, version: u32) -> Option<Index> {
     } else {
         plan_beside_copies(&tracks, video, audio)
     };
-    Some(Index {
-        source_len,
-        source_sha256,
-        container,
-        normalised,
-        other_sound,
-        is_truncated,
-        left_out,
-        tracks,
-        plan,
-    })
+    Some(Index { source_len, source_sha256, container, objects, parts, is_truncated, left_out, tracks, plan })
 }
 
 fn write_left_out(left_out: &[LeftOut], writer: &mut Writer) {
@@ -223,35 +205,152 @@ fn read_left_out(reader: &mut Reader<'_>) -> Option<Vec<LeftOut>> {
     (0..count).map(read).collect()
 }
 
-/// `None` inside stands for a source whose samples lie in itself.
-#[expect(clippy::option_option, reason = "the outer one is damage, as everywhere here")]
-fn read_normalised(reader: &mut Reader<'_>) -> Option<Option<Normalised>> {
-    if !read_bool(reader)? {
-        return Some(None);
+/// The objects of an index of one whole source, as versions up to 6 have them.
+#[derive(Debug, Clone, Copy)]
+struct WholeObjects {
+    /// Where the pictures lie, and the sound that is the source's own.
+    own: SampleObject,
+    /// Where the sound lies that was put in the place of its own.
+    sound: Option<SampleObject>,
+}
+
+impl WholeObjects {
+    /// `None` where the samples lie otherwise, or are not all decoded alike.
+    fn of(index: &Index) -> Option<Self> {
+        let (own, sound) = match index.objects[..] {
+            [own] => (own, None),
+            [own, sound @ SampleObject { source: None, kind: SampleObjectKind::Sound { .. }, .. }] => {
+                (own, Some(sound))
+            }
+            _ => return None,
+        };
+        let is_own = match own.kind {
+            SampleObjectKind::Source => own.len == index.source_len,
+            SampleObjectKind::Normalised(_) => true,
+            SampleObjectKind::Sound { .. } => false,
+        };
+        let is_plain = |track: &Track| {
+            let object = u8::from(sound.is_some() && matches!(track.media, TrackMedia::Audio(_)));
+            track.configurations.is_empty() && track.samples.is_in_object(object)
+        };
+        let is_whole = is_own && own.source.is_none() && index.parts.is_empty();
+        (is_whole && index.tracks.iter().all(is_plain)).then_some(Self { own, sound })
     }
-    Some(Some(Normalised { container: Container::from_byte(reader.u8()?)?, len: reader.varint()? }))
-}
 
-/// Lengths of the objects in which samples lie.
-#[derive(Clone, Copy)]
-struct SamplesLens {
-    video: u64,
-    audio: u64,
-}
+    fn all(self) -> Vec<SampleObject> {
+        std::iter::once(self.own).chain(self.sound).collect()
+    }
 
-impl SamplesLens {
-    fn of(source_len: u64, normalised: Option<Normalised>, other_sound: Option<OtherSound>) -> Self {
-        let video = normalised.map_or(source_len, |normalised| normalised.len);
-        Self { video, audio: other_sound.map_or(video, |sound| sound.len) }
+    fn write(self, version: u32, writer: &mut Writer) {
+        match self.own.kind {
+            SampleObjectKind::Normalised(container) => {
+                writer.u8(1);
+                writer.u8(container.byte());
+                writer.varint(self.own.len);
+            }
+            _ => writer.u8(0),
+        }
+        if version > VERSION_ALL_PLAYED {
+            writer.u8(self.sound.is_some().into());
+        }
+        if let Some(SampleObject { kind: SampleObjectKind::Sound { sha256 }, len, .. }) = self.sound {
+            writer.varint(len);
+            writer.bytes.extend_from_slice(&sha256);
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>, version: u32, source_len: u64) -> Option<Self> {
+        let own = if version > VERSION_COPIES_ONLY && read_bool(reader)? {
+            let container = Container::from_byte(reader.u8()?)?;
+            SampleObject::normalised(container, reader.varint()?)
+        } else {
+            SampleObject::source(source_len)
+        };
+        let has_sound = match version {
+            ..=VERSION_OWN_SOUND => false,
+            VERSION_ALL_PLAYED => true,
+            _ => read_bool(reader)?,
+        };
+        let sound =
+            if has_sound { Some(SampleObject::sound(reader.varint()?, reader.array()?)) } else { None };
+        Some(Self { own, sound })
     }
 }
 
-fn write_track(track: &Track, writer: &mut Writer) {
+fn write_objects(objects: &[SampleObject], writer: &mut Writer) {
+    writer.varint(objects.len() as u64);
+    for SampleObject { source, kind, len } in objects {
+        writer.u8(source.is_some().into());
+        writer.bytes.extend_from_slice(source.as_ref().map_or(&[], <[u8; 16]>::as_slice));
+        match kind {
+            SampleObjectKind::Source => writer.u8(OF_SOURCE),
+            SampleObjectKind::Normalised(container) => {
+                writer.u8(OF_NORMALISED);
+                writer.u8(container.byte());
+            }
+            SampleObjectKind::Sound { sha256 } => {
+                writer.u8(OF_SOUND);
+                writer.bytes.extend_from_slice(sha256);
+            }
+        }
+        writer.varint(*len);
+    }
+}
+
+fn read_objects(reader: &mut Reader<'_>) -> Option<Vec<SampleObject>> {
+    let count = reader.varint().filter(|&count| (1..=OBJECTS_MAX as u64).contains(&count))?;
+    let read = |_| {
+        let source = if read_bool(reader)? { Some(reader.array()?) } else { None };
+        let kind = match reader.u8()? {
+            OF_SOURCE => SampleObjectKind::Source,
+            OF_NORMALISED => SampleObjectKind::Normalised(Container::from_byte(reader.u8()?)?),
+            OF_SOUND => SampleObjectKind::Sound { sha256: reader.array()? },
+            _ => return None,
+        };
+        Some(SampleObject { source, kind, len: reader.varint()? })
+    };
+    (0..count).map(read).collect()
+}
+
+fn write_parts(parts: &[Part], writer: &mut Writer) {
+    writer.varint(parts.len() as u64);
+    for Part { source, shown_us } in parts {
+        writer.bytes.extend_from_slice(source);
+        writer.varint(shown_us.start);
+        writer.varint(shown_us.end);
+    }
+}
+
+fn read_parts(reader: &mut Reader<'_>) -> Option<Vec<Part>> {
+    let count = reader.varint().filter(|&count| count <= PARTS_MAX as u64)?;
+    let read = |_| {
+        let part = Part { source: reader.array()?, shown_us: reader.varint()?..reader.varint()? };
+        (part.shown_us.start < part.shown_us.end).then_some(part)
+    };
+    (0..count).map(read).collect()
+}
+
+fn write_track(track: &Track, version: u32, writer: &mut Writer) {
     writer.varint(track.source_track.into());
     writer.varint(track.timescale.into());
     writer.string(track.language.as_bytes());
     write_label(&track.label, writer);
-    match &track.media {
+    write_media(&track.media, writer);
+    track.samples.write(writer);
+    write_joints(&track.joints, version, writer);
+    if version > VERSION_WHOLE {
+        track.samples.write_objects(writer);
+        writer.varint(track.configurations.len() as u64);
+        track.configurations.iter().for_each(|media| write_media(media, writer));
+    }
+    writer.signed(track.shift);
+    writer.signed(track.end);
+    writer.varint(track.bitrate_average);
+    writer.varint(track.bitrate_peak);
+}
+
+fn write_media(media: &TrackMedia, writer: &mut Writer) {
+    match media {
         TrackMedia::Video(video) => {
             writer.u8(VIDEO);
             write_video(video, writer);
@@ -261,32 +360,45 @@ fn write_track(track: &Track, writer: &mut Writer) {
             write_audio(audio, writer);
         }
     }
-    track.samples.write(writer);
-    write_joints(&track.joints, writer);
-    writer.signed(track.shift);
-    writer.signed(track.end);
-    writer.varint(track.bitrate_average);
-    writer.varint(track.bitrate_peak);
 }
 
-fn read_track(reader: &mut Reader<'_>, version: u32, lens: SamplesLens) -> Option<Track> {
+fn read_media(reader: &mut Reader<'_>, version: u32) -> Option<TrackMedia> {
+    match reader.u8()? {
+        VIDEO => Some(TrackMedia::Video(read_video(reader, version)?)),
+        AUDIO => Some(TrackMedia::Audio(read_audio(reader, version)?)),
+        _ => None,
+    }
+}
+
+fn read_track(reader: &mut Reader<'_>, version: u32, objects: &[SampleObject]) -> Option<Track> {
     let source_track = reader.u32()?;
     let timescale = reader.u32().filter(|&timescale| timescale > 0)?;
     let language = read_text(reader)?;
     let label = if version == VERSION_ONE_AUDIO { TrackLabel::default() } else { read_label(reader)? };
-    let (media, samples_len) = match reader.u8()? {
-        VIDEO => (TrackMedia::Video(read_video(reader, version)?), lens.video),
-        AUDIO => (TrackMedia::Audio(read_audio(reader, version)?), lens.audio),
-        _ => return None,
+    let media = read_media(reader, version)?;
+    let lens: Vec<u64> = objects.iter().map(|object| object.len).collect();
+    let is_of_parts = version > VERSION_WHOLE;
+    // Up to version 6 sound lies in the last object, and pictures in the first.
+    let lies = if matches!(media, TrackMedia::Audio(_)) { lens.len().checked_sub(1)? } else { 0 };
+    let samples = SampleTable::read(reader, if is_of_parts { u64::MAX } else { *lens.get(lies)? })?;
+    let joints =
+        if version > VERSION_NO_JOINTS { read_joints(reader, version, samples.len())? } else { Vec::new() };
+    let (samples, configurations) = if is_of_parts {
+        let samples = samples.read_objects(reader, &lens)?;
+        (samples, read_configurations(reader, version, &media)?)
+    } else {
+        (samples.in_object(u8::try_from(lies).ok()?), Vec::new())
     };
-    let samples = SampleTable::read(reader, samples_len)?;
-    let joints = if version > VERSION_NO_JOINTS { read_joints(reader, samples.len())? } else { Vec::new() };
+    if joints.iter().any(|joint| configurations.len() < usize::from(joint.configuration)) {
+        return None;
+    }
     Some(Track {
         source_track,
         timescale,
         language,
         label,
         media,
+        configurations,
         samples,
         joints,
         shift: reader.signed()?,
@@ -296,26 +408,37 @@ fn read_track(reader: &mut Reader<'_>, version: u32, lens: SamplesLens) -> Optio
     })
 }
 
+/// Those from number 1 on, each of the kind of the first.
+fn read_configurations(reader: &mut Reader<'_>, version: u32, first: &TrackMedia) -> Option<Vec<TrackMedia>> {
+    let count = reader.varint().filter(|&count| count < PARTS_MAX as u64)?;
+    let is_alike = |media: &TrackMedia| std::mem::discriminant(media) == std::mem::discriminant(first);
+    (0..count).map(|_| read_media(reader, version).filter(is_alike)).collect()
+}
+
 /// Each is written as its distance from the one before.
-fn write_joints(joints: &[Joint], writer: &mut Writer) {
+fn write_joints(joints: &[Joint], version: u32, writer: &mut Writer) {
     writer.varint(joints.len() as u64);
-    let mut before = Joint { sample: 0, pts: 0 };
+    let mut before = Joint { sample: 0, pts: 0, configuration: 0 };
     for &joint in joints {
         writer.varint(joint.sample.wrapping_sub(before.sample).into());
         writer.signed(joint.pts.wrapping_sub(before.pts));
+        if version > VERSION_WHOLE {
+            writer.u8(joint.configuration);
+        }
         before = joint;
     }
 }
 
-fn read_joints(reader: &mut Reader<'_>, samples: u32) -> Option<Vec<Joint>> {
+fn read_joints(reader: &mut Reader<'_>, version: u32, samples: u32) -> Option<Vec<Joint>> {
     let count = reader.varint().filter(|&count| count <= JOINTS_MAX as u64)?;
     let mut joints: Vec<Joint> = Vec::new();
     for _ in 0..count {
-        let before = joints.last().copied().unwrap_or(Joint { sample: 0, pts: 0 });
+        let before = joints.last().copied().unwrap_or(Joint { sample: 0, pts: 0, configuration: 0 });
         let distance = reader.u32().filter(|&distance| 0 < distance)?;
         let joint = Joint {
             sample: before.sample.checked_add(distance).filter(|&sample| sample < samples)?,
             pts: before.pts.wrapping_add(reader.signed()?),
+            configuration: if version > VERSION_WHOLE { reader.u8()? } else { 0 },
         };
         if !joints.is_empty() && joint.pts <= before.pts {
             return None;

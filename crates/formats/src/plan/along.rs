@@ -3,7 +3,7 @@
 use super::{
     Instant, PlanError, SEGMENT_MIN_S, Segment, SegmentPlan, audio, audio_plan, encoded_audio, video_of,
 };
-use crate::index::{Index, OtherSound, Track, TrackMedia};
+use crate::index::{Index, Track, TrackMedia};
 
 /// Why nothing of a file is heard with a source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,24 +27,6 @@ impl Index {
         let mut track = self.tracks.into_iter().find(is_audio).ok_or(AlongError::NoAudio)?;
         let plan = plan(&mut track, media)?;
         Ok(Self { tracks: vec![track], plan, ..self })
-    }
-
-    /// This source with another sound in the place of all of its own, cut along its pictures as [`sound_along`](Self::sound_along) does; without
-    /// pictures it ends by itself. The samples of that sound lie in the object `lies`.
-    ///
-    /// Same arguments, same index. Decision 0080.
-    pub fn with_sound(self, sound: Self, lies: OtherSound) -> Result<Self, AlongError> {
-        let is_video = |track: &Track| matches!(track.media, TrackMedia::Video(_));
-        let number = self.tracks.iter().map(|track| track.source_track).max().unwrap_or(0);
-        let sound = sound.sound_along(self.video().is_some().then_some(&self))?;
-        let heard =
-            sound.tracks.into_iter().map(|track| Track { source_track: number.wrapping_add(1), ..track });
-        let tracks = self.tracks.into_iter().filter(is_video).chain(heard).collect();
-        let SegmentPlan { video, encoded_video, .. } = self.plan;
-        let SegmentPlan { audio, encoded_audio, .. } = sound.plan;
-        let plan = SegmentPlan { video, audio, encoded_video, encoded_audio };
-        let is_truncated = self.is_truncated || sound.is_truncated;
-        Ok(Self { tracks, plan, is_truncated, other_sound: Some(lies), ..self })
     }
 }
 

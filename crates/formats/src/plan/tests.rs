@@ -25,6 +25,7 @@ fn track(media: TrackMedia, samples: impl IntoIterator<Item = Sample>, timescale
         label: crate::index::TrackLabel::default(),
         media,
         samples: builder.finish(),
+        configurations: Vec::new(),
         joints: Vec::new(),
         shift: 0,
         end,
@@ -62,7 +63,7 @@ fn audio_media() -> TrackMedia {
 }
 
 fn sample(pts: i64, duration: u32, is_sync: bool) -> Sample {
-    Sample { dts: pts, pts, duration, offset: 0, size: 1, is_sync }
+    Sample { dts: pts, pts, duration, object: 0, offset: 0, size: 1, is_sync }
 }
 
 /// A video of 10 pictures a second with keyframes at these milliseconds.

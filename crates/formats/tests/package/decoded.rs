@@ -57,7 +57,7 @@ fn check_shows(name: &str, bytes: Vec<u8>, expected: &[Picture]) {
     scanner.push(&bytes).unwrap();
     let index = scanner.finish().and_then(Scanned::into_index);
     let source = Source { index: index.unwrap_or_else(|error| panic!("{name}: {error}")), bytes };
-    let mut stream = init_segment(&source.index, source.video()).unwrap();
+    let mut stream = init_segment(&source.index, source.video(), 0).unwrap();
     for number in 0..source.index.plan.video.len() as u32 {
         stream.extend(source.segment(&segment_head(&source.index, source.video(), number).unwrap()));
     }

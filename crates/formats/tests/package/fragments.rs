@@ -133,7 +133,7 @@ fn an_edit_inside_a_gop_hides_what_comes_before_it_in_the_first_instant() {
         track.shift -= skipped;
         track.end -= skipped;
     });
-    let init = init_segment(&edited.index, edited.video()).unwrap();
+    let init = init_segment(&edited.index, edited.video(), 0).unwrap();
     let fragments = fragments(&edited, edited.video());
     let (media_time, factor) = (media_time(&init), 6);
     assert_eq!(timescale(&init), 6 * VIDEO_TIMESCALE);
@@ -187,7 +187,7 @@ fn late_audio_is_silent_until_it_begins() {
     late.shift = 5 * 48_000;
     late.end = late.shift + 300 * PACKET;
     let late = Source::new(vec![video_track(&samples[0]), late], bytes);
-    assert_eq!(media_time(&init_segment(&late.index, late.audio()).unwrap()), 0);
+    assert_eq!(media_time(&init_segment(&late.index, late.audio(), 0).unwrap()), 0);
 
     let fragments = fragments(&late, late.audio());
     let counts: Vec<_> = fragments.iter().map(|fragment| fragment.samples.len()).collect();
@@ -238,7 +238,7 @@ fn audio_from_the_middle_of_a_source_starts_with_the_packets_its_decoder_needs()
     let fragments = fragments(&cut, cut.audio());
     assert_eq!(fragments[0].decode_time, 0);
     // The packet that sounds at 0 began 500 ticks before; two more stand in front of it.
-    assert_eq!(media_time(&init_segment(&cut.index, cut.audio()).unwrap()), 2 * PACKET + 500);
+    assert_eq!(media_time(&init_segment(&cut.index, cut.audio(), 0).unwrap()), 2 * PACKET + 500);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn more_than_four_gibibytes_take_a_64_bit_size() {
     assert_eq!(mdat[..8], [0, 0, 0, 1, b'm', b'd', b'a', b't']);
     assert_eq!(mdat[8..], (payload + 16).to_be_bytes());
     assert_eq!(fragment(&head.bytes).data_offset as usize, head.bytes.len());
-    assert_eq!(head.ranges[59], ByteRange { offset: 59 * 0x1_0000_0000, len: 0x0800_0000 });
+    assert_eq!(head.ranges[59], ByteRange { object: 0, offset: 59 * 0x1_0000_0000, len: 0x0800_0000 });
 }
 
 #[test]

@@ -10,13 +10,13 @@ use crate::{assert_golden, source};
 #[test]
 fn a_video_init_segment_is_this_tree() {
     let clip = clip();
-    assert_golden("init_video", &tree(&init_segment(&clip.index, clip.video()).unwrap()));
+    assert_golden("init_video", &tree(&init_segment(&clip.index, clip.video(), 0).unwrap()));
 }
 
 #[test]
 fn an_audio_init_segment_is_this_tree() {
     let clip = clip();
-    assert_golden("init_audio", &tree(&init_segment(&clip.index, clip.audio()).unwrap()));
+    assert_golden("init_audio", &tree(&init_segment(&clip.index, clip.audio(), 0).unwrap()));
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn a_rotated_picture_of_wide_pixels_keeps_its_matrix_and_stretches_its_width() {
         video.rotation = 90;
         video.pixel_aspect = (4, 3);
     });
-    let init = init_segment(&turned.index, turned.video()).unwrap();
+    let init = init_segment(&turned.index, turned.video(), 0).unwrap();
     let tkhd = find(&init, "moov/trak/tkhd").body;
     let words: Vec<i32> =
         tkhd[40..].chunks(4).map(|word| i32::from_be_bytes(word.try_into().unwrap())).collect();
@@ -40,13 +40,13 @@ fn a_damaged_sample_entry_is_refused() {
         let Source { mut index, .. } = audio_only();
         let TrackMedia::Audio(audio) = &mut index.tracks[0].media else { unreachable!("made so") };
         audio.sample_entry = SampleEntry::Iso(damaged);
-        assert_eq!(init_segment(&index, &index.tracks[0]), Err(WriteError::SampleEntry));
+        assert_eq!(init_segment(&index, &index.tracks[0], 0), Err(WriteError::SampleEntry));
     }
 }
 
 #[test]
 fn the_edit_list_hides_the_delay_of_video_and_the_priming_of_audio() {
     let clip = clip();
-    assert_eq!(media_time(&init_segment(&clip.index, clip.video()).unwrap()), source::DELAY);
-    assert_eq!(media_time(&init_segment(&clip.index, clip.audio()).unwrap()), source::PACKET);
+    assert_eq!(media_time(&init_segment(&clip.index, clip.video(), 0).unwrap()), source::DELAY);
+    assert_eq!(media_time(&init_segment(&clip.index, clip.audio(), 0).unwrap()), source::PACKET);
 }

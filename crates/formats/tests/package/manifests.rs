@@ -21,7 +21,7 @@ fn multivariant(source: &Source) -> String {
 }
 
 fn media(track: &Track, segments: &[Segment]) -> String {
-    let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "init.mp4" };
+    let playlist = MediaPlaylist { timescale: track.timescale, segments, init_uri: "init.mp4", breaks: &[] };
     playlist.render(|text, number| {
         text.push_str("segment-");
         text.push_str(&number.to_string());

@@ -11,6 +11,7 @@ fn a_long_recording_of_keyframes_alone_is_cut_like_a_short_one() {
             dts: n * PICTURE,
             pts: n * PICTURE + DELAY,
             duration: PICTURE as u32,
+            object: 0,
             offset: n as u64,
             size: 1,
             is_sync: true,

@@ -77,7 +77,7 @@ fn fed(bytes: Vec<u8>) -> (Track, Vec<u8>) {
         TrackMedia::Audio(_) => index.plan.audio[0] = whole,
     }
     let source = Source { index, bytes };
-    let init = init_segment(&source.index, &track).unwrap();
+    let init = init_segment(&source.index, &track, 0).unwrap();
     let segment = source.segment(&segment_head(&source.index, &track, 0).unwrap());
     (track, [init, segment].concat())
 }

@@ -1,8 +1,8 @@
 //! Hand-made sources: an index, and bytes that tell which sample they belong to.
 
 use kinora_formats::index::{
-    AudioTrack, Container, Index, Sample, SampleEntry, SampleTableBuilder, Track, TrackLabel, TrackMedia,
-    VideoTrack,
+    AudioTrack, Container, Index, Sample, SampleEntry, SampleObject, SampleTableBuilder, Track, TrackLabel,
+    TrackMedia, VideoTrack,
 };
 use kinora_formats::mp4::write::SegmentHead;
 use kinora_formats::plan::plan;
@@ -35,8 +35,8 @@ impl Source {
             source_len,
             source_sha256: [7; 32],
             container: Container::Mp4,
-            normalised: None,
-            other_sound: None,
+            objects: vec![SampleObject::source(source_len)],
+            parts: Vec::new(),
             is_truncated: false,
             left_out: Vec::new(),
             tracks,
@@ -107,6 +107,7 @@ pub(crate) fn pictures(count: i64) -> Vec<Sample> {
                 dts: number * PICTURE,
                 pts: (number - in_gop + place) * PICTURE + DELAY,
                 duration: PICTURE as u32,
+                object: 0,
                 offset: 0,
                 size: if in_gop == 0 { 400 } else { 20 + (number % 7) as u32 },
                 is_sync: in_gop == 0,
@@ -121,6 +122,7 @@ pub(crate) fn packets(count: i64) -> Vec<Sample> {
             dts: number * PACKET,
             pts: number * PACKET,
             duration: PACKET as u32,
+            object: 0,
             offset: 0,
             size: 30 + (number % 5) as u32,
             is_sync: true,
@@ -150,6 +152,7 @@ pub(crate) fn video_track(samples: &[Sample]) -> Track {
             composition_shift: DELAY,
         }),
         samples: table(samples),
+        configurations: Vec::new(),
         joints: Vec::new(),
         shift: -DELAY,
         end: end - DELAY,
@@ -174,6 +177,7 @@ pub(crate) fn audio_track(samples: &[Sample]) -> Track {
             packet_samples: 1024,
         }),
         samples: table(samples),
+        configurations: Vec::new(),
         joints: Vec::new(),
         shift: -PACKET,
         end: end - PACKET,

@@ -94,6 +94,7 @@ fn samples(stbl: &Stbl) -> Vec<Sample> {
                 dts,
                 pts: dts + composition,
                 duration,
+                object: 0,
                 offset,
                 size,
                 is_sync: stbl.stss.as_ref().is_none_or(|stss| stss.entries.contains(&(n as u32 + 1))),

@@ -127,7 +127,8 @@ fn a_screen_recording_with_bursts_and_long_pauses_is_cut_at_its_keyframes() {
     assert_eq!(spans, [(0, group), (group, 2 * group), (2 * group, 3 * group)]);
     let expected: Vec<_> = (0..3).flat_map(|n| (0..15).map(move |m| n * group + m * 15)).collect();
     assert_eq!(shown(&index), expected);
-    let playlist = MediaPlaylist { timescale: 15_360, segments: &index.plan.video, init_uri: "i" };
+    let playlist =
+        MediaPlaylist { timescale: 15_360, segments: &index.plan.video, init_uri: "i", breaks: &[] };
     let text = playlist.render(|_, _| {});
     assert_eq!(
         text.matches("#EXTINF:6.003255,").count() + text.matches("#EXTINF:6.003256,").count(),

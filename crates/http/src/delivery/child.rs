@@ -11,9 +11,11 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use kinora_domain::PlaybackId;
+use kinora_domain::{PlaybackId, PresentationId};
 use kinora_formats::hls::FileEncryption;
-use kinora_packager::{Asker, Packaged, Rendition, Segment, SoundName, SubtitleName};
+use kinora_packager::{
+    Asker, Packaged, Rendition, Segment, SoundName, SubtitleName, init_from_name, init_name,
+};
 
 use super::cipher::FileCipher;
 use super::gate::{Granted, grant};
@@ -25,9 +27,6 @@ use crate::delivery::DeliveryState;
 use crate::error::ApiError;
 use crate::extract::PlainParts;
 use crate::serve::ClientAddress;
-
-/// The name of init segments.
-const INIT: &str = "init.mp4";
 
 /// `GET {stream}/{playbackId}/{indexId}/{rendition}/{file}`: `playlist.m3u8`, `init.mp4`, `{n}.m4s`; of
 /// subtitles `{n}.vtt`.
@@ -80,7 +79,7 @@ async fn answer(
         if granted.offer.sounds.iter().all(|sound| sound.source != source) {
             return Err(ApiError::no_such_path()); // of a replaced file, or of another media
         }
-        packaged = app.packager.packaged(source).await?;
+        packaged = app.packager.packaged(PresentationId::of(source)).await?;
     }
     if !is_offered(&packaged, rendition, &granted) {
         return Err(ApiError::no_such_path()); // never listed
@@ -90,14 +89,14 @@ async fn answer(
     let folder = Folder { app, request, granted, packaged, rendition, path: folder, terms, counts };
     match file {
         File::Playlist => folder.playlist(playback).await,
-        File::Init => folder.init(playback).await,
+        File::Init(configuration) => folder.init(playback, configuration).await,
         File::Segment(number) => folder.segment(number, asker).await,
     }
 }
 
 /// The index of a media. 404 where the address names that of a source that was replaced.
 async fn current(app: &DeliveryState, granted: &Granted, index: &str) -> Result<Arc<Packaged>, ApiError> {
-    let packaged = app.packager.packaged(granted.offer.source).await?;
+    let packaged = app.packager.packaged(granted.offer.presentation).await?;
     if index == packaged.id().to_string() { Ok(packaged) } else { Err(ApiError::no_such_path()) }
 }
 
@@ -129,9 +128,11 @@ impl Folder<'_> {
         Ok(send_text(self.app, self.request, text, PLAYLIST, etag, self.terms).await)
     }
 
-    async fn init(self, playback: PlaybackId) -> Result<Response, ApiError> {
-        let etag = self.media_etag(playback, "init");
+    async fn init(self, playback: PlaybackId, configuration: u8) -> Result<Response, ApiError> {
+        let name = init_name(configuration);
+        let etag = self.media_etag(playback, name.trim_end_matches(".mp4"));
         let init = match self.rendition {
+            Rendition::Rung(_) if configuration != 0 => return Err(ApiError::no_such_path()),
             Rendition::Rung(name) => {
                 let rung = self.packaged.rung(name, self.granted.max_resolution)?;
                 if let Some(known) = known(self.request, &etag, self.terms.keeping) {
@@ -139,9 +140,9 @@ impl Folder<'_> {
                 }
                 self.app.packager.encoded_init(&self.packaged, &rung).await?
             }
-            _ => self.packaged.init(self.rendition)?,
+            _ => self.packaged.init(self.rendition, configuration)?,
         };
-        let init = match self.cipher(INIT) {
+        let init = match self.cipher(&name) {
             None => init,
             Some(cipher) => cipher.encrypt(&init),
         };
@@ -239,7 +240,8 @@ fn is_offered(packaged: &Packaged, rendition: Rendition, granted: &Granted) -> b
 #[derive(Debug, PartialEq, Eq)]
 enum File {
     Playlist,
-    Init,
+    /// Of a configuration, counted from 0.
+    Init(u8),
     Segment(u32),
 }
 
@@ -247,7 +249,7 @@ impl File {
     fn from_text(text: &str) -> Option<Self> {
         match text {
             "playlist.m3u8" => Some(Self::Playlist),
-            INIT => Some(Self::Init),
+            _ if text.ends_with(".mp4") => init_from_name(text).map(Self::Init),
             _ => {
                 let number: u32 = text.strip_suffix(".m4s")?.parse().ok()?;
                 // One address each: `+1.m4s` and `01.m4s` are none.
@@ -265,12 +267,15 @@ mod tests {
     fn every_file_has_one_name() {
         let check = |text, file| assert_eq!(File::from_text(text), file, "{text}");
         check("playlist.m3u8", Some(File::Playlist));
-        check("init.mp4", Some(File::Init));
+        check("init.mp4", Some(File::Init(0)));
+        check("init-1.mp4", Some(File::Init(1)));
+        check("init-255.mp4", Some(File::Init(255)));
         check("0.m4s", Some(File::Segment(0)));
         check("4294967295.m4s", Some(File::Segment(u32::MAX)));
-        for none in
-            ["4294967296.m4s", "+1.m4s", "01.m4s", "-1.m4s", ".m4s", "1.mp4", "1", "Init.mp4", "../init.mp4"]
-        {
+        let wrong = ["4294967296.m4s", "+1.m4s", "01.m4s", "-1.m4s", ".m4s", "1.mp4", "1", "Init.mp4"];
+        let wrong_init =
+            ["init-0.mp4", "init-01.mp4", "init-256.mp4", "init-.mp4", "init--1.mp4", "init-1.m4s"];
+        for none in wrong.into_iter().chain(wrong_init).chain(["../init.mp4"]) {
             check(none, None);
         }
     }

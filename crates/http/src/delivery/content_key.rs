@@ -42,7 +42,7 @@ async fn answer(
 ) -> Result<Response, ApiError> {
     let playback = PlaybackId::from_canonical(playback).map_err(|_| ApiError::no_such_path())?;
     let granted = grant(app, playback, viewing).await?;
-    let packaged = app.packager.packaged(granted.offer.source).await?;
+    let packaged = app.packager.packaged(granted.offer.presentation).await?;
     let key = granted.offer.key.as_ref().filter(|_| index == packaged.id().to_string());
     let key = key.ok_or_else(ApiError::no_such_path)?;
     // Where copies of the media are kept no copy of this may be.

@@ -30,7 +30,7 @@ pub(super) async fn multivariant(
     let query = query.as_deref().unwrap_or("");
     let granted = grant(&app, playback, &Viewing::by_token(query, &request)).await?;
     let wanted = wanted::parse(query)?;
-    let packaged = app.packager.packaged(granted.offer.source).await?;
+    let packaged = app.packager.packaged(granted.offer.presentation).await?;
     let base = granted.folder(&app, packaged.id());
     let subtitles: Vec<_> =
         granted.offer.subtitles.iter().map(|subtitles| subtitles.offered.clone()).collect();

@@ -35,7 +35,7 @@ pub(super) async fn file(
     if !is_offered(file, granted.offer.files) {
         return Err(ApiError::file_not_offered());
     }
-    let packaged = app.packager.packaged(granted.offer.source).await?;
+    let packaged = app.packager.packaged(granted.offer.presentation).await?;
     let bounds = FileBounds {
         max_resolution: granted.offer.max_resolution,
         is_video_withdrawn: granted.offer.is_video_withdrawn,

@@ -37,10 +37,10 @@ pub(super) async fn original(
     {
         return Err(too_large(cap));
     }
-    let packaged = app.packager.packaged(granted.offer.source).await?;
+    let packaged = app.packager.packaged(granted.offer.presentation).await?;
     let index = packaged.index();
     let (content_type, extension) = form(index.container, index.video().is_some());
-    let reader = app.packager.original(&packaged).await?;
+    let reader = app.packager.original(granted.offer.source).await?;
     // The same bytes have the same tag, whichever media they are the original of.
     let etag = format!("\"{}\"", hex(&index.source_sha256[..16]));
     let terms = granted.terms(app, Caching::Short);

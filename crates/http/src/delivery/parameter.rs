@@ -35,7 +35,7 @@ impl Viewer<'_> {
         if granted.offer.is_video_withdrawn {
             return Err(kinora_packager::Error::NoPicture.into());
         }
-        let packaged = app.packager.packaged(granted.offer.source).await?;
+        let packaged = app.packager.packaged(granted.offer.presentation).await?;
         Ok((granted, packaged))
     }
 

@@ -10,7 +10,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use kinora_domain::{Encryption, Media, MediaState, PlaybackHandle, PlaylistId, Resolution};
+use kinora_domain::{Encryption, Media, MediaState, PlaybackHandle, PlaylistId, PresentationId, Resolution};
 use kinora_formats::Filler;
 use kinora_formats::plan::Segment;
 use kinora_packager::{Sequence, SequenceItem};
@@ -195,7 +195,7 @@ async fn item(app: &DeliveryState, media: &Media) -> Result<Option<SequenceItem>
     let is_plain =
         |handle: &&PlaybackHandle| handle.is_for_everybody() && handle.encryption == Encryption::None;
     let Some(playback) = media.playback.iter().find(is_plain) else { return Ok(None) };
-    let packaged = match app.packager.packaged(*source).await {
+    let packaged = match app.packager.packaged(PresentationId::of(*source)).await {
         Ok(packaged) => packaged,
         // Deleted a moment ago.
         Err(error) if matches!(error.root(), kinora_packager::Error::Gone) => return Ok(None),

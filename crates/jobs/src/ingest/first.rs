@@ -1,6 +1,6 @@
 //! First segments of a media that does not play as a copy. They are encoded before it is ready.
 
-use kinora_domain::{Failure, FailureCode, Resolution, SourceId, error_chain};
+use kinora_domain::{Failure, FailureCode, PresentationId, Resolution, SourceId, error_chain};
 use kinora_formats::index::NotCopied;
 use kinora_intake::Missing;
 use kinora_packager::Error;
@@ -49,8 +49,11 @@ async fn make(
     max: Resolution,
     missing: Missing,
 ) -> Result<Undecoded, JobError> {
-    let packaged =
-        context.packager.packaged(source).await.map_err(|error| explain(error, What::Pictures, None))?;
+    let packaged = context
+        .packager
+        .packaged(PresentationId::of(source))
+        .await
+        .map_err(|error| explain(error, What::Pictures, None))?;
     let index = packaged.index();
     let why = index.video().and_then(|(_, video)| video.not_copied.as_ref());
     let why_sound = index.audio().and_then(|(_, audio)| audio.not_copied.as_ref());

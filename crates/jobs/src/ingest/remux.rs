@@ -16,7 +16,7 @@ use kinora_engine::{
 };
 use kinora_formats::Scanned;
 use kinora_formats::foreign::{ForeignFacts, is_mpeg4_avi};
-use kinora_formats::index::{AudioTrack, Container, Index, LEFT_OUT_MAX, LeftOut, Normalised, TrackMedia};
+use kinora_formats::index::{AudioTrack, Container, Index, LEFT_OUT_MAX, LeftOut, SampleObject, TrackMedia};
 use kinora_formats::mp4::ReadError;
 use kinora_intake::{
     RESERVED_BYTES, ROOM_EVERY_BYTES, Scan, ScanError, StoredIndex, Whole, failure_of, is_full,
@@ -88,7 +88,7 @@ pub(crate) async fn normalise(
 impl Foreign {
     /// The index of the source, from the index of its copy; `way` is how the copy was made.
     fn index(&self, mut copy: Index, way: Way) -> Index {
-        let normalised = Normalised { container: copy.container, len: copy.source_len };
+        let normalised = SampleObject::normalised(copy.container, copy.source_len);
         copy.left_out.extend(way.is_without.map(|is_picture| {
             let detail =
                 if is_picture { "no video track can be read" } else { "an audio track cannot be read" };
@@ -100,7 +100,7 @@ impl Foreign {
             container: self.container,
             source_len: self.len,
             source_sha256: self.sha256,
-            normalised: Some(normalised),
+            objects: vec![normalised],
             ..self.facts.apply(copy)
         }
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use kinora_blob::{ObjectKey, ObjectWriter, Parked};
-use kinora_domain::{Failure, FailureCode, MediaId, SourceId, Timestamp, TrackId};
+use kinora_domain::{Failure, FailureCode, MediaId, PresentationId, SourceId, Timestamp, TrackId};
 use kinora_fetch::{DownloadError, NextAttempt, Pause, Sink};
 use kinora_formats::Scanned;
 use kinora_formats::index::Index;
@@ -332,6 +332,6 @@ impl Arrived {
 async fn put(context: &Context, source: SourceId, index: Index) -> Result<(), JobError> {
     let bytes = Bytes::from(index.to_bytes());
     drop(index);
-    context.blob.put_once(ObjectKey::Index(source), bytes).await?;
+    context.blob.put_once(ObjectKey::Index(PresentationId::of(source)), bytes).await?;
     Ok(())
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use kinora_blob::{ObjectKey, ObjectWriter};
-use kinora_domain::{Failure, FailureCode, SoundEdit, SourceId, error_chain};
+use kinora_domain::{Failure, FailureCode, PresentationId, SoundEdit, SourceId, error_chain};
 use kinora_formats::Scanned;
-use kinora_formats::index::{Index, OtherSound, Track};
+use kinora_formats::index::{Index, SampleObject, Track};
 use kinora_formats::plan::{AlongError, ENCODED_AUDIO_RATE};
 use kinora_intake::{ROOM_EVERY_BYTES, Scan, ScanTurn, StoredIndex, Whole};
 use kinora_packager::{Error, Overlay, Packaged, SoundMix};
@@ -56,12 +56,12 @@ pub(crate) async fn edited(
         let _place = context.sound_edits.acquire(job.workspace).await;
         let index = own.load().await?;
         let swapped = match swapped {
-            Some(source) => Some(context.packager.packaged(source).await?),
+            Some(source) => Some(context.packager.packaged(PresentationId::of(source)).await?),
             None => None,
         };
         let mut overlays = Vec::new();
         for (source, wanted) in laid_over {
-            let sound = context.packager.packaged(source).await?;
+            let sound = context.packager.packaged(PresentationId::of(source)).await?;
             overlays.push(Overlay { sound, wanted: wanted.clone() });
         }
         match swapped {
@@ -70,12 +70,12 @@ pub(crate) async fn edited(
                 let mix = || try_twice(|| mix(context, job, source, &index, swapped.as_deref(), &overlays));
                 match (keep_trying(Waiter::Job(job.id), PATIENCE, mix).await?, &swapped) {
                     (Some(Mixed { kept, sound, len }), _) => {
-                        let lies = kept.finish().await?;
+                        let object = kept.finish().await?;
                         if let Some(workspace) = context.store.workspace_of_source(source).await? {
                             let encoded_us = u64::try_from(len.as_micros()).unwrap_or(u64::MAX);
                             context.packager.count_encoded(workspace, encoded_us);
                         }
-                        index.with_sound(sound, lies).map_err(refuse)
+                        index.with_sound(sound, object).map_err(refuse)
                     }
                     // Nothing of it is heard in the time of the media.
                     (None, Some(sound)) => swap(context, job, source, index, sound).await,
@@ -173,7 +173,7 @@ impl Fetched {
             let source = arrived.source();
             let cut = async |stored| cut_along(context, job, stored, None).await;
             arrived.keep_as(context, job, cut, |_| ()).await?;
-            Ok::<_, JobError>(context.packager.packaged(source).await?)
+            Ok::<_, JobError>(context.packager.packaged(PresentationId::of(source)).await?)
         };
         let sound = fetched.await.map_err(|error| named(error, name))?;
         check_samples(sound.index(), name)?;
@@ -206,13 +206,13 @@ async fn swap(
         None => track,
     };
     let mut kept = Kept::begin(context, job, source).await?;
-    let mut samples = context.packager.sound_samples(sound, &track).await?;
+    let mut samples = context.packager.sound_samples(sound, &track);
     while let Some(bytes) = samples.next().await {
         kept.write(bytes?).await?;
     }
-    let lies = kept.finish().await?;
+    let object = kept.finish().await?;
     let heard = Index { tracks: vec![track.in_one_piece().0], ..sound.index().clone() };
-    index.with_sound(heard, lies).map_err(|error| named(refuse(error), SWAPPED))
+    index.with_sound(heard, object).map_err(|error| named(refuse(error), SWAPPED))
 }
 
 /// A mix that is whole, whose object has no name yet. Dropped, it leaves nothing.
@@ -232,7 +232,7 @@ async fn mix<'a>(
     swapped: Option<&Packaged>,
     overlays: &[Overlay],
 ) -> Result<Option<Mixed<'a>>, Trouble> {
-    let own = context.packager.unstored(source, index)?;
+    let own = context.packager.unstored(PresentationId::of(source), index)?;
     let below = swapped.unwrap_or(&own).index();
     // A media is as long as its pictures and what was heard with them; sound alone is as long as the sound.
     let measured = if index.video().is_some() { index } else { below };
@@ -301,10 +301,10 @@ impl<'a> Kept<'a> {
         Ok(self.writer.write(bytes).await?)
     }
 
-    async fn finish(self) -> Result<OtherSound, JobError> {
-        let lies = OtherSound { len: self.writer.written(), sha256: self.sha256.finalize().into() };
+    async fn finish(self) -> Result<SampleObject, JobError> {
+        let object = SampleObject::sound(self.writer.written(), self.sha256.finalize().into());
         self.writer.finish().await?;
-        Ok(lies)
+        Ok(object)
     }
 }
 

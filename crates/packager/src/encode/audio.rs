@@ -12,7 +12,7 @@ use kinora_formats::plan::ENCODED_AUDIO_RATE;
 
 use super::order;
 use super::run::{Fed, of_engine, read};
-use crate::{Error, FillProgress, Packaged, Packager, Rendition};
+use crate::{Error, FillProgress, Packaged, Packager};
 
 /// How much sound a whole encode says at once: about a segment.
 const FRAGMENT: Duration = Duration::from_secs(4);
@@ -93,8 +93,7 @@ impl AudioRun {
         let downmix = order::downmix(packaged, audio);
         let spec = AudioEncode { container, span, downmix, priority, limits };
         let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun };
-        let key = packaged.samples_key(Rendition::Aac(audio));
-        let input = read(packager, key, fed, move |chunk, bytes| feed.wrap(chunk, bytes));
+        let input = read(packager, packaged, fed, move |chunk, bytes| feed.wrap(chunk, bytes));
         let encoder = Some((packager.engine.encode_audio(spec, input), collector));
         Ok(Self { encoder, heard_until, ready: VecDeque::new() })
     }

@@ -221,7 +221,7 @@ impl Packager {
     ) -> Result<Bytes, Error> {
         let owner = line.begin(&self.store, self.clock.now()).await?;
         let key = ObjectKey::Segment(line.id, n);
-        match self.put(line.source, key, bytes.clone()).await? {
+        match self.put(line.presentation, key, bytes.clone()).await? {
             Put::Written => {
                 self.encoders.notes.made(line.id, bytes.len() as u64);
                 if let Some(owner) = owner {
@@ -253,7 +253,7 @@ impl Packager {
         let (id, now) = (line.id, self.clock.now());
         self.store.write(async move |tx| tx.set_rendition_broken(id, now).await).await?;
         line.is_broken.store(true, Ordering::Release);
-        self.encoders.broken.invalidate(&line.source).await;
+        self.encoders.broken.invalidate(&line.presentation).await;
         Ok(())
     }
 
@@ -262,9 +262,9 @@ impl Packager {
         if line.is_broken.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.encoders.broken.invalidate(&line.source).await;
+        self.encoders.broken.invalidate(&line.presentation).await;
         let (id, now) = (line.id, self.clock.now());
-        tracing::warn!(rendition.id = %id, source.id = %line.source, "a rendition cannot be made");
+        tracing::warn!(rendition.id = %id, source.id = %line.presentation, "a rendition cannot be made");
         if let Err(error) = self.store.write(async move |tx| tx.set_rendition_broken(id, now).await).await {
             tracing::warn!(error = %error, "it could not be written down");
         }

@@ -107,7 +107,7 @@ impl Packager {
     async fn colour_of(&self, packaged: &Arc<Packaged>, rung: &Rung) -> Result<Colour, Error> {
         let find = Box::pin(async {
             for name in RungName::ALL {
-                let Some(id) = Rendition::Rung(name).id(packaged.source) else { continue };
+                let Some(id) = Rendition::Rung(name).id(packaged.presentation) else { continue };
                 if let Some(bytes) = self.blob.get(ObjectKey::Init(id)).await? {
                     return Ok(Init::read(bytes, true)?.says.colour);
                 }
@@ -116,7 +116,7 @@ impl Packager {
             let (_, video) = packaged.index().video().ok_or(Error::NotInPlan)?;
             Ok(colour_of_pictures(video, said))
         });
-        let found = self.encoders.colours.try_get_with(packaged.source, find).await;
+        let found = self.encoders.colours.try_get_with(packaged.presentation, find).await;
         found.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
@@ -152,7 +152,7 @@ impl Packager {
         let key = ObjectKey::Init(line.id);
         let keep = async {
             line.begin(&self.store, self.clock.now()).await?;
-            match self.put(line.source, key, bytes.clone()).await? {
+            match self.put(line.presentation, key, bytes.clone()).await? {
                 Put::Written => Ok(bytes.clone()),
                 Put::AlreadyThere => self.blob.get(key).await?.ok_or(Error::Gone),
                 Put::Gone => Err(Error::Gone),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
-use kinora_domain::{SoundOverlay, SourceId};
+use kinora_domain::{PresentationId, SoundOverlay};
 use kinora_engine::{Encoding, EngineError, MIX_PARTS_MAX, MIX_START, Mix, MixPart, Priority};
 use kinora_formats::encode::{AudioFeed, FeedChunks, encoded_audio_times};
 use kinora_formats::index::{Index, Track};
@@ -18,7 +18,7 @@ use tokio::io::AsyncWriteExt as _;
 use super::audio::unmade;
 use super::order;
 use super::run::{Fed, of_engine, read};
-use crate::{Error, Packaged, Packager, Rendition};
+use crate::{Error, Packaged, Packager};
 
 /// A source whose first audio track is laid over a media.
 #[derive(Debug, Clone)]
@@ -50,27 +50,24 @@ impl Packager {
     /// A source whose index is not stored yet. Its samples must be there.
     ///
     /// Errors: [`Error::Damaged`].
-    pub fn unstored(&self, source: SourceId, index: &Index) -> Result<Arc<Packaged>, Error> {
-        Packaged::read(source, &index.to_bytes()).map(Arc::new)
+    pub fn unstored(&self, presentation: PresentationId, index: &Index) -> Result<Arc<Packaged>, Error> {
+        Packaged::read(presentation, &index.to_bytes()).map(Arc::new)
     }
 
     /// The bytes of all samples of a track of sound, one behind the other in decode order. The stream ends after its first error.
     ///
     /// Errors: [`Error::Gone`] without the source, those of the store.
-    pub async fn sound_samples(
+    pub fn sound_samples(
         &self,
         packaged: &Packaged,
         track: &Track,
-    ) -> Result<impl Stream<Item = Result<Bytes, Error>> + Send + Unpin + use<>, Error> {
-        let reader = self.blob.reader(packaged.samples_key(Rendition::Audio(0))).await?.ok_or(Error::Gone)?;
+    ) -> impl Stream<Item = Result<Bytes, Error>> + Send + Unpin + use<> {
+        let samples = self.samples(packaged);
         let read = stream::iter(FeedChunks::of_track(track)).then(move |chunk| {
-            let reader = reader.clone();
-            async move {
-                let ranges: Vec<_> = chunk.ranges.iter().map(|range| range.offset..range.end()).collect();
-                Ok::<_, Error>(Bytes::from(reader.read_many(&ranges).await?.concat()))
-            }
+            let samples = samples.clone();
+            async move { Ok::<_, Error>(Bytes::from(samples.read(&chunk.ranges).await?.concat())) }
         });
-        Ok(read.boxed())
+        read.boxed()
     }
 
     /// Begins to lay sounds over an audio track of a source, which may be none, for a media of this length: what would be heard later is left out.
@@ -124,8 +121,7 @@ impl Packager {
         let mut to = tokio::fs::File::from_std(file.reopen().map_err(of_disk)?);
         files.push(file);
         let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun: Box::new(|| {}) };
-        let key = sound.samples_key(Rendition::Aac(audio));
-        let mut bytes = Box::pin(read(self, key, fed, move |chunk, bytes| feed.wrap(chunk, bytes)));
+        let mut bytes = Box::pin(read(self, sound, fed, move |chunk, bytes| feed.wrap(chunk, bytes)));
         while let Some(bytes) = bytes.next().await {
             let bytes = bytes.map_err(|error| of_engine(EngineError::Input(error)))?;
             to.write_all(&bytes).await.map_err(of_disk)?;

@@ -37,7 +37,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kinora_blob::{ObjectKey, Prefix};
-use kinora_domain::{RenditionId, SourceId, Timestamp, WorkspaceId};
+use kinora_domain::{PresentationId, RenditionId, Timestamp, WorkspaceId};
 use kinora_formats::codec::colour::Colour;
 use kinora_formats::encode::Rung;
 use kinora_store::{Store, Tx};
@@ -76,10 +76,10 @@ pub(crate) struct Encoders {
     lines: Cache<RenditionId, Arc<RungLine>>,
     inits: Cache<RenditionId, init::Init>,
     configurations: Cache<init::Shape, Arc<[u8]>>,
-    /// Of sources whose index does not say.
-    colours: Cache<SourceId, Colour>,
-    /// The encoded renditions of a source that cannot be made.
-    broken: Cache<SourceId, Arc<HashSet<Rendition>>>,
+    /// Of presentations whose index does not say.
+    colours: Cache<PresentationId, Colour>,
+    /// The encoded renditions of a presentation that cannot be made.
+    broken: Cache<PresentationId, Arc<HashSet<Rendition>>>,
     cold: cold::Cold,
     notes: notes::Notes,
     /// The tasks of runs.
@@ -91,7 +91,7 @@ pub(crate) struct Encoders {
 /// One rendition at work.
 pub(crate) struct RungLine {
     id: RenditionId,
-    source: SourceId,
+    presentation: PresentationId,
     work: Work,
     state: Mutex<Line>,
     /// Whose it is, once its row was seen or written; nobody's where its media was deleted meanwhile.
@@ -163,13 +163,13 @@ impl RungLine {
     }
 
     /// Sees to it that the rendition has a row, before its first object, and answers whose it is. [`Error::Gone`] when no media names the
-    /// source any more.
+    /// presentation any more.
     async fn begin(&self, store: &Store, now: Timestamp) -> Result<Option<WorkspaceId>, Error> {
         let begin = async || {
-            let (id, source, name) = (self.id, self.source, self.work.rendition().to_string());
+            let (id, presentation, name) = (self.id, self.presentation, self.work.rendition().to_string());
             let begin = async move |tx: &mut Tx| {
-                let has_begun = tx.begin_rendition(id, source, &name, now).await?;
-                Ok(if has_begun { Some(tx.workspace_of_source(source).await?) } else { None })
+                let has_begun = tx.begin_rendition(id, presentation, &name, now).await?;
+                Ok(if has_begun { Some(tx.workspace_of_presentation(presentation).await?) } else { None })
             };
             store
                 .write(begin)
@@ -186,7 +186,7 @@ impl RungLine {
 }
 
 impl Packager {
-    /// The line of a rung of this source. What is kept of it is looked up the first time.
+    /// The line of a rung of this presentation. What is kept of it is looked up the first time.
     pub(crate) async fn line(&self, packaged: &Packaged, rung: &Rung) -> Result<Arc<RungLine>, Error> {
         self.line_of(packaged, Work::Rung(rung.clone())).await
     }
@@ -197,7 +197,7 @@ impl Packager {
     }
 
     async fn line_of(&self, packaged: &Packaged, work: Work) -> Result<Arc<RungLine>, Error> {
-        let id = work.rendition().id(packaged.source).ok_or(Error::NotInPlan)?;
+        let id = work.rendition().id(packaged.presentation).ok_or(Error::NotInPlan)?;
         if let Some(line) = self.encoders.lines.get(&id).await {
             return Ok(line);
         }
@@ -205,13 +205,13 @@ impl Packager {
             let row = self.store.rendition(id).await?;
             let is_broken = row.as_ref().is_some_and(|row| row.broken_at.is_some());
             let owner = match row {
-                Some(_) => Some(self.store.workspace_of_source(packaged.source).await?),
+                Some(_) => Some(self.store.workspace_of_presentation(packaged.presentation).await?),
                 None => None,
             };
             let made = if owner.is_some() { self.kept(id).await? } else { BTreeSet::new() };
             Ok(Arc::new(RungLine {
                 id,
-                source: packaged.source,
+                presentation: packaged.presentation,
                 state: Mutex::new(Line::new(made).with_leads(work.leads(packaged))),
                 work,
                 owner: OnceCell::new_with(owner),
@@ -223,14 +223,14 @@ impl Packager {
         line.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
-    /// The encoded renditions of a source that cannot be made, as far as it is known.
-    pub async fn broken(&self, source: SourceId) -> Result<Arc<HashSet<Rendition>>, Error> {
+    /// The encoded renditions of a presentation that cannot be made, as far as it is known.
+    pub async fn broken(&self, presentation: PresentationId) -> Result<Arc<HashSet<Rendition>>, Error> {
         let look_up = Box::pin(async {
-            let rows = self.store.renditions_of(source).await?;
+            let rows = self.store.renditions_of(presentation).await?;
             let broken = rows.iter().filter(|row| row.broken_at.is_some());
             Ok(Arc::new(broken.filter_map(|row| Rendition::from_text(&row.name)).collect()))
         });
-        let broken = self.encoders.broken.try_get_with(source, look_up).await;
+        let broken = self.encoders.broken.try_get_with(presentation, look_up).await;
         broken.map_err(|error: Arc<Error>| Error::Shared(error))
     }
 
@@ -269,9 +269,9 @@ impl Packager {
         self.encoders.stop.run_until_cancelled(run).await.ok_or(Error::Busy)
     }
 
-    /// Ends what is being made of a source that is about to be removed.
-    pub(crate) fn stop_encodes(&self, source: SourceId) {
-        let lines = self.encoders.lines.iter().filter(|(_, line)| line.source == source);
+    /// Ends what is being made of a presentation that is about to be removed.
+    pub(crate) fn stop_encodes(&self, presentation: PresentationId) {
+        let lines = self.encoders.lines.iter().filter(|(_, line)| line.presentation == presentation);
         for (id, line) in lines.collect::<Vec<_>>() {
             line.state().stop();
             let lines = self.encoders.lines.clone();

@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
-use kinora_blob::ObjectKey;
-use kinora_domain::SourceId;
+use kinora_domain::PresentationId;
 use kinora_engine::{Encoding, EngineError};
 use kinora_formats::codec::colour::Colour;
 use kinora_formats::encode::{
     Collector, Feed, FeedChunk, FeedChunks, FeedError, Rung, RungInit, RungName, SegmentError,
 };
+use kinora_formats::index::TrackMedia;
 
 use super::order::{self, Order};
-use crate::{Error, Packaged, Packager, Rendition};
+use crate::{Error, Packaged, Packager};
 
 /// A segment that a run came to.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Made {
 
 /// A run under way. Dropping it kills its process.
 pub(super) struct Run {
-    source: SourceId,
+    presentation: PresentationId,
     rungs: Vec<Rung>,
     encoding: Encoding,
     collector: Collector,
@@ -72,7 +72,7 @@ impl Run {
         keep_us: impl FnOnce(&Feed) -> Range<i64>,
     ) -> Result<Self, Error> {
         let index = packaged.index();
-        let (track, video) = index.video().ok_or(Error::NotInPlan)?;
+        let (track, _) = index.video().ok_or(Error::NotInPlan)?;
         let feed =
             Feed::begin(index, order.numbers.clone()).map_err(|error| Error::Unmade(Box::new(error)))?;
         let of_plan = index.plan.encoded_video.get(order.numbers.start as usize..order.numbers.end as usize);
@@ -81,15 +81,17 @@ impl Run {
         let keep_us = keep_us(&feed);
         let of = |rung: &Rung| inits.iter().find(|(name, _)| *name == rung.name).map(|(_, init)| init);
         let colours: Vec<_> = order.rungs.iter().map(|rung| of(rung).map(|init| init.colour)).collect();
+        let TrackMedia::Video(video) = track.media_at(feed.samples().start) else {
+            return Err(Error::NotInPlan);
+        };
         let spec = order::spec(&feed, video, &order, &colours, keep_us, seconds);
         let collector = Collector::new(&feed, &order.rungs);
         let collector =
             inits.iter().fold(collector, |collector, (name, init)| collector.with_kept(*name, &init.avcc));
         let fed = Fed { header: Bytes::from(feed.header()), chunks: feed.chunks(), begun: order.begun };
-        let key = packaged.samples_key(Rendition::Video);
-        let input = read(packager, key, fed, move |chunk, bytes| feed.wrap(chunk, bytes));
+        let input = read(packager, packaged, fed, move |chunk, bytes| feed.wrap(chunk, bytes));
         Ok(Self {
-            source: packaged.source,
+            presentation: packaged.presentation,
             rungs: order.rungs,
             encoding: packager.engine.encode_video(spec, input),
             collector,
@@ -151,7 +153,7 @@ impl Run {
         }
         for rung in self.rungs.iter().filter(|rung| self.collector.is_other_than_kept(rung.name)) {
             tracing::warn!(
-                source.id = %self.source,
+                presentation.id = %self.presentation,
                 rung = %rung.name,
                 "the encoder needs another init segment than the one that is kept: segments bring their own parameter sets"
             );
@@ -167,42 +169,35 @@ pub(crate) struct Fed {
     pub(crate) begun: Box<dyn FnOnce() + Send>,
 }
 
-/// The bytes of a feed, each read from the object `key` when the engine has room for it. `wrap` makes them of those of a chunk.
+/// The bytes of a feed, each read from its object when the engine has room for it. `wrap` makes them of those of a chunk.
 pub(crate) fn read(
     packager: &Packager,
-    key: ObjectKey,
+    packaged: &Packaged,
     fed: Fed,
     wrap: impl Fn(&FeedChunk, &[u8]) -> Result<Vec<u8>, FeedError> + Clone + Send + 'static,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
-    let blob = packager.blob.clone();
-    let open = async move {
+    let samples = packager.samples(packaged);
+    let begin = async move {
         let Fed { header, chunks, begun } = fed;
         begun();
-        let reader = blob.reader(key).await.map_err(io::Error::other)?;
-        let reader = reader.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
         let chunks = stream::iter(chunks).then(move |chunk| {
-            let (wrap, reader) = (wrap.clone(), reader.clone());
+            let (wrap, samples) = (wrap.clone(), samples.clone());
             async move {
-                let ranges: Vec<_> = chunk.ranges.iter().map(|range| range.offset..range.end()).collect();
-                let pieces = reader.read_many(&ranges).await.map_err(io::Error::other)?;
+                let pieces = samples.read(&chunk.ranges).await.map_err(io::Error::other)?;
                 wrap(&chunk, &pieces.concat()).map(Bytes::from).map_err(io::Error::other)
             }
         });
-        Ok::<_, io::Error>(stream::iter([Ok(header)]).chain(chunks))
+        stream::iter([Ok(header)]).chain(chunks)
     };
-    stream::once(open).flat_map(|opened| match opened {
-        Ok(stream) => stream.left_stream(),
-        Err(error) => stream::iter([Err(error)]).right_stream(),
-    })
+    stream::once(begin).flatten()
 }
 
 pub(crate) fn of_engine(error: EngineError) -> Error {
     match error {
         EngineError::Busy => Error::Busy,
-        // The source could not be read: its store says why.
-        EngineError::Input(error) => match error.downcast::<kinora_blob::Error>() {
-            Ok(error) => error.into(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Error::Gone,
+        // The samples could not be read: their store says why.
+        EngineError::Input(error) => match error.downcast::<Error>() {
+            Ok(error) => error,
             Err(error) => Error::Unmade(Box::new(error)),
         },
         away if away.is_of_machine() => Error::EngineAway(away),

@@ -207,10 +207,10 @@ impl Packager {
         if line.is_in_part.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        let (source, now) = (line.source, self.clock.now());
-        let (id, name) = line.work.rendition().in_part(source);
+        let (presentation, now) = (line.presentation, self.clock.now());
+        let (id, name) = line.work.rendition().in_part(presentation);
         let write = async move |tx: &mut kinora_store::Tx| {
-            if tx.begin_rendition(id, source, &name, now).await? {
+            if tx.begin_rendition(id, presentation, &name, now).await? {
                 tx.set_rendition_broken(id, now).await?;
             }
             Ok::<_, kinora_store::Error>(())

@@ -141,8 +141,15 @@ mod tests {
         (0..count).map(|number| {
             let place = if number == 0 { 0 } else { [4, 1, 2, 3][(number as usize - 1) % 4] };
             let pts = i64::from(number.saturating_sub(1) / 4 * 4) + place;
-            let sample =
-                Sample { dts: i64::from(number), pts, duration: 1, offset: 0, size: 1, is_sync: number == 0 };
+            let sample = Sample {
+                dts: i64::from(number),
+                pts,
+                duration: 1,
+                object: 0,
+                offset: 0,
+                size: 1,
+                is_sync: number == 0,
+            };
             (number, sample)
         })
     }

@@ -1,13 +1,13 @@
 //! What the engine reads for one picture: a small file of just the samples that are needed.
 
 use bytes::Bytes;
-use kinora_formats::index::{Index, SampleEntry, Track};
+use kinora_formats::index::{Index, Sample, SampleEntry, Track};
 use kinora_formats::matroska::{FedFrame, write_feed};
-use kinora_formats::mp4::write::{init_segment, segment_head};
+use kinora_formats::mp4::write::{ByteRange, init_segment, segment_head};
 use kinora_formats::plan::{Segment as PlannedSegment, SegmentPlan, presented_at};
 
 use super::moment::Moment;
-use crate::{Error, Packaged, Packager, Rendition};
+use crate::{Error, Packaged, Packager};
 
 /// How long every frame lasts, at least: a step of the grid on which the engine looks for it.
 const DURATION_MIN_US: u64 = 1000;
@@ -20,17 +20,15 @@ impl Packager {
         track: &Track,
         moment: &Moment,
     ) -> Result<Bytes, Error> {
-        if let SampleEntry::Matroska(entry) = track.media.sample_entry() {
+        if let SampleEntry::Matroska(entry) = track.media_at(moment.samples.start).sample_entry() {
             return self.matroska(packaged, track, entry, moment).await;
         }
         let index = excerpt(packaged.index(), track, moment);
         let [track] = index.tracks.as_slice() else { return Err(Error::NoPicture) };
         let damaged = |error| Error::Damaged(Box::new(error));
-        let init = init_segment(&index, track).map_err(damaged)?;
+        let init = init_segment(&index, track, 0).map_err(damaged)?;
         let head = segment_head(&index, track, 0).map_err(damaged)?;
-        let reader = self.blob.reader(packaged.samples_key(Rendition::Video)).await?.ok_or(Error::Gone)?;
-        let ranges: Vec<_> = head.ranges.iter().map(|range| range.offset..range.end()).collect();
-        let pieces = reader.read_many(&ranges).await?;
+        let pieces = self.samples(packaged).read(&head.ranges).await?;
         let mut input = init;
         input.extend_from_slice(&head.bytes);
         pieces.iter().for_each(|piece| input.extend_from_slice(piece));
@@ -45,10 +43,13 @@ impl Packager {
         moment: &Moment,
     ) -> Result<Bytes, Error> {
         let samples: Vec<_> = track.samples.range(moment.samples.clone()).collect();
-        let ranges: Vec<_> =
-            samples.iter().map(|sample| sample.offset..sample.offset + u64::from(sample.size)).collect();
-        let reader = self.blob.reader(packaged.samples_key(Rendition::Video)).await?.ok_or(Error::Gone)?;
-        let pieces = reader.read_many(&ranges).await?;
+        let range = |sample: &Sample| ByteRange {
+            object: sample.object,
+            offset: sample.offset,
+            len: sample.size.into(),
+        };
+        let ranges: Vec<_> = samples.iter().map(range).collect();
+        let pieces = self.samples(packaged).read(&ranges).await?;
         let first = samples.iter().map(|sample| sample.pts).min().unwrap_or(0);
         let micros = |ticks: i64| {
             let micros = i128::from(ticks) * 1_000_000 / i128::from(track.timescale.max(1));
@@ -72,7 +73,9 @@ fn excerpt(index: &Index, track: &Track, moment: &Moment) -> Index {
     let end =
         samples().map(|sample| shown(&sample) + i64::from(sample.duration.max(1))).max().unwrap_or(start + 1);
     // The rule for timestamps wants times from 0 on; only differences matter here.
-    let track = Track { shift: track.shift - start, ..track.clone() };
+    let media = track.media_at(moment.samples.start).clone();
+    let (configurations, joints) = (Vec::new(), Vec::new());
+    let track = Track { shift: track.shift - start, media, configurations, joints, ..track.clone() };
     let segment = PlannedSegment { samples: moment.samples.clone(), start: 0, end: end - start };
     Index {
         tracks: vec![track],

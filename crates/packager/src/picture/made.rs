@@ -6,7 +6,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use kinora_blob::{ObjectKey, ObjectReader, PictureHash, Prefix};
-use kinora_domain::SourceId;
+use kinora_domain::PresentationId;
 
 use super::room::{COUNT_MAX, has_room};
 use super::sought::{Run, Sought};
@@ -16,7 +16,7 @@ use crate::segment::{CACHED_BYTES_MAX, Segment};
 use crate::{Asker, Error, Packaged, Packager};
 
 /// Names a picture.
-pub(super) type Name = (SourceId, PictureHash);
+pub(super) type Name = (PresentationId, PictureHash);
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -125,7 +125,7 @@ impl Packager {
         asker: Asker,
         make: BoxFuture<'static, Result<Bytes, Error>>,
     ) -> Result<Picture, Error> {
-        let name = (packaged.source, order.hash);
+        let name = (packaged.presentation, order.hash);
         if let Some(ready) = self.pictures.made.get(&name).await {
             return Ok(ready.into());
         }
@@ -162,7 +162,7 @@ impl Packager {
             Err(error @ Error::Unavailable(_)) => return Err(error),
             // Whatever is wrong with this object, the picture can be made.
             Err(error) => {
-                tracing::warn!(source.id = %name.0, error = %error, "a kept picture could not be read");
+                tracing::warn!(presentation.id = %name.0, error = %error, "a kept picture could not be read");
             }
         }
         match self.pictures.unmade.get(&name).await {
@@ -210,7 +210,7 @@ impl Packager {
             Ok(None) => Ok(Ready::Whole(bytes)),
             // Whoever asks gets it all the same.
             Err(error) => {
-                tracing::warn!(source.id = %name.0, error = %error, "a picture could not be kept");
+                tracing::warn!(presentation.id = %name.0, error = %error, "a picture could not be kept");
                 Ok(Ready::Whole(bytes))
             }
         }
@@ -224,25 +224,27 @@ impl Packager {
     }
 
     /// The picture as it is in the store.
-    async fn kept_picture(&self, (source, hash): Name) -> Result<Option<Ready>, Error> {
-        let Some(reader) = self.blob.reader(ObjectKey::Picture(source, hash)).await? else { return Ok(None) };
+    async fn kept_picture(&self, (presentation, hash): Name) -> Result<Option<Ready>, Error> {
+        let Some(reader) = self.blob.reader(ObjectKey::Picture(presentation, hash)).await? else {
+            return Ok(None);
+        };
         if CACHED_BYTES_MAX < reader.len() {
             return Ok(Some(Ready::Object(reader)));
         }
         Ok(Some(Ready::Whole(reader.read_at(0..reader.len()).await?)))
     }
 
-    /// Keeps a picture, where its source has not many, nor much. Answers what is kept: two nodes may race, the first writer wins and both serve that
+    /// Keeps a picture, where its presentation has not many, nor much. Answers what is kept: two nodes may race, the first writer wins and both serve that
     /// one.
     async fn keep_picture(&self, name: Name, order: Order, bytes: &Bytes) -> Result<Option<Ready>, Error> {
-        let (source, hash) = name;
+        let (presentation, hash) = name;
         if !order.is_always_kept {
-            let kept = self.blob.list(Prefix::PicturesOf(source), None, COUNT_MAX).await?;
+            let kept = self.blob.list(Prefix::PicturesOf(presentation), None, COUNT_MAX).await?;
             if !has_room(&kept, bytes.len() as u64) {
                 return Ok(None);
             }
         }
-        match self.put(source, ObjectKey::Picture(source, hash), bytes.clone()).await? {
+        match self.put(presentation, ObjectKey::Picture(presentation, hash), bytes.clone()).await? {
             Put::Gone => Ok(None),
             Put::Written if bytes.len() as u64 <= CACHED_BYTES_MAX => Ok(Some(Ready::Whole(bytes.clone()))),
             Put::Written | Put::AlreadyThere => self.kept_picture(name).await,

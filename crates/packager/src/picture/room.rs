@@ -44,7 +44,7 @@ fn bytes_of(kept: &[Entry]) -> u64 {
 #[cfg(test)]
 mod tests {
     use kinora_blob::PictureHash;
-    use kinora_domain::{SourceId, Timestamp};
+    use kinora_domain::{PresentationId, Timestamp};
 
     use super::*;
 
@@ -52,7 +52,7 @@ mod tests {
 
     /// Pictures of these lengths, the oldest first.
     fn kept(lens: &[u64]) -> Vec<Entry> {
-        let source: SourceId = "019a492c-41f3-7001-8203-040506070809".parse().unwrap();
+        let source: PresentationId = "019a492c-41f3-7001-8203-040506070809".parse().unwrap();
         let entry = |(n, len): (u32, &u64)| Entry {
             key: ObjectKey::Picture(source, PictureHash(u128::from(n).to_be_bytes())),
             len: *len,

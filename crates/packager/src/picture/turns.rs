@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use kinora_domain::SourceId;
+use kinora_domain::PresentationId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::while_held::WhileHeld;
@@ -33,7 +33,7 @@ pub(super) enum Kind {
 }
 
 /// Pictures of one kind of one source.
-type OfSource = (SourceId, Kind);
+type OfSource = (PresentationId, Kind);
 
 /// Who waits behind whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,8 +65,13 @@ impl Turns {
     /// Waits until one more picture may be made of this source for this client. Whoever leaves stands in no line any more.
     ///
     /// [`Error::Busy`] at once where too many wait already, else where it takes too long.
-    pub(super) async fn take(&self, asker: Asker, source: SourceId, kind: Kind) -> Result<Turn, Error> {
-        let of_source = (source, kind);
+    pub(super) async fn take(
+        &self,
+        asker: Asker,
+        presentation: PresentationId,
+        kind: Kind,
+    ) -> Result<Turn, Error> {
+        let of_source = (presentation, kind);
         let (whose, at_once) = match asker.client() {
             Some(client) => (Whose::Client(client), OF_CLIENT),
             None => (Whose::Unknown(of_source), OF_SOURCE),

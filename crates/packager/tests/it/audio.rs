@@ -75,7 +75,7 @@ async fn segments_made_in_any_order_join_to_the_sound_of_the_source_without_a_cl
     world.packager.fill_audio(&packaged, AUDIO, |progress| told.push(progress)).await.unwrap();
     assert_eq!(told.last(), Some(&FillProgress { done: count.into(), of: count.into() }));
 
-    let mut file = packaged.init(Rendition::Aac(AUDIO)).unwrap().to_vec();
+    let mut file = packaged.init(Rendition::Aac(AUDIO), 0).unwrap().to_vec();
     for number in 0..count {
         let bytes = segment(&world.packager, &packaged, number).await.unwrap();
         assert!(number != 2 || bytes == of_viewer);
@@ -146,7 +146,7 @@ async fn what_sounds_after_a_long_pause_is_not_kept_as_silence() {
     assert!(heard[0] == 0 && heard.len() <= 4, "{heard:?}");
     assert!(heard.iter().any(|n| (898..=902).contains(&seconds(n))), "{heard:?}");
     // One after another they sound as the source does, behind the pause.
-    let init = packaged.init(Rendition::Aac(AUDIO)).unwrap();
+    let init = packaged.init(Rendition::Aac(AUDIO), 0).unwrap();
     let last = segment(&world.packager, &packaged, count - 1).await.unwrap();
     let begins = usize::try_from(index.plan.encoded_audio[0][count as usize - 1]).unwrap() * 1024;
     let tone = decoded(&[&init[..], &last[..]].concat());
@@ -162,6 +162,6 @@ async fn what_the_plan_does_not_list_is_not_made() {
     let packaged = world.store_as(source, fixture::two_seconds()).await;
     let count = u32::try_from(packaged.index().plan.encoded_audio[0].len() - 1).unwrap();
     assert!(matches!(segment(&world.packager, &packaged, count).await, Err(Error::NotInPlan)));
-    assert!(matches!(packaged.init(Rendition::Aac(1)), Err(Error::NotInPlan)));
+    assert!(matches!(packaged.init(Rendition::Aac(1), 0), Err(Error::NotInPlan)));
     assert!(matches!(packaged.playlist(Rendition::Aac(1)), Err(Error::NotInPlan)));
 }

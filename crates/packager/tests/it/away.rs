@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use kinora_blob::ObjectKey;
-use kinora_domain::{Clock as _, PlaybackId, Resolution};
+use kinora_domain::{Clock as _, PlaybackId, PresentationId, Resolution};
 use kinora_engine::{Engine, Settings};
 use kinora_packager::{Added, Asker, Error, FitMode, PictureFormat, PictureRequest, Rendition, Wanted};
 use kinora_testkit::{LentFfmpeg, MovableClock, SeededRandom, fixture};
@@ -47,7 +47,7 @@ async fn an_engine_that_is_away_leaves_no_mark_and_is_used_once_it_is_back() {
         is_poster: false,
     };
     assert!(world.picture(&packaged, picture).await.is_err_and(|error| is_away(&error)));
-    assert!(packager.broken(source).await.unwrap().is_empty());
+    assert!(packager.broken(PresentationId::of(source)).await.unwrap().is_empty());
 
     ffmpeg.bring_back();
     packager.encoded_init(&packaged, &rungs[0]).await.unwrap();
@@ -68,7 +68,7 @@ async fn without_room_those_who_wait_get_what_is_made_and_it_is_kept_once_there_
     world.media_of(source).await;
     let packaged = world.store_as(source, fixture::wide()).await;
     let (rungs, packager) = (packaged.rungs(Resolution::P1080), &world.packager);
-    let id = Rendition::Rung(rungs[0].name).id(source).unwrap();
+    let id = Rendition::Rung(rungs[0].name).id(PresentationId::of(source)).unwrap();
     let count = u32::try_from(packaged.index().plan.encoded_video.len()).unwrap();
 
     world.is_full.store(true, Ordering::SeqCst);
@@ -90,7 +90,7 @@ async fn without_room_those_who_wait_get_what_is_made_and_it_is_kept_once_there_
     let filled = packager.fill(&packaged, &rungs, |progress| assert_eq!(progress.done, 0)).await;
     assert!(filled.is_err_and(|error| error.is_full()));
     assert_eq!(world.blob.get(ObjectKey::Init(id)).await.unwrap(), None);
-    assert!(packager.broken(source).await.unwrap().is_empty());
+    assert!(packager.broken(PresentationId::of(source)).await.unwrap().is_empty());
 
     let now = MovableClock::default().now();
     assert_eq!(world.store.write_usage(now).await.unwrap(), None, "what is not kept does not count");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
-use kinora_domain::{Resolution, SourceId};
+use kinora_domain::{PresentationId, Resolution, SourceId};
 use kinora_formats::encode::{Rung, RungInit};
 use kinora_packager::{Packaged, Rendition};
 
@@ -182,7 +182,7 @@ async fn segments_of_another_encoder_bring_their_own_parameter_sets() {
     // As an encoder of another version may have written it.
     let init = scene.init().await;
     let says = RungInit::parse(&init).unwrap();
-    let id = Rendition::Rung(scene.rung.name).id(scene.source).unwrap();
+    let id = Rendition::Rung(scene.rung.name).id(PresentationId::of(scene.source)).unwrap();
     let other = other_parameter_set(&says.avcc);
     let other_init =
         kinora_formats::encode::init_of_rung(scene.packaged.index(), &scene.rung, &other).unwrap();

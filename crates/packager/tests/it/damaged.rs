@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use kinora_domain::{PlaybackId, Resolution, SourceId};
+use kinora_domain::{PlaybackId, PresentationId, Resolution, SourceId};
 use kinora_formats::index::Track;
 use kinora_packager::{Added, Asker, Error, Packaged, Packager, Rendition, Segment, Wanted};
 use kinora_testkit::{SeededRandom, fixture};
@@ -176,7 +176,7 @@ async fn damage_of_many_segments_leaves_a_rendition_in_the_manifest_and_is_writt
     assert!(of(&world.packager, 8).await.len() > 1);
 
     let heard = async |number| {
-        let init = packaged.init(Rendition::Aac(0)).unwrap();
+        let init = packaged.init(Rendition::Aac(0), 0).unwrap();
         let segment = world.packager.encoded_audio_segment(&packaged, 0, number, asker()).await.unwrap();
         let samples = decoded(&[&init[..], &bytes(segment).await].concat(), "-ac 1 -f s16le pipe:1");
         samples
@@ -190,8 +190,8 @@ async fn damage_of_many_segments_leaves_a_rendition_in_the_manifest_and_is_writt
     assert!(heard(1).await > 0);
 
     let other = world.another_packager().await;
-    assert!(other.broken(source).await.unwrap().is_empty());
-    let rows = world.store.renditions_of(source).await.unwrap();
+    assert!(other.broken(PresentationId::of(source)).await.unwrap().is_empty());
+    let rows = world.store.renditions_of(PresentationId::of(source)).await.unwrap();
     let broken: Vec<_> =
         rows.iter().filter(|row| row.broken_at.is_some()).map(|row| row.name.as_str()).collect();
     assert_eq!(broken, ["240p in part", "aac in part"]);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use kinora_blob::ObjectKey;
-use kinora_domain::{Clock as _, PlaybackId, Resolution, SourceId};
+use kinora_domain::{Clock as _, PlaybackId, PresentationId, Resolution, SourceId};
 use kinora_formats::encode::Rung;
 use kinora_packager::{Asker, Error, FillProgress, Packaged, Packager, Rendition};
 use kinora_testkit::{MovableClock, SeededRandom, fixture};
@@ -126,7 +126,7 @@ async fn sources_of_equal_bytes_have_renditions_of_their_own() {
     scene.segment(1).await.unwrap();
     scene.world.packager.encoded_segment(&packaged, &scene.rung, 1, asker()).await.unwrap();
     for source in [scene.source, twin] {
-        let id = Rendition::Rung(scene.rung.name).id(source).unwrap();
+        let id = Rendition::Rung(scene.rung.name).id(PresentationId::of(source)).unwrap();
         let kept = scene.world.blob.reader(ObjectKey::Segment(id, 1)).await.unwrap();
         assert!(kept.is_some(), "each keeps what its viewers were given");
     }
@@ -162,7 +162,7 @@ async fn a_fill_makes_what_is_missing_and_nothing_else() {
     let whole = scene.packaged.index().facts().duration_us;
     assert_eq!(scene.encoded_us().await, whole, "each segment by its length, once");
     scene.world.packager.write_rendition_uses().await.unwrap();
-    let id = Rendition::Rung(scene.rung.name).id(scene.source).unwrap();
+    let id = Rendition::Rung(scene.rung.name).id(PresentationId::of(scene.source)).unwrap();
     let row = scene.world.store.rendition(id).await.unwrap().unwrap();
     assert_eq!((row.segments, row.watched_at.is_some()), (of, true));
 

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
+use kinora_domain::PresentationId;
 use kinora_packager::{Error, FitMode, PictureFormat, PictureRequest, Rendition};
 use kinora_testkit::fixture;
 
@@ -10,7 +11,7 @@ use crate::world::World;
 #[tokio::test]
 async fn a_source_without_an_index_is_gone() {
     let world = World::new().await;
-    let error = world.packager.packaged(world.source()).await.unwrap_err();
+    let error = world.packager.packaged(PresentationId::of(world.source())).await.unwrap_err();
     assert!(matches!(error.root(), Error::Gone), "{error:?}");
 }
 
@@ -18,11 +19,15 @@ async fn a_source_without_an_index_is_gone() {
 async fn an_index_that_is_damaged_says_so_and_is_read_again_later() {
     let world = World::new().await;
     let source = world.source();
-    world.blob.put_once(ObjectKey::Index(source), Bytes::from_static(b"no index")).await.unwrap();
-    let error = world.packager.packaged(source).await.unwrap_err();
+    world
+        .blob
+        .put_once(ObjectKey::Index(PresentationId::of(source)), Bytes::from_static(b"no index"))
+        .await
+        .unwrap();
+    let error = world.packager.packaged(PresentationId::of(source)).await.unwrap_err();
     assert!(matches!(error.root(), Error::Damaged(_)), "{error:?}");
-    world.blob.delete(ObjectKey::Index(source)).await.unwrap();
-    let error = world.packager.packaged(source).await.unwrap_err();
+    world.blob.delete(ObjectKey::Index(PresentationId::of(source))).await.unwrap();
+    let error = world.packager.packaged(PresentationId::of(source)).await.unwrap_err();
     assert!(matches!(error.root(), Error::Gone), "{error:?}");
 }
 
@@ -38,7 +43,7 @@ async fn only_what_the_plan_lists_is_there() {
         assert!(matches!(error, Some(Error::NotInPlan)), "{rendition:?} {number}");
     }
     assert!(matches!(silent.playlist(Rendition::Audio(0)), Err(Error::NotInPlan)));
-    assert!(matches!(silent.init(Rendition::Audio(0)), Err(Error::NotInPlan)));
+    assert!(matches!(silent.init(Rendition::Audio(0), 0), Err(Error::NotInPlan)));
 }
 
 #[tokio::test]

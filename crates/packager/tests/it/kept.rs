@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use futures_util::{FutureExt as _, StreamExt as _};
 use kinora_blob::{Entry, ObjectKey, ObjectKind, PictureHash, Prefix};
-use kinora_domain::SourceId;
+use kinora_domain::{PresentationId, SourceId};
 use kinora_engine::{Engine, Settings};
 use kinora_packager::{ClipFormat, ClipRequest, Error, FitMode, Packaged, PictureRequest, Sheet};
 use kinora_testkit::{LentFfmpeg, fixture};
@@ -156,7 +156,9 @@ fn asked_before(world: &World, source: SourceId, count: u16, len: u64) {
     for n in 0..count {
         let mut hash = [0xff; 16];
         hash[..2].copy_from_slice(&n.to_be_bytes());
-        let file = world.objects().join(ObjectKey::Picture(source, PictureHash(hash)).to_string());
+        let file = world
+            .objects()
+            .join(ObjectKey::Picture(PresentationId::of(source), PictureHash(hash)).to_string());
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::File::create(file).unwrap().set_len(len).unwrap();
     }

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use kinora_blob::{Blob, FaultAction, Faults, ObjectKey, WriteKind};
-use kinora_domain::{AccessPolicy, Clock as _, Media, MediaSettings, NewMedia, PlaybackId, SourceId};
+use kinora_domain::{
+    AccessPolicy, Clock as _, Media, MediaSettings, NewMedia, PlaybackId, PresentationId, SourceId,
+};
 use kinora_engine::{Engine, Settings};
 use kinora_formats::Scanner;
 use kinora_formats::index::Index;
@@ -137,8 +139,11 @@ impl World {
     /// Stores a file and an index of it.
     pub(crate) async fn store_index(&self, source: SourceId, file: Bytes, index: &Index) -> Arc<Packaged> {
         self.blob.put_once(ObjectKey::Source(source), file).await.unwrap();
-        self.blob.put_once(ObjectKey::Index(source), Bytes::from(index.to_bytes())).await.unwrap();
-        self.packager.packaged(source).await.unwrap()
+        self.blob
+            .put_once(ObjectKey::Index(PresentationId::of(source)), Bytes::from(index.to_bytes()))
+            .await
+            .unwrap();
+        self.packager.packaged(PresentationId::of(source)).await.unwrap()
     }
 
     /// The bytes of a picture that somebody asks for whose address is not known.

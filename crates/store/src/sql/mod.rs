@@ -18,7 +18,8 @@ pub(crate) use session::Session;
 
 use kinora_domain::{
     AccessTokenId, AttemptId, DeliveryId, EventId, InputId, JobId, MediaId, OrganisationId, PlaybackId,
-    PlaylistId, RenditionId, SigningKeyId, SourceId, Timestamp, TrackId, WebhookId, WorkspaceId,
+    PlaylistId, PresentationId, RenditionId, SigningKeyId, SourceId, Timestamp, TrackId, WebhookId,
+    WorkspaceId,
 };
 
 use crate::{Error, WorkerId};
@@ -208,6 +209,7 @@ ids!(
     OrganisationId,
     PlaybackId,
     PlaylistId,
+    PresentationId,
     RenditionId,
     SigningKeyId,
     SourceId,

@@ -5,7 +5,7 @@
 
 mod meter;
 
-use kinora_domain::{Day, SourceId, Timestamp, WorkspaceId};
+use kinora_domain::{Day, PresentationId, SourceId, Timestamp, WorkspaceId};
 
 use crate::sql::{Row, statements, values};
 use crate::{Error, Store, Tx, WorkerId};
@@ -194,6 +194,14 @@ impl Store {
         row.map(|row| row.id("workspace_id")).transpose()
     }
 
+    /// The workspace whose objects those of a presentation are; `None` where no row names it.
+    pub async fn workspace_of_presentation(
+        &self,
+        presentation: PresentationId,
+    ) -> Result<Option<WorkspaceId>, Error> {
+        self.workspace_of_source(presentation.whole_source()).await
+    }
+
     /// What is kept of a workspace's uploads under way that is no object yet.
     pub async fn growing_bytes(&self, workspace: WorkspaceId) -> Result<u64, Error> {
         let row = self.reader().await?.first(GROWING, values![workspace]).await?;
@@ -206,6 +214,14 @@ impl Tx {
     pub async fn workspace_of_source(&mut self, source: SourceId) -> Result<Option<WorkspaceId>, Error> {
         let row = self.session.first(WORKSPACE_OF_SOURCE, values![source]).await?;
         row.map(|row| row.id("workspace_id")).transpose()
+    }
+
+    /// The workspace whose objects those of a presentation are; `None` where no row names it.
+    pub async fn workspace_of_presentation(
+        &mut self,
+        presentation: PresentationId,
+    ) -> Result<Option<WorkspaceId>, Error> {
+        self.workspace_of_source(presentation.whole_source()).await
     }
 }
 

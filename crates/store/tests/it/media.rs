@@ -6,7 +6,7 @@ use std::time::Duration;
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, AddedTrack, AddedTrackKind, DefaultPolicy, Encryption, Failure,
     FailureCode, Media, MediaQuality, MediaSettings, MediaState, NewTrack, PlaybackHandle, PlaybackId,
-    Resolution, Restriction, SoundEdit, SoundOverlay, TrackEvents, TrackKind, TrackUpdate,
+    PresentationId, Resolution, Restriction, SoundEdit, SoundOverlay, TrackEvents, TrackKind, TrackUpdate,
 };
 use kinora_store::{JobKind, JobQueue, Page};
 
@@ -363,8 +363,8 @@ async fn added_sound_is_fetched_when_its_media_is_settled(world: World) {
         let begin = |source| {
             async move |tx: &mut kinora_store::Tx| tx.begin_rendition(rendition, source, "aac", now).await
         };
-        assert!(!write(&store, begin(before)).await.unwrap());
-        assert!(write(&store, begin(attempt)).await.unwrap());
+        assert!(!write(&store, begin(PresentationId::of(before))).await.unwrap());
+        assert!(write(&store, begin(PresentationId::of(attempt))).await.unwrap());
         assert_eq!(store.renditions_without_media(None, 9).await.unwrap(), []);
 
         // With the track its jobs go, and what there is of it is removed.

@@ -1,6 +1,6 @@
 //! Rows of encoded renditions.
 
-use kinora_domain::{MediaState, RenditionId, SourceId};
+use kinora_domain::{MediaState, PresentationId, RenditionId, SourceId};
 use kinora_store::{RenditionPlace, RenditionRow, RenditionUse, Store, Tx};
 
 use crate::support::{World, insert, workspace, write};
@@ -30,7 +30,12 @@ fn id(world: &World) -> RenditionId {
 
 async fn begin(world: &World, store: &Store, source: SourceId, name: &'static str) -> (RenditionId, bool) {
     let (id, now) = (id(world), world.now());
-    (id, write(store, async move |tx| tx.begin_rendition(id, source, name, now).await).await.unwrap())
+    (
+        id,
+        write(store, async move |tx| tx.begin_rendition(id, PresentationId::of(source), name, now).await)
+            .await
+            .unwrap(),
+    )
 }
 
 async fn note(store: &Store, uses: Vec<RenditionUse>) {
@@ -48,7 +53,7 @@ async fn a_rendition_has_a_row_only_while_a_media_names_its_source(world: World)
     assert!(was_begun);
     let row = RenditionRow {
         id,
-        source,
+        presentation: PresentationId::of(source),
         name: "720p".into(),
         bytes: 0,
         segments: 0,
@@ -57,16 +62,20 @@ async fn a_rendition_has_a_row_only_while_a_media_names_its_source(world: World)
         created_at: world.now(),
     };
     let now = world.now().plus_seconds(5);
-    let again = write(&store, async move |tx| tx.begin_rendition(id, source, "720p", now).await).await;
+    let again =
+        write(&store, async move |tx| tx.begin_rendition(id, PresentationId::of(source), "720p", now).await)
+            .await;
     assert!(again.unwrap(), "it may run twice");
-    assert_eq!(store.renditions_of(source).await.unwrap(), std::slice::from_ref(&row));
+    assert_eq!(store.renditions_of(PresentationId::of(source)).await.unwrap(), std::slice::from_ref(&row));
     assert_eq!(store.renditions_without_media(None, 9).await.unwrap(), []);
 
     let media = store.media_of_source(source).await.unwrap().unwrap();
     write(&store, async move |tx| tx.remove_media(media.clone(), now).await).await.unwrap();
     assert_eq!(store.renditions_without_media(None, 9).await.unwrap(), [row]);
     assert_eq!(store.renditions_without_media(Some(id), 9).await.unwrap(), []);
-    let again = write(&store, async move |tx| tx.begin_rendition(id, source, "720p", now).await).await;
+    let again =
+        write(&store, async move |tx| tx.begin_rendition(id, PresentationId::of(source), "720p", now).await)
+            .await;
     assert!(again.unwrap(), "until it is swept the row is there");
 }
 
@@ -78,18 +87,19 @@ async fn a_name_of_a_source_has_one_row_until_that_is_broken(world: World) {
         let begin = async move |tx: &mut Tx| tx.begin_rendition_named(id, source, "720p whole", now).await;
         (id, write(&store, begin).await.unwrap())
     };
-    assert_eq!(begin(unknown).await.1, None, "no media names its source");
-    let (first, begun) = begin(source).await;
+    assert_eq!(begin(PresentationId::of(unknown)).await.1, None, "no media names its source");
+    let (first, begun) = begin(PresentationId::of(source)).await;
     assert_eq!(begun, Some(first));
-    assert_eq!(begin(source).await.1, Some(first), "what was begun is gone on with");
-    let row = store.rendition_named(source, "720p whole").await.unwrap();
+    assert_eq!(begin(PresentationId::of(source)).await.1, Some(first), "what was begun is gone on with");
+    let row = store.rendition_named(PresentationId::of(source), "720p whole").await.unwrap();
     assert_eq!(row.map(|row| row.id), Some(first));
-    assert_eq!(store.rendition_named(source, "720p").await.unwrap(), None);
+    assert_eq!(store.rendition_named(PresentationId::of(source), "720p").await.unwrap(), None);
 
     write(&store, async move |tx| tx.set_rendition_broken(first, now).await).await.unwrap();
-    let (second, begun) = begin(source).await;
+    let (second, begun) = begin(PresentationId::of(source)).await;
     assert_eq!(begun, Some(second), "what could not be made is begun anew");
-    let ids: Vec<_> = store.renditions_of(source).await.unwrap().iter().map(|row| row.id).collect();
+    let ids: Vec<_> =
+        store.renditions_of(PresentationId::of(source)).await.unwrap().iter().map(|row| row.id).collect();
     assert_eq!(ids, [second]);
 }
 
@@ -104,7 +114,11 @@ async fn counters_add_up_and_the_last_watch_only_moves_forward(world: World) {
     note(&store, vec![RenditionUse { id: self::id(&world), bytes: 7, segments: 7, watched_at: None }]).await;
     let row = store.rendition(id).await.unwrap().unwrap();
     assert_eq!((row.bytes, row.segments, row.watched_at), (1001, 3, Some(late)));
-    assert_eq!(store.renditions_of(source).await.unwrap().len(), 1, "a note makes no row");
+    assert_eq!(
+        store.renditions_of(PresentationId::of(source)).await.unwrap().len(),
+        1,
+        "a note makes no row"
+    );
 
     write(&store, async move |tx| tx.set_rendition_counted(id, u64::MAX, 4).await).await.unwrap();
     let row = store.rendition(id).await.unwrap().unwrap();

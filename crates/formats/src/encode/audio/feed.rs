@@ -250,7 +250,7 @@ impl<'a> Around<'a> {
         let heard = self.ticks(frames.start.saturating_sub(LEAD_FRAMES), 0)..self.ticks(frames.end, 0);
         let sounds = |packet: Sample| packet.pts < heard.end && heard.start < self.sounded(&packet);
         let is_silent = !self.track.samples.range(packets.clone()).any(sounds);
-        let (format, header) = header(self.track)?;
+        let (format, header) = header(self.track, &self.track.media)?;
         Ok(AudioFeed {
             table: self.track.samples.clone(),
             packets,

@@ -57,11 +57,12 @@ impl Feed {
         let track = Track {
             timescale: TIMESCALE,
             samples: samples.into_iter().collect(),
+            configurations: Vec::new(),
             joints: Vec::new(),
             shift: 0,
             ..track.clone()
         };
-        let (format, header) = header(&track)?;
+        let (format, header) = header(&track, &track.media)?;
         let timeline = Timeline::of(index, &track);
         let run = Run {
             numbers: 0..0,
@@ -94,7 +95,7 @@ mod tests {
     }
 
     fn sample(size: u32) -> Sample {
-        Sample { dts: 0, pts: 0, duration: 1, offset: 0, size, is_sync: true }
+        Sample { dts: 0, pts: 0, duration: 1, object: 0, offset: 0, size, is_sync: true }
     }
 
     #[test]

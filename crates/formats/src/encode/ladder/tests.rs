@@ -1,6 +1,8 @@
 use super::*;
 use crate::{
-    index::{Container, NotCopied, NotCopiedReason, Sample, SampleEntry, TrackLabel, TrackMedia},
+    index::{
+        Container, NotCopied, NotCopiedReason, Sample, SampleEntry, SampleObject, TrackLabel, TrackMedia,
+    },
     plan::SegmentPlan,
 };
 
@@ -21,7 +23,7 @@ pub(crate) fn source((width, height): (u32, u32), change: impl FnOnce(&mut Video
         composition_shift: 1536,
     };
     change(&mut video);
-    let samples = [Sample { dts: 0, pts: 0, duration: 512, offset: 0, size: 1, is_sync: true }];
+    let samples = [Sample { dts: 0, pts: 0, duration: 512, object: 0, offset: 0, size: 1, is_sync: true }];
     let track = Track {
         source_track: 1,
         timescale: 15_360,
@@ -29,6 +31,7 @@ pub(crate) fn source((width, height): (u32, u32), change: impl FnOnce(&mut Video
         label: TrackLabel::default(),
         media: TrackMedia::Video(video),
         samples: samples.into_iter().collect(),
+        configurations: Vec::new(),
         joints: Vec::new(),
         shift: 0,
         end: 512,
@@ -39,8 +42,8 @@ pub(crate) fn source((width, height): (u32, u32), change: impl FnOnce(&mut Video
         source_len: 1,
         source_sha256: [0; 32],
         container: Container::Mp4,
-        normalised: None,
-        other_sound: None,
+        objects: vec![SampleObject::source(1)],
+        parts: Vec::new(),
         is_truncated: false,
         left_out: Vec::new(),
         tracks: vec![track],

@@ -6,7 +6,15 @@ use super::*;
 
 fn any_sample() -> impl Strategy<Value = Sample> {
     (any::<i64>(), any::<i64>(), any::<u32>(), any::<u64>(), any::<u32>(), any::<bool>()).prop_map(
-        |(dts, pts, duration, offset, size, is_sync)| Sample { dts, pts, duration, offset, size, is_sync },
+        |(dts, pts, duration, offset, size, is_sync)| Sample {
+            dts,
+            pts,
+            duration,
+            object: 0,
+            offset,
+            size,
+            is_sync,
+        },
     )
 }
 
@@ -21,6 +29,7 @@ fn usual(count: u32) -> Vec<Sample> {
                 dts,
                 pts: dts + [1024, 2560, 1024, 0, 512][n as usize % 5],
                 duration: 512,
+                object: 0,
                 offset,
                 size,
                 is_sync: n % 30 == 0,

@@ -55,7 +55,7 @@ impl<'a> Stretches<'a> {
         let late = if piece.duration > 0 { times.end - self.slack() } else { times.end };
         let Some(taken) = self.taken(piece, times, late) else { return Ok(()) };
         if self.len > 0 {
-            self.joints.push(Joint { sample: self.len, pts: times.start });
+            self.joints.push(Joint { sample: self.len, pts: times.start, configuration: 0 });
         }
         for mut sample in self.source.table.range(taken.key..taken.stop) {
             let natural = sample.pts;

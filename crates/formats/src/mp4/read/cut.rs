@@ -171,7 +171,15 @@ mod tests {
     #[test]
     fn a_gop_is_cut_only_where_no_picture_is_missing() {
         let gop = |times: &[i64]| {
-            let sample = |&pts: &i64| Sample { dts: 0, pts, duration: 1, offset: 0, size: 1, is_sync: false };
+            let sample = |&pts: &i64| Sample {
+                dts: 0,
+                pts,
+                duration: 1,
+                object: 0,
+                offset: 0,
+                size: 1,
+                is_sync: false,
+            };
             times.iter().map(sample).collect::<Vec<_>>()
         };
         assert_eq!(clean_cuts(&gop(&[0, 1, 2]), 3), [(3, 3), (2, 2), (1, 1), (0, 0)]);

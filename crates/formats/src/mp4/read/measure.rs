@@ -188,7 +188,7 @@ mod tests {
     fn meter(timescale: u32, times: impl IntoIterator<Item = (i64, u32, u32)>) -> Meter {
         let mut meter = Meter::new(timescale);
         for (dts, duration, size) in times {
-            meter.push(&Sample { dts, pts: dts, duration, offset: 0, size, is_sync: true });
+            meter.push(&Sample { dts, pts: dts, duration, object: 0, offset: 0, size, is_sync: true });
         }
         meter
     }

@@ -170,6 +170,7 @@ impl OpenTrack {
             language: self.language,
             label: self.label,
             media,
+            configurations: Vec::new(),
             samples: samples.table,
             joints,
             shift: 0,

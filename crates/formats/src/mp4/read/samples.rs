@@ -230,6 +230,7 @@ impl InOrder {
             dts,
             pts: dts + i64::from(row.composition),
             duration: 0,
+            object: 0,
             offset: row.offset,
             size: row.size,
             is_sync: row.is_sync,

@@ -1,4 +1,4 @@
-//! Heads of media segments: a `moof` and the header of the `mdat`, in front of byte ranges of the source.
+//! Heads of media segments: a `moof` and the header of the `mdat`, in front of byte ranges of the objects in which the samples lie.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::plan::{Segment, packets, presented_at};
 use crate::silence::{packets_before, silent_packet};
 use crate::timing::{Span, Stamp, TimingError, restamp};
 
-/// A segment that can be sent: some bytes, then ranges of the source.
+/// A segment that can be sent: some bytes, then ranges of objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SegmentHead {
     /// Everything in front of the first sample of the source: boxes, and silence where a late track has not begun.
@@ -32,7 +32,7 @@ impl SegmentHead {
             let from = wanted.start.saturating_sub(position).min(range.len);
             let to = wanted.end.saturating_sub(position).min(range.len);
             if from < to {
-                ranges.push(ByteRange { offset: range.offset + from, len: to - from });
+                ranges.push(ByteRange { offset: range.offset + from, len: to - from, ..*range });
             }
             position += range.len;
         }
@@ -50,7 +50,7 @@ pub fn segment_len_max(track: &Track, segment: &Segment) -> u64 {
     let mut count = u64::from(segment.samples.end.saturating_sub(segment.samples.start));
     let mut payload: u64 =
         track.samples.range(segment.samples.clone()).map(|sample| u64::from(sample.size)).sum();
-    if let TrackMedia::Audio(audio) = &track.media {
+    if let TrackMedia::Audio(audio) = track.media_at(segment.samples.start) {
         let silent = u64::from(packets_before(track, audio, segment).0);
         count += silent;
         payload += silent * silent_packet(audio).map_or(0, |(packet, _)| packet.len() as u64);
@@ -95,10 +95,11 @@ pub(crate) struct Entry {
 /// damaged index.
 pub fn segment_head(index: &Index, track: &Track, number: u32) -> Result<SegmentHead, WriteError> {
     let segment = index.segments(track).get(number as usize).ok_or(WriteError::NoSuchSegment { number })?;
-    let timeline = Timeline::of(index, track);
+    let configuration = track.configuration_at(segment.samples.start);
+    let timeline = Timeline::of_configuration(index, track, configuration);
 
     let mut payload = Payload::default();
-    let (entries, decode_time) = match &track.media {
+    let (entries, decode_time) = match track.configuration(configuration) {
         TrackMedia::Video(_) => video_entries(track, segment, &timeline, &mut payload),
         TrackMedia::Audio(audio) => audio_entries(track, audio, segment, &timeline, &mut payload),
     }
@@ -130,9 +131,9 @@ impl Payload {
         let len = u64::from(sample.size);
         self.len += len;
         match self.ranges.last_mut() {
-            Some(last) if last.end() == sample.offset => last.len += len,
+            Some(last) if last.object == sample.object && last.end() == sample.offset => last.len += len,
             _ if len == 0 => {}
-            _ => self.ranges.push(ByteRange { offset: sample.offset, len }),
+            _ => self.ranges.push(ByteRange { object: sample.object, offset: sample.offset, len }),
         }
     }
 }

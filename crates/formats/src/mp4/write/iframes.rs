@@ -46,7 +46,8 @@ pub fn iframe_head(index: &Index, iframes: &[Segment], number: u32) -> Result<Se
     let iframe = iframes.get(number as usize).ok_or(WriteError::NoSuchSegment { number })?;
     let (track, _) = index.video().ok_or(WriteError::NoSuchSegment { number })?;
     let sample = track.samples.get(iframe.samples.start).ok_or(WriteError::NoSamples { number })?;
-    let timeline = Timeline::of(index, track);
+    let configuration = track.configuration_at(iframe.samples.start);
+    let timeline = Timeline::of_configuration(index, track, configuration);
     let (start, end) = (timeline.scaled(iframe.start), timeline.scaled(iframe.end));
     let too_long = |ticks| WriteError::Timing { number, source: TimingError::TooLong { ticks } };
     let entry = Entry {

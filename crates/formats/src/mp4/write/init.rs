@@ -39,17 +39,18 @@ pub(crate) enum InitKind<'a> {
     Audio,
 }
 
-/// The init segment of a track: everything a decoder must know before the first segment.
+/// The init segment of a configuration of a track: everything a decoder must know before the first segment that has it.
 ///
 /// Same index, same bytes. Errors: [`WriteError::SampleEntry`].
-pub fn init_segment(index: &Index, track: &Track) -> Result<Vec<u8>, WriteError> {
-    let timeline = Timeline::of(index, track);
+pub fn init_segment(index: &Index, track: &Track, configuration: u8) -> Result<Vec<u8>, WriteError> {
+    let timeline = Timeline::of_configuration(index, track, configuration);
+    let media = track.configuration(configuration);
     Ok(write_init(&InitTrack {
         timescale: timeline.timescale,
         media_time: Some(timeline.media_time),
         language: &track.language,
-        kind: InitKind::of(&track.media),
-        sample_entry: sample_entry(track)?,
+        kind: InitKind::of(media),
+        sample_entry: sample_entry(media)?,
     }))
 }
 
@@ -100,8 +101,8 @@ pub(crate) fn write_init(track: &InitTrack<'_>) -> Vec<u8> {
 }
 
 /// The sample entry as the index has it: one whole box, with the data reference that ours is, too.
-pub(crate) fn sample_entry(track: &Track) -> Result<&[u8], WriteError> {
-    let entry = track.media.sample_entry().iso().ok_or(WriteError::SampleEntry)?;
+pub(crate) fn sample_entry(media: &TrackMedia) -> Result<&[u8], WriteError> {
+    let entry = media.sample_entry().iso().ok_or(WriteError::SampleEntry)?;
     let announced = entry.first_chunk::<4>().map(|size| u32::from_be_bytes(*size));
     match announced.and_then(|size| usize::try_from(size).ok()) {
         Some(size) if size == entry.len() => Ok(entry),

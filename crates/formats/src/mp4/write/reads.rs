@@ -1,10 +1,12 @@
-//! Byte ranges of the source, and how to read them with few reads.
+//! Byte ranges of the objects in which samples lie, and how to read them with few reads.
 
 use std::ops::Range;
 
-/// Some bytes of the source.
+/// Some bytes of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ByteRange {
+    /// The number of the object, as the index counts them.
+    pub object: u8,
     /// Position of the first one.
     pub offset: u64,
     /// How many; at least 1.
@@ -30,6 +32,14 @@ pub struct Read {
 /// A gap that is cheaper to read over than to seek over. Pipeline: just-in-time packaging.
 pub const READ_GAP_MAX: u64 = 64 * 1024;
 
+impl Read {
+    /// Whether a range of the same object begins where this ends, or at most so many bytes behind it.
+    fn is_followed_by(&self, range: &ByteRange, gap_max: u64) -> bool {
+        let gap = range.offset.checked_sub(self.range.end());
+        self.range.object == range.object && gap.is_some_and(|gap| gap <= gap_max)
+    }
+}
+
 /// Joins ranges into reads: a range that follows the one before it by at most `gap_max` bytes is read with it.
 ///
 /// The order of the bytes stays that of the ranges. A range that lies before the end of the one in front begins a new read.
@@ -37,7 +47,7 @@ pub fn read_plan(ranges: &[ByteRange], gap_max: u64) -> Vec<Read> {
     let mut reads: Vec<Read> = Vec::new();
     for range in ranges {
         match reads.last_mut() {
-            Some(read) if read.range.end() <= range.offset && range.offset - read.range.end() <= gap_max => {
+            Some(read) if read.is_followed_by(range, gap_max) => {
                 let from = range.offset - read.range.offset;
                 read.range.len = from + range.len;
                 match read.keep.last_mut() {
@@ -60,11 +70,11 @@ mod tests {
 
     fn check(ranges: &[(u64, u64)], gap_max: u64, expected: &[Expected]) {
         let ranges: Vec<_> =
-            ranges.iter().map(|(offset, len)| ByteRange { offset: *offset, len: *len }).collect();
+            ranges.iter().map(|(offset, len)| ByteRange { object: 0, offset: *offset, len: *len }).collect();
         let expected: Vec<_> = expected
             .iter()
             .map(|(offset, len, keep)| Read {
-                range: ByteRange { offset: *offset, len: *len },
+                range: ByteRange { object: 0, offset: *offset, len: *len },
                 keep: keep.iter().map(|(from, to)| *from..*to).collect(),
             })
             .collect();
@@ -88,6 +98,14 @@ mod tests {
             1000,
             &[(100, 10, &[(0, 10)]), (50, 10, &[(0, 10)]), (55, 5, &[(0, 5)])],
         );
+    }
+
+    #[test]
+    fn ranges_of_two_objects_are_two_reads() {
+        let range = |object, offset| ByteRange { object, offset, len: 10 };
+        let reads = read_plan(&[range(0, 0), range(1, 10), range(1, 20)], 1000);
+        let objects: Vec<_> = reads.iter().map(|read| (read.range.object, read.range.len)).collect();
+        assert_eq!(objects, [(0, 10), (1, 20)]);
     }
 
     #[test]

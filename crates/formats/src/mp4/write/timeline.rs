@@ -22,12 +22,19 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The timeline of a track of this index.
+    /// The timeline of a track of this index, as far as it is decoded as it begins.
     pub fn of(index: &Index, track: &Track) -> Self {
+        Self::of_configuration(index, track, 0)
+    }
+
+    /// The timeline of what is decoded as this configuration of the track says: each has an init segment with an edit list of its own.
+    pub fn of_configuration(index: &Index, track: &Track, configuration: u8) -> Self {
         let same = Self { timescale: track.timescale, factor: 1, media_time: 0 };
-        match &track.media {
+        let mut segments = index.segments(track).iter();
+        let first = segments.find(|segment| track.configuration_at(segment.samples.start) == configuration);
+        match track.configuration(configuration) {
             TrackMedia::Video(video) => {
-                let factor = factor(track, index.segments(track).first());
+                let factor = factor(track, first);
                 // A factor above 1 comes with a timescale below the least: the product is below twice that.
                 let timescale = track.timescale.saturating_mul(factor);
                 Self {
@@ -37,8 +44,7 @@ impl Timeline {
                 }
             }
             TrackMedia::Audio(audio) => {
-                let first =
-                    index.segments(track).first().map(|segment| segment.samples.clone()).unwrap_or(0..0);
+                let first = first.map_or(0..0, |segment| segment.samples.clone());
                 let first =
                     packets(track, audio, first).next().map(|(_, packet)| presented_at(track, &packet));
                 Self { media_time: first.unwrap_or(0).min(0).saturating_neg(), ..same }

@@ -1,7 +1,7 @@
 //! Sound from a file of its own, cut along another source.
 
 use super::*;
-use crate::index::{Container, Index, NotCopied, OtherSound};
+use crate::index::{Container, Index, NotCopied, SampleObject};
 use crate::plan::AlongError;
 
 fn index(mut tracks: Vec<Track>) -> Index {
@@ -13,8 +13,8 @@ fn index(mut tracks: Vec<Track>) -> Index {
         source_len: 1 << 30,
         source_sha256: [7; 32],
         container: Container::Mp4,
-        normalised: None,
-        other_sound: None,
+        objects: vec![SampleObject::source(1 << 30)],
+        parts: Vec::new(),
         is_truncated: false,
         left_out: Vec::new(),
         tracks,
@@ -150,22 +150,24 @@ fn another_sound_takes_the_place_of_all_of_the_own() {
     let own = media(true);
     let (other, len) = seconds(60).in_one_piece();
     let sound = index(vec![other]);
-    let lies = OtherSound { len, sha256: [9; 32] };
+    let lies = SampleObject::sound(len, [9; 32]);
     let found = own.clone().with_sound(sound.clone(), lies).unwrap();
     let along = sound.clone().sound_along(Some(&own)).unwrap();
     let [video, audio] = found.tracks.as_slice() else { panic!("two tracks: {found:?}") };
     assert_eq!((video, audio.source_track), (&own.tracks[0], 3));
-    assert_eq!((&audio.samples, audio.end), (&along.tracks[0].samples, along.tracks[0].end));
+    let heard = along.tracks[0].clone().in_object(1);
+    assert_eq!((&audio.samples, audio.end), (&heard.samples, heard.end));
     assert_eq!((&found.plan.video, &found.plan.encoded_video), (&own.plan.video, &own.plan.encoded_video));
     assert_eq!(
         (&found.plan.audio, &found.plan.encoded_audio),
         (&along.plan.audio, &along.plan.encoded_audio)
     );
-    assert_eq!((found.other_sound, found.source_len), (Some(lies), own.source_len));
+    assert_eq!(found.objects, [own.objects[0], lies]);
+    assert_eq!(found.source_len, own.source_len);
     // What is stored is what was made, and what lies behind the object of the sound is damage.
     let stored = Index::from_bytes(&found.to_bytes());
     assert_eq!(stored, Ok(found.clone()));
-    let cut = Index { other_sound: Some(OtherSound { len: len - 1, ..lies }), ..found };
+    let cut = Index { objects: vec![own.objects[0], SampleObject { len: len - 1, ..lies }], ..found };
     assert_eq!(Index::from_bytes(&cut.to_bytes()), Err(crate::index::IndexError::Damaged));
     // Sound alone is not as long as what it replaces.
     let alone = index(vec![seconds(5)]).with_sound(sound, lies).unwrap();
@@ -205,7 +207,7 @@ fn what_sounds_long_behind_the_end_is_cut_off() {
 #[test]
 fn a_sound_that_was_cut_off_is_told() {
     let (track, len) = seconds(60).in_one_piece();
-    let lies = OtherSound { len, sha256: [9; 32] };
+    let lies = SampleObject::sound(len, [9; 32]);
     let truncated = Index { is_truncated: true, ..index(vec![track.clone()]) };
     assert!(media(true).with_sound(truncated, lies).unwrap().is_truncated);
     assert!(!media(true).with_sound(index(vec![track]), lies).unwrap().is_truncated);

@@ -78,7 +78,7 @@ fn segments_end_where_an_edit_list_jumps() {
     // 2.6 s of which the last picture is not shown, then 5 s of which the first second is not.
     let pictures = |from: i64, count: i64| (0..count).map(move |n| sample(from + n * 100, 100, n == 0));
     let mut jumping = track(video_media(), pictures(0, 26).chain(pictures(1500, 50)), TIMESCALE);
-    jumping.joints = vec![Joint { sample: 26, pts: 2500 }];
+    jumping.joints = vec![Joint { sample: 26, pts: 2500, configuration: 0 }];
     check("a short tail in front", jumping.clone(), &[(0, 0..25), (2500, 26..56), (4500, 26..76)]);
     // Where nothing of the second part is reached, it makes no segment.
     jumping.end = 2500;
@@ -306,8 +306,8 @@ proptest! {
             source_len: u64::MAX,
             source_sha256: [0; 32],
             container: crate::index::Container::Mp4,
-            normalised: None,
-            other_sound: None,
+            objects: vec![crate::index::SampleObject::source(u64::MAX)],
+            parts: Vec::new(),
             is_truncated: false,
             left_out: Vec::new(),
             tracks,

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kinora_domain::{
     AddedTrackKind, ContentKey, Media, MediaFacts, Mp4Support, PathTicket, PlaybackId, PlaybackPolicy,
-    Resolution, SourceId, TicketFacts, WorkspaceId,
+    PresentationId, Resolution, SourceId, TicketFacts, WorkspaceId,
 };
 use kinora_packager::{OfferedSound, OfferedSubtitles};
 
@@ -24,7 +24,9 @@ pub(in crate::delivery) struct Offer {
     pub(super) playback: PlaybackId,
     /// The workspace that owns the media: traffic counts for it.
     workspace: WorkspaceId,
-    /// The stored source that is indexed and packaged.
+    /// What players are shown.
+    pub(in crate::delivery) presentation: PresentationId,
+    /// The stored source, for those who may download it.
     pub(in crate::delivery) source: SourceId,
     /// The bound of the media. A playback ID may have a lower one; downloadable files are made once, with
     /// this one.
@@ -93,6 +95,7 @@ impl Offer {
         Self {
             playback,
             workspace: media.workspace,
+            presentation: PresentationId::of(source),
             source,
             max_resolution: media.settings.max_resolution,
             thumbnail_ms: media.thumbnail_ms,

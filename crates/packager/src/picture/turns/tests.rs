@@ -13,8 +13,8 @@ use super::*;
 /// What somebody asks for who has been told nothing yet.
 type Asked<'a> = BoxFuture<'a, Result<Turn, Error>>;
 
-fn source(number: i64) -> SourceId {
-    SourceId::new(Timestamp::from_micros(number * 1_000_000), &SeededRandom::default())
+fn source(number: i64) -> PresentationId {
+    PresentationId::new(Timestamp::from_micros(number * 1_000_000), &SeededRandom::default())
 }
 
 fn asker(address: Option<&str>) -> Asker {
@@ -23,12 +23,17 @@ fn asker(address: Option<&str>) -> Asker {
 }
 
 impl Turns {
-    fn ask<'a>(&'a self, address: Option<&str>, source: SourceId, kind: Kind) -> Asked<'a> {
+    fn ask<'a>(&'a self, address: Option<&str>, source: PresentationId, kind: Kind) -> Asked<'a> {
         self.take(asker(address), source, kind).boxed()
     }
 
     /// Those of many who have their turn, and those who wait.
-    fn ask_many(&self, count: usize, address: Option<&str>, source: SourceId) -> (Vec<Turn>, Vec<Asked<'_>>) {
+    fn ask_many(
+        &self,
+        count: usize,
+        address: Option<&str>,
+        source: PresentationId,
+    ) -> (Vec<Turn>, Vec<Asked<'_>>) {
         let (mut turns, mut waiting) = (Vec::new(), Vec::new());
         for _ in 0..count {
             let mut asked = self.ask(address, source, Kind::Still);

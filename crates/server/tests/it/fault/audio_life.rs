@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
-use kinora_domain::{AddedTrack, RenditionId, SourceId};
+use kinora_domain::{AddedTrack, PresentationId, RenditionId, SourceId};
 use kinora_testkit::fixture::packed::tone_of;
 use kinora_testkit::{Posted, Source, fixture};
 use serde_json::{Value, json};
@@ -133,8 +133,11 @@ async fn look(app: &TestApp, id: &str) -> Look {
     let sources: Vec<_> = added.iter().filter_map(AddedTrack::available).collect();
     let mut renditions: Vec<RenditionId> = Vec::new();
     for source in &sources {
-        named.extend([ObjectKey::Index(*source), ObjectKey::Source(*source)].map(|key| key.to_string()));
-        let rows = app.store.renditions_of(*source).await.expect("the database is there");
+        named.extend(
+            [ObjectKey::Index(PresentationId::of(*source)), ObjectKey::Source(*source)]
+                .map(|key| key.to_string()),
+        );
+        let rows = app.store.renditions_of(PresentationId::of(*source)).await.expect("the database is there");
         renditions.extend(rows.into_iter().map(|row| row.id));
     }
     let is_made = |path: &String| {

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use kinora_blob::ObjectKey;
-use kinora_domain::{Clock as _, MediaId, Timestamp};
+use kinora_domain::{Clock as _, MediaId, PresentationId, Timestamp};
 use kinora_store::JobQueue;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -188,7 +188,8 @@ pub(crate) async fn objects_of(app: &TestApp, media: &str) -> Vec<String> {
     let Some(media) = media.filter(|media| media.is_settled()) else { return Vec::new() };
     let Some(source) = media.source() else { return Vec::new() };
     let sound = media.settings.sound.map(|_| ObjectKey::Sound(source));
-    let keys = [ObjectKey::Index(source), ObjectKey::Source(source)].into_iter().chain(sound);
+    let keys =
+        [ObjectKey::Index(PresentationId::of(source)), ObjectKey::Source(source)].into_iter().chain(sound);
     keys.map(|key| key.to_string()).collect()
 }
 

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::time::Duration;
 
 use kinora_blob::Prefix;
-use kinora_domain::{Clock as _, MediaId, RenditionId, SourceId};
+use kinora_domain::{Clock as _, MediaId, PresentationId, RenditionId, SourceId};
 use kinora_packager::Rendition;
 use kinora_store::{JobKind, NewJob};
 use kinora_testkit::fixture;
@@ -53,7 +53,7 @@ impl Played {
 
     fn id(&self, rendition: &str) -> RenditionId {
         Rendition::from_text(rendition)
-            .and_then(|rendition| rendition.id(self.source))
+            .and_then(|rendition| rendition.id(PresentationId::of(self.source)))
             .expect("it is encoded")
     }
 
@@ -103,7 +103,7 @@ async fn of_a_media_that_is_watched_everything_is_made_and_of_others_nothing() {
     }
     drain_fills(&app, &clock).await;
     assert_eq!(other.kept(&app, "240p").await.0, 0);
-    assert_eq!(app.store.renditions_of(other.source).await.unwrap(), []);
+    assert_eq!(app.store.renditions_of(PresentationId::of(other.source)).await.unwrap(), []);
     for bytes in
         kept(&app.ground.blob().await).await.into_iter().filter(|(path, _)| path.starts_with("segment/"))
     {
@@ -141,8 +141,8 @@ async fn fills_that_run_twice_make_everything_once() {
     written_down(&mut app).await;
     drain_fills(&app, &clock).await;
     let seen = async |app: &TestApp| {
-        let rows = app.store.renditions_of(one.source).await.unwrap();
-        let gone = app.store.renditions_of(gone.source).await.unwrap();
+        let rows = app.store.renditions_of(PresentationId::of(one.source)).await.unwrap();
+        let gone = app.store.renditions_of(PresentationId::of(gone.source)).await.unwrap();
         (kept(&app.ground.blob().await).await, app.objects().await, rows, gone)
     };
     let before = seen(&app).await;

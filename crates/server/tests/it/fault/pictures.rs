@@ -1,5 +1,6 @@
 //! Pictures on bad days: they are sent where they cannot be kept, and nothing is started for those that are known or known not to be.
 
+use kinora_domain::PresentationId;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -117,7 +118,7 @@ async fn who_fills_the_room_for_pictures_does_not_have_it_for_ever() {
     let source = media.source().expect("it is ready");
     let blob = app.ground.blob().await;
     for number in 0..MANY {
-        let key = ObjectKey::Picture(source, PictureHash(number.to_be_bytes()));
+        let key = ObjectKey::Picture(PresentationId::of(source), PictureHash(number.to_be_bytes()));
         blob.put_once(key, Bytes::from_static(b"a picture")).await.unwrap();
     }
     let pictures = async || {

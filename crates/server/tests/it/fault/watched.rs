@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use kinora_blob::{Blob, ObjectKey, ObjectKind, Prefix};
-use kinora_domain::{MediaId, SourceId};
+use kinora_domain::{MediaId, PresentationId, SourceId};
 use kinora_packager::Rendition;
 use serde_json::Value;
 
@@ -42,7 +42,8 @@ impl Watched {
             let listed = manifest.split(['\n', '"']).find(|part| part.ends_with(&file));
             let playlist = format!("/{}", listed.unwrap_or_else(|| panic!("no {name} in {manifest}")));
             let folder = playlist.strip_suffix("playlist.m3u8").expect("it ends so").to_owned();
-            let rendition = Rendition::from_text(name).and_then(|rendition| rendition.id(source));
+            let rendition =
+                Rendition::from_text(name).and_then(|rendition| rendition.id(PresentationId::of(source)));
             let rendition = rendition.expect("it is encoded");
             let segments = binary.get(&playlist).send().await.text();
             let count = segments.lines().filter(|line| line.ends_with(".m4s")).count();

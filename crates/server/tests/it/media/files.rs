@@ -1,5 +1,6 @@
 //! A media in one file: what ffprobe finds in it is what the source holds, and what is encoded is told when it is there.
 
+use kinora_domain::PresentationId;
 use std::ffi::OsStr;
 
 use kinora_testkit::fixture;
@@ -107,7 +108,7 @@ async fn a_file_that_could_not_be_made_says_so_until_it_is_wanted_anew() {
     told_ready(&app, 1).await;
     let stored = app.store.media_by_id(text(&media["id"]).parse().unwrap()).await.unwrap().unwrap();
     let source = stored.source().unwrap();
-    let whole = async || app.store.rendition_named(source, "aac whole").await.unwrap();
+    let whole = async || app.store.rendition_named(PresentationId::of(source), "aac whole").await.unwrap();
     let (first, now) = (whole().await.expect("it was joined").id, stored.updated_at);
     app.store.write(async move |tx| tx.set_rendition_broken(first, now).await).await.unwrap();
     let refused = app.fetch(&address(&media, M4A)).await;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
-use kinora_domain::RenditionId;
+use kinora_domain::{PresentationId, RenditionId};
 use kinora_testkit::fixture::packed::tone;
 use kinora_testkit::{Source, fixture};
 use serde_json::Value;
@@ -117,7 +117,7 @@ async fn a_rendition_that_cannot_be_made_is_neither_listed_nor_reported() {
     let (rendition, now) = (RenditionId::of_hash([7; 16]), stored.updated_at);
     app.store
         .write(async move |tx| {
-            tx.begin_rendition(rendition, source, "240p", now).await?;
+            tx.begin_rendition(rendition, PresentationId::of(source), "240p", now).await?;
             tx.set_rendition_broken(rendition, now).await
         })
         .await

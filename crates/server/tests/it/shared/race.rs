@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use bytes::Bytes;
 use kinora_blob::{FaultAction, ObjectKey, WriteKind};
-use kinora_domain::{MediaId, RenditionId};
+use kinora_domain::{MediaId, PresentationId, RenditionId};
 use kinora_packager::Rendition;
 use kinora_testkit::fixture;
 use serde_json::Value;
@@ -51,7 +51,7 @@ async fn first_segment(app: &TestApp, media: &Value) -> (String, RenditionId) {
     let playlist = manifest.lines().find(|line| line.ends_with("240p/playlist.m3u8")).expect("a rung");
     let id: MediaId = text(&media["id"]).parse().expect("an id from the API");
     let row = app.store.media_by_id(id).await.unwrap().expect("it is there");
-    let rung = Rendition::from_text("240p").and_then(|rung| rung.id(row.source()?));
+    let rung = Rendition::from_text("240p").and_then(|rung| rung.id(PresentationId::of(row.source()?)));
     (format!("/{}", playlist.replace("playlist.m3u8", "0.m4s")), rung.expect("it is encoded"))
 }
 

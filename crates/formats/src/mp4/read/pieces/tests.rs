@@ -11,6 +11,7 @@ fn video(groups: i64) -> TrackSamples {
         dts: n * 100,
         pts: n / 4 * 400 + [0, 3, 1, 2][n as usize % 4] * 100 + 200,
         duration: 100,
+        object: 0,
         offset: n as u64,
         size: 1,
         is_sync: n % 4 == 0,
@@ -20,8 +21,15 @@ fn video(groups: i64) -> TrackSamples {
 
 /// Packets of 100 ticks.
 fn audio(count: i64) -> TrackSamples {
-    let packet =
-        |n| Sample { dts: n * 100, pts: n * 100, duration: 100, offset: n as u64, size: 1, is_sync: true };
+    let packet = |n| Sample {
+        dts: n * 100,
+        pts: n * 100,
+        duration: 100,
+        object: 0,
+        offset: n as u64,
+        size: 1,
+        is_sync: true,
+    };
     track((0..count).map(packet).collect())
 }
 
@@ -260,11 +268,12 @@ fn pauses_and_endless_cutting_are_refused() {
 
 /// A packet that lasts for weeks, and short ones: presented behind it, or while it goes on.
 fn audio_behind_a_long_packet(long: u32, short_count: i64, short_pts: i64) -> TrackSamples {
-    let first = Sample { dts: 0, pts: 0, duration: long, offset: 0, size: 1, is_sync: true };
+    let first = Sample { dts: 0, pts: 0, duration: long, object: 0, offset: 0, size: 1, is_sync: true };
     let short = |n| Sample {
         dts: i64::from(long) + n,
         pts: short_pts + n,
         duration: 1,
+        object: 0,
         offset: n as u64 + 1,
         size: 1,
         is_sync: true,

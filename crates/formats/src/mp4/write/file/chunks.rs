@@ -57,7 +57,7 @@ impl Chunk {
             let from = part.start.saturating_sub(position).min(range.len);
             let to = part.end.saturating_sub(position).min(range.len);
             if from < to {
-                ranges.push(ByteRange { offset: range.offset + from, len: to - from });
+                ranges.push(ByteRange { offset: range.offset + from, len: to - from, ..range });
             }
             position += range.len;
         }

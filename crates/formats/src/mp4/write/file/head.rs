@@ -226,7 +226,7 @@ struct Part {
 
 impl Part {
     fn of(number: u32, file: &FileTrack<'_>, tables: Tables, movie: &Movie) -> Result<Self, WriteError> {
-        let (kind, entry) = (InitKind::of(&file.track.media), sample_entry(file.track)?);
+        let (kind, entry) = (InitKind::of(&file.track.media), sample_entry(&file.track.media)?);
         let front = written(|boxes| {
             let duration = movie.end(file, &tables);
             boxes.full_box(b"tkhd", version(duration), init::TRACK_ENABLED_IN_MOVIE, |boxes| {

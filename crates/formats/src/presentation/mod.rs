@@ -1,0 +1,3 @@
+//! Presentations that are more than one whole source.
+
+mod sound;

@@ -1,0 +1,77 @@
+//! The bytes of samples, from the objects in which they lie.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kinora_blob::{Blob, ObjectKey, ObjectReader};
+use kinora_formats::index::Track;
+use kinora_formats::mp4::write::ByteRange;
+use tokio::sync::OnceCell;
+
+use crate::{Error, Packaged, Packager};
+
+/// Reads samples of one presentation, each object opened when something of it is read first. Cheap to clone; clones share what is open.
+#[derive(Clone)]
+pub(crate) struct SampleReader {
+    blob: Blob,
+    keys: Arc<[ObjectKey]>,
+    /// One for each key.
+    open: Arc<[OnceCell<ObjectReader>]>,
+}
+
+impl Packager {
+    /// A reader of the samples of a presentation.
+    pub(crate) fn samples(&self, packaged: &Packaged) -> SampleReader {
+        let keys = Arc::clone(&packaged.objects);
+        let open = keys.iter().map(|_| OnceCell::new()).collect();
+        SampleReader { blob: self.blob.clone(), keys, open }
+    }
+}
+
+impl SampleReader {
+    /// Opens the objects in which these ranges lie, so that one that is not there is known before anything is sent.
+    ///
+    /// Errors: [`Error::Gone`] without one of them, those of the store.
+    pub(crate) async fn open(&self, ranges: &[ByteRange]) -> Result<(), Error> {
+        for of_one in ranges.chunk_by(|one, next| one.object == next.object) {
+            self.object(of_one).await?;
+        }
+        Ok(())
+    }
+
+    /// Opens all objects in which samples of a track lie.
+    ///
+    /// Errors: as for [`SampleReader::open`].
+    pub(crate) async fn open_all(&self, track: &Track) -> Result<(), Error> {
+        for object in track.samples.objects() {
+            self.open(&[ByteRange { object, offset: 0, len: 1 }]).await?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of these ranges, in their order.
+    ///
+    /// Errors: as for [`SampleReader::open`].
+    pub(crate) async fn read(&self, ranges: &[ByteRange]) -> Result<Vec<Bytes>, Error> {
+        let mut of_objects = ranges.chunk_by(|one, next| one.object == next.object);
+        let Some(first) = of_objects.next() else { return Ok(Vec::new()) };
+        let mut pieces = self.object(first).await?.read_many(&positions(first)).await?;
+        for of_one in of_objects {
+            pieces.extend(self.object(of_one).await?.read_many(&positions(of_one)).await?);
+        }
+        Ok(pieces)
+    }
+
+    /// The object in which all these ranges lie.
+    async fn object(&self, ranges: &[ByteRange]) -> Result<&ObjectReader, Error> {
+        let number = ranges.first().map_or(0, |range| usize::from(range.object));
+        let (key, open) = self.keys.get(number).zip(self.open.get(number)).ok_or(Error::Gone)?;
+        open.get_or_try_init(async || self.blob.reader(*key).await?.ok_or(Error::Gone)).await
+    }
+}
+
+/// Where the bytes lie in their object.
+pub(crate) fn positions(ranges: &[ByteRange]) -> Vec<Range<u64>> {
+    ranges.iter().map(|range| range.offset..range.end()).collect()
+}
