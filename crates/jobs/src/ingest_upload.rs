@@ -4,8 +4,8 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, MediaId, SourceId, Upload};
-use kinora_formats::index::Index;
 use kinora_formats::{Scanned, Scanner};
+use kinora_index::Index;
 use kinora_intake::{Missing, Scan, ScanTurn, Whole, give_up as give_up_upload, of_index, take_over};
 use kinora_store::ClaimedJob;
 

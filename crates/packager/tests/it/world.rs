@@ -8,7 +8,7 @@ use kinora_blob::{Blob, FaultAction, Faults, ObjectKey, WriteKind};
 use kinora_domain::{AccessPolicy, Clock as _, Media, MediaSettings, NewMedia, PlaybackId, SourceId};
 use kinora_engine::{Engine, Settings};
 use kinora_formats::Scanner;
-use kinora_formats::index::Index;
+use kinora_index::Index;
 use kinora_packager::{Asker, Packaged, Packager, PictureRequest, REQUEST_WAIT_MAX};
 use kinora_store::{DatabasePlace, Error, Opener, Store, StoreOptions, Tx};
 use kinora_testkit::{MovableClock, SeededRandom};
