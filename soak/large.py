@@ -13,7 +13,7 @@ from collections.abc import Iterator
 FRAMES_A_SECOND = 120
 # A sample takes 4 bytes of `stsz`, 4 of `stco` (each is a chunk of its own) and 8 of `ctts` (no run of equal offsets).
 SAMPLE_BYTES = 16
-# The longest `moov` that fits the samples one track may have: 12 hours at 120 frames a second (crates/formats, `TRACK_SAMPLES_MAX`).
+# The longest `moov` that fits the samples one track may have: 12 hours at 120 frames a second (crates/isobmff, `TRACK_SAMPLES_MAX`).
 MOOV_BYTES_MAX = 12 * 3600 * FRAMES_A_SECOND * SAMPLE_BYTES
 # Boxes with boxes inside that are searched here.
 CONTAINERS = {b"moov", b"trak", b"mdia", b"minf", b"stbl"}

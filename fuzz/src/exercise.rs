@@ -3,14 +3,13 @@
 //! The fuzzer runs it, and so do the tests of `kinora-formats` on the seeds
 //! (`crates/formats/tests/read/seeds.rs`). Only the fuzzer's `memory` counts.
 
-use kinora_formats::{
-    Scanner,
-    hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris},
-    index::{Index, Track},
-    mp4::write::{init_segment, segment_head, segment_len_max},
-    plan::{FEED_SAMPLES_MAX, Segment},
+use kinora_formats::Scanner;
+use kinora_hls::{
+    MediaPlaylist, MultivariantPlaylist, MultivariantUris,
     subtitles::{SubtitleSegments, Subtitles},
 };
+use kinora_index::{Index, Segment, Track, plan::FEED_SAMPLES_MAX};
+use kinora_isobmff::write::{init_segment, segment_head, segment_len_max};
 use sha2::{Digest, Sha256};
 
 use super::memory;
@@ -69,7 +68,7 @@ fn subtitles(data: &[u8]) {
 }
 
 /// The index of a source, if it is one that plays.
-pub(crate) fn read(data: &[u8]) -> Result<Index, kinora_formats::mp4::ReadError> {
+pub(crate) fn read(data: &[u8]) -> Result<Index, kinora_isobmff::ReadError> {
     // In two pieces, with a scanner that moves in between: how the bytes arrive, and where, changes nothing.
     let (head, rest) = data.split_at(data.len() / 2);
     let mut scanner = Scanner::new(Some(data.len() as u64));

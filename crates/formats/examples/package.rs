@@ -9,9 +9,9 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use kinora_formats::Scanner;
-use kinora_formats::hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris};
-use kinora_formats::index::{Index, Track};
-use kinora_formats::mp4::write::{READ_GAP_MAX, SegmentHead, init_segment, read_plan, segment_head};
+use kinora_hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris};
+use kinora_index::{Index, Track};
+use kinora_isobmff::write::{READ_GAP_MAX, SegmentHead, init_segment, read_plan, segment_head};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -2,12 +2,10 @@
 //!
 //! Both lie on the grid of encoded sound: a segment is named by its first frame and how many it has, and follows from those alone.
 
-use crate::{
-    encode::{avc_sample_entry, encoded_sample_entry, frames_segment},
-    mp4::write::{Entry, FLAGS_SYNC, IDENTITY, InitKind, InitTrack, write_head, write_init},
-    plan::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment},
-    silence::silent_stereo,
-};
+use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment, plan::silent_stereo};
+use kinora_isobmff::write::{Entry, FLAGS_SYNC, IDENTITY, InitKind, InitTrack, write_head, write_init};
+
+use crate::encode::{avc_sample_entry, encoded_sample_entry, frames_segment};
 
 /// What fills a stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +134,7 @@ fn avcc() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::h264::AvcConfig;
+    use kinora_index::codec::h264::AvcConfig;
 
     #[test]
     fn black_is_what_it_says_it_is() {

@@ -1,5 +1,11 @@
 //! Reads a source of any kind from its passing bytes.
 
+use kinora_index::{
+    Container, Index, SampleObject,
+    checkpoint::{self, CheckpointError, byte_string},
+};
+use kinora_isobmff::{Aside, PushError, ReadError, read::Playable, walk::Walk};
+use kinora_matroska::Reader;
 use serde::{Deserialize, Serialize};
 use sha2::{
     Digest, Sha256,
@@ -7,15 +13,7 @@ use sha2::{
 };
 
 use crate::{
-    checkpoint::{self, CheckpointError, byte_string},
     foreign::{ForeignFacts, Observer},
-    index::{Container, Index, SampleObject},
-    matroska::Reader,
-    mp4::{
-        ReadError,
-        read::Playable,
-        walk::{Aside, PushError, Walk},
-    },
     sniff::{Family, HEAD_LEN, sniff},
 };
 
@@ -104,7 +102,7 @@ impl State {
                 State::Boxes(Box::new(Walk::new(container, expected_len)))
             }
             Family::Media(container @ (Container::Matroska | Container::WebM)) => {
-                State::Matroska(container, Box::new(Reader::new()))
+                State::Matroska(container, Box::default())
             }
             Family::Media(container) => State::Foreign(Box::new(Passing {
                 container,

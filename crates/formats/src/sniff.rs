@@ -2,7 +2,7 @@
 //!
 //! Decides by content alone: names and media types of a source are claims of a stranger.
 
-use crate::index::Container;
+use kinora_index::Container;
 
 /// First bytes that are enough to decide. Longer heads are cut to it, so that the answer never depends on how bytes arrive.
 pub const HEAD_LEN: usize = 4096;
@@ -183,7 +183,7 @@ fn binary(head: &[u8]) -> Option<FileKind> {
     let riff = |form: &[u8]| head.starts_with(b"RIFF") && head.get(8..12) == Some(form);
     let form = |form: &[u8]| head.starts_with(b"FORM") && head.get(8..12) == Some(form);
     Some(match () {
-        () if head.starts_with(&[0x1a, 0x45, 0xdf, 0xa3]) => match crate::matroska::doc_type(head) {
+        () if head.starts_with(&[0x1a, 0x45, 0xdf, 0xa3]) => match kinora_matroska::doc_type(head) {
             Some("webm") => FileKind::Media(Container::WebM),
             // Writers that say nothing mean Matroska; other formats of EBML are no media.
             Some("matroska") | None => FileKind::Media(Container::Matroska),

@@ -6,8 +6,8 @@ use kinora_domain::{
     Failure, FailureCode, MediaFacts, MediaId, PresentationId, Random, Timestamp, Upload, UploadState,
 };
 use kinora_formats::Scanned;
-use kinora_formats::index::Index;
-use kinora_formats::mp4::ReadError;
+use kinora_index::Index;
+use kinora_isobmff::ReadError;
 use kinora_store::{JobKind, NewJob, Tx, UploadLease};
 
 use crate::receive::{Receiving, renewing};

@@ -1,7 +1,7 @@
 //! Why bytes were not taken, as far as a client can be told.
 
 use kinora_domain::{Failure, FailureCode, LengthProblem, Upload};
-use kinora_formats::mp4::{ReadError, ReadFailureCode};
+use kinora_isobmff::{ReadError, ReadFailureCode};
 
 use crate::{ScanError, is_full};
 

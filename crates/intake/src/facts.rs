@@ -4,9 +4,9 @@ use kinora_domain::{
     AspectRatio, FrameRate, LeftOutTrack, MediaDuration, MediaFacts, NotCopied, NotCopiedReason, Random,
     Resolution, Timestamp, Track, TrackId, TrackKind,
 };
-use kinora_formats::encode::{Rung, ladder};
-use kinora_formats::hls::{audio_names, sound_offers};
-use kinora_formats::index::{self, AudioTrack, Index, TrackMedia};
+use kinora_formats::encode::ladder;
+use kinora_hls::{audio_names, sound_offers};
+use kinora_index::{AudioTrack, Index, Rung, TrackMedia};
 
 /// ISO 639-2 for "not determined"; BCP 47 knows it too.
 const UNDETERMINED: &str = "und";
@@ -56,7 +56,7 @@ pub fn of_index(index: &Index, max: Resolution, now: Timestamp, random: &dyn Ran
     }
 }
 
-fn left_out(track: index::LeftOut) -> LeftOutTrack {
+fn left_out(track: kinora_index::LeftOut) -> LeftOutTrack {
     LeftOutTrack { is_picture: track.is_picture, detail: track.detail }
 }
 
@@ -73,8 +73,8 @@ fn not_everywhere(audio: &AudioTrack) -> NotCopied {
 }
 
 /// The reason of an index as the owner's report has it.
-fn not_copied(why: &index::NotCopied) -> NotCopied {
-    use index::NotCopiedReason as Found;
+fn not_copied(why: &kinora_index::NotCopied) -> NotCopied {
+    use kinora_index::NotCopiedReason as Found;
 
     let reason = match why.reason {
         Found::Codec => NotCopiedReason::Codec,

@@ -1,8 +1,8 @@
 //! What of a source does not play as a copy.
 
 use kinora_domain::Resolution;
-use kinora_formats::hls::sound_offers;
-use kinora_formats::index::{Index, NotCopied};
+use kinora_hls::sound_offers;
+use kinora_index::{Index, NotCopied};
 
 /// What of a source does not play as a copy, and so is made before its media is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

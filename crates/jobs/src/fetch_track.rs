@@ -4,7 +4,7 @@ use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::{AddedTrack, Failure, FailureCode, MediaId, SourceId, Timestamp, TrackId};
 use kinora_fetch::{DownloadError, NextAttempt, Pause, Sink};
-use kinora_formats::subtitles::Subtitles;
+use kinora_hls::subtitles::Subtitles;
 use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
 
 use crate::Context;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kinora_domain::{MediaId, MediaState, PresentationId, Resolution, SourceId, Timestamp};
-use kinora_formats::index::Index;
+use kinora_index::Index;
 use kinora_packager::Error;
 use kinora_store::ClaimedJob;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use kinora_domain::{PresentationId, SourceId};
 use kinora_formats::encode::ENCODED_AUDIO_CHANNELS;
-use kinora_formats::hls::AddedSound;
+use kinora_hls::AddedSound;
 
 use crate::{Error, Packager, Rendition};
 

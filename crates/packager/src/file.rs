@@ -11,9 +11,8 @@ use futures_util::{Stream, StreamExt as _, stream};
 use kinora_blob::ObjectReader;
 use kinora_domain::Resolution;
 use kinora_formats::encode::encoded_audio_times;
-use kinora_formats::index::IndexId;
-use kinora_formats::mp4::write::{ByteRange, FilePiece, FileTrack, MovieFile};
-use kinora_formats::plan::ENCODED_AUDIO_RATE;
+use kinora_index::{ENCODED_AUDIO_RATE, IndexId};
+use kinora_isobmff::write::{ByteRange, FilePiece, FileTrack, MovieFile};
 
 use crate::samples::{SampleReader, positions};
 use crate::segment::WINDOW_BYTES;

@@ -67,7 +67,7 @@ pub struct Packager {
     clock: Arc<dyn Clock>,
     indexes: Cache<PresentationId, Arc<Packaged>>,
     segments: Cache<segment::Key, bytes::Bytes>,
-    heads: Cache<file::HeadKey, Option<Arc<kinora_formats::mp4::write::MovieFile>>>,
+    heads: Cache<file::HeadKey, Option<Arc<kinora_isobmff::write::MovieFile>>>,
     wholes: Cache<kinora_domain::RenditionId, Arc<whole::Whole>>,
     subtitles: Cache<SourceId, Arc<subtitles::Kept>>,
     pictures: Arc<picture::Flights>,
@@ -87,7 +87,7 @@ impl Packager {
             .build();
         let heads = Cache::builder()
             .max_capacity(file::HEADS_BYTES_MAX)
-            .weigher(|_, head: &Option<Arc<kinora_formats::mp4::write::MovieFile>>| {
+            .weigher(|_, head: &Option<Arc<kinora_isobmff::write::MovieFile>>| {
                 head.as_ref().map_or(1, |head| u32::try_from(head.weight()).unwrap_or(u32::MAX))
             })
             .build();

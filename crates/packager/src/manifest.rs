@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use kinora_domain::Resolution;
-use kinora_formats::hls::{self, AddedSound, Address, Choice, MultivariantPlaylist, Offer};
+use kinora_hls::{AddedSound, Address, Choice, MultivariantPlaylist, Offer};
 
 use crate::{Error, OfferedSound, OfferedSubtitles, Packaged, Packager, Rendition, subtitles};
 
@@ -139,8 +139,8 @@ impl Wanted {
             max_p: lines(self.max),
             only_p: lines(self.only),
             order: self.order.map(|order| match order {
-                Order::Ascending => hls::Order::Ascending,
-                Order::Descending => hls::Order::Descending,
+                Order::Ascending => kinora_hls::Order::Ascending,
+                Order::Descending => kinora_hls::Order::Descending,
             }),
         }
     }

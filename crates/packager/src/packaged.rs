@@ -9,15 +9,16 @@ use kinora_blob::ObjectKey;
 use kinora_domain::{PresentationId, Resolution, SourceId};
 use kinora_engine::PICTURE_SIDE_MAX;
 use kinora_formats::encode::{
-    Rung, RungName, encoded_audio_init, encoded_audio_len, encoded_audio_segments, encoded_audio_times,
-    ladder,
+    encoded_audio_init, encoded_audio_len, encoded_audio_segments, encoded_audio_times, ladder,
 };
-use kinora_formats::hls::{
+use kinora_hls::{
     Address, Break, CopyRates, FileEncryption, MediaPlaylist, MultivariantPlaylist, Offer, Rate, sound_offers,
 };
-use kinora_formats::index::{Index, IndexId, SampleObject, SampleObjectKind, Track};
-use kinora_formats::mp4::write::{iframes, init_segment};
-use kinora_formats::plan::{ENCODED_AUDIO_RATE, Segment as PlannedSegment};
+use kinora_index::{
+    ENCODED_AUDIO_RATE, Index, IndexId, Rung, RungName, SampleObject, SampleObjectKind,
+    Segment as PlannedSegment, Track,
+};
+use kinora_isobmff::write::{iframes, init_segment};
 use uuid::Uuid;
 
 use crate::{Error, Rendition};

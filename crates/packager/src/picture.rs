@@ -11,7 +11,7 @@ use kinora_engine::{
     Priority,
 };
 use kinora_formats::encode::Feed;
-use kinora_formats::index::VideoTrack;
+use kinora_index::VideoTrack;
 
 use crate::encode::{Fed, of_engine, read};
 use crate::{Asker, Error, Packaged, Packager};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use kinora_domain::{PresentationId, RenditionId, Timestamp};
-use kinora_formats::encode::RungName;
+use kinora_index::RungName;
 use sha2::{Digest as _, Sha256};
 
 use crate::whole::SUFFIX;

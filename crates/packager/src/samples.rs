@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use kinora_blob::{Blob, ObjectKey, ObjectReader};
-use kinora_formats::index::Track;
-use kinora_formats::mp4::write::ByteRange;
+use kinora_index::Track;
+use kinora_isobmff::write::ByteRange;
 use tokio::sync::OnceCell;
 
 use crate::{Error, Packaged, Packager};

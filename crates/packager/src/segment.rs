@@ -6,9 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use kinora_blob::{ObjectKey, ObjectReader};
-use kinora_formats::encode::Rung;
-use kinora_formats::index::IndexId;
-use kinora_formats::mp4::write::{ByteRange, SegmentHead, iframe_head, segment_head};
+use kinora_index::{IndexId, Rung};
+use kinora_isobmff::write::{ByteRange, SegmentHead, iframe_head, segment_head};
 
 use crate::encode::RungLine;
 use crate::samples::SampleReader;
@@ -153,7 +152,7 @@ impl Packager {
 }
 
 fn head(packaged: &Packaged, rendition: Rendition, number: u32) -> Result<SegmentHead, Error> {
-    use kinora_formats::mp4::write::WriteError::NoSuchSegment;
+    use kinora_isobmff::write::WriteError::NoSuchSegment;
 
     if rendition.id(packaged.presentation).is_some() {
         return Err(Error::NotInPlan); // encoded ones have no head in front of samples

@@ -7,12 +7,14 @@
 use std::sync::Arc;
 
 use kinora_domain::Resolution;
-use kinora_formats::encode::{ENCODED_AUDIO_CODEC, encoded_audio_times, rate_of_rung};
-use kinora_formats::hls::{
-    AudioGroup, MultivariantPlaylist, Rate, SequencePlaylist, Variant, VideoRange, sound_offers,
+use kinora_formats::{
+    BLACK_CODEC, Filler,
+    encode::{ENCODED_AUDIO_CODEC, encoded_audio_times},
 };
-use kinora_formats::plan::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment};
-use kinora_formats::{BLACK_CODEC, Filler};
+use kinora_hls::{
+    AudioGroup, MultivariantPlaylist, Rate, SequencePlaylist, Variant, VideoRange, rate_of_rung, sound_offers,
+};
+use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment};
 
 use crate::{Error, Packaged, Packager, Rendition};
 

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_domain::SourceId;
-use kinora_formats::hls::{SubtitleOffer, SubtitleRendition};
-use kinora_formats::subtitles::{SubtitleSegments, Subtitles};
+use kinora_hls::{
+    SubtitleOffer, SubtitleRendition,
+    subtitles::{SubtitleSegments, Subtitles},
+};
 
 use crate::{Error, Packaged, Packager};
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use kinora_blob::{ObjectKey, ObjectReader};
 use kinora_domain::RenditionId;
 use kinora_formats::Scanner;
-use kinora_formats::index::{Index, IndexId};
+use kinora_index::{Index, IndexId};
 use kinora_store::{ClaimedJob, Tx};
 
 use crate::{Error, FillProgress, Packaged, Packager, Rendition};

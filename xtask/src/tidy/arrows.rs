@@ -1,7 +1,8 @@
 //! Which crate may depend on which, read from `cargo metadata`.
 //!
 //! ```text
-//! server → { http, jobs, live } → { packager, intake } → { store, blob, fetch, engine } → domain     formats → nothing
+//! server → { http, jobs, live } → { packager, intake } → { store, blob, fetch, engine } → domain
+//!                          { packager, intake } → formats → { matroska, hls } → isobmff → index
 //! ```
 //!
 //! An arrow may skip layers. The three flows (`http`, `jobs`, `live`) never depend on each other: they meet in rows,
@@ -13,24 +14,49 @@ use cargo_metadata::{DependencyKind, Package};
 use super::Finding;
 
 /// What one crate may depend on, outside its tests too. A crate that is not listed here is a finding.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("domain", &[]),
     ("fair", &[]),
-    ("formats", &[]),
+    ("index", &[]),
+    ("isobmff", &["index"]),
+    ("matroska", &["index", "isobmff"]),
+    ("hls", &["index", "isobmff"]),
+    ("formats", &["index", "isobmff", "matroska", "hls"]),
     ("store", &["domain"]),
     ("blob", &["domain", "fair"]),
     ("fetch", &["domain"]),
     ("engine", &["domain"]),
-    ("packager", &["domain", "formats", "store", "blob", "fetch", "engine"]),
-    ("intake", &["domain", "fair", "formats", "store", "blob"]),
-    ("http", &["domain", "formats", "store", "blob", "fetch", "engine", "packager", "intake"]),
-    ("jobs", &["domain", "fair", "formats", "store", "blob", "fetch", "engine", "packager", "intake"]),
-    ("live", &["domain", "formats", "store", "blob", "fetch", "engine", "packager"]),
+    (
+        "packager",
+        &["domain", "index", "isobmff", "matroska", "hls", "formats", "store", "blob", "fetch", "engine"],
+    ),
+    ("intake", &["domain", "fair", "index", "isobmff", "matroska", "hls", "formats", "store", "blob"]),
+    (
+        "http",
+        &[
+            "domain", "index", "isobmff", "matroska", "hls", "formats", "store", "blob", "fetch", "engine",
+            "packager", "intake",
+        ],
+    ),
+    (
+        "jobs",
+        &[
+            "domain", "fair", "index", "isobmff", "matroska", "hls", "formats", "store", "blob", "fetch",
+            "engine", "packager", "intake",
+        ],
+    ),
+    (
+        "live",
+        &[
+            "domain", "index", "isobmff", "matroska", "hls", "formats", "store", "blob", "fetch", "engine",
+            "packager",
+        ],
+    ),
     (
         "server",
         &[
-            "domain", "fair", "formats", "store", "blob", "fetch", "engine", "packager", "intake", "http",
-            "jobs", "live",
+            "domain", "fair", "index", "isobmff", "matroska", "hls", "formats", "store", "blob", "fetch",
+            "engine", "packager", "intake", "http", "jobs", "live",
         ],
     ),
     ("testkit", &["domain", "store", "blob"]),
@@ -140,6 +166,9 @@ mod tests {
             ("http", "packager"),
             ("http", "store"),
             ("jobs", "formats"),
+            ("formats", "matroska"),
+            ("matroska", "isobmff"),
+            ("hls", "index"),
             ("live", "engine"),
             ("packager", "fetch"),
             ("store", "domain"),
@@ -154,6 +183,10 @@ mod tests {
         for (from, to) in [
             ("domain", "formats"),
             ("formats", "domain"),
+            ("index", "isobmff"),
+            ("isobmff", "matroska"),
+            ("matroska", "hls"),
+            ("hls", "formats"),
             ("store", "formats"),
             ("store", "blob"),
             ("engine", "fetch"),

@@ -1,22 +1,23 @@
 //! From what an encoder writes to segments that last as planned.
 //!
 //! The encoder writes one file with a track for each rung. Its pictures are matched with those of the source by time, cut into segments at
-//! the keyframes it was told to make, and given their times by the one rule ([`timing`](crate::timing)): whatever the encoder made of
+//! the keyframes it was told to make, and given their times by the one rule ([`timing`](kinora_index::timing)): whatever the encoder made of
 //! durations and offsets is forgotten.
 
 use std::sync::Arc;
+
+use kinora_index::{
+    Rung, RungName,
+    codec::{colour::Colour, h264::AvcConfig},
+    plan::SEGMENT_SAMPLES_MAX,
+    timing::{Span, TimingError, restamp},
+};
+use kinora_isobmff::write::{Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, write_head};
 
 use super::{
     feed::Feed,
     fragments::{Avc, Coded, CodedRun, EncodedTrack, FragmentReader},
     pictures::Run,
-    rung::{Rung, RungName},
-};
-use crate::{
-    codec::{colour::Colour, h264::AvcConfig},
-    mp4::write::{Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, write_head},
-    plan::SEGMENT_SAMPLES_MAX,
-    timing::{Span, TimingError, restamp},
 };
 
 /// The largest segment of one rung that is kept: a minute of the heaviest one.

@@ -1,11 +1,11 @@
 //! The colours of an encoded rendition: one description for all of its pictures, even if those of the source
 //! change.
 
-use crate::{
+use kinora_index::{
+    SampleEntry, VideoTrack,
     codec::colour::{Colour, UNSPECIFIED},
-    index::{SampleEntry, VideoTrack},
-    mp4,
 };
+use kinora_isobmff::read::decoded_colour;
 
 /// Players take pictures without a description for BT.709 from so many lines on, smaller ones for BT.601:
 /// Chromium (`media/base/video_frame.cc`) and Firefox (`gfx/2d/Types.h`).
@@ -29,7 +29,7 @@ const RESERVED: [u16; 2] = [0, 3];
 /// description is wrong. Only pictures with another description are.
 pub(super) fn colour_of_rungs(video: &VideoTrack) -> Option<Colour> {
     let SampleEntry::Iso(entry) = &video.sample_entry else { return None };
-    mp4::decoded_colour(entry).map(|decoded| colour_of_pictures(video, decoded))
+    decoded_colour(entry).map(|decoded| colour_of_pictures(video, decoded))
 }
 
 /// As `colour_of_rungs`, from what a decoder said of the pictures.

@@ -5,16 +5,14 @@
 
 use std::{ops::Range, sync::Arc};
 
-use super::pictures::{LEAD_S_MIN, Run};
-use crate::{
-    index::{Index, SampleEntry, SampleTable, Track, TrackMedia},
-    matroska::{FedFrame, feed_frame, feed_header},
-    mp4::write::{
-        ByteRange, Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, InitKind, InitTrack, Payload, Timeline, sample_entry,
-        write_head, write_init,
-    },
-    plan::presented_at,
+use kinora_index::{Index, SampleEntry, SampleTable, Timeline, Track, TrackMedia, plan::presented_at};
+use kinora_isobmff::write::{
+    ByteRange, Entry, FLAGS_NOT_SYNC, FLAGS_SYNC, InitKind, InitTrack, Payload, sample_entry, write_head,
+    write_init,
 };
+use kinora_matroska::{FedFrame, feed_frame, feed_header};
+
+use super::pictures::{LEAD_S_MIN, Run};
 
 mod selected;
 
@@ -63,7 +61,7 @@ pub enum FeedFormat {
 pub struct FeedChunk {
     /// Their numbers, in decode order.
     pub samples: Range<u32>,
-    /// Where they lie, adjacent ones joined. [`read_plan`](crate::mp4::write::read_plan) makes few reads of them.
+    /// Where they lie, adjacent ones joined. [`read_plan`](kinora_isobmff::write::read_plan) makes few reads of them.
     pub ranges: Vec<ByteRange>,
     /// Length of all ranges.
     pub len: u64,

@@ -4,15 +4,16 @@
 
 use std::ops::Range;
 
-use super::collect::CollectError;
-use crate::{
+use kinora_index::{
     codec::{
         aac::{AudioConfig, Esds},
         h264::AvcConfig,
     },
-    mp4::boxes::{BoxRef, Fields, FourCc, children},
     plan::SEGMENT_SAMPLES_MAX,
 };
+use kinora_isobmff::boxes::{BoxRef, Fields, FourCc, children};
+
+use super::collect::CollectError;
 
 /// Largest box that is no sample data. The head of 65,536 samples of 7 rungs has 7 MiB.
 const HEAD_LEN_MAX: u64 = 8 << 20;

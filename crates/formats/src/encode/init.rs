@@ -1,14 +1,14 @@
 //! Init segments of encoded renditions.
 
+use kinora_index::{
+    Index, Rung, Timeline,
+    codec::{colour::Colour, h264::AvcConfig},
+};
+use kinora_isobmff::write::{Boxes, IDENTITY, InitKind, InitTrack, write_init};
+
 use super::{
     collect::CollectError,
     fragments::{Avc, FragmentReader},
-    rung::Rung,
-};
-use crate::{
-    codec::{colour::Colour, h264::AvcConfig},
-    index::Index,
-    mp4::write::{Boxes, IDENTITY, InitKind, InitTrack, Timeline, write_init},
 };
 
 /// 72 pixels an inch in 16.16: what every writer says. ISO/IEC 14496-12, 12.1.3.

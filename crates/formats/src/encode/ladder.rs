@@ -1,14 +1,13 @@
 //! Which encoded renditions a source has. Pipeline, 8; decision 0038.
 
+use kinora_index::{
+    DECODED_PIXELS_MAX, Index, PictureSize, Rung, RungName, Timeline, ToneMap, Track, VideoTrack,
+    codec::colour::Colour,
+};
+
 use super::{
     colour::colour_of_rungs,
     level::{Demand, level},
-    rung::{Rung, RungName, ToneMap},
-};
-use crate::{
-    codec::colour::Colour,
-    index::{Index, Track, VideoTrack},
-    mp4::write::Timeline,
 };
 
 /// Bits a second of each name. Pipeline, 8; those of the two largest are ours.
@@ -38,17 +37,12 @@ const B_FRAMES_SHIFT_MIN: i64 = 2;
 const FRAME_RATE_MAX: u64 = 60;
 /// Hundredths by which a measured rate may exceed it.
 const FRAME_RATE_SLACK: u64 = 1;
-/// Larger pictures are not decoded, and so have no rungs: the largest size of the formats of HEVC's level 6.2.
-pub const DECODED_PIXELS_MAX: u64 = 8192 * 4320;
 /// What a rate is taken for where it is unknown, to find the level.
 const FRAME_RATE_UNKNOWN: (u32, u32) = (30, 1);
 /// The largest rung beside a copy that only some players decode: larger ones cost more than the few they serve. Pipeline, 8.
 const LINES_BESIDE_COPY_MAX: u32 = 1080;
 /// The largest rung of pictures of high dynamic range: bringing them to standard range while somebody waits is slow. Pipeline, 13.
 const LINES_TONE_MAPPED_MAX: u32 = 480;
-/// A picture is named up to so many hundredths more than the name says. Contract, decision 32.
-const NAME_HUNDREDTHS: u64 = 102;
-
 /// The rungs of a source, largest first; none without video.
 ///
 /// `max_p` is the largest p-number, of 240 at least. Beside a copy that every player decodes (H.264) the rungs lie below it; beside one
@@ -68,7 +62,7 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
     if DECODED_PIXELS_MAX < u64::from(video.width) * u64::from(video.height) {
         return Vec::new();
     }
-    let size = Size::of(video);
+    let size = PictureSize::of(video);
     let copied = is_copy_offered && video.not_copied.is_none() && size.is_within(max_p);
     let is_copied_for_all = copied && video.codec.starts_with("avc1.");
 
@@ -107,11 +101,6 @@ fn bitrate_below(copy: u64, name: RungName, largest: RungName) -> u32 {
     }
     let share = u128::from(copy / COPY_PARTS) * u128::from(usual) / u128::from(of_largest);
     u32::try_from(share).map_or(usual, |share| usual.min(share.max(BITRATE_MIN)))
-}
-
-/// The name of displayed pictures of this size; `None` where they are larger than every name. Contract, decision 32.
-pub fn name_of_picture(width: u32, height: u32) -> Option<RungName> {
-    Size::new(width, height).name()
 }
 
 fn rung(
@@ -168,51 +157,6 @@ fn divided((pictures, seconds): (u32, u32), step: u32) -> (u32, u32) {
         _ if pictures.is_multiple_of(step) => (pictures / step, seconds),
         Some(seconds) => (pictures, seconds),
         None => (pictures / step, seconds),
-    }
-}
-
-/// How large the pictures of a source are seen.
-#[derive(Debug, Clone, Copy)]
-struct Size {
-    width: u64,
-    height: u64,
-    /// Sixteen times the p-number: max(shorter side, longer side × 9/16). Contract, decision 32.
-    sixteenths: u64,
-}
-
-impl Size {
-    fn of(video: &VideoTrack) -> Self {
-        let (width, height) = video.display_size();
-        Self::new(width, height)
-    }
-
-    fn new(width: u32, height: u32) -> Self {
-        let (width, height) = (u64::from(width), u64::from(height));
-        Self { width, height, sixteenths: (width.min(height) * 16).max(width.max(height) * 9) }
-    }
-
-    /// Whether this p-number is the source's, or a larger one.
-    fn is_within(&self, lines: u32) -> bool {
-        self.sixteenths * 100 <= u64::from(lines) * 16 * NAME_HUNDREDTHS
-    }
-
-    /// The smallest name that the pictures fit in; `None` where they are larger than every name.
-    fn name(&self) -> Option<RungName> {
-        RungName::ALL.into_iter().find(|name| self.is_within(name.lines()))
-    }
-
-    /// Width and height of the pictures in a rung: their own where the name is theirs, else scaled down to the name. Even.
-    fn shown(&self, name: RungName) -> (u32, u32) {
-        let even = |side: u64| u32::try_from(side / 2 * 2).unwrap_or(u32::MAX - 1).max(2);
-        if self.is_within(name.lines()) {
-            return (even(self.width), even(self.height));
-        }
-        // To the nearest even number.
-        let scaled = |side: u64| {
-            let sixteenths = side * u64::from(name.lines()) * 16;
-            even((sixteenths + self.sixteenths) / self.sixteenths)
-        };
-        (scaled(self.width), scaled(self.height))
     }
 }
 

@@ -13,8 +13,6 @@ mod init;
 mod ladder;
 mod level;
 mod pictures;
-mod rate;
-mod rung;
 mod still;
 
 pub use audio::{
@@ -27,7 +25,5 @@ pub use colour::colour_of_pictures;
 pub use feed::{Feed, FeedChunk, FeedChunks, FeedError, FeedFormat};
 pub(crate) use init::sample_entry as avc_sample_entry;
 pub use init::{InitError, RungInit, init_of_rung};
-pub use ladder::{DECODED_PIXELS_MAX, ladder, ladder_without_copy, name_of_picture};
-pub use rate::rate_of_rung;
-pub use rung::{NoSuchRung, Rung, RungName, ToneMap};
+pub use ladder::{ladder, ladder_without_copy};
 pub use still::{Last, Still, StillFeed};

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::mp4::write::Timeline;
+use kinora_index::Timeline;
 
 /// Seconds in front of the first segment of a feed, so that no time of it is negative; more where more has to be decoded.
 pub(super) const LEAD_S_MIN: i64 = 10;

@@ -5,15 +5,16 @@
 
 use std::ops::Range;
 
+use kinora_index::{
+    Index, Timeline,
+    codec::h264::AvcConfig,
+    timing::{Span, TimingError, restamp},
+};
+use kinora_isobmff::write::{Entry, FLAGS_SYNC, write_head};
+
 use super::{
     collect::{CollectError, SegmentError},
     fragments::{Avc, Coded, FragmentReader},
-};
-use crate::{
-    codec::h264::AvcConfig,
-    index::Index,
-    mp4::write::{Entry, FLAGS_SYNC, Timeline, write_head},
-    timing::{Span, TimingError, restamp},
 };
 
 const MICROSECONDS: i128 = 1_000_000;

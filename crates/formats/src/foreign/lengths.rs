@@ -1,8 +1,7 @@
 //! Files that are made of pieces, each with its length in front: whether the last one is whole.
 
+use kinora_index::checkpoint::byte_string;
 use serde::{Deserialize, Serialize};
-
-use crate::checkpoint::byte_string;
 
 /// Longest header that is kept: an Ogg page with all its lacing values. RFC 3533, 6.
 const HEADER_LEN_MAX: usize = 27 + 255;

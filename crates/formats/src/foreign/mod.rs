@@ -7,12 +7,9 @@ mod lengths;
 mod mp3;
 mod transport;
 
+use kinora_index::{Container, Index, TrackMedia, plan::plan_playable};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    index::{Container, Index, TrackMedia},
-    plan::plan_playable,
-};
 pub use avi::is_mpeg4_avi;
 use lengths::{Lengths, Steps};
 use mp3::Mp3;

@@ -3,14 +3,11 @@
 //! Encoders begin with some silence and end with a whole frame. They write how much of it there is into a first frame without sound: the
 //! Xing header, and that of LAME behind it. It has no specification; this is what ffmpeg and LAME write and read.
 
+use kinora_index::{Container, checkpoint::byte_string};
 use serde::{Deserialize, Serialize};
 
 use super::{ForeignFacts, Heard};
-use crate::{
-    checkpoint::byte_string,
-    index::Container,
-    sniff::{Family, sniff},
-};
+use crate::sniff::{Family, sniff};
 
 /// Bytes of an ID3 tag that are passed by, at most: covers and lyrics. A longer one is damage.
 const ID3_LEN_MAX: u64 = 256 << 20;

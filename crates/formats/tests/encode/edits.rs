@@ -3,8 +3,8 @@
 use kinora_formats::{
     Scanner,
     encode::{Feed, FeedError, init_of_rung, ladder_without_copy},
-    index::{Index, NotCopied, NotCopiedReason},
 };
+use kinora_index::{Index, NotCopied, NotCopiedReason};
 
 use crate::{
     boxes::fragment,

@@ -6,10 +6,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-use kinora_formats::{
-    encode::{CollectError, Collector, Encoded, Feed, FeedFormat, Rung},
-    index::Index,
-};
+use kinora_formats::encode::{CollectError, Collector, Encoded, Feed, FeedFormat};
+use kinora_index::{Index, Rung};
 
 /// Runs ffmpeg with arguments that hold no spaces, and gives it these bytes.
 #[allow(clippy::disallowed_methods, reason = "the tests ask ffmpeg, the code under test does not")]

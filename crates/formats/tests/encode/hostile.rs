@@ -2,9 +2,8 @@
 
 use std::sync::OnceLock;
 
-use kinora_formats::encode::{
-    CollectError, Collector, Encoded, Feed, Rung, SegmentError, ladder_without_copy,
-};
+use kinora_formats::encode::{CollectError, Collector, Encoded, Feed, SegmentError, ladder_without_copy};
+use kinora_index::Rung;
 use proptest::prelude::*;
 
 use crate::{

@@ -1,9 +1,7 @@
 //! Rungs are what they announce.
 
-use kinora_formats::{
-    codec::h264::AvcConfig,
-    encode::{Feed, RungName, init_of_rung, ladder_without_copy},
-};
+use kinora_formats::encode::{Feed, init_of_rung, ladder_without_copy};
+use kinora_index::{RungName, codec::h264::AvcConfig};
 
 use crate::{
     Clip,

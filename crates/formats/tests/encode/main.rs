@@ -16,7 +16,8 @@ mod seams;
 #[path = "../read/surgery.rs"]
 mod surgery;
 
-use kinora_formats::{Scanner, index::Index};
+use kinora_formats::Scanner;
+use kinora_index::Index;
 
 /// A source: its bytes and what we know of them.
 struct Clip {

@@ -1,10 +1,8 @@
 //! What a rung announces to take of a line is not exceeded, by no picture.
 
-use kinora_formats::{
-    encode::{ladder_without_copy, rate_of_rung},
-    hls::Rate,
-    index::Index,
-};
+use kinora_formats::encode::ladder_without_copy;
+use kinora_hls::{Rate, rate_of_rung};
+use kinora_index::Index;
 
 use crate::{
     Clip,

@@ -1,10 +1,7 @@
 //! Pictures keep their times, whatever they are cut of and wherever.
 
-use kinora_formats::{
-    encode::{Feed, FeedFormat, Rung, init_of_rung, ladder, ladder_without_copy},
-    index::{SampleEntry, TrackMedia},
-    plan::{Segment, presented_at},
-};
+use kinora_formats::encode::{Feed, FeedFormat, init_of_rung, ladder, ladder_without_copy};
+use kinora_index::{Rung, SampleEntry, Segment, TrackMedia, plan::presented_at};
 
 use crate::{
     Clip,

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use kinora_formats::mp4::write::{init_segment, segment_head};
 use kinora_formats::{Scanned, Scanner};
+use kinora_isobmff::write::{init_segment, segment_head};
 
 use crate::source::Source;
 use crate::surgery::{changed, table, words};

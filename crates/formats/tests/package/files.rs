@@ -3,9 +3,9 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use kinora_formats::index::Index;
-use kinora_formats::mp4::write::{FilePiece, FileTrack, MovieFile, WriteError};
 use kinora_formats::{Scanned, Scanner};
+use kinora_index::Index;
+use kinora_isobmff::write::{FilePiece, FileTrack, MovieFile, WriteError};
 
 use crate::boxes::{find, parse};
 use crate::source::{audio_track, packets, pictures, video_track};

@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use kinora_formats::index::{Sample, Track, TrackMedia};
-use kinora_formats::mp4::write::{
-    ByteRange, SegmentHead, Timeline, WriteError, init_segment, segment_head, segment_len_max,
-};
-use kinora_formats::plan::Segment;
 use kinora_formats::{Scanned, Scanner};
+use kinora_index::{Sample, Segment, Timeline, Track, TrackMedia};
+use kinora_isobmff::write::{
+    ByteRange, SegmentHead, WriteError, init_segment, segment_head, segment_len_max,
+};
 
 use crate::assert_golden;
 use crate::boxes::{Fragment, find, fragment, media_time, timescale, tree};

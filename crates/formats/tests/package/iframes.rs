@@ -1,8 +1,7 @@
 //! Keyframes one by one.
 
-use kinora_formats::index::TrackMedia;
-use kinora_formats::mp4::write::{WriteError, iframe_head, iframes};
-use kinora_formats::plan::presented_at;
+use kinora_index::{TrackMedia, plan::presented_at};
+use kinora_isobmff::write::{WriteError, iframe_head, iframes};
 
 use crate::boxes::fragment;
 use crate::source::{DELAY, PICTURE, VIDEO_TIMESCALE, audio_only, clip, pictures, video_only, video_track};

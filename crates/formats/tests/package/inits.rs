@@ -1,7 +1,7 @@
 //! Init segments.
 
-use kinora_formats::index::{SampleEntry, TrackMedia};
-use kinora_formats::mp4::write::{WriteError, init_segment};
+use kinora_index::{SampleEntry, TrackMedia};
+use kinora_isobmff::write::{WriteError, init_segment};
 
 use crate::boxes::{find, media_time, tree};
 use crate::source::{Source, audio_only, clip, video_only};

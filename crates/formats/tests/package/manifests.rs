@@ -1,9 +1,8 @@
 //! Playlists as whole texts, and read by another's parser.
 
-use kinora_formats::hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris};
-use kinora_formats::index::{Index, Track, TrackLabel, TrackMedia};
-use kinora_formats::mp4::write::segment_head;
-use kinora_formats::plan::Segment;
+use kinora_hls::{MediaPlaylist, MultivariantPlaylist, MultivariantUris};
+use kinora_index::{Index, Segment, Track, TrackLabel, TrackMedia};
+use kinora_isobmff::write::segment_head;
 
 use crate::assert_golden;
 use crate::source::{Source, audio_only, clip, video_only};

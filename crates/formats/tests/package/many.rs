@@ -1,6 +1,6 @@
 //! Recordings of very many keyframes.
 
-use kinora_formats::index::Sample;
+use kinora_index::Sample;
 
 use crate::source::{DELAY, PICTURE, Source, VIDEO_TIMESCALE, video_track};
 

@@ -5,9 +5,8 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use kinora_formats::Scanner;
-use kinora_formats::index::{NotCopied, NotCopiedReason, Track, TrackMedia};
-use kinora_formats::mp4::write::{init_segment, segment_head};
-use kinora_formats::plan::Segment;
+use kinora_index::{NotCopied, NotCopiedReason, Segment, Track, TrackMedia};
+use kinora_isobmff::write::{init_segment, segment_head};
 
 use crate::source::Source;
 

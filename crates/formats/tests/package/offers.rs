@@ -1,11 +1,11 @@
 //! Multivariant playlists of copies beside encoded renditions, as whole texts, and read by another's parser.
 
 use kinora_formats::encode::ladder;
-use kinora_formats::hls::{
+use kinora_hls::{
     AddedSound, Address, Choice, CopyRates, MultivariantPlaylist, Offer, Order, Rate, SoundOffer,
     sound_offers,
 };
-use kinora_formats::index::{Index, NotCopied, NotCopiedReason, SampleEntry, TrackMedia, VideoTrack};
+use kinora_index::{Index, NotCopied, NotCopiedReason, SampleEntry, TrackMedia, VideoTrack};
 
 use crate::assert_golden;
 use crate::source::{Source, audio_only, clip, video_only};

@@ -1,11 +1,10 @@
 //! Hand-made sources: an index, and bytes that tell which sample they belong to.
 
-use kinora_formats::index::{
+use kinora_index::{
     AudioTrack, Container, Index, Sample, SampleEntry, SampleObject, SampleTableBuilder, Track, TrackLabel,
-    TrackMedia, VideoTrack,
+    TrackMedia, VideoTrack, plan::plan,
 };
-use kinora_formats::mp4::write::SegmentHead;
-use kinora_formats::plan::plan;
+use kinora_isobmff::write::SegmentHead;
 
 pub(crate) const VIDEO_TIMESCALE: u32 = 15_360;
 pub(crate) const AUDIO_TIMESCALE: u32 = 48_000;
@@ -84,7 +83,7 @@ pub(crate) fn laid_out(tracks: &mut [Vec<Sample>], timescales: &[u32]) -> Vec<u8
     bytes
 }
 
-pub(crate) fn table(samples: &[Sample]) -> kinora_formats::index::SampleTable {
+pub(crate) fn table(samples: &[Sample]) -> kinora_index::SampleTable {
     let mut builder = SampleTableBuilder::default();
     samples.iter().for_each(|sample| builder.push(*sample));
     builder.finish()

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use kinora_formats::index::{Index, SampleEntry, Track, TrackLabel, TrackMedia};
-use kinora_formats::plan::Segment;
+use kinora_index::{Index, SampleEntry, Segment, Track, TrackLabel, TrackMedia};
 
 use crate::{
     fixture, read,

@@ -1,7 +1,7 @@
 //! Large boxes that are laid aside while they come.
 
-use kinora_formats::mp4::ReadError;
-use kinora_formats::{PushError, Scanned, Scanner};
+use kinora_formats::{Scanned, Scanner};
+use kinora_isobmff::{PushError, ReadError};
 
 use crate::{fixture, read};
 
@@ -134,7 +134,7 @@ fn a_large_box_that_is_cut_off_says_so() {
 fn a_place_that_takes_nothing_ends_the_scan() {
     struct Full;
 
-    impl kinora_formats::Aside for Full {
+    impl kinora_isobmff::Aside for Full {
         fn lay(&mut self, _: &[u8]) -> std::io::Result<()> {
             Err(std::io::ErrorKind::StorageFull.into())
         }

@@ -1,10 +1,8 @@
 //! Fragments that contradict themselves, or claim more than there is.
 
-use kinora_formats::{
-    Scanner,
-    index::{NotCopied, NotCopiedReason},
-    mp4::ReadFailureCode,
-};
+use kinora_formats::Scanner;
+use kinora_index::{NotCopied, NotCopiedReason};
+use kinora_isobmff::ReadFailureCode;
 
 use crate::{
     fixture,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use kinora_formats::{CheckpointError, Scanned, Scanner, mp4::ReadError};
+use kinora_formats::{Scanned, Scanner};
+use kinora_index::checkpoint::CheckpointError;
+use kinora_isobmff::ReadError;
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 

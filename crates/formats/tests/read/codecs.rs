@@ -1,10 +1,8 @@
 //! What becomes of the sample entries of HEVC, AV1 and Opus.
 
-use kinora_formats::{
-    hls::{MultivariantPlaylist, MultivariantUris},
-    index::{AudioTrack, NotCopied, NotCopiedReason, VideoTrack},
-    mp4::ReadFailureCode,
-};
+use kinora_hls::{MultivariantPlaylist, MultivariantUris};
+use kinora_index::{AudioTrack, NotCopied, NotCopiedReason, VideoTrack};
+use kinora_isobmff::ReadFailureCode;
 
 use crate::{
     fixture, read,

@@ -1,6 +1,7 @@
 //! Files whose end is missing.
 
-use kinora_formats::{index::Index, mp4::ReadFailureCode};
+use kinora_index::Index;
+use kinora_isobmff::ReadFailureCode;
 
 use crate::{fixture, read};
 

@@ -1,6 +1,6 @@
 //! Fragments in every form the standard allows: 45 pictures, written differently, read as the same.
 
-use kinora_formats::index::Sample;
+use kinora_index::Sample;
 
 use crate::{
     fixture, read,

@@ -1,6 +1,6 @@
 //! Movies in fragments, as ffmpeg writes them: the same samples as the file they were made from.
 
-use kinora_formats::index::{Index, Sample, Track, TrackMedia};
+use kinora_index::{Index, Sample, Track, TrackMedia};
 
 use crate::{fixture, read};
 

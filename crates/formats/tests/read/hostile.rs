@@ -1,6 +1,7 @@
 //! Files made to break a reader.
 
-use kinora_formats::{Scanner, index::Index};
+use kinora_formats::Scanner;
+use kinora_index::Index;
 use proptest::prelude::*;
 
 use crate::{

@@ -1,10 +1,8 @@
 //! Recordings of many hours: their tables are whole, their samples lie over one another in a small file.
 
-use kinora_formats::{
-    Scanner,
-    index::{Index, Track},
-    mp4::MOOV_LEN_MAX,
-};
+use kinora_formats::Scanner;
+use kinora_index::{Index, Track};
+use kinora_isobmff::MOOV_LEN_MAX;
 
 use crate::{
     fixture, read,

@@ -22,7 +22,9 @@ mod seeds;
 mod surgery;
 mod tracks;
 
-use kinora_formats::{Scanned, Scanner, index::Index, mp4::ReadError};
+use kinora_formats::{Scanned, Scanner};
+use kinora_index::Index;
+use kinora_isobmff::ReadError;
 
 /// A file of `tests/fixtures`.
 fn fixture(name: &str) -> Vec<u8> {

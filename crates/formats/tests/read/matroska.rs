@@ -1,10 +1,8 @@
 //! Matroska files, real ones and written element by element.
 
-use kinora_formats::{
-    Scanned, Scanner,
-    index::{Container, Index, NotCopiedReason, TrackMedia},
-    mp4::{ReadError, ReadFailureCode},
-};
+use kinora_formats::{Scanned, Scanner};
+use kinora_index::{Container, Index, NotCopiedReason, TrackMedia};
+use kinora_isobmff::{ReadError, ReadFailureCode};
 use proptest::prelude::*;
 
 use crate::{accepted::check_golden, fixture, read};
@@ -94,7 +92,7 @@ fn an_index_comes_back_from_its_bytes() {
 fn a_stream_of_unknown_sizes_holds_what_a_file_holds() {
     let frames = |name: &str| {
         let (bytes, index) = (fixture(name), read(&fixture(name)).unwrap());
-        let frame = |sample: kinora_formats::index::Sample| {
+        let frame = |sample: kinora_index::Sample| {
             let start = sample.offset as usize;
             (sample.pts, sample.dts, sample.is_sync, bytes[start..start + sample.size as usize].to_vec())
         };
@@ -222,7 +220,7 @@ fn codecs_that_players_do_not_take_keep_their_entry() {
     let reason = track.not_copied.as_ref().unwrap();
     assert_eq!((reason.reason, reason.detail.as_str()), (NotCopiedReason::Codec, "Theora"));
     assert_eq!((track.codec.as_str(), track.width, track.height), ("V_THEORA", 64, 48));
-    let expected = kinora_formats::index::SampleEntry::Matroska(element(b"\xae", &entry.concat()));
+    let expected = kinora_index::SampleEntry::Matroska(element(b"\xae", &entry.concat()));
     assert_eq!(track.sample_entry, expected);
 }
 
@@ -327,7 +325,7 @@ proptest! {
             bytes[at.index(len)] = value;
         }
         if let Ok(Scanned::Index(index)) = scan(&bytes) {
-            let inside = |sample: kinora_formats::index::Sample| sample.offset + u64::from(sample.size) <= index.source_len;
+            let inside = |sample: kinora_index::Sample| sample.offset + u64::from(sample.size) <= index.source_len;
             prop_assert!(index.tracks.iter().all(|track| track.samples.iter().all(inside)));
         }
     }

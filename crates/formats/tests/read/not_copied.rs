@@ -1,6 +1,6 @@
 //! Tracks that players do not get as they are: with which reason, and with which sample entry for a decoder.
 
-use kinora_formats::index::{Index, NotCopied, NotCopiedReason, Track};
+use kinora_index::{Index, NotCopied, NotCopiedReason, Track};
 
 use crate::{
     fixture, read,

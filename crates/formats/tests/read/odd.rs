@@ -1,9 +1,7 @@
 //! Files that say odd things about their times, and hold tracks that nobody plays.
 
-use kinora_formats::{
-    hls::MediaPlaylist,
-    index::{Index, NotCopied, NotCopiedReason, Sample, TrackMedia},
-};
+use kinora_hls::MediaPlaylist;
+use kinora_index::{Index, NotCopied, NotCopiedReason, Sample, TrackMedia};
 
 use crate::{
     fixture, read,

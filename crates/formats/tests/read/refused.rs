@@ -1,9 +1,7 @@
 //! Files that are refused: with which code, and in which words.
 
-use kinora_formats::{
-    Scanner,
-    mp4::{ReadError, ReadFailureCode},
-};
+use kinora_formats::Scanner;
+use kinora_isobmff::{ReadError, ReadFailureCode};
 
 use crate::{
     fixture, read,

@@ -1,6 +1,6 @@
 //! Which tracks of a movie are played.
 
-use kinora_formats::index::{AUDIO_TRACKS_MAX, Index, TrackMedia};
+use kinora_index::{AUDIO_TRACKS_MAX, Index, TrackMedia};
 
 use crate::{
     fixture, read,

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_domain::{PlaybackId, PresentationId};
-use kinora_formats::hls::FileEncryption;
+use kinora_hls::FileEncryption;
 use kinora_packager::{
     Asker, Packaged, Rendition, Segment, SoundName, SubtitleName, init_from_name, init_name,
 };

@@ -6,7 +6,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
 use kinora_domain::{Media, PlaybackId};
-use kinora_formats::index::Container;
+use kinora_index::Container;
 
 use super::disposition;
 use super::gate::{grant_that, too_large};

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use kinora_domain::{Encryption, Media, MediaState, PlaybackHandle, PlaylistId, PresentationId, Resolution};
 use kinora_formats::Filler;
-use kinora_formats::plan::Segment;
+use kinora_index::Segment;
 use kinora_packager::{Sequence, SequenceItem};
 use kinora_store::{PlaylistEdition, Version};
 use moka::future::Cache;

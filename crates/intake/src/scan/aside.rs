@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use kinora_formats::Aside;
+use kinora_isobmff::Aside;
 use rustix::fs::fstatvfs;
 
 use crate::{RESERVED_BYTES, ROOM_EVERY_BYTES};

@@ -4,7 +4,7 @@ use std::io;
 
 use bytes::Bytes;
 use kinora_domain::WorkspaceId;
-use kinora_formats::Aside as _;
+use kinora_isobmff::Aside as _;
 use tokio::task::spawn_blocking;
 
 use super::ScanError;

@@ -3,8 +3,8 @@
 use std::io;
 
 use kinora_domain::WorkspaceId;
-use kinora_formats::Aside as _;
-use kinora_formats::index::Index;
+use kinora_index::Index;
+use kinora_isobmff::Aside as _;
 use tokio::task::spawn_blocking;
 
 use super::ScanError;

@@ -16,8 +16,8 @@ use std::io;
 
 use bytes::Bytes;
 use kinora_domain::WorkspaceId;
-use kinora_formats::mp4::ReadError;
-use kinora_formats::{PushError, Scanned, Scanner};
+use kinora_formats::{Scanned, Scanner};
+use kinora_isobmff::{PushError, ReadError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio_util::task::AbortOnDropHandle;

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::io;
 
 use bytes::Bytes;
-use kinora_formats::{Aside as _, Scanned, Scanner};
+use kinora_formats::{Scanned, Scanner};
+use kinora_isobmff::Aside as _;
 
 use super::aside::AsideFile;
 use super::checkpoint::Checkpoint;

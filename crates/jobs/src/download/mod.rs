@@ -3,7 +3,7 @@
 use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, SourceId};
 use kinora_fetch::Sink as _;
-use kinora_formats::index::Index;
+use kinora_index::Index;
 use kinora_intake::{Missing, of_index};
 use kinora_store::{ClaimedJob, JobKind, NewJob};
 

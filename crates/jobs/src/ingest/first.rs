@@ -1,7 +1,7 @@
 //! First segments of a media that does not play as a copy. They are encoded before it is ready.
 
 use kinora_domain::{Failure, FailureCode, PresentationId, Resolution, SourceId, error_chain};
-use kinora_formats::index::NotCopied;
+use kinora_index::NotCopied;
 use kinora_intake::Missing;
 use kinora_packager::Error;
 use kinora_store::ClaimedJob;
@@ -132,7 +132,7 @@ fn explain(error: Error, what: What, why: Option<&NotCopied>) -> JobError {
 #[cfg(test)]
 mod tests {
     use kinora_engine::EngineError;
-    use kinora_formats::index::NotCopiedReason;
+    use kinora_index::NotCopiedReason;
 
     use super::*;
 

@@ -14,13 +14,15 @@ use kinora_domain::{Failure, FailureCode, SourceId, WorkspaceId};
 use kinora_engine::{
     EncodeLimits, Encoding, EngineError, Priority, Remux, RemuxInput, RemuxOutput, RemuxTracks,
 };
-use kinora_formats::Scanned;
-use kinora_formats::foreign::{ForeignFacts, is_mpeg4_avi};
-use kinora_formats::index::{AudioTrack, Container, Index, LEFT_OUT_MAX, LeftOut, SampleObject, TrackMedia};
-use kinora_formats::mp4::ReadError;
+use kinora_formats::{
+    Scanned,
+    foreign::{ForeignFacts, is_mpeg4_avi},
+};
+use kinora_index::{AudioTrack, Container, Index, LEFT_OUT_MAX, LeftOut, SampleObject, TrackMedia};
 use kinora_intake::{
     RESERVED_BYTES, ROOM_EVERY_BYTES, Scan, ScanError, StoredIndex, Whole, failure_of, is_full,
 };
+use kinora_isobmff::ReadError;
 use kinora_store::ClaimedJob;
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;

@@ -5,7 +5,7 @@ use kinora_blob::{ObjectKey, ObjectWriter, Parked};
 use kinora_domain::{Failure, FailureCode, MediaId, PresentationId, SourceId, Timestamp, TrackId};
 use kinora_fetch::{DownloadError, NextAttempt, Pause, Sink};
 use kinora_formats::Scanned;
-use kinora_formats::index::Index;
+use kinora_index::Index;
 use kinora_intake::{ROOM_EVERY_BYTES, Scan, ScanTurn, StoredIndex, Whole};
 use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use kinora_engine::{AudioEncode, AudioSpan, Encoding, Priority};
 use kinora_formats::encode::{AudioCollector, AudioFeed, EncodedAudio, FeedError, silent_segment};
-use kinora_formats::plan::ENCODED_AUDIO_RATE;
+use kinora_index::ENCODED_AUDIO_RATE;
 
 use super::order;
 use super::run::{Fed, of_engine, read};
@@ -125,7 +125,7 @@ impl AudioRun {
 }
 
 /// Two frames.
-const LEAD_SAMPLES: u64 = 2 * kinora_formats::plan::ENCODED_AUDIO_FRAME as u64;
+const LEAD_SAMPLES: u64 = 2 * kinora_index::ENCODED_AUDIO_FRAME as u64;
 
 pub(super) fn unmade(error: FeedError) -> Error {
     Error::Unmade(Box::new(error))

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use kinora_engine::{ENCODE_RUNGS_MAX, Priority};
-use kinora_formats::encode::Rung;
+use kinora_index::Rung;
 
 use super::RungLine;
 use super::order::Order;

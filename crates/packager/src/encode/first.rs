@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use kinora_domain::Resolution;
-use kinora_formats::encode::Rung;
+use kinora_index::Rung;
 use tokio::time::timeout;
 
 use super::flight::Leaving;

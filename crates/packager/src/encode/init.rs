@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
 use kinora_engine::Priority;
-use kinora_formats::codec::colour::Colour;
-use kinora_formats::encode::{Rung, RungInit, RungName, colour_of_pictures, init_of_rung};
+use kinora_formats::encode::{RungInit, colour_of_pictures, init_of_rung};
+use kinora_index::{Rung, RungName, codec::colour::Colour};
 
 use super::flight::patiently;
 use super::order::{self, Order};

@@ -10,8 +10,7 @@ use futures_util::{Stream, StreamExt as _, stream};
 use kinora_domain::{PresentationId, SoundOverlay};
 use kinora_engine::{Encoding, EngineError, MIX_PARTS_MAX, MIX_START, Mix, MixPart, Priority};
 use kinora_formats::encode::{AudioFeed, FeedChunks, encoded_audio_times};
-use kinora_formats::index::{Index, Track};
-use kinora_formats::plan::ENCODED_AUDIO_RATE;
+use kinora_index::{ENCODED_AUDIO_RATE, Index, Track};
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
 

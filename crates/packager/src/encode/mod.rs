@@ -38,8 +38,7 @@ use std::time::Duration;
 
 use kinora_blob::{ObjectKey, Prefix};
 use kinora_domain::{PresentationId, RenditionId, Timestamp, WorkspaceId};
-use kinora_formats::codec::colour::Colour;
-use kinora_formats::encode::Rung;
+use kinora_index::{Rung, codec::colour::Colour};
 use kinora_store::{Store, Tx};
 use moka::future::Cache;
 use tokio::sync::OnceCell;

@@ -7,9 +7,8 @@ use kinora_engine::{
     self as engine, AUDIO_BITRATE_BPS, Downmix, EncodeLimits, FRAME_PIXELS_MAX, FRAME_STEP_MAX,
     FeedContainer, Priority, VideoEncode, VideoRung,
 };
-use kinora_formats::codec::colour::Colour;
-use kinora_formats::encode::{Feed, FeedFormat, Rung, StillFeed, ToneMap};
-use kinora_formats::index::{LAYOUT_CHANNELS_MAX, VideoTrack};
+use kinora_formats::encode::{Feed, FeedFormat, StillFeed};
+use kinora_index::{LAYOUT_CHANNELS_MAX, Rung, ToneMap, VideoTrack, codec::colour::Colour};
 
 use crate::Packaged;
 

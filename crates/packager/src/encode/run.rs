@@ -9,11 +9,8 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use kinora_domain::PresentationId;
 use kinora_engine::{Encoding, EngineError};
-use kinora_formats::codec::colour::Colour;
-use kinora_formats::encode::{
-    Collector, Feed, FeedChunk, FeedChunks, FeedError, Rung, RungInit, RungName, SegmentError,
-};
-use kinora_formats::index::TrackMedia;
+use kinora_formats::encode::{Collector, Feed, FeedChunk, FeedChunks, FeedError, RungInit, SegmentError};
+use kinora_index::{Rung, RungName, TrackMedia, codec::colour::Colour};
 
 use super::order::{self, Order};
 use crate::{Error, Packaged, Packager};
@@ -76,7 +73,7 @@ impl Run {
         let feed =
             Feed::begin(index, order.numbers.clone()).map_err(|error| Error::Unmade(Box::new(error)))?;
         let of_plan = index.plan.encoded_video.get(order.numbers.start as usize..order.numbers.end as usize);
-        let ticks: u64 = of_plan.unwrap_or(&[]).iter().map(kinora_formats::plan::Segment::duration).sum();
+        let ticks: u64 = of_plan.unwrap_or(&[]).iter().map(kinora_index::Segment::duration).sum();
         let seconds = ticks.div_ceil(u64::from(track.timescale.max(1)));
         let keep_us = keep_us(&feed);
         let of = |rung: &Rung| inits.iter().find(|(name, _)| *name == rung.name).map(|(_, init)| init);

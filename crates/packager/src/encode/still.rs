@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use futures_util::stream;
 use kinora_engine::{EngineError, Priority};
-use kinora_formats::encode::{CollectError, EncodedAudio, Last, Rung, Still, StillFeed, silent_segment};
+use kinora_formats::encode::{CollectError, EncodedAudio, Last, Still, StillFeed, silent_segment};
+use kinora_index::Rung;
 
 use super::RungLine;
 use super::audio::AudioRun;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kinora_engine::{ClipFormat, ClipSpec};
 use kinora_formats::encode::Feed;
-use kinora_formats::index::{Index, Sample, Track, VideoTrack};
+use kinora_index::{Index, Sample, Track, VideoTrack};
 
 use super::gop::{REORDERED_MAX, gop_at};
 use super::moment::hash_of;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kinora_formats::index::IndexId;
+use kinora_index::IndexId;
 use moka::future::Cache;
 use tokio::sync::{Semaphore, SemaphorePermit};
 

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use kinora_formats::index::{Sample, Stretch, Track};
-use kinora_formats::plan::presented_at;
+use kinora_index::{Sample, Stretch, Track, plan::presented_at};
 
 /// Most pictures that are decoded before one that is shown before them. ITU-T H.264, A.3.1, and H.265, A.4.2: a decoder holds 16;
 /// VP9 and AV1 show theirs in the order of decoding.

@@ -1,10 +1,11 @@
 //! What the engine reads for one picture: a small file of just the samples that are needed.
 
 use bytes::Bytes;
-use kinora_formats::index::{Index, Sample, SampleEntry, Track};
-use kinora_formats::matroska::{FedFrame, write_feed};
-use kinora_formats::mp4::write::{ByteRange, init_segment, segment_head};
-use kinora_formats::plan::{Segment as PlannedSegment, SegmentPlan, presented_at};
+use kinora_index::{
+    Index, Sample, SampleEntry, Segment as PlannedSegment, SegmentPlan, Track, plan::presented_at,
+};
+use kinora_isobmff::write::{ByteRange, init_segment, segment_head};
+use kinora_matroska::{FedFrame, write_feed};
 
 use super::moment::Moment;
 use crate::{Error, Packaged, Packager};

@@ -7,8 +7,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use kinora_blob::PictureHash;
-use kinora_formats::index::{Sample, Track, VideoTrack};
-use kinora_formats::plan::presented_at;
+use kinora_index::{Sample, Track, VideoTrack, plan::presented_at};
 use sha2::{Digest as _, Sha256};
 
 use super::gop::{Gop, gop_at, samples_from, until};

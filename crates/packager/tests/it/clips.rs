@@ -86,10 +86,8 @@ async fn a_clip_that_takes_too_much_is_not_read() {
     let world = World::new().await;
     let file = fixture::video_only();
     let mut index = world.store(file.clone()).await.index().clone();
-    let samples = index.tracks[0]
-        .samples
-        .iter()
-        .map(|sample| kinora_formats::index::Sample { size: 12 << 20, ..sample });
+    let samples =
+        index.tracks[0].samples.iter().map(|sample| kinora_index::Sample { size: 12 << 20, ..sample });
     index.tracks[0].samples = samples.collect();
     index.source_len = 1 << 40;
     // The bytes are not there: a try to read them would be another error.

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
 use kinora_domain::{PresentationId, Resolution, SourceId};
-use kinora_formats::encode::{Rung, RungInit};
+use kinora_formats::encode::RungInit;
+use kinora_index::Rung;
 use kinora_packager::{Packaged, Rendition};
 
 use crate::world::{World, asker};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use kinora_domain::{PlaybackId, PresentationId, Resolution, SourceId};
-use kinora_formats::index::Track;
+use kinora_index::Track;
 use kinora_packager::{Added, Asker, Error, Packaged, Packager, Rendition, Segment, Wanted};
 use kinora_testkit::{SeededRandom, fixture};
 

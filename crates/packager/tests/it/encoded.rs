@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::join_all;
 use kinora_blob::ObjectKey;
 use kinora_domain::{Clock as _, PlaybackId, PresentationId, Resolution, SourceId};
-use kinora_formats::encode::Rung;
+use kinora_index::Rung;
 use kinora_packager::{Asker, Error, FillProgress, Packaged, Packager, Rendition};
 use kinora_testkit::{MovableClock, SeededRandom, fixture};
 

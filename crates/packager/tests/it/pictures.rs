@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use kinora_engine::Load;
-use kinora_formats::index::Sample;
+use kinora_index::Sample;
 use kinora_packager::{Asker, Error, FitMode, Packaged, PictureFormat, PictureRequest};
 use kinora_testkit::fixture;
 use tokio::task::yield_now;

@@ -78,7 +78,7 @@ async fn an_overview_opens_with_the_first_frame_where_an_edit_list_begins_betwee
         // Of this size the frames in front of the first one are too many.
         let mut index = packaged.index().clone();
         for track in &mut index.tracks {
-            if let kinora_formats::index::TrackMedia::Video(video) = &mut track.media {
+            if let kinora_index::TrackMedia::Video(video) = &mut track.media {
                 (video.width, video.height) = (3840, 2160);
             }
         }
@@ -130,7 +130,7 @@ async fn lasting(world: &World, seconds: u32, (width, height): (u32, u32)) -> Ar
     let mut index = world.store(file.clone()).await.index().clone();
     let track = &mut index.tracks[0];
     let (first, timescale) = (track.samples.get(0).unwrap(), i64::from(track.timescale));
-    let samples = (0..i64::from(seconds)).map(|second| kinora_formats::index::Sample {
+    let samples = (0..i64::from(seconds)).map(|second| kinora_index::Sample {
         dts: second * timescale,
         pts: second * timescale,
         duration: track.timescale,
@@ -138,7 +138,7 @@ async fn lasting(world: &World, seconds: u32, (width, height): (u32, u32)) -> Ar
     });
     track.samples = samples.collect();
     (track.shift, track.end) = (0, i64::from(seconds) * timescale);
-    if let kinora_formats::index::TrackMedia::Video(video) = &mut track.media {
+    if let kinora_index::TrackMedia::Video(video) = &mut track.media {
         (video.width, video.height) = (width, height);
     }
     world.store_index(world.source(), file, &index).await
@@ -179,7 +179,7 @@ async fn half_a_day_of_one_group(world: &World) -> Arc<Packaged> {
     let mut index = world.store(file.clone()).await.index().clone();
     let track = &mut index.tracks[0];
     let first = track.samples.get(0).unwrap();
-    let samples = (0..43_200 * 30_i64).map(|number| kinora_formats::index::Sample {
+    let samples = (0..43_200 * 30_i64).map(|number| kinora_index::Sample {
         dts: number * 1000,
         pts: number * 1000,
         duration: 1000,
@@ -188,7 +188,7 @@ async fn half_a_day_of_one_group(world: &World) -> Arc<Packaged> {
     });
     track.samples = samples.collect();
     (track.timescale, track.shift, track.end) = (30_000, 0, 43_200 * 30_000);
-    if let kinora_formats::index::TrackMedia::Video(video) = &mut track.media {
+    if let kinora_index::TrackMedia::Video(video) = &mut track.media {
         (video.width, video.height) = (1280, 720);
     }
     world.store_index(world.source(), file, &index).await

@@ -10,7 +10,7 @@ use kinora_domain::{
 };
 use kinora_engine::{Engine, Settings};
 use kinora_formats::Scanner;
-use kinora_formats::index::Index;
+use kinora_index::Index;
 use kinora_packager::{Asker, Packaged, Packager, PictureRequest, REQUEST_WAIT_MAX};
 use kinora_store::{DatabasePlace, Error, Opener, Store, StoreOptions, Tx};
 use kinora_testkit::{MovableClock, SeededRandom};

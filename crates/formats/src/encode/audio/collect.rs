@@ -1,14 +1,11 @@
 //! From what an encoder of sound writes to segments of whole frames.
 
+use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, plan::silent_stereo};
+
 use super::{LEAD_SAMPLES, cuts, segment};
-use crate::{
-    encode::{
-        collect::CollectError,
-        fragments::{Aac, CodedRun, EncodedTrack, FragmentReader},
-    },
-    index::Index,
-    plan::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE},
-    silence::silent_stereo,
+use crate::encode::{
+    collect::CollectError,
+    fragments::{Aac, CodedRun, EncodedTrack, FragmentReader},
 };
 
 /// Audio object type of AAC-LC. ISO/IEC 14496-3, table 1.17.

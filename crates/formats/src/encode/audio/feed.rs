@@ -2,14 +2,12 @@
 
 use std::{ops::Range, sync::Arc};
 
+use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, Sample, SampleTable, Track};
+use kinora_isobmff::write::{Entry, FLAGS_SYNC, write_head};
+use kinora_matroska::{FedFrame, feed_frame};
+
 use super::{LEAD_S, LEAD_SAMPLES, cuts, encoded_audio_segments};
-use crate::{
-    encode::feed::{FRAME_HEAD_LEN, FeedChunk, FeedChunks, FeedError, FeedFormat, header},
-    index::{Index, Sample, SampleTable, Track},
-    matroska::{FedFrame, feed_frame},
-    mp4::write::{Entry, FLAGS_SYNC, write_head},
-    plan::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE},
-};
+use crate::encode::feed::{FRAME_HEAD_LEN, FeedChunk, FeedChunks, FeedError, FeedFormat, header};
 
 /// Packets from this long before the first frame are fed: two frames of lead, what a resampler needs, 80 ms for Opus (RFC 7845, 4.6), and the bits that a
 /// frame of MP3 keeps in those before it.

@@ -1,10 +1,7 @@
 //! Init segments of encoded sound.
 
-use crate::{
-    index::Index,
-    mp4::write::{Boxes, InitKind, InitTrack, write_init},
-    plan::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE},
-};
+use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index};
+use kinora_isobmff::write::{Boxes, InitKind, InitTrack, write_init};
 
 /// Channels of encoded sound.
 pub const ENCODED_AUDIO_CHANNELS: u32 = 2;
@@ -58,7 +55,7 @@ pub(crate) fn sample_entry() -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::aac::{AudioConfig, Esds};
+    use kinora_index::codec::aac::{AudioConfig, Esds};
 
     #[test]
     fn the_entry_says_what_is_encoded() {

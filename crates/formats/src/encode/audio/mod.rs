@@ -1,10 +1,13 @@
 //! Encoded sound: AAC-LC on one grid of frames, whatever the source has.
 //!
 //! Frame `n` of the grid decodes to the samples `n * 1024..(n + 1) * 1024` at 48 kHz on the common timeline. A segment is a range of frames
-//! ([`encoded_audio`](crate::plan::SegmentPlan::encoded_audio)), and comes out the same to the ear whether its track was encoded whole or the segment
+//! ([`encoded_audio`](kinora_index::SegmentPlan::encoded_audio)), and comes out the same to the ear whether its track was encoded whole or the segment
 //! alone. Pipeline, 9.
 //!
 //! [`AudioFeed`] makes the bytes an encoder reads, [`AudioCollector`] takes those it writes and makes segments, [`encoded_audio_init`] their init segment.
+
+use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, Segment, plan::silent_stereo};
+use kinora_isobmff::write::{Entry, FLAGS_SYNC, write_head};
 
 mod collect;
 mod feed;
@@ -14,13 +17,6 @@ pub use collect::{AudioCollector, EncodedAudio};
 pub use feed::AudioFeed;
 pub(crate) use init::sample_entry as encoded_sample_entry;
 pub use init::{ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, encoded_audio_init};
-
-use crate::{
-    index::Index,
-    mp4::write::{Entry, FLAGS_SYNC, write_head},
-    plan::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment},
-    silence::silent_stereo,
-};
 
 /// Where the common timeline begins in a feed, in samples at 48 kHz: what was fed before 0 must not fall below 0.
 pub(super) const LEAD_SAMPLES: u64 = 10 * ENCODED_AUDIO_RATE as u64;

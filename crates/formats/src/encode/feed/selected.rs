@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use kinora_index::{Index, Sample, Timeline, Track};
+
 use super::super::pictures::Run;
 use super::{Feed, FeedError, SAMPLE_LEN_MAX, header};
-use crate::index::{Index, Sample, Track};
-use crate::mp4::write::Timeline;
 
 /// Ticks a second of such a feed: microseconds, as Matroska has them here.
 const TIMESCALE: u32 = 1_000_000;

@@ -1,10 +1,9 @@
-use super::*;
-use crate::{
-    index::{
-        Container, NotCopied, NotCopiedReason, Sample, SampleEntry, SampleObject, TrackLabel, TrackMedia,
-    },
-    plan::SegmentPlan,
+use kinora_index::{
+    Container, NotCopied, NotCopiedReason, Sample, SampleEntry, SampleObject, SegmentPlan, TrackLabel,
+    TrackMedia,
 };
+
+use super::*;
 
 /// A source of pictures of this size; `change` says what else is special.
 pub(crate) fn source((width, height): (u32, u32), change: impl FnOnce(&mut VideoTrack)) -> Index {

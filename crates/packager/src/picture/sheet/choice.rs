@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use kinora_formats::encode::Feed;
-use kinora_formats::index::{Index, Sample, Track, VideoTrack};
+use kinora_index::{Index, Sample, Track, VideoTrack};
 
 use super::Sheet;
 use super::frames::{Exact, Keyframes, Near};

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use kinora_formats::index::{Sample, Stretch, Track, VideoTrack};
-use kinora_formats::plan::presented_at;
+use kinora_index::{Sample, Stretch, Track, VideoTrack, plan::presented_at};
 
 use super::choice::{frames_of, len_of};
 use crate::picture::gop::{Reading, gop_by};

@@ -1,0 +1,80 @@
+//! Why players do not get a track as it is.
+
+use super::LAYOUT_CHANNELS_MAX;
+use serde::{Deserialize, Serialize};
+
+/// Why a track has no copy rendition, for its owner to read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotCopied {
+    /// The kind of reason.
+    pub reason: NotCopiedReason,
+    /// What was found, in a few words: `open GOP`, `10-bit`, `ProRes`. At most [`NOT_COPIED_DETAIL_LEN_MAX`] bytes.
+    pub detail: String,
+}
+
+/// Bytes of the longest detail; a stored index with a longer one is damaged.
+pub const NOT_COPIED_DETAIL_LEN_MAX: usize = 128;
+
+/// The kinds of reason. Pipeline, section 6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NotCopiedReason {
+    /// Players do not know the codec.
+    Codec,
+    /// More bits or other colour samples than players decode.
+    PixelFormat,
+    /// Two fields make one picture.
+    Interlaced,
+    /// A keyframe is followed by pictures that need the GOP before.
+    OpenGop,
+    /// Keyframes lie further apart than a segment may last, or there are none.
+    LongGop,
+    /// Its edit list cuts where no decoder can begin, changes the speed, or holds a picture.
+    Edits,
+    /// Its time stamps are missing, jump or go backwards.
+    Timing,
+    /// It changes its codec or its format.
+    FormatChanges,
+    /// Level, size or rate are beyond what players decode.
+    TooLarge,
+}
+
+impl NotCopiedReason {
+    /// Every reason, with the byte that stands for it in a stored index.
+    const ALL: [(Self, u8); 9] = [
+        (Self::Codec, 1),
+        (Self::PixelFormat, 2),
+        (Self::Interlaced, 3),
+        (Self::OpenGop, 4),
+        (Self::LongGop, 5),
+        (Self::Edits, 6),
+        (Self::Timing, 7),
+        (Self::FormatChanges, 8),
+        (Self::TooLarge, 9),
+    ];
+
+    pub(crate) fn byte(self) -> u8 {
+        Self::ALL.iter().find(|row| row.0 == self).expect("every reason is in the table").1
+    }
+
+    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
+        Self::ALL.iter().find(|row| row.1 == byte).map(|row| row.0)
+    }
+}
+
+impl NotCopied {
+    /// A reason with what was found, which is cut where it is too long.
+    pub fn new(reason: NotCopiedReason, detail: impl Into<String>) -> Self {
+        let mut detail = detail.into();
+        detail.truncate(detail.floor_char_boundary(NOT_COPIED_DETAIL_LEN_MAX));
+        Self { reason, detail }
+    }
+
+    /// An audio track of a codec that players do not know, with so many channels.
+    pub fn codec(found: &str, channels: u32) -> Self {
+        let detail = match channels {
+            0..=LAYOUT_CHANNELS_MAX => found.to_owned(),
+            more => format!("{found} of {more} channels; the first two are played"),
+        };
+        Self::new(NotCopiedReason::Codec, detail)
+    }
+}

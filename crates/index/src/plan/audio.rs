@@ -1,0 +1,221 @@
+//! Cuts of an audio track: on the packet grid, at the first packet that starts at or after each cut of the video.
+
+use std::ops::Range;
+
+use super::{
+    AUDIO_SEGMENTS_MAX, PlanError, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_SAMPLES_MAX,
+    SEGMENT_TARGET_S, Segment, cuts_beside, presented_at,
+    silence::{packets_before, silent_ticks},
+};
+use crate::codec::opus;
+use crate::index::{AudioTrack, Sample, Track};
+
+/// Packets of AAC kept in front of the one that sounds at 0, for the decoder to settle in.
+///
+/// AAC overlaps each packet with the one before it; Apple's encoder announces a priming of two packets and a bit.
+const LEAD_PACKETS: u32 = 2;
+
+fn lead_packets(audio: &AudioTrack) -> u32 {
+    if audio.codec == opus::CODEC {
+        opus::LEAD_SAMPLES.div_ceil(audio.packet_samples.max(1))
+    } else {
+        LEAD_PACKETS
+    }
+}
+
+/// The instants at which audio is cut, in audio ticks.
+///
+/// The cuts of the video, and some within its very long segments, then its end, then every target length; without video the grid of the target lengths.
+pub(super) struct Cuts {
+    /// Those that follow the video, rising; the last is its end.
+    along: Vec<i64>,
+    /// How many of them lie behind the last instant asked about.
+    passed: usize,
+    /// The grid that goes on from there.
+    target: i64,
+}
+
+impl Cuts {
+    /// Cuts for `track` beside a video with this timescale and these segments.
+    pub(super) fn beside(video: Option<(u32, &[Segment])>, track: &Track) -> Self {
+        let second = i64::from(track.timescale);
+        let along = match video {
+            Some((timescale, segments)) => {
+                let cuts = cuts_beside(timescale, segments).into_iter();
+                cuts.map(|cut| rescaled_up(cut, timescale, track.timescale)).collect()
+            }
+            None => vec![SEGMENT_FIRST_TARGET_S * second, 2 * SEGMENT_FIRST_TARGET_S * second],
+        };
+        Self { along, passed: 0, target: SEGMENT_TARGET_S * second }
+    }
+
+    /// How many cuts lie at or before an instant. To be asked with rising instants.
+    fn passed(&mut self, at: i64) -> u64 {
+        while self.along.get(self.passed).is_some_and(|cut| *cut <= at) {
+            self.passed += 1;
+        }
+        let beyond = match self.along.last() {
+            Some(last) if self.passed == self.along.len() => at.saturating_sub(*last) / self.target,
+            _ => 0,
+        };
+        self.passed as u64 + beyond.unsigned_abs()
+    }
+
+    /// All that lie behind `from` and before `to`.
+    fn between(&self, from: i64, to: i64) -> Vec<i64> {
+        let target = self.target;
+        let beyond = self.along.last().copied().into_iter();
+        let beyond = beyond
+            .flat_map(|last| (1..).map(move |number| last.saturating_add(target.saturating_mul(number))));
+        let all = self.along.iter().copied().chain(beyond);
+        all.skip_while(|cut| *cut <= from).take_while(|cut| *cut < to).take(AUDIO_SEGMENTS_MAX).collect()
+    }
+
+    /// The cuts beside the video that lie at or before an instant.
+    fn until(&self, at: i64) -> &[i64] {
+        &self.along[..self.along.partition_point(|cut| *cut <= at)]
+    }
+}
+
+/// Adds segments of silence behind the last one, to `end`. `false`, and nothing is added, where we cannot make so much of it.
+pub(super) fn extend_silently(
+    segments: &mut Vec<Segment>,
+    track: &Track,
+    audio: &AudioTrack,
+    cuts: &Cuts,
+    end: i64,
+) -> bool {
+    let (Some(_), Some(last)) = (silent_ticks(track, audio), segments.last()) else { return false };
+    let shortest = SEGMENT_MIN_S * i64::from(track.timescale);
+    let (number, mut start) = (last.samples.end, last.end);
+    let mut silent = Vec::new();
+    for cut in cuts.between(start, end).into_iter().chain([end]) {
+        let is_last = cut == end;
+        if is_last || (shortest <= cut.saturating_sub(start) && shortest <= end.saturating_sub(cut)) {
+            silent.push(Segment { samples: number..number, start, end: cut });
+            start = cut;
+        }
+    }
+    let can_be_made = check_silence(track, audio, &silent).is_ok();
+    if can_be_made {
+        segments.append(&mut silent);
+    }
+    can_be_made
+}
+
+/// The first tick of `to` at or after an instant in ticks of `from`.
+pub(super) fn rescaled_up(ticks: i64, from: u32, to: u32) -> i64 {
+    let (scaled, from) = (i128::from(ticks) * i128::from(to), i128::from(from));
+    let up = scaled.div_euclid(from) + i128::from(scaled.rem_euclid(from) != 0);
+    i64::try_from(up).unwrap_or(i64::MAX)
+}
+
+/// Cuts an audio track. `track.timescale` is not 0.
+pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Result<Vec<Segment>, PlanError> {
+    let mut segments: Vec<Segment> = Vec::new();
+    let mut passed = 0;
+    let mut samples_end = 0;
+    let mut before_at = None;
+    for (number, packet) in packets(track, audio, first_packet(track, audio)..track.samples.len()) {
+        let at = presented_at(track, &packet);
+        if track.end <= at {
+            break;
+        }
+        samples_end = number + 1;
+        check_pause(before_at.replace(at), at)?;
+        let passed_before = std::mem::replace(&mut passed, cuts.passed(at));
+        match segments.last_mut() {
+            None => segments = begin(track, audio, number, cuts.until(at)),
+            Some(before) if passed_before < passed => {
+                before.samples.end = number;
+                before.end = at;
+                segments.push(Segment { samples: number..number, start: at, end: at });
+            }
+            Some(_) => {}
+        }
+    }
+    let Some(last) = segments.last_mut().filter(|_| 0 < track.end) else {
+        return Err(PlanError::Empty { track: "audio" });
+    };
+    check_pause(before_at, track.end)?;
+    last.samples.end = samples_end;
+    last.end = track.end;
+    merge_tail(&mut segments, track.timescale);
+    check_silence(track, audio, &segments)?;
+    Ok(segments)
+}
+
+/// The segment of the first packet, and in front of it the silent ones between the cuts that lie before it.
+///
+/// Each of those is long enough for a packet. Where we cannot make silence, the first segment has all the wait.
+fn begin(track: &Track, audio: &AudioTrack, first: u32, cuts: &[i64]) -> Vec<Segment> {
+    let mut kept = Vec::new();
+    if let Some(packet) = silent_ticks(track, audio) {
+        let mut last = 0;
+        for &cut in cuts {
+            if i64::from(packet) <= cut - last {
+                kept.push(cut);
+                last = cut;
+            }
+        }
+    }
+    let ends = kept.iter().copied().chain([0]);
+    let starts = [0].into_iter().chain(kept.iter().copied());
+    starts
+        .zip(ends)
+        .map(|(start, end)| Segment { samples: first..first, start, end: end.max(start) })
+        .collect()
+}
+
+/// Refuses a packet that would have to last longer than a fragment can say, 32 bits of ticks.
+fn check_pause(before: Option<i64>, at: i64) -> Result<(), PlanError> {
+    match before.map(|before| at.saturating_sub(before)) {
+        Some(ticks) if i64::from(u32::MAX) < ticks => Err(PlanError::PauseTooLong { ticks }),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a wait after the end of the video that is too long to be filled: no cut divides it.
+fn check_silence(track: &Track, audio: &AudioTrack, segments: &[Segment]) -> Result<(), PlanError> {
+    let counts = segments.iter().map(|segment| packets_before(track, audio, segment).0);
+    match counts.enumerate().find(|(_, count)| SEGMENT_SAMPLES_MAX < *count) {
+        Some((number, samples)) => Err(PlanError::TooManySamples { track: "audio", number, samples }),
+        None => Ok(()),
+    }
+}
+
+/// Joins a short last segment to the one before it.
+fn merge_tail(segments: &mut Vec<Segment>, timescale: u32) {
+    if let [.., before, last] = segments.as_mut_slice()
+        && last.end.saturating_sub(last.start) < SEGMENT_MIN_S * i64::from(timescale)
+    {
+        before.samples.end = last.samples.end;
+        before.end = last.end;
+        segments.pop();
+    }
+}
+
+/// The packet that sounds at 0, less the lead.
+fn first_packet(track: &Track, audio: &AudioTrack) -> u32 {
+    let begun =
+        track.samples.range(0..track.samples.len()).take_while(|packet| presented_at(track, packet) <= 0);
+    let begun = u32::try_from(begun.count()).expect("a table holds at most 2^32 samples");
+    begun.saturating_sub(1 + lead_packets(audio))
+}
+
+/// The packets of a range that are sent, with their numbers.
+///
+/// A packet that says it lasts less than half of what it decodes to lies under the next one and is left out; such packets
+/// appear where files were joined. The very last may be short: nothing follows it.
+pub fn packets<'a>(
+    track: &'a Track,
+    audio: &AudioTrack,
+    range: Range<u32>,
+) -> impl Iterator<Item = (u32, Sample)> + 'a {
+    let half = (u64::from(audio.packet_samples) * u64::from(track.timescale)).div_ceil(2);
+    let rate = u64::from(audio.sample_rate);
+    let last = track.samples.len().saturating_sub(1);
+    (range.start..)
+        .zip(track.samples.range(range))
+        .filter(move |(number, packet)| *number == last || half <= u64::from(packet.duration) * rate)
+}

@@ -1,0 +1,51 @@
+//! What is read of Opus, and what of it can be copied.
+
+use kinora_index::{
+    AudioTrack, LAYOUT_CHANNELS_MAX, NotCopied, SampleEntry,
+    codec::opus::{CODEC, OpusConfig, PACKET_SAMPLES_USUAL, SAMPLE_RATE},
+};
+
+use super::{
+    super::{
+        super::{
+            boxes::{BoxRef, children},
+            error::ReadError,
+        },
+        entry::rebuilt,
+    },
+    FIELDS_LEN, not_copied, plain_fields,
+};
+
+/// Families whose channels have a meaning that players know: mono and stereo, and the layouts of Vorbis. RFC 7845, 5.1.1.
+const MAPPING_FAMILIES: [u8; 2] = [0, 1];
+
+/// Reads an `Opus` sample entry. The length of the packets is left for those who see them.
+///
+/// More than 8 channels and layouts without a meaning are not copied.
+pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, ReadError> {
+    let damaged = || ReadError::damaged("its Opus configuration cannot be read");
+    let (head, boxes) = entry
+        .body
+        .split_at_checked(FIELDS_LEN)
+        .ok_or_else(|| ReadError::damaged("its audio sample entry is cut short"))?;
+    let dops = children(boxes).find(|child| &child.kind.0 == b"dOps").ok_or_else(damaged)?;
+    let config = OpusConfig::parse(dops.body).ok_or_else(damaged)?;
+    let channels = u32::from(config.channels);
+    if channels > LAYOUT_CHANNELS_MAX {
+        let track = not_copied(entry, timescale, CODEC.to_owned(), CODEC)?;
+        return Ok(AudioTrack { channels, not_copied: Some(NotCopied::codec(CODEC, channels)), ..track });
+    }
+    // One or two channels are one stream: so every packet can be told from silence of our own.
+    let is_usual = channels > 2 || (config.streams, u32::from(config.coupled)) == (1, channels - 1);
+    if !MAPPING_FAMILIES.contains(&config.mapping_family) || !is_usual {
+        return not_copied(entry, timescale, CODEC.to_owned(), "Opus of an unknown channel layout");
+    }
+    Ok(AudioTrack {
+        sample_entry: SampleEntry::Iso(rebuilt(b"Opus", &plain_fields(head, channels, SAMPLE_RATE), [dops])?),
+        not_copied: None,
+        codec: CODEC.to_owned(),
+        sample_rate: SAMPLE_RATE,
+        channels,
+        packet_samples: PACKET_SAMPLES_USUAL,
+    })
+}

@@ -1,0 +1,105 @@
+//! In which shape pictures are shown, where the sample entry and the header of the track do not agree.
+//!
+//! Players differ: a `pasp` box, or else what the bitstream says, counts for all of them. Without either, QuickTime, Safari and
+//! Chromium stretch the pictures to the size in the `tkhd` box, and others do not. A `clap` box crops in QuickTime and Safari
+//! alone; the `tapt` box repeats what the others say. What is decided here is written into the sample entry, so that all
+//! players show one shape.
+
+use kinora_index::{SampleEntry, VideoTrack};
+
+use super::{
+    super::{
+        boxes::{BoxRef, FourCc, children},
+        error::ReadError,
+    },
+    entry::rebuilt,
+};
+
+/// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
+const FIELDS_LEN: usize = 78;
+/// A difference of less than one part in so many is the rounding or the padding of a writer: 1088 lines for 1080.
+const DIFFERENCE: u64 = 32;
+/// Pixels stretched more than so many times are damage.
+const STRETCH_MAX: u64 = 4;
+
+/// The track with the shape that the header of the track asks for, where nothing else says one, and without cropping.
+///
+/// `size` is that of the `tkhd` box, 16.16.
+pub(super) fn shaped(mut video: VideoTrack, size: (u32, u32)) -> Result<VideoTrack, ReadError> {
+    let SampleEntry::Iso(entry) = &video.sample_entry else { return Ok(video) };
+    let Some((head, boxes)) = entry.get(8..).and_then(|body| body.split_at_checked(FIELDS_LEN)) else {
+        return Ok(video);
+    };
+    let has = |kind: &[u8; 4]| children(boxes).any(|child| &child.kind.0 == kind);
+    let asked = match video.pixel_aspect {
+        (1, 1) if !has(b"pasp") => asked_aspect((video.width, video.height), size),
+        _ => None,
+    };
+    if asked.is_none() && !has(b"clap") {
+        return Ok(video);
+    }
+
+    let pasp =
+        asked.map(|(horizontal, vertical)| [horizontal.to_be_bytes(), vertical.to_be_bytes()].concat());
+    let pasp = pasp.as_deref().map(|body| BoxRef { kind: FourCc(*b"pasp"), body });
+    // Of what is not copied the entry is for a decoder, which is told the shape of what it makes.
+    if video.not_copied.is_none() {
+        let kept = children(boxes).filter(|child| &child.kind.0 != b"clap").chain(pasp);
+        let kind = entry[4..8].try_into().expect("four bytes");
+        let entry = rebuilt(&kind, head, kept)?;
+        video.sample_entry = SampleEntry::Iso(entry);
+    }
+    video.pixel_aspect = asked.unwrap_or(video.pixel_aspect);
+    Ok(video)
+}
+
+/// The pixel aspect that shows pictures of this many pixels in this size, when that is another than the pixels have.
+fn asked_aspect((width, height): (u32, u32), shown: (u32, u32)) -> Option<(u32, u32)> {
+    let (width, height) = (u64::from(width), u64::from(height));
+    let (shown_width, shown_height) = (u64::from(shown.0 >> 16), u64::from(shown.1 >> 16));
+    let (horizontal, vertical) = (shown_width * height, shown_height * width);
+    let is_same = |one: u64, other: u64| one.abs_diff(other) * DIFFERENCE < one.max(other);
+    // Some writers turn the size as the matrix does.
+    let is_turned = is_same(shown_height * height, shown_width * width);
+    let is_sane = horizontal < vertical.saturating_mul(STRETCH_MAX)
+        && vertical < horizontal.saturating_mul(STRETCH_MAX);
+    if !is_sane || is_turned || is_same(horizontal, vertical) {
+        return None;
+    }
+    let divisor = greatest_common_divisor(horizontal, vertical);
+    Some(((horizontal / divisor).try_into().ok()?, (vertical / divisor).try_into().ok()?))
+}
+
+fn greatest_common_divisor(mut one: u64, mut other: u64) -> u64 {
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_of_a_track_stretches_its_pixels() {
+        fn check(pixels: (u32, u32), shown: (u32, u32), expected: Option<(u32, u32)>) {
+            assert_eq!(
+                asked_aspect(pixels, (shown.0 << 16, shown.1 << 16)),
+                expected,
+                "{pixels:?} {shown:?}"
+            );
+        }
+        check((720, 576), (1024, 576), Some((64, 45)));
+        check((1440, 1080), (1920, 1080), Some((4, 3)));
+        check((720, 480), (640, 480), Some((8, 9)));
+        check((1920, 1080), (1920, 1080), None);
+        check((1920, 1080), (960, 540), None);
+        check((1920, 1088), (1920, 1080), None);
+        check((1280, 720), (720, 1280), None);
+        check((1280, 720), (0, 0), None);
+        check((1280, 720), (1, 0), None);
+        check((1280, 720), (65_535, 1), None);
+        check((u32::MAX, u32::MAX), (65_535, 32_768), Some((65_535, 32_768)));
+    }
+}

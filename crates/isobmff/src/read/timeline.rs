@@ -1,0 +1,203 @@
+//! From the times of each track to the common timeline. Pipeline, 3.2.
+//!
+//! All arithmetic is exact: times are fractions of 128-bit integers until the last step, which rounds to the nearest tick of the
+//! track (halves up). So no track is ever more than half a tick beside its true place, whatever its length.
+
+use super::{super::error::ReadError, edits::Edit, samples::TrackSamples};
+
+/// Ticks a second beyond which times are damage: 100 ns, the finest unit a known writer uses. Keeps the arithmetic below in range.
+pub(super) const TIMESCALE_MAX: u32 = 10_000_000;
+
+/// One track as the timeline sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    pub(super) timescale: u32,
+    pub(super) edit: Edit,
+    pub(super) first_pts: i64,
+    pub(super) natural_end: i64,
+    /// How long one sample lasts, on average.
+    sample_ticks: i64,
+}
+
+/// Where a track lies on the common timeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Added to a time of the track.
+    pub(super) shift: i64,
+    /// Where it ends, shift included.
+    pub(super) end: i64,
+}
+
+impl Span {
+    pub(super) fn new(timescale: u32, edit: Edit, samples: &TrackSamples) -> Self {
+        let TrackSamples { first_pts, natural_end, .. } = *samples;
+        Span { timescale, edit, first_pts, natural_end, sample_ticks: samples.ticks_of_one() }
+    }
+
+    /// The instant this track first presents something, on the timeline of the movie: a fraction of a second.
+    fn start(&self, movie_timescale: u32) -> (i128, i128) {
+        let (own, movie) = (i128::from(self.timescale), i128::from(movie_timescale));
+        let late = i128::from(self.first_pts.saturating_sub(self.edit.media_time).max(0));
+        (i128::from(self.edit.empty) * own + late * movie, own * movie)
+    }
+
+    /// Where the presented media ends, in the track's own times.
+    ///
+    /// A trim of less than a sample, or less than the movie's clock can tell, is none: it is the rounding of a writer.
+    fn media_end(&self, movie_timescale: u32) -> i64 {
+        let Some(duration) = self.edit.duration else { return self.natural_end };
+        let (own, movie) = (i128::from(self.timescale), i128::from(movie_timescale));
+        let trimmed = i128::from(self.edit.media_time) + rounded(i128::from(duration) * own, movie);
+        let slack = i128::from(self.sample_ticks).max((own + movie - 1) / movie);
+        match i64::try_from(trimmed) {
+            Ok(end) if trimmed + slack < i128::from(self.natural_end) => end,
+            _ => self.natural_end,
+        }
+    }
+}
+
+/// Places the tracks so that 0 is the earliest instant any of them presents. One place for each span, in order.
+pub(super) fn places(spans: &[Span], movie_timescale: u32) -> Result<Vec<Place>, ReadError> {
+    let starts = spans.iter().map(|span| span.start(movie_timescale));
+    // Denominators are positive and below 2^47, numerators below 2^80.
+    let Some((origin, origin_unit)) = starts.min_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1))) else {
+        return Ok(Vec::new());
+    };
+    let movie = i128::from(movie_timescale);
+    let place = |span: &Span| {
+        let wait = (i128::from(span.edit.empty) * origin_unit - origin * movie) * i128::from(span.timescale);
+        let shift = rounded(wait, movie * origin_unit) - i128::from(span.edit.media_time);
+        let end = shift + i128::from(span.media_end(movie_timescale));
+        Some(Place { shift: shift.try_into().ok()?, end: end.try_into().ok()? })
+    };
+    spans
+        .iter()
+        .map(|span| place(span).ok_or_else(|| ReadError::damaged("its edit list leaves the range of times")))
+        .collect()
+}
+
+/// The nearest integer, halves up. `unit` is positive.
+fn rounded(number: i128, unit: i128) -> i128 {
+    (2 * number + unit).div_euclid(2 * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(timescale: u32, edit: (u64, i64, u64), times: (i64, i64)) -> Span {
+        let (empty, media_time, duration) = edit;
+        Span {
+            timescale,
+            edit: Edit { empty, media_time, duration: (duration > 0).then_some(duration) },
+            first_pts: times.0,
+            natural_end: times.1,
+            sample_ticks: i64::from(timescale) / 30,
+        }
+    }
+
+    fn check(name: &str, movie_timescale: u32, spans: &[Span], expected: &[(i64, i64)]) {
+        let places = places(spans, movie_timescale).unwrap();
+        let places: Vec<_> = places.iter().map(|place| (place.shift, place.end)).collect();
+        assert_eq!(places, expected, "{name}");
+    }
+
+    #[test]
+    fn zero_is_the_earliest_instant_any_track_presents() {
+        let audio = span(48_000, (0, 1024, 10_000), (0, 481_024));
+        check(
+            "B-frames and priming",
+            1000,
+            &[span(15_360, (0, 1024, 10_000), (1024, 154_624)), audio],
+            &[(-1024, 153_600), (-1024, 480_000)],
+        );
+        check(
+            "no edit list, late first picture",
+            1000,
+            &[span(15_360, (0, 0, 0), (1024, 154_624)), audio],
+            &[(0, 154_624), (-1024, 480_000)],
+        );
+        check(
+            "video alone, late first picture",
+            1000,
+            &[span(15_360, (0, 0, 0), (1024, 154_624))],
+            &[(-1024, 153_600)],
+        );
+        check(
+            "audio begins 21 ms late",
+            1000,
+            &[span(15_360, (0, 0, 0), (0, 153_600)), span(48_000, (21, 0, 0), (0, 480_000))],
+            &[(0, 153_600), (1008, 481_008)],
+        );
+        check(
+            "both begin late",
+            1000,
+            &[span(15_360, (500, 0, 0), (0, 153_600)), span(48_000, (600, 0, 0), (0, 480_000))],
+            &[(0, 153_600), (4800, 484_800)],
+        );
+        check(
+            "an edit skips into the media",
+            1000,
+            &[span(1000, (0, 2000, 0), (0, 10_000)), span(48_000, (0, 0, 0), (0, 384_000))],
+            &[(-2000, 8000), (0, 384_000)],
+        );
+        check("nothing", 1000, &[], &[]);
+    }
+
+    #[test]
+    fn places_are_rounded_to_the_nearest_tick_once() {
+        // The origin is 1/3 of a movie tick: no clock here can say it exactly.
+        let late = span(90_000, (0, 0, 0), (0, 900_000));
+        check(
+            "a third",
+            3,
+            &[span(1000, (1, 0, 0), (0, 10_000)), span(90_000, (2, 0, 0), (0, 900_000))],
+            &[(0, 10_000), (30_000, 930_000)],
+        );
+        check(
+            "halves go up",
+            2000,
+            &[late, span(1000, (1, 0, 0), (0, 10_000))],
+            &[(0, 900_000), (1, 10_001)],
+        );
+        check(
+            "below half goes down",
+            3000,
+            &[late, span(1000, (1, 0, 0), (0, 10_000))],
+            &[(0, 900_000), (0, 10_000)],
+        );
+    }
+
+    #[test]
+    fn trims_count_from_a_sample_on() {
+        check("two seconds", 1000, &[span(15_360, (0, 0, 8000), (0, 153_600))], &[(0, 122_880)]);
+        check("less than a frame", 1000, &[span(15_360, (0, 0, 9980), (0, 153_600))], &[(0, 153_600)]);
+        check("a movie clock of whole seconds", 1, &[span(15_360, (0, 0, 9), (0, 153_000))], &[(0, 153_000)]);
+        check("longer than the media", 1000, &[span(15_360, (0, 0, 20_000), (0, 153_600))], &[(0, 153_600)]);
+        check(
+            "longer than all times",
+            1000,
+            &[span(15_360, (0, 0, u64::MAX), (0, 153_600))],
+            &[(0, 153_600)],
+        );
+    }
+
+    #[test]
+    fn the_largest_numbers_stay_in_range() {
+        let largest =
+            i64::from(u32::MAX) * i64::from(super::super::tables::TRACK_SAMPLES_MAX) + i64::from(i32::MAX);
+        let late = Edit { empty: 43_200 * u64::from(TIMESCALE_MAX), media_time: 0, duration: Some(u64::MAX) };
+        for timescale in [1, TIMESCALE_MAX] {
+            for movie_timescale in [1, TIMESCALE_MAX] {
+                let span = |media_time| Span {
+                    timescale,
+                    edit: Edit { media_time, ..late },
+                    first_pts: largest,
+                    natural_end: largest,
+                    sample_ticks: 1,
+                };
+                let _ = places(&[span(0), span(i64::MAX), span(1)], movie_timescale);
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What a track of sound is: a sample entry of MP4 where players may take it as it is, else the entry of Matroska.
+
+use kinora_index::{AudioTrack, NotCopied, SampleEntry, codec::opus};
+use kinora_isobmff::{
+    ReadError,
+    boxes::{BoxRef, FourCc},
+    read::{audio_track, rebuilt},
+};
+
+use crate::{
+    ebml::{Element, id},
+    entry::Entry,
+    names::codec_name,
+    packets::Packets,
+};
+
+/// Bytes of an audio sample entry before its child boxes. ISO/IEC 14496-12, 12.2.3.
+const FIELDS_LEN: usize = 28;
+/// Longest configuration of AAC: layouts of channels and extensions take some tens of bytes.
+const AAC_CONFIG_LEN_MAX: usize = 64;
+/// Rate and channels of a track that says none. RFC 9559, 5.1.4.1.29.
+const SAMPLE_RATE_USUAL: f64 = 8000.0;
+/// Highest rate that is believed; what is recorded ends at 384 kHz.
+const SAMPLE_RATE_MAX: f64 = 768_000.0;
+/// Most channels that are believed.
+const CHANNELS_MAX: u64 = 255;
+
+/// A track of sound, and how its packets tell their length.
+pub(crate) struct Sound {
+    pub(crate) track: AudioTrack,
+    pub(crate) packets: Packets,
+    /// PCM samples that come out of the decoder first and are not part of the sound, where the codec says it.
+    pub(crate) pre_skip: Option<u32>,
+}
+
+/// Reads the description of an audio track.
+///
+/// Errors: as the reader of MP4 has them for the same codec; `Damaged` for a rate that cannot be.
+pub(crate) fn track(entry: &Entry<'_>) -> Result<Sound, ReadError> {
+    let fields = Fields::parse(entry.element.child(id::AUDIO).as_ref())?;
+    match entry.codec_id {
+        "A_AAC" if (2..=AAC_CONFIG_LEN_MAX).contains(&entry.private.len()) => {
+            let track = copied(b"mp4a", *b"esds", &esds(entry.private), &fields)?;
+            let packets = Packets::Same(track.packet_samples);
+            Ok(Sound { track, packets, pre_skip: None })
+        }
+        "A_OPUS" => match opus_record(entry.private) {
+            Some((record, pre_skip)) => {
+                let track = copied(b"Opus", *b"dOps", &record, &fields)?;
+                Ok(Sound { track, packets: Packets::Opus, pre_skip: Some(pre_skip) })
+            }
+            None => Ok(Sound {
+                packets: Packets::Opus,
+                ..not_copied(entry, &Fields { rate: opus::SAMPLE_RATE, ..fields })
+            }),
+        },
+        _ => Ok(not_copied(entry, &fields)),
+    }
+}
+
+fn not_copied(entry: &Entry<'_>, fields: &Fields) -> Sound {
+    let frame_bytes = fields.channels * fields.bit_depth.div_ceil(8);
+    let packets = Packets::of_codec(entry.codec_id, entry.private, fields.rate, frame_bytes);
+    let track = AudioTrack {
+        sample_entry: SampleEntry::Matroska(entry.element.whole.to_vec()),
+        codec: entry.codec_id.to_owned(),
+        not_copied: Some(NotCopied::codec(&codec_name(entry.codec_id, entry.private), fields.channels)),
+        sample_rate: fields.rate,
+        channels: fields.channels,
+        packet_samples: match packets {
+            Packets::Same(samples) | Packets::Flac(samples) => samples,
+            _ => 0,
+        },
+    };
+    Sound { track, packets, pre_skip: None }
+}
+
+/// A track as the reader of MP4 sees it.
+fn copied(
+    kind: &[u8; 4],
+    config_kind: [u8; 4],
+    config: &[u8],
+    fields: &Fields,
+) -> Result<AudioTrack, ReadError> {
+    let mut head = [0; FIELDS_LEN];
+    head[16..18].copy_from_slice(&(fields.channels as u16).to_be_bytes());
+    head[18..20].copy_from_slice(&16u16.to_be_bytes());
+    let bytes = rebuilt(kind, &head, [BoxRef { kind: FourCc(config_kind), body: config }])?;
+    audio_track(&BoxRef { kind: FourCc(*kind), body: &bytes[8..] }, fields.rate)
+}
+
+/// What an `Audio` element says.
+#[derive(Clone, Copy)]
+struct Fields {
+    rate: u32,
+    channels: u32,
+    bit_depth: u32,
+}
+
+impl Fields {
+    fn parse(audio: Option<&Element<'_>>) -> Result<Self, ReadError> {
+        let rate =
+            audio.and_then(|audio| audio.child(id::SAMPLING_FREQUENCY)).and_then(|rate| rate.as_float());
+        let rate = rate.unwrap_or(SAMPLE_RATE_USUAL).round();
+        if !(1.0..=SAMPLE_RATE_MAX).contains(&rate) {
+            return Err(ReadError::Damaged(format!("an audio sample rate of {rate} Hz")));
+        }
+        let number =
+            |id, max| audio.and_then(|audio| audio.uint(id)).filter(|number| (1..=max).contains(number));
+        Ok(Fields {
+            rate: rate as u32,
+            channels: number(id::CHANNELS, CHANNELS_MAX).unwrap_or(1) as u32,
+            bit_depth: number(id::BIT_DEPTH, 64).unwrap_or(0) as u32,
+        })
+    }
+}
+
+/// The body of an `esds` box around a configuration of AAC. ISO/IEC 14496-1, 7.2.6.
+fn esds(config: &[u8]) -> Vec<u8> {
+    let descriptor = |tag: u8, body: &[u8]| [&[tag, body.len() as u8], body].concat();
+    let specific = descriptor(0x05, config);
+    // MPEG-4 audio, an audio stream; buffer size and bit rates are left open.
+    let decoder = [&[0x40, 0x15][..], &[0; 11], &specific].concat();
+    // No number, no flags; then how the layer below works: as MP4 has it.
+    let stream = [&[0, 0, 0][..], &descriptor(0x04, &decoder), &descriptor(0x06, &[2])].concat();
+    [&[0; 4][..], &descriptor(0x03, &stream)].concat()
+}
+
+/// The body of a `dOps` box from the identification header of Opus, and its pre-skip. RFC 7845, 5.1; Encapsulation of Opus in ISO Base Media
+/// File Format, 4.3.2.
+fn opus_record(private: &[u8]) -> Option<(Vec<u8>, u32)> {
+    let head = private.strip_prefix(b"OpusHead")?;
+    let (&[version, channels, p0, p1, r0, r1, r2, r3, g0, g1, family], mapping) =
+        head.split_first_chunk::<11>()?;
+    if version >> 4 != 0 {
+        return None;
+    }
+    let mut record = vec![0, channels, p1, p0, r3, r2, r1, r0, g1, g0, family];
+    if family != 0 {
+        record.extend_from_slice(mapping.get(..2 + usize::from(channels))?);
+    }
+    Some((record, u16::from_le_bytes([p0, p1]).into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kinora_index::codec::{aac::Esds, opus::OpusConfig};
+
+    #[test]
+    fn a_configuration_of_aac_is_found_in_its_descriptors() {
+        let body = esds(&[0x11, 0x90]);
+        let read = Esds::parse(&body).unwrap();
+        assert_eq!((read.object_type_indication, read.specific), (0x40, Some(&[0x11, 0x90][..])));
+        let longest = [7; AAC_CONFIG_LEN_MAX];
+        assert_eq!(Esds::parse(&esds(&longest)).unwrap().specific, Some(&longest[..]));
+    }
+
+    #[test]
+    fn the_header_of_opus_becomes_its_record() {
+        let stereo = b"OpusHead\x01\x02\x38\x01\x80\xbb\0\0\0\0\0";
+        let (record, pre_skip) = opus_record(stereo).unwrap();
+        assert_eq!((record.as_slice(), pre_skip), (&[0, 2, 1, 0x38, 0, 0, 0xbb, 0x80, 0, 0, 0][..], 312));
+        assert!(OpusConfig::parse(&record).is_some());
+        let surround = b"OpusHead\x01\x06\x38\x01\x80\xbb\0\0\0\0\x01\x04\x02\0\x04\x01\x02\x03\x05";
+        assert_eq!(OpusConfig::parse(&opus_record(surround).unwrap().0).unwrap().channels, 6);
+        for len in 0..stereo.len() {
+            assert_eq!(opus_record(&stereo[..len]), None);
+        }
+        assert_eq!(opus_record(&surround[..surround.len() - 1]), None);
+    }
+}
