@@ -1,11 +1,12 @@
 //! Which crate may depend on which, read from `cargo metadata`.
 //!
 //! ```text
-//! server → { http, jobs, live } → { packager, intake } → { store, blob, fetch, engine } → domain     formats → nothing
+//! server → { api, delivery, upload, jobs, live } → { web, packager, intake } → { store, blob, fetch, engine } → domain
+//! formats → nothing
 //! ```
 //!
-//! An arrow may skip layers. The three flows (`http`, `jobs`, `live`) never depend on each other: they meet in rows,
-//! objects and the live window. `testkit` is for tests, `xtask` for people and `yardstick` for benches: nothing is
+//! An arrow may skip layers. The crates of the second layer never depend on each other: they meet in rows, objects
+//! and the live window. `web` is what `api`, `delivery` and `upload` share; it depends on none of them. `testkit` is for tests, `xtask` for people and `yardstick` for benches: nothing is
 //! built on them.
 
 use cargo_metadata::{DependencyKind, Package};
@@ -13,7 +14,7 @@ use cargo_metadata::{DependencyKind, Package};
 use super::Finding;
 
 /// What one crate may depend on, outside its tests too. A crate that is not listed here is a finding.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 19] = [
     ("domain", &[]),
     ("fair", &[]),
     ("formats", &[]),
@@ -23,14 +24,17 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("engine", &["domain"]),
     ("packager", &["domain", "formats", "store", "blob", "fetch", "engine"]),
     ("intake", &["domain", "fair", "formats", "store", "blob"]),
-    ("http", &["domain", "formats", "store", "blob", "fetch", "engine", "packager", "intake"]),
+    ("web", &["domain", "store"]),
+    ("api", &["domain", "store", "fetch", "intake", "web"]),
+    ("delivery", &["domain", "formats", "store", "packager", "web"]),
+    ("upload", &["domain", "store", "intake", "web"]),
     ("jobs", &["domain", "fair", "formats", "store", "blob", "fetch", "engine", "packager", "intake"]),
     ("live", &["domain", "formats", "store", "blob", "fetch", "engine", "packager"]),
     (
         "server",
         &[
-            "domain", "fair", "formats", "store", "blob", "fetch", "engine", "packager", "intake", "http",
-            "jobs", "live",
+            "domain", "fair", "formats", "store", "blob", "fetch", "engine", "packager", "intake", "web",
+            "api", "delivery", "upload", "jobs", "live",
         ],
     ),
     ("testkit", &["domain", "store", "blob"]),
@@ -135,10 +139,13 @@ mod tests {
     #[test]
     fn arrows_point_down_and_may_skip_layers() {
         for (from, to) in [
-            ("server", "http"),
+            ("server", "api"),
+            ("server", "web"),
             ("server", "domain"),
-            ("http", "packager"),
-            ("http", "store"),
+            ("api", "web"),
+            ("delivery", "packager"),
+            ("upload", "intake"),
+            ("web", "store"),
             ("jobs", "formats"),
             ("live", "engine"),
             ("packager", "fetch"),
@@ -158,10 +165,10 @@ mod tests {
             ("store", "blob"),
             ("engine", "fetch"),
             ("packager", "jobs"),
-            ("http", "jobs"),
-            ("jobs", "http"),
+            ("api", "jobs"),
+            ("jobs", "web"),
             ("live", "jobs"),
-            ("http", "server"),
+            ("api", "server"),
             ("testkit", "server"),
             ("xtask", "domain"),
         ] {
@@ -170,10 +177,24 @@ mod tests {
     }
 
     #[test]
+    fn crates_of_routes_share_web_and_never_each_other() {
+        let routes = ["api", "delivery", "upload"];
+        for from in routes {
+            check_one(from, ours("web"), None);
+            check_one("web", ours(from), Some(&format!("must not depend on {from}")));
+            for to in routes.into_iter().filter(|to| *to != from) {
+                let refusal = format!("must not depend on {to}");
+                check_one(from, ours(to), Some(&refusal));
+                check_one(from, in_tests(ours(to)), Some(&refusal));
+            }
+        }
+    }
+
+    #[test]
     fn tests_may_use_the_testkit_and_nothing_else_that_is_forbidden() {
         check_one("store", in_tests(ours("testkit")), None);
         check_one("store", ours("testkit"), Some("must not depend on testkit"));
-        check_one("store", in_tests(ours("http")), Some("must not depend on http"));
+        check_one("store", in_tests(ours("web")), Some("must not depend on web"));
     }
 
     #[test]
