@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kinora_http::Assets;
+use kinora_web::assets::Assets;
 use rust_embed::RustEmbed;
 
 /// What `make web` built. Empty in a binary that `cargo build` made alone.

@@ -5,9 +5,9 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use kinora_blob::Blob;
 use kinora_engine::Confinement;
-use kinora_http::{Check, Health};
 use kinora_jobs::Room;
 use kinora_store::Store;
+use kinora_web::operate::{Check, Health};
 use tokio::time::timeout;
 
 use crate::confinement;

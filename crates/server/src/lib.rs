@@ -3,9 +3,10 @@
 //! Everything that is only known at the start comes together here: flags and files, the system's clock and randomness, which
 //! store and which engine. Nothing here decides what a media is or what an answer says.
 //!
-//! Begin with [`main`], then `command/`; `wiring.rs` is the running server.
+//! Begin with [`main`], then `command/`; `wiring.rs` is the running server, `router.rs` what it answers.
 
 mod addresses;
+mod app;
 mod assets;
 mod command;
 mod confinement;
@@ -13,16 +14,18 @@ mod health;
 mod logging;
 mod memory;
 mod place;
+mod router;
 mod scratch;
 mod settings;
 mod system;
+mod usage;
 mod wiring;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
-pub use kinora_http::Roles;
+pub use kinora_web::roles::Roles;
 pub use settings::{DatabaseUrl, LogFormat, Settings};
 pub use system::{SystemClock, SystemKeys, SystemRandom};
 pub use wiring::{Server, ServerOptions, StartError};

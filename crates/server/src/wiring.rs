@@ -9,7 +9,6 @@ use kinora_blob::Blob;
 use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_engine::{Confinement, Engine};
 use kinora_fetch::{Fetcher, Guard, HeaderName, Limits, Network, PostLimits, Poster};
-use kinora_http::{Addresses, App, AppOptions, ServeOptions};
 use kinora_intake::{Intake, IntakeOptions, PaceMin, ScanTurns};
 use kinora_jobs::{
     Admission, BEGINNINGS_PER_PLACE, COMMITS_MAX, Context, FillsAsked, ForeignObjects, OwnershipError, Room,
@@ -17,13 +16,17 @@ use kinora_jobs::{
 };
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
+use kinora_web::addresses::Addresses;
+use kinora_web::serve::{ServeOptions, serve};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::app::{App, AppOptions};
 use crate::assets::Embedded;
 use crate::confinement;
 use crate::health;
+use crate::router::router;
 use crate::scratch::Scratch;
 use crate::settings::Settings;
 
@@ -249,7 +252,7 @@ struct Running {
 impl Running {
     async fn run(self, listener: TcpListener) {
         let Self { app, serve_options, jobs, packager, store, lock, scratch, stop, is_lost } = self;
-        let router = kinora_http::router(app.clone());
+        let router = router(&app);
         let work = async {
             if let Some(context) = jobs {
                 Box::pin(kinora_jobs::run(context, stop.clone())).await;
@@ -261,7 +264,7 @@ impl Running {
             }
         };
         tokio::join!(
-            kinora_http::serve(listener, router, serve_options, stop.clone()),
+            serve(listener, router, serve_options, stop.clone()),
             work,
             store.watch_others(stop.clone()),
             write_uses(&app, stop.clone()),

@@ -1,12 +1,12 @@
 //! Which crate may depend on which, read from `cargo metadata`.
 //!
 //! ```text
-//! server → { http, jobs, live } → { packager, intake } → { store, blob, fetch, engine } → domain
-//!                          { packager, intake } → formats → { matroska, hls } → isobmff → index
+//! server → { api, delivery, upload, jobs, live } → { web, packager, intake } → { store, blob, fetch, engine } → domain
+//!                                                { packager, intake } → formats → { matroska, hls } → isobmff → index
 //! ```
 //!
-//! An arrow may skip layers. The three flows (`http`, `jobs`, `live`) never depend on each other: they meet in rows,
-//! objects and the live window. `testkit` is for tests, `xtask` for people and `yardstick` for benches: nothing is
+//! An arrow may skip layers. The crates of the second layer never depend on each other: they meet in rows, objects
+//! and the live window. `web` is what `api`, `delivery` and `upload` share; it depends on none of them. `testkit` is for tests, `xtask` for people and `yardstick` for benches: nothing is
 //! built on them.
 
 use cargo_metadata::{DependencyKind, Package};
@@ -14,7 +14,7 @@ use cargo_metadata::{DependencyKind, Package};
 use super::Finding;
 
 /// What one crate may depend on, outside its tests too. A crate that is not listed here is a finding.
-const ARROWS: [(&str, &[&str]); 20] = [
+const ARROWS: [(&str, &[&str]); 23] = [
     ("domain", &[]),
     ("fair", &[]),
     ("index", &[]),
@@ -31,13 +31,10 @@ const ARROWS: [(&str, &[&str]); 20] = [
         &["domain", "index", "isobmff", "matroska", "hls", "formats", "store", "blob", "fetch", "engine"],
     ),
     ("intake", &["domain", "fair", "index", "isobmff", "matroska", "hls", "formats", "store", "blob"]),
-    (
-        "http",
-        &[
-            "domain", "index", "isobmff", "matroska", "hls", "formats", "store", "blob", "fetch", "engine",
-            "packager", "intake",
-        ],
-    ),
+    ("web", &["domain", "store"]),
+    ("api", &["domain", "store", "fetch", "intake", "web"]),
+    ("delivery", &["domain", "index", "hls", "formats", "store", "packager", "web"]),
+    ("upload", &["domain", "store", "intake", "web"]),
     (
         "jobs",
         &[
@@ -56,7 +53,7 @@ const ARROWS: [(&str, &[&str]); 20] = [
         "server",
         &[
             "domain", "fair", "index", "isobmff", "matroska", "hls", "formats", "store", "blob", "fetch",
-            "engine", "packager", "intake", "http", "jobs", "live",
+            "engine", "packager", "intake", "web", "api", "delivery", "upload", "jobs", "live",
         ],
     ),
     ("testkit", &["domain", "store", "blob"]),
@@ -161,10 +158,13 @@ mod tests {
     #[test]
     fn arrows_point_down_and_may_skip_layers() {
         for (from, to) in [
-            ("server", "http"),
+            ("server", "api"),
+            ("server", "web"),
             ("server", "domain"),
-            ("http", "packager"),
-            ("http", "store"),
+            ("api", "web"),
+            ("delivery", "packager"),
+            ("upload", "intake"),
+            ("web", "store"),
             ("jobs", "formats"),
             ("formats", "matroska"),
             ("matroska", "isobmff"),
@@ -191,10 +191,10 @@ mod tests {
             ("store", "blob"),
             ("engine", "fetch"),
             ("packager", "jobs"),
-            ("http", "jobs"),
-            ("jobs", "http"),
+            ("api", "jobs"),
+            ("jobs", "web"),
             ("live", "jobs"),
-            ("http", "server"),
+            ("api", "server"),
             ("testkit", "server"),
             ("xtask", "domain"),
         ] {
@@ -203,10 +203,24 @@ mod tests {
     }
 
     #[test]
+    fn crates_of_routes_share_web_and_never_each_other() {
+        let routes = ["api", "delivery", "upload"];
+        for from in routes {
+            check_one(from, ours("web"), None);
+            check_one("web", ours(from), Some(&format!("must not depend on {from}")));
+            for to in routes.into_iter().filter(|to| *to != from) {
+                let refusal = format!("must not depend on {to}");
+                check_one(from, ours(to), Some(&refusal));
+                check_one(from, in_tests(ours(to)), Some(&refusal));
+            }
+        }
+    }
+
+    #[test]
     fn tests_may_use_the_testkit_and_nothing_else_that_is_forbidden() {
         check_one("store", in_tests(ours("testkit")), None);
         check_one("store", ours("testkit"), Some("must not depend on testkit"));
-        check_one("store", in_tests(ours("http")), Some("must not depend on http"));
+        check_one("store", in_tests(ours("web")), Some("must not depend on web"));
     }
 
     #[test]

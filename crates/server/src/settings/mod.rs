@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use ipnet::IpNet;
 use kinora_blob::StorageUrl;
-use kinora_http::{NoRateLimit, RateLimit, Roles};
+use kinora_web::rate_limit::{NoRateLimit, RateLimit};
+use kinora_web::roles::Roles;
 use serde::{Deserialize, Serialize};
 
 use crate::addresses::ServedAddresses;

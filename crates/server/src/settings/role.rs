@@ -1,7 +1,7 @@
 //! What a process does.
 
 use clap::ValueEnum;
-use kinora_http::Roles;
+use kinora_web::roles::Roles;
 use serde::Deserialize;
 
 use crate::command::Problem;

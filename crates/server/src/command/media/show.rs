@@ -1,7 +1,7 @@
 //! How a media is shown: to people, and to scripts.
 
+use kinora_api::PlaybackReportView;
 use kinora_domain::{AddedTrack, AddedTrackState, Media, MediaFacts, MediaState, PlaybackReport, TrackKind};
-use kinora_http::PlaybackReportView;
 use serde_json::{Value, json};
 
 use super::player_url;

@@ -86,7 +86,7 @@ async fn a_token_sees_its_workspace_and_nothing_else() {
     assert_eq!(app.get(text(&media["id"])).await.data(), media, "nothing was deleted");
 }
 
-/// `kinora_http` bounds how long a caller is cached.
+/// `kinora_web` bounds how long a caller is cached.
 #[tokio::test]
 async fn token_revoked_by_another_process_is_refused() {
     let app = TestApp::start().await;

@@ -40,7 +40,7 @@ async fn every_method_that_is_served_is_described_and_no_other() {
     for Operation { method, path, .. } in operations(&document(&app).await) {
         described.entry(path).or_default().insert(method);
     }
-    for path in kinora_http::api_paths() {
+    for path in kinora_api::paths() {
         let target: Vec<_> =
             path.split('/').map(|part| if part.starts_with('{') { ID } else { part }).collect();
         for prefix in ["", "/v1"] {

@@ -19,7 +19,7 @@ async fn a_segment_that_does_not_decode_is_404_and_no_error_of_the_server() {
     lose_samples(&machine.data_dir().join("objects/source"));
 
     // Without the worker nobody finds out that the copy does not decode either.
-    let server = machine.serve(&["--role", "api,delivery", "--log", "info,kinora_http=debug"]).await;
+    let server = machine.serve(&["--role", "api,delivery", "--log", "info,kinora_delivery=debug"]).await;
     let listed = machine.fetch(&format!("/{}.m3u8", text(&made["playbackIds"][0]["id"]))).await.text();
     let rung =
         listed.lines().find_map(|line| line.strip_suffix("240p/playlist.m3u8")).expect("it is offered");

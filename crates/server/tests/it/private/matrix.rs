@@ -46,7 +46,7 @@ const FREE: [&str; 4] =
 #[test]
 fn every_path_of_the_router_is_in_the_matrix() {
     let mut known = [&TOKENED[..], &[PASTED], &LISTED, &FREE].concat();
-    let mut served = kinora_http::playback_paths();
+    let mut served = kinora_delivery::paths();
     known.sort_unstable();
     served.sort_unstable();
     assert_eq!(served, known, "who adds a path says here by what it is held");

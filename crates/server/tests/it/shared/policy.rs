@@ -1,6 +1,6 @@
 //! Every process refuses what another process revoked (contract decision 13).
 //!
-//! `kinora_http` bounds how long grants, keys and tokens are cached.
+//! `kinora_web` and `kinora_delivery` bound how long grants, keys and tokens are cached.
 
 use kinora_server::Roles;
 use kinora_testkit::fixture;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use jsonschema::Validator;
-use kinora_http::Addresses;
+use kinora_web::addresses::Addresses;
 use serde_json::Value;
 
 use super::Answer;
@@ -35,7 +35,7 @@ pub(super) fn hold(method: &str, target: &str, answer: &Answer) {
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let server = "http://server.test".to_owned();
     let addresses = Addresses { public: server.clone(), stream: server.clone(), images: server };
-    let mut document = kinora_http::document(&addresses);
+    let mut document = kinora_api::document(&addresses);
     close(&mut document);
     document
 });

@@ -5,10 +5,10 @@ use std::time::Duration;
 use kinora_domain::{Clock, KeyMaker};
 use kinora_engine::{Confinement, Engine, Guard};
 use kinora_fetch::Limits;
-use kinora_http::RateLimit;
 use kinora_intake::PaceMin;
 use kinora_server::{Roles, SystemClock, SystemKeys};
 use kinora_testkit::CrashPlan;
+use kinora_web::rate_limit::RateLimit;
 
 use super::TestApp;
 

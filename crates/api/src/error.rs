@@ -1,0 +1,178 @@
+//! Errors of the API alone; [`ApiError`] has those of several crates (contract 1.4).
+
+use axum::http::StatusCode;
+use kinora_domain::{Mp4Refusal, TooManyPlaybackIds, TrackRefused};
+use kinora_intake::IntakeError;
+use kinora_web::error::ApiError;
+
+/// 404: no such media in the caller's workspace.
+pub(crate) fn media_not_found() -> ApiError {
+    ApiError::described(
+        StatusCode::NOT_FOUND,
+        "media workspace relation not found",
+        "there is no media with this id in the workspace of the access token",
+    )
+}
+
+/// 404: the file of a media has not been read, or could not be.
+pub(crate) fn input_info_not_found() -> ApiError {
+    ApiError::described(
+        StatusCode::NOT_FOUND,
+        "input info not found",
+        "the file of this media is not known; it is once the media is Ready",
+    )
+}
+
+/// 404: no such DRM configuration. The message is the contract's (1.4).
+pub(crate) fn drm_configuration_not_found() -> ApiError {
+    ApiError::described(
+        StatusCode::NOT_FOUND,
+        "media workspace relation not found",
+        "there is no DRM configuration with this id; this server has no licence service",
+    )
+}
+
+/// 404: no such playback ID of a media in the caller's workspace.
+pub(crate) fn media_playback_not_found() -> ApiError {
+    ApiError::described(
+        StatusCode::NOT_FOUND,
+        "Media/PlaybackId not Found",
+        "there is no media with this id and this playback ID in the workspace of the access token",
+    )
+}
+
+/// 400: the media has as many playback IDs as it can have.
+pub(crate) fn too_many_playback_ids(error: TooManyPlaybackIds) -> ApiError {
+    ApiError::limit_reached(format!("{error}; delete one that is not used any more"))
+}
+
+/// 400: files that cannot be wanted of a media.
+pub(crate) fn files_refused(refusal: Mp4Refusal) -> ApiError {
+    let (message, remedy) = match refusal {
+        // The contract's own (1.4).
+        Mp4Refusal::Unchanged(_) => ("mp4Support value already exists", "send another value, or nothing"),
+        Mp4Refusal::NoSound => ("bad request", "want capped_4k or none"),
+        Mp4Refusal::NoPicture => ("bad request", "want audioOnly or none"),
+    };
+    ApiError::described(StatusCode::BAD_REQUEST, message, format!("{refusal}; {remedy}"))
+}
+
+/// 400 for a name that is taken, in the contract's words (1.4), for a track of the media's own file, and for one too many; 404 for a track
+/// that the media does not have.
+pub(crate) fn track_refused(refused: TrackRefused) -> ApiError {
+    match refused {
+        TrackRefused::NameTaken => ApiError::described(
+            StatusCode::BAD_REQUEST,
+            "duplicate language name",
+            "another track of this type has this languageName; choose another one, or update that track",
+        ),
+        TrackRefused::TooMany => ApiError::limit_reached(format!("{refused}; delete one that is not needed")),
+        TrackRefused::OfSource => {
+            ApiError::bad_request(format!("{refused}; only tracks that were added can be"))
+        }
+        TrackRefused::Unknown => ApiError::described(
+            StatusCode::NOT_FOUND,
+            "track not found",
+            "this media has no track with this id",
+        ),
+    }
+}
+
+/// 404: no such playlist in the caller's workspace. The message is the contract's (1.4).
+pub(crate) fn playlist_not_found() -> ApiError {
+    ApiError::described(
+        StatusCode::NOT_FOUND,
+        "playlist not found",
+        "there is no playlist with this id in the workspace of the access token",
+    )
+}
+
+/// 409: another playlist has the reference. The message is the contract's (1.4).
+pub(crate) fn playlist_reference_taken(reference: &str) -> ApiError {
+    ApiError::described(
+        StatusCode::CONFLICT,
+        "playlist create failed",
+        format!("a playlist of this workspace has the referenceId {reference:?} already; choose another one"),
+    )
+}
+
+/// 400: the workspace has as many playlists as it may have.
+pub(crate) fn too_many_playlists(max: u64) -> ApiError {
+    ApiError::limit_reached(format!(
+        "a workspace has at most {max} playlists; delete one that nobody watches any more"
+    ))
+}
+
+/// 404: no such upload in the caller's workspace. The message is the contract's (1.4).
+pub(crate) fn upload_not_found() -> ApiError {
+    ApiError::described(
+        StatusCode::NOT_FOUND,
+        "media workspace relation not found",
+        "there is no upload with this id in the workspace of the access token",
+    )
+}
+
+/// A cancellation that failed for another reason than the state of its upload.
+pub(crate) fn not_cancelled(error: IntakeError) -> ApiError {
+    match error {
+        IntakeError::Full { .. } => ApiError::upload_full(),
+        IntakeError::Busy => ApiError::busy(),
+        IntakeError::Away(cause) => ApiError::away(&*cause),
+        IntakeError::Internal(cause) => ApiError::internal(&*cause),
+        other => ApiError::internal(&other),
+    }
+}
+
+/// 404: no such signing key in the caller's workspace.
+pub(crate) fn signing_key_not_found() -> ApiError {
+    ApiError::described(
+        StatusCode::NOT_FOUND,
+        "signing key not found",
+        "there is no signing key with this id in the workspace of the access token",
+    )
+}
+
+/// 409: another key of the workspace has the id.
+pub(crate) fn signing_key_taken() -> ApiError {
+    ApiError::described(
+        StatusCode::CONFLICT,
+        "conflict",
+        "another signing key has this id; choose another id, or delete that key first",
+    )
+}
+
+/// 400: the workspace has as many signing keys as it may have.
+pub(crate) fn too_many_signing_keys(max: u64) -> ApiError {
+    ApiError::limit_reached(format!(
+        "a workspace has at most {max} signing keys; delete one that nothing is signed with any more"
+    ))
+}
+
+/// 404: an operation of the contract that is not built (contract decision 37). `docs/unsupported.md` lists them.
+pub(crate) fn not_supported(what: &str) -> ApiError {
+    ApiError::described(
+        StatusCode::NOT_FOUND,
+        "not supported by this server",
+        format!("there are no {what} here; docs/unsupported.md lists what this server does not have"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_that_is_reached_is_refused_alike_and_says_what_to_do() {
+        for refused in [
+            too_many_signing_keys(1),
+            too_many_playlists(1),
+            too_many_playback_ids(TooManyPlaybackIds),
+            track_refused(TrackRefused::TooMany),
+        ] {
+            assert_eq!((refused.status().as_u16(), refused.message()), (400, "limit reached"));
+            let description = refused.description().expect("no fields are wrong");
+            assert!(description.contains("; delete one"), "{description}");
+            assert!(!refused.has_retry_after(), "no time heals it");
+        }
+    }
+}

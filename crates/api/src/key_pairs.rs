@@ -1,0 +1,35 @@
+//! Makes signing keys.
+
+use std::sync::Arc;
+
+use kinora_domain::{KeyMaker, KeyPair};
+use kinora_web::error::ApiError;
+use tokio::sync::Semaphore;
+
+/// Makes key pairs away from the threads that answer requests, a few at once.
+pub struct KeyPairs {
+    maker: Arc<dyn KeyMaker>,
+    free: Arc<Semaphore>,
+}
+
+impl KeyPairs {
+    /// Keys that are being made at once. Each takes a processor for a tenth of a second, which viewers wait for. Decision 0065.
+    const AT_ONCE_MAX: usize = 2;
+
+    /// With this maker.
+    pub fn new(maker: Arc<dyn KeyMaker>) -> Self {
+        Self { maker, free: Arc::new(Semaphore::new(Self::AT_ONCE_MAX)) }
+    }
+
+    /// A new pair; 503 while too many are being made.
+    pub(crate) async fn make(&self) -> Result<KeyPair, ApiError> {
+        let permit = Arc::clone(&self.free).try_acquire_owned().map_err(|_| ApiError::busy())?;
+        let maker = Arc::clone(&self.maker);
+        let made = tokio::task::spawn_blocking(move || {
+            // Held as long as the work goes on, also when the client has gone.
+            let _permit = permit;
+            maker.make()
+        });
+        made.await.map_err(|error| ApiError::internal(&error))
+    }
+}

@@ -1,0 +1,111 @@
+//! The filters of `GET /on-demand` (decision 0069).
+
+use kinora_domain::{MediaSettings, Timestamp};
+use kinora_store::MediaFilter;
+use kinora_web::fields::Problems;
+use kinora_web::instant::instant_or_day;
+use kinora_web::list_query::ListQuery;
+
+const NAMES: [&str; 6] = ["status", "title", "creatorId", "metadataKey", "createdAfter", "createdBefore"];
+/// `metadata[KEY]=VALUE`; of this name alone nothing is known.
+const METADATA: &str = "metadata";
+const TEXT_MAX: usize = MediaSettings::TEXT_MAX;
+
+/// The states of a media as the contract has them (section 7), in its order. No media of ours is ever in some of them: asked for, these find
+/// nothing, in the index of states.
+pub(super) const STATUSES: [&str; 8] =
+    ["Created", "Downloading", "Downloaded", "Validating", "In Queue", "Processing", "Ready", "Failed"];
+
+/// Whether a parameter of this name says which media are listed.
+pub(super) fn is_filter(name: &str) -> bool {
+    NAMES.contains(&name) || name == METADATA || name.starts_with("metadata[")
+}
+
+/// Which media are asked for. What is wrong is told by the name of its parameter.
+pub(super) fn read(query: &ListQuery, problems: &Problems) -> MediaFilter {
+    let filter = MediaFilter {
+        state: status(query, problems),
+        title_prefix: text(query, "title", 1, problems),
+        creator_id: text(query, "creatorId", 0, problems),
+        metadata_key: text(query, "metadataKey", 0, problems),
+        metadata: metadata(query, problems),
+        created_from: instant(query, "createdAfter", problems),
+        created_before: instant(query, "createdBefore", problems),
+    };
+    if let (Some(from), Some(before)) = (filter.created_from, filter.created_before)
+        && before <= from
+    {
+        problems.add("createdBefore", "must be later than createdAfter");
+    }
+    filter
+}
+
+fn status(query: &ListQuery, problems: &Problems) -> Option<String> {
+    let word = query.one("status", problems)?;
+    if !STATUSES.contains(&word) {
+        problems.add("status", format!("must be one of {}", STATUSES.join(", ")));
+        return None;
+    }
+    Some(word.to_owned())
+}
+
+fn text(query: &ListQuery, name: &str, min: usize, problems: &Problems) -> Option<String> {
+    let text = query.one(name, problems)?;
+    if text.chars().count() < min {
+        problems.add(name, "must not be empty; leave it out to list all");
+        return None;
+    }
+    is_short(name, text, problems).then(|| text.to_owned())
+}
+
+fn is_short(name: &str, text: &str, problems: &Problems) -> bool {
+    let is_short = text.chars().count() <= TEXT_MAX;
+    if !is_short {
+        problems.add(name, format!("must have at most {TEXT_MAX} characters"));
+    }
+    is_short
+}
+
+fn metadata(query: &ListQuery, problems: &Problems) -> Vec<(String, String)> {
+    let mut entries: Vec<(String, String)> = Vec::new();
+    for (name, value) in query.pairs.iter().filter(|(name, _)| name.starts_with(METADATA)) {
+        let rest = &name[METADATA.len()..];
+        if !(rest.is_empty() || rest.starts_with('[')) {
+            continue;
+        }
+        let key = rest.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let Some(key) = key else {
+            problems.add(
+                METADATA,
+                "must be written metadata[KEY]=VALUE; for a key with any value, metadataKey=KEY",
+            );
+            continue;
+        };
+        if key.chars().count() > TEXT_MAX {
+            problems.add(METADATA, format!("must have keys of at most {TEXT_MAX} characters"));
+        } else if entries.iter().any(|(known, _)| known == key) {
+            problems.add(name, "must be given once");
+        } else if is_short(name, value, problems) {
+            entries.push((key.to_owned(), value.clone()));
+        }
+    }
+    if entries.len() > MediaSettings::METADATA_ENTRIES_MAX {
+        problems.add(METADATA, format!("must have at most {} keys", MediaSettings::METADATA_ENTRIES_MAX));
+    }
+    entries
+}
+
+fn instant(query: &ListQuery, name: &str, problems: &Problems) -> Option<Timestamp> {
+    let text = query.one(name, problems)?;
+    let instant = instant_or_day(text);
+    if instant.is_none() {
+        problems.add(
+            name,
+            "must be an instant such as 2025-11-03T10:03:48Z, or a day such as 2025-11-03; write %2B for a plus sign",
+        );
+    }
+    instant
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+use axum::extract::FromRequestParts as _;
+use axum::http::Request;
+use futures_util::FutureExt as _;
+use kinora_domain::MediaState;
+use kinora_web::error::ApiError;
+
+use super::*;
+
+fn parse(query: &str) -> Result<MediaFilter, ApiError> {
+    let (mut parts, ()) = Request::get(format!("/on-demand?{query}")).body(()).unwrap().into_parts();
+    let query = ListQuery::from_request_parts(&mut parts, &()).now_or_never().unwrap().unwrap();
+    let problems = Problems::default();
+    let filter = read(&query, &problems);
+    problems.into_result(Some(filter))
+}
+
+#[test]
+fn every_filter_is_read() {
+    let filter = parse(
+        "status=Ready&title=Sum%20mer&creatorId=&metadataKey=a&metadata[b]=c&metadata%5Bd]e%5D=\
+         &createdAfter=2025-11-03&createdBefore=2025-11-03T12:00:00.5%2B02:00&other=1&metadatum=2",
+    );
+    let text = |text: &str| Some(text.to_owned());
+    let entry = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let midnight = Timestamp::from_micros(1_762_128_000_000_000);
+    let expected = MediaFilter {
+        state: text("Ready"),
+        title_prefix: text("Sum mer"),
+        creator_id: text(""),
+        metadata_key: text("a"),
+        metadata: vec![entry("b", "c"), entry("d]e", "")],
+        created_from: Some(midnight),
+        created_before: Some(midnight.plus_micros((10 * 3600 * 2 + 1) * Timestamp::SECOND / 2)),
+    };
+    assert_eq!(filter.unwrap(), expected);
+    assert_eq!(parse("").unwrap(), MediaFilter::default());
+}
+
+#[test]
+fn every_state_of_the_contract_can_be_asked_for_and_ours_are_among_them() {
+    for state in STATUSES {
+        assert_eq!(
+            parse(&format!("status={}", state.replace(' ', "+"))).unwrap().state.as_deref(),
+            Some(state)
+        );
+    }
+    assert_eq!(parse("status=In%20Queue").unwrap().state.as_deref(), Some("In Queue"));
+    assert!(MediaState::NAMES.iter().all(|state| STATUSES.contains(state)));
+}
+
+#[test]
+fn wrong_filters_are_refused_by_their_names() {
+    let check = |query: &str, fields: &[&str]| {
+        assert_eq!(parse(query).unwrap_err().fields(), fields, "{query}");
+    };
+    check("status=ready", &["status"]);
+    check("status=In", &["status"]);
+    check("status=waiting", &["status"]);
+    check("status=", &["status"]);
+    check("status=Ready&status=Ready", &["status"]);
+    check("title=", &["title"]);
+    check("metadata=a", &["metadata"]);
+    check("metadata[a=b", &["metadata"]);
+    check("metadata[a]=b&metadata[a]=c", &["metadata[a]"]);
+    check("createdAfter=yesterday&createdBefore=2025-13-01", &["createdAfter", "createdBefore"]);
+    check("createdAfter=2025-11-03T10:03:48+02:00", &["createdAfter"]);
+    check("createdAfter=2025-11-03T10:03:48", &["createdAfter"]);
+    check("createdAfter=2025-11-03&createdBefore=2025-11-03T00:00:00Z", &["createdBefore"]);
+    parse("createdAfter=2025-11-03&createdBefore=2025-11-04").unwrap();
+}
+
+#[test]
+fn texts_and_entries_have_a_bound() {
+    let (most, over) = ("%C3%A4".repeat(255), "%C3%A4".repeat(256));
+    for name in ["title", "creatorId", "metadataKey", "metadata[a]"] {
+        parse(&format!("{name}={most}")).unwrap();
+        assert_eq!(parse(&format!("{name}={over}")).unwrap_err().fields(), [name]);
+    }
+    parse(&format!("metadata[{most}]=a")).unwrap();
+    assert_eq!(parse(&format!("metadata[{over}]=a")).unwrap_err().fields(), ["metadata"]);
+    let entries =
+        |count: usize| (0..count).map(|at| format!("metadata[{at}]=a")).collect::<Vec<_>>().join("&");
+    parse(&entries(10)).unwrap();
+    assert_eq!(parse(&entries(11)).unwrap_err().fields(), ["metadata"]);
+}

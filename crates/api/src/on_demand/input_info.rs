@@ -1,0 +1,61 @@
+use axum::extract::State;
+use kinora_domain::{Media, MediaFacts, MediaId, MediaState};
+use kinora_web::auth::Reader;
+use kinora_web::envelope::Data;
+use kinora_web::error::ApiError;
+use kinora_web::extract::PathId;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::ApiState;
+use crate::error;
+use crate::view::TrackView;
+
+/// What a media was made from (contract 2.4).
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct InputInfo {
+    configuration: Configuration,
+    file: File,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "InputAddress")]
+struct Configuration {
+    url: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "InputFile")]
+struct File {
+    container_format: Option<String>,
+    tracks: Vec<TrackView>,
+}
+
+/// `GET /on-demand/{mediaId}/input-info`: where a ready media came from and what was found in it.
+///
+/// The address is the one that the client sent. 404 unless the media is in the caller's workspace, and while nothing is known of
+/// its file: before it is ready, and when it failed.
+pub(crate) async fn input_info(
+    State(app): State<ApiState>,
+    caller: Reader,
+    PathId(id): PathId<MediaId>,
+) -> Result<Data<InputInfo>, ApiError> {
+    let media = app.store.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;
+    match &media.state {
+        MediaState::Ready { facts, .. } => Ok(Data::ok(InputInfo::new(&media, facts))),
+        _ => Err(error::input_info_not_found()),
+    }
+}
+
+impl InputInfo {
+    fn new(media: &Media, facts: &MediaFacts) -> Self {
+        Self {
+            configuration: Configuration { url: media.inputs.first().map(|input| input.url.clone()) },
+            file: File {
+                container_format: facts.container.clone(),
+                tracks: facts.tracks.iter().map(TrackView::from).collect(),
+            },
+        }
+    }
+}

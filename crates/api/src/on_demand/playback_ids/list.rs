@@ -1,0 +1,22 @@
+use axum::extract::State;
+use kinora_domain::MediaId;
+use kinora_web::auth::Reader;
+use kinora_web::envelope::Data;
+use kinora_web::error::ApiError;
+use kinora_web::extract::PathId;
+
+use super::view::PlaybackIdView;
+use crate::ApiState;
+use crate::error;
+
+/// `GET /on-demand/{mediaId}/playback-ids`: all of them, oldest first; there are never so many that pages were needed.
+///
+/// 404 unless the media is in the caller's workspace.
+pub(super) async fn list(
+    State(app): State<ApiState>,
+    caller: Reader,
+    PathId(id): PathId<MediaId>,
+) -> Result<Data<Vec<PlaybackIdView>>, ApiError> {
+    let media = app.store.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;
+    Ok(Data::ok(media.playback.iter().map(PlaybackIdView::from).collect()))
+}

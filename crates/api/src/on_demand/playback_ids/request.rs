@@ -1,0 +1,23 @@
+//! The body of `POST /on-demand/{mediaId}/playback-ids` (contract 2.8, decisions 11, 12, 16).
+
+use kinora_domain::{NewPlayback, PlaybackHandle, Resolution};
+use kinora_web::error::ApiError;
+use kinora_web::fields::{Fields, Problems};
+use serde_json::Value;
+
+use crate::on_demand::wishes::{access_policy, access_restrictions, encryption};
+
+/// The playback ID that the client asked for.
+pub(super) fn parse(body: &Value) -> Result<NewPlayback, ApiError> {
+    let problems = Problems::default();
+    let new = Fields::of_body(body, &problems).map(|fields| {
+        let caps = PlaybackHandle::CAPS.map(Resolution::as_str);
+        NewPlayback {
+            policy: access_policy(&fields),
+            restrictions: access_restrictions(&fields),
+            resolution: fields.word("resolution", &caps, Resolution::from_text),
+            encryption: encryption(&fields),
+        }
+    });
+    problems.into_result(new)
+}

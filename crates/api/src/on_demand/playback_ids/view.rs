@@ -1,0 +1,51 @@
+//! How a playback ID looks in answers about it (contract 2.8, decision 0067).
+
+use kinora_domain::{AccessPolicy, AccessRestrictions, Encryption, Media, PlaybackHandle};
+use kinora_web::openapi::schema;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::on_demand::rules;
+use crate::view::PlaybackView;
+
+/// A playback ID as a media shows it, with the largest that it plays.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PlaybackId")]
+pub(super) struct PlaybackIdView {
+    #[serde(flatten)]
+    playback: PlaybackView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Size")]
+    resolution: Option<&'static str>,
+}
+
+impl From<&PlaybackHandle> for PlaybackIdView {
+    fn from(playback: &PlaybackHandle) -> Self {
+        Self { playback: playback.into(), resolution: playback.resolution.map(|name| name.as_str()) }
+    }
+}
+
+/// What whoever made this playback ID should know (contract decision 14).
+pub(super) fn warnings_of_new(playback: &PlaybackHandle, media: &Media) -> Vec<String> {
+    let has = |is_so: fn(&PlaybackHandle) -> bool| media.playback.iter().any(is_so);
+    let mut warnings = Vec::new();
+    if playback.policy == AccessPolicy::Public && has(|other| other.policy == AccessPolicy::Private) {
+        warnings.push("this media has a private playback ID too; whoever has this public one needs no token");
+    }
+    if playback.policy == AccessPolicy::Private && has(|other| other.policy == AccessPolicy::Public) {
+        warnings.push("this media has a public playback ID too; whoever has that one needs no token");
+    }
+    if playback.encryption != Encryption::None && has(|other| other.encryption == Encryption::None) {
+        warnings
+            .push("this media has a playback ID without encryption too; through that one it plays in clear");
+    }
+    if playback.encryption == Encryption::None && has(|other| other.encryption != Encryption::None) {
+        warnings.push("this media has an encrypted playback ID too; through this one it plays in clear");
+    }
+    let mut warnings: Vec<_> = warnings.into_iter().map(str::to_owned).collect();
+    let AccessRestrictions { domains, user_agents } = &playback.restrictions;
+    for (name, rule) in [("domains", domains), ("userAgents", user_agents)] {
+        warnings.extend(rules::warnings(rule).into_iter().map(|told| format!("{name}: {told}")));
+    }
+    warnings
+}

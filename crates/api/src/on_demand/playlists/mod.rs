@@ -1,0 +1,30 @@
+//! `/on-demand/playlists`: lists of media, which play one after the other (contract 2.9, decision 0072).
+
+mod change;
+mod create;
+mod delete;
+mod doc;
+mod list;
+mod media;
+mod media_request;
+mod read;
+mod request;
+mod update;
+mod view;
+
+use axum::routing::{get, patch};
+use kinora_web::routes::Routes;
+
+use crate::ApiState;
+
+pub(super) use doc::operations;
+
+/// The operations on playlists, below a prefix.
+pub(crate) fn routes(prefix: &str) -> Routes<ApiState> {
+    let all = format!("{prefix}/on-demand/playlists");
+    let one = format!("{all}/{{playlistId}}");
+    Routes::new()
+        .route(&all, get(list::list).post(create::create))
+        .route(&one, get(read::read).put(update::update).delete(delete::delete))
+        .route(&format!("{one}/media"), patch(media::append).put(media::reorder).delete(media::remove))
+}

@@ -1,0 +1,24 @@
+use axum::extract::State;
+use axum::response::Response;
+use kinora_domain::PlaylistId;
+use kinora_web::auth::Reader;
+use kinora_web::condition::{Conditions, Tagged};
+use kinora_web::envelope::Data;
+use kinora_web::error::ApiError;
+use kinora_web::extract::PathId;
+
+use super::view::PlaylistView;
+use crate::ApiState;
+use crate::error;
+
+/// `GET /on-demand/playlists/{playlistId}`: one playlist with all of its media; 404 unless it is in the caller's workspace.
+pub(super) async fn read(
+    State(app): State<ApiState>,
+    caller: Reader,
+    PathId(id): PathId<PlaylistId>,
+    conditions: Conditions,
+) -> Result<Response, ApiError> {
+    let found = app.store.playlist(caller.workspace, id).await?;
+    let (playlist, media) = found.ok_or_else(error::playlist_not_found)?;
+    conditions.answer(Tagged::of(&Data::ok(PlaylistView::new(&playlist, &media, &app.addresses))))
+}

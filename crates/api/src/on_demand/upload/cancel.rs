@@ -1,0 +1,30 @@
+use axum::extract::State;
+use kinora_domain::MediaId;
+use kinora_intake::IntakeError;
+use kinora_web::auth::Writer;
+use kinora_web::envelope::Data;
+use kinora_web::error::ApiError;
+use kinora_web::extract::PathId;
+
+use super::view::CancelledUpload;
+use crate::ApiState;
+use crate::error;
+
+/// `PUT /on-demand/upload/{uploadId}/cancel`: nothing more can come, and the media is gone if there was one (contract decision 7).
+///
+/// A request that is sending its bytes ends. 404 unless the upload is in the caller's workspace, 400 once it has ended, also the second time.
+pub(super) async fn cancel(
+    State(app): State<ApiState>,
+    caller: Writer,
+    PathId(id): PathId<MediaId>,
+) -> Result<Data<CancelledUpload>, ApiError> {
+    app.store.upload(caller.workspace, id).await?.ok_or_else(error::upload_not_found)?;
+    match app.intake.cancel(id).await {
+        Ok(upload) => Ok(Data::ok(CancelledUpload::new(&upload, &app))),
+        Err(IntakeError::NotFound) => Err(error::upload_not_found()),
+        Err(IntakeError::Ended(upload) | IntakeError::Complete(upload)) => {
+            Err(ApiError::upload_not_cancelled(&upload))
+        }
+        Err(other) => Err(error::not_cancelled(other)),
+    }
+}

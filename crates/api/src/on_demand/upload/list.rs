@@ -1,0 +1,22 @@
+use axum::extract::State;
+use kinora_web::auth::Reader;
+use kinora_web::envelope::Data;
+use kinora_web::error::ApiError;
+use kinora_web::list_query::ListQuery;
+
+use super::view::UploadView;
+use crate::ApiState;
+
+/// `GET /on-demand/uploads`: one page of the workspace's uploads of which no whole file came, by creation time. Their
+/// addresses are signed for read-write tokens only.
+pub(super) async fn list(
+    State(app): State<ApiState>,
+    caller: Reader,
+    query: ListQuery,
+) -> Result<Data<Vec<UploadView>>, ApiError> {
+    let listing = query.of_list("uploads")?;
+    let found = app.store.upload_page(caller.workspace, listing.slice).await?;
+    let view = if caller.may_write { UploadView::new } else { UploadView::without_signature };
+    let views = found.items.iter().map(|upload| view(upload, &app)).collect();
+    Ok(listing.answer(&app.addresses, &found, views))
+}

@@ -1,0 +1,177 @@
+use axum::extract::State;
+use kinora_domain::{PlaybackId, Timestamp, TokenClaims};
+use kinora_store::Tx;
+use kinora_web::auth::Writer;
+use kinora_web::envelope::Answer;
+use kinora_web::envelope::Data;
+use kinora_web::error::ApiError;
+use kinora_web::extract::JsonBody;
+use kinora_web::fields::{Fields, Problems};
+use kinora_web::instant::instant;
+use kinora_web::once::Once;
+use kinora_web::openapi::schema;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::ApiState;
+
+/// Longest text of a time.
+const TIME_CHARS_MAX: usize = 64;
+
+/// A token that is refused.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "RevokedToken")]
+pub(super) struct RevokedView {
+    #[schemars(with = "schema::Text")]
+    jti: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Instant")]
+    expires_at: Option<String>,
+    #[schemars(with = "schema::Instant")]
+    revoked_at: String,
+}
+
+/// What the client asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Wanted {
+    jti: String,
+    expires_at: Option<Timestamp>,
+    playback: Option<PlaybackId>,
+    end_playback: bool,
+}
+
+/// `POST /iam/revoked-tokens`: refuses a playback token by its `jti` wherever a token is taken, on every node within 2 s. With `endPlayback` whoever plays
+/// through the playback ID needs the manifest anew, with another token.
+///
+/// 201; sent again, the later end counts. 404 unless the playback ID is in the caller's workspace, 422 names each wrong field; then nothing is changed.
+pub(super) async fn create(
+    State(app): State<ApiState>,
+    caller: Writer,
+    once: Once,
+    JsonBody(body): JsonBody,
+) -> Result<Answer, ApiError> {
+    let now = app.clock.now();
+    let wanted = parse(&body, now)?;
+    let work = async move |tx: &mut Tx| {
+        if let Some(playback) = wanted.playback {
+            let media = tx.media_of_playback(playback).await?;
+            let media = media.filter(|media| media.workspace == caller.workspace);
+            let media = media.ok_or_else(ApiError::playback_not_found)?;
+            if wanted.end_playback {
+                let ended = media.end_playback(playback).ok_or_else(ApiError::playback_not_found)?;
+                tx.save_media(&ended).await?;
+            }
+        }
+        let held = tx.revoke_token(caller.workspace, &wanted.jti, wanted.expires_at, now).await?;
+        let view = RevokedView {
+            jti: wanted.jti.clone(),
+            expires_at: held.expires_at.map(|at| at.to_string()),
+            revoked_at: held.revoked_at.to_string(),
+        };
+        Ok(Data::created(view, Vec::new()).into_answer())
+    };
+    once.write(&app.idempotency, work).await
+}
+
+pub(super) fn parse(body: &Value, now: Timestamp) -> Result<Wanted, ApiError> {
+    let problems = Problems::default();
+    let wanted = Fields::of_body(body, &problems).and_then(|fields| {
+        let jti = match fields.text("jti", TokenClaims::ID_CHARS_MAX) {
+            None if !fields.has("jti") => {
+                fields.refuse("jti", "must not be null");
+                None
+            }
+            Some("") => {
+                fields.refuse("jti", "must not be empty");
+                None
+            }
+            Some(jti) if !TokenClaims::is_id(jti) => {
+                fields.refuse("jti", "must have no control characters");
+                None
+            }
+            jti => jti,
+        };
+        let expires_at = fields.text("expiresAt", TIME_CHARS_MAX).and_then(|text| {
+            let Some(time) = instant(text) else {
+                fields.refuse("expiresAt", "must be a time such as 2026-11-23T10:00:00Z");
+                return None;
+            };
+            if time <= now {
+                // What was thought to have ended is forgotten, and would play again if that was wrong.
+                fields
+                    .refuse("expiresAt", "must lie in the future; without it the token is refused for ever");
+            }
+            Some(time)
+        });
+        let playback = fields.text("playbackId", TIME_CHARS_MAX).and_then(|text| {
+            let refuse = |error: kinora_domain::ParseIdError| fields.refuse("playbackId", error.to_string());
+            text.parse::<PlaybackId>().map_err(refuse).ok()
+        });
+        let end_playback = fields.bool("endPlayback").unwrap_or(false);
+        if end_playback && !fields.has("playbackId") {
+            fields.refuse("playbackId", "must not be null where endPlayback is true");
+        }
+        Some(Wanted { jti: jti?.to_owned(), expires_at, playback, end_playback })
+    });
+    problems.into_result(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const PLAYBACK: &str = "8f2c1d4e-6a7b-4c3d-9e0f-1a2b3c4d5e6f";
+
+    #[test]
+    fn a_token_has_a_name_and_perhaps_an_end_and_a_playback_id() {
+        let bare = Wanted { jti: "a".into(), expires_at: None, playback: None, end_playback: false };
+        assert_eq!(
+            parse(&json!({"jti": "a", "expiresAt": null, "other": 1}), Timestamp::from_micros(0)).unwrap(),
+            bare
+        );
+        let body = json!({"jti": "a", "expiresAt": "1970-01-01T01:00:01+01:00", "playbackId": PLAYBACK, "endPlayback": true});
+        let whole = Wanted {
+            expires_at: Some(Timestamp::from_micros(1_000_000)),
+            playback: PLAYBACK.parse().ok(),
+            end_playback: true,
+            ..bare
+        };
+        assert_eq!(parse(&body, Timestamp::from_micros(0)).unwrap(), whole);
+    }
+
+    #[test]
+    fn what_ends_later_than_can_be_kept_ends_at_the_last_time_of_all() {
+        let last = Timestamp::from_micros(i64::MAX);
+        let end = "9999-12-31T23:59:59Z";
+        let wanted = parse(&json!({"jti": "a", "expiresAt": end}), Timestamp::from_micros(0)).unwrap();
+        assert_eq!(wanted.expires_at, Some(last));
+        let before = parse(&json!({"jti": "a", "expiresAt": "9999-12-30T21:59:59Z"}), last).unwrap_err();
+        assert!(format!("{before:?}").contains("must lie in the future"), "{before:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_field_by_field() {
+        let long = "x".repeat(TokenClaims::ID_CHARS_MAX + 1);
+        for (body, path) in [
+            (json!({}), "jti"),
+            (json!({"jti": ""}), "jti"),
+            (json!({"jti": 7}), "jti"),
+            (json!({"jti": long}), "jti"),
+            (json!({"jti": "a\0b"}), "jti"),
+            (json!({"jti": "a\u{85}"}), "jti"),
+            (json!({"jti": "a", "expiresAt": "tomorrow"}), "expiresAt"),
+            (json!({"jti": "a", "expiresAt": 1_762_164_228}), "expiresAt"),
+            (json!({"jti": "a", "expiresAt": "1970-01-01T00:00:00Z"}), "expiresAt"),
+            (json!({"jti": "a", "playbackId": "7"}), "playbackId"),
+            (json!({"jti": "a", "endPlayback": true}), "playbackId"),
+            (json!({"jti": "a", "endPlayback": "yes"}), "endPlayback"),
+        ] {
+            let refused = format!("{:?}", parse(&body, Timestamp::from_micros(0)).unwrap_err());
+            assert!(refused.contains(&format!("field: \"{path}\"")), "{body}: {refused}");
+        }
+    }
+}

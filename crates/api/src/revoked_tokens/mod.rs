@@ -1,0 +1,16 @@
+//! `/iam/revoked-tokens`: playback tokens that are taken back before they end (contract decision 13).
+
+mod create;
+mod doc;
+
+use axum::routing::post;
+use kinora_web::routes::Routes;
+
+use crate::ApiState;
+
+pub(super) use doc::operations;
+
+/// The operations on revoked tokens, below a prefix.
+pub(super) fn routes(prefix: &str) -> Routes<ApiState> {
+    Routes::new().route(&format!("{prefix}/iam/revoked-tokens"), post(create::create))
+}

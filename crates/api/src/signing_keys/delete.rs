@@ -1,0 +1,29 @@
+use axum::extract::State;
+use kinora_domain::SigningKeyId;
+use kinora_web::auth::Writer;
+use kinora_web::envelope::Done;
+use kinora_web::error::ApiError;
+use kinora_web::extract::PathId;
+
+use crate::ApiState;
+use crate::error;
+
+/// `DELETE /iam/signing-keys/{signingKeyId}`: what the key signed is worth nothing from this answer on. It cannot be taken back.
+///
+/// 404 unless it is in the caller's workspace, also the second time.
+pub(super) async fn delete(
+    State(app): State<ApiState>,
+    caller: Writer,
+    PathId(id): PathId<SigningKeyId>,
+) -> Result<Done, ApiError> {
+    app.store
+        .write(async move |tx| {
+            if tx.delete_signing_key(caller.workspace, id).await? {
+                Ok(())
+            } else {
+                Err(error::signing_key_not_found())
+            }
+        })
+        .await?;
+    Ok(Done)
+}

@@ -1,0 +1,80 @@
+//! Operations of the contract that this server does not have (decision 37 of the contract). Clients are told so, and not that they mistyped a path.
+
+use axum::extract::{MatchedPath, Request};
+use axum::routing::{get, patch, post};
+use kinora_web::auth::{Reader, Writer};
+use kinora_web::error::ApiError;
+use kinora_web::openapi::Operation;
+use kinora_web::routes::Routes;
+
+use crate::ApiState;
+use crate::error;
+
+/// What asks for a `POST`, and what would be made.
+const SUBTITLES: (&str, &str) =
+    ("/on-demand/{mediaId}/tracks/{trackId}/generate-subtitles", "generated subtitles");
+
+/// What asks for a `PATCH`, its name in the document of the API, and what is asked for.
+const CHANGES: [(&str, &str, &str); 4] = [
+    ("/on-demand/{mediaId}/summary", "updateSummary", "summaries"),
+    ("/on-demand/{mediaId}/chapters", "updateChapters", "generated chapters"),
+    ("/on-demand/{mediaId}/named-entities", "updateNamedEntities", "named entities"),
+    ("/on-demand/{mediaId}/moderation", "updateModeration", "moderation scores"),
+];
+
+/// What is only read: analytics (contract 2.12), with the names in the document.
+const ANALYTICS: [(&str, &str); 12] = [
+    ("/data/viewlist", "listViews"),
+    ("/data/viewlist/{viewId}", "getView"),
+    ("/data/viewlist/top-content", "listTopContent"),
+    ("/data/viewlist/current-views/getTimeseriesViews", "getCurrentViews"),
+    ("/data/viewlist/current-views/filter", "filterCurrentViews"),
+    ("/data/dimensions", "listDimensions"),
+    ("/data/dimensions/{dimensionsId}", "getDimension"),
+    ("/data/metrics/{metricId}/breakdown", "getBreakdown"),
+    ("/data/metrics/{metricId}/overall", "getOverall"),
+    ("/data/metrics/{metricId}/timeseries", "getTimeseries"),
+    ("/data/metrics/comparison", "getComparison"),
+    ("/data/errors", "listErrors"),
+];
+
+/// All of them, below a prefix. Who calls is looked at first, as everywhere; nothing else is: there is no path, query, header or body that
+/// would be answered otherwise.
+pub(super) fn routes(prefix: &str) -> Routes<ApiState> {
+    let (subtitles, made) = SUBTITLES;
+    let router = Routes::new()
+        .route(&format!("{prefix}/on-demand/{{mediaId}}/summary"), get(async |_: Reader| refuse("summaries")))
+        .route(&format!("{prefix}{subtitles}"), post(async move |_: Writer| refuse(made)));
+    let router = CHANGES.into_iter().fold(router, |router, (path, _, what)| {
+        router.route(&format!("{prefix}{path}"), patch(async move |_: Writer| refuse(what)))
+    });
+    ANALYTICS.into_iter().fold(router, |router, (path, _)| {
+        router.route(&format!("{prefix}{path}"), get(async |_: Reader| refuse("analytics")))
+    })
+}
+
+/// Whether a `POST` asks for one of them: nothing is done that could be done twice, so what it is called is of no account.
+pub(super) fn is_posted(request: &Request) -> bool {
+    let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    path.strip_prefix("/v1").unwrap_or(path) == SUBTITLES.0
+}
+
+/// What the document of the API says of them.
+pub(super) fn operations() -> Vec<Operation> {
+    let summary = Operation::get("/on-demand/{mediaId}/summary", "getSummary", "Read a summary");
+    let (subtitles, made) = SUBTITLES;
+    let subtitles = Operation::post(subtitles, "generateSubtitles", "Make subtitles of speech");
+    let mut all = vec![(summary, "summaries"), (subtitles, made)];
+    all.extend(CHANGES.map(|(path, id, what)| {
+        (Operation::patch(path, id, "Change what is made of speech or pictures"), what)
+    }));
+    all.extend(ANALYTICS.map(|(path, id)| (Operation::get(path, id, "Read analytics"), "analytics")));
+    let described = all
+        .into_iter()
+        .map(|(operation, what)| operation.tagged("Not supported").refuses(error::not_supported(what)));
+    described.map(Operation::with_any_parts).collect()
+}
+
+fn refuse(what: &str) -> ApiError {
+    error::not_supported(what)
+}

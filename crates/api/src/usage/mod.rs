@@ -1,0 +1,17 @@
+//! `/usage`: what a workspace stored, had encoded and delivered (decision 0088).
+
+mod doc;
+mod read;
+mod span;
+
+use axum::routing::get;
+use kinora_web::routes::Routes;
+
+use crate::ApiState;
+
+pub(super) use doc::operations;
+
+/// The operation on usage, below a prefix.
+pub(super) fn routes(prefix: &str) -> Routes<ApiState> {
+    Routes::new().route(&format!("{prefix}/usage"), get(read::read))
+}

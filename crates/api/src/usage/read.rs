@@ -1,0 +1,173 @@
+use axum::extract::State;
+use kinora_domain::Day;
+use kinora_store::{Usage, Used};
+use kinora_web::auth::Reader;
+use kinora_web::envelope::Data;
+use kinora_web::error::ApiError;
+use kinora_web::list_query::ListQuery;
+use kinora_web::openapi::schema;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::span::Span;
+use crate::ApiState;
+
+/// What a workspace used on some days.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Usage")]
+pub(super) struct UsageView {
+    #[schemars(with = "schema::CalendarDay")]
+    from: String,
+    #[schemars(with = "schema::CalendarDay")]
+    to: String,
+    /// When it was last measured what is stored; `null` before the first time.
+    #[schemars(with = "Option<schema::Instant>")]
+    as_of: Option<String>,
+    totals: AmountsView,
+    days: Vec<DayView>,
+}
+
+/// What was used on one day in UTC.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "UsageDay")]
+struct DayView {
+    #[schemars(with = "schema::CalendarDay")]
+    day: String,
+    #[serde(flatten)]
+    amounts: AmountsView,
+}
+
+/// Amounts of one day, or of several together.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "UsageAmounts")]
+struct AmountsView {
+    /// Of a day, as it was measured last by its end; of all, as it was measured last.
+    stored_bytes: u64,
+    #[schemars(with = "schema::Minutes")]
+    minutes_encoded: f64,
+    #[schemars(with = "schema::Minutes")]
+    minutes_delivered: f64,
+    bytes_delivered: u64,
+}
+
+/// `GET /usage?from=&to=`: what the caller's workspace stored, had encoded and delivered, day by day; days to come are left out.
+///
+/// 422 names each wrong parameter.
+pub(super) async fn read(
+    State(app): State<ApiState>,
+    caller: Reader,
+    query: ListQuery,
+) -> Result<Data<UsageView>, ApiError> {
+    let today = Day::of(app.clock.now());
+    let span = Span::of(&query, today)?;
+    let usage = app.store.usage(caller.workspace, span.first, span.last).await?;
+    Ok(Data::ok(view(span, today, &usage)))
+}
+
+fn view(span: Span, today: Day, usage: &Usage) -> UsageView {
+    let mut stored = usage.stored_before.map_or(0, |stored| stored.bytes);
+    let mut written = usage.days.iter().peekable();
+    let mut sum = Used::default();
+    let shown = Span { last: span.last.min(today), ..span };
+    let days = shown.days().map(|day| {
+        let of_day = written.next_if(|written| written.day == day);
+        // What was not measured anew is as it was.
+        stored = of_day.and_then(|of_day| of_day.stored_bytes).unwrap_or(stored);
+        let used = of_day.map(|of_day| of_day.used).unwrap_or_default();
+        sum.add(used);
+        DayView { day: day.to_string(), amounts: AmountsView::of(stored, used) }
+    });
+    let days = days.collect();
+    let now = usage.stored;
+    UsageView {
+        from: span.first.to_string(),
+        to: span.last.to_string(),
+        as_of: now.map(|stored| stored.at.to_string()),
+        totals: AmountsView::of(now.map_or(0, |stored| stored.bytes), sum),
+        days,
+    }
+}
+
+impl AmountsView {
+    fn of(stored_bytes: u64, used: Used) -> Self {
+        Self {
+            stored_bytes,
+            minutes_encoded: minutes(used.encoded_us),
+            minutes_delivered: minutes(used.delivered_us),
+            bytes_delivered: used.delivered_bytes,
+        }
+    }
+}
+
+/// To a thousandth.
+fn minutes(us: u64) -> f64 {
+    const THOUSANDTH_US: u64 = 60_000;
+    let thousandths = us.saturating_add(THOUSANDTH_US / 2) / THOUSANDTH_US;
+    #[expect(clippy::cast_precision_loss, reason = "so many minutes are millions of years")]
+    let minutes = thousandths as f64 / 1000.0;
+    minutes
+}
+
+#[cfg(test)]
+mod tests {
+    use kinora_domain::Timestamp;
+    use kinora_store::{Stored, UsageOfDay};
+
+    use super::*;
+
+    fn day(text: &str) -> Day {
+        Day::from_text(text).unwrap()
+    }
+
+    #[test]
+    fn days_without_anything_have_what_was_stored_before_and_those_to_come_are_left_out() {
+        let used = |delivered_us| Used { encoded_us: 60_000_000, delivered_us, delivered_bytes: 5 };
+        let of = |text, used, stored_bytes| UsageOfDay { day: day(text), used, stored_bytes };
+        let at = Timestamp::from_micros(1_762_164_228_595_604);
+        let usage = Usage {
+            days: vec![
+                of("2024-02-29", used(90_000_000), None),
+                of("2024-03-02", Used::default(), Some(700)),
+                of("2024-03-03", used(1), None),
+            ],
+            stored_before: Some(Stored { bytes: 400, at: Timestamp::from_micros(0) }),
+            stored: Some(Stored { bytes: 300, at }),
+        };
+        let span = Span { first: day("2024-02-28"), last: day("2024-03-31") };
+        let shown = serde_json::to_value(view(span, day("2024-03-03"), &usage)).unwrap();
+        let amounts = |stored: u64, encoded: f64, delivered: f64, bytes: u64| {
+            serde_json::json!({"storedBytes": stored, "minutesEncoded": encoded, "minutesDelivered": delivered,
+                "bytesDelivered": bytes})
+        };
+        let of_day = |text: &str, mut amounts: serde_json::Value| {
+            amounts["day"] = text.into();
+            amounts
+        };
+        let expected = serde_json::json!({
+            "from": "2024-02-28",
+            "to": "2024-03-31",
+            "asOf": "2025-11-03T10:03:48.595604Z",
+            "totals": amounts(300, 2.0, 1.5, 10),
+            "days": [
+                of_day("2024-02-28", amounts(400, 0.0, 0.0, 0)),
+                of_day("2024-02-29", amounts(400, 1.0, 1.5, 5)),
+                of_day("2024-03-01", amounts(400, 0.0, 0.0, 0)),
+                of_day("2024-03-02", amounts(700, 0.0, 0.0, 0)),
+                of_day("2024-03-03", amounts(700, 1.0, 0.0, 5)),
+            ],
+        });
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn minutes_are_told_to_a_thousandth() {
+        for (us, expected) in
+            [(0, 0.0), (29_999, 0.0), (30_000, 0.001), (60_000_000, 1.0), (3_999_960, 0.067)]
+        {
+            assert!((minutes(us) - expected).abs() < 1e-12, "{us}");
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! How a media looks in answers (contract 2.2, 2.3, decisions 27, 29, 31, 35).
+
+use std::collections::BTreeMap;
+
+use kinora_domain::{
+    AccessRestrictions, AddedTrack, AddedTrackState, Input, Media, MediaDuration, MediaState, PlaybackHandle,
+    Restriction, Track, TrackKind,
+};
+use kinora_web::addresses::Addresses;
+use kinora_web::failure::FailureView;
+use kinora_web::openapi::schema;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::report::PlaybackReportView;
+
+/// The answer of `POST /on-demand`.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CreatedMedia {
+    #[schemars(with = "schema::Id")]
+    id: String,
+    #[schemars(with = "schema::Never")]
+    trial: bool,
+    #[schemars(with = "schema::MediaStatus")]
+    status: &'static str,
+    #[schemars(with = "schema::Instant")]
+    created_at: String,
+    #[schemars(with = "schema::Instant")]
+    updated_at: String,
+    playback_ids: Vec<PlaybackView>,
+    #[schemars(with = "schema::Metadata")]
+    metadata: BTreeMap<String, String>,
+    #[schemars(with = "schema::Quality")]
+    media_quality: &'static str,
+    source_access: bool,
+    #[schemars(with = "schema::Cap")]
+    max_resolution: &'static str,
+    inputs: Vec<InputView>,
+    optimize_audio: bool,
+}
+
+impl From<&Media> for CreatedMedia {
+    fn from(media: &Media) -> Self {
+        Self {
+            id: media.id.to_string(),
+            trial: false,
+            status: media.state.name(),
+            created_at: media.created_at.to_string(),
+            updated_at: media.updated_at.to_string(),
+            playback_ids: media.playback.iter().map(PlaybackView::from).collect(),
+            metadata: media.settings.metadata.clone().unwrap_or_default(),
+            media_quality: media.settings.quality.as_str(),
+            source_access: media.settings.source_access,
+            max_resolution: media.settings.max_resolution.as_str(),
+            inputs: media
+                .inputs
+                .iter()
+                .map(InputView::from)
+                .chain(media.added.iter().map(InputView::from))
+                .collect(),
+            optimize_audio: media.settings.optimize_audio,
+        }
+    }
+}
+
+/// A media as it is read and listed.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Media")]
+pub(crate) struct MediaView {
+    #[schemars(with = "schema::Id")]
+    id: String,
+    #[schemars(with = "Option<schema::Address>")]
+    thumbnail: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Seconds")]
+    thumbnail_time: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::BlurHash")]
+    blur_hash: Option<String>,
+    #[schemars(with = "schema::Id")]
+    workspace_id: String,
+    #[schemars(with = "schema::Metadata")]
+    metadata: BTreeMap<String, String>,
+    #[schemars(with = "Option<schema::Text>")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Text")]
+    creator_id: Option<String>,
+    #[schemars(with = "schema::Quality")]
+    media_quality: &'static str,
+    #[schemars(with = "schema::Cap")]
+    max_resolution: &'static str,
+    #[schemars(with = "Option<schema::Size>")]
+    source_resolution: Option<&'static str>,
+    #[schemars(with = "schema::MediaStatus")]
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Files")]
+    mp4_support: Option<&'static str>,
+    source_access: bool,
+    playback_ids: Vec<PlaybackView>,
+    tracks: Vec<TrackView>,
+    #[schemars(with = "schema::Nothing")]
+    generated_subtitles: [(); 0],
+    is_audio_only: bool,
+    subtitle_available: bool,
+    #[schemars(with = "schema::Duration")]
+    duration: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::FrameRate")]
+    frame_rate: Option<String>,
+    #[schemars(with = "Option<schema::AspectRatio>")]
+    aspect_ratio: Option<String>,
+    #[schemars(with = "schema::Instant")]
+    created_at: String,
+    #[schemars(with = "schema::Instant")]
+    updated_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "FailureView")]
+    error: Option<FailureView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PlaybackReportView")]
+    playback_report: Option<PlaybackReportView>,
+}
+
+impl MediaView {
+    pub(crate) fn new(media: &Media, addresses: &Addresses) -> Self {
+        let facts = match &media.state {
+            MediaState::Ready { facts, .. } => Some(facts),
+            _ => None,
+        };
+        let error = match &media.state {
+            MediaState::Failed { failure, .. } => Some(FailureView::from(failure)),
+            _ => None,
+        };
+        Self {
+            id: media.id.to_string(),
+            thumbnail: thumbnail(media, addresses),
+            thumbnail_time: media.thumbnail_ms.map(seconds),
+            blur_hash: media.blur_hash.clone(),
+            workspace_id: media.workspace.to_string(),
+            metadata: media.settings.metadata.clone().unwrap_or_default(),
+            title: media.settings.title.clone(),
+            creator_id: media.settings.creator_id.clone(),
+            media_quality: media.settings.quality.as_str(),
+            max_resolution: media.settings.max_resolution.as_str(),
+            source_resolution: facts.and_then(|facts| facts.source_resolution).map(|name| name.as_str()),
+            status: media.state.name(),
+            // Left out while it is off (contract decision 27).
+            mp4_support: Some(media.settings.mp4_support)
+                .filter(|wanted| !wanted.is_none())
+                .map(|wanted| wanted.as_str()),
+            source_access: media.settings.source_access,
+            playback_ids: media.playback.iter().map(PlaybackView::from).collect(),
+            tracks: tracks(media),
+            generated_subtitles: [],
+            is_audio_only: facts.is_some_and(|facts| facts.is_audio_only()),
+            subtitle_available: media.has_subtitles(),
+            duration: facts.map_or(MediaDuration::UNKNOWN, |facts| facts.duration).to_string(),
+            frame_rate: facts.and_then(|facts| facts.frame_rate()).map(|rate| rate.to_string()),
+            aspect_ratio: facts.and_then(|facts| facts.aspect_ratio).map(|ratio| ratio.to_string()),
+            created_at: media.created_at.to_string(),
+            updated_at: media.updated_at.to_string(),
+            error,
+            playback_report: PlaybackReportView::of(media),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "it is at most a million seconds")]
+fn seconds(time_ms: u64) -> f64 {
+    time_ms as f64 / 1000.0
+}
+
+/// Address of a picture of a media. One exists once the media plays, and not for sound alone (contract decision 35), nor for what does not
+/// decode.
+pub(crate) fn thumbnail(media: &Media, addresses: &Addresses) -> Option<String> {
+    let MediaState::Ready { facts, .. } = &media.state else { return None };
+    let playback = media.playback.first().filter(|_| facts.has_pictures())?;
+    Some(format!("{}/{}/thumbnail.png", addresses.images, playback.id))
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Input")]
+struct InputView {
+    #[schemars(with = "schema::InputKind")]
+    r#type: &'static str,
+    url: String,
+}
+
+impl From<&Input> for InputView {
+    fn from(input: &Input) -> Self {
+        Self { r#type: "video", url: input.url.clone() }
+    }
+}
+
+impl From<&AddedTrack> for InputView {
+    fn from(track: &AddedTrack) -> Self {
+        Self { r#type: track.wanted.kind.as_str(), url: track.wanted.url.clone() }
+    }
+}
+
+/// A playback ID as a media shows it.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "MediaPlaybackId")]
+pub(crate) struct PlaybackView {
+    #[schemars(with = "schema::Id")]
+    id: String,
+    #[schemars(with = "schema::Policy")]
+    access_policy: &'static str,
+    access_restrictions: RestrictionsView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::Encrypted")]
+    encryption: Option<&'static str>,
+}
+
+impl From<&PlaybackHandle> for PlaybackView {
+    fn from(playback: &PlaybackHandle) -> Self {
+        Self {
+            id: playback.id.to_string(),
+            access_policy: playback.policy.as_str(),
+            access_restrictions: RestrictionsView::from(&playback.restrictions),
+            encryption: playback.encryption.as_word(),
+        }
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "AccessRestrictions")]
+pub(crate) struct RestrictionsView {
+    domains: RestrictionView,
+    user_agents: RestrictionView,
+}
+
+impl From<&AccessRestrictions> for RestrictionsView {
+    fn from(restrictions: &AccessRestrictions) -> Self {
+        Self { domains: (&restrictions.domains).into(), user_agents: (&restrictions.user_agents).into() }
+    }
+}
+
+/// A rule: the answer of whoever replaces one, too.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "AccessRule")]
+pub(crate) struct RestrictionView {
+    #[schemars(with = "schema::RuleDefault")]
+    default_policy: &'static str,
+    allow: Vec<String>,
+    deny: Vec<String>,
+}
+
+impl From<&Restriction> for RestrictionView {
+    fn from(restriction: &Restriction) -> Self {
+        Self {
+            default_policy: restriction.default_policy.as_str(),
+            allow: restriction.allow.clone(),
+            deny: restriction.deny.clone(),
+        }
+    }
+}
+
+/// A track; `frameRate` is a string here and a number in events (contract 2.2).
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Track")]
+pub(crate) struct TrackView {
+    #[schemars(with = "schema::Id")]
+    id: String,
+    #[schemars(with = "schema::Kind")]
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    width: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    height: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "schema::FrameRate")]
+    frame_rate: Option<String>,
+    #[schemars(with = "schema::TrackStatus")]
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    language_code: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    language_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "FailureView")]
+    error: Option<FailureView>,
+}
+
+/// Those of the file, then those that were added.
+fn tracks(media: &Media) -> Vec<TrackView> {
+    let own: &[Track] = match &media.state {
+        MediaState::Ready { facts, .. } => &facts.tracks,
+        _ => &[],
+    };
+    own.iter().map(TrackView::from).chain(media.added.iter().map(TrackView::from)).collect()
+}
+
+impl From<&AddedTrack> for TrackView {
+    fn from(track: &AddedTrack) -> Self {
+        let error = match &track.state {
+            AddedTrackState::Failed { failure } => Some(FailureView::from(failure)),
+            _ => None,
+        };
+        Self {
+            id: track.id.to_string(),
+            r#type: track.wanted.kind.as_str(),
+            width: None,
+            height: None,
+            frame_rate: None,
+            status: track.state.name(),
+            language_code: Some(track.wanted.language_code.clone()),
+            language_name: Some(track.wanted.language_name.clone()),
+            error,
+        }
+    }
+}
+
+impl From<&Track> for TrackView {
+    fn from(track: &Track) -> Self {
+        let id = track.id.to_string();
+        match &track.kind {
+            TrackKind::Video { width, height, frame_rate } => Self {
+                id,
+                r#type: "video",
+                width: Some(*width),
+                height: Some(*height),
+                frame_rate: Some(frame_rate.map_or_else(|| "-1".to_owned(), |rate| rate.to_string())),
+                status: "available",
+                language_code: None,
+                language_name: None,
+                error: None,
+            },
+            TrackKind::Audio { language_code, language_name } => Self {
+                id,
+                r#type: "audio",
+                width: None,
+                height: None,
+                frame_rate: None,
+                status: "available",
+                language_code: Some(language_code.clone()),
+                language_name: Some(language_name.clone()),
+                error: None,
+            },
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Subtitles that were added to a media: a whole file, and playlists with segments beside those of video and sound.
+
+use axum::extract::{RawQuery, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use kinora_domain::{PlaybackId, SourceId, TrackId};
+use kinora_packager::{OfferedSubtitles, Packaged, SubtitleName};
+use kinora_web::error::ApiError;
+use kinora_web::extract::PlainParts;
+
+use super::gate::{Granted, grant};
+use super::manifest::PLAYLIST;
+use super::send::{Caching, send_text};
+use super::viewing::Viewing;
+use crate::DeliveryState;
+use crate::error;
+
+/// WebVTT, 7: always UTF-8.
+const WEBVTT: &str = "text/vtt";
+
+/// A track that is offered.
+#[derive(Debug, Clone)]
+pub(super) struct GrantedSubtitles {
+    pub(super) track: TrackId,
+    pub(super) offered: OfferedSubtitles,
+}
+
+/// `GET {stream}/{playbackId}/subtitles/{trackId}.vtt`: the whole file (contract decision 21). The address stays when the track is given another
+/// file, so nobody keeps the answer for long.
+pub(super) async fn file(
+    State(app): State<DeliveryState>,
+    PlainParts([playback, file]): PlainParts<2>,
+    RawQuery(query): RawQuery,
+    request: HeaderMap,
+) -> Result<Response, ApiError> {
+    let playback = PlaybackId::from_canonical(&playback).map_err(|_| ApiError::no_such_path())?;
+    let track = file.strip_suffix(".vtt").and_then(|track| track.parse::<TrackId>().ok());
+    let track = track.filter(|track| file == format!("{track}.vtt")).ok_or_else(ApiError::no_such_path)?;
+    let viewing = Viewing::by_token(query.as_deref().unwrap_or(""), &request);
+    let granted = grant(&app, playback, &viewing).await?;
+    let wanted = granted.offer.subtitles.iter().find(|subtitles| subtitles.track == track);
+    let source = wanted.ok_or_else(ApiError::no_such_path)?.offered.source;
+    let bytes = app.packager.subtitle_file(source).await.map_err(error::from_packager)?;
+    let terms = granted.terms(&app, Caching::Short);
+    Ok(send_text(&app, &request, bytes, WEBVTT, format!("\"{source}\""), terms).await)
+}
+
+/// `GET {stream}/{playbackId}/{indexId}/subtitles-{id}/{file}`: `playlist.m3u8`, `{n}.vtt`. The id is another one for every file, so what lies
+/// here never changes.
+pub(super) async fn child(
+    app: &DeliveryState,
+    request: &HeaderMap,
+    granted: &Granted,
+    packaged: &Packaged,
+    SubtitleName(source): SubtitleName,
+    file: File,
+) -> Result<Response, ApiError> {
+    if !is_offered(granted, source) {
+        return Err(ApiError::no_such_path());
+    }
+    let etag = |name: &str| format!("\"{}-{source}-{name}\"", packaged.id());
+    let terms = granted.terms(app, Caching::Immutable);
+    match file {
+        File::Playlist => {
+            let text = packaged.subtitle_playlist();
+            Ok(send_text(app, request, text, PLAYLIST, etag("playlist"), terms).await)
+        }
+        File::Segment(number) => {
+            let bytes = app
+                .packager
+                .subtitle_segment(packaged, source, number)
+                .await
+                .map_err(error::from_packager)?;
+            Ok(send_text(app, request, bytes, WEBVTT, etag(&number.to_string()), terms).await)
+        }
+    }
+}
+
+fn is_offered(granted: &Granted, source: SourceId) -> bool {
+    granted.offer.subtitles.iter().any(|subtitles| subtitles.offered.source == source)
+}
+
+/// The last part of an address of subtitles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum File {
+    Playlist,
+    Segment(u32),
+}
+
+impl File {
+    pub(super) fn from_text(text: &str) -> Option<Self> {
+        if text == "playlist.m3u8" {
+            return Some(Self::Playlist);
+        }
+        let number: u32 = text.strip_suffix(".vtt")?.parse().ok()?;
+        // One address each: `+1.vtt` and `01.vtt` are none.
+        (text == format!("{number}.vtt")).then_some(Self::Segment(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_has_one_name() {
+        let check = |text, file| assert_eq!(File::from_text(text), file, "{text}");
+        check("playlist.m3u8", Some(File::Playlist));
+        check("0.vtt", Some(File::Segment(0)));
+        check("4294967295.vtt", Some(File::Segment(u32::MAX)));
+        for none in ["4294967296.vtt", "+1.vtt", "01.vtt", ".vtt", "1.m4s", "1", "init.mp4", "Playlist.m3u8"]
+        {
+            check(none, None);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The state of each area, made of what they share.
+
+use std::sync::Arc;
+
+use kinora_api::{AnswerCache, ApiParts, ApiState, KeyPairs, OpenApiState};
+use kinora_delivery::{DeliveryParts, DeliveryState, GateCache, PlaylistCache};
+use kinora_domain::{Clock, KeyMaker, Random};
+use kinora_intake::Intake;
+use kinora_packager::Packager;
+use kinora_store::{Store, WrittenUsage};
+use kinora_upload::{UploadRouterParts, UploadRouterState};
+use kinora_web::addresses::Addresses;
+use kinora_web::assets::Assets;
+use kinora_web::auth::Authenticator;
+use kinora_web::gzip::GzipCache;
+use kinora_web::observe::Observer;
+use kinora_web::once::Idempotency;
+use kinora_web::operate::{Health, OperateState};
+use kinora_web::rate_limit::{RateLimit, RateLimits};
+use kinora_web::roles::Roles;
+
+use crate::usage::UsageTotals;
+
+/// The whole of it; cheap to clone. `router.rs` serves it.
+#[derive(Clone)]
+pub(crate) struct App(Arc<Parts>);
+
+/// What an [`App`] is made of.
+pub(crate) struct AppOptions {
+    /// Rows.
+    pub(crate) store: Store,
+    /// Bytes for players.
+    pub(crate) packager: Packager,
+    /// Receives uploads.
+    pub(crate) intake: Intake,
+    /// Tells the time.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Draws randomness.
+    pub(crate) random: Arc<dyn Random>,
+    /// Makes signing keys.
+    pub(crate) key_maker: Arc<dyn KeyMaker>,
+    /// Where clients and players reach this server.
+    pub(crate) addresses: Addresses,
+    /// The web part: pages and their files.
+    pub(crate) assets: Arc<dyn Assets>,
+    /// Answers `/readyz`.
+    pub(crate) health: Arc<dyn Health>,
+    /// Renders `/metrics`.
+    pub(crate) render_metrics: Arc<dyn Fn() -> String + Send + Sync>,
+    /// What this process does.
+    pub(crate) roles: Roles,
+    /// How many requests an access token may send; `None`: as many as it likes.
+    pub(crate) rate_limit: Option<RateLimit>,
+    /// For how many seconds caches in between may keep what lies below a signed path; `None`: not at all.
+    pub(crate) shared_max_age_s: Option<u32>,
+}
+
+/// Each is made once: two routers of one [`App`] share caches, limits and running requests.
+struct Parts {
+    store: Store,
+    packager: Packager,
+    clock: Arc<dyn Clock>,
+    authenticator: Authenticator,
+    gzip: Arc<GzipCache>,
+    observer: Arc<Observer>,
+    usage_totals: UsageTotals,
+    api: ApiState,
+    delivery: DeliveryState,
+    upload: UploadRouterState,
+    openapi: Arc<OpenApiState>,
+    operate: OperateState,
+}
+
+impl App {
+    /// Puts the parts together.
+    pub(crate) fn new(options: AppOptions) -> Self {
+        let AppOptions {
+            store,
+            packager,
+            intake,
+            clock,
+            random,
+            key_maker,
+            addresses,
+            assets,
+            health,
+            render_metrics,
+            roles,
+            rate_limit,
+            shared_max_age_s,
+        } = options;
+        let addresses = Arc::new(addresses);
+        let authenticator = Authenticator::new(store.clone(), Arc::clone(&clock));
+        let gzip = Arc::new(GzipCache::default());
+        let observer = Arc::new(Observer::new(&*random));
+        let api = ApiState::new(ApiParts {
+            store: store.clone(),
+            intake: intake.clone(),
+            clock: Arc::clone(&clock),
+            random,
+            addresses: Arc::clone(&addresses),
+            authenticator: authenticator.clone(),
+            idempotency: Idempotency::new(store.clone(), Arc::clone(&clock), authenticator.clone()),
+            rate_limits: rate_limit.map(|limit| RateLimits::new(limit, Arc::clone(&clock))),
+            answers: AnswerCache::default(),
+            key_pairs: KeyPairs::new(key_maker),
+        });
+        let delivery = DeliveryState::new(DeliveryParts {
+            store: store.clone(),
+            packager: packager.clone(),
+            clock: Arc::clone(&clock),
+            addresses: Arc::clone(&addresses),
+            assets: Arc::clone(&assets),
+            gate: GateCache::default(),
+            playlists: PlaylistCache::default(),
+            gzip: Arc::clone(&gzip),
+            shared_max_age_s,
+        });
+        let upload = UploadRouterState::new(UploadRouterParts {
+            store: store.clone(),
+            intake,
+            clock: Arc::clone(&clock),
+            addresses: Arc::clone(&addresses),
+            assets: Arc::clone(&assets),
+        });
+        let openapi = OpenApiState::new(addresses, assets, Arc::clone(&gzip));
+        Self(Arc::new(Parts {
+            store,
+            packager,
+            clock,
+            authenticator,
+            gzip,
+            observer,
+            usage_totals: UsageTotals::default(),
+            api,
+            delivery,
+            upload,
+            openapi: Arc::new(openapi),
+            operate: OperateState { health, render_metrics, roles },
+        }))
+    }
+
+    pub(crate) fn roles(&self) -> Roles {
+        self.0.operate.roles
+    }
+
+    pub(crate) fn gzip(&self) -> &Arc<GzipCache> {
+        &self.0.gzip
+    }
+
+    pub(crate) fn observer(&self) -> &Arc<Observer> {
+        &self.0.observer
+    }
+
+    pub(crate) fn api(&self) -> ApiState {
+        self.0.api.clone()
+    }
+
+    pub(crate) fn delivery(&self) -> DeliveryState {
+        self.0.delivery.clone()
+    }
+
+    pub(crate) fn upload(&self) -> UploadRouterState {
+        self.0.upload.clone()
+    }
+
+    pub(crate) fn openapi(&self) -> Arc<OpenApiState> {
+        Arc::clone(&self.0.openapi)
+    }
+
+    pub(crate) fn operate(&self) -> OperateState {
+        self.0.operate.clone()
+    }
+
+    /// Writes down what workspaces used, which access tokens were used, and which renditions were made and watched, since the last
+    /// call. May run at any time; what is lost is only a later date or a smaller counter.
+    pub(crate) async fn write_uses(&self) -> Result<(), kinora_store::Error> {
+        // A failure of one does not keep the others from being written.
+        let written = [
+            self.write_usage().await,
+            self.0.packager.write_rendition_uses().await,
+            self.0.authenticator.write_uses().await,
+        ];
+        written.into_iter().collect()
+    }
+
+    async fn write_usage(&self) -> Result<(), kinora_store::Error> {
+        let Parts { store, clock, .. } = &*self.0;
+        while let Some(WrittenUsage { used, was_late }) = store.write_usage(clock.now()).await? {
+            self.0.usage_totals.note(used);
+            if !was_late {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

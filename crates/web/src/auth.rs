@@ -1,0 +1,189 @@
+//! Who is calling: access tokens by HTTP Basic.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts as RequestParts;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kinora_domain::{AccessTokenId, Clock, Permission, SecretHash, Timestamp, WorkspaceId};
+use kinora_store::Store;
+use sha2::{Digest as _, Sha256};
+
+use crate::error::ApiError;
+
+/// Whoever holds a valid access token; may read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader {
+    /// The one workspace that exists for this caller.
+    pub workspace: WorkspaceId,
+    /// Whether the token may change what it reads, and so read what lets others do so (contract decision 39).
+    pub may_write: bool,
+}
+
+/// Whoever holds a read-write token.
+#[derive(Debug, Clone, Copy)]
+pub struct Writer {
+    /// The one workspace that exists for this caller.
+    pub workspace: WorkspaceId,
+    /// Which token it is.
+    pub token: AccessTokenId,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Reader
+where
+    Authenticator: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut RequestParts, state: &S) -> Result<Self, ApiError> {
+        let caller = Authenticator::from_ref(state).authenticate(parts).await?;
+        Ok(Self { workspace: caller.workspace, may_write: caller.permission == Permission::ReadWrite })
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Writer
+where
+    Authenticator: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut RequestParts, state: &S) -> Result<Self, ApiError> {
+        Authenticator::from_ref(state).writer(parts).await
+    }
+}
+
+/// Checks access tokens. Cheap to clone.
+#[derive(Clone)]
+pub struct Authenticator(Arc<Parts>);
+
+struct Parts {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    /// Callers of the last second. Refusals are not cached (contract decision 44).
+    callers: moka::sync::Cache<[u8; 32], Caller>,
+    uses: Mutex<HashMap<AccessTokenId, Timestamp>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Caller {
+    workspace: WorkspaceId,
+    token: AccessTokenId,
+    permission: Permission,
+}
+
+impl Authenticator {
+    /// A revoked token is refused within 2 s; half of that is left for everything else.
+    const TIME_TO_LIVE: Duration = Duration::from_secs(1);
+    /// About 100 bytes each.
+    const CALLERS_MAX: u64 = 10_000;
+    /// An id has 36 characters, a secret 43; more cannot be one of ours.
+    const CREDENTIALS_BYTES_MAX: usize = 256;
+
+    /// Of the access tokens in this store.
+    pub fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Parts { store, clock, callers: callers(), uses: Mutex::default() }))
+    }
+
+    /// Writes down which access tokens were used since the last call. May run at any time; what is lost is
+    /// only a later date.
+    pub async fn write_uses(&self) -> Result<(), kinora_store::Error> {
+        let uses = std::mem::take(&mut *self.0.uses.lock().expect("nothing panics while holding it"));
+        let uses: Vec<_> = uses.into_iter().collect();
+        if uses.is_empty() {
+            return Ok(());
+        }
+        self.0.store.write(async move |tx| tx.note_tokens_used(&uses).await).await
+    }
+
+    /// The caller, for middleware: the extractors behind it do not ask again. 401 as they answer it.
+    pub(crate) async fn identify(&self, parts: &mut RequestParts) -> Result<AccessTokenId, ApiError> {
+        let caller = self.authenticate(parts).await?;
+        parts.extensions.insert(caller);
+        Ok(caller.token)
+    }
+
+    /// A caller who may write; 401 and 403 otherwise.
+    pub(crate) async fn writer(&self, parts: &RequestParts) -> Result<Writer, ApiError> {
+        let caller = self.authenticate(parts).await?;
+        match caller.permission {
+            Permission::ReadWrite => Ok(Writer { workspace: caller.workspace, token: caller.token }),
+            Permission::ReadOnly => Err(ApiError::read_only()),
+        }
+    }
+
+    async fn authenticate(&self, parts: &RequestParts) -> Result<Caller, ApiError> {
+        if let Some(caller) = parts.extensions.get() {
+            return Ok(*caller);
+        }
+        let header = parts.headers.get(AUTHORIZATION).ok_or_else(ApiError::unauthorized)?.as_bytes();
+        if header.len() > Self::CREDENTIALS_BYTES_MAX {
+            return Err(ApiError::unauthorized());
+        }
+        let Parts { store, clock, callers, uses } = &*self.0;
+        // A hash of the whole header, so that no secret lies in the cache.
+        let fingerprint: [u8; 32] = Sha256::digest(header).into();
+        if let Some(caller) = callers.get(&fingerprint) {
+            return Ok(caller);
+        }
+        let (id, secret) = credentials(header).ok_or_else(ApiError::unauthorized)?;
+        let token = Box::pin(store.access_token(id)).await?.ok_or_else(ApiError::unauthorized)?;
+        if token.revoked_at.is_some() || !token.secret.matches(&SecretHash::of(&secret)) {
+            return Err(ApiError::unauthorized());
+        }
+        let caller = Caller { workspace: token.workspace, token: id, permission: token.permission };
+        callers.insert(fingerprint, caller);
+        uses.lock().expect("nothing panics while holding it").insert(id, clock.now());
+        Ok(caller)
+    }
+}
+
+fn callers() -> moka::sync::Cache<[u8; 32], Caller> {
+    moka::sync::Cache::builder()
+        .max_capacity(Authenticator::CALLERS_MAX)
+        .time_to_live(Authenticator::TIME_TO_LIVE)
+        .build()
+}
+
+/// The id and the secret of an `Authorization` value (RFC 7617: the scheme in any case, one colon ends the user name).
+fn credentials(header: &[u8]) -> Option<(AccessTokenId, String)> {
+    let text = std::str::from_utf8(header).ok()?;
+    let (scheme, encoded) = text.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;
+    let (id, secret) = decoded.split_once(':')?;
+    Some((id.parse().ok()?, secret.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half of the 2 s in which a revoked token is refused (contract decision 13).
+    #[test]
+    fn cached_caller_expires_within_1_s() {
+        let ttl = callers().policy().time_to_live();
+        assert!(ttl.is_some_and(|ttl| ttl <= Duration::from_secs(1)), "{ttl:?}");
+    }
+
+    #[test]
+    fn credentials_are_read_from_http_basic_and_nothing_else() {
+        let id = "019a492c-41f3-7001-8203-040506070809";
+        let header = |scheme: &str, text: &str| format!("{scheme} {}", STANDARD.encode(text)).into_bytes();
+        let read = |header: Vec<u8>| credentials(&header).map(|(id, secret)| (id.to_string(), secret));
+        let whole = Some((id.to_owned(), "se:cret".to_owned()));
+        assert_eq!(read(header("Basic", &format!("{id}:se:cret"))), whole);
+        assert_eq!(read(header("bAsIc", &format!("{id}:se:cret"))), whole);
+        assert_eq!(read(header("Bearer", &format!("{id}:se:cret"))), None);
+        assert_eq!(read(header("Basic", id)), None);
+        assert_eq!(read(header("Basic", "me:secret")), None);
+        assert_eq!(read(b"Basic !!!".to_vec()), None);
+        assert_eq!(read(b"Basic".to_vec()), None);
+        assert_eq!(read(vec![0xff, 0xfe]), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! What a successful answer is wrapped in (contract 1.3).
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::extract::PageQuery;
+
+/// A payload: `{"success": true, "data": …}`.
+#[derive(Serialize)]
+pub struct Data<T> {
+    success: bool,
+    data: T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pagination: Option<Pagination>,
+    /// Wishes that were stored and have no effect yet, and what else the client should know (contract decisions 14 and 33).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    #[serde(skip)]
+    status: StatusCode,
+    /// Addresses of what lies beside it (RFC 8288).
+    #[serde(skip)]
+    links: Option<HeaderValue>,
+}
+
+/// Where a page lies (contract 1.3, decision 22).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Pagination {
+    /// Records that match in all.
+    pub(crate) total_records: u64,
+    /// The page that was asked for, from 1.
+    pub(crate) current_offset: u64,
+    /// Number of pages.
+    pub(crate) offset_count: u64,
+    /// There are at least so many records and pages (decision 0069).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) total_is_lower_bound: bool,
+}
+
+impl Pagination {
+    /// Of the page that was asked for, of so many records.
+    pub(crate) fn of(query: PageQuery, total: u64) -> Self {
+        Self {
+            total_records: total,
+            current_offset: u64::from(query.offset),
+            offset_count: total.div_ceil(u64::from(query.limit)),
+            total_is_lower_bound: false,
+        }
+    }
+}
+
+impl<T> Data<T> {
+    /// 200 with this payload.
+    pub fn ok(data: T) -> Self {
+        Self {
+            success: true,
+            data,
+            pagination: None,
+            warnings: Vec::new(),
+            status: StatusCode::OK,
+            links: None,
+        }
+    }
+
+    /// 201 with this payload.
+    pub fn created(data: T, warnings: Vec<String>) -> Self {
+        Self { warnings, status: StatusCode::CREATED, ..Self::ok(data) }
+    }
+
+    /// The same, with what its client should know.
+    pub fn warned(self, warnings: Vec<String>) -> Self {
+        Self { warnings, ..self }
+    }
+
+    /// 200 with one page of a list.
+    pub(crate) fn page(data: T, pagination: Pagination) -> Self {
+        Self { pagination: Some(pagination), ..Self::ok(data) }
+    }
+
+    /// The same, with a `Link` header.
+    pub(crate) fn linked(self, links: Option<HeaderValue>) -> Self {
+        Self { links, ..self }
+    }
+}
+
+impl<T> Data<T> {
+    /// The status that it answers.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+}
+
+impl<T: Serialize> Data<T> {
+    /// The answer as bytes, for a request that may come again.
+    pub fn into_answer(self) -> Answer {
+        Answer::new(self.status, self.to_json())
+    }
+
+    /// The bytes of the answer.
+    pub(crate) fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("wire types hold strings, numbers and lists of them")
+    }
+}
+
+impl<T: Serialize> IntoResponse for Data<T> {
+    fn into_response(self) -> Response {
+        let mut response = json(self.status, self.to_json());
+        if let Some(links) = self.links {
+            response.headers_mut().insert(header::LINK, links);
+        }
+        response
+    }
+}
+
+/// An answer without a payload: `{"success": true}`.
+pub struct Done;
+
+impl IntoResponse for Done {
+    fn into_response(self) -> Response {
+        json(StatusCode::OK, r#"{"success":true}"#)
+    }
+}
+
+/// Marks a stored response.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// A successful answer, as bytes.
+#[derive(Clone)]
+pub struct Answer {
+    status: StatusCode,
+    body: Bytes,
+    is_replayed: bool,
+}
+
+impl Answer {
+    /// This status with this body.
+    pub(crate) fn new(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self { status, body: body.into(), is_replayed: false }
+    }
+
+    /// The stored response of an earlier request with the same idempotency key.
+    pub(crate) fn replayed(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self { status, body: body.into(), is_replayed: true }
+    }
+
+    /// Its status.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// Its body.
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        let mut response = json(self.status, self.body);
+        if self.is_replayed {
+            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+        }
+        response
+    }
+}
+
+/// JSON that is not to be cached on the way.
+pub fn json(status: StatusCode, body: impl Into<axum::body::Body>) -> Response {
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
+    (status, headers, body.into()).into_response()
+}

@@ -1,0 +1,22 @@
+//! Why something failed, as clients read it.
+
+use kinora_domain::Failure;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::openapi::schema;
+
+/// Why a media or an upload failed (contract decision 31).
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Failure")]
+pub struct FailureView {
+    #[schemars(with = "schema::Code")]
+    code: &'static str,
+    message: String,
+}
+
+impl From<&Failure> for FailureView {
+    fn from(failure: &Failure) -> Self {
+        Self { code: failure.code.as_str(), message: failure.message.clone() }
+    }
+}

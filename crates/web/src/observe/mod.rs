@@ -1,0 +1,85 @@
+//! What is seen of a request: its id, one line in the log, its count and time.
+
+mod counts;
+mod id;
+
+use std::sync::Arc;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderName, HeaderValue, header};
+use axum::response::IntoResponse as _;
+use futures_util::FutureExt as _;
+use futures_util::future::{Either, ready};
+use kinora_domain::Random;
+use tracing::Instrument as _;
+
+use crate::around::{Answering, Below, answer_by, answer_of};
+use crate::error::ApiError;
+use crate::serve::NoHost;
+use id::is_usable;
+
+use counts::RequestCounts;
+use id::RequestIds;
+
+pub(crate) use id::LEN_MAX as ID_LEN_MAX;
+
+/// Makes request ids and counts requests.
+pub struct Observer {
+    ids: RequestIds,
+    counts: RequestCounts,
+}
+
+impl Observer {
+    /// Of one process.
+    pub fn new(random: &dyn Random) -> Self {
+        Self { ids: RequestIds::new(random), counts: RequestCounts::default() }
+    }
+}
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Takes or makes the request id, runs the request, answers the id and writes one line.
+///
+/// The line names the route and not the path: a playback ID is the whole secret of a public media.
+pub fn observe(observer: &Arc<Observer>, request: Request, below: &mut Below) -> Answering {
+    let started = tokio::time::Instant::now();
+    let id = request.headers().get(&REQUEST_ID).filter(|id| is_usable(id)).cloned();
+    let id = id.unwrap_or_else(|| observer.ids.next());
+    let matched = request.extensions().get::<MatchedPath>().cloned();
+    let method = request.method().clone();
+    let span = tracing::info_span!("request", request.id = id.to_str().unwrap_or(""));
+
+    let observer = Arc::clone(observer);
+    let answer = match request.extensions().get() {
+        None => Either::Left(span.in_scope(|| answer_of(request, below))),
+        Some(NoHost) => {
+            let refusal = ApiError::bad_request("the request has no Host header, or several");
+            Either::Right(ready(refusal.into_response()))
+        }
+    };
+    answer_by(async move {
+        let ran = std::panic::AssertUnwindSafe(answer).catch_unwind().instrument(span.clone()).await;
+        let mut response =
+            ran.unwrap_or_else(|_| span.in_scope(|| ApiError::internal(&Panicked).into_response()));
+        response.headers_mut().insert(REQUEST_ID, id);
+        response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+
+        let route = matched.as_ref().map_or("none", MatchedPath::as_str);
+        let (status, elapsed) = (response.status(), started.elapsed());
+        observer.counts.note(route, &method, status, elapsed);
+        let _entered = span.enter();
+        tracing::info!(
+            http.method = %method,
+            http.route = route,
+            http.status = status.as_u16(),
+            // Three decimals: most answers take less than a millisecond.
+            duration_ms = elapsed.as_micros() as f64 / 1000.0,
+            "answered"
+        );
+        response
+    })
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("a handler panicked")]
+struct Panicked;
