@@ -25,6 +25,7 @@ pub use index::{
     SourceFacts, SourceName, Stretch, TITLE_LEN_MAX, Track, TrackLabel, TrackMedia, VideoFacts, VideoTrack,
     default_audio,
 };
+pub use presentation::{JoinError, JoinedPart};
 pub use rung::{DECODED_PIXELS_MAX, NoSuchRung, PictureSize, Rung, RungName, ToneMap, name_of_picture};
 pub use stored::{IndexError, IndexId};
 pub use timeline::Timeline;

@@ -146,6 +146,6 @@ fn bytes_of_another_version_say_so() {
     bytes[8] = 9;
     assert_eq!(
         Index::from_bytes(&bytes).unwrap_err().to_string(),
-        "the sample index has version 9, expected 6"
+        "the sample index has version 9, expected 7"
     );
 }

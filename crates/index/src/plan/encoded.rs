@@ -21,7 +21,7 @@ pub const FEED_BYTES_MAX: u64 = 4 << 30;
 ///
 /// With other cuts than the copy's, however near, a player that changes to the copy gets pictures that it cannot show before the next
 /// keyframe in place of those it had. Decision 0044. `track.timescale` is not 0. Each segment presents at least one picture.
-pub(super) fn segments(track: &Track, copy: &[Segment]) -> Result<Vec<Segment>, PlanError> {
+pub(crate) fn segments(track: &Track, copy: &[Segment]) -> Result<Vec<Segment>, PlanError> {
     if copy.is_empty() { feeds(track, &own_starts(track)?) } else { along(track, copy) }
 }
 

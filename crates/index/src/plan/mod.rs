@@ -18,6 +18,7 @@ mod video;
 
 pub use along::AlongError;
 pub use audio::packets;
+pub(crate) use encoded::segments as encoded_segments;
 pub use encoded::{FEED_BYTES_MAX, FEED_SAMPLES_MAX};
 use encoded_audio::Instant;
 pub use silence::{packets_before, silent_packet, silent_stereo};

@@ -90,6 +90,7 @@ async fn a_clip_that_takes_too_much_is_not_read() {
         index.tracks[0].samples.iter().map(|sample| kinora_index::Sample { size: 12 << 20, ..sample });
     index.tracks[0].samples = samples.collect();
     index.source_len = 1 << 40;
+    index.objects = vec![kinora_index::SampleObject::source(index.source_len)];
     // The bytes are not there: a try to read them would be another error.
     let packaged = world.store_index(world.source(), file, &index).await;
     let error = ask(&world, &packaged, gif(0, 2000)).await.unwrap_err();

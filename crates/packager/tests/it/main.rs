@@ -9,6 +9,7 @@ mod colours;
 mod damaged;
 mod encoded;
 mod errors;
+mod joined;
 mod kept;
 mod lasting;
 mod pictures;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use kinora_engine::Load;
-use kinora_index::Sample;
+use kinora_index::{Sample, SampleObject};
 use kinora_packager::{Asker, Error, FitMode, Packaged, PictureFormat, PictureRequest};
 use kinora_testkit::fixture;
 use tokio::task::yield_now;
@@ -178,6 +178,7 @@ async fn padded(world: &World, padding: usize) -> Arc<Packaged> {
     });
     index.tracks[0].samples = samples.collect();
     index.source_len = longer.len() as u64;
+    index.objects = vec![SampleObject::source(index.source_len)];
     world.store_index(world.source(), Bytes::from(longer), &index).await
 }
 
@@ -203,6 +204,7 @@ async fn a_picture_that_is_too_large_is_not_read_and_says_nothing_about_the_medi
     let samples = index.tracks[0].samples.iter().map(|sample| Sample { size: 49 << 20, ..sample });
     index.tracks[0].samples = samples.collect();
     index.source_len = 1 << 40;
+    index.objects = vec![SampleObject::source(index.source_len)];
     // The bytes are not there: a try to read them would be another error.
     let packaged = world.store_index(world.source(), file, &index).await;
     assert_eq!(world.packager.decode_first_gop(&packaged).await.unwrap(), None);

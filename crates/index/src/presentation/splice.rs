@@ -1,0 +1,245 @@
+//! Tracks of several sources in one: their samples one behind the other, on one clock.
+
+use std::ops::Range;
+
+use super::JoinError;
+use crate::index::{
+    AudioTrack, Index, JOINTS_MAX, Joint, NotCopied, NotCopiedReason, Sample, SampleTableBuilder, Segment,
+    Track, TrackMedia, VideoTrack,
+};
+
+/// Ticks a second of a clock on which the clocks of all parts have no whole ticks together: a tenth of a microsecond, so that no two pictures
+/// become one.
+const TIMESCALE_MAX: u32 = 10_000_000;
+/// Samples of one track of a presentation: as many as readers let one source have.
+const SAMPLES_MAX: u32 = 1 << 24;
+
+/// A track of one part.
+#[derive(Debug, Clone)]
+pub(super) struct Spliced<'a> {
+    pub(super) track: Track,
+    /// Its segments; none where it is not copied.
+    pub(super) copy: Vec<Segment>,
+    /// From when to when the part is shown.
+    pub(super) shown: Range<Instant>,
+    /// The number in the presentation of each object of its index.
+    pub(super) numbers: &'a [u8],
+}
+
+/// A time of the presentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Instant {
+    pub(super) ticks: i64,
+    pub(super) timescale: u32,
+}
+
+/// The clock of a track of several parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Clock {
+    pub(super) timescale: u32,
+}
+
+impl Clock {
+    /// The coarsest on which every tick of all these clocks is whole, as far as there is one.
+    pub(super) fn of(timescales: impl IntoIterator<Item = u32>) -> Self {
+        let mut timescales = timescales.into_iter();
+        let all = timescales.try_fold(1, |all, timescale| {
+            u32::try_from(least_common_multiple(all, timescale)).ok().filter(|all| *all <= TIMESCALE_MAX)
+        });
+        Self { timescale: all.unwrap_or(TIMESCALE_MAX) }
+    }
+
+    /// Ticks of another clock in those of this one, to the nearest.
+    fn ticks(self, ticks: i64, timescale: u32) -> i64 {
+        let of = i128::from(timescale.max(1));
+        let twice = 2 * i128::from(ticks) * i128::from(self.timescale) + of;
+        i64::try_from(twice.div_euclid(2 * of)).unwrap_or(if ticks < 0 { i64::MIN } else { i64::MAX })
+    }
+
+    pub(super) fn instant(self, ticks: i64) -> Instant {
+        Instant { ticks, timescale: self.timescale }
+    }
+
+    /// How long a source is shown: to the end of the track that ends last.
+    pub(super) fn length(self, index: &Index) -> i64 {
+        let ends = index.tracks.iter().map(|track| self.ticks(track.end, track.timescale));
+        ends.max().unwrap_or(0)
+    }
+}
+
+fn least_common_multiple(one: u32, other: u32) -> u64 {
+    let (mut a, mut b) = (u64::from(one), u64::from(other));
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    u64::from(one) / a.max(1) * u64::from(other)
+}
+
+/// The video of all parts, and its copy: empty where that of a part is not copied, or begins with pictures that are hidden.
+pub(super) fn splice_video(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
+    let is_copied = parts.iter().enumerate().all(|(number, part)| {
+        let first = part.copy.first().and_then(|segment| part.track.samples.get(segment.samples.start));
+        // An init segment hides them at the start of all. Between two parts they would be seen.
+        first.is_some_and(|sample| number == 0 || 0 <= sample.pts.saturating_add(part.track.shift))
+    });
+    let (mut track, copy) = spliced(parts, |_| 0)?;
+    if is_copied {
+        return Ok((track, copy));
+    }
+    if let TrackMedia::Video(video) = &mut track.media {
+        let why = || NotCopied::new(NotCopiedReason::Edits, "parts that are not all copied");
+        video.not_copied = video.not_copied.take().or_else(|| Some(why()));
+    }
+    Ok((track, Vec::new()))
+}
+
+/// The sound of all parts, and its copy.
+pub(super) fn splice_sound(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
+    // The priming of the first part is hidden by an edit list. That of another would sound over the end of the part before it.
+    spliced(parts, |part| if part.shown.start.ticks == 0 { 0 } else { priming(part) })
+}
+
+/// How many packets of the copy sound for the most part before the part begins.
+fn priming(part: &Spliced<'_>) -> u32 {
+    let packets = part.copy.first().map(|first| part.track.samples.range(first.samples.clone()));
+    let is_before = |packet: &Sample| {
+        let begin = packet.pts.saturating_add(part.track.shift);
+        begin.saturating_add(i64::from(packet.duration / 2)) < 0
+    };
+    let count = packets.into_iter().flatten().take_while(is_before).count();
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// One track of all parts, less so many samples at the start of each, and the segments of their copies.
+fn spliced(
+    parts: &[Spliced<'_>],
+    left_out: impl Fn(&Spliced<'_>) -> u32,
+) -> Result<(Track, Vec<Segment>), JoinError> {
+    let first = parts.first().ok_or(JoinError::Nothing)?;
+    let clock = Clock::of(parts.iter().map(|part| part.track.timescale));
+    let mut splice = Splice {
+        clock,
+        samples: SampleTableBuilder::default(),
+        joints: Vec::new(),
+        configurations: Vec::new(),
+        copy: Vec::new(),
+    };
+    for (part, spliced) in parts.iter().enumerate() {
+        splice.push(part, spliced, left_out(spliced))?;
+    }
+    let Splice { samples, joints, configurations, copy, .. } = splice;
+    let end = parts.last().map_or(0, |last| clock.ticks(last.shown.end.ticks, last.shown.end.timescale));
+    let mut configurations = configurations.into_iter();
+    let bytes: u64 = parts.iter().map(|part| part.track.samples_bytes()).fold(0, u64::saturating_add);
+    let average =
+        u128::from(bytes) * 8 * u128::from(clock.timescale) / u128::try_from(end).unwrap_or(0).max(1);
+    let track = Track {
+        timescale: clock.timescale,
+        media: configurations.next().unwrap_or_else(|| first.track.media.clone()),
+        configurations: configurations.collect(),
+        samples: samples.finish(),
+        joints,
+        shift: 0,
+        end,
+        bitrate_average: u64::try_from(average).unwrap_or(u64::MAX),
+        bitrate_peak: parts.iter().map(|part| part.track.bitrate_peak).max().unwrap_or(0),
+        ..first.track.clone()
+    };
+    Ok((track, copy))
+}
+
+/// A track while parts are added.
+struct Splice {
+    clock: Clock,
+    samples: SampleTableBuilder,
+    joints: Vec<Joint>,
+    configurations: Vec<TrackMedia>,
+    copy: Vec<Segment>,
+}
+
+impl Splice {
+    fn push(&mut self, part: usize, spliced: &Spliced<'_>, left_out: u32) -> Result<(), JoinError> {
+        let Spliced { track, copy, shown, numbers } = spliced;
+        let ticks = |ticks| self.clock.ticks(ticks, track.timescale);
+        let begin = self.clock.ticks(shown.start.ticks, shown.start.timescale);
+        let end = self.clock.ticks(shown.end.ticks, shown.end.timescale);
+        let at = |own: i64| ticks(own.saturating_add(track.shift)).saturating_add(begin);
+        let from = copy.first().map_or(0, |segment| segment.samples.start.saturating_add(left_out));
+        let to = copy.last().map_or(track.samples.len(), |segment| segment.samples.end);
+        let (base, count) = (self.samples.len(), to.saturating_sub(from));
+        if SAMPLES_MAX.saturating_sub(base) < count {
+            return Err(JoinError::TooMany);
+        }
+        if count == 0 {
+            return Err(JoinError::Empty { part });
+        }
+        let place = |sample: u32| base + sample.clamp(from, to) - from;
+        let jumps = track.joints.iter().filter(|joint| (from + 1..to).contains(&joint.sample));
+        let jumps: Vec<_> =
+            jumps.map(|joint| (place(joint.sample), at(joint.pts), joint.configuration)).collect();
+        let segments: Vec<_> = copy
+            .iter()
+            .map(|segment| (place(segment.samples.start)..place(segment.samples.end), segment.start))
+            .map(|(samples, start)| Segment { samples, start: ticks(start) + begin, end })
+            .collect();
+        for sample in track.samples.range(from..to) {
+            let too_long = |_| JoinError::Timing { part };
+            self.samples.push(Sample {
+                dts: at(sample.dts),
+                pts: at(sample.pts),
+                duration: u32::try_from(ticks(sample.duration.into())).map_err(too_long)?,
+                object: *numbers.get(usize::from(sample.object)).ok_or(JoinError::TooMany)?,
+                ..sample
+            });
+        }
+        let configuration = self.configuration(track, 0);
+        if part != 0 {
+            self.joints.push(Joint { sample: base, pts: begin, configuration });
+        }
+        for (sample, pts, own) in jumps {
+            let configuration = self.configuration(track, own);
+            self.joints.push(Joint { sample, pts, configuration });
+        }
+        if self.joints.len() > JOINTS_MAX {
+            return Err(JoinError::TooMany);
+        }
+        let starts: Vec<_> = segments.iter().skip(1).map(|segment| segment.start).chain([end]).collect();
+        self.copy.extend(segments.into_iter().zip(starts).map(|(segment, end)| Segment { end, ..segment }));
+        Ok(())
+    }
+
+    /// The number of a configuration of a part among those of all, each of which is there once.
+    fn configuration(&mut self, track: &Track, own: u8) -> u8 {
+        let media = self.on_clock(track, own);
+        let place = self.configurations.iter().position(|known| is_decoded_alike(known, &media));
+        let place = place.unwrap_or_else(|| {
+            self.configurations.push(media);
+            self.configurations.len() - 1
+        });
+        u8::try_from(place).unwrap_or(u8::MAX)
+    }
+
+    fn on_clock(&self, track: &Track, own: u8) -> TrackMedia {
+        match track.configuration(own).clone() {
+            TrackMedia::Video(video) => {
+                let composition_shift = self.clock.ticks(video.composition_shift, track.timescale);
+                TrackMedia::Video(VideoTrack { composition_shift, ..video })
+            }
+            audio @ TrackMedia::Audio(_) => audio,
+        }
+    }
+}
+
+/// Whether one init segment is right for both: rates, and why one is not copied, are no matter of a decoder.
+fn is_decoded_alike(one: &TrackMedia, other: &TrackMedia) -> bool {
+    match (one, other) {
+        (TrackMedia::Video(one), TrackMedia::Video(other)) => {
+            let (not_copied, frame_rate) = (one.not_copied.clone(), one.frame_rate);
+            *one == VideoTrack { not_copied, frame_rate, ..other.clone() }
+        }
+        (TrackMedia::Audio(one), TrackMedia::Audio(other)) => {
+            *one == AudioTrack { not_copied: one.not_copied.clone(), ..other.clone() }
+        }
+        _ => false,
+    }
+}

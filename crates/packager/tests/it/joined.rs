@@ -1,0 +1,245 @@
+//! A presentation of several sources: what players get of it is what those sources show, one after another.
+
+use std::fs;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use kinora_blob::ObjectKey;
+use kinora_domain::{PresentationId, Resolution};
+use kinora_index::{Index, JoinedPart, RungName};
+use kinora_packager::{Error, Packaged, Rendition, Segment};
+use kinora_testkit::fixture;
+
+use crate::pictures::png_at;
+use crate::world::{World, asker};
+
+/// Three sources of two kinds: 2 s and 12 s of other sizes, and the first kind once more.
+struct Scene {
+    world: World,
+    packaged: Arc<Packaged>,
+    sources: [Bytes; 3],
+}
+
+impl Scene {
+    async fn new() -> Self {
+        Self::of([fixture::two_seconds(), fixture::wide(), fixture::moov_at_end()]).await
+    }
+
+    async fn of(sources: [Bytes; 3]) -> Self {
+        let world = World::new().await;
+        let mut parts = Vec::new();
+        for file in &sources {
+            let source = world.source();
+            let packaged = world.store_as(source, file.clone()).await;
+            parts.push((source, packaged));
+        }
+        let joined: Vec<_> = parts
+            .iter()
+            .map(|(source, packaged)| JoinedPart {
+                source: *source.as_uuid().as_bytes(),
+                index: packaged.index(),
+            })
+            .collect();
+        let index = Index::join(&joined).unwrap();
+        // A media names the presentation, as it names a source.
+        let presentation = world.source();
+        world.media_of(presentation).await;
+        let presentation = PresentationId::of(presentation);
+        let bytes = Bytes::from(index.to_bytes());
+        world.blob.put_once(ObjectKey::Index(presentation), bytes).await.unwrap();
+        let packaged = world.packager.packaged(presentation).await.unwrap();
+        assert_eq!(*packaged.index(), index, "what is stored is what was joined");
+        Self { world, packaged, sources }
+    }
+
+    async fn rung(&self, name: RungName) -> Vec<u8> {
+        let (packager, packaged) = (&self.world.packager, &self.packaged);
+        let rung = packaged.rung(name, Resolution::P2160).unwrap();
+        let mut read = packager.encoded_init(packaged, &rung).await.unwrap().to_vec();
+        for number in 0..u32::try_from(packaged.index().plan.encoded_video.len()).unwrap() {
+            let segment = packager.encoded_segment(packaged, &rung, number, asker()).await.unwrap();
+            read.extend(all(segment).await);
+        }
+        read
+    }
+
+    /// When each part begins, in microseconds.
+    fn begins_us(&self) -> Vec<i64> {
+        let parts = self.packaged.index().parts.iter();
+        let lengths = parts.map(|part| i64::try_from(part.shown_us.end).unwrap());
+        let begins = lengths.scan(0, |end, length| Some(std::mem::replace(end, *end + length)));
+        begins.collect()
+    }
+
+    /// When each picture of the sources is to be shown, in microseconds.
+    fn wanted_us(&self) -> Vec<i64> {
+        let parts = self.sources.iter().zip(self.begins_us());
+        parts
+            .flat_map(|(source, begin)| pictures(source).into_iter().map(move |(at, _)| at + begin))
+            .collect()
+    }
+
+    /// What a player that follows a playlist of a copy has read: for each init segment that it was told of the bytes of that and of the
+    /// segments behind it.
+    async fn read(&self, rendition: Rendition) -> Vec<Vec<u8>> {
+        let playlist = self.packaged.playlist(rendition).unwrap();
+        let mut read: Vec<Vec<u8>> = Vec::new();
+        let mut number = 0;
+        let mut init = Bytes::new();
+        for line in std::str::from_utf8(&playlist).unwrap().lines() {
+            if let Some(uri) = line.strip_prefix("#EXT-X-MAP:URI=\"") {
+                let configuration = kinora_packager::init_from_name(uri.trim_end_matches('"')).unwrap();
+                init = self.packaged.init(rendition, configuration).unwrap();
+                read.push(init.to_vec());
+            } else if line == "#EXT-X-DISCONTINUITY" {
+                read.push(init.to_vec());
+            } else if line.ends_with(".m4s") {
+                let segment = self.world.packager.segment(&self.packaged, rendition, number).await.unwrap();
+                read.last_mut().unwrap().extend(all(segment).await);
+                number += 1;
+            }
+        }
+        // A discontinuity in front of an init segment opened one for nothing.
+        read.retain(|read| read.windows(4).any(|name| name == b"moof"));
+        read
+    }
+}
+
+async fn all(segment: Segment) -> Vec<u8> {
+    let len = segment.total_len();
+    segment.stream(0..len).map(|part| part.unwrap()).collect::<Vec<_>>().await.concat()
+}
+
+/// When each picture is shown, in microseconds, and the hash of its pixels.
+#[allow(clippy::disallowed_methods, reason = "an independent decoder of what was made")]
+fn pictures(file: &[u8]) -> Vec<(i64, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pictures.mp4");
+    fs::write(&path, file).unwrap();
+    let decoder = std::process::Command::new("ffmpeg")
+        .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-copyts", "-i"])
+        .arg(&path)
+        .args(["-map", "0:v", "-fps_mode", "passthrough", "-enc_time_base", "1:1000000"])
+        .args(["-f", "framehash", "-hash", "md5", "-"])
+        .output()
+        .unwrap();
+    assert!(decoder.status.success(), "{}", String::from_utf8_lossy(&decoder.stderr));
+    let text = String::from_utf8(decoder.stdout).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let fields = lines.map(|line| line.split(',').map(str::trim).collect::<Vec<_>>());
+    fields.map(|fields| (fields[2].parse().unwrap(), fields[5].to_owned())).collect()
+}
+
+/// The left channel at 48 kHz, from 0 of the timeline on.
+#[allow(clippy::disallowed_methods, reason = "an independent decoder of what was made")]
+fn sound(file: &[u8]) -> Vec<f64> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sound.mp4");
+    fs::write(&path, file).unwrap();
+    let decoder = std::process::Command::new("ffmpeg")
+        .args(["-hide_banner", "-loglevel", "error", "-nostdin", "-copyts", "-i"])
+        .arg(&path)
+        .args("-map 0:a -af aresample=48000:async=1:first_pts=0 -ac 2 -f s16le pipe:1".split(' '))
+        .output()
+        .unwrap();
+    assert!(decoder.status.success(), "{}", String::from_utf8_lossy(&decoder.stderr));
+    let left = decoder.stdout.chunks_exact(4);
+    left.map(|frame| f64::from(i16::from_le_bytes([frame[0], frame[1]]))).collect()
+}
+
+fn assert_times(found: impl IntoIterator<Item = i64>, wanted: impl IntoIterator<Item = i64>, slack_us: i64) {
+    let (found, wanted): (Vec<_>, Vec<_>) = (found.into_iter().collect(), wanted.into_iter().collect());
+    assert_eq!(found.len(), wanted.len());
+    for (picture, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
+        assert!((found - wanted).abs() <= slack_us, "picture {picture} at {found} us, not {wanted}");
+    }
+}
+
+fn hashes(pictures: &[(i64, String)]) -> Vec<&str> {
+    pictures.iter().map(|(_, hash)| hash.as_str()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_copy_of_joined_sources_shows_all_pictures_of_all() {
+    let scene = Scene::new().await;
+    let read = scene.read(Rendition::Video).await;
+    assert_eq!(read.len(), 3, "one for each part");
+    for (part, begin) in scene.begins_us().into_iter().enumerate() {
+        let (found, wanted) = (pictures(&read[part]), pictures(&scene.sources[part]));
+        assert_eq!(hashes(&found), hashes(&wanted), "part {part}");
+        assert_times(found.iter().map(|(at, _)| *at), wanted.iter().map(|(at, _)| at + begin), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_sound_of_each_part_begins_with_its_pictures_and_ends_before_the_next() {
+    let tones = [440, 880, 1320];
+    let scene = Scene::of(tones.map(|hz| fixture::packed::clip_with_tone(hz, 3))).await;
+    let read = scene.read(Rendition::Audio(0)).await;
+    for ((part, begin_us), hz) in scene.begins_us().into_iter().enumerate().zip(tones) {
+        let samples = sound(&read[part]);
+        // What was encoded of a tone of 3 s: 141 frames of 1024 samples, and the end of the last one is silence.
+        let begin = usize::try_from(begin_us).unwrap() * 48 / 1000;
+        let heard = &samples[begin + 2048..begin + 3 * 48_000 - 4096];
+        let turns = heard.windows(2).filter(|pair| pair[0] < 0.0 && 0.0 <= pair[1]).count();
+        let expected = usize::try_from(hz).unwrap() * heard.len() / 48_000;
+        assert!(turns.abs_diff(expected) <= 2, "part {part}: {turns} waves, not {expected}");
+        assert!(samples[..begin].iter().all(|sample| sample.abs() < 1.0), "part {part} begins too early");
+        assert!(samples.len() <= begin + 3 * 48_000 + 2048, "part {part}: {} samples", samples.len() - begin);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn players_are_told_where_another_part_begins_and_how_it_is_decoded() {
+    let scene = Scene::new().await;
+    for rendition in [Rendition::Video, Rendition::IFrames, Rendition::Audio(0)] {
+        let playlist = scene.packaged.playlist(rendition).unwrap();
+        let playlist = std::str::from_utf8(&playlist).unwrap();
+        let told: Vec<_> = playlist
+            .lines()
+            .filter(|line| line.starts_with("#EXT-X-MAP") || line.starts_with("#EXT-X-DISC"))
+            .collect();
+        let (first, other) = ("#EXT-X-MAP:URI=\"init.mp4\"", "#EXT-X-MAP:URI=\"init-1.mp4\"");
+        let expected = [first, "#EXT-X-DISCONTINUITY", other, "#EXT-X-DISCONTINUITY", first];
+        assert_eq!(told, expected, "{rendition}: {playlist}");
+    }
+    let index = scene.packaged.index();
+    let (track, _) = index.video().unwrap();
+    assert_eq!((track.configurations.len(), track.joints.len()), (1, 2));
+    assert_eq!(index.objects.len(), 3);
+    assert!(scene.packaged.init(Rendition::Video, 2).is_err());
+    assert!(scene.packaged.init(Rendition::Audio(0), 2).is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rung_of_joined_sources_is_one_rendition_of_all_their_pictures() {
+    // What is small has no rung below its copy, so another one comes first.
+    let scene = Scene::of([fixture::wide(), fixture::two_seconds(), fixture::wide()]).await;
+    let found = pictures(&scene.rung(RungName::P240).await);
+    assert_times(found.iter().map(|(at, _)| *at), scene.wanted_us(), 100);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_part_that_is_not_copied_is_encoded_with_the_others() {
+    let odd = fixture::packed::pictures(50, "mkv", "-c:v mpeg4 -q:v 4 -g 25");
+    let scene = Scene::of([fixture::heavy(), odd, fixture::video_only()]).await;
+    assert!(matches!(scene.packaged.playlist(Rendition::Video), Err(Error::NotInPlan)));
+    let found = pictures(&scene.rung(RungName::P240).await);
+    // Matroska tells whole milliseconds.
+    assert_times(found.iter().map(|(at, _)| *at), scene.wanted_us(), 1000);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_of_joined_sources_are_those_of_the_part_that_is_shown() {
+    let scene = Scene::new().await;
+    let begins = scene.packaged.index().parts[0].shown_us.end / 1000;
+    let wide = scene.world.store(fixture::wide()).await;
+    // A tenth of a second is the step of their times.
+    for (at, of_source) in [(0, 0), (1000, 1000), (5000, 5000)] {
+        let found =
+            scene.world.picture(&scene.packaged, png_at(begins.next_multiple_of(100) + at)).await.unwrap();
+        let wanted = scene.world.picture(&wide, png_at(of_source)).await.unwrap();
+        assert_eq!(found, wanted, "{at} ms behind the first part");
+    }
+}
