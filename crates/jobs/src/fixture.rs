@@ -1,6 +1,6 @@
 //! Rows for tests of rules.
 
-use kinora_domain::{JobId, MediaId, Random, SourceId, Timestamp, TrackId};
+use kinora_domain::{JobId, MediaId, Random, RenditionId, SourceId, Timestamp, TrackId};
 use kinora_store::{ClaimedJob, JobKind, Priority, WorkerId};
 
 pub(crate) struct Zeros;
@@ -18,6 +18,10 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
 
 pub(crate) fn source_id(n: i64) -> SourceId {
     SourceId::new(at(n), &Zeros)
+}
+
+pub(crate) fn rendition_id() -> RenditionId {
+    "019a492c-41f3-8001-8203-040506070809".parse().unwrap()
 }
 
 pub(crate) fn media_id() -> MediaId {
