@@ -25,6 +25,7 @@ mod ingest_upload;
 mod lanes;
 mod later;
 mod lease;
+mod lost_lease;
 mod ownership;
 mod patience;
 mod probe_decode;
