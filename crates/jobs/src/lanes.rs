@@ -13,8 +13,8 @@ pub(crate) struct Lane {
 pub(crate) const fn lanes(downloads_max: usize) -> [Lane; 8] {
     [
         Lane { queue: JobQueue::Download, concurrent_max: downloads_max },
-        // Each holds a file of subtitles in memory, of 10 MiB at most, and what it reads as; some wait for their source for
-        // minutes.
+        // Each holds a file of subtitles in memory, of 10 MiB at most, and what it reads as; some wait for
+        // their source for minutes.
         Lane { queue: JobQueue::Tracks, concurrent_max: 16 },
         // Each may repack a file and begin its renditions; the engine says who goes first.
         Lane { queue: JobQueue::Ingest, concurrent_max: 8 },

@@ -22,7 +22,8 @@ pub(crate) fn wait_ms(pause: &Pause) -> u64 {
     u64::try_from(pause.wait.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Reschedules the job after a pause, in the turn of its workspace. The job counts no attempt: the download counts its own.
+/// Reschedules the job after a pause, in the turn of its workspace. The job counts no attempt: the download
+/// counts its own.
 pub(crate) async fn give_back(
     context: &Context,
     job: &ClaimedJob,

@@ -312,7 +312,7 @@ mod tests {
     use kinora_blob::{CheckId, PictureHash, PieceName};
 
     use super::*;
-    use crate::fixture::{Zeros, at, rendition_id, source_id};
+    use crate::fixture::{Zeros, at, rendition_id, rendition_row, source_id};
 
     const HOUR: i64 = 60 * 60;
 
@@ -402,16 +402,7 @@ mod tests {
     }
 
     fn row(bytes: u64, segments: u64) -> RenditionRow {
-        RenditionRow {
-            id: rendition_id(),
-            source: source_id(1),
-            name: "720p".into(),
-            bytes,
-            segments,
-            watched_at: None,
-            broken_at: None,
-            created_at: at(0),
-        }
+        RenditionRow { bytes, segments, ..rendition_row() }
     }
 
     #[test]
