@@ -1,4 +1,5 @@
-//! Cleans up after an attempt that lost its lease: another worker has the job, or the row that would name its objects is gone.
+//! Cleans up after an attempt that lost its lease: another worker has the job, or the row that would name
+//! its objects is gone.
 
 use kinora_domain::SourceId;
 use kinora_store::{ClaimedJob, JobKind, NewJob};
@@ -6,7 +7,8 @@ use kinora_store::{ClaimedJob, JobKind, NewJob};
 use crate::Context;
 use crate::error::JobError;
 
-/// Returns how an attempt ended. After a lost lease its objects are deleted, unless a media or track names them after all.
+/// Returns how an attempt ended. After a lost lease its objects are deleted, unless a media or track names
+/// them after all.
 ///
 /// Such objects never get a name later: each attempt has a source id of its own. May run twice.
 pub(crate) async fn clean_up<T>(
