@@ -10,10 +10,13 @@
 //! Begin with [`Intake`].
 
 mod append;
+mod body;
 mod checksum;
 mod complete;
 mod error;
 mod facts;
+#[cfg(test)]
+mod fixture;
 mod intake;
 mod ledger;
 mod missing;

@@ -17,8 +17,8 @@ use crate::intake::Parts;
 use crate::ledger::{StoreLedger, grown};
 use crate::receive::{Asking, renewing};
 use crate::scan::{Checkpoint, Scan};
-use crate::tend::LOOK_AFTER_S;
-use crate::{Hopeless, IntakeError, ScanTurns};
+use crate::tend::look_after_at;
+use crate::{IntakeError, ScanTurns};
 
 /// Bytes that are read at once when the scanner catches up.
 const CATCH_UP_BYTES: u64 = 256 << 10;
@@ -84,6 +84,15 @@ struct Checkpoints {
     whole: CancellationToken,
 }
 
+/// What the scanner said to bytes that were passed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// It goes on.
+    On,
+    /// It gave up: the file can never become a media.
+    Hopeless,
+}
+
 /// An upload, open or ended.
 pub(crate) enum Opened {
     Open(Box<Session>),
@@ -100,7 +109,7 @@ impl Session {
     ) -> Result<Opened, IntakeError> {
         let options = &parts.options;
         let (worker, known) = (options.worker, left.as_ref().map(|session| session.lease.number));
-        let look_at = options.clock.now().plus_seconds(LOOK_AFTER_S);
+        let now = options.clock.now();
         let leased = options
             .store
             .write(async move |tx| {
@@ -113,7 +122,7 @@ impl Session {
                     // Whoever takes it over may be killed with the last byte: somebody looks after it.
                     let kind = JobKind::TendUpload { media: id };
                     tx.drop_job(kind).await?;
-                    let run_at = upload.deadline().map_or(look_at, |deadline| deadline.min(look_at));
+                    let run_at = look_after_at(upload, now);
                     let workspace = Some(upload.workspace);
                     tx.enqueue(NewJob { kind, workspace, run_at, priority: Priority::Low }).await?;
                 }
@@ -171,7 +180,7 @@ impl Session {
     }
 
     /// Passes what was taken on to the scanner and to the disk or the store. Cancelled, the session is lost.
-    pub(crate) async fn pass_on(&mut self, parts: &Parts) -> Result<Result<(), Hopeless>, IntakeError> {
+    pub(crate) async fn pass_on(&mut self, parts: &Parts) -> Result<Passed, IntakeError> {
         let every = checkpoint_every(parts);
         let mut pieces = std::mem::take(&mut self.batch).into_pieces();
         while !pieces.is_empty() {
@@ -181,7 +190,7 @@ impl Session {
             if let Reading::On(scan) = &self.scan {
                 for piece in &now {
                     if scan.push(piece.clone()).await.is_err() {
-                        return Ok(Err(Hopeless));
+                        return Ok(Passed::Hopeless);
                     }
                 }
             }
@@ -195,7 +204,7 @@ impl Session {
         if self.checkpoint.waiting.as_ref().is_some_and(|waiting| waiting.at() <= self.growing.kept()) {
             self.put_checkpoint(parts);
         }
-        Ok(Ok(()))
+        Ok(Passed::On)
     }
 
     fn is_checkpoint_due(&self) -> bool {

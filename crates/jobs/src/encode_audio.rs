@@ -8,7 +8,7 @@ use kinora_store::ClaimedJob;
 
 use crate::Context;
 use crate::cache::Cache;
-use crate::error::JobError;
+use crate::error::{JobError, of_encode_ahead};
 
 /// Makes what is missing of the encoded sound of a ready media, or of a sound that was added to it, track by track.
 ///
@@ -22,24 +22,19 @@ pub(crate) async fn run(
     media: MediaId,
     source: SourceId,
 ) -> Result<(), JobError> {
-    let is_current = |media: &Media| {
-        let is_own = matches!(media.state, MediaState::Ready { source: current, .. } if current == source);
-        is_own || media.added.iter().any(|track| track.available() == Some(source))
-    };
-    if context.store.media_by_id(media).await?.is_some_and(|media| is_current(&media)) {
+    if context.store.media_by_id(media).await?.is_some_and(|media| plays(&media, source)) {
         let cache = Cache::look(context, context.clock.now()).await?;
-        match encode(context, source, cache).await {
-            Ok(()) => {}
-            Err(error) => match error.root() {
-                Error::Gone => {} // the media was deleted meanwhile
-                Error::Busy => return Err(JobError::Away(Box::new(error))),
-                _ => return Err(error.into()),
-            },
-        }
+        of_encode_ahead(encode(context, source, cache).await)?;
     }
     let job = job.clone();
     context.store.write(async move |tx| tx.complete_job(&job).await).await?;
     Ok(())
+}
+
+/// Whether the media plays this source: as its own, or as an added track.
+fn plays(media: &Media, source: SourceId) -> bool {
+    let is_own = matches!(media.state, MediaState::Ready { source: current, .. } if current == source);
+    is_own || media.added.iter().any(|track| track.available() == Some(source))
 }
 
 async fn encode(context: &Context, source: SourceId, mut cache: Cache) -> Result<(), Error> {
@@ -67,4 +62,43 @@ async fn encode(context: &Context, source: SourceId, mut cache: Cache) -> Result
 fn bytes(cuts: &[u64]) -> u64 {
     let samples = cuts.last().copied().unwrap_or(0).saturating_mul(AUDIO_FRAME_SAMPLES);
     samples.div_ceil(u64::from(AUDIO_SAMPLE_RATE)).saturating_mul(u64::from(AUDIO_BITRATE_BPS / 8))
+}
+
+#[cfg(test)]
+mod tests {
+    use kinora_domain::AddedTrackState;
+
+    use super::*;
+    use crate::fixture::{at, created, ready, source_id, with_track};
+
+    #[test]
+    fn audio_size_is_counted_in_whole_seconds_up_to_the_last_cut() {
+        let check = |cuts: &[u64], expected_s: u64| {
+            assert_eq!(bytes(cuts), expected_s * u64::from(AUDIO_BITRATE_BPS) / 8, "{cuts:?}");
+        };
+        let frames = |seconds: u64| seconds * u64::from(AUDIO_SAMPLE_RATE) / AUDIO_FRAME_SAMPLES;
+        check(&[], 0);
+        check(&[0], 0);
+        check(&[1], 1);
+        check(&[0, frames(6), frames(60)], 60);
+        check(&[0, frames(60) + 1], 61);
+        assert!(bytes(&[u64::MAX]) > bytes(&[frames(60)]), "it does not overflow");
+    }
+
+    #[test]
+    fn audio_of_a_current_or_added_source_is_encoded() {
+        let check = |media: Option<Media>, expected: bool| {
+            let state = media.as_ref().map(|media| &media.state);
+            assert_eq!(media.as_ref().is_some_and(|media| plays(media, source_id(5))), expected, "{state:?}");
+        };
+        check(None, false);
+        check(Some(created()), false);
+        check(Some(created().start_download(source_id(5), at(2)).unwrap()), false);
+        check(Some(ready(source_id(5))), true);
+        check(Some(ready(source_id(6))), false);
+        let added = |state: AddedTrackState| Some(with_track(ready(source_id(6)), state));
+        check(added(AddedTrackState::Available { source: source_id(5) }), true);
+        check(added(AddedTrackState::Available { source: source_id(7) }), false);
+        check(added(AddedTrackState::Preparing { source: source_id(5) }), false);
+    }
 }

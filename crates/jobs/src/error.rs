@@ -102,6 +102,19 @@ fn is_lasting(error: &EngineError) -> bool {
     !matches!(error, EngineError::Killed)
 }
 
+/// How a job ends that encodes ahead of viewers, after its last encode ended like this.
+///
+/// A media that was deleted meanwhile needs nothing more. A busy engine counts no attempt, for viewers go
+/// first.
+pub(crate) fn of_encode_ahead(ended: Result<(), kinora_packager::Error>) -> Result<(), JobError> {
+    let Err(error) = ended else { return Ok(()) };
+    match error.root() {
+        kinora_packager::Error::Gone => Ok(()),
+        kinora_packager::Error::Busy => Err(JobError::Away(Box::new(error))),
+        _ => Err(error.into()),
+    }
+}
+
 /// Another attempt has moved the media meanwhile, so this one is left behind.
 impl From<WrongState> for JobError {
     fn from(_: WrongState) -> Self {
@@ -122,32 +135,112 @@ pub(crate) fn internal_failure_of_track() -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::io;
+    use std::sync::Arc;
 
-    fn blob(is_refused: bool) -> kinora_blob::Error {
-        let source = std::io::Error::other("said");
-        if is_refused {
-            kinora_blob::Error::Refused { action: "try", remedy: "create the bucket", source }
-        } else {
-            kinora_blob::Error::Unavailable { action: "try", source }
+    use super::*;
+    use crate::fixture::{at, created, source_id};
+
+    /// Its variant.
+    fn name(error: &JobError) -> &'static str {
+        match error {
+            JobError::Fatal(_) => "fatal",
+            JobError::Retry(_) => "retry",
+            JobError::Away(_) => "away",
+            JobError::Full => "full",
+            JobError::Later(_) => "later",
+            JobError::LeaseLost => "lease lost",
         }
     }
 
+    #[track_caller]
+    fn check(error: impl Into<JobError>, expected: &str) {
+        let error = error.into();
+        assert_eq!(name(&error), expected, "{error:?}");
+    }
+
+    fn unavailable() -> kinora_blob::Error {
+        kinora_blob::Error::Unavailable { action: "try", source: io::Error::other("said") }
+    }
+
+    fn refused() -> kinora_blob::Error {
+        let source = io::Error::other("said");
+        kinora_blob::Error::Refused { action: "try", remedy: "create the bucket", source }
+    }
+
+    fn broken() -> kinora_blob::Error {
+        kinora_blob::Error::Internal { action: "try", source: io::Error::other("broken") }
+    }
+
+    /// As a flight gives it to all who joined it.
+    fn shared(error: impl Into<kinora_packager::Error>) -> kinora_packager::Error {
+        kinora_packager::Error::Shared(Arc::new(error.into()))
+    }
+
     #[test]
-    fn a_store_that_is_away_or_that_an_operator_must_mend_costs_no_attempt() {
-        for is_refused in [false, true] {
-            assert!(matches!(JobError::from(blob(is_refused)), JobError::Away(_)), "{is_refused}");
-            let packager = kinora_packager::Error::from(blob(is_refused));
-            let shared = kinora_packager::Error::Shared(std::sync::Arc::new(packager));
-            assert!(matches!(JobError::from(shared), JobError::Away(_)), "{is_refused}");
-        }
-        assert!(matches!(JobError::from(kinora_packager::Error::Busy), JobError::Retry(_)));
-        for full in [kinora_packager::Error::from(kinora_blob::Error::Full), kinora_store::Error::Full.into()]
-        {
-            let shared = kinora_packager::Error::Shared(std::sync::Arc::new(full));
-            assert!(matches!(JobError::from(shared), JobError::Full));
-        }
-        let broken = kinora_blob::Error::Internal { action: "try", source: std::io::Error::other("broken") };
-        assert!(matches!(JobError::from(broken), JobError::Retry(_)));
+    fn database_outage_counts_no_attempt() {
+        check(kinora_store::Error::LeaseLost, "lease lost");
+        check(kinora_store::Error::Full, "full");
+        check(kinora_store::Error::Busy, "away");
+        check(kinora_store::Error::Conflict, "retry");
+    }
+
+    #[test]
+    fn object_store_outage_or_refusal_counts_no_attempt() {
+        check(kinora_blob::Error::Full, "full");
+        check(unavailable(), "away");
+        check(refused(), "away");
+        check(broken(), "retry");
+    }
+
+    #[test]
+    fn packager_errors_are_judged_by_their_cause() {
+        check(shared(unavailable()), "away");
+        check(shared(refused()), "away");
+        check(shared(broken()), "retry");
+        check(shared(kinora_blob::Error::Full), "full");
+        check(shared(kinora_store::Error::Full), "full");
+        check(shared(kinora_store::Error::LeaseLost), "lease lost");
+        check(kinora_packager::Error::Busy, "retry");
+        check(kinora_packager::Error::Gone, "retry");
+    }
+
+    #[test]
+    fn encoding_ahead_ends_with_its_media_and_waits_for_a_busy_engine() {
+        let check = |ended: Result<(), kinora_packager::Error>, expected: Result<(), &str>| {
+            let text = format!("{ended:?}");
+            assert_eq!(of_encode_ahead(ended).map_err(|error| name(&error)), expected, "{text}");
+        };
+        check(Ok(()), Ok(()));
+        check(Err(kinora_packager::Error::Gone), Ok(()));
+        check(Err(shared(kinora_packager::Error::Gone)), Ok(()));
+        check(Err(kinora_packager::Error::Busy), Err("away"));
+        check(Err(shared(kinora_packager::Error::Busy)), Err("away"));
+        check(Err(kinora_packager::Error::NotInPlan), Err("retry"));
+        check(Err(shared(kinora_blob::Error::Full)), Err("full"));
+    }
+
+    #[test]
+    fn upload_that_a_request_receives_counts_no_attempt() {
+        check(IntakeError::Full { offset: 1 }, "full");
+        check(IntakeError::Busy, "away");
+        check(IntakeError::Interrupted { offset: 1 }, "away");
+        check(IntakeError::Away("the database does not answer".into()), "away");
+        check(IntakeError::NotFound, "retry");
+        check(IntakeError::Lost, "retry");
+        check(IntakeError::Internal("broken".into()), "retry");
+    }
+
+    #[test]
+    fn full_scratch_disk_is_told_from_a_broken_one() {
+        check(ScanError::Aside(io::ErrorKind::StorageFull.into()), "full");
+        check(ScanError::Aside(io::ErrorKind::QuotaExceeded.into()), "full");
+        check(ScanError::Aside(io::ErrorKind::PermissionDenied.into()), "retry");
+    }
+
+    #[test]
+    fn media_in_another_state_is_a_lost_lease() {
+        let wrong = created().withdraw_copy(source_id(1), at(2)).expect_err("it is not ready");
+        check(wrong, "lease lost");
     }
 }

@@ -8,10 +8,11 @@ use kinora_store::{ClaimedJob, JobKind, NewJob};
 use crate::Context;
 use crate::claim::Claim;
 use crate::error::{JobError, internal_failure_of_track};
-use crate::fetch_track::{leave_behind, remove};
+use crate::fetch_track::remove;
 use crate::ingest::first;
 use crate::ingest::sink::{Arrived, Owner, SourceSink};
 use crate::ingest::sound::cut_along;
+use crate::lost_lease;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// An attempt to fetch a track.
@@ -113,14 +114,7 @@ async fn make_available(
         let name = || name_source(context, job, attempt, source, missing);
         keep_trying(Waiter::Job(job.id), PATIENCE, name).await
     };
-    match ended.await {
-        // The track was changed or deleted, or another worker has it. Nothing will ever name what was just kept, unless that one does.
-        Err(JobError::LeaseLost) => {
-            leave_behind(context, job, source).await?;
-            Err(JobError::LeaseLost)
-        }
-        ended => ended,
-    }
+    lost_lease::clean_up(context, job, source, ended.await).await
 }
 
 /// What the sound is cut along; `None` for a media that failed, with which nothing is ever heard.

@@ -10,6 +10,7 @@ use kinora_store::{ClaimedJob, JobKind, NewJob, Tx};
 use crate::Context;
 use crate::error::{JobError, internal_failure_of_track};
 use crate::later;
+use crate::lost_lease;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// Bytes of the largest file of subtitles. Those of a film have some hundred KiB; the rest is for styles and for 16 bits a letter (decision 0071).
@@ -102,14 +103,8 @@ fn too_large(how: &str) -> JobError {
 /// The commit behind the bytes: row, events and job.
 async fn make_available(context: &Context, job: &ClaimedJob, wanted: Wanted) -> Result<(), JobError> {
     let step = || end(context, job, wanted, None);
-    match keep_trying(Waiter::Job(job.id), PATIENCE, step).await {
-        // The track was changed or deleted, or another worker has it. Nothing will ever name what was just kept, unless that one does.
-        Err(JobError::LeaseLost) => {
-            leave_behind(context, job, wanted.source).await?;
-            Err(JobError::LeaseLost)
-        }
-        ended => ended,
-    }
+    let ended = keep_trying(Waiter::Job(job.id), PATIENCE, step).await;
+    lost_lease::clean_up(context, job, wanted.source, ended).await
 }
 
 /// Ends the job, and the waiting of its track if that still waits for this: well, or with a reason.
@@ -135,24 +130,6 @@ async fn end(
                 if failure.is_some() {
                     remove(tx, &job, source, now).await?;
                 }
-            }
-            Ok::<_, JobError>(())
-        })
-        .await
-}
-
-/// Has what was kept removed, unless a track names it after all. May run twice.
-pub(crate) async fn leave_behind(
-    context: &Context,
-    job: &ClaimedJob,
-    source: SourceId,
-) -> Result<(), JobError> {
-    let (job, now) = (job.clone(), context.clock.now());
-    context
-        .store
-        .write(async move |tx| {
-            if !tx.is_source_of_track(source).await? {
-                remove(tx, &job, source, now).await?;
             }
             Ok::<_, JobError>(())
         })

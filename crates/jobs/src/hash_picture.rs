@@ -59,3 +59,21 @@ async fn hash(
         Err(error) => Err(error.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{at, created, ready, source_id};
+
+    #[test]
+    fn only_a_ready_media_of_that_source_without_a_hash_wants_one() {
+        let check = |media: &Media, expected: bool| {
+            assert_eq!(is_wanted(media, source_id(5)), expected, "{:?} {:?}", media.state, media.blur_hash);
+        };
+        check(&created(), false);
+        check(&created().start_download(source_id(5), at(2)).unwrap(), false);
+        check(&ready(source_id(5)), true);
+        check(&ready(source_id(6)), false);
+        check(&Media { blur_hash: Some("L00000fQ".into()), ..ready(source_id(5)) }, false);
+    }
+}

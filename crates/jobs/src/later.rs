@@ -1,7 +1,5 @@
 //! Reschedules downloads whose source does not answer. Between two runs they hold no place and no memory.
 
-use std::time::Duration;
-
 use kinora_domain::Timestamp;
 use kinora_fetch::{Pause, Tries};
 use kinora_store::{ClaimedJob, DownloadProgress, Tx};
@@ -14,13 +12,24 @@ pub(crate) fn tries(context: &Context, job: &ClaimedJob) -> Tries {
     Tries { failures: usize::try_from(progress.failures).unwrap_or(usize::MAX), left: progress.left }
 }
 
-/// Reschedules the job after the pause. The job counts no attempt: the download counts its own.
-pub(crate) async fn give_back(context: &Context, job: &ClaimedJob, pause: &Pause) {
-    let run_at = context.clock.now().plus_micros(micros(pause.wait));
-    let progress = progress(pause);
-    let DownloadProgress { failures, .. } = progress;
-    let wait_ms = u64::try_from(pause.wait.as_millis()).unwrap_or(u64::MAX);
-    tracing::info!(job.kind = job.kind.name(), job.id = %job.id, failures, wait_ms, "the source is asked again later");
+/// When a download that was cut is tried again.
+pub(crate) fn run_at(pause: &Pause, now: Timestamp) -> Timestamp {
+    now.plus_micros(i64::try_from(pause.wait.as_micros()).unwrap_or(i64::MAX))
+}
+
+/// Milliseconds until then, for the log.
+pub(crate) fn wait_ms(pause: &Pause) -> u64 {
+    u64::try_from(pause.wait.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Reschedules the job after a pause, in the turn of its workspace. The job counts no attempt: the download
+/// counts its own.
+pub(crate) async fn give_back(
+    context: &Context,
+    job: &ClaimedJob,
+    run_at: Timestamp,
+    progress: DownloadProgress,
+) {
     let _place = context.commits.acquire(job.workspace).await;
     give_back_at(context, job, run_at, progress).await;
 }
@@ -43,8 +52,4 @@ pub(crate) async fn give_back_at(
     if let Err(error) = context.store.write(later).await {
         tracing::warn!(error = %error, "a job could not be put back; its lease runs out");
     }
-}
-
-fn micros(duration: Duration) -> i64 {
-    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }

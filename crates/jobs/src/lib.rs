@@ -17,14 +17,19 @@ mod fetch_sound;
 mod fetch_track;
 mod files;
 mod fill;
+#[cfg(test)]
+mod fixture;
 mod hash_picture;
 mod ingest;
 mod ingest_upload;
+mod lanes;
 mod later;
 mod lease;
+mod lost_lease;
 mod ownership;
 mod patience;
 mod probe_decode;
+mod retry;
 mod room;
 mod runner;
 mod stored;
@@ -35,6 +40,7 @@ mod tend_upload;
 use std::path::Path;
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use kinora_blob::Blob;
 use kinora_domain::{Clock, Random, WorkspaceId};
 use kinora_engine::Engine;
@@ -136,15 +142,7 @@ pub struct Context {
 ///
 /// Deliveries and other jobs have lanes of their own: neither waits for the other.
 pub async fn run(context: Context, stop: CancellationToken) {
-    tokio::join!(
-        runner::run(context.clone(), runner::downloads(context.downloads_max), stop.clone()),
-        runner::run(context.clone(), runner::TRACKS, stop.clone()),
-        runner::run(context.clone(), runner::INGESTS, stop.clone()),
-        runner::run(context.clone(), runner::UPLOADS, stop.clone()),
-        runner::run(context.clone(), runner::FILLS, stop.clone()),
-        runner::run(context.clone(), runner::SOUNDS, stop.clone()),
-        runner::run(context.clone(), runner::TENDS, stop.clone()),
-        runner::run(context.clone(), runner::UPKEEP, stop.clone()),
-        deliver_event::run(context, stop)
-    );
+    let lanes = lanes::lanes(context.downloads_max);
+    let jobs = join_all(lanes.map(|lane| runner::run(context.clone(), lane, stop.clone())));
+    tokio::join!(jobs, deliver_event::run(context.clone(), stop.clone()));
 }

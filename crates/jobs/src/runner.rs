@@ -12,50 +12,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::claim::{Claim, Progress};
 use crate::error::JobError;
+use crate::lanes::Lane;
 use crate::lease::{RENEW_EVERY, lease_until};
+use crate::retry::{self, Next};
 use crate::{
     Admission, Context, delete_objects, discard_upload, download, encode_audio, fetch_sound, fetch_track,
     files, fill, hash_picture, ingest_upload, later, probe_decode, sweep, tend, tend_upload,
 };
 
-/// A queue and how many of its jobs run at once.
-#[derive(Clone, Copy)]
-pub(crate) struct Lane {
-    queue: JobQueue,
-    concurrent_max: usize,
-}
-
-/// The lane of [`DOWNLOADS_MAX`](crate::DOWNLOADS_MAX).
-pub(crate) const fn downloads(concurrent_max: usize) -> Lane {
-    Lane { queue: JobQueue::Download, concurrent_max }
-}
-/// Each holds a file of subtitles in memory, of 10 MiB at most, and what it reads as; some wait for their source for minutes.
-pub(crate) const TRACKS: Lane = Lane { queue: JobQueue::Tracks, concurrent_max: 16 };
-/// Each may repack a file and begin its renditions; the engine says who goes first.
-pub(crate) const INGESTS: Lane = Lane { queue: JobQueue::Ingest, concurrent_max: 8 };
-/// A look at a row, mostly.
-pub(crate) const UPLOADS: Lane = Lane { queue: JobQueue::Uploads, concurrent_max: 8 };
-/// Few: each decodes once for all rungs, and the engine lets everything else go first.
-pub(crate) const FILLS: Lane = Lane { queue: JobQueue::Fill, concurrent_max: 2 };
-/// As few; they begin when a media is ready, whatever is filled meanwhile.
-pub(crate) const SOUNDS: Lane = Lane { queue: JobQueue::Sound, concurrent_max: 2 };
-/// There is one in all.
-pub(crate) const TENDS: Lane = Lane { queue: JobQueue::Tend, concurrent_max: 1 };
-/// All else is short.
-pub(crate) const UPKEEP: Lane = Lane { queue: JobQueue::Upkeep, concurrent_max: 4 };
 /// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
 const POLL_EVERY: Duration = Duration::from_millis(500);
-/// Attempts of a job that our own parts let down, waiting longer each time: about an hour and a half in all.
-const ATTEMPTS_MAX: u32 = 12;
-const RETRY_FIRST_US: i64 = 2_000_000;
-const RETRY_MAX_US: i64 = 15 * 60 * 1_000_000;
-/// How long a job waits for room on the disk before it looks again.
-const FULL_WAIT_US: i64 = 10_000_000;
-/// How long a job waits at least, and at most, for a part that is away.
-const AWAY_WAIT_MIN_US: i64 = 2_000_000;
-const AWAY_WAIT_MAX_US: i64 = 5 * 60 * 1_000_000;
-/// In between it waits this part of its age: the longer something has been away, the longer nobody asks for it.
-const AWAY_WAITS_PER_AGE: i64 = 4;
 
 /// Runs the jobs of one lane until `stop` is cancelled; then gives back the claims of those that are still at work.
 pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
@@ -234,27 +200,39 @@ async fn settle(context: Context, job: Claim) {
     }
 }
 
-/// Lets the job run again later, or ends it when its attempts are used up.
+/// Carries out what happens to a job whose run ended with an error.
 async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
-    let now = context.clock.now();
     let cause = error_chain(error);
-    if matches!(error, JobError::Full) {
-        tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, "job waits: the disk is full");
-        return wait(context, job, now.plus_micros(FULL_WAIT_US), "the disk is full").await;
+    log_error(job, error, &cause);
+    match retry::after_error(job, error, context.clock.now()) {
+        Next::LeaseLost => {}
+        Next::Defer { run_at } => wait(context, job, run_at, &cause).await,
+        Next::Continue { run_at, progress } => later::give_back(context, job, run_at, progress).await,
+        Next::Retry { run_at } => give_back(context, job, run_at, &cause).await,
+        Next::Fail => fail(context, job, cause).await,
     }
-    if let JobError::Later(pause) = error {
-        return later::give_back(context, job, pause).await;
+}
+
+fn log_error(job: &ClaimedJob, error: &JobError, cause: &str) {
+    let (kind, id) = (job.kind.name(), job.id);
+    match error {
+        JobError::LeaseLost => {}
+        JobError::Full => tracing::warn!(job.kind = kind, job.id = %id, "job waits: the disk is full"),
+        JobError::Later(pause) => {
+            let (failures, wait_ms) = (pause.tries.failures, later::wait_ms(pause));
+            tracing::info!(job.kind = kind, job.id = %id, failures, wait_ms, "the source is asked again later");
+        }
+        JobError::Away(_) => {
+            tracing::warn!(job.kind = kind, job.id = %id, error = cause, "job waits for what does not answer");
+        }
+        JobError::Fatal(_) | JobError::Retry(_) => {
+            tracing::warn!(job.kind = kind, job.id = %id, job.attempt = job.attempt, error = cause, "job failed");
+        }
     }
-    if matches!(error, JobError::Away(_)) {
-        tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, error = cause, "job waits for what does not answer");
-        let delay = away_wait_us(now.micros_since(job.created_at));
-        return wait(context, job, now.plus_micros(delay), &cause).await;
-    }
-    tracing::warn!(job.kind = job.kind.name(), job.id = %job.id, job.attempt = job.attempt, error = cause, "job failed");
-    if job.attempt < ATTEMPTS_MAX || never_gives_up(&job.kind) {
-        let delay = (RETRY_FIRST_US << job.attempt.saturating_sub(1).min(20)).min(RETRY_MAX_US);
-        return give_back(context, job, now.plus_micros(delay), &cause).await;
-    }
+}
+
+/// Ends a job that has used up its attempts, with what waits for it.
+async fn fail(context: &Context, job: &ClaimedJob, cause: String) {
     let ended = match &job.kind {
         JobKind::Download { media } => download::give_up(context, job, *media).await,
         JobKind::FetchTrack { media, track, source } => {
@@ -278,18 +256,6 @@ async fn put_back(context: &Context, job: &ClaimedJob, error: &JobError) {
     }
 }
 
-/// Nobody would ask for it again.
-fn never_gives_up(kind: &JobKind) -> bool {
-    matches!(
-        kind,
-        JobKind::DeleteObjects { .. }
-            | JobKind::TendUpload { .. }
-            | JobKind::DiscardUpload { .. }
-            | JobKind::TendRenditions
-            | JobKind::Sweep
-    )
-}
-
 async fn give_back(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &str) {
     let (job, note) = (job.clone(), note.to_owned());
     if let Err(error) = context.store.write(async move |tx| tx.retry_job(&job, run_at, &note).await).await {
@@ -302,29 +268,5 @@ async fn wait(context: &Context, job: &ClaimedJob, run_at: Timestamp, note: &str
     let (job, note) = (job.clone(), note.to_owned());
     if let Err(error) = context.store.write(async move |tx| tx.defer_job(&job, run_at, &note).await).await {
         tracing::warn!(error = %error, "a job could not be put back; its lease runs out");
-    }
-}
-
-/// How long a job of this age waits for a part that is away. An outage of any length costs it no attempt, so nothing is lost.
-fn away_wait_us(age_us: i64) -> i64 {
-    (age_us / AWAY_WAITS_PER_AGE).clamp(AWAY_WAIT_MIN_US, AWAY_WAIT_MAX_US)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_job_waits_longer_the_longer_something_is_away_and_never_too_long() {
-        const SECOND: i64 = 1_000_000;
-        let check = |age_s: i64, expected_s: i64| {
-            assert_eq!(away_wait_us(age_s * SECOND), expected_s * SECOND, "{age_s} s");
-        };
-        check(-5, 2); // clocks of two machines differ
-        check(0, 2);
-        check(8, 2);
-        check(60, 15);
-        check(1200, 300);
-        check(86_400, 300);
     }
 }

@@ -74,7 +74,7 @@ async fn sweep_kind(
         for entry in &page {
             let Some(source) = source_of(entry.key) else { continue };
             let owner = stored.count(context, source, entry.len).await?;
-            if owner.is_none() && now.micros_since(entry.modified) >= YOUNGEST_SWEPT_US {
+            if is_swept(owner.is_some(), entry.modified, now) {
                 tracing::info!(source.id = %source, "swept objects that no media names");
                 delete_objects::remove(context, source).await?;
             }
@@ -116,17 +116,19 @@ async fn settle_pictures(
 ) -> Result<(), JobError> {
     let Some((source, kept)) = of_source else { return Ok(()) };
     let bytes = kept.iter().map(|entry| entry.len).fold(0, u64::saturating_add);
-    if stored.count(context, source, bytes).await?.is_none() {
-        if kept.iter().any(|entry| now.micros_since(entry.modified) >= YOUNGEST_SWEPT_US) {
+    let owner = stored.count(context, source, bytes).await?;
+    match pictures_verdict(owner.is_some(), kept, now) {
+        PicturesVerdict::SweepSource => {
             tracing::info!(source.id = %source, "swept pictures that no media names");
-            delete_objects::remove(context, source).await?;
+            delete_objects::remove(context, source).await
         }
-        return Ok(());
+        PicturesVerdict::Delete(keys) => {
+            for key in keys {
+                context.blob.delete(key).await?;
+            }
+            Ok(())
+        }
     }
-    for key in surplus_pictures(kept) {
-        context.blob.delete(key).await?;
-    }
-    Ok(())
 }
 
 /// What uploads that have ended left behind: their process was killed, or was still writing.
@@ -141,11 +143,11 @@ async fn sweep_growing(
         let page = context.blob.list(Prefix::Kind(kind), after, PAGE).await?;
         for entry in &page {
             let Some(source) = growing_source_of(entry.key) else { continue };
-            if context.store.is_held_by_upload(source).await? {
+            let is_held = context.store.is_held_by_upload(source).await?;
+            if is_held {
                 stored.count(context, source, entry.len).await?;
-                continue;
             }
-            if now.micros_since(entry.modified) < YOUNGEST_SWEPT_US {
+            if !is_swept(is_held, entry.modified, now) {
                 continue;
             }
             tracing::info!(source.id = %source, "swept what an upload left behind");
@@ -198,7 +200,7 @@ async fn sweep_rendition_objects(
             if let Some(row) = &counted.row {
                 stored.count(context, row.presentation.whole_source(), entry.len).await?;
             }
-            if counted.row.is_none() && now.micros_since(entry.modified) >= YOUNGEST_SWEPT_US {
+            if is_swept(counted.row.is_some(), entry.modified, now) {
                 context.blob.delete(entry.key).await?;
             }
         }
@@ -207,6 +209,29 @@ async fn sweep_rendition_objects(
             return put_right(context, current, now).await;
         }
     }
+}
+
+/// Whether an object that was written at `modified` is deleted. `is_named`: a row names what it belongs to.
+fn is_swept(is_named: bool, modified: Timestamp, now: Timestamp) -> bool {
+    !is_named && now.micros_since(modified) >= YOUNGEST_SWEPT_US
+}
+
+/// What is deleted of the pictures of one source.
+#[derive(Debug, PartialEq, Eq)]
+enum PicturesVerdict {
+    /// All objects of the source.
+    SweepSource,
+    /// These pictures.
+    Delete(Vec<ObjectKey>),
+}
+
+/// `kept` are all pictures of the source. `is_named`: a row names the source.
+fn pictures_verdict(is_named: bool, kept: Vec<Entry>, now: Timestamp) -> PicturesVerdict {
+    if kept.iter().any(|entry| is_swept(is_named, entry.modified, now)) {
+        return PicturesVerdict::SweepSource;
+    }
+    // Those without a row are too young: their row may still come.
+    PicturesVerdict::Delete(if is_named { surplus_pictures(kept) } else { Vec::new() })
 }
 
 /// What is kept of a rendition, as far as it was listed.
@@ -280,5 +305,125 @@ fn rendition_of(key: ObjectKey) -> Option<RenditionId> {
     match key {
         ObjectKey::Init(rendition) | ObjectKey::Segment(rendition, _) => Some(rendition),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kinora_blob::{CheckId, PictureHash, PieceName};
+    use kinora_domain::PresentationId;
+
+    use super::*;
+    use crate::fixture::{Zeros, at, rendition_id, rendition_row, source_id};
+
+    const HOUR: i64 = 60 * 60;
+
+    fn entry(key: ObjectKey, len: u64, modified_s: i64) -> Entry {
+        Entry { key, len, modified: at(modified_s) }
+    }
+
+    fn picture(n: u16, len: u64, modified_s: i64) -> Entry {
+        let mut hash = [0; 16];
+        hash[..2].copy_from_slice(&n.to_be_bytes());
+        entry(ObjectKey::Picture(PresentationId::of(source_id(1)), PictureHash(hash)), len, modified_s)
+    }
+
+    #[test]
+    fn objects_without_a_row_are_swept_after_25_hours() {
+        let check = |is_named: bool, age_us: i64, expected: bool| {
+            let now = at(1_000_000);
+            let modified = now.plus_micros(-age_us);
+            assert_eq!(is_swept(is_named, modified, now), expected, "{is_named} {age_us}");
+        };
+        let limit = 25 * HOUR * Timestamp::SECOND;
+        check(false, limit, true);
+        check(false, 100 * limit, true);
+        check(false, limit - 1, false);
+        check(false, 0, false);
+        check(false, -limit, false); // the clock of the store is ahead
+        check(true, limit, false);
+        check(true, 100 * limit, false);
+    }
+
+    #[test]
+    fn sweep_age_exceeds_the_longest_attempt_and_its_lease() {
+        let longest_attempt_s = 24 * HOUR;
+        assert!(YOUNGEST_SWEPT_US > (longest_attempt_s + crate::lease::LEASE_S) * Timestamp::SECOND);
+    }
+
+    #[test]
+    fn pictures_without_a_row_go_with_their_source_once_one_is_old() {
+        let now = at(100 * HOUR);
+        let (young, old) = (picture(1, 10, 75 * HOUR + 1), picture(2, 10, 75 * HOUR));
+        let check = |is_named: bool, kept: &[&Entry], expected: PicturesVerdict| {
+            let kept: Vec<_> = kept.iter().map(|entry| (*entry).clone()).collect();
+            assert_eq!(pictures_verdict(is_named, kept.clone(), now), expected, "{is_named} {kept:?}");
+        };
+        check(false, &[&young, &old], PicturesVerdict::SweepSource);
+        check(false, &[&old], PicturesVerdict::SweepSource);
+        check(false, &[&young], PicturesVerdict::Delete(Vec::new()));
+        check(false, &[], PicturesVerdict::Delete(Vec::new()));
+        check(true, &[&young, &old], PicturesVerdict::Delete(Vec::new()));
+    }
+
+    #[test]
+    fn surplus_pictures_go_from_a_source_with_a_row_alone() {
+        // One picture that fills the quota of its source.
+        let (small, huge) = (picture(1, 10, 0), picture(2, 1 << 40, 0));
+        let kept = vec![small, huge.clone()];
+        assert_eq!(pictures_verdict(true, kept.clone(), at(0)), PicturesVerdict::Delete(vec![huge.key]));
+        assert_eq!(pictures_verdict(false, kept, at(0)), PicturesVerdict::Delete(Vec::new()));
+    }
+
+    #[test]
+    fn each_key_belongs_to_one_owner_at_most() {
+        let (source, rendition) = (source_id(1), rendition_id());
+        let piece = PieceName { lease: 1, start: 0 };
+        let check = |key: ObjectKey, of_source: bool, of_growing: bool, of_rendition: bool| {
+            let expected = (
+                of_source.then_some(source),
+                of_growing.then_some(source),
+                of_rendition.then_some(rendition),
+            );
+            assert_eq!((source_of(key), growing_source_of(key), rendition_of(key)), expected, "{key:?}");
+        };
+        check(ObjectKey::Source(source), true, false, false);
+        check(ObjectKey::Normalised(source), true, false, false);
+        check(ObjectKey::Sound(source), true, false, false);
+        check(ObjectKey::Index(PresentationId::of(source)), true, false, false);
+        check(ObjectKey::Subtitle(source), true, false, false);
+        check(ObjectKey::Picture(PresentationId::of(source), PictureHash([0; 16])), true, false, false);
+        check(ObjectKey::Growing(source), false, true, false);
+        check(ObjectKey::Piece(source, piece), false, true, false);
+        check(ObjectKey::Checkpoint(source, 5), false, true, false);
+        check(ObjectKey::Init(rendition), false, false, true);
+        check(ObjectKey::Segment(rendition, 3), false, false, true);
+        check(ObjectKey::DemoClip, false, false, false);
+        check(ObjectKey::Owner, false, false, false);
+        check(ObjectKey::Check(CheckId::new(&Zeros), 0), false, false, false);
+    }
+
+    fn row(bytes: u64, segments: u64) -> RenditionRow {
+        RenditionRow { bytes, segments, ..rendition_row() }
+    }
+
+    #[test]
+    fn counters_are_corrected_once_no_segment_was_made_for_a_minute() {
+        let segment =
+            |n: u32, len: u64, modified_s: i64| entry(ObjectKey::Segment(rendition_id(), n), len, modified_s);
+        let check = |row: Option<RenditionRow>, listed: &[Entry], now_us: i64, expected: bool| {
+            let mut counted = Counted::new(rendition_id(), row);
+            listed.iter().for_each(|entry| counted.add(entry));
+            let now = Timestamp::from_micros(now_us);
+            assert_eq!(counted.is_wrong(now), expected, "{:?} {listed:?} {now_us}", counted.row);
+        };
+        let listed = [segment(0, 100, 10), segment(1, 50, 20), entry(ObjectKey::Init(rendition_id()), 7, 90)];
+        let at_rest_us = 80 * Timestamp::SECOND + 1;
+        check(Some(row(150, 2)), &listed, at_rest_us, false);
+        check(Some(row(149, 2)), &listed, at_rest_us, true);
+        check(Some(row(150, 3)), &listed, at_rest_us, true);
+        check(Some(row(0, 0)), &listed, at_rest_us - 1, false); // the last one may not be counted yet
+        check(None, &listed, at_rest_us, false);
+        check(Some(row(150, 2)), &[], at_rest_us, false); // nothing was listed of it
     }
 }

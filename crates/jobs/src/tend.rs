@@ -107,44 +107,64 @@ fn verdict(row: &RenditionRow, now: Timestamp, excess: u64) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::{at, rendition_row};
 
-    const DAY: i64 = 24 * 60 * 60 * Timestamp::SECOND;
+    const DAY: i64 = 24 * 60 * 60;
+    const MONTH: i64 = 30 * DAY;
 
-    fn row(watched_at: Option<i64>, segments: u64) -> RenditionRow {
-        let id = "019a492c-41f3-8001-8203-040506070809";
+    /// A rendition that was begun on the first day, with one segment.
+    fn row(watched_at_s: Option<i64>) -> RenditionRow {
         RenditionRow {
-            id: id.parse().unwrap(),
-            presentation: id.parse().unwrap(),
-            name: "720p".into(),
             bytes: 100,
-            segments,
-            watched_at: watched_at.map(Timestamp::from_micros),
-            broken_at: None,
-            created_at: Timestamp::from_micros(DAY),
+            segments: 1,
+            watched_at: watched_at_s.map(at),
+            created_at: at(DAY),
+            ..rendition_row()
         }
     }
 
-    #[test]
-    fn what_a_file_is_made_of_stays() {
-        let whole = RenditionRow { name: "720p whole".into(), ..row(None, 1) };
-        let now = Timestamp::from_micros(1000 * DAY);
-        assert_eq!(verdict(&row(None, 1), now, u64::MAX), Verdict::LetGo);
-        assert_eq!(verdict(&whole, now, u64::MAX), Verdict::Keep);
+    #[track_caller]
+    fn check(row: &RenditionRow, now: Timestamp, excess: u64, expected: Verdict) {
+        assert_eq!(verdict(row, now, excess), expected, "{row:?} {now} {excess}");
     }
 
     #[test]
-    fn what_nobody_watches_goes_and_what_somebody_watches_stays() {
-        let check = |watched_at: Option<i64>, segments, day: i64, excess, expected| {
-            let now = Timestamp::from_micros(day * DAY);
-            let row = row(watched_at, segments);
-            assert_eq!(verdict(&row, now, excess), expected, "{watched_at:?} {day} {excess}");
-        };
-        check(Some(2 * DAY), 9, 32, 0, Verdict::Keep);
-        check(Some(2 * DAY), 9, 33, 0, Verdict::LetGo);
-        check(Some(2 * DAY), 0, 33, 0, Verdict::Keep); // nothing is kept of it
-        check(None, 9, 31, 0, Verdict::Keep); // counts from when it was made
-        check(None, 9, 32, 0, Verdict::LetGo);
-        check(Some(2 * DAY), 9, 3, 1, Verdict::LetGo);
-        check(Some(3 * DAY - 1), 9, 3, u64::MAX, Verdict::Keep); // is watched now
+    fn renditions_of_files_are_never_evicted() {
+        let whole = RenditionRow { name: "720p whole".into(), ..row(None) };
+        check(&row(None), at(1000 * DAY), u64::MAX, Verdict::LetGo);
+        check(&whole, at(1000 * DAY), u64::MAX, Verdict::Keep);
+        check(&whole, at(1000 * DAY), 0, Verdict::Keep);
+    }
+
+    #[test]
+    fn rendition_unwatched_for_over_a_month_is_evicted() {
+        let watched = row(Some(2 * DAY));
+        check(&watched, at(2 * DAY), 0, Verdict::Keep);
+        check(&watched, at(2 * DAY + MONTH), 0, Verdict::Keep);
+        check(&watched, at(2 * DAY + MONTH).plus_micros(1), 0, Verdict::LetGo);
+    }
+
+    #[test]
+    fn never_watched_rendition_ages_from_its_creation() {
+        check(&row(None), at(DAY + MONTH), 0, Verdict::Keep);
+        check(&row(None), at(DAY + MONTH).plus_micros(1), 0, Verdict::LetGo);
+    }
+
+    #[test]
+    fn empty_rendition_has_nothing_to_evict() {
+        let empty = RenditionRow { bytes: 0, segments: 0, ..row(Some(2 * DAY)) };
+        check(&empty, at(1000 * DAY), 0, Verdict::Keep);
+        check(&empty, at(1000 * DAY), u64::MAX, Verdict::Keep);
+    }
+
+    #[test]
+    fn full_cache_evicts_what_was_not_watched_for_five_minutes() {
+        let watched = row(Some(2 * DAY));
+        check(&watched, at(2 * DAY + 300).plus_micros(1), 0, Verdict::Keep);
+        check(&watched, at(2 * DAY + 300).plus_micros(1), 1, Verdict::LetGo);
+        check(&watched, at(2 * DAY + 300), u64::MAX, Verdict::Keep);
+        check(&watched, at(2 * DAY - 1), u64::MAX, Verdict::Keep); // clocks of two machines differ
+        check(&row(None), at(DAY + 300), u64::MAX, Verdict::Keep);
+        check(&row(None), at(DAY + 301), 1, Verdict::LetGo);
     }
 }

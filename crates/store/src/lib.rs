@@ -75,7 +75,7 @@ pub use rendition::{RenditionPlace, RenditionRow, RenditionUse};
 pub use revoked_token::RevokedToken;
 pub use store::{DatabasePlace, Opener, Store, StoreOptions};
 pub use tx::Tx;
-pub use upload::{UploadGrown, UploadLease, UploadPart};
+pub use upload::{UploadCancelled, UploadGrown, UploadLease, UploadPart};
 pub use usage::{Stored, Usage, UsageOfDay, Used, WrittenUsage};
 pub use version::Version;
 pub use wake::Wake;

@@ -79,6 +79,19 @@ fn kept(response: PostResponse) -> AttemptResponse {
     }
 }
 
+/// What becomes of a delivery after attempt number `made`. `random` is any number: it spreads the retries.
+fn next(verdict: DeliveryVerdict, made: u32, answered_at: Timestamp, random: u32) -> DeliveryNext {
+    match verdict {
+        DeliveryVerdict::Delivered => DeliveryNext::Delivered,
+        DeliveryVerdict::Abort => DeliveryNext::GivenUp,
+        DeliveryVerdict::Disable(_) => DeliveryNext::Pending,
+        DeliveryVerdict::Retry { after_us } => match retry_delay_us(made, after_us, random) {
+            Some(delay) => DeliveryNext::RetryAt(answered_at.plus_micros(delay)),
+            None => DeliveryNext::GivenUp,
+        },
+    }
+}
+
 async fn record(
     context: &Context,
     webhook: &Webhook,
@@ -90,17 +103,7 @@ async fn record(
     let made = delivery.attempt_count + 1;
     let mut jitter = [0; 4];
     context.random.fill(&mut jitter);
-    let next = match verdict {
-        DeliveryVerdict::Delivered => DeliveryNext::Delivered,
-        DeliveryVerdict::Abort => DeliveryNext::GivenUp,
-        DeliveryVerdict::Disable(_) => DeliveryNext::Pending,
-        DeliveryVerdict::Retry { after_us } => {
-            match retry_delay_us(made, after_us, u32::from_le_bytes(jitter)) {
-                Some(delay) => DeliveryNext::RetryAt(answered_at.plus_micros(delay)),
-                None => DeliveryNext::GivenUp,
-            }
-        }
-    };
+    let next = next(verdict, made, answered_at, u32::from_le_bytes(jitter));
     let status = match &attempt.outcome {
         AttemptOutcome::Answered(response) => response.status,
         AttemptOutcome::Unanswered(_) => 0,
@@ -146,4 +149,36 @@ async fn finish(
             Ok::<_, JobError>(())
         })
         .await
+}
+
+#[cfg(test)]
+mod tests {
+    use kinora_domain::{ATTEMPTS_MAX, DisabledReason};
+
+    use super::*;
+    use crate::fixture::at;
+
+    #[test]
+    fn each_verdict_has_one_outcome() {
+        let check = |verdict: DeliveryVerdict, made: u32, random: u32, expected: DeliveryNext| {
+            assert_eq!(next(verdict, made, at(1000), random), expected, "{verdict:?} {made} {random}");
+        };
+        let retry = DeliveryVerdict::Retry { after_us: None };
+        let later = |after_s: i64| DeliveryVerdict::Retry { after_us: Some(after_s * Timestamp::SECOND) };
+        let disable = DeliveryVerdict::Disable(DisabledReason::Gone);
+        check(DeliveryVerdict::Delivered, 1, 0, DeliveryNext::Delivered);
+        check(DeliveryVerdict::Delivered, ATTEMPTS_MAX, 0, DeliveryNext::Delivered);
+        check(DeliveryVerdict::Abort, 1, 0, DeliveryNext::GivenUp);
+        check(disable, 1, 0, DeliveryNext::Pending);
+        check(disable, ATTEMPTS_MAX, 0, DeliveryNext::Pending);
+        // The jitter is a fifth of 5 s, 10 s, ... 4 h: less at 0, more at the maximum.
+        check(retry, 1, 0, DeliveryNext::RetryAt(at(1004)));
+        check(retry, 1, u32::MAX, DeliveryNext::RetryAt(at(1006)));
+        check(retry, 2, 0, DeliveryNext::RetryAt(at(1008)));
+        check(later(60), 1, 0, DeliveryNext::RetryAt(at(1060)));
+        check(later(1), 1, 0, DeliveryNext::RetryAt(at(1004))); // never sooner than the schedule
+        check(retry, ATTEMPTS_MAX - 1, 0, DeliveryNext::RetryAt(at(1000 + 11_520)));
+        check(retry, ATTEMPTS_MAX, 0, DeliveryNext::GivenUp);
+        check(later(60), ATTEMPTS_MAX, 0, DeliveryNext::GivenUp);
+    }
 }

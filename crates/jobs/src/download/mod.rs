@@ -13,6 +13,7 @@ use crate::error::{JobError, internal_failure};
 use crate::ingest::first;
 use crate::ingest::sink::{Arrived, Owner, SourceSink};
 use crate::ingest::sound;
+use crate::lost_lease;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// Fetches a media and makes it ready, or failed with its reason.
@@ -120,14 +121,7 @@ async fn make_ready(context: &Context, job: &Claim, media: Media, arrived: Arriv
         let name = || name_source(context, job, media.id, source, facts.clone(), missing);
         keep_trying(Waiter::Job(job.id), PATIENCE, name).await
     };
-    match ended.await {
-        // The media was deleted, or another worker has it: nothing will ever name what was just kept.
-        Err(JobError::LeaseLost) => {
-            leave_behind(context, job, source).await?;
-            Err(JobError::LeaseLost)
-        }
-        ended => ended,
-    }
+    lost_lease::clean_up(context, job, source, ended.await).await
 }
 
 /// Ready, with its event: the media names its source from now on.
@@ -156,20 +150,6 @@ async fn name_source(
             if missing.encodes_sound {
                 tx.enqueue(NewJob::soon(JobKind::EncodeAudio { media: id, source }, job.workspace, now))
                     .await?;
-            }
-            Ok::<_, JobError>(())
-        })
-        .await
-}
-
-/// Has the objects of an attempt removed, unless a media names them after all. May run twice.
-async fn leave_behind(context: &Context, job: &ClaimedJob, source: SourceId) -> Result<(), JobError> {
-    let (workspace, now) = (job.workspace, context.clock.now());
-    context
-        .store
-        .write(async move |tx| {
-            if tx.media_of_source(source).await?.is_none() {
-                tx.enqueue(NewJob::soon(JobKind::DeleteObjects { source }, workspace, now)).await?;
             }
             Ok::<_, JobError>(())
         })

@@ -16,7 +16,7 @@ use crate::WorkerId;
 /// Microseconds after which the next first attempt no longer waits for the end of the one before it (contract decision 9).
 const FIRST_ATTEMPT_HOLDS_US: i64 = 1_000_000;
 
-/// Attempts that a delivery tells of (contract decision 8).
+/// A claimed delivery, and so the body of its event, lists at most so many attempts (contract decision 8).
 const ATTEMPTS_SHOWN: u32 = 10;
 
 /// A webhook that has deliveries to be claimed.
@@ -52,7 +52,7 @@ pub struct ClaimedDelivery {
     pub webhook: WebhookId,
     /// What to tell.
     pub event: StoredEvent,
-    /// The last attempts made so far, oldest first, at most 10.
+    /// The last attempts made so far, oldest first, as many as the body of the event lists.
     pub attempts: Vec<Attempt>,
     /// How many attempts were made so far in all.
     pub attempt_count: u32,

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use kinora_domain::{Event, Media, MediaId, MediaState, SourceId, Timestamp, Upload};
 
-use crate::{Error, JobKind, NewJob, Priority, Tx};
+use crate::{Error, JobKind, NewJob, Priority, Tx, UploadCancelled};
 
 impl Tx {
     /// Registers a media that is to be fetched: its rows, its event, and the job that fetches it; the same of each track that is added to it.
@@ -136,7 +136,10 @@ impl Tx {
     /// What is done with an upload when its media is removed before it took the source over.
     async fn give_up_upload(&mut self, upload: Upload, now: Timestamp) -> Result<(), Error> {
         if !upload.is_settled() {
-            return self.end_upload(upload, now).await?.map(drop).map_err(Error::internal);
+            return match self.end_upload(upload, now).await? {
+                UploadCancelled::Now(_) => Ok(()),
+                UploadCancelled::WrongState(wrong) => Err(Error::internal(wrong)),
+            };
         }
         self.drop_job(JobKind::IngestUpload { media: upload.id }).await?;
         let upload = upload.hand_over(now).map_err(Error::internal)?;

@@ -7,6 +7,15 @@ use crate::{Error, JobKind, NewJob, Priority, Tx};
 /// What a media is told whose upload did not end in time.
 const TIMED_OUT: &str = "the upload did not end in time; create another one and send the file again";
 
+/// What became of the cancellation of an upload.
+#[derive(Debug)]
+pub enum UploadCancelled {
+    /// It is cancelled now.
+    Now(Box<Upload>),
+    /// It was settled before; nothing changed.
+    WrongState(UploadWrongState),
+}
+
 impl Tx {
     /// Registers an upload: its row, its event, and the job that looks after it when its time is over.
     pub async fn register_upload(&mut self, upload: &Upload, registered: &Event) -> Result<(), Error> {
@@ -18,24 +27,19 @@ impl Tx {
         self.enqueue(job).await.map(drop)
     }
 
-    /// Cancels an upload and removes its media, if it has one; one event tells of both (contract decision 7). What was kept is removed after
-    /// the commit. `Ok(Err(..))` when it is settled.
-    pub async fn cancel_upload(
-        &mut self,
-        upload: Upload,
-        now: Timestamp,
-    ) -> Result<Result<Upload, UploadWrongState>, Error> {
-        let upload = match self.end_upload(upload, now).await? {
-            Ok(upload) => upload,
-            Err(wrong) => return Ok(Err(wrong)),
-        };
-        if let Some(media) = self.media_by_id(upload.id).await? {
+    /// Cancels an upload and removes its media, if it has one; one event tells of both (contract decision
+    /// 7). Its objects are removed after the commit.
+    pub async fn cancel_upload(&mut self, upload: Upload, now: Timestamp) -> Result<UploadCancelled, Error> {
+        let cancelled = self.end_upload(upload, now).await?;
+        if let UploadCancelled::Now(upload) = &cancelled
+            && let Some(media) = self.media_by_id(upload.id).await?
+        {
             for track in &media.added {
                 self.let_go_of_track(&media, track, now).await?;
             }
             self.delete_media(media.id).await?;
         }
-        Ok(Ok(upload))
+        Ok(cancelled)
     }
 
     /// The same, and leaves its media to the caller.
@@ -43,15 +47,15 @@ impl Tx {
         &mut self,
         upload: Upload,
         now: Timestamp,
-    ) -> Result<Result<Upload, UploadWrongState>, Error> {
+    ) -> Result<UploadCancelled, Error> {
         let (upload, event) = match upload.cancel(now) {
             Ok(moved) => moved,
-            Err(wrong) => return Ok(Err(wrong)),
+            Err(wrong) => return Ok(UploadCancelled::WrongState(wrong)),
         };
         self.save_upload(&upload).await?;
         self.push_event(&event).await?;
         self.discard_upload(&upload, now).await?;
-        Ok(Ok(upload))
+        Ok(UploadCancelled::Now(Box::new(upload)))
     }
 
     /// Ends an upload whose time is over; its media fails, if it has one.

@@ -9,6 +9,7 @@ use kinora_domain::{MediaId, SourceId, Timestamp, Upload, UploadState, Workspace
 #[cfg(test)]
 pub(crate) use lease::STATEMENTS as LEASE;
 pub use lease::{UploadGrown, UploadLease, UploadPart};
+pub use lifecycle::UploadCancelled;
 
 use crate::keyring::Purpose;
 use crate::list::{Bounds, Ends, Rows, ends};

@@ -5,7 +5,7 @@ use kinora_domain::{
     FailureCode, MediaSettings, NewTrack, NewUpload, Restriction, SoundEdit, Upload, UploadState,
     WorkspaceId,
 };
-use kinora_store::{Error, JobQueue, Page, Store, UploadGrown, UploadPart, WorkerId};
+use kinora_store::{Error, JobQueue, Page, Store, UploadCancelled, UploadGrown, UploadPart, WorkerId};
 
 use crate::support::{DAY, SECOND, World, workspace, write};
 
@@ -148,7 +148,8 @@ async fn a_settled_upload_has_no_lease_to_lose(world: World) {
     let (upload, lease) = begun(&world, &store, owner).await;
     let (id, now) = (upload.id, world.now());
     let cancelled = upload.clone();
-    write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap().unwrap();
+    let ended = write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap();
+    assert!(matches!(ended, UploadCancelled::Now(_)), "{ended:?}");
     let lost = store.note_upload_kept(lease, 11, now).await;
     assert!(matches!(lost, Err(Error::LeaseLost)), "{lost:?}");
     let other = world.worker();
@@ -156,7 +157,8 @@ async fn a_settled_upload_has_no_lease_to_lose(world: World) {
         write(&store, async move |tx| tx.lease_upload(id, other, None).await).await.unwrap().unwrap();
     assert_eq!((seen.state.name(), at.number), ("cancelled", lease.number));
     let again = write(&store, async move |tx| tx.cancel_upload(seen.clone(), now).await).await.unwrap();
-    assert_eq!(again.unwrap_err().to_string(), "cannot cancel an upload that is cancelled");
+    let UploadCancelled::WrongState(wrong) = again else { panic!("{again:?}") };
+    assert_eq!(wrong.to_string(), "cannot cancel an upload that is cancelled");
 }
 
 async fn parts_are_kept_in_order_and_forgotten_when_asked(world: World) {
@@ -204,7 +206,8 @@ async fn a_cancelled_upload_takes_its_media_along(world: World) {
     let (upload, _) = begun(&world, &store, world.worker()).await;
     assert!(store.media_by_id(upload.id).await.unwrap().is_some());
     let (cancelled, now) = (upload.clone(), world.now());
-    write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap().unwrap();
+    let ended = write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap();
+    assert!(matches!(ended, UploadCancelled::Now(_)), "{ended:?}");
     assert_eq!(store.media_by_id(upload.id).await.unwrap(), None);
     assert!(store.next_job_due(JobQueue::Upkeep).await.unwrap().is_some());
 }
@@ -267,7 +270,8 @@ async fn what_has_ended_leaves_with_its_address(world: World) {
     let waiting = registered(&world, &store).await;
     let (upload, _) = begun(&world, &store, world.worker()).await;
     let (cancelled, now) = (upload.clone(), world.now());
-    write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap().unwrap();
+    let ended = write(&store, async move |tx| tx.cancel_upload(cancelled.clone(), now).await).await.unwrap();
+    assert!(matches!(ended, UploadCancelled::Now(_)), "{ended:?}");
     let prune = async |us| store.prune(now.plus_micros(us)).await.unwrap().uploads;
     assert_eq!(prune(8 * DAY - 1).await, 0);
     let unused = async || {

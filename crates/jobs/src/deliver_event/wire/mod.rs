@@ -15,10 +15,8 @@ use media::{CreatedData, FailedData, ReadyData, UnplayedData};
 pub(super) use upload::UploadAddresses;
 use upload::UploadData;
 
-/// Earlier attempts that are told (contract decision 8).
-const ATTEMPTS_TOLD_MAX: usize = 10;
-
-/// The bytes that are signed and posted. The attempts made before make them differ from post to post; the id never does.
+/// The bytes that are signed and posted. `attempts` are the attempts listed in the body, oldest first: they
+/// make it differ from post to post; the id never does.
 pub(super) fn body(
     event: &StoredEvent,
     attempts: &[Attempt],
@@ -71,7 +69,6 @@ pub(super) fn body(
         EventKind::UploadRegistered(_) | EventKind::UploadCompleted(_) => created_at_snake = Some(at),
         _ => created_at = Some(at),
     }
-    let skipped = attempts.len().saturating_sub(ATTEMPTS_TOLD_MAX);
     let envelope = Envelope {
         r#type: kind.name(),
         object: object(kind),
@@ -82,7 +79,7 @@ pub(super) fn body(
         created_at,
         created_at_snake,
         updated_at_snake,
-        attempts: attempts[skipped..].iter().map(|attempt| AttemptItem::new(attempt, webhook)).collect(),
+        attempts: attempts.iter().map(|attempt| AttemptItem::new(attempt, webhook)).collect(),
     };
     serde_json::to_vec(&envelope).expect("wire types hold strings, numbers and lists of them")
 }

@@ -1,0 +1,34 @@
+//! Cleans up after an attempt that lost its lease: another worker has the job, or the row that would name
+//! its objects is gone.
+
+use kinora_domain::SourceId;
+use kinora_store::{ClaimedJob, JobKind, NewJob};
+
+use crate::Context;
+use crate::error::JobError;
+
+/// Returns how an attempt ended. After a lost lease its objects are deleted, unless a media or track names
+/// them after all.
+///
+/// Such objects never get a name later: each attempt has a source id of its own. May run twice.
+pub(crate) async fn clean_up<T>(
+    context: &Context,
+    job: &ClaimedJob,
+    source: SourceId,
+    ended: Result<T, JobError>,
+) -> Result<T, JobError> {
+    if let Err(JobError::LeaseLost) = ended {
+        let (workspace, now) = (job.workspace, context.clock.now());
+        context
+            .store
+            .write(async move |tx| {
+                if tx.media_of_source(source).await?.is_none() && !tx.is_source_of_track(source).await? {
+                    let kind = JobKind::DeleteObjects { source };
+                    tx.enqueue_once(NewJob::soon(kind, workspace, now)).await?;
+                }
+                Ok::<_, JobError>(())
+            })
+            .await?;
+    }
+    ended
+}
