@@ -216,7 +216,8 @@ impl Intake {
     }
 }
 
-/// Waits for what comes first: an interruption, the end of the batch's wait at `due`, the renewal, or the body.
+/// Waits for what comes first: an interruption, the end of the batch's wait at `due`, the renewal, or the
+/// body.
 async fn next<B, E>(
     upload: MediaId,
     body: &mut Paced<B>,

@@ -73,9 +73,8 @@ async fn let_go(context: &Context, now: Timestamp) -> Result<(), JobError> {
         let Some(last) = page.last() else { return Ok(()) };
         place = last.place();
         for row in page {
-            // Those behind it were used later still.
             match verdict(&row, now, excess) {
-                Verdict::Keep if row.watched_at.is_some() && excess == 0 => return Ok(()),
+                Verdict::KeepThisAndLater => return Ok(()),
                 Verdict::Keep => {}
                 Verdict::LetGo => {
                     context.packager.evict(row.id).await?;
@@ -90,15 +89,22 @@ async fn let_go(context: &Context, now: Timestamp) -> Result<(), JobError> {
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Keep,
+    /// As are all that were watched later.
+    KeepThisAndLater,
     LetGo,
 }
 
 /// What becomes of one rendition, when all together take `excess` bytes too much.
+///
+/// What was evicted before, and what belongs to a file, is passed over: others behind it may be as old.
 fn verdict(row: &RenditionRow, now: Timestamp, excess: u64) -> Verdict {
+    let unused_us = now.micros_since(row.watched_at.unwrap_or(row.created_at));
+    if row.watched_at.is_some() && excess == 0 && unused_us <= UNWATCHED_MAX_US {
+        return Verdict::KeepThisAndLater;
+    }
     if whole_of(&row.name).is_some() {
         return Verdict::Keep; // of a file that a client wants
     }
-    let unused_us = now.micros_since(row.watched_at.unwrap_or(row.created_at));
     let is_empty = row.segments == 0;
     let is_too_much = excess > 0 && unused_us > WATCHED_LATELY_US;
     if !is_empty && (unused_us > UNWATCHED_MAX_US || is_too_much) { Verdict::LetGo } else { Verdict::Keep }
@@ -139,9 +145,21 @@ mod tests {
     #[test]
     fn rendition_unwatched_for_over_a_month_is_evicted() {
         let watched = row(Some(2 * DAY));
-        check(&watched, at(2 * DAY), 0, Verdict::Keep);
-        check(&watched, at(2 * DAY + MONTH), 0, Verdict::Keep);
+        check(&watched, at(2 * DAY), 0, Verdict::KeepThisAndLater);
+        check(&watched, at(2 * DAY + MONTH), 0, Verdict::KeepThisAndLater);
         check(&watched, at(2 * DAY + MONTH).plus_micros(1), 0, Verdict::LetGo);
+    }
+
+    #[test]
+    fn an_evicted_rendition_does_not_shield_those_watched_after_it() {
+        let evicted = RenditionRow { bytes: 0, segments: 0, ..row(Some(2 * DAY)) };
+        let whole = RenditionRow { name: "720p whole".into(), ..row(Some(2 * DAY)) };
+        let now = at(4 * DAY + MONTH);
+        for passed in [evicted, whole] {
+            check(&passed, now, 0, Verdict::Keep);
+        }
+        check(&row(Some(3 * DAY)), now, 0, Verdict::LetGo);
+        check(&row(Some(5 * DAY)), now, 0, Verdict::KeepThisAndLater);
     }
 
     #[test]
@@ -160,7 +178,7 @@ mod tests {
     #[test]
     fn full_cache_evicts_what_was_not_watched_for_five_minutes() {
         let watched = row(Some(2 * DAY));
-        check(&watched, at(2 * DAY + 300).plus_micros(1), 0, Verdict::Keep);
+        check(&watched, at(2 * DAY + 300).plus_micros(1), 0, Verdict::KeepThisAndLater);
         check(&watched, at(2 * DAY + 300).plus_micros(1), 1, Verdict::LetGo);
         check(&watched, at(2 * DAY + 300), u64::MAX, Verdict::Keep);
         check(&watched, at(2 * DAY - 1), u64::MAX, Verdict::Keep); // clocks of two machines differ

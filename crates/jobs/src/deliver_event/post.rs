@@ -79,7 +79,8 @@ fn kept(response: PostResponse) -> AttemptResponse {
     }
 }
 
-/// What becomes of a delivery after attempt number `made`. `random` is any number: it spreads the retries.
+/// What becomes of a delivery after an attempt, `made` attempts with this one. `random` is any number: it
+/// spreads the retries.
 fn next(verdict: DeliveryVerdict, made: u32, answered_at: Timestamp, random: u32) -> DeliveryNext {
     match verdict {
         DeliveryVerdict::Delivered => DeliveryNext::Delivered,
