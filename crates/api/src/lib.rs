@@ -7,6 +7,7 @@
 //! Begin with [`router`], then `on_demand/`.
 
 mod answer_cache;
+mod commit;
 mod error;
 mod example;
 mod key_pairs;

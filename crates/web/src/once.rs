@@ -186,7 +186,7 @@ pub async fn recognise(idempotency: &Idempotency, request: Request, mut below: B
 fn fingerprint(parts: &RequestParts, caller: Writer, body: &[u8]) -> [u8; 32] {
     let path = parts.uri.path();
     let path = path.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(path);
-    let token = caller.token.to_string();
+    let token = caller.principal.to_string();
     let mut hash = Sha256::new();
     for part in [parts.method.as_str(), path, parts.uri.query().unwrap_or(""), &token] {
         hash.update((part.len() as u64).to_be_bytes());

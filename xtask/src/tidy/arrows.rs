@@ -1,20 +1,22 @@
 //! Which crate may depend on which, read from `cargo metadata`.
 //!
 //! ```text
-//! server → { api, delivery, upload, jobs, live } → { web, packager, intake } → { store, blob, fetch, engine } → domain
+//! server → { api, delivery, upload, jobs, live } → { web, service, packager, intake }
+//!        → { store, blob, fetch, engine } → domain
 //! formats → nothing
 //! ```
 //!
 //! An arrow may skip layers. The crates of the second layer never depend on each other: they meet in rows, objects
-//! and the live window. `web` is what `api`, `delivery` and `upload` share; it depends on none of them. `testkit` is for tests, `xtask` for people and `yardstick` for benches: nothing is
-//! built on them.
+//! and the live window. `web` is what `api`, `delivery` and `upload` share; it depends on none of them, and on
+//! `service` for the caller of an operation. `testkit` is for tests, `xtask` for people and `yardstick` for benches:
+//! nothing is built on them.
 
 use cargo_metadata::{DependencyKind, Package};
 
 use super::Finding;
 
 /// What one crate may depend on, outside its tests too. A crate that is not listed here is a finding.
-const ARROWS: [(&str, &[&str]); 19] = [
+const ARROWS: [(&str, &[&str]); 20] = [
     ("domain", &[]),
     ("fair", &[]),
     ("formats", &[]),
@@ -24,8 +26,9 @@ const ARROWS: [(&str, &[&str]); 19] = [
     ("engine", &["domain"]),
     ("packager", &["domain", "formats", "store", "blob", "fetch", "engine"]),
     ("intake", &["domain", "fair", "formats", "store", "blob"]),
-    ("web", &["domain", "store"]),
-    ("api", &["domain", "store", "fetch", "intake", "web"]),
+    ("service", &["domain", "store", "fetch"]),
+    ("web", &["domain", "store", "service"]),
+    ("api", &["domain", "store", "fetch", "intake", "service", "web"]),
     ("delivery", &["domain", "formats", "store", "packager", "web"]),
     ("upload", &["domain", "store", "intake", "web"]),
     ("jobs", &["domain", "fair", "formats", "store", "blob", "fetch", "engine", "packager", "intake"]),
@@ -33,8 +36,8 @@ const ARROWS: [(&str, &[&str]); 19] = [
     (
         "server",
         &[
-            "domain", "fair", "formats", "store", "blob", "fetch", "engine", "packager", "intake", "web",
-            "api", "delivery", "upload", "jobs", "live",
+            "domain", "fair", "formats", "store", "blob", "fetch", "engine", "packager", "intake", "service",
+            "web", "api", "delivery", "upload", "jobs", "live",
         ],
     ),
     ("testkit", &["domain", "store", "blob"]),
@@ -146,6 +149,10 @@ mod tests {
             ("delivery", "packager"),
             ("upload", "intake"),
             ("web", "store"),
+            ("web", "service"),
+            ("service", "store"),
+            ("api", "service"),
+            ("server", "service"),
             ("jobs", "formats"),
             ("live", "engine"),
             ("packager", "fetch"),
@@ -168,6 +175,10 @@ mod tests {
             ("api", "jobs"),
             ("jobs", "web"),
             ("live", "jobs"),
+            ("service", "web"),
+            ("service", "intake"),
+            ("service", "api"),
+            ("jobs", "service"),
             ("api", "server"),
             ("testkit", "server"),
             ("xtask", "domain"),
