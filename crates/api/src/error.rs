@@ -1,9 +1,34 @@
 //! Errors of the API alone; [`ApiError`] has those of several crates (contract 1.4).
+//!
+//! Begin with [`of_operation`].
 
 use axum::http::StatusCode;
-use kinora_domain::{Mp4Refusal, TooManyPlaybackIds, TrackRefused};
+use kinora_domain::{Mp4Refusal, SigningKey, TooManyPlaybackIds, TrackRefused};
 use kinora_intake::IntakeError;
+use kinora_service::Error as OperationError;
 use kinora_web::error::ApiError;
+
+/// Why an operation changed nothing.
+pub(crate) fn of_operation(error: OperationError) -> ApiError {
+    match error {
+        OperationError::Store(error) => error.into(),
+        OperationError::ConditionFailed => ApiError::precondition_failed(),
+        OperationError::MediaNotFound => media_not_found(),
+        OperationError::FilesRejected(refusal) => files_refused(refusal),
+        OperationError::SigningKeyNotFound => signing_key_not_found(),
+        OperationError::SigningKeyTaken => signing_key_taken(),
+        OperationError::TooManySigningKeys => too_many_signing_keys(SigningKey::PER_WORKSPACE_MAX),
+        // Reading the body has checked these, field by field.
+        error @ (OperationError::SourceUrl(_) | OperationError::TitleTooLong) => ApiError::internal(&error),
+        // Of operations that the API does not have.
+        error @ (OperationError::WebhookNotFound
+        | OperationError::WebhookUrl(_)
+        | OperationError::AccessTokenNotFound
+        | OperationError::WorkspaceName(_)
+        | OperationError::WorkspaceTaken
+        | OperationError::NoOrganisation) => ApiError::internal(&error),
+    }
+}
 
 /// 404: no such media in the caller's workspace.
 pub(crate) fn media_not_found() -> ApiError {

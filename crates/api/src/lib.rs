@@ -7,6 +7,7 @@
 //! Begin with [`router`], then `on_demand/`.
 
 mod answer_cache;
+mod commit;
 mod error;
 mod example;
 mod key_pairs;
@@ -31,7 +32,7 @@ use kinora_web::error::ApiError;
 use kinora_web::gzip::{self, GzipCache};
 use kinora_web::openapi::{Operation, Schemas};
 use kinora_web::roles::Roles;
-use kinora_web::routes::Routes;
+use kinora_web::routes::{Mount, Routes};
 use kinora_web::{once, rate_limit};
 
 pub use answer_cache::AnswerCache;
@@ -40,24 +41,36 @@ pub use openapi::{OpenApiState, document};
 pub use report::PlaybackReportView;
 pub use state::{ApiParts, ApiState};
 
+/// Where the API is, contract decision 1. Without it in front paths are the same.
+const VERSION: &str = "/v1";
+
 /// Every operation, with and without `/v1` in front of its path (contract decision 1), and the document of them all.
 pub fn router(state: ApiState, gzip: &Arc<GzipCache>, openapi: Arc<OpenApiState>) -> Router {
+    let mounted = |prefix| mounted(&Mount::at(prefix), state.clone(), gzip);
+    mounted("")
+        .merge(mounted(VERSION))
+        .merge(unknown().with_state(state.clone()))
+        .merge(openapi::routes(openapi))
+}
+
+/// The same operations below another prefix, `/x/{workspaceId}`. Metrics count them as those below `/v1`.
+///
+/// A layer around this router proves who calls, and inserts the [`Access`](kinora_web::auth::Access) into each
+/// request; otherwise access tokens open it, as they do `/v1`.
+pub fn mount(prefix: &str, state: ApiState, gzip: &Arc<GzipCache>) -> Router {
+    mounted(&Mount::beside(&Mount::at(VERSION), prefix), state, gzip)
+}
+
+fn mounted(mount: &Mount, state: ApiState, gzip: &Arc<GzipCache>) -> Router {
     let before = {
-        let state = state.clone();
-        around(move |request, below| before(&state, request, below))
+        let (mount, state) = (mount.clone(), state.clone());
+        around(move |request, below| before(&mount, &state, request, below))
     };
     let compressed = {
         let cache = Arc::clone(gzip);
         around(move |request, below| gzip::answers(&cache, request, below))
     };
-    Router::new()
-        .merge(routes("").into_router())
-        .merge(routes("/v1").into_router())
-        .route_layer(before)
-        .route_layer(compressed)
-        .merge(unknown())
-        .with_state(state)
-        .merge(openapi::routes(openapi))
+    routes(mount.prefix()).into_router().route_layer(before).route_layer(compressed).with_state(state)
 }
 
 /// The paths that are served, each with and without `/v1` in front of it.
@@ -111,23 +124,29 @@ fn routes(prefix: &str) -> Routes<ApiState> {
 /// What lies before every operation: the limit of its token, then answers that were given before. What is deprecated is said of all its answers.
 ///
 /// Most requests need nothing of it, and are handed on at once.
-fn before(app: &ApiState, request: Request, below: &mut Below) -> Answering {
-    if request.method() != Method::POST && app.rate_limits.is_none() {
+fn before(mount: &Mount, app: &ApiState, request: Request, below: &mut Below) -> Answering {
+    let counted_as = mount.counted_as(&request);
+    if request.method() != Method::POST && app.rate_limits.is_none() && counted_as.is_none() {
         return hand_on(request, below);
     }
-    let (app, mut below) = (app.clone(), below.clone());
+    let (mount, app, mut below) = (mount.clone(), app.clone(), below.clone());
     answer_by(async move {
-        let is_deprecated = on_demand::is_deprecated(&request);
+        let operation = mount.operation(&request);
+        let is_deprecated = on_demand::is_deprecated(request.method(), operation);
+        let is_unsupported = unsupported::is_posted(operation);
         let answer = async |request| {
-            if unsupported::is_posted(&request) {
+            if is_unsupported {
                 return answer_of(request, &mut below).await;
             }
-            once::recognise(&app.idempotency, request, below).await
+            once::recognise(&app.idempotency, &mount, request, below).await
         };
         let mut response =
             rate_limit::limit(app.rate_limits.as_ref(), &app.authenticator, request, answer).await;
         if is_deprecated {
             on_demand::announce_deprecated(&app, &mut response);
+        }
+        if let Some(counted_as) = counted_as {
+            response.extensions_mut().insert(counted_as);
         }
         response
     })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use kinora_domain::{Clock, Random};
 use kinora_intake::Intake;
+use kinora_service::Service;
 use kinora_store::Store;
 use kinora_web::addresses::Addresses;
 use kinora_web::auth::Authenticator;
@@ -23,6 +24,8 @@ pub struct ApiState(Arc<ApiParts>);
 pub struct ApiParts {
     /// Rows.
     pub store: Store,
+    /// Runs operations.
+    pub service: Service,
     /// Receives uploads.
     pub intake: Intake,
     /// Tells the time.

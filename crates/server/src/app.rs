@@ -7,6 +7,7 @@ use kinora_delivery::{DeliveryParts, DeliveryState, GateCache, PlaylistCache};
 use kinora_domain::{Clock, KeyMaker, Random};
 use kinora_intake::Intake;
 use kinora_packager::Packager;
+use kinora_service::Service;
 use kinora_store::{Store, WrittenUsage};
 use kinora_upload::{UploadRouterParts, UploadRouterState};
 use kinora_web::addresses::Addresses;
@@ -95,6 +96,7 @@ impl App {
         let observer = Arc::new(Observer::new(&*random));
         let api = ApiState::new(ApiParts {
             store: store.clone(),
+            service: Service::new(store.clone(), Arc::clone(&clock), Arc::clone(&random)),
             intake: intake.clone(),
             clock: Arc::clone(&clock),
             random,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kinora_blob::Blob;
+use kinora_service::Service;
 use kinora_store::{DatabasePlace, ObjectsPlace, Opener, ServeLock, Store, StoreOptions};
 
 use crate::command::Problem;
@@ -20,6 +21,11 @@ pub(crate) async fn open_store(settings: &Settings, opener: Opener) -> Result<St
         faults: None,
     };
     Store::open(options).await.map_err(Problem::from)
+}
+
+/// The operations of commands on a database.
+pub(crate) fn service(store: &Store) -> Service {
+    Service::new(store.clone(), Arc::new(SystemClock), Arc::new(SystemRandom))
 }
 
 /// The objects of the settings.

@@ -1,6 +1,9 @@
-//! Who is calling: access tokens by HTTP Basic.
+//! Who is calling: access tokens by HTTP Basic, or what a layer has proved before.
+//!
+//! Begin with [`Access`].
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,6 +13,7 @@ use axum::http::request::Parts as RequestParts;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kinora_domain::{AccessTokenId, Clock, Permission, SecretHash, Timestamp, WorkspaceId};
+use kinora_service::{Caller, Principal};
 use kinora_store::Store;
 use sha2::{Digest as _, Sha256};
 
@@ -24,13 +28,28 @@ pub struct Reader {
     pub may_write: bool,
 }
 
-/// Whoever holds a read-write token.
+/// A caller that may write, as one with a read-write token.
 #[derive(Debug, Clone, Copy)]
-pub struct Writer {
-    /// The one workspace that exists for this caller.
-    pub workspace: WorkspaceId,
-    /// Which token it is.
-    pub token: AccessTokenId,
+pub struct Writer(Caller);
+
+impl Deref for Writer {
+    type Target = Caller;
+
+    fn deref(&self) -> &Caller {
+        &self.0
+    }
+}
+
+/// Who calls, and what it may do.
+///
+/// The extractors read it from the `Authorization` header of a request. A layer around a table of routes may prove
+/// it in another way, and insert it into the extensions of the request: then the header is not read.
+#[derive(Debug, Clone, Copy)]
+pub struct Access {
+    /// Who it is, and its workspace.
+    pub caller: Caller,
+    /// What it may do there.
+    pub permission: Permission,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Reader
@@ -40,8 +59,9 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut RequestParts, state: &S) -> Result<Self, ApiError> {
-        let caller = Authenticator::from_ref(state).authenticate(parts).await?;
-        Ok(Self { workspace: caller.workspace, may_write: caller.permission == Permission::ReadWrite })
+        let access = Authenticator::from_ref(state).authenticate(parts).await?;
+        let may_write = access.permission == Permission::ReadWrite;
+        Ok(Self { workspace: access.caller.workspace, may_write })
     }
 }
 
@@ -64,15 +84,8 @@ struct Parts {
     store: Store,
     clock: Arc<dyn Clock>,
     /// Callers of the last second. Refusals are not cached (contract decision 44).
-    callers: moka::sync::Cache<[u8; 32], Caller>,
+    callers: moka::sync::Cache<[u8; 32], Access>,
     uses: Mutex<HashMap<AccessTokenId, Timestamp>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Caller {
-    workspace: WorkspaceId,
-    token: AccessTokenId,
-    permission: Permission,
 }
 
 impl Authenticator {
@@ -100,24 +113,24 @@ impl Authenticator {
     }
 
     /// The caller, for middleware: the extractors behind it do not ask again. 401 as they answer it.
-    pub(crate) async fn identify(&self, parts: &mut RequestParts) -> Result<AccessTokenId, ApiError> {
-        let caller = self.authenticate(parts).await?;
-        parts.extensions.insert(caller);
-        Ok(caller.token)
+    pub(crate) async fn identify(&self, parts: &mut RequestParts) -> Result<Principal, ApiError> {
+        let access = self.authenticate(parts).await?;
+        parts.extensions.insert(access);
+        Ok(access.caller.principal)
     }
 
     /// A caller who may write; 401 and 403 otherwise.
     pub(crate) async fn writer(&self, parts: &RequestParts) -> Result<Writer, ApiError> {
-        let caller = self.authenticate(parts).await?;
-        match caller.permission {
-            Permission::ReadWrite => Ok(Writer { workspace: caller.workspace, token: caller.token }),
+        let access = self.authenticate(parts).await?;
+        match access.permission {
+            Permission::ReadWrite => Ok(Writer(access.caller)),
             Permission::ReadOnly => Err(ApiError::read_only()),
         }
     }
 
-    async fn authenticate(&self, parts: &RequestParts) -> Result<Caller, ApiError> {
-        if let Some(caller) = parts.extensions.get() {
-            return Ok(*caller);
+    async fn authenticate(&self, parts: &RequestParts) -> Result<Access, ApiError> {
+        if let Some(access) = parts.extensions.get() {
+            return Ok(*access);
         }
         let header = parts.headers.get(AUTHORIZATION).ok_or_else(ApiError::unauthorized)?.as_bytes();
         if header.len() > Self::CREDENTIALS_BYTES_MAX {
@@ -126,22 +139,23 @@ impl Authenticator {
         let Parts { store, clock, callers, uses } = &*self.0;
         // A hash of the whole header, so that no secret lies in the cache.
         let fingerprint: [u8; 32] = Sha256::digest(header).into();
-        if let Some(caller) = callers.get(&fingerprint) {
-            return Ok(caller);
+        if let Some(access) = callers.get(&fingerprint) {
+            return Ok(access);
         }
         let (id, secret) = credentials(header).ok_or_else(ApiError::unauthorized)?;
         let token = Box::pin(store.access_token(id)).await?.ok_or_else(ApiError::unauthorized)?;
         if token.revoked_at.is_some() || !token.secret.matches(&SecretHash::of(&secret)) {
             return Err(ApiError::unauthorized());
         }
-        let caller = Caller { workspace: token.workspace, token: id, permission: token.permission };
-        callers.insert(fingerprint, caller);
+        let caller = Caller { workspace: token.workspace, principal: Principal::AccessToken(id) };
+        let access = Access { caller, permission: token.permission };
+        callers.insert(fingerprint, access);
         uses.lock().expect("nothing panics while holding it").insert(id, clock.now());
-        Ok(caller)
+        Ok(access)
     }
 }
 
-fn callers() -> moka::sync::Cache<[u8; 32], Caller> {
+fn callers() -> moka::sync::Cache<[u8; 32], Access> {
     moka::sync::Cache::builder()
         .max_capacity(Authenticator::CALLERS_MAX)
         .time_to_live(Authenticator::TIME_TO_LIVE)

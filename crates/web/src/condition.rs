@@ -91,14 +91,19 @@ impl Conditions {
 
     /// Whether a change may be made of what answers `GET` so. Called in the transaction of the change: two that were made for the
     /// same answer cannot both be.
-    pub fn check<T: Serialize>(&self, now: impl FnOnce() -> Data<T>) -> Result<(), ApiError> {
+    pub fn hold<T: Serialize>(&self, now: impl FnOnce() -> Data<T>) -> bool {
         if self.is_empty() {
-            return Ok(());
+            return true;
         }
         let now = Tagged::of(&now());
         let is_other = self.if_match.as_ref().is_some_and(|tags| !tags.match_strongly(&now));
         let is_known = self.if_none_match.as_ref().is_some_and(|tags| tags.match_weakly(&now));
-        if is_other || is_known { Err(ApiError::precondition_failed()) } else { Ok(()) }
+        !is_other && !is_known
+    }
+
+    /// [`Conditions::hold`], or 412.
+    pub fn check<T: Serialize>(&self, now: impl FnOnce() -> Data<T>) -> Result<(), ApiError> {
+        if self.hold(now) { Ok(()) } else { Err(ApiError::precondition_failed()) }
     }
 }
 

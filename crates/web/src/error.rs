@@ -255,7 +255,7 @@ impl ApiError {
     }
 
     /// 412: what is there is not what the client knows.
-    pub(crate) fn precondition_failed() -> Self {
+    pub fn precondition_failed() -> Self {
         Self::described(
             StatusCode::PRECONDITION_FAILED,
             "precondition failed",

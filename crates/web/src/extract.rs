@@ -8,6 +8,7 @@ use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use http_body_util::BodyExt as _;
+use kinora_domain::{DrmConfigurationId, MediaId, PlaybackId, PlaylistId, SigningKeyId, TrackId};
 use serde_json::Value;
 
 use crate::error::ApiError;
@@ -81,28 +82,52 @@ async fn read_whole(mut body: Body) -> Result<Vec<u8>, ApiError> {
     if seen > BODY_BYTES_MAX { Err(ApiError::body_too_large(BODY_BYTES_MAX)) } else { Ok(bytes) }
 }
 
-/// The one id in a path; 422 that names it when it is none (contract 1.5).
+/// An id that stands in paths under one name, wherever its route is mounted.
+pub trait InPath: FromStr<Err: std::fmt::Display> {
+    /// The name, such as `mediaId` of `/on-demand/{mediaId}`.
+    const NAME: &'static str;
+}
+
+macro_rules! in_path {
+    ($($id:ty: $name:literal),* $(,)?) => {
+        $(impl InPath for $id {
+            const NAME: &'static str = $name;
+        })*
+    };
+}
+
+in_path! {
+    DrmConfigurationId: "drmConfigurationId",
+    MediaId: "mediaId",
+    PlaybackId: "playbackId",
+    PlaylistId: "playlistId",
+    SigningKeyId: "signingKeyId",
+    TrackId: "trackId",
+}
+
+/// An id in a path; 422 that names it when it is none (contract 1.5).
 pub struct PathId<T>(pub T);
 
-impl<T: FromStr<Err: std::fmt::Display>, S: Send + Sync> FromRequestParts<S> for PathId<T> {
+impl<T: InPath, S: Send + Sync> FromRequestParts<S> for PathId<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let params = RawPathParams::from_request_parts(parts, state)
             .await
             .map_err(|_| ApiError::bad_request("the path is not valid UTF-8"))?;
-        let (name, value) = params.iter().next().expect("only used on routes with one parameter");
-        value.parse().map(Self).map_err(|error: T::Err| ApiError::invalid_field(name, error.to_string()))
+        let problems = Problems::default();
+        let id = read_id(&params, &problems);
+        problems.into_result(id).map(Self)
     }
 }
 
-/// The two ids in a path; 422 that names each that is none.
+/// Two ids in a path; 422 that names each that is none.
 pub struct PathIds<A, B>(pub A, pub B);
 
 impl<A, B, S> FromRequestParts<S> for PathIds<A, B>
 where
-    A: FromStr<Err: std::fmt::Display>,
-    B: FromStr<Err: std::fmt::Display>,
+    A: InPath,
+    B: InPath,
     S: Send + Sync,
 {
     type Rejection = ApiError;
@@ -111,19 +136,16 @@ where
         let params = RawPathParams::from_request_parts(parts, state)
             .await
             .map_err(|_| ApiError::bad_request("the path is not valid UTF-8"))?;
-        let mut params = params.iter();
-        let mut next = || params.next().expect("only used on routes with two parameters");
         let problems = Problems::default();
-        let (first, second) = (read_id(next(), &problems), read_id(next(), &problems));
+        let (first, second) = (read_id(&params, &problems), read_id(&params, &problems));
         problems.into_result(first.zip(second)).map(|(first, second)| Self(first, second))
     }
 }
 
-fn read_id<T: FromStr<Err: std::fmt::Display>>(
-    (name, value): (&str, &str),
-    problems: &Problems,
-) -> Option<T> {
-    value.parse().map_err(|error: T::Err| problems.add(name, error.to_string())).ok()
+fn read_id<T: InPath>(params: &RawPathParams, problems: &Problems) -> Option<T> {
+    let value = params.iter().find(|(name, _)| *name == T::NAME).map(|(_, value)| value);
+    let value = value.expect("only used on routes with a parameter of this name");
+    value.parse().map_err(|error: T::Err| problems.add(T::NAME, error.to_string())).ok()
 }
 
 /// The parts of a path as they were sent; what they mean is the handler's business. 404 when one is no text: nothing is called so.

@@ -19,14 +19,16 @@ use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use kinora_domain::Clock;
+use kinora_service::{Caller, Principal};
 use kinora_store::{KeptAnswer, RequestKey, Store, Tx};
 use sha2::{Digest as _, Sha256};
 
 use crate::around::{Below, answer_of};
-use crate::auth::{Authenticator, Writer};
+use crate::auth::Authenticator;
 use crate::envelope::Answer;
 use crate::error::ApiError;
 use crate::extract::read_body;
+use crate::routes::Mount;
 
 /// A POST, so far as it is told apart from others.
 pub struct Once(Option<Arc<Asked>>);
@@ -140,7 +142,12 @@ impl Drop for Place {
 
 /// Looks whether a POST was answered before. Whoever may not write is refused at once, and leaves nothing here: to ask the operation would
 /// be to ask the database again, which might know by then what it did not know just now, and what is done would be kept by nobody.
-pub async fn recognise(idempotency: &Idempotency, request: Request, mut below: Below) -> Response {
+pub async fn recognise(
+    idempotency: &Idempotency,
+    mount: &Mount,
+    request: Request,
+    mut below: Below,
+) -> Response {
     if request.method() != Method::POST || !request.headers().contains_key(&key::HEADER) {
         return answer_of(request, &mut below).await;
     }
@@ -159,8 +166,8 @@ pub async fn recognise(idempotency: &Idempotency, request: Request, mut below: B
         Err(refusal) => return refusal.into_response(),
     };
     let asked = Arc::new(Asked {
-        key: RequestKey { workspace: caller.workspace, hash: Sha256::digest(key).into() },
-        fingerprint: fingerprint(&parts, caller, &body),
+        key: request_key(&caller, &key),
+        fingerprint: fingerprint(mount, &parts, caller.principal, &body),
         is_kept: AtomicBool::new(false),
     });
     let _place = match Place::take(idempotency, &asked) {
@@ -182,15 +189,78 @@ pub async fn recognise(idempotency: &Idempotency, request: Request, mut below: B
     response
 }
 
-/// What tells requests apart: method, path, body and token. The path is the same with and without its version.
-fn fingerprint(parts: &RequestParts, caller: Writer, body: &[u8]) -> [u8; 32] {
-    let path = parts.uri.path();
-    let path = path.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(path);
-    let token = caller.token.to_string();
+/// Whose key it is. The access tokens of a workspace share their keys, so that a client notices one that is used
+/// twice; every other principal has keys of its own.
+///
+/// Rows are found by it: what it is for an access token never changes.
+fn request_key(caller: &Caller, key: &str) -> RequestKey {
+    let hash = match caller.principal {
+        Principal::AccessToken(_) => Sha256::digest(key),
+        // No key has a NUL in it: no key of a token is the same text.
+        principal @ Principal::CommandLine => Sha256::digest(format!("{principal}\0{key}")),
+    };
+    RequestKey { workspace: caller.workspace, hash: hash.into() }
+}
+
+/// What tells requests apart: method, path, body and principal. The path is the same at every mount, as with and
+/// without `/v1`.
+fn fingerprint(mount: &Mount, parts: &RequestParts, principal: Principal, body: &[u8]) -> [u8; 32] {
+    let (path, principal) = (mount.path(parts.uri.path()), principal.to_string());
     let mut hash = Sha256::new();
-    for part in [parts.method.as_str(), path, parts.uri.query().unwrap_or(""), &token] {
+    for part in [parts.method.as_str(), path, parts.uri.query().unwrap_or(""), &principal] {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
     hash.chain_update(body).finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn principal() -> Principal {
+        Principal::AccessToken("019a492c-41f3-7001-8203-040506070809".parse().expect("an id"))
+    }
+
+    fn caller(principal: Principal) -> Caller {
+        Caller { workspace: "019a492c-41f3-7001-8203-040506070800".parse().expect("an id"), principal }
+    }
+
+    fn fingerprint_of(prefix: &str, sent: &str, principal: Principal) -> [u8; 32] {
+        let request = Request::post(sent).body(axum::body::Body::empty()).expect("a request");
+        fingerprint(&Mount::at(prefix), &request.into_parts().0, principal, b"{}")
+    }
+
+    /// Rows of earlier versions are found and compared by these bytes.
+    #[test]
+    fn stored_keys_of_access_tokens_stay_valid() {
+        assert_eq!(request_key(&caller(principal()), "a").hash, <[u8; 32]>::from(Sha256::digest("a")));
+        let mut before = Sha256::new();
+        for part in ["POST", "/on-demand/7", "q=1", "019a492c-41f3-7001-8203-040506070809"] {
+            before.update((part.len() as u64).to_be_bytes());
+            before.update(part);
+        }
+        let before: [u8; 32] = before.chain_update(b"{}").finalize().into();
+        for (prefix, sent) in [("", "/on-demand/7?q=1"), ("/v1", "/v1/on-demand/7?q=1")] {
+            assert_eq!(fingerprint_of(prefix, sent, principal()), before, "{sent}");
+        }
+    }
+
+    #[test]
+    fn fingerprint_depends_on_the_principal_and_not_on_the_mount() {
+        let at_v1 = fingerprint_of("/v1", "/v1/on-demand/7", principal());
+        assert_eq!(fingerprint_of("/x/{id}", "/x/on-demand/on-demand/7", principal()), at_v1);
+        assert_ne!(fingerprint_of("/v1", "/v1/on-demand/8", principal()), at_v1);
+        assert_ne!(fingerprint_of("/v1", "/v1/on-demand/7", Principal::CommandLine), at_v1);
+    }
+
+    #[test]
+    fn principals_beside_access_tokens_have_keys_of_their_own() {
+        let of_token = request_key(&caller(principal()), "a");
+        assert_ne!(request_key(&caller(Principal::CommandLine), "a"), of_token);
+        assert_ne!(
+            request_key(&caller(Principal::CommandLine), "a"),
+            request_key(&caller(Principal::CommandLine), "b")
+        );
+    }
 }

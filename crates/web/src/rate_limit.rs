@@ -1,4 +1,4 @@
-//! How many requests an access token may send (contract decision 23, decision 0077).
+//! How many requests a principal, such as an access token, may send (contract decision 23, decision 0077).
 //!
 //! [`limit`] lies before every operation of the API, behind nothing but who is asked: no body is read and nothing is looked up for a request
 //! that is too much. What viewers, operators and signed upload addresses ask for has no token, and is not counted.
@@ -11,7 +11,8 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
-use kinora_domain::{AccessTokenId, Clock};
+use kinora_domain::Clock;
+use kinora_service::Principal;
 
 use crate::auth::Authenticator;
 use crate::error::ApiError;
@@ -40,8 +41,8 @@ impl RateLimits {
         Self { limit, clock, allowances: Allowances::new(limit), policy }
     }
 
-    fn take(&self, token: AccessTokenId) -> Allowance {
-        self.allowances.take(token, &*self.clock)
+    fn take(&self, principal: Principal) -> Allowance {
+        self.allowances.take(principal, &*self.clock)
     }
 }
 
@@ -58,11 +59,11 @@ where
 {
     let Some(limits) = limits else { return next(request).await };
     let (mut parts, body) = request.into_parts();
-    let token = match authenticator.identify(&mut parts).await {
-        Ok(token) => token,
+    let principal = match authenticator.identify(&mut parts).await {
+        Ok(principal) => principal,
         Err(refusal) => return refusal.into_response(),
     };
-    let allowance = limits.take(token);
+    let allowance = limits.take(principal);
     let mut response = if allowance.is_spent {
         ApiError::rate_limited(limits.limit.requests(), limits.limit.window_s(), allowance.more_in_s)
             .into_response()

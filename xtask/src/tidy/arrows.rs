@@ -1,20 +1,21 @@
 //! Which crate may depend on which, read from `cargo metadata`.
 //!
 //! ```text
-//! server → { api, delivery, upload, jobs, live } → { web, packager, intake } → { store, blob, fetch, engine } → domain
+//! server → { api, delivery, upload, jobs, live } → { web, service, packager, intake } → { store, blob, fetch, engine } → domain
 //!                                                { packager, intake } → formats → { matroska, hls } → isobmff → index
 //! ```
 //!
 //! An arrow may skip layers. The crates of the second layer never depend on each other: they meet in rows, objects
-//! and the live window. `web` is what `api`, `delivery` and `upload` share; it depends on none of them. `testkit` is for tests, `xtask` for people and `yardstick` for benches: nothing is
-//! built on them.
+//! and the live window. `web` is what `api`, `delivery` and `upload` share; it depends on none of them, and on
+//! `service` for the caller of an operation. `testkit` is for tests, `xtask` for people and `yardstick` for benches:
+//! nothing is built on them.
 
 use cargo_metadata::{DependencyKind, Package};
 
 use super::Finding;
 
 /// What one crate may depend on, outside its tests too. A crate that is not listed here is a finding.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("domain", &[]),
     ("fair", &[]),
     ("index", &[]),
@@ -31,8 +32,9 @@ const ARROWS: [(&str, &[&str]); 23] = [
         &["domain", "index", "isobmff", "matroska", "hls", "formats", "store", "blob", "fetch", "engine"],
     ),
     ("intake", &["domain", "fair", "index", "isobmff", "matroska", "hls", "formats", "store", "blob"]),
-    ("web", &["domain", "store"]),
-    ("api", &["domain", "store", "fetch", "intake", "web"]),
+    ("service", &["domain", "store", "fetch"]),
+    ("web", &["domain", "store", "service"]),
+    ("api", &["domain", "store", "fetch", "intake", "service", "web"]),
     ("delivery", &["domain", "index", "hls", "formats", "store", "packager", "web"]),
     ("upload", &["domain", "store", "intake", "web"]),
     (
@@ -53,7 +55,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
         "server",
         &[
             "domain", "fair", "index", "isobmff", "matroska", "hls", "formats", "store", "blob", "fetch",
-            "engine", "packager", "intake", "web", "api", "delivery", "upload", "jobs", "live",
+            "engine", "packager", "intake", "service", "web", "api", "delivery", "upload", "jobs", "live",
         ],
     ),
     ("testkit", &["domain", "store", "blob"]),
@@ -165,6 +167,10 @@ mod tests {
             ("delivery", "packager"),
             ("upload", "intake"),
             ("web", "store"),
+            ("web", "service"),
+            ("service", "store"),
+            ("api", "service"),
+            ("server", "service"),
             ("jobs", "formats"),
             ("formats", "matroska"),
             ("matroska", "isobmff"),
@@ -194,6 +200,10 @@ mod tests {
             ("api", "jobs"),
             ("jobs", "web"),
             ("live", "jobs"),
+            ("service", "web"),
+            ("service", "intake"),
+            ("service", "api"),
+            ("jobs", "service"),
             ("api", "server"),
             ("testkit", "server"),
             ("xtask", "domain"),

@@ -1,9 +1,10 @@
-use axum::extract::State;
+use axum::extract::{FromRequestParts, RawPathParams, State};
+use axum::http::request::Parts;
 use kinora_domain::MediaId;
 use kinora_web::auth::Reader;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
-use kinora_web::extract::{PathId, PathParts};
+use kinora_web::extract::PathId;
 use kinora_web::list_query::ListQuery;
 
 use crate::ApiState;
@@ -11,6 +12,24 @@ use crate::error;
 
 /// Longest id of a stream, in characters (contract 1.5).
 pub(super) const STREAM_ID_MAX: usize = 255;
+
+/// The id of a stream as it was sent, whatever its form. 404 when it is no text: nothing is called so.
+pub(crate) struct LivestreamId(String);
+
+impl LivestreamId {
+    const NAME: &str = "livestreamId";
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for LivestreamId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let params = params.map_err(|_| ApiError::no_such_path())?;
+        let id = params.iter().find(|(name, _)| *name == Self::NAME).map(|(_, id)| id.to_owned());
+        id.map(Self).ok_or_else(ApiError::no_such_path)
+    }
+}
 
 /// `GET /on-demand/{mediaId}/media-clips`: the media that were cut from this one. None yet: there is no way to cut one.
 ///
@@ -32,13 +51,13 @@ pub(crate) async fn media_clips(
 /// The id of a stream is no UUID, so its form is not looked at.
 pub(crate) async fn live_clips(
     _: Reader,
-    PathParts([id]): PathParts<1>,
+    LivestreamId(id): LivestreamId,
     query: ListQuery,
 ) -> Result<Data<[(); 0]>, ApiError> {
     let listing = query.of_list("live clips")?;
     if id.chars().count() > STREAM_ID_MAX {
         let problem = format!("must have at most {STREAM_ID_MAX} characters");
-        return Err(ApiError::invalid_field("livestreamId", problem));
+        return Err(ApiError::invalid_field(LivestreamId::NAME, problem));
     }
     Ok(listing.empty())
 }

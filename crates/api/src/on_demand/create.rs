@@ -1,6 +1,5 @@
 use axum::extract::State;
 use kinora_domain::Media;
-use kinora_store::Tx;
 use kinora_web::auth::Writer;
 use kinora_web::envelope::Answer;
 use kinora_web::envelope::Data;
@@ -10,6 +9,7 @@ use kinora_web::once::Once;
 
 use super::create_request;
 use crate::ApiState;
+use crate::commit::Respond;
 use crate::view::CreatedMedia;
 
 /// `POST /on-demand`: registers a media and begins to fetch it.
@@ -22,12 +22,7 @@ pub(crate) async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<Answer, ApiError> {
     let (new, warnings) = create_request::parse(&body, caller.workspace)?;
-    let now = app.clock.now();
-    let (media, event) = Media::create(new, now, &*app.random);
-    let answer = Data::created(CreatedMedia::from(&media), warnings).into_answer();
-    let work = async move |tx: &mut Tx| {
-        tx.register_media(&media, &event, now).await?;
-        Ok(answer.clone())
-    };
-    once.write(&app.idempotency, work).await
+    let created =
+        move |media: Media| Data::created(CreatedMedia::from(&media), warnings.clone()).into_answer();
+    app.service.create_media(&caller, new, Respond::with(once, &app.idempotency, created)).await
 }

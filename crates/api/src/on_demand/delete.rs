@@ -1,5 +1,5 @@
 use axum::extract::State;
-use kinora_domain::MediaId;
+use kinora_domain::{Media, MediaId};
 use kinora_web::auth::Writer;
 use kinora_web::condition::Conditions;
 use kinora_web::envelope::{Data, Done};
@@ -19,14 +19,8 @@ pub(crate) async fn delete(
     PathId(id): PathId<MediaId>,
     conditions: Conditions,
 ) -> Result<Done, ApiError> {
-    let (now, here) = (app.clock.now(), app.clone());
-    app.store
-        .write(async move |tx| {
-            let media = tx.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;
-            conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
-            tx.remove_media(media, now).await?;
-            Ok::<_, ApiError>(())
-        })
-        .await?;
+    let here = app.clone();
+    let condition = move |media: &Media| conditions.hold(|| Data::ok(MediaView::new(media, &here.addresses)));
+    app.service.delete_media(&caller, id, condition).await.map_err(error::of_operation)?;
     Ok(Done)
 }

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use axum::response::Response;
-use kinora_domain::{MediaId, Mp4Support};
+use kinora_domain::{Media, MediaId, Mp4Support};
 use kinora_web::auth::Writer;
 use kinora_web::condition::{Conditions, Tagged};
 use kinora_web::envelope::Data;
@@ -28,17 +28,9 @@ pub(crate) async fn mp4_support(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let wanted = parse(&body)?;
-    let (now, here) = (app.clock.now(), app.clone());
-    let media = app
-        .store
-        .write(async move |tx| {
-            let media = tx.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;
-            conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
-            let (media, updated) = media.want_files(wanted, now).map_err(error::files_refused)?;
-            tx.save_files_wanted(&media, &updated, now).await?;
-            Ok::<_, ApiError>(media)
-        })
-        .await?;
+    let here = app.clone();
+    let condition = move |media: &Media| conditions.hold(|| Data::ok(MediaView::new(media, &here.addresses)));
+    let media = app.service.set_files(&caller, id, condition, wanted).await.map_err(error::of_operation)?;
     Ok(Tagged::of(&Data::ok(MediaView::new(&media, &app.addresses))).into_response())
 }
 

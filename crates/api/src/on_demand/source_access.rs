@@ -1,6 +1,6 @@
 use axum::extract::State;
 use axum::response::Response;
-use kinora_domain::MediaId;
+use kinora_domain::{Media, MediaId};
 use kinora_web::auth::Writer;
 use kinora_web::condition::{Conditions, Tagged};
 use kinora_web::envelope::Data;
@@ -26,17 +26,10 @@ pub(crate) async fn source_access(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let is_open = parse(&body)?;
-    let (now, here) = (app.clock.now(), app.clone());
-    let media = app
-        .store
-        .write(async move |tx| {
-            let media = tx.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;
-            conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
-            let (media, events) = media.open_source(is_open, now);
-            tx.save_told(&media, &events).await?;
-            Ok::<_, ApiError>(media)
-        })
-        .await?;
+    let here = app.clone();
+    let condition = move |media: &Media| conditions.hold(|| Data::ok(MediaView::new(media, &here.addresses)));
+    let media =
+        app.service.open_source(&caller, id, condition, is_open).await.map_err(error::of_operation)?;
     Ok(Tagged::of(&Data::ok(MediaView::new(&media, &app.addresses))).into_response())
 }
 

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use axum::response::Response;
-use kinora_domain::MediaId;
+use kinora_domain::{Media, MediaId};
 use kinora_web::auth::Writer;
 use kinora_web::condition::{Conditions, Tagged};
 use kinora_web::envelope::Data;
@@ -24,16 +24,9 @@ pub(crate) async fn update(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let change = update_request::parse(&body)?;
-    let (now, here) = (app.clock.now(), app.clone());
-    let media = app
-        .store
-        .write(async move |tx| {
-            let media = tx.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;
-            conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
-            let (media, updated) = media.update(change.clone(), now);
-            tx.save_update(&media, updated.as_ref(), now).await?;
-            Ok::<_, ApiError>(media)
-        })
-        .await?;
+    let here = app.clone();
+    let condition = move |media: &Media| conditions.hold(|| Data::ok(MediaView::new(media, &here.addresses)));
+    let media =
+        app.service.update_media(&caller, id, condition, change).await.map_err(error::of_operation)?;
     Ok(Tagged::of(&Data::ok(MediaView::new(&media, &app.addresses))).into_response())
 }

@@ -1,6 +1,5 @@
 use axum::extract::State;
-use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
-use kinora_store::Tx;
+use kinora_domain::{KeyPair, SigningKey};
 use kinora_web::auth::Writer;
 use kinora_web::envelope::Answer;
 use kinora_web::envelope::Data;
@@ -11,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ApiState;
+use crate::commit::Respond;
 use crate::error;
 
 /// The one answer that holds a private key.
@@ -34,35 +34,16 @@ pub(super) async fn create(
     caller: Writer,
     once: Once,
 ) -> Result<Answer, ApiError> {
-    let workspace = caller.workspace;
-    // Asked before the work is done, and again in the commit: others make keys meanwhile.
-    check_count(app.store.signing_key_count(workspace).await?)?;
-    let pair = app.key_pairs.make().await?;
-    let key = new_key(&app, workspace, pair.public_key);
-    let answer = CreatedKey {
-        id: key.id.to_string(),
-        private_key: pair.private_key.reveal(),
-        created_at: key.created_at.to_string(),
+    app.service.check_signing_key_limit(&caller).await.map_err(error::of_operation)?;
+    let KeyPair { public_key, private_key } = app.key_pairs.make().await?;
+    let key = app.service.new_signing_key(&caller, public_key);
+    let created = move |key: SigningKey| {
+        let answer = CreatedKey {
+            id: key.id.to_string(),
+            private_key: private_key.reveal(),
+            created_at: key.created_at.to_string(),
+        };
+        Data::created(answer, Vec::new()).into_answer()
     };
-    let answer = Data::created(answer, Vec::new()).into_answer();
-    let work = async move |tx: &mut Tx| {
-        check_count(tx.signing_key_count(workspace).await?)?;
-        tx.insert_signing_key(&key).await?;
-        Ok(answer.clone())
-    };
-    once.write(&app.idempotency, work).await
-}
-
-fn new_key(app: &ApiState, workspace: WorkspaceId, public_key: String) -> SigningKey {
-    let now = app.clock.now();
-    SigningKey { id: SigningKeyId::new(now, &*app.random), workspace, public_key, created_at: now }
-}
-
-/// Whether one more may be added to so many.
-pub(super) fn check_count(count: u64) -> Result<(), ApiError> {
-    if count < SigningKey::PER_WORKSPACE_MAX {
-        Ok(())
-    } else {
-        Err(error::too_many_signing_keys(SigningKey::PER_WORKSPACE_MAX))
-    }
+    app.service.add_signing_key(&caller, key, Respond::with(once, &app.idempotency, created)).await
 }

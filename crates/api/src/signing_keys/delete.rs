@@ -16,14 +16,6 @@ pub(super) async fn delete(
     caller: Writer,
     PathId(id): PathId<SigningKeyId>,
 ) -> Result<Done, ApiError> {
-    app.store
-        .write(async move |tx| {
-            if tx.delete_signing_key(caller.workspace, id).await? {
-                Ok(())
-            } else {
-                Err(error::signing_key_not_found())
-            }
-        })
-        .await?;
+    app.service.delete_signing_key(&caller, id).await.map_err(error::of_operation)?;
     Ok(Done)
 }

@@ -8,7 +8,6 @@ use kinora_web::fields::{Fields, Problems};
 use kinora_web::public_key;
 use serde_json::Value;
 
-use super::create::check_count;
 use super::read::PublicKeyView;
 use crate::ApiState;
 use crate::error;
@@ -25,20 +24,7 @@ pub(super) async fn put(
 ) -> Result<Data<PublicKeyView>, ApiError> {
     let public_key = parse(&body)?.to_pem();
     let key = SigningKey { id, workspace: caller.workspace, public_key, created_at: app.clock.now() };
-    let is_new = {
-        let key = key.clone();
-        app.store
-            .write(async move |tx| {
-                if let Some(held) = tx.signing_key(key.workspace, key.id).await? {
-                    let is_same = held.public_key == key.public_key;
-                    return if is_same { Ok(false) } else { Err(error::signing_key_taken()) };
-                }
-                check_count(tx.signing_key_count(key.workspace).await?)?;
-                tx.insert_signing_key(&key).await?;
-                Ok(true)
-            })
-            .await?
-    };
+    let is_new = app.service.put_signing_key(&caller, key.clone()).await.map_err(error::of_operation)?;
     let view = PublicKeyView::from(&key);
     Ok(if is_new { Data::created(view, Vec::new()) } else { Data::ok(view) })
 }

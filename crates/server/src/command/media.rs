@@ -5,9 +5,8 @@ pub(super) mod show;
 use std::time::Duration;
 
 use clap::Subcommand;
-use kinora_domain::{
-    AccessPolicy, Clock as _, Media, MediaId, MediaSettings, MediaState, NewMedia, Workspace,
-};
+use kinora_domain::{AccessPolicy, Media, MediaId, MediaSettings, MediaState, NewMedia, Workspace};
+use kinora_service::{Caller, Error, Plain};
 use kinora_store::{Opener, Page, Store};
 use serde_json::json;
 
@@ -15,7 +14,6 @@ use super::print::table;
 use super::progress::Progress;
 use super::{Problem, Session, workspace};
 use crate::place;
-use crate::system::{SystemClock, SystemRandom};
 
 /// How often a media is looked at while it is waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -98,7 +96,12 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
         }
         Command::Delete { id } => {
             let media = find(&store, &id).await?;
-            delete(&store, &media).await?;
+            let caller = Caller::command_line(media.workspace);
+            match place::service(&store).delete_media(&caller, media.id, |_| true).await {
+                // Somebody else deleted it meanwhile.
+                Ok(()) | Err(Error::MediaNotFound) => {}
+                Err(error) => return Err(error.into()),
+            }
             let json = json!({"id": media.id.to_string(), "deleted": true});
             session.print(&json, &format!("media {} is deleted", media.id));
             Ok(())
@@ -114,13 +117,6 @@ pub(super) async fn create(
     title: Option<String>,
     policy: AccessPolicy,
 ) -> Result<Media, Problem> {
-    if let Err(problem) = kinora_fetch::parse_source_url(url) {
-        return Err(Problem::new(format!("the address of a source {problem}")));
-    }
-    if title.as_ref().is_some_and(|title| title.chars().count() > MediaSettings::TEXT_MAX) {
-        return Err(Problem::new(format!("a title has at most {} characters", MediaSettings::TEXT_MAX)));
-    }
-    let now = SystemClock.now();
     let settings = MediaSettings { title, ..MediaSettings::default() };
     let new = NewMedia {
         workspace: workspace.id,
@@ -131,21 +127,8 @@ pub(super) async fn create(
         encryption: kinora_domain::Encryption::None,
         tracks: Vec::new(),
     };
-    let (media, event) = Media::create(new, now, &SystemRandom);
-    let row = media.clone();
-    store.write(async move |tx| tx.register_media(&row, &event, now).await).await?;
-    Ok(media)
-}
-
-async fn delete(store: &Store, media: &Media) -> Result<(), Problem> {
-    let (id, now) = (media.id, SystemClock.now());
-    store
-        .write(async move |tx| {
-            let Some(media) = tx.media_by_id(id).await? else { return Ok(()) };
-            tx.remove_media(media, now).await
-        })
-        .await?;
-    Ok(())
+    let caller = Caller::command_line(workspace.id);
+    Ok(place::service(store).create_media(&caller, new, Plain).await?)
 }
 
 async fn find(store: &Store, id: &str) -> Result<Media, Problem> {

@@ -38,6 +38,16 @@ impl From<kinora_store::Error> for Problem {
     }
 }
 
+impl From<kinora_service::Error> for Problem {
+    fn from(error: kinora_service::Error) -> Self {
+        match error {
+            kinora_service::Error::Store(error) => error.into(),
+            // Its text is a sentence for people, and it has no cause.
+            error => Self::new(error.to_string()),
+        }
+    }
+}
+
 impl From<kinora_blob::Error> for Problem {
     fn from(error: kinora_blob::Error) -> Self {
         Self::with_cause("the object store cannot be used", error)

@@ -4,14 +4,14 @@ mod sign;
 mod trial_key;
 
 use clap::{Subcommand, ValueEnum};
-use kinora_domain::{AccessToken, AccessTokenId, Clock as _, Permission, Secret, Workspace};
+use kinora_domain::{AccessToken, AccessTokenId, Permission, Secret, Workspace};
+use kinora_service::{Caller, Error};
 use kinora_store::{Opener, Store};
 use serde_json::json;
 
 use super::print::table;
 use super::{Problem, Session, workspace};
 use crate::place;
-use crate::system::{SystemClock, SystemRandom};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -83,10 +83,7 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
         Command::Revoke { id } => {
             let id: AccessTokenId =
                 id.parse().map_err(|problem| Problem::new(format!("the id of a token {problem}")))?;
-            let now = SystemClock.now();
-            if !store.write(async move |tx| tx.revoke_access_token(id, now).await).await? {
-                return Err(Problem::new(format!("there is no access token {id} that is in force")));
-            }
+            revoke(&store, id).await?;
             session.print(
                 &json!({"id": id.to_string(), "revoked": true}),
                 &format!("access token {id} is revoked"),
@@ -102,20 +99,19 @@ pub(super) async fn create(
     workspace: &Workspace,
     permission: Permission,
 ) -> Result<(AccessToken, Secret), Problem> {
-    let now = SystemClock.now();
-    let secret = Secret::new(&SystemRandom);
-    let token = AccessToken {
-        id: AccessTokenId::new(now, &SystemRandom),
-        workspace: workspace.id,
-        permission,
-        secret: secret.hash(),
-        created_at: now,
-        last_used_at: None,
-        revoked_at: None,
-    };
-    let new = token.clone();
-    store.write(async move |tx| tx.insert_access_token(&new).await).await?;
-    Ok((token, secret))
+    let caller = Caller::command_line(workspace.id);
+    Ok(place::service(store).create_access_token(&caller, permission).await?)
+}
+
+/// Revokes the token of that id, whatever its workspace.
+async fn revoke(store: &Store, id: AccessTokenId) -> Result<(), Problem> {
+    let unknown = || Problem::new(format!("there is no access token {id} that is in force"));
+    let token = store.access_token(id).await?.ok_or_else(unknown)?;
+    let caller = Caller::command_line(token.workspace);
+    match place::service(store).revoke_access_token(&caller, id).await {
+        Err(Error::AccessTokenNotFound) => Err(unknown()),
+        revoked => Ok(revoked?),
+    }
 }
 
 async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<(), Problem> {

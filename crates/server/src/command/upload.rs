@@ -14,8 +14,9 @@ use bytes::Bytes;
 use clap::Args;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt as _, TryStreamExt as _};
-use kinora_domain::{AccessPolicy, Clock as _, CorsOrigin, MediaId, MediaSettings, NewUpload, Upload};
+use kinora_domain::{AccessPolicy, CorsOrigin, MediaId, MediaSettings, NewUpload, Upload};
 use kinora_intake::{Append, Intake, IntakeError, IntakeOptions, PaceMin, ScanTurns, Standing};
+use kinora_service::{Caller, Plain};
 use kinora_store::{Opener, Store, WorkerId};
 use serde_json::json;
 use tokio::fs::File;
@@ -141,9 +142,6 @@ async fn register(
     source: &Source,
 ) -> Result<MediaId, Problem> {
     let title = arguments.title.clone().unwrap_or_else(|| source.name());
-    if title.chars().count() > MediaSettings::TEXT_MAX {
-        return Err(Problem::new(format!("a title has at most {} characters", MediaSettings::TEXT_MAX)));
-    }
     let new = NewUpload {
         workspace,
         settings: MediaSettings { title: Some(title), ..MediaSettings::default() },
@@ -155,10 +153,9 @@ async fn register(
         timeout_s: Upload::LIFE_MAX_S,
         size_max: None,
     };
-    let (upload, event) = Upload::create(new, SystemClock.now(), &SystemRandom);
-    let id = upload.id;
-    store.write(async move |tx| tx.register_upload(&upload, &event).await).await?;
-    Ok(id)
+    let caller = Caller::command_line(workspace);
+    let upload = place::service(store).create_upload(&caller, new, Plain).await?;
+    Ok(upload.id)
 }
 
 /// Sends what is not kept yet.

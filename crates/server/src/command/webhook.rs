@@ -4,13 +4,14 @@ use clap::Subcommand;
 use kinora_domain::{
     Clock as _, ROTATION_GRACE_DEFAULT_S, Timestamp, Webhook, WebhookId, WebhookState, Workspace,
 };
+use kinora_service::{Caller, Error, Plain};
 use kinora_store::{Opener, Store};
 use serde_json::{Value, json};
 
 use super::print::table;
 use super::{Problem, Session, workspace};
 use crate::place;
-use crate::system::{SystemClock, SystemRandom};
+use crate::system::SystemClock;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -49,25 +50,23 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
     match command {
         Command::Create { workspace, url } => {
             let workspace = workspace::find(&store, &workspace).await?;
-            if let Err(problem) = kinora_fetch::parse_webhook_url(&url) {
-                return Err(Problem::new(format!("the address of a webhook {problem}")));
-            }
-            let webhook = Webhook::create(workspace.id, url, SystemClock.now(), &SystemRandom);
-            let new = webhook.clone();
-            store.write(async move |tx| tx.insert_webhook(&new).await).await?;
+            let caller = Caller::command_line(workspace.id);
+            let webhook = place::service(&store).create_webhook(&caller, url, Plain).await?;
             print_secret(session, &webhook, &workspace);
         }
         Command::List { workspace } => list(session, &store, workspace.as_deref()).await?,
         Command::Rotate { id, grace } => {
-            let now = SystemClock.now();
-            let rotate = move |webhook: Webhook| webhook.rotate(grace, now, &SystemRandom);
-            let webhook = change(&store, &id, rotate).await?;
-            let workspace = workspace_of(&store, &webhook).await?;
+            let (id, workspace) = find(&store, &id).await?;
+            let caller = Caller::command_line(workspace.id);
+            let rotated = place::service(&store).rotate_webhook(&caller, id, grace).await;
+            let webhook = rotated.map_err(|error| explain(error, id))?;
             print_secret(session, &webhook, &workspace);
         }
         Command::Enable { id } => {
-            let webhook = change(&store, &id, Webhook::enable).await?;
-            let workspace = workspace_of(&store, &webhook).await?;
+            let (id, workspace) = find(&store, &id).await?;
+            let caller = Caller::command_line(workspace.id);
+            let enabled = place::service(&store).enable_webhook(&caller, id).await;
+            let webhook = enabled.map_err(|error| explain(error, id))?;
             let text = format!("webhook {} is enabled; pending events go out now", webhook.id);
             session.print(&view(&webhook, &workspace.name, SystemClock.now()), &text);
         }
@@ -93,30 +92,21 @@ fn print_secret(session: &Session, webhook: &Webhook, workspace: &Workspace) {
     session.print(&json, &text);
 }
 
-/// Changes the webhook of that id; a change by somebody else in between makes it run again.
-async fn change(
-    store: &Store,
-    id: &str,
-    change: impl Fn(Webhook) -> Webhook + Send + 'static,
-) -> Result<Webhook, Problem> {
+/// The webhook of that id, and its workspace.
+async fn find(store: &Store, id: &str) -> Result<(WebhookId, Workspace), Problem> {
     let id: WebhookId =
         id.parse().map_err(|problem| Problem::new(format!("the id of a webhook {problem}")))?;
-    let changed = store
-        .write(async move |tx| {
-            let Some(webhook) = tx.webhook(id).await? else { return Ok::<_, kinora_store::Error>(None) };
-            let webhook = change(webhook);
-            tx.save_webhook(&webhook).await?;
-            Ok(Some(webhook))
-        })
-        .await?;
-    changed.ok_or_else(|| Problem::new(format!("there is no webhook {id}")))
+    let webhook = store.webhook(id).await?.ok_or_else(|| explain(Error::WebhookNotFound, id))?;
+    let workspace = store.workspace(webhook.workspace).await?;
+    let workspace = workspace.ok_or_else(|| Problem::new("the workspace of the webhook is gone"))?;
+    Ok((id, workspace))
 }
 
-async fn workspace_of(store: &Store, webhook: &Webhook) -> Result<Workspace, Problem> {
-    store
-        .workspace(webhook.workspace)
-        .await?
-        .ok_or_else(|| Problem::new("the workspace of the webhook is gone"))
+fn explain(error: Error, id: WebhookId) -> Problem {
+    match error {
+        Error::WebhookNotFound => Problem::new(format!("there is no webhook {id}")),
+        other => other.into(),
+    }
 }
 
 async fn list(session: &Session, store: &Store, name: Option<&str>) -> Result<(), Problem> {

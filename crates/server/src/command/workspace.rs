@@ -1,14 +1,14 @@
 //! `kinora workspace`
 
 use clap::Subcommand;
-use kinora_domain::{Clock as _, Workspace, WorkspaceId};
+use kinora_domain::Workspace;
+use kinora_service::Error;
 use kinora_store::{Opener, Store};
 use serde_json::{Value, json};
 
 use super::print::table;
 use super::{Problem, Session};
 use crate::place;
-use crate::system::{SystemClock, SystemRandom};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -42,24 +42,9 @@ pub(super) async fn run(session: &Session, command: Command) -> Result<(), Probl
 
 /// Makes a workspace; a name that is taken is a problem.
 async fn create(store: &Store, name: &str) -> Result<Workspace, Problem> {
-    Workspace::check_name(name)
-        .map_err(|problem| Problem::new(format!("the name of a workspace {problem}")))?;
-    let now = SystemClock.now();
-    let organisation =
-        store.organisation().await?.ok_or_else(|| Problem::new("the database has no organisation"))?;
-    let workspace = Workspace {
-        id: WorkspaceId::new(now, &SystemRandom),
-        organisation: organisation.id,
-        name: name.to_owned(),
-        created_at: now,
-    };
-    let new = workspace.clone();
-    match store.write(async move |tx| tx.insert_workspace(&new).await).await {
-        Ok(()) => Ok(workspace),
-        Err(kinora_store::Error::Taken { .. }) => {
-            Err(Problem::new(format!("there is a workspace {name} already")))
-        }
-        Err(error) => Err(error.into()),
+    match place::service(store).create_workspace(name).await {
+        Err(Error::WorkspaceTaken) => Err(Problem::new(format!("there is a workspace {name} already"))),
+        created => Ok(created?),
     }
 }
 

@@ -15,6 +15,7 @@ use tracing::Instrument as _;
 
 use crate::around::{Answering, Below, answer_by, answer_of};
 use crate::error::ApiError;
+use crate::routes::CountedAs;
 use crate::serve::NoHost;
 use id::is_usable;
 
@@ -66,7 +67,8 @@ pub fn observe(observer: &Arc<Observer>, request: Request, below: &mut Below) ->
 
         let route = matched.as_ref().map_or("none", MatchedPath::as_str);
         let (status, elapsed) = (response.status(), started.elapsed());
-        observer.counts.note(route, &method, status, elapsed);
+        let counted = response.extensions().get::<CountedAs>().map_or(route, |CountedAs(route)| route);
+        observer.counts.note(counted, &method, status, elapsed);
         let _entered = span.enter();
         tracing::info!(
             http.method = %method,

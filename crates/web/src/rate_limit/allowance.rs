@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use kinora_domain::{AccessTokenId, Clock, Timestamp};
+use kinora_domain::{Clock, Timestamp};
+use kinora_service::Principal;
 
 use super::RateLimit;
 
@@ -41,7 +42,7 @@ pub(super) struct Allowances {
 
 #[derive(Default)]
 struct Held {
-    tokens: HashMap<AccessTokenId, Debt>,
+    tokens: HashMap<Principal, Debt>,
     time: SteadyTime,
     forgot_at_us: u64,
 }
@@ -75,7 +76,7 @@ impl Allowances {
     }
 
     /// Counts a request of this token, unless it is too much: then nothing is counted.
-    pub(super) fn take(&self, token: AccessTokenId, clock: &dyn Clock) -> Allowance {
+    pub(super) fn take(&self, token: Principal, clock: &dyn Clock) -> Allowance {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let held = &mut *held;
         // Read while nobody else reads it: two that came in the other order would make time pass twice.
@@ -101,7 +102,7 @@ impl Allowances {
 
     /// Forgets those that owe nothing, now and then, and before this token is one too many; that changes nothing for them. If too many owe
     /// something, those that owe the least are forgotten with it, half of all at least: it is not looked through all of them for each request.
-    fn forget(&self, held: &mut Held, token: AccessTokenId, now_us: u64) {
+    fn forget(&self, held: &mut Held, token: Principal, now_us: u64) {
         let is_full = held.tokens.len() >= TOKENS_MAX && !held.tokens.contains_key(&token);
         if !is_full && now_us - held.forgot_at_us < FORGET_EVERY_US.max(self.window_us) {
             return;

@@ -1,14 +1,31 @@
+use std::str::FromStr;
+
 use axum::extract::State;
-use kinora_domain::MediaId;
+use kinora_domain::{MediaId, ParseIdError};
 use kinora_intake::IntakeError;
 use kinora_web::auth::Writer;
 use kinora_web::envelope::Data;
 use kinora_web::error::ApiError;
-use kinora_web::extract::PathId;
+use kinora_web::extract::{InPath, PathId};
 
 use super::view::CancelledUpload;
 use crate::ApiState;
 use crate::error;
+
+/// The id of an upload, which is that of its media.
+pub(super) struct UploadId(MediaId);
+
+impl FromStr for UploadId {
+    type Err = ParseIdError;
+
+    fn from_str(text: &str) -> Result<Self, ParseIdError> {
+        text.parse().map(Self)
+    }
+}
+
+impl InPath for UploadId {
+    const NAME: &'static str = "uploadId";
+}
 
 /// `PUT /on-demand/upload/{uploadId}/cancel`: nothing more can come, and the media is gone if there was one (contract decision 7).
 ///
@@ -16,7 +33,7 @@ use crate::error;
 pub(super) async fn cancel(
     State(app): State<ApiState>,
     caller: Writer,
-    PathId(id): PathId<MediaId>,
+    PathId(UploadId(id)): PathId<UploadId>,
 ) -> Result<Data<CancelledUpload>, ApiError> {
     app.store.upload(caller.workspace, id).await?.ok_or_else(error::upload_not_found)?;
     match app.intake.cancel(id).await {

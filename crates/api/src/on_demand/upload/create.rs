@@ -1,6 +1,5 @@
 use axum::extract::State;
 use kinora_domain::Upload;
-use kinora_store::Tx;
 use kinora_web::auth::Writer;
 use kinora_web::envelope::Answer;
 use kinora_web::envelope::Data;
@@ -12,6 +11,7 @@ use serde_json::Value;
 use super::request;
 use super::view::UploadView;
 use crate::ApiState;
+use crate::commit::Respond;
 
 /// `POST /on-demand/upload`: registers a direct upload and answers the address that takes its bytes.
 ///
@@ -44,11 +44,8 @@ async fn register(
     size_max: Option<u64>,
 ) -> Result<Answer, ApiError> {
     let (new, warnings) = request::parse(body, caller.workspace, size_max)?;
-    let (upload, event) = Upload::create(new, app.clock.now(), &*app.random);
-    let answer = Data::created(UploadView::new(&upload, app), warnings).into_answer();
-    let work = async move |tx: &mut Tx| {
-        tx.register_upload(&upload, &event).await?;
-        Ok(answer.clone())
-    };
-    once.write(&app.idempotency, work).await
+    let here = app.clone();
+    let created =
+        move |upload: Upload| Data::created(UploadView::new(&upload, &here), warnings.clone()).into_answer();
+    app.service.create_upload(&caller, new, Respond::with(once, &app.idempotency, created)).await
 }

@@ -1,21 +1,19 @@
 //! The path that clients should leave (specification, Versioning; contract decision 1).
 
-use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::response::Response;
 
 use crate::ApiState;
 
 const PATH: &str = "/on-demand/uploads";
-const PATH_WITH_VERSION: &str = "/v1/on-demand/uploads";
 /// Since when it is deprecated: 2025-07-01, in the form of RFC 9745.
 pub(super) const SINCE: &str = "@1751328000";
 /// When it may go, at the earliest (RFC 8594): more than a year after this was written.
 pub(super) const SUNSET: &str = "Fri, 30 Jun 2028 23:59:59 GMT";
 
 /// Whether this operation is asked for.
-pub(crate) fn is_asked_for(request: &Request) -> bool {
-    request.method() == Method::POST && matches!(request.uri().path(), PATH | PATH_WITH_VERSION)
+pub(crate) fn is_asked_for(method: &Method, operation: &str) -> bool {
+    method == Method::POST && operation == PATH
 }
 
 /// Says on an answer of the operation that it is deprecated, until when it stays, and what to use.

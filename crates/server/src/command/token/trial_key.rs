@@ -7,14 +7,16 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::signature::RsaKeyPair;
-use kinora_domain::{Clock as _, KeyMaker as _, KeyPair, SigningKey, SigningKeyId, WorkspaceId};
-use kinora_store::{Store, Tx};
+use kinora_domain::{KeyMaker as _, KeyPair, SigningKey, SigningKeyId, WorkspaceId};
+use kinora_service::{Caller, Error, Plain};
+use kinora_store::Store;
 use serde_json::json;
 
 use super::sign::{key_of_text, public_pem, read};
 use crate::command::print::note;
 use crate::command::{Problem, Session};
-use crate::system::{SystemClock, SystemKeys, SystemRandom};
+use crate::place;
+use crate::system::SystemKeys;
 
 /// The trial key of a workspace. It is made where there is none, and anew where it was deleted: what somebody took back stays so.
 pub(super) async fn of_workspace(
@@ -37,12 +39,11 @@ pub(super) async fn of_workspace(
     {
         return Ok((pair, id));
     }
-    check_count(store.signing_key_count(workspace).await?)?;
+    let (service, caller) = (place::service(store), Caller::command_line(workspace));
+    service.check_signing_key_limit(&caller).await.map_err(explain)?;
     let made = tokio::task::spawn_blocking(|| SystemKeys.make()).await;
     let KeyPair { public_key, private_key } = made.expect("it does not panic and nobody aborts it");
-    let now = SystemClock.now();
-    let key =
-        SigningKey { id: SigningKeyId::new(now, &SystemRandom), workspace, public_key, created_at: now };
+    let key = service.new_signing_key(&caller, public_key);
     let (id, private_key) = (key.id, private_key.reveal());
     // The file first: a file without a row is replaced by the next command, a row without a file would stay for ever.
     place.keep(&json!({
@@ -50,12 +51,7 @@ pub(super) async fn of_workspace(
         "privateKey": private_key,
         "createdAt": key.created_at.to_string(),
     }))?;
-    let insert = async move |tx: &mut Tx| {
-        check_count(tx.signing_key_count(workspace).await?)?;
-        tx.insert_signing_key(&key).await?;
-        Ok::<_, Problem>(())
-    };
-    store.write(insert).await?;
+    service.add_signing_key(&caller, key, Plain).await.map_err(explain)?;
     note(&format!(
         "made the signing key {id} for trials; its private half lies in {} and whoever has it can sign",
         place.file.display()
@@ -76,15 +72,15 @@ async fn is_in_force(
     Ok(held.is_some_and(|held| held.public_key == public))
 }
 
-/// Whether one more may be added to so many.
-fn check_count(count: u64) -> Result<(), Problem> {
+fn explain(error: Error) -> Problem {
     let max = SigningKey::PER_WORKSPACE_MAX;
-    (count < max).then_some(()).ok_or_else(|| {
-        Problem::new(format!(
+    match error {
+        Error::TooManySigningKeys => Problem::new(format!(
             "the workspace has {max} signing keys, as many as it may have; delete one that nothing is signed with any more, \
              or say --key"
-        ))
-    })
+        )),
+        other => other.into(),
+    }
 }
 
 /// Where the key of a workspace lies.

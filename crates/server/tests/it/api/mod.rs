@@ -11,6 +11,7 @@ mod document;
 mod empty_lists;
 mod limited;
 mod list;
+mod mounts;
 pub(crate) mod mp4_support;
 mod oembed;
 mod once;

@@ -22,8 +22,8 @@ fn allowances(limit: &str) -> Allowances {
     Allowances::new(limit.parse().unwrap())
 }
 
-fn token(number: usize) -> AccessTokenId {
-    format!("00000000-0000-7000-8000-{number:012x}").parse().unwrap()
+fn token(number: usize) -> Principal {
+    Principal::AccessToken(format!("00000000-0000-7000-8000-{number:012x}").parse().unwrap())
 }
 
 fn known(allowances: &Allowances) -> usize {

@@ -1,0 +1,52 @@
+//! Who runs an operation.
+
+use std::fmt;
+
+use kinora_domain::{AccessTokenId, WorkspaceId};
+
+/// Who runs an operation, and in which workspace. Other workspaces do not exist for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller {
+    /// The one workspace that the operation reads and changes.
+    pub workspace: WorkspaceId,
+    /// Who it is: idempotency keys and rate limits count by it.
+    pub principal: Principal,
+}
+
+impl Caller {
+    /// An operator at the command line.
+    pub fn command_line(workspace: WorkspaceId) -> Self {
+        Self { workspace, principal: Principal::CommandLine }
+    }
+}
+
+/// Who somebody is, whatever the workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Principal {
+    /// The holder of an access token.
+    AccessToken(AccessTokenId),
+    /// An operator on the machine of the database.
+    CommandLine,
+}
+
+/// A name that no other principal has. Stored idempotency keys depend on it: it never changes.
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AccessToken(id) => id.fmt(f),
+            Self::CommandLine => f.write_str("command-line"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn principal_names_are_stable() {
+        let id = "019a492c-41f3-7001-8203-040506070809";
+        assert_eq!(Principal::AccessToken(id.parse().expect("an id")).to_string(), id);
+        assert_eq!(Principal::CommandLine.to_string(), "command-line");
+    }
+}

@@ -1,0 +1,54 @@
+//! Why an operation was rejected.
+
+use kinora_domain::{MediaSettings, Mp4Refusal, SigningKey};
+use kinora_fetch::UrlProblem;
+
+/// Why an operation changed nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The workspace of the caller has no such media.
+    #[error("there is no such media")]
+    MediaNotFound,
+    /// The same of a webhook.
+    #[error("there is no such webhook")]
+    WebhookNotFound,
+    /// The same of an access token.
+    #[error("there is no such access token")]
+    AccessTokenNotFound,
+    /// The same of a signing key.
+    #[error("there is no such signing key")]
+    SigningKeyNotFound,
+    /// The resource is not in the state that the caller named (`If-Match`).
+    #[error("the resource changed since it was read")]
+    ConditionFailed,
+    /// The address of a source cannot be fetched.
+    #[error("the address of a source {0}")]
+    SourceUrl(UrlProblem),
+    /// Nothing can be posted to the address of a webhook.
+    #[error("the address of a webhook {0}")]
+    WebhookUrl(UrlProblem),
+    /// A title is too long.
+    #[error("a title has at most {} characters", MediaSettings::TEXT_MAX)]
+    TitleTooLong,
+    /// A media cannot offer these files.
+    #[error(transparent)]
+    FilesRejected(Mp4Refusal),
+    /// The workspace has as many signing keys as it may have.
+    #[error("the workspace has {} signing keys, the most it may have", SigningKey::PER_WORKSPACE_MAX)]
+    TooManySigningKeys,
+    /// Another signing key of the workspace has this id.
+    #[error("another signing key has this id")]
+    SigningKeyTaken,
+    /// The name of a workspace breaks a rule.
+    #[error("the name of a workspace {0}")]
+    WorkspaceName(&'static str),
+    /// Another workspace has this name.
+    #[error("another workspace has this name")]
+    WorkspaceTaken,
+    /// The database has no organisation that a workspace could belong to.
+    #[error("the database has no organisation")]
+    NoOrganisation,
+    /// The database failed.
+    #[error("the database cannot be used")]
+    Store(#[from] kinora_store::Error),
+}

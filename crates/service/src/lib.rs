@@ -1,0 +1,22 @@
+//! Operations that HTTP and the command line share: (caller, input) → outcome, in one transaction.
+//!
+//! `POST /on-demand` and `kinora media create` call the same function. Knows no HTTP and no terminal: the `api`
+//! crate maps [`Error`] to responses, the commands map it to sentences.
+//!
+//! Begin with [`Service`] and [`Caller`], then `media.rs`. Reads that are one call of the store stay there.
+
+mod access_tokens;
+mod caller;
+mod commit;
+mod error;
+mod media;
+mod service;
+mod signing_keys;
+mod uploads;
+mod webhooks;
+mod workspaces;
+
+pub use caller::{Caller, Principal};
+pub use commit::{Commit, Plain};
+pub use error::Error;
+pub use service::Service;

@@ -1,0 +1,27 @@
+//! What operations run on.
+
+use std::sync::Arc;
+
+use kinora_domain::{Clock, Random};
+use kinora_store::Store;
+
+/// Runs operations. Cheap to clone.
+///
+/// Each operation is one transaction: rows, events and jobs are committed together, or nothing is. None of them
+/// may be repeated blindly: a caller that sends the same request twice creates two things, unless its [`Commit`]
+/// stores the first answer.
+///
+/// [`Commit`]: crate::Commit
+#[derive(Clone)]
+pub struct Service {
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+}
+
+impl Service {
+    /// Operations on this database.
+    pub fn new(store: Store, clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
+        Self { store, clock, random }
+    }
+}

@@ -1,0 +1,81 @@
+//! Keys that sign playback tokens.
+
+use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
+use kinora_store::Tx;
+
+use crate::{Caller, Commit, Error, Service};
+
+impl Service {
+    /// Names a key whose public half is `public_key`, PEM. It signs nothing before [`Service::add_signing_key`].
+    pub fn new_signing_key(&self, caller: &Caller, public_key: String) -> SigningKey {
+        let now = self.clock.now();
+        let id = SigningKeyId::new(now, &*self.random);
+        SigningKey { id, workspace: caller.workspace, public_key, created_at: now }
+    }
+
+    /// Whether the workspace may have one more key. Asked before a key pair is made, which takes a tenth of a
+    /// second; the transaction that adds the key asks again.
+    ///
+    /// Errors: `TooManySigningKeys`.
+    pub async fn check_signing_key_limit(&self, caller: &Caller) -> Result<(), Error> {
+        check_limit(self.store.signing_key_count(caller.workspace).await?)
+    }
+
+    /// Adds a key of [`Service::new_signing_key`] to the caller's workspace.
+    ///
+    /// Errors: `TooManySigningKeys`.
+    pub async fn add_signing_key<C: Commit<SigningKey>>(
+        &self,
+        caller: &Caller,
+        key: SigningKey,
+        commit: C,
+    ) -> Result<C::Answer, C::Error> {
+        let key = SigningKey { workspace: caller.workspace, ..key };
+        let work = async move |tx: &mut Tx| {
+            insert(tx, &key).await?;
+            Ok(key.clone())
+        };
+        commit.commit(&self.store, work).await
+    }
+
+    /// Adds the public half of a key whose private half the client keeps. `false` when it was there already.
+    ///
+    /// Errors: `SigningKeyTaken` when the id is another key's, `TooManySigningKeys`.
+    pub async fn put_signing_key(&self, caller: &Caller, key: SigningKey) -> Result<bool, Error> {
+        let key = SigningKey { workspace: caller.workspace, ..key };
+        self.store
+            .write(async move |tx| {
+                if let Some(found) = tx.signing_key(key.workspace, key.id).await? {
+                    let is_same = found.public_key == key.public_key;
+                    return if is_same { Ok(false) } else { Err(Error::SigningKeyTaken) };
+                }
+                insert(tx, &key).await?;
+                Ok(true)
+            })
+            .await
+    }
+
+    /// Deletes a key for good. What it signed is rejected from now on.
+    ///
+    /// Errors: `SigningKeyNotFound`, also the second time.
+    pub async fn delete_signing_key(&self, caller: &Caller, id: SigningKeyId) -> Result<(), Error> {
+        let workspace: WorkspaceId = caller.workspace;
+        self.store
+            .write(async move |tx| {
+                let is_deleted = tx.delete_signing_key(workspace, id).await?;
+                if is_deleted { Ok(()) } else { Err(Error::SigningKeyNotFound) }
+            })
+            .await
+    }
+}
+
+async fn insert(tx: &mut Tx, key: &SigningKey) -> Result<(), Error> {
+    check_limit(tx.signing_key_count(key.workspace).await?)?;
+    tx.insert_signing_key(key).await?;
+    Ok(())
+}
+
+/// Whether one more may be added to so many.
+fn check_limit(count: u64) -> Result<(), Error> {
+    if count < SigningKey::PER_WORKSPACE_MAX { Ok(()) } else { Err(Error::TooManySigningKeys) }
+}

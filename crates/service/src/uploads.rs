@@ -1,0 +1,28 @@
+//! Direct uploads.
+
+use kinora_domain::{NewUpload, Upload};
+use kinora_store::Tx;
+
+use crate::media::check_title;
+use crate::{Caller, Commit, Error, Service};
+
+impl Service {
+    /// Registers an upload: row, event, and the job that ends it at its deadline.
+    ///
+    /// `new.workspace` is replaced by the caller's. Errors: `TitleTooLong`.
+    pub async fn create_upload<C: Commit<Upload>>(
+        &self,
+        caller: &Caller,
+        new: NewUpload,
+        commit: C,
+    ) -> Result<C::Answer, C::Error> {
+        check_title(&new.settings).map_err(C::reject)?;
+        let new = NewUpload { workspace: caller.workspace, ..new };
+        let (upload, event) = Upload::create(new, self.clock.now(), &*self.random);
+        let work = async move |tx: &mut Tx| {
+            tx.register_upload(&upload, &event).await?;
+            Ok::<_, Error>(upload.clone())
+        };
+        commit.commit(&self.store, work).await
+    }
+}

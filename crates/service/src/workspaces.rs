@@ -1,0 +1,28 @@
+//! Workspaces.
+
+use kinora_domain::{Workspace, WorkspaceId};
+
+use crate::{Error, Service};
+
+impl Service {
+    /// Creates a workspace in the organisation of this installation.
+    ///
+    /// Errors: `WorkspaceName`, `WorkspaceTaken`, `NoOrganisation`.
+    pub async fn create_workspace(&self, name: &str) -> Result<Workspace, Error> {
+        Workspace::check_name(name).map_err(Error::WorkspaceName)?;
+        let now = self.clock.now();
+        let organisation = self.store.organisation().await?.ok_or(Error::NoOrganisation)?;
+        let workspace = Workspace {
+            id: WorkspaceId::new(now, &*self.random),
+            organisation: organisation.id,
+            name: name.to_owned(),
+            created_at: now,
+        };
+        let new = workspace.clone();
+        match self.store.write(async move |tx| tx.insert_workspace(&new).await).await {
+            Ok(()) => Ok(workspace),
+            Err(kinora_store::Error::Taken { .. }) => Err(Error::WorkspaceTaken),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
