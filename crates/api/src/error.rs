@@ -14,6 +14,8 @@ pub(crate) fn of_operation(error: OperationError) -> ApiError {
         OperationError::Store(error) => error.into(),
         OperationError::ConditionFailed => ApiError::precondition_failed(),
         OperationError::MediaNotFound => media_not_found(),
+        OperationError::PlaybackNotFound => media_playback_not_found(),
+        OperationError::TooManyPlaybackIds(error) => too_many_playback_ids(error),
         OperationError::FilesRejected(refusal) => files_refused(refusal),
         OperationError::SigningKeyNotFound => signing_key_not_found(),
         OperationError::SigningKeyTaken => signing_key_taken(),

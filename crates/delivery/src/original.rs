@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use kinora_domain::{Media, PlaybackId};
+use kinora_domain::PlaybackId;
 use kinora_index::Container;
 use kinora_web::error::ApiError;
 
@@ -52,20 +52,6 @@ pub(super) async fn original(
         Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),
     });
     Ok(disposition::on(response, disposition::header(wanted.as_deref(), name, extension)))
-}
-
-/// What the original of a media is called: the last part of the address it came from, else the media's id. Of a direct upload no name is known.
-pub(super) fn name_of(media: &Media) -> String {
-    let url = media.inputs.first().and_then(|input| url::Url::parse(&input.url).ok());
-    let last = url.as_ref().and_then(|url| url.path_segments()?.next_back());
-    last.filter(|last| last.contains('.')).map_or_else(|| media.id.to_string(), decoded)
-}
-
-/// A part of a path without its percents.
-fn decoded(part: &str) -> String {
-    // Of a form, where two signs mean something else than in a path.
-    let form = format!("={}", part.replace('+', "%2B").replace('&', "%26"));
-    url::form_urlencoded::parse(form.as_bytes()).map(|(_, value)| value.into_owned()).collect()
 }
 
 /// Type and extension of a file. Both follow from what its bytes are, never from what somebody called it.

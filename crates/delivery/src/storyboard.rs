@@ -78,7 +78,7 @@ pub(super) async fn storyboard(
     let sheet = parse(query, kind)?;
     let terms = granted.terms(app, Caching::Minute);
     // A tile is named a thousand times: a token goes along only where it let the viewer in.
-    let token = viewer.viewing.token_granted(&granted);
+    let token = granted.token_of(viewer.viewing);
     let address = address(sheet, &handed_on(token, viewing::frame(query).as_ref()));
     let storyboard = app.packager.storyboard(&packaged, sheet, viewer.asker());
     match part {

@@ -4,7 +4,7 @@ use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use kinora_domain::{PlaybackId, SourceId, TrackId};
-use kinora_packager::{OfferedSubtitles, Packaged, SubtitleName};
+use kinora_packager::{Packaged, SubtitleName};
 use kinora_web::error::ApiError;
 use kinora_web::extract::PlainParts;
 
@@ -17,13 +17,6 @@ use crate::error;
 
 /// WebVTT, 7: always UTF-8.
 const WEBVTT: &str = "text/vtt";
-
-/// A track that is offered.
-#[derive(Debug, Clone)]
-pub(super) struct GrantedSubtitles {
-    pub(super) track: TrackId,
-    pub(super) offered: OfferedSubtitles,
-}
 
 /// `GET {stream}/{playbackId}/subtitles/{trackId}.vtt`: the whole file (contract decision 21). The address stays when the track is given another
 /// file, so nobody keeps the answer for long.

@@ -6,8 +6,6 @@ use axum::http::{HeaderMap, header};
 use kinora_domain::{Admission, Frame, Page, PageHost, PlaybackPolicy, TokenRefusal};
 use kinora_web::addresses::Addresses;
 
-use super::gate::Granted;
-
 /// The parameter that holds a token (contract 4.5).
 const TOKEN: &str = "token";
 /// The parameter by which our player page says on what page it stands (decision 0084).
@@ -46,12 +44,8 @@ impl<'a> Viewing<'a> {
         self.token().filter(|_| policy.is_private())
     }
 
-    /// The same of a viewer to whom this was granted.
-    pub(super) fn token_granted(&self, granted: &Granted) -> Option<&str> {
-        self.token().filter(|_| granted.is_by_key())
-    }
-
-    fn token(&self) -> Option<&str> {
+    /// The token, where it can be read. Nothing says yet that it is valid, or that the policy asks for one.
+    pub(super) fn token(&self) -> Option<&str> {
         match &self.pass {
             Pass::Token(Ok(token)) => Some(token),
             Pass::Token(Err(_)) | Pass::Path(_) => None,

@@ -1,6 +1,6 @@
 //! Why an operation was rejected.
 
-use kinora_domain::{MediaSettings, Mp4Refusal, SigningKey};
+use kinora_domain::{MediaSettings, Mp4Refusal, SigningKey, TooManyPlaybackIds};
 use kinora_fetch::UrlProblem;
 
 /// Why an operation changed nothing.
@@ -9,7 +9,10 @@ pub enum Error {
     /// The workspace of the caller has no such media.
     #[error("there is no such media")]
     MediaNotFound,
-    /// The same of a webhook.
+    /// The workspace of the caller has no media with this id and this playback ID.
+    #[error("there is no such playback ID")]
+    PlaybackNotFound,
+    /// The workspace of the caller has no such webhook.
     #[error("there is no such webhook")]
     WebhookNotFound,
     /// The same of an access token.
@@ -33,6 +36,9 @@ pub enum Error {
     /// A media cannot offer these files.
     #[error(transparent)]
     FilesRejected(Mp4Refusal),
+    /// The media has as many playback IDs as it may have.
+    #[error(transparent)]
+    TooManyPlaybackIds(TooManyPlaybackIds),
     /// The workspace has as many signing keys as it may have.
     #[error("the workspace has {} signing keys, the most it may have", SigningKey::PER_WORKSPACE_MAX)]
     TooManySigningKeys,

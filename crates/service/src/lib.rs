@@ -10,6 +10,7 @@ mod caller;
 mod commit;
 mod error;
 mod media;
+mod playback_ids;
 mod service;
 mod signing_keys;
 mod uploads;

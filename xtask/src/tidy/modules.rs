@@ -1,7 +1,8 @@
 //! Modules of a crate that need each other in a circle.
 //!
 //! `web/src/once.rs` may use `web/src/auth.rs`, which then may not use `once`, nor anything that does. Read
-//! from `crate::module` paths outside tests; the root of a crate may use all of them.
+//! from paths outside tests: `crate::module`, and as many `super::` as lead to the root. The root of a crate may
+//! use all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,8 @@ pub(super) fn check(files: &[(String, String)]) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, Graph> = BTreeMap::new();
     for (path, text) in files {
         if let Some((name, module)) = module_of(path) {
-            crates.entry(name).or_default().entry(module.to_owned()).or_default().extend(used(text));
+            let used = used(&from_root(text, depth_of(path)));
+            crates.entry(name).or_default().entry(module.to_owned()).or_default().extend(used);
         }
     }
     crates.iter().filter_map(|(name, graph)| judge(name, &circular(graph))).collect()
@@ -43,6 +45,17 @@ fn module_of(path: &str) -> Option<(&str, &str)> {
     let module = file.split('/').next()?.trim_end_matches(".rs");
     let is_root = matches!(module, "lib" | "main");
     (path.ends_with(".rs") && !path.ends_with("/tests.rs") && !is_root).then_some((name, module))
+}
+
+/// How many `super::` lead from a file to the root of its crate: 1 from `a.rs` and `a/mod.rs`, 2 from `a/b.rs`.
+fn depth_of(path: &str) -> usize {
+    let file = path.split_once("/src/").map_or(path, |(_, file)| file);
+    file.trim_end_matches("/mod.rs").split('/').count()
+}
+
+/// The text with `crate::` for each path that reaches the root by `super::`.
+fn from_root(text: &str, depth: usize) -> String {
+    text.replace(&"super::".repeat(depth), "crate::")
 }
 
 /// Names behind `crate::`, also those of a group. Some are items of the root: they are no modules, and lead
@@ -118,13 +131,35 @@ mod tests {
         ];
         assert_eq!(problems(&tree), Vec::<String>::new());
 
-        let mut circular = tree.to_vec();
+        // As in `auth.rs`: from its own folder nothing leads to the root with one `super::`.
+        let mut tree = tree.to_vec();
+        tree.push(("crates/web/src/auth/cache.rs", "use super::once;"));
+        assert_eq!(problems(&tree), Vec::<String>::new());
+
+        let mut circular = tree.clone();
         circular
             .push(("crates/web/src/error/fields.rs", "use crate::{\n    SomeItem, once::{self, key},\n};"));
         assert_eq!(
             problems(&circular),
             ["crates/web/src: these modules use each other in a circle: auth, error, once"]
         );
+    }
+
+    #[test]
+    fn circle_through_super_is_found() {
+        let problem = ["crates/web/src: these modules use each other in a circle: a, b"];
+        for (path, text) in [
+            ("crates/web/src/b.rs", "use super::a::Item;"),
+            ("crates/web/src/b/mod.rs", "use super::{SomeItem, a};"),
+            ("crates/web/src/b/c.rs", "fn f() { super::super::a::g() }"),
+            ("crates/web/src/b/c/mod.rs", "use super::super::a;"),
+        ] {
+            assert_eq!(
+                problems(&[("crates/web/src/a.rs", "use super::b;"), (path, text)]),
+                problem,
+                "{path}"
+            );
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kinora_domain::{
     AddedTrackKind, ContentKey, Media, MediaFacts, Mp4Support, PathTicket, PlaybackId, PlaybackPolicy,
-    PresentationId, Resolution, SourceId, TicketFacts, WorkspaceId,
+    PresentationId, Resolution, SourceId, TicketFacts, TrackId, WorkspaceId,
 };
 use kinora_packager::{OfferedSound, OfferedSubtitles};
 use kinora_web::error::ApiError;
@@ -15,9 +15,8 @@ use super::count;
 use crate::DeliveryState;
 use crate::counted::Account;
 use crate::error;
-use crate::original;
 use crate::send::{Asks, Caching, Terms};
-use crate::subtitles::GrantedSubtitles;
+use crate::viewing::Viewing;
 
 /// What a ready media gives through one playback ID, to any viewer.
 #[derive(Debug)]
@@ -52,6 +51,13 @@ pub(crate) struct Offer {
     pub(crate) length_us: u64,
     /// Which request headers the rules depend on.
     asks: Asks,
+}
+
+/// An added subtitle track that is available.
+#[derive(Debug, Clone)]
+pub(crate) struct GrantedSubtitles {
+    pub(crate) track: TrackId,
+    pub(crate) offered: OfferedSubtitles,
 }
 
 /// What an admitted viewer may fetch.
@@ -103,7 +109,7 @@ impl Offer {
             is_video_withdrawn: facts.does_not_decode,
             subtitles: subtitles(media),
             sounds: sounds(media),
-            original: media.settings.source_access.then(|| original::name_of(media)),
+            original: media.settings.source_access.then(|| name_of(media)),
             source_resolution: facts.source_resolution,
             files: media.settings.mp4_support,
             key,
@@ -128,9 +134,11 @@ impl Granted {
         }
     }
 
-    /// Whether a signing key of the workspace admitted the viewer, as for a private playback ID.
-    pub(crate) fn is_by_key(&self) -> bool {
-        self.access.ticket.as_ref().is_some_and(|facts| facts.key.is_some())
+    /// The token that admitted the viewer. `None` where no signing key of the workspace did: what was sent then was
+    /// not checked, and is passed on to no address.
+    pub(crate) fn token_of<'a>(&self, viewing: &'a Viewing<'_>) -> Option<&'a str> {
+        let is_by_key = self.access.ticket.as_ref().is_some_and(|facts| facts.key.is_some());
+        viewing.token().filter(|_| is_by_key)
     }
 
     /// 403 for what can only be given in clear where the playback ID encrypts. Thumbnails and subtitles are
@@ -158,6 +166,21 @@ impl Granted {
 /// The request headers that the rules of a playback ID depend on, for `Vary`.
 pub(crate) fn asks(policy: &PlaybackPolicy) -> Asks {
     Asks { page: policy.asks_for_page(), user_agent: policy.asks_for_user_agent(), coding: false }
+}
+
+/// What the original of a media is called: the last part of the address it came from, else the media's id. Of a
+/// direct upload no name is known.
+fn name_of(media: &Media) -> String {
+    let url = media.inputs.first().and_then(|input| url::Url::parse(&input.url).ok());
+    let last = url.as_ref().and_then(|url| url.path_segments()?.next_back());
+    last.filter(|last| last.contains('.')).map_or_else(|| media.id.to_string(), decoded)
+}
+
+/// A part of a path without its percents.
+fn decoded(part: &str) -> String {
+    // Of a form, where two signs mean something else than in a path.
+    let form = format!("={}", part.replace('+', "%2B").replace('&', "%26"));
+    url::form_urlencoded::parse(form.as_bytes()).map(|(_, value)| value.into_owned()).collect()
 }
 
 fn subtitles(media: &Media) -> Box<[GrantedSubtitles]> {

@@ -1,6 +1,5 @@
 use axum::extract::State;
-use kinora_domain::{MediaId, PlaybackHandle};
-use kinora_store::Tx;
+use kinora_domain::{Media, MediaId, PlaybackHandle};
 use kinora_web::auth::Writer;
 use kinora_web::envelope::Answer;
 use kinora_web::envelope::Data;
@@ -11,7 +10,7 @@ use kinora_web::once::Once;
 use super::request;
 use super::view::{PlaybackIdView, warnings_of_new};
 use crate::ApiState;
-use crate::error;
+use crate::commit::Respond;
 
 /// `POST /on-demand/{mediaId}/playback-ids`: a further way to watch a media, in whatever state that is.
 ///
@@ -25,15 +24,9 @@ pub(super) async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<Answer, ApiError> {
     let new = request::parse(&body)?;
-    let now = app.clock.now();
-    let playback = PlaybackHandle::new(new, now, &*app.random);
-    let work = async move |tx: &mut Tx| {
-        let media = tx.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;
+    let created = |(playback, media): (PlaybackHandle, Media)| {
         let warnings = warnings_of_new(&playback, &media);
-        let (media, updated) =
-            media.add_playback(playback.clone(), now).map_err(error::too_many_playback_ids)?;
-        tx.save_change(&media, Some(&updated)).await?;
-        Ok(Data::created(PlaybackIdView::from(&playback), warnings).into_answer())
+        Data::created(PlaybackIdView::from(&playback), warnings).into_answer()
     };
-    once.write(&app.idempotency, work).await
+    app.service.create_playback_id(&caller, id, new, Respond::with(once, &app.idempotency, created)).await
 }

@@ -1,5 +1,5 @@
 use axum::extract::{RawQuery, State};
-use kinora_domain::{MediaId, ParseIdError, PlaybackId};
+use kinora_domain::{MediaId, ParseIdError, PlaybackHandle, PlaybackId};
 use kinora_web::auth::Writer;
 use kinora_web::condition::Conditions;
 use kinora_web::envelope::{Data, Done};
@@ -24,19 +24,9 @@ pub(super) async fn delete(
     conditions: Conditions,
 ) -> Result<Done, ApiError> {
     let playback = parse(query.as_deref().unwrap_or(""))?;
-    let now = app.clock.now();
-    app.store
-        .write(async move |tx| {
-            let media = tx.media(caller.workspace, id).await?;
-            if let Some(held) = media.as_ref().and_then(|media| media.playback(playback)) {
-                conditions.check(|| Data::ok(PlaybackIdView::from(held)))?;
-            }
-            let removed = media.and_then(|media| media.remove_playback(playback, now));
-            let (media, updated) = removed.ok_or_else(error::media_playback_not_found)?;
-            tx.save_change(&media, Some(&updated)).await?;
-            Ok::<_, ApiError>(())
-        })
-        .await?;
+    let condition = move |found: &PlaybackHandle| conditions.hold(|| Data::ok(PlaybackIdView::from(found)));
+    let deleted = app.service.delete_playback_id(&caller, (id, playback), condition).await;
+    deleted.map_err(error::of_operation)?;
     Ok(Done)
 }
 

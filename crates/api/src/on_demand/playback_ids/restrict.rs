@@ -1,7 +1,7 @@
 //! The rules of a playback ID: where, and in what, it is watched.
 
 use axum::extract::State;
-use kinora_domain::{MediaId, NewRestriction, PlaybackId, Restriction};
+use kinora_domain::{MediaId, NewRestriction, PlaybackHandle, PlaybackId, Restriction};
 use kinora_web::auth::Writer;
 use kinora_web::condition::Conditions;
 use kinora_web::envelope::Data;
@@ -56,21 +56,10 @@ pub(super) fn parse(body: &Value, entries: Entries) -> Result<Restriction, ApiEr
 async fn replace(
     app: &ApiState,
     caller: Writer,
-    (media, playback): (MediaId, PlaybackId),
+    ids: (MediaId, PlaybackId),
     conditions: Conditions,
     rule: NewRestriction,
 ) -> Result<(), ApiError> {
-    let now = app.clock.now();
-    app.store
-        .write(async move |tx| {
-            let media = tx.media(caller.workspace, media).await?;
-            if let Some(held) = media.as_ref().and_then(|media| media.playback(playback)) {
-                conditions.check(|| Data::ok(PlaybackIdView::from(held)))?;
-            }
-            let changed = media.and_then(|media| media.restrict_playback(playback, rule.clone(), now));
-            let (media, updated) = changed.ok_or_else(error::media_playback_not_found)?;
-            tx.save_change(&media, updated.as_ref()).await?;
-            Ok(())
-        })
-        .await
+    let condition = move |found: &PlaybackHandle| conditions.hold(|| Data::ok(PlaybackIdView::from(found)));
+    app.service.restrict_playback(&caller, ids, condition, rule).await.map_err(error::of_operation)
 }

@@ -1,0 +1,114 @@
+//! Operations of a caller see its workspace and no other one.
+
+use std::sync::Arc;
+
+use kinora_domain::{
+    AccessPolicy, AccessRestrictions, Encryption, MediaSettings, NewMedia, Permission, Workspace, WorkspaceId,
+};
+use kinora_service::{Caller, Error, Plain, Service};
+use kinora_store::{DatabasePlace, Opener, Store, StoreOptions};
+use kinora_testkit::{MovableClock, SeededRandom};
+use tempfile::TempDir;
+
+struct World {
+    store: Store,
+    service: Service,
+    mine: Caller,
+    other: Caller,
+    _folder: TempDir,
+}
+
+async fn world() -> World {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (clock, random) = (Arc::new(MovableClock::default()), Arc::new(SeededRandom::new(1)));
+    let database = DatabasePlace::Folder(folder.path().to_owned());
+    let options = StoreOptions {
+        database,
+        opener: Opener::Command,
+        secret_keys: None,
+        clock: clock.clone(),
+        random: random.clone(),
+        faults: None,
+    };
+    let store = Store::open(options).await.expect("the database opens");
+    let service = Service::new(store.clone(), clock, random);
+    let create = async |name| -> Workspace { service.create_workspace(name).await.expect("created") };
+    let [mine, other] = [create("mine").await, create("other").await].map(|it| Caller::command_line(it.id));
+    World { store, service, mine, other, _folder: folder }
+}
+
+fn new_media(workspace: WorkspaceId, url: &str) -> NewMedia {
+    NewMedia {
+        workspace,
+        settings: MediaSettings::default(),
+        url: url.to_owned(),
+        policy: AccessPolicy::Public,
+        restrictions: AccessRestrictions::default(),
+        encryption: Encryption::None,
+        tracks: Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn media_of_another_workspace_is_not_found() {
+    let World { store, service, mine, other, _folder } = world().await;
+    // What the input says of the workspace is nothing: the caller's counts.
+    let new = new_media(other.workspace, "https://example.com/a.mp4");
+    let media = service.create_media(&mine, new, Plain).await.expect("created");
+    assert_eq!(media.workspace, mine.workspace);
+    let deleted = service.delete_media(&other, media.id, |_| true).await;
+    assert!(matches!(deleted, Err(Error::MediaNotFound)), "{deleted:?}");
+    let deleted = service.delete_media(&mine, media.id, |_| false).await;
+    assert!(matches!(deleted, Err(Error::ConditionFailed)), "{deleted:?}");
+    assert!(store.media(mine.workspace, media.id).await.expect("readable").is_some());
+    service.delete_media(&mine, media.id, |_| true).await.expect("deleted");
+    let deleted = service.delete_media(&mine, media.id, |_| true).await;
+    assert!(matches!(deleted, Err(Error::MediaNotFound)), "{deleted:?}");
+}
+
+#[tokio::test]
+async fn rejected_input_creates_nothing() {
+    let World { store, service, mine, _folder, .. } = world().await;
+    let created = service.create_media(&mine, new_media(mine.workspace, "ftp://a"), Plain).await;
+    assert!(matches!(created, Err(Error::SourceUrl(_))), "{created:?}");
+    let mut long = new_media(mine.workspace, "https://example.com/a.mp4");
+    long.settings.title = Some("x".repeat(MediaSettings::TEXT_MAX + 1));
+    let created = service.create_media(&mine, long, Plain).await;
+    assert!(matches!(created, Err(Error::TitleTooLong)), "{created:?}");
+    let created = service.create_webhook(&mine, "example.com".to_owned(), Plain).await;
+    assert!(matches!(created, Err(Error::WebhookUrl(_))), "{created:?}");
+    assert!(store.webhooks(None).await.expect("readable").is_empty());
+    let created = service.create_workspace("mine").await;
+    assert!(matches!(created, Err(Error::WorkspaceTaken)), "{created:?}");
+    let created = service.create_workspace(" ").await;
+    assert!(matches!(created, Err(Error::WorkspaceName(_))), "{created:?}");
+}
+
+#[tokio::test]
+async fn webhook_of_another_workspace_keeps_its_secret() {
+    let World { store, service, mine, other, _folder } = world().await;
+    let url = "https://example.com/hook".to_owned();
+    let webhook = service.create_webhook(&mine, url, Plain).await.expect("created");
+    let rotated = service.rotate_webhook(&other, webhook.id, 0).await;
+    assert!(matches!(rotated, Err(Error::WebhookNotFound)), "{rotated:?}");
+    let enabled = service.enable_webhook(&other, webhook.id).await;
+    assert!(matches!(enabled, Err(Error::WebhookNotFound)), "{enabled:?}");
+    let found = store.webhook(webhook.id).await.expect("readable").expect("it is there");
+    assert_eq!(found.secret.reveal(), webhook.secret.reveal());
+    let rotated = service.rotate_webhook(&mine, webhook.id, 60).await.expect("rotated");
+    assert_ne!(rotated.secret.reveal(), webhook.secret.reveal());
+}
+
+#[tokio::test]
+async fn access_token_of_another_workspace_stays_valid() {
+    let World { store, service, mine, other, _folder } = world().await;
+    let (token, secret) = service.create_access_token(&mine, Permission::ReadOnly).await.expect("created");
+    assert!(token.secret.matches(&secret.hash()));
+    let revoked = service.revoke_access_token(&other, token.id).await;
+    assert!(matches!(revoked, Err(Error::AccessTokenNotFound)), "{revoked:?}");
+    let revoked_at =
+        async || store.access_token(token.id).await.expect("readable").expect("it is there").revoked_at;
+    assert_eq!(revoked_at().await, None);
+    service.revoke_access_token(&mine, token.id).await.expect("revoked");
+    assert!(revoked_at().await.is_some());
+}
