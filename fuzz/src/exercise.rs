@@ -21,10 +21,12 @@ const HEAD_LEN: usize = 8 + 4 + 8;
 /// Segments that are packaged of one input: the first ones, the others are made the same way.
 const PACKAGED_MAX: usize = 16;
 
-/// Reads a source, a stored index or a checkpoint, and makes of it all that is ever made. Panics when a promise is broken.
+/// Reads a source, a stored index or a checkpoint, and makes of it all that is ever made. Panics when a
+/// promise is broken.
 pub(crate) fn exercise(data: &[u8]) {
     if data.starts_with(INDEX_MAGIC) {
-        // Only we write such bytes, and the checksum keeps them as they were: no more is promised than to read them.
+        // Only we write such bytes, and the checksum keeps them as they were: no more is promised than to
+        // read them.
         if let Ok(index) = Index::from_bytes(&with_checksum(data)) {
             let _ = index.facts();
         }
@@ -94,7 +96,8 @@ fn go_on_from(bytes: &[u8]) {
     let scanner = memory::within(memory::CHECKPOINT, bytes.len(), || Scanner::from_checkpoint(bytes));
     let Ok(mut scanner) = scanner else { return };
     assert_eq!(scanner.to_checkpoint().get(..HEAD_LEN - 8), bytes.get(..HEAD_LEN - 8));
-    // Something to end a box or an element with, and then a file: of boxes, as the other half of none is at hand.
+    // Something to end a box or an element with, and then a file: of boxes, as the other half of none is at
+    // hand.
     for more in [&[0; 300][..], b"\0\0\0\x18moof\0\0\0\x10traf\0\0\0\x08tfhd", &[0xff; 100], bytes] {
         let _ = scanner.push(more);
     }
@@ -129,7 +132,8 @@ fn package(index: &Index) -> Result<(), String> {
     encode(index)
 }
 
-/// What encoders are given: segments of pictures, each with samples that suffice, and cuts of sound on one grid.
+/// What encoders are given: segments of pictures, each with samples that suffice, and cuts of sound on one
+/// grid.
 fn encode(index: &Index) -> Result<(), String> {
     if let Some((track, video)) = index.video() {
         let segments = &index.plan.encoded_video;

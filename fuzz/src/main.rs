@@ -1,8 +1,10 @@
-//! Fuzzes the readers of MP4, QuickTime and Matroska files and of subtitles, with the sniffing in front of them and the checkpoints between two of their bytes, and
-//! what is made of what they read, guided by coverage.
+//! Fuzzes the readers of MP4, QuickTime and Matroska files and of subtitles, with the sniffing in front of
+//! them and the checkpoints between two of their bytes, and what is made of what they read, guided by
+//! coverage.
 //!
-//! `scripts/fuzz.sh` builds and runs it. [`exercise`] is what is promised of any input, [`boxes`] changes inputs box by box, so
-//! that most of them get past the headers. An input that breaks a promise is written to a file and ends the run.
+//! `scripts/fuzz.sh` builds and runs it. [`exercise`] is what is promised of any input, [`boxes`] changes
+//! inputs box by box, so that most of them get past the headers. An input that breaks a promise is written to
+//! a file and ends the run.
 
 #![no_main]
 

@@ -10,14 +10,16 @@ pub(crate) struct Bound {
     per_byte: usize,
 }
 
-/// Reading a checkpoint: its numbers are shorter than what they become. Serde reserves a MiB for a list at most, and a few lie in one another.
+/// Reading a checkpoint: its numbers are shorter than what they become. Serde reserves a MiB for a list at
+/// most, and a few lie in one another.
 pub(crate) const CHECKPOINT: Bound = Bound { fixed: 4 << 20, per_byte: 128 };
 
-/// Reading a source, and all that is made of it. However small it is, a few bytes can claim as many samples as one track may have, and those
-/// are read before it is known that the file is too short for them. The largest are the plan and the playlist of 48 hours.
+/// Reading a source, and all that is made of it. However small it is, a few bytes can claim as many samples
+/// as one track may have, and those are read before it is known that the file is too short for them. The
+/// largest are the plan and the playlist of 48 hours.
 ///
-/// For each of its bytes: a copy of the `moov` that doubles while it grows, the tables made of it, the index as bytes and read back, and what is
-/// packaged from it.
+/// For each of its bytes: a copy of the `moov` that doubles while it grows, the tables made of it, the index
+/// as bytes and read back, and what is packaged from it.
 pub(crate) const SOURCE: Bound = Bound { fixed: 96 << 20, per_byte: 64 };
 
 /// Runs `read` over an input of `len` bytes. Panics when at any time it held more than the bound.

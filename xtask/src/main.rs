@@ -1,9 +1,9 @@
 //! Tasks of the workspace that Cargo has no command for.
 //!
-//! `cargo xtask tidy` is the list of rules that no lint can state; begin there. `cargo xtask servers -- COMMAND...` runs
-//! a command beside a PostgreSQL and an S3 that it may do anything with; with `--durable` PostgreSQL syncs its commits, as
-//! it does where it counts. `cargo xtask contain -- COMMAND...` runs a command that SIGTERM ends with all
-//! its descendants.
+//! `cargo xtask tidy` is the list of rules that no lint can state; begin there. `cargo xtask servers --
+//! COMMAND...` runs a command beside a PostgreSQL and an S3 that it may do anything with; with `--durable`
+//! PostgreSQL syncs its commits, as it does where it counts. `cargo xtask contain -- COMMAND...` runs a
+//! command that SIGTERM ends with all its descendants.
 
 use std::path::Path;
 use std::process::ExitCode;

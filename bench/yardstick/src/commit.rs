@@ -1,4 +1,5 @@
-//! Rows committed a second by writers that each wait for their commit: through the store, and one sync a commit.
+//! Rows committed a second by writers that each wait for their commit: through the store, and one sync a
+//! commit.
 //!
 //! Both put the same row into the same table of the same database, so the difference is what a commit costs.
 
@@ -19,7 +20,8 @@ pub(crate) use each::run as each;
 pub(crate) use media::run as media;
 pub(crate) use store::run as store;
 
-/// Runs `writers` of them side by side for some seconds and prints how many commits a second they were answered.
+/// Runs `writers` of them side by side for some seconds and prints how many commits a second they were
+/// answered.
 async fn measure<W, F>(writers: &str, seconds: &str, writer: W) -> Result<(), Error>
 where
     W: Fn(Instant) -> F,

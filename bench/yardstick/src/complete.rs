@@ -14,8 +14,8 @@ use crate::Error;
 /// As Kinora's.
 const PART_LEN: usize = 8 << 20;
 
-/// Sends a file in parts and prints the milliseconds of the call that makes it an object. Credentials as usual, by the
-/// environment.
+/// Sends a file in parts and prints the milliseconds of the call that makes it an object. Credentials as
+/// usual, by the environment.
 pub(crate) async fn run(endpoint: &str, bucket: &str, file: &str) -> Result<(), Error> {
     let store = AmazonS3Builder::from_env()
         .with_endpoint(endpoint)

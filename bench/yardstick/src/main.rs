@@ -1,4 +1,5 @@
-//! What Kinora is held against where no other program would be fair: the least that the same libraries can do.
+//! What Kinora is held against where no other program would be fair: the least that the same libraries can
+//! do.
 //!
 //! ```text
 //! kinora-yardstick answer ADDRESS FILE            answers the bytes of FILE to every GET

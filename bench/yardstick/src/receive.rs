@@ -22,8 +22,8 @@ struct Count {
 
 type Counter = Arc<Mutex<Count>>;
 
-/// Counts POSTs to any `/NAME`. `GET /` tells, as JSON, how many there were and how long from the first to the last; `DELETE /`
-/// begins at 0. Until the process is ended.
+/// Counts POSTs to any `/NAME`. `GET /` tells, as JSON, how many there were and how long from the first to
+/// the last; `DELETE /` begins at 0. Until the process is ended.
 pub(crate) async fn run(address: &str) -> Result<(), Error> {
     let counter = Counter::default();
     let router =

@@ -84,8 +84,8 @@ pub(crate) fn files_refused(refusal: Mp4Refusal) -> ApiError {
     ApiError::described(StatusCode::BAD_REQUEST, message, format!("{refusal}; {remedy}"))
 }
 
-/// 400 for a name that is taken, in the contract's words (1.4), for a track of the media's own file, and for one too many; 404 for a track
-/// that the media does not have.
+/// 400 for a name that is taken, in the contract's words (1.4), for a track of the media's own file, and for
+/// one too many; 404 for a track that the media does not have.
 pub(crate) fn track_refused(refused: TrackRefused) -> ApiError {
     match refused {
         TrackRefused::NameTaken => ApiError::described(
@@ -175,7 +175,8 @@ pub(crate) fn too_many_signing_keys(max: u64) -> ApiError {
     ))
 }
 
-/// 404: an operation of the contract that is not built (contract decision 37). `docs/unsupported.md` lists them.
+/// 404: an operation of the contract that is not built (contract decision 37). `docs/unsupported.md` lists
+/// them.
 pub(crate) fn not_supported(what: &str) -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,

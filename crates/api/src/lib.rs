@@ -1,8 +1,8 @@
 //! The JSON API: one folder a resource, one file an operation.
 //!
-//! A request flows one way: route, extractors that prove who and what, a domain function in one transaction, one
-//! answer. Each `doc.rs` describes its operations; `openapi/` makes the document of them. Knows no SQL, no player and
-//! no upload protocol.
+//! A request flows one way: route, extractors that prove who and what, a domain function in one transaction,
+//! one answer. Each `doc.rs` describes its operations; `openapi/` makes the document of them. Knows no SQL,
+//! no player and no upload protocol.
 //!
 //! Begin with [`router`], then `on_demand/`.
 
@@ -44,7 +44,8 @@ pub use state::{ApiParts, ApiState};
 /// Where the API is, contract decision 1. Without it in front paths are the same.
 const VERSION: &str = "/v1";
 
-/// Every operation, with and without `/v1` in front of its path (contract decision 1), and the document of them all.
+/// Every operation, with and without `/v1` in front of its path (contract decision 1), and the document of
+/// them all.
 pub fn router(state: ApiState, gzip: &Arc<GzipCache>, openapi: Arc<OpenApiState>) -> Router {
     let mounted = |prefix| mounted(&Mount::at(prefix), state.clone(), gzip);
     mounted("")
@@ -55,8 +56,8 @@ pub fn router(state: ApiState, gzip: &Arc<GzipCache>, openapi: Arc<OpenApiState>
 
 /// The same operations below another prefix, `/x/{workspaceId}`. Metrics count them as those below `/v1`.
 ///
-/// A layer around this router proves who calls, and inserts the [`Access`](kinora_web::auth::Access) into each
-/// request; otherwise access tokens open it, as they do `/v1`.
+/// A layer around this router proves who calls, and inserts the [`Access`](kinora_web::auth::Access) into
+/// each request; otherwise access tokens open it, as they do `/v1`.
 pub fn mount(prefix: &str, state: ApiState, gzip: &Arc<GzipCache>) -> Router {
     mounted(&Mount::beside(&Mount::at(VERSION), prefix), state, gzip)
 }
@@ -80,8 +81,9 @@ pub fn paths() -> Vec<String> {
 
 /// What the document says of every operation, resource by resource.
 ///
-/// Whoever adds an operation adds it to the `doc.rs` beside it: the schema of its body from the constants that reading it uses, its
-/// answer, each refusal as the error it is, and an example of each. Tests send the examples and compare what comes.
+/// Whoever adds an operation adds it to the `doc.rs` beside it: the schema of its body from the constants
+/// that reading it uses, its answer, each refusal as the error it is, and an example of each. Tests send the
+/// examples and compare what comes.
 fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let mut all = on_demand::operations(schemas);
     all.extend(signing_keys::operations(schemas));
@@ -91,9 +93,11 @@ fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     all
 }
 
-/// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request anew.
+/// Every operation, below a prefix. A nested router would say the same, and take its prefix off each request
+/// anew.
 ///
-/// What is added here is added to the document of the API too, in the `doc.rs` beside it; tests tell what was forgotten.
+/// What is added here is added to the document of the API too, in the `doc.rs` beside it; tests tell what was
+/// forgotten.
 fn routes(prefix: &str) -> Routes<ApiState> {
     Routes::new()
         .route(&format!("{prefix}/on-demand"), get(on_demand::list).post(on_demand::create))
@@ -121,7 +125,8 @@ fn routes(prefix: &str) -> Routes<ApiState> {
         .merge(usage::routes(prefix))
 }
 
-/// What lies before every operation: the limit of its token, then answers that were given before. What is deprecated is said of all its answers.
+/// What lies before every operation: the limit of its token, then answers that were given before. What is
+/// deprecated is said of all its answers.
 ///
 /// Most requests need nothing of it, and are handed on at once.
 fn before(mount: &Mount, app: &ApiState, request: Request, below: &mut Below) -> Answering {

@@ -1,4 +1,5 @@
-//! Operations of the contract that this server does not have (decision 37 of the contract). Clients are told so, and not that they mistyped a path.
+//! Operations of the contract that this server does not have (decision 37 of the contract). Clients are told
+//! so, and not that they mistyped a path.
 
 use axum::routing::{get, patch, post};
 use kinora_web::auth::{Reader, Writer};
@@ -37,8 +38,8 @@ const ANALYTICS: [(&str, &str); 12] = [
     ("/data/errors", "listErrors"),
 ];
 
-/// All of them, below a prefix. Who calls is looked at first, as everywhere; nothing else is: there is no path, query, header or body that
-/// would be answered otherwise.
+/// All of them, below a prefix. Who calls is looked at first, as everywhere; nothing else is: there is no
+/// path, query, header or body that would be answered otherwise.
 pub(super) fn routes(prefix: &str) -> Routes<ApiState> {
     let (subtitles, made) = SUBTITLES;
     let router = Routes::new()
@@ -52,7 +53,8 @@ pub(super) fn routes(prefix: &str) -> Routes<ApiState> {
     })
 }
 
-/// Whether a `POST` asks for one of them: nothing is done that could be done twice, so what it is called is of no account.
+/// Whether a `POST` asks for one of them: nothing is done that could be done twice, so what it is called is
+/// of no account.
 pub(super) fn is_posted(operation: &str) -> bool {
     operation == SUBTITLES.0
 }

@@ -174,8 +174,8 @@ fn seconds(time_ms: u64) -> f64 {
     time_ms as f64 / 1000.0
 }
 
-/// Address of a picture of a media. One exists once the media plays, and not for sound alone (contract decision 35), nor for what does not
-/// decode.
+/// Address of a picture of a media. One exists once the media plays, and not for sound alone (contract
+/// decision 35), nor for what does not decode.
 pub(crate) fn thumbnail(media: &Media, addresses: &Addresses) -> Option<String> {
     let MediaState::Ready { facts, .. } = &media.state else { return None };
     let playback = media.playback.first().filter(|_| facts.has_pictures())?;

@@ -19,7 +19,8 @@ use crate::{Faults, ObjectKey, ObjectKind, Prefix, Result};
 /// 20 s, the longest group of pictures that is copied, at 100 Mbit/s are 250 MB.
 pub const READ_MAX: u64 = 256 << 20;
 
-/// What nobody has touched for so long (in seconds) belongs to nobody: longer than any attempt (24 h) plus its lease.
+/// What nobody has touched for so long (in seconds) belongs to nobody: longer than any attempt (24 h) plus
+/// its lease.
 pub const LEFTOVER_AGE_MIN_S: i64 = 25 * 60 * 60;
 
 /// Leftovers of checks that are looked at in one sweep; the next one goes on.
@@ -62,11 +63,12 @@ impl Blob {
         FolderStore::open(root.as_ref().to_owned()).await.map(Self::Folder)
     }
 
-    /// Opens a bucket as a store. Asks nothing of it yet: a bucket that is missing or out of reach shows itself at the first use.
+    /// Opens a bucket as a store. Asks nothing of it yet: a bucket that is missing or out of reach shows
+    /// itself at the first use.
     ///
-    /// Credentials come from the usual environment (`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a web identity, the role of
-    /// the machine); what the address says wins over it. Any number of processes on any machines may hold one bucket.
-    /// Errors: `Refused` when the environment makes no sense.
+    /// Credentials come from the usual environment (`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, a web
+    /// identity, the role of the machine); what the address says wins over it. Any number of processes on any
+    /// machines may hold one bucket. Errors: `Refused` when the environment makes no sense.
     pub fn open_s3(url: &StorageUrl) -> Result<Self> {
         Self::open_s3_with(url, S3Limits::default())
     }
@@ -114,7 +116,8 @@ impl Blob {
         }
     }
 
-    /// Begins an object that arrives in pieces. It has no name, and cannot be read, before [`ObjectWriter::finish`].
+    /// Begins an object that arrives in pieces. It has no name, and cannot be read, before
+    /// [`ObjectWriter::finish`].
     pub async fn writer(&self, key: ObjectKey) -> Result<ObjectWriter> {
         match self {
             Self::Folder(store) => store.writer(key).await.map(ObjectWriter::Folder),
@@ -124,8 +127,8 @@ impl Blob {
 
     /// Opens an object for reading; `None` when there is none.
     ///
-    /// When the object is deleted meanwhile, a reader either goes on to read what was there (a folder) or fails with `Gone`; it
-    /// never reads less, or anything else.
+    /// When the object is deleted meanwhile, a reader either goes on to read what was there (a folder) or
+    /// fails with `Gone`; it never reads less, or anything else.
     pub async fn reader(&self, key: ObjectKey) -> Result<Option<ObjectReader>> {
         match self {
             Self::Folder(store) => Ok(store.reader(key).await?.map(ObjectReader::Folder)),
@@ -146,7 +149,8 @@ impl Blob {
         }
     }
 
-    /// Removes an object. May run twice, also when there is none: a bucket does not tell whether there was one.
+    /// Removes an object. May run twice, also when there is none: a bucket does not tell whether there was
+    /// one.
     ///
     /// A power cut may bring the object back: whoever deletes does so again until no row speaks of it.
     pub async fn delete(&self, key: ObjectKey) -> Result<()> {
@@ -156,10 +160,12 @@ impl Blob {
         }
     }
 
-    /// A page of the objects below `prefix`, in the order of their names: those after `after`, `limit` at most.
+    /// A page of the objects below `prefix`, in the order of their names: those after `after`, `limit` at
+    /// most.
     ///
-    /// A page that is shorter than `limit` is the last one. Objects made or deleted between two pages may be seen or missed;
-    /// all others are seen once. Reads one folder at a time, so its cost does not grow with the number of all objects.
+    /// A page that is shorter than `limit` is the last one. Objects made or deleted between two pages may be
+    /// seen or missed; all others are seen once. Reads one folder at a time, so its cost does not grow with
+    /// the number of all objects.
     pub async fn list(&self, prefix: Prefix, after: Option<ObjectKey>, limit: usize) -> Result<Vec<Entry>> {
         match self {
             Self::Folder(store) => store.list(prefix, after, limit).await,
@@ -167,10 +173,12 @@ impl Blob {
         }
     }
 
-    /// Asks whether the store can be used now: is it there, and does it let us in? Nothing is answered from memory.
+    /// Asks whether the store can be used now: is it there, and does it let us in? Nothing is answered from
+    /// memory.
     ///
     /// A bucket is asked for one name; into a folder a file is made that has no name, and goes away at once.
-    /// Errors: `Unavailable` and `Refused` of a bucket, also of one that does not exist; `Full` and `Internal` of a folder.
+    /// Errors: `Unavailable` and `Refused` of a bucket, also of one that does not exist; `Full` and
+    /// `Internal` of a folder.
     pub async fn ping(&self) -> Result<()> {
         match self {
             Self::Folder(store) => store.ping().await,
@@ -186,10 +194,12 @@ impl Blob {
         }
     }
 
-    /// Removes what writers and checks that are no more have left behind, and answers how many pieces that were.
+    /// Removes what writers and checks that are no more have left behind, and answers how many pieces that
+    /// were.
     ///
-    /// Run it at start and now and then. Writers that are at work, also those of another process or machine, keep theirs: in a
-    /// folder they hold locks; in a bucket nothing is touched that is younger than [`LEFTOVER_AGE_MIN_S`] before `now`.
+    /// Run it at start and now and then. Writers that are at work, also those of another process or machine,
+    /// keep theirs: in a folder they hold locks; in a bucket nothing is touched that is younger than
+    /// [`LEFTOVER_AGE_MIN_S`] before `now`.
     pub async fn sweep_temporary(&self, now: Timestamp) -> Result<u64> {
         let mut swept = match self {
             Self::Folder(store) => store.sweep_temporary().await?,
@@ -207,12 +217,13 @@ impl Blob {
 
 /// Writes one object piece by piece. Dropped before `finish`, it leaves nothing.
 ///
-/// Into a folder it holds at most 2 MiB in memory, and bytes are synced behind it every 16 MiB, so that `finish` has little left to
-/// sync. Into a bucket it holds two parts at most ([`S3Limits::part_len`]), and waits while all writers together hold
-/// [`S3Limits::parts_memory`]. After an error the object is lost: every further call fails.
+/// Into a folder it holds at most 2 MiB in memory, and bytes are synced behind it every 16 MiB, so that
+/// `finish` has little left to sync. Into a bucket it holds two parts at most ([`S3Limits::part_len`]), and
+/// waits while all writers together hold [`S3Limits::parts_memory`]. After an error the object is lost: every
+/// further call fails.
 ///
-/// One writer a key: an object in a bucket that is longer than a part is written once because its key names one attempt, not by
-/// a promise of the store.
+/// One writer a key: an object in a bucket that is longer than a part is written once because its key names
+/// one attempt, not by a promise of the store.
 #[derive(Debug)]
 pub enum ObjectWriter {
     /// Into a local folder.
@@ -224,7 +235,8 @@ pub enum ObjectWriter {
 impl ObjectWriter {
     /// Says how long the object will be, or that nobody knows; counts only before the first bytes.
     ///
-    /// A bucket holds objects above 78 GiB only if they are announced. More bytes than announced are an error there.
+    /// A bucket holds objects above 78 GiB only if they are announced. More bytes than announced are an error
+    /// there.
     pub fn announce(&mut self, len: Option<u64>) {
         match self {
             Self::Folder(_) => {}
@@ -262,7 +274,8 @@ impl ObjectWriter {
         }
     }
 
-    /// Of these, how many from the start would outlive a power cut: bytes synced, or of parts that the store has acknowledged.
+    /// Of these, how many from the start would outlive a power cut: bytes synced, or of parts that the store
+    /// has acknowledged.
     pub fn synced(&self) -> u64 {
         match self {
             Self::Folder(writer) => writer.synced(),
@@ -272,8 +285,8 @@ impl ObjectWriter {
 
     /// Makes the object: syncs the rest and gives it its name. Answers its length.
     ///
-    /// Errors: `AlreadyThere` when the key was taken meanwhile; the other object stays. A call that was cancelled may still
-    /// make the object.
+    /// Errors: `AlreadyThere` when the key was taken meanwhile; the other object stays. A call that was
+    /// cancelled may still make the object.
     pub async fn finish(self) -> Result<u64> {
         match self {
             Self::Folder(writer) => writer.finish().await,

@@ -86,8 +86,8 @@ pub struct CheckedStep {
 
 /// Tries a store step by step, and tells `each` as soon as a step is over. Answers all steps.
 ///
-/// Works under keys of its own, beside whoever uses the store, and removes them at the end; what a check that was killed leaves is
-/// swept ([`Blob::sweep_temporary`]).
+/// Works under keys of its own, beside whoever uses the store, and removes them at the end; what a check that
+/// was killed leaves is swept ([`Blob::sweep_temporary`]).
 pub async fn check(blob: &Blob, random: &dyn Random, mut each: impl FnMut(&CheckedStep)) -> Vec<CheckedStep> {
     let run = Run { blob, id: CheckId::new(random) };
     let mut done: Vec<CheckedStep> = Vec::new();

@@ -24,10 +24,11 @@ impl Blob {
         Err(Error::Unavailable { action: "read a checkpoint", source })
     }
 
-    /// Keeps what was learned from the first `offset` bytes, then removes all checkpoints but the one with the highest offset.
+    /// Keeps what was learned from the first `offset` bytes, then removes all checkpoints but the one with
+    /// the highest offset.
     ///
-    /// What was learned from the same bytes is the same: an offset that has a checkpoint keeps it. May run twice.
-    /// Errors: `TooLong` above [`READ_MAX`], `Full`; then the last one is still there.
+    /// What was learned from the same bytes is the same: an offset that has a checkpoint keeps it. May run
+    /// twice. Errors: `TooLong` above [`READ_MAX`], `Full`; then the last one is still there.
     pub async fn put_checkpoint(&self, source: SourceId, offset: u64, bytes: Bytes) -> Result<()> {
         let len = bytes.len() as u64;
         if len > READ_MAX {

@@ -10,7 +10,8 @@ use crate::{LedgerError, ObjectKey, READ_MAX};
 /// What an operation of this crate answers.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an operation on an object failed. An object that is not there is not an error: look-ups answer `Ok(None)`.
+/// Why an operation on an object failed. An object that is not there is not an error: look-ups answer
+/// `Ok(None)`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No space is left, or a quota is used up. Nothing was written; worth another try once there is room.
@@ -41,22 +42,23 @@ pub enum Error {
         len: u64,
     },
 
-    /// The object was there when its reader was opened, and is not any more: somebody deleted it. Of a growing object: what was
-    /// kept of it is no longer there, and it must begin anew.
+    /// The object was there when its reader was opened, and is not any more: somebody deleted it. Of a
+    /// growing object: what was kept of it is no longer there, and it must begin anew.
     #[error("object {0} is gone")]
     Gone(ObjectKey),
 
-    /// Somebody else writes to the growing object at this moment: another process, or another writer of this one.
+    /// Somebody else writes to the growing object at this moment: another process, or another writer of this
+    /// one.
     #[error("{0} is being written by somebody else")]
     HeldElsewhere(ObjectKey),
 
-    /// What a growing object consists of could not be written down ([`crate::Ledger`]). The writer is lost; what was kept before
-    /// stays kept.
+    /// What a growing object consists of could not be written down ([`crate::Ledger`]). The writer is lost;
+    /// what was kept before stays kept.
     #[error("could not write down what a growing object consists of")]
     Ledger(#[source] LedgerError),
 
-    /// The store does not answer, or says that it is too busy, and did so at every try. Worth another try later; whether a
-    /// write was done, nobody can say.
+    /// The store does not answer, or says that it is too busy, and did so at every try. Worth another try
+    /// later; whether a write was done, nobody can say.
     #[error("the object store is not available: could not {action}")]
     Unavailable {
         /// What was being done, as a verb with its object.
@@ -66,7 +68,8 @@ pub enum Error {
         source: io::Error,
     },
 
-    /// The store refuses us, and will until a person has done something: credentials, rights, the bucket, the address.
+    /// The store refuses us, and will until a person has done something: credentials, rights, the bucket, the
+    /// address.
     #[error("the object store refused to {action}; {remedy}")]
     Refused {
         /// What was being done, as a verb with its object.

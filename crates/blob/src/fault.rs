@@ -41,8 +41,8 @@ pub enum FaultAction {
     Fail,
     /// This write fails with [`Error::Full`], later ones are asked again.
     Full,
-    /// The process dies before this write: it and every later operation, reads too, fail with [`Error::Stopped`], and
-    /// temporary files stay behind as after a crash.
+    /// The process dies before this write: it and every later operation, reads too, fail with
+    /// [`Error::Stopped`], and temporary files stay behind as after a crash.
     Stop,
 }
 

@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 /// The name of one object.
 ///
-/// Its text is a relative path of two to four parts, `source/4e/01979e3e-...-1f6a2f0d9c4e`, made of ids, numbers and fixed words
-/// only: no text from outside can reach it, so no key leads out of the store. The second part is a shard, the last byte of the
-/// id. (The first bytes of a UUID v7 are its time; all of today's objects would lie in one folder.) Ten million sources are
-/// 40,000 to a folder.
+/// Its text is a relative path of two to four parts, `source/4e/01979e3e-...-1f6a2f0d9c4e`, made of ids,
+/// numbers and fixed words only: no text from outside can reach it, so no key leads out of the store. The
+/// second part is a shard, the last byte of the id. (The first bytes of a UUID v7 are its time; all of
+/// today's objects would lie in one folder.) Ten million sources are 40,000 to a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ObjectKey {
     /// The bytes of a source, as they came.

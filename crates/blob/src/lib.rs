@@ -1,12 +1,13 @@
 //! Objects: named bytes that are written once, in a local folder or in a bucket of a store that speaks S3.
 //!
-//! Knows object keys and the paths they stand for; nobody else does. Knows no media, no database and no route: what an object
-//! means, and which row names it, is the business of the caller. A media's source is a gigabyte and its init segment half a
-//! kilobyte; both are objects.
+//! Knows object keys and the paths they stand for; nobody else does. Knows no media, no database and no
+//! route: what an object means, and which row names it, is the business of the caller. A media's source is a
+//! gigabyte and its init segment half a kilobyte; both are objects.
 //!
 //! Three promises:
-//! - An object appears whole or not at all, and never changes. The first writer of a key wins. (A *growing* object has no name
-//!   before it is whole; what it consists of until then is written again and again: [`GrowingObject`].)
+//! - An object appears whole or not at all, and never changes. The first writer of a key wins. (A *growing*
+//!   object has no name before it is whole; what it consists of until then is written again and again:
+//!   [`GrowingObject`].)
 //! - When a write has been answered, its bytes and its name outlive a power cut.
 //! - What a crash leaves behind has no key. [`Blob::sweep_temporary`] removes it.
 //!

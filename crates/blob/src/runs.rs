@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 use crate::{Error, READ_MAX, Result};
 
-/// Neighbours closer than this are read in one go: the copy of the gap costs less than a second read or request.
+/// Neighbours closer than this are read in one go: the copy of the gap costs less than a second read or
+/// request.
 ///
 /// Sound and picture lie interleaved, so wider gaps would read most of the picture to get the sound.
 const GAP_MAX: u64 = 64 << 10;

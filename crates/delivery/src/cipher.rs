@@ -1,4 +1,5 @@
-//! Files that are encrypted on their way to a viewer: each as a whole with AES-128-CBC and PKCS#7, as it is sent (RFC 8216, 4.3.2.4; decision 0087).
+//! Files that are encrypted on their way to a viewer: each as a whole with AES-128-CBC and PKCS#7, as it is
+//! sent (RFC 8216, 4.3.2.4; decision 0087).
 
 use std::ops::Range;
 
@@ -40,7 +41,8 @@ impl FileCipher {
         clear - clear % BLOCK + BLOCK
     }
 
-    /// What of a file of `len` bytes must be read for a range of it encrypted. It begins with the file, for each block needs all before it.
+    /// What of a file of `len` bytes must be read for a range of it encrypted. It begins with the file, for
+    /// each block needs all before it.
     pub(super) fn needed(range: &Range<u64>, len: u64) -> Range<u64> {
         0..range.end.next_multiple_of(BLOCK).min(len)
     }
@@ -54,7 +56,8 @@ impl FileCipher {
         Bytes::from(encrypted)
     }
 
-    /// The range of it encrypted, a piece in memory at a time. `clear` gives at least what is [`needed`](Self::needed).
+    /// The range of it encrypted, a piece in memory at a time. `clear` gives at least what is
+    /// [`needed`](Self::needed).
     pub(super) fn stream<E: Send + 'static>(
         self,
         clear: impl Stream<Item = Result<Bytes, E>> + Send + 'static,

@@ -1,4 +1,5 @@
-//! What is sent, counted for the workspace whose media it is: bytes as they go, and of what plays its length with them (decision 0088).
+//! What is sent, counted for the workspace whose media it is: bytes as they go, and of what plays its length
+//! with them (decision 0088).
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -11,7 +12,8 @@ use kinora_store::Used;
 
 use crate::DeliveryState;
 
-/// Bytes that are handed to the connection at once: what its viewer leaves behind was counted, so that is to be little.
+/// Bytes that are handed to the connection at once: what its viewer leaves behind was counted, so that is to
+/// be little.
 const PIECE_BYTES_MAX: usize = 256 << 10;
 /// Bytes of a body that are counted at once while it goes on.
 const TOLD_BYTES: u64 = 256 << 10;

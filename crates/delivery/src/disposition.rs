@@ -6,12 +6,14 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use kinora_web::error::{ApiError, FieldError};
 
-/// Longest name that can be asked for, in characters: what file systems hold, and no less than a title may have (contract section 8).
+/// Longest name that can be asked for, in characters: what file systems hold, and no less than a title may
+/// have (contract section 8).
 const NAME_CHARS_MAX: usize = 255;
 /// Bytes of the longest name that is sent: a file system holds 255 of them, and some programs add to it.
 const NAME_BYTES_MAX: usize = 240;
 
-/// What a query asks for: `?download=name` for a file to be kept under this name, `?download` or `?download=` under its own.
+/// What a query asks for: `?download=name` for a file to be kept under this name, `?download` or `?download=`
+/// under its own.
 ///
 /// The last one counts. `None` where nothing is said. 422 for a name that is too long.
 pub(super) fn wanted(query: &str) -> Result<Option<String>, ApiError> {
@@ -26,7 +28,8 @@ pub(super) fn wanted(query: &str) -> Result<Option<String>, ApiError> {
 
 /// The header for a file that is called `own`, of which `wanted` was said.
 ///
-/// A name without the file's extension gets it: what is kept must open. Whatever was asked for, the header has two forms of one plain name.
+/// A name without the file's extension gets it: what is kept must open. Whatever was asked for, the header
+/// has two forms of one plain name.
 pub(super) fn header(wanted: Option<&str>, own: &str, extension: &str) -> HeaderValue {
     let kind = if wanted.is_some() { "attachment" } else { "inline" };
     let asked = wanted.map(plain).filter(|name| !name.is_empty());
@@ -54,7 +57,8 @@ pub(super) fn header(wanted: Option<&str>, own: &str, extension: &str) -> Header
     HeaderValue::from_str(&text).expect("made of letters, digits and few signs")
 }
 
-/// The answer with this header, where it holds bytes of the file; browsers are told to take its type for what it is.
+/// The answer with this header, where it holds bytes of the file; browsers are told to take its type for what
+/// it is.
 pub(super) fn on(mut response: Response, disposition: HeaderValue) -> Response {
     if response.status().is_success() {
         let headers = response.headers_mut();
@@ -82,7 +86,8 @@ fn is_turning(char: char) -> bool {
     matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What stands between quotation marks as it is, in every browser. RFC 6266, appendix D: no percent sign, no backslash.
+/// What stands between quotation marks as it is, in every browser. RFC 6266, appendix D: no percent sign, no
+/// backslash.
 fn is_simple(char: char) -> bool {
     matches!(char, ' '..='~') && !matches!(char, '"' | '\\' | '%' | ';')
 }

@@ -5,7 +5,8 @@ use kinora_domain::{PathRefusal, PlaybackRefusal, Resolution, TokenRefusal, erro
 use kinora_packager::Error;
 use kinora_web::error::ApiError;
 
-/// How to answer a 401. Browsers know no dialogue for it: a page that plays must not ask its viewer for a password.
+/// How to answer a 401. Browsers know no dialogue for it: a page that plays must not ask its viewer for a
+/// password.
 const PLAYBACK_TOKEN: &str = "Bearer realm=\"playback\"";
 /// Seconds a client should wait while a file is being made, which takes about as long as the media at best.
 const PREPARING_RETRY_AFTER_S: u32 = 10;
@@ -81,7 +82,8 @@ pub(crate) fn playlist_empty() -> ApiError {
     )
 }
 
-/// To a viewer: 401 where a token or a signed path does not hold, 403 where a rule keeps them out (contract decisions 12 and 13).
+/// To a viewer: 401 where a token or a signed path does not hold, 403 where a rule keeps them out (contract
+/// decisions 12 and 13).
 pub(crate) fn playback_refused(refusal: PlaybackRefusal) -> ApiError {
     let forbidden = |description: &str| ApiError::described(StatusCode::FORBIDDEN, "forbidden", description);
     match refusal {

@@ -1,4 +1,5 @@
-//! Answers that take long, held against what is in force while they go on: a file of many gigabytes is sent for hours.
+//! Answers that take long, held against what is in force while they go on: a file of many gigabytes is sent
+//! for hours.
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use tokio::time::Instant;
 use super::gate::{Offer, PlaybackSession};
 use crate::DeliveryState;
 
-/// What another process changed is seen by then at the latest; with what is remembered of it, it is in force within 2 s (contract decision 13).
+/// What another process changed is seen by then at the latest; with what is remembered of it, it is in force
+/// within 2 s (contract decision 13).
 const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// The answer was broken off: its viewer would not be let in any more.
@@ -18,8 +20,8 @@ const LOOK_AFTER: Duration = Duration::from_secs(1);
 #[error("what was asked for is not given any more")]
 struct TakenBack;
 
-/// The bytes of something, for as long as whoever was let in would be let in and the media `gives` it. What is asked for that cannot be answered just now
-/// does not end them.
+/// The bytes of something, for as long as whoever was let in would be let in and the media `gives` it. What
+/// is asked for that cannot be answered just now does not end them.
 pub(super) fn held<E: Into<BoxError> + Send>(
     pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     app: &DeliveryState,
@@ -41,7 +43,8 @@ pub(super) fn held<E: Into<BoxError> + Send>(
     while_it_holds(pieces, move || app.store.generation(), look)
 }
 
-/// Passes pieces on. Before one goes it looks, where something was changed here since it last did, or some time ago.
+/// Passes pieces on. Before one goes it looks, where something was changed here since it last did, or some
+/// time ago.
 fn while_it_holds<E: Into<BoxError> + Send, L: Future<Output = bool> + Send>(
     pieces: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     generation: impl Fn() -> u64 + Send + 'static,

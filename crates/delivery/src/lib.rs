@@ -121,7 +121,8 @@ pub fn elsewhere(roles: Roles) -> Router {
     paths.iter().fold(Router::new(), |router, path| router.route(path, any(refuse)))
 }
 
-/// The routes match every path of their depth, and its last part tells whether it is one of ours: only then the method is wrong.
+/// The routes match every path of their depth, and its last part tells whether it is one of ours: only then
+/// the method is wrong.
 async fn refuse(uri: Uri) -> ApiError {
     let file = uri.path().rsplit('/').next().unwrap_or_default();
     let is_ours = file.starts_with("thumbnail.")

@@ -50,7 +50,8 @@ pub(super) async fn multivariant(
             if wanted == Wanted::default() { error::playback_failed() } else { wanted::none(wanted) }
         })?
     };
-    // What is offered depends on more than the index: on what was asked for, on what is broken, on how busy the server is.
+    // What is offered depends on more than the index: on what was asked for, on what is broken, on how busy
+    // the server is.
     let terms = granted.terms(&app, Caching::Short);
     Ok(send_changing_text(&app, &request, Bytes::from(text), PLAYLIST, terms).await)
 }

@@ -1,4 +1,5 @@
-//! `GET /oembed`: what another site needs to put the page that plays into its own (oembed.com, decision 0089).
+//! `GET /oembed`: what another site needs to put the page that plays into its own (oembed.com, decision
+//! 0089).
 
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
@@ -29,7 +30,8 @@ const THUMBNAIL_SIDE_MAX: u32 = 1280;
 const SOUND_HEIGHT: u32 = 180;
 /// What most videos look like, until it is known of this one.
 const USUAL_SHAPE: (u32, u32) = (16, 9);
-/// For how long the answer is good, in seconds: other sites keep it, and look again when a title or a picture may be another.
+/// For how long the answer is good, in seconds: other sites keep it, and look again when a title or a picture
+/// may be another.
 const CACHE_AGE_S: u32 = 3600;
 /// The same while the media is not ready: then its shape is known, and there is a picture.
 const CACHE_AGE_NOT_READY_S: u32 = 60;
@@ -79,9 +81,10 @@ enum Shape {
 
 /// `GET /oembed?url=`: how the media behind a pasted address is embedded.
 ///
-/// 404 for what is no address of ours and for a media that is not there, 401 for a private one without a `token` in the pasted address, 501 for
-/// another format than JSON (oEmbed, 2.3.3). The rules on pages and players keep nobody out, for whoever asks is the server of a page: they hold
-/// for the frame. But who is not let in by them is told neither the title nor of a picture.
+/// 404 for what is no address of ours and for a media that is not there, 401 for a private one without a
+/// `token` in the pasted address, 501 for another format than JSON (oEmbed, 2.3.3). The rules on pages and
+/// players keep nobody out, for whoever asks is the server of a page: they hold for the frame. But who is not
+/// let in by them is told neither the title nor of a picture.
 pub(super) async fn oembed(
     State(app): State<DeliveryState>,
     RawQuery(query): RawQuery,
@@ -271,7 +274,8 @@ fn with_token(mut query: url::form_urlencoded::Serializer<'_, String>, token: Op
     query.finish()
 }
 
-/// The element that shows the page in another one. It tells whose page that is, as rules on domains want it, whatever that page tells of itself.
+/// The element that shows the page in another one. It tells whose page that is, as rules on domains want it,
+/// whatever that page tells of itself.
 fn frame(page: &str, title: Option<&str>, (width, height): (u32, u32)) -> String {
     let (page, title) = (escaped(page), escaped(title.unwrap_or(PROVIDER)));
     format!(

@@ -33,11 +33,12 @@ struct Values {
     blur_hash: Option<String>,
 }
 
-/// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages. The `?token=` that opens it is handed on to what it plays, and so is on
-/// what page it stands: its own requests tell that they come from it.
+/// `GET /embed/{playbackId}`: a page that plays a media, to be put into other pages. The `?token=` that opens
+/// it is handed on to what it plays, and so is on what page it stands: its own requests tell that they come
+/// from it.
 ///
-/// The page is the same for every playback ID: that something cannot be played it is told by the manifest. But where the rules of the playback ID keep the
-/// viewer out there is no page, 403 (decision 0084).
+/// The page is the same for every playback ID: that something cannot be played it is told by the manifest.
+/// But where the rules of the playback ID keep the viewer out there is no page, 403 (decision 0084).
 pub(super) async fn embed(
     State(app): State<DeliveryState>,
     PlainParts([playback]): PlainParts<1>,
@@ -108,14 +109,16 @@ pub(super) async fn asset(
     let headers = [
         (header::CONTENT_TYPE, content_type),
         (header::CACHE_CONTROL, super::send::IMMUTABLE),
-        // Whoever frames the page without an origin (`sandbox="allow-scripts"`, as WordPress does) has it load its own scripts as a stranger.
+        // Whoever frames the page without an origin (`sandbox="allow-scripts"`, as WordPress does) has it
+        // load its own scripts as a stranger.
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
     ];
     Ok((headers, bytes.into_owned()).into_response())
 }
 
-/// Nothing from outside but the stream and its pictures; the page that asks may frame it where the rule on domains lets it, or any. The player makes tracks
-/// of subtitles from an empty `data:` file, and loses their cues where that is refused.
+/// Nothing from outside but the stream and its pictures; the page that asks may frame it where the rule on
+/// domains lets it, or any. The player makes tracks of subtitles from an empty `data:` file, and loses their
+/// cues where that is refused.
 fn policy(app: &DeliveryState, ancestors: Option<Vec<String>>) -> HeaderValue {
     let (stream, images) = (&app.addresses.stream, &app.addresses.images);
     let ancestors = match ancestors {
@@ -132,7 +135,8 @@ fn policy(app: &DeliveryState, ancestors: Option<Vec<String>>) -> HeaderValue {
         .unwrap_or(HeaderValue::from_static("default-src 'self'; frame-ancestors 'none'"))
 }
 
-/// The page with its values, and with the element that tells how it is embedded. `<` is escaped, so that no value can end the script element it stands in.
+/// The page with its values, and with the element that tells how it is embedded. `<` is escaped, so that no
+/// value can end the script element it stands in.
 fn fill(page: &[u8], values: &Values, discovery: Option<&str>) -> Vec<u8> {
     let json = serde_json::to_string(values).expect("strings are always JSON").replace('<', "\\u003c");
     // The places are those of the page alone: a value may look like one.

@@ -15,7 +15,8 @@ use super::viewing::Viewing;
 use crate::DeliveryState;
 use crate::error;
 
-/// Longest media that is accepted (contract section 8: 12 hours), with room; a time past the end is the last frame.
+/// Longest media that is accepted (contract section 8: 12 hours), with room; a time past the end is the last
+/// frame.
 const TIME_S_MAX: f64 = 1_000_000.0;
 
 /// Who asks for a picture of what.
@@ -29,8 +30,9 @@ pub(super) struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// What this one may see of the media, and its pictures: the one place where all that shows them asks, before anything is said of its parameters. 404 where they turned out not to
-    /// decode, for which nothing is tried again.
+    /// What this one may see of the media, and its pictures: the one place where all that shows them asks,
+    /// before anything is said of its parameters. 404 where they turned out not to decode, for which nothing
+    /// is tried again.
     pub(super) async fn look(self, app: &DeliveryState) -> Result<(Granted, Arc<Packaged>), ApiError> {
         let granted = grant(app, self.playback, self.viewing).await?;
         if granted.offer.is_video_withdrawn {
@@ -47,7 +49,8 @@ impl Viewer<'_> {
     }
 }
 
-/// The parameters of a query. Of one that is there twice the last counts; those nobody asks for are nobody's business.
+/// The parameters of a query. Of one that is there twice the last counts; those nobody asks for are nobody's
+/// business.
 pub(super) struct Parameters<'a> {
     pairs: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     problems: Vec<FieldError>,

@@ -13,7 +13,8 @@ use crate::error;
 
 /// Pictures larger than that are never made; the limit of the engine.
 const SIDE_MAX: u32 = kinora_packager::PICTURE_SIDE_MAX;
-/// Pixels of the largest picture that has a size of its own: as many as the largest of 16:9 has that keeps its ratio.
+/// Pixels of the largest picture that has a size of its own: as many as the largest of 16:9 has that keeps
+/// its ratio.
 const AREA_MAX: u64 = 4096 * 2304;
 /// How `fit_mode` is written.
 const FIT_MODES: [(&str, FitMode); 5] = [
@@ -118,7 +119,8 @@ fn parse(query: &str, format: PictureFormat) -> Result<PictureRequest, ApiError>
     parameters.into_result(PictureRequest { is_poster, ..wanted })
 }
 
-/// A picture that keeps its ratio is never larger than the video; any other may be asked for in sizes that take too much memory.
+/// A picture that keeps its ratio is never larger than the video; any other may be asked for in sizes that
+/// take too much memory.
 fn check_area(wanted: PictureRequest, packaged: &Packaged) -> Result<(), ApiError> {
     let Some((width, height)) = packaged.picture_size().filter(|_| wanted.fit != FitMode::Preserve) else {
         return Ok(());

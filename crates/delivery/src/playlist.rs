@@ -1,6 +1,8 @@
-//! A playlist as one stream: its media one after the other, each through its first playback ID that plays for everybody, in clear.
+//! A playlist as one stream: its media one after the other, each through its first playback ID that plays for
+//! everybody, in clear.
 //!
-//! What is listed are segments of the media, below their own playback IDs; each asks for itself whether it may be watched.
+//! What is listed are segments of the media, below their own playback IDs; each asks for itself whether it
+//! may be watched.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,8 +44,9 @@ enum Part {
     Sound,
 }
 
-/// Texts of playlists. What was deleted, or withdrawn, is gone from them at once: they are looked up by what is in the playlist, and that by
-/// whether anything was written by anybody. Whoever asks for what is being made waits for it.
+/// Texts of playlists. What was deleted, or withdrawn, is gone from them at once: they are looked up by what
+/// is in the playlist, and that by whether anything was written by anybody. Whoever asks for what is being
+/// made waits for it.
 pub struct PlaylistCache {
     editions: Cache<(PlaylistId, Version), PlaylistEdition>,
     texts: Cache<(PlaylistId, Part, PlaylistEdition), Bytes>,
@@ -103,7 +106,8 @@ impl PlaylistCache {
     }
 }
 
-/// `GET {stream}/playlist/{playlistId}.m3u8`: what a player reads first. 404 for an unknown playlist, and for one of which nothing plays.
+/// `GET {stream}/playlist/{playlistId}.m3u8`: what a player reads first. 404 for an unknown playlist, and for
+/// one of which nothing plays.
 pub(super) async fn multivariant(
     State(app): State<DeliveryState>,
     PlainParts([file]): PlainParts<1>,
@@ -114,7 +118,8 @@ pub(super) async fn multivariant(
     answer(&app, id, Part::Multivariant, &request).await
 }
 
-/// `GET {stream}/playlist/{playlistId}/{file}`: `720p.m3u8` and so on, `audio.m3u8`. Changes with the playlist.
+/// `GET {stream}/playlist/{playlistId}/{file}`: `720p.m3u8` and so on, `audio.m3u8`. Changes with the
+/// playlist.
 pub(super) async fn media(
     State(app): State<DeliveryState>,
     PlainParts([playlist, file]): PlainParts<2>,
@@ -130,7 +135,8 @@ pub(super) async fn media(
     answer(&app, id, part, &request).await
 }
 
-/// `GET {stream}/playlist/filler/{file}`: `black.mp4`, `silence-0-188.m4s` and so on. The same for everybody, and never another.
+/// `GET {stream}/playlist/filler/{file}`: `black.mp4`, `silence-0-188.m4s` and so on. The same for everybody,
+/// and never another.
 pub(super) async fn filler(
     PlainParts([file]): PlainParts<1>,
     request: HeaderMap,

@@ -25,7 +25,8 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 pub(super) struct Content {
     /// MIME type.
     pub(super) content_type: &'static str,
-    /// Value of `ETag`, with its quotes: the same bytes always have the same one, unless it begins with [`WEAK`].
+    /// Value of `ETag`, with its quotes: the same bytes always have the same one, unless it begins with
+    /// [`WEAK`].
     pub(super) etag: String,
     /// How it may be kept, and for whom it counts.
     pub(super) terms: Terms,
@@ -69,7 +70,8 @@ impl Caching {
         .into()
     }
 
-    /// Of what not everybody may have: by its viewer alone, and not for long, so that what is taken back is soon gone (contract decision 13).
+    /// Of what not everybody may have: by its viewer alone, and not for long, so that what is taken back is
+    /// soon gone (contract decision 13).
     pub(super) fn for_one(self) -> Keeping {
         Keeping { control: Control::Own(self.own_s()), asks: Asks::default() }
     }
@@ -82,9 +84,10 @@ impl Caching {
         }
     }
 
-    /// Of what only those may have who know its signed path, and all of them alike: where an operator allows it, by caches in between, for so many
-    /// seconds (decision 0090). What may change under its path is not shared, nor what people ask for with a token. Nobody keeps it for longer than the
-    /// signature of its path holds, `left_s` seconds.
+    /// Of what only those may have who know its signed path, and all of them alike: where an operator allows
+    /// it, by caches in between, for so many seconds (decision 0090). What may change under its path is not
+    /// shared, nor what people ask for with a token. Nobody keeps it for longer than the signature of its
+    /// path holds, `left_s` seconds.
     pub(super) fn for_those_who_know(self, left_s: Option<u32>, shared_s: Option<u32>) -> Keeping {
         let own_s = left_s.map_or(self.own_s(), |left_s| left_s.min(self.own_s()));
         let control = match (self, shared_s) {
@@ -114,7 +117,8 @@ enum Control {
     },
 }
 
-/// By which headers of the request rules decide, so that no cache takes the answer to one viewer for that to another.
+/// By which headers of the request rules decide, so that no cache takes the answer to one viewer for that to
+/// another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Asks {
     /// Those that tell a page.
@@ -297,12 +301,14 @@ impl Content {
     }
 }
 
-/// The answer to a client that has what this tag names, so that nothing need be made for it; `None` to every other.
+/// The answer to a client that has what this tag names, so that nothing need be made for it; `None` to every
+/// other.
 pub(super) fn known(request: &HeaderMap, etag: &str, caching: Keeping) -> Option<Response> {
     is_known(request, etag).then(|| (StatusCode::NOT_MODIFIED, common(etag, caching)).into_response())
 }
 
-/// The same before it is known whether there is anything: only a client that names the tag had it, `*` matches what is there.
+/// The same before it is known whether there is anything: only a client that names the tag had it, `*`
+/// matches what is there.
 pub(super) fn had(request: &HeaderMap, etag: &str, caching: Keeping) -> Option<Response> {
     let had = tags(request).any(|tag| is_same(tag, etag));
     had.then(|| (StatusCode::NOT_MODIFIED, common(etag, caching)).into_response())
@@ -339,7 +345,8 @@ enum Wanted {
     Outside,
 }
 
-/// One range of bytes. What is no such thing, and several ranges, are answered with the whole (RFC 9110, 14.2).
+/// One range of bytes. What is no such thing, and several ranges, are answered with the whole (RFC 9110,
+/// 14.2).
 fn parse_range(request: &HeaderMap, len: u64) -> Wanted {
     let text = request.get(header::RANGE).and_then(|value| value.to_str().ok());
     let Some((unit, spec)) = text.and_then(|text| text.trim().split_once('=')) else { return Wanted::Whole };

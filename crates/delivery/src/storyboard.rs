@@ -1,5 +1,6 @@
-//! Sheets of small pictures, and what tells players where each lies: `GET {images}/{playbackId}/spritesheet.{jpg,json}`,
-//! `advanced-spritesheet.{jpg,json}` and `storyboard.vtt` (contract 4.1 and 4.3, decision 0082).
+//! Sheets of small pictures, and what tells players where each lies: `GET
+//! {images}/{playbackId}/spritesheet.{jpg,json}`, `advanced-spritesheet.{jpg,json}` and `storyboard.vtt`
+//! (contract 4.1 and 4.3, decision 0082).
 
 use std::fmt::Write as _;
 
@@ -22,8 +23,9 @@ const INTERVAL_S_MAX: u32 = 10;
 /// Where none are.
 const INTERVAL_S: u32 = 10;
 
-/// Longest cue, in bytes: its times, where its tile lies, and the address of the sheet. That has a token, which needs no escapes where it holds, and a page,
-/// each byte of which may. As a sheet has 1,000 tiles at most (decision 0082), a text has 10 MB at most, and 1 MB with a token such as ours.
+/// Longest cue, in bytes: its times, where its tile lies, and the address of the sheet. That has a token,
+/// which needs no escapes where it holds, and a page, each byte of which may. As a sheet has 1,000 tiles at
+/// most (decision 0082), a text has 10 MB at most, and 1 MB with a token such as ours.
 const CUE_BYTES_MAX: usize = TokenClaims::TOKEN_BYTES_MAX + 3 * Frame::LEN_MAX + 512;
 
 /// What of a storyboard is asked for.
@@ -65,7 +67,8 @@ fn file_of(file: &str) -> Option<(Kind, Part)> {
     NAMES.iter().position(|name| *name == file).map(|at| files[at])
 }
 
-/// The sheet, made on the first request and kept, or the text that says where its tiles lie, for which no sheet is made.
+/// The sheet, made on the first request and kept, or the text that says where its tiles lie, for which no
+/// sheet is made.
 pub(super) async fn storyboard(
     app: &DeliveryState,
     viewer: Viewer<'_>,
@@ -158,7 +161,8 @@ fn json(storyboard: &Storyboard, url: String) -> String {
     serde_json::to_string(&view).expect("numbers and texts are always JSON")
 }
 
-/// WebVTT whose cues name parts of the sheet (Media Fragments URI 1.0, 4.2.2): what players take as a track of thumbnails.
+/// WebVTT whose cues name parts of the sheet (Media Fragments URI 1.0, 4.2.2): what players take as a track
+/// of thumbnails.
 fn vtt(storyboard: &Storyboard, address: &str) -> String {
     let (width, height) = (storyboard.tile_width, storyboard.tile_height);
     let mut text = "WEBVTT\n".to_owned();

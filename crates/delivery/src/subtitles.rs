@@ -1,4 +1,5 @@
-//! Subtitles that were added to a media: a whole file, and playlists with segments beside those of video and sound.
+//! Subtitles that were added to a media: a whole file, and playlists with segments beside those of video and
+//! sound.
 
 use axum::extract::{RawQuery, State};
 use axum::http::HeaderMap;
@@ -18,8 +19,8 @@ use crate::error;
 /// WebVTT, 7: always UTF-8.
 const WEBVTT: &str = "text/vtt";
 
-/// `GET {stream}/{playbackId}/subtitles/{trackId}.vtt`: the whole file (contract decision 21). The address stays when the track is given another
-/// file, so nobody keeps the answer for long.
+/// `GET {stream}/{playbackId}/subtitles/{trackId}.vtt`: the whole file (contract decision 21). The address
+/// stays when the track is given another file, so nobody keeps the answer for long.
 pub(super) async fn file(
     State(app): State<DeliveryState>,
     PlainParts([playback, file]): PlainParts<2>,
@@ -38,8 +39,8 @@ pub(super) async fn file(
     Ok(send_text(&app, &request, bytes, WEBVTT, format!("\"{source}\""), terms).await)
 }
 
-/// `GET {stream}/{playbackId}/{indexId}/subtitles-{id}/{file}`: `playlist.m3u8`, `{n}.vtt`. The id is another one for every file, so what lies
-/// here never changes.
+/// `GET {stream}/{playbackId}/{indexId}/subtitles-{id}/{file}`: `playlist.m3u8`, `{n}.vtt`. The id is another
+/// one for every file, so what lies here never changes.
 pub(super) async fn child(
     app: &DeliveryState,
     request: &HeaderMap,

@@ -21,8 +21,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::DeliveryState;
 
-/// What was found out a moment ago. Whatever is written by this process makes it old at once; what others write, within half a second, or
-/// within the second that it lives (decision 0029).
+/// What was found out a moment ago. Whatever is written by this process makes it old at once; what others
+/// write, within half a second, or within the second that it lives (decision 0029).
 pub(super) struct Tokens {
     keys: Cache<(WorkspaceId, SigningKeyId), Remembered>,
     verified: Cache<[u8; 32], (u64, Verified)>,
@@ -87,7 +87,8 @@ impl Tokens {
     }
 }
 
-/// Whether a token was signed by a key of this workspace and not taken back, and what it says. What it says is not held against anything.
+/// Whether a token was signed by a key of this workspace and not taken back, and what it says. What it says
+/// is not held against anything.
 pub(super) async fn verify(
     app: &DeliveryState,
     workspace: WorkspaceId,
@@ -180,7 +181,8 @@ fn head(token: &str) -> Result<(Header, SigningKeyId), TokenRefusal> {
     Ok((header, id))
 }
 
-/// What a payload says: a JSON object (RFC 7519, 3). A list would be read as well, in the order of the fields.
+/// What a payload says: a JSON object (RFC 7519, 3). A list would be read as well, in the order of the
+/// fields.
 fn claims<T: DeserializeOwned>(token: &str) -> Result<T, TokenRefusal> {
     let object = jsonwebtoken::dangerous::insecure_decode_claims::<serde_json::Map<_, _>>(token);
     let object = object.map_err(|_| TokenRefusal::Malformed)?;

@@ -1,4 +1,5 @@
-//! What a request for something below a playback ID brings along: by what it would be let in, from which page, with which player.
+//! What a request for something below a playback ID brings along: by what it would be let in, from which
+//! page, with which player.
 
 use std::borrow::Cow;
 
@@ -28,7 +29,8 @@ pub(super) enum Pass {
 }
 
 impl<'a> Viewing<'a> {
-    /// Of an address that takes a token in its query. Forwarded headers and credentials are not looked at: neither is where a token stands.
+    /// Of an address that takes a token in its query. Forwarded headers and credentials are not looked at:
+    /// neither is where a token stands.
     pub(super) fn by_token(query: &'a str, headers: &'a HeaderMap) -> Self {
         Self { pass: Pass::Token(token(query)), query, headers }
     }
@@ -38,8 +40,8 @@ impl<'a> Viewing<'a> {
         Self { pass: Pass::Path(signed), query: "", headers }
     }
 
-    /// The token of a viewer who was let in, to be handed on. `None` where this policy asks for none: what came then was not looked at, may be anything of
-    /// any length, and goes nowhere.
+    /// The token of a viewer who was let in, to be handed on. `None` where this policy asks for none: what
+    /// came then was not looked at, may be anything of any length, and goes nowhere.
     pub(super) fn token_for(&self, policy: &PlaybackPolicy) -> Option<&str> {
         self.token().filter(|_| policy.is_private())
     }
@@ -52,8 +54,8 @@ impl<'a> Viewing<'a> {
         }
     }
 
-    /// The page: that of `Origin`, else of `Referer` (contract decision 12). An `Origin` that names none, `null`, is not made up for by the other: a page in
-    /// a sandbox hides whose it is.
+    /// The page: that of `Origin`, else of `Referer` (contract decision 12). An `Origin` that names none,
+    /// `null`, is not made up for by the other: a page in a sandbox hides whose it is.
     pub(super) fn page(&self, addresses: &Addresses) -> Page {
         let mut origins = self.headers.get_all(header::ORIGIN).iter();
         let told = match (origins.next(), origins.next()) {
@@ -61,7 +63,8 @@ impl<'a> Viewing<'a> {
             (Some(_), Some(_)) => return Page::Unknown,
             (None, _) => self.headers.get(header::REFERER),
         };
-        // Not as ASCII alone: who writes the path of a page in letters, and sends it so, tells its host all the same.
+        // Not as ASCII alone: who writes the path of a page in letters, and sends it so, tells its host all
+        // the same.
         let Some(told) = told.and_then(|told| str::from_utf8(told.as_bytes()).ok()) else {
             return Page::Unknown;
         };
@@ -72,7 +75,8 @@ impl<'a> Viewing<'a> {
         PageHost::of_address(told).map_or(Page::Unknown, Page::Of)
     }
 
-    /// On what page our player page stands that this comes from, as its address says: the query, or the path that was admitted.
+    /// On what page our player page stands that this comes from, as its address says: the query, or the path
+    /// that was admitted.
     pub(super) fn frame(&self, admission: &Admission) -> Option<Frame> {
         match admission {
             Admission::Token(_) => frame(self.query),
@@ -81,7 +85,8 @@ impl<'a> Viewing<'a> {
         }
     }
 
-    /// On what page our player page is about to stand, for whom this asks; on one of our own, what that page was told.
+    /// On what page our player page is about to stand, for whom this asks; on one of our own, what that page
+    /// was told.
     pub(super) fn about_to_stand(&self, addresses: &Addresses) -> Option<Frame> {
         match self.page(addresses) {
             Page::Own => frame(self.query),
@@ -114,7 +119,8 @@ pub(super) fn frame(query: &str) -> Option<Frame> {
     pairs.find(|(name, _)| name == PAGE).map(|(_, host)| Frame::of_text(&host))
 }
 
-/// The token in a query. An empty one is none; two are one too many: whoever put the first one there may not know of the other.
+/// The token in a query. An empty one is none; two are one too many: whoever put the first one there may not
+/// know of the other.
 fn token(query: &str) -> Result<String, TokenRefusal> {
     let mut tokens = query.split('&').filter_map(token_of);
     let token = tokens.next().unwrap_or_default();

@@ -9,7 +9,8 @@ use crate::Timestamp;
 pub struct Day(jiff::civil::Date);
 
 impl Day {
-    /// The day that is written so: `2025-11-03`, and in no other form (RFC 3339, `full-date`). `None` for what is no day.
+    /// The day that is written so: `2025-11-03`, and in no other form (RFC 3339, `full-date`). `None` for
+    /// what is no day.
     pub fn from_text(text: &str) -> Option<Self> {
         let day = Self(text.parse().ok()?);
         // The parser knows more forms, and years before the first.
@@ -33,7 +34,8 @@ impl Day {
         Self(self.0.first_of_month())
     }
 
-    /// How many days lie between this one and a later one, which counts with this one: 1 for the same day, 0 for an earlier one.
+    /// How many days lie between this one and a later one, which counts with this one: 1 for the same day, 0
+    /// for an earlier one.
     pub fn days_through(self, last: Self) -> u32 {
         u32::try_from((last.0 - self.0).get_days() + 1).unwrap_or(0)
     }

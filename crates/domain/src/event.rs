@@ -13,7 +13,8 @@ pub struct Event {
     pub at: Timestamp,
 }
 
-/// What happened. A media is kept as it was at that moment, so that a late delivery still tells the truth of it.
+/// What happened. A media is kept as it was at that moment, so that a late delivery still tells the truth of
+/// it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
     /// A media was registered.

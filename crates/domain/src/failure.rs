@@ -23,7 +23,8 @@ pub enum FailureCode {
     Truncated,
     /// A codec, or a use of one, that is not supported.
     CodecUnsupported,
-    /// The source is larger than the media's `maxResolution`. Of media that failed before such sources were encoded.
+    /// The source is larger than the media's `maxResolution`. Of media that failed before such sources were
+    /// encoded.
     ResolutionAboveMax,
     /// A direct upload did not end in time.
     UploadTimedOut,

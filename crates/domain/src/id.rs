@@ -29,7 +29,8 @@ macro_rules! id {
                 Self(uuid)
             }
 
-            /// The id of a text in the one form in which it is written: lower case. For addresses that caches keep answers under.
+            /// The id of a text in the one form in which it is written: lower case. For addresses that caches
+            /// keep answers under.
             ///
             /// # Errors
             ///
@@ -121,27 +122,30 @@ id!(/// Names a playlist, in its playback address too: whoever has it watches wh
     PlaylistId);
 
 impl PresentationId {
-    /// The presentation that is this source as a whole. It has the id of the source, so that a media without edits has one name for all its
-    /// objects. Decision 0123.
+    /// The presentation that is this source as a whole. It has the id of the source, so that a media without
+    /// edits has one name for all its objects. Decision 0123.
     pub const fn of(source: SourceId) -> Self {
         Self(source.0)
     }
 
-    /// The source that it is as a whole. Rows name sources so far, and every stored presentation is one whole source.
+    /// The source that it is as a whole. Rows name sources so far, and every stored presentation is one whole
+    /// source.
     pub const fn whole_source(self) -> SourceId {
         SourceId(self.0)
     }
 }
 
 impl RenditionId {
-    /// The id that stands for this hash of everything that shapes the rendition (UUID v8, RFC 9562, 5.8; 122 bits of it are kept).
+    /// The id that stands for this hash of everything that shapes the rendition (UUID v8, RFC 9562, 5.8; 122
+    /// bits of it are kept).
     pub fn of_hash(hash: [u8; 16]) -> Self {
         Self(uuid::Builder::from_custom_bytes(hash).into_uuid())
     }
 }
 
 impl PlaybackId {
-    /// A new id (UUID v4). Version 7 would share its time with its neighbours. Decision 43 of the wire contract.
+    /// A new id (UUID v4). Version 7 would share its time with its neighbours. Decision 43 of the wire
+    /// contract.
     pub fn new(random: &dyn Random) -> Self {
         let mut bytes = [0; 16];
         random.fill(&mut bytes);

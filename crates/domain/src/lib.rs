@@ -1,8 +1,8 @@
 //! Kinora's nouns and rules: media, playback, access tokens, webhooks, events.
 //!
-//! Pure: no I/O, no clock, no randomness, no box of a file format, no SQL, no wire spelling. Time and random bytes come in as
-//! arguments ([`Clock`], [`Random`]). A state owns its data; a move consumes the old value and hands back the new one with its
-//! event, so that both can be committed together.
+//! Pure: no I/O, no clock, no randomness, no box of a file format, no SQL, no wire spelling. Time and random
+//! bytes come in as arguments ([`Clock`], [`Random`]). A state owns its data; a move consumes the old value
+//! and hands back the new one with its event, so that both can be committed together.
 //!
 //! Begin with [`Media`] and its moves.
 

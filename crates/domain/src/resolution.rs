@@ -26,7 +26,8 @@ impl Resolution {
     pub const ALL: [Self; 8] =
         [Self::P240, Self::P360, Self::P480, Self::P720, Self::P1080, Self::P1440, Self::P2160, Self::P4320];
 
-    /// What a client may set as `maxResolution`: the published values and 360p, which one published client adds (contract 2.3).
+    /// What a client may set as `maxResolution`: the published values and 360p, which one published client
+    /// adds (contract 2.3).
     pub const CAPS: [Self; 6] = [Self::P360, Self::P480, Self::P720, Self::P1080, Self::P1440, Self::P2160];
 
     /// The p-number.
@@ -62,7 +63,8 @@ impl Resolution {
         Self::ALL.into_iter().find(|resolution| resolution.as_str() == text)
     }
 
-    /// The name of a displayed picture: max(shorter side, longer side × 9/16), up to the next name with 2 % tolerance.
+    /// The name of a displayed picture: max(shorter side, longer side × 9/16), up to the next name with 2 %
+    /// tolerance.
     ///
     /// Sizes are pixels after rotation and pixel shape. Larger than every name: the largest.
     pub fn of_picture(width: u32, height: u32) -> Self {

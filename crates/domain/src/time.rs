@@ -12,7 +12,8 @@ impl Timestamp {
 
     /// From microseconds since 1970-01-01T00:00:00Z.
     ///
-    /// Values outside the years -9999 to 9999 are clamped to that range, so that every instant can be written.
+    /// Values outside the years -9999 to 9999 are clamped to that range, so that every instant can be
+    /// written.
     pub fn from_micros(micros: i64) -> Self {
         Self(micros.clamp(
             jiff::Timestamp::MIN.as_second() * Self::SECOND,

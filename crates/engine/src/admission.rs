@@ -1,8 +1,9 @@
-//! Who may run now: at most one process a core, within a share of the memory, behind a short queue, the most urgent first.
+//! Who may run now: at most one process a core, within a share of the memory, behind a short queue, the most
+//! urgent first.
 //!
-//! Background runs give way: when somebody else needs the core or the memory of one, its process group is stopped by a
-//! signal and goes on when there is room again. A signal rather than an input that dries up: it works at once, also on a
-//! process that still has a pipe full of work, and on one that reads no input.
+//! Background runs give way: when somebody else needs the core or the memory of one, its process group is
+//! stopped by a signal and goes on when there is room again. A signal rather than an input that dries up: it
+//! works at once, also on a process that still has a pipe full of work, and on one that reads no input.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,8 +29,8 @@ const MEMORY_UNKNOWN_BYTES: u64 = 1 << 30;
 /// The part of the cores, and of the memory for children, that background runs may hold.
 const BACKGROUND_SHARE: u8 = 2;
 
-/// How busy the engine is. Background runs give way, so they are counted apart; whoever only prepares something waits behind all
-/// viewers, and tells nothing about them.
+/// How busy the engine is. Background runs give way, so they are counted apart; whoever only prepares
+/// something waits behind all viewers, and tells nothing about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     /// Processes that may run at the same time.
@@ -94,7 +95,8 @@ enum State {
 }
 
 impl Admission {
-    /// Places for `jobs_max` processes, or for as many as there are cores; both within what control groups allow.
+    /// Places for `jobs_max` processes, or for as many as there are cores; both within what control groups
+    /// allow.
     pub(crate) fn new(jobs_max: Option<NonZeroUsize>) -> Self {
         let cores =
             jobs_max.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
@@ -115,8 +117,8 @@ impl Admission {
 
     /// Waits for a place for a process that may use `memory_bytes`: by priority, then in the order of asking.
     ///
-    /// A process that wants more than there is for all runs alone. Errors: [`EngineError::Busy`] when too many of its
-    /// priority wait already.
+    /// A process that wants more than there is for all runs alone. Errors: [`EngineError::Busy`] when too
+    /// many of its priority wait already.
     pub(crate) async fn enter(&self, priority: Priority, memory_bytes: u64) -> Result<Permit, EngineError> {
         let (permit, admitted) = self.ask(priority, memory_bytes)?;
         // The sender is kept until it is used or the permit is gone.
@@ -161,7 +163,8 @@ impl Admission {
 }
 
 impl Permit {
-    /// Says how the process that runs here is stopped for a while. One that lost its place meanwhile is stopped now.
+    /// Says how the process that runs here is stopped for a while. One that lost its place meanwhile is
+    /// stopped now.
     pub(crate) fn attach(&self, brake: Arc<dyn Brake>) {
         if let Some(holder) = self.admission.lock().jobs.get_mut(&self.key) {
             if matches!(holder.state, State::Paused) {
@@ -191,8 +194,8 @@ impl Places {
         running.map(|(key, holder)| (*key, holder))
     }
 
-    /// Lets in whoever can run now, in their order. Nobody passes one who came before: it would wait for ever behind
-    /// many small ones.
+    /// Lets in whoever can run now, in their order. Nobody passes one who came before: it would wait for ever
+    /// behind many small ones.
     fn settle(&mut self) {
         let idle = |(key, holder): (&Key, &Holder)| (!matches!(holder.state, State::Running)).then_some(*key);
         while let Some(key) = self.jobs.iter().find_map(idle) {
@@ -225,10 +228,11 @@ impl Places {
             && fits(memory(true), self.memory_bytes / u64::from(BACKGROUND_SHARE))
     }
 
-    /// Makes room for `key` by pausing background runs, the youngest first. Pauses none if that would not be enough.
+    /// Makes room for `key` by pausing background runs, the youngest first. Pauses none if that would not be
+    /// enough.
     ///
-    /// The memory of paused runs does not count here: a viewer does not wait for it. All children together may so get
-    /// over their share of the memory, by what background runs may hold at most.
+    /// The memory of paused runs does not count here: a viewer does not wait for it. All children together
+    /// may so get over their share of the memory, by what background runs may hold at most.
     fn make_room(&mut self, key: Key) -> bool {
         let wanted = self.jobs[&key].memory_bytes;
         let (mut cores, mut memory) = (0, 0_u64);

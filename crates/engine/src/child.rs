@@ -1,8 +1,8 @@
 //! One child process, from its start to the moment nothing of it is left.
 //!
-//! Every child has a thread of its own: the thread is confined, starts the child, waits for its end, kills what is left
-//! of its group, and reaps it. So a child is reaped whether or not anybody still waits for its result, and the kernel
-//! kills it when the thread, and with it the server, is gone.
+//! Every child has a thread of its own: the thread is confined, starts the child, waits for its end, kills
+//! what is left of its group, and reaps it. So a child is reaped whether or not anybody still waits for its
+//! result, and the kernel kills it when the thread, and with it the server, is gone.
 
 use std::convert::Infallible;
 use std::io;
@@ -20,7 +20,8 @@ use crate::confine::{Cage, exec, limits};
 use crate::job::Job;
 use crate::stopwatch::Stopwatch;
 
-/// All a child finds in its environment. `PATH` is for programs that are scripts; ours is started by its full path.
+/// All a child finds in its environment. `PATH` is for programs that are scripts; ours is started by its full
+/// path.
 const ENVIRONMENT: [(&str, &str); 2] = [("PATH", "/usr/bin:/bin"), ("LANG", "C")];
 
 /// A running child. Dropping it kills the whole group.
@@ -48,8 +49,8 @@ impl Child {
     pub(crate) async fn start(cage: &Cage, job: &Job, permit: Permit) -> io::Result<Self> {
         let (started, start) = oneshot::channel();
         let (brake, life) = (oneshot::channel(), oneshot::channel());
-        // Not on the thread of the child: giving a place back wakes another child by a signal, and a confined thread
-        // may send none to what is not its own (Landlock, from 6.12 on).
+        // Not on the thread of the child: giving a place back wakes another child by a signal, and a confined
+        // thread may send none to what is not its own (Landlock, from 6.12 on).
         tokio::spawn(hold_place(permit, brake.1, life.1));
         let launch = Launch { cage: cage.clone(), job: job.clone() };
         let live = move || live(launch, started, brake.0, life.0);
@@ -68,7 +69,8 @@ impl Child {
         self.group.kill();
     }
 
-    /// Waits until the child has been reaped and its group killed. Its status is told once; who asks again learns only that it has ended.
+    /// Waits until the child has been reaped and its group killed. Its status is told once; who asks again
+    /// learns only that it has ended.
     pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
         let Some(ended) = &mut self.ended else {
             return Err(io::Error::other("the child has ended before"));
@@ -85,8 +87,8 @@ impl Drop for Child {
     }
 }
 
-/// A process group while its number is known to be ours: from the start until just before its leader is reaped.
-/// After that the number may be another's, so nothing may be sent to it.
+/// A process group while its number is known to be ours: from the start until just before its leader is
+/// reaped. After that the number may be another's, so nothing may be sent to it.
 #[derive(Debug)]
 struct Group(Mutex<Option<Pid>>);
 
@@ -213,7 +215,8 @@ fn live(
     };
     let group = Arc::new(Group(Mutex::new(Some(Pid::from_child(&process)))));
     let stopwatch = Stopwatch::start();
-    // The place is kept by a task of the runtime; where that is gone, so is everybody who could want the place.
+    // The place is kept by a task of the runtime; where that is gone, so is everybody who could want the
+    // place.
     let _ = brake.send(GroupBrake { group: Arc::clone(&group), stopwatch: Arc::clone(&stopwatch) });
     let streams = take_streams(&mut process);
     let (end, ended) = oneshot::channel();
@@ -235,7 +238,8 @@ fn take_streams(process: &mut std::process::Child) -> Option<Streams> {
 /// Waits for the end of the leader, kills what it left behind, reaps it.
 fn reap(process: &mut std::process::Child, group: &Group) -> io::Result<ExitStatus> {
     let leader = Pid::from_child(process);
-    // Until it is reaped, its number belongs to nobody else, so the group can be killed without hitting a stranger.
+    // Until it is reaped, its number belongs to nobody else, so the group can be killed without hitting a
+    // stranger.
     while let Err(rustix::io::Errno::INTR) =
         waitid(WaitId::Pid(leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
     {}

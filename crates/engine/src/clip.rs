@@ -21,7 +21,8 @@ pub const CLIP_DURATION_MAX: Duration = Duration::from_secs(10);
 pub const CLIP_FPS_MAX: u32 = 30;
 /// Widest clip in pixels.
 pub const CLIP_WIDTH_MAX: u32 = 640;
-/// Highest clip in pixels: 300 frames of it at that width take 370 MB, which wait for their colours to be chosen.
+/// Highest clip in pixels: 300 frames of it at that width take 370 MB, which wait for their colours to be
+/// chosen.
 const HEIGHT_MAX: u32 = 1280;
 
 /// Which clip is wanted.
@@ -53,15 +54,17 @@ pub enum ClipFormat {
 }
 
 impl Engine {
-    /// A clip of `input` that plays for ever. It keeps the ratio of the video, and is turned as its track says.
+    /// A clip of `input` that plays for ever. It keeps the ratio of the video, and is turned as its track
+    /// says.
     ///
-    /// `input` is an MP4 in fragments or a Matroska whose samples can be decoded in the order they come. The first frame is the one shown at the
-    /// start; what comes before it, and after the end, is only decoded. The last frame of `input` stands until the clip is over. The same
-    /// arguments give the same bytes.
+    /// `input` is an MP4 in fragments or a Matroska whose samples can be decoded in the order they come. The
+    /// first frame is the one shown at the start; what comes before it, and after the end, is only decoded.
+    /// The last frame of `input` stands until the clip is over. The same arguments give the same bytes.
     ///
-    /// Errors: [`NoPicture`](EngineError::NoPicture) or [`Failed`](EngineError::Failed) where nothing decodes,
-    /// [`Impossible`](EngineError::Impossible) outside of the bounds, [`MissingEncoder`](EngineError::MissingEncoder),
-    /// [`Input`](EngineError::Input), and those of every run.
+    /// Errors: [`NoPicture`](EngineError::NoPicture) or [`Failed`](EngineError::Failed) where nothing
+    /// decodes, [`Impossible`](EngineError::Impossible) outside of the bounds,
+    /// [`MissingEncoder`](EngineError::MissingEncoder), [`Input`](EngineError::Input), and those of every
+    /// run.
     pub async fn clip(
         &self,
         spec: ClipSpec,
@@ -111,8 +114,8 @@ fn job(spec: &ClipSpec) -> Job {
 /// Threads of the decoder.
 const THREADS: u8 = 2;
 
-/// A grid from the start on, each frame of it the last one that began by then, of as many frames as the clip has; then their size and
-/// colours. A GIF has 256 colours, chosen of all frames before the first is drawn.
+/// A grid from the start on, each frame of it the last one that began by then, of as many frames as the clip
+/// has; then their size and colours. A GIF has 256 colours, chosen of all frames before the first is drawn.
 fn graph(spec: &ClipSpec) -> String {
     let ClipSpec { start, duration, width, fps, format, .. } = spec;
     let frames = (duration.as_micros() * u128::from(*fps)).div_ceil(1_000_000);

@@ -29,8 +29,9 @@ pub struct DecodeReport {
 impl Engine {
     /// Decodes the video of `input` and throws it away.
     ///
-    /// `input` is as for [`picture`](Engine::picture). A decoder conceals much, so compare `frames` with the number of
-    /// samples that went in. Errors: [`Failed`](EngineError::Failed) when it cannot be read at all, and those of every run.
+    /// `input` is as for [`picture`](Engine::picture). A decoder conceals much, so compare `frames` with the
+    /// number of samples that went in. Errors: [`Failed`](EngineError::Failed) when it cannot be read at all,
+    /// and those of every run.
     pub async fn probe_decode(&self, input: Bytes) -> Result<DecodeReport, EngineError> {
         let limits = Limits { output_max: LIST_MAX, ..picture::limits(&input)? };
         let mut arguments = read_from_stdin(FeedContainer::of(&input), 1);
@@ -53,7 +54,8 @@ impl Engine {
     }
 }
 
-/// Reads the output of the framecrc muxer: `stream, dts, pts, duration, size, checksum`, after lines that begin with `#`.
+/// Reads the output of the framecrc muxer: `stream, dts, pts, duration, size, checksum`, after lines that
+/// begin with `#`.
 fn read_list(list: &str) -> DecodeReport {
     let lines = list.lines().filter(|line| !line.starts_with('#'));
     let times = lines.filter_map(|line| line.split(',').nth(2)?.trim().parse::<i64>().ok());

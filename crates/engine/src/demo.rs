@@ -21,14 +21,17 @@ pub const DEMO_OUTPUT_MAX: u64 = 10 << 20;
 /// Drawing and encoding at 720p, with the reference frames of one encoder.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Threads for drawing and for encoding: on a machine of many cores, one a core would need more memory than that.
+/// Threads for drawing and for encoding: on a machine of many cores, one a core would need more memory than
+/// that.
 const THREADS: &str = "4";
 
-/// A second of the clip takes 0.25 s of processor time here; ten times that and more on a machine that is busy.
+/// A second of the clip takes 0.25 s of processor time here; ten times that and more on a machine that is
+/// busy.
 const DEADLINE_BASE: Duration = Duration::from_secs(20);
 const DEADLINE_PER_SECOND: Duration = Duration::from_secs(3);
 
-/// Three soft lights: colour, diameter in pixels of a 640x360 picture, strength of 255, and where their centre is at `t`.
+/// Three soft lights: colour, diameter in pixels of a 640x360 picture, strength of 255, and where their
+/// centre is at `t`.
 const LIGHTS: [(&str, u32, u32, &str, &str); 3] = [
     ("0xffd27d", 260, 225, "215*sin(t*0.55)", "95*cos(t*0.8)"),
     ("0x7de8ff", 210, 205, "230*cos(t*0.42+1)", "105*sin(t*0.66)"),
@@ -45,16 +48,18 @@ const CHORD: [(&str, &str, &str); 5] = [
 ];
 
 impl Engine {
-    /// A clip of `seconds` (1 to [`DEMO_SECONDS_MAX`], others are moved there): 1280x720 at 30 frames a second in H.264
-    /// High with closed GOPs of 2 s, AAC-LC stereo at 48 kHz, MP4 with its index in front.
+    /// A clip of `seconds` (1 to [`DEMO_SECONDS_MAX`], others are moved there): 1280x720 at 30 frames a
+    /// second in H.264 High with closed GOPs of 2 s, AAC-LC stereo at 48 kHz, MP4 with its index in front.
     ///
-    /// Lights drift over a sunset while a bar shows how far it has played. Nothing is written, so no font is needed. Takes a few seconds of
-    /// processor time. Errors: [`MissingEncoder`](EngineError::MissingEncoder) without libx264, and those of every run.
+    /// Lights drift over a sunset while a bar shows how far it has played. Nothing is written, so no font is
+    /// needed. Takes a few seconds of processor time. Errors: [`MissingEncoder`](EngineError::MissingEncoder)
+    /// without libx264, and those of every run.
     pub async fn demo_clip(&self, seconds: u32) -> Result<Bytes, EngineError> {
         self.require_encoder("libx264")?;
         self.require_encoder("aac")?;
         let seconds = seconds.clamp(1, DEMO_SECONDS_MAX);
-        // The index can only go in front when the muxer may go back: this needs a file, and gets one that exists already.
+        // The index can only go in front when the muxer may go back: this needs a file, and gets one that
+        // exists already.
         let file = NamedTempFile::new().map_err(EngineError::Spawn)?;
         self.run(job(seconds, &file)).await?;
         read(&file).await

@@ -22,7 +22,8 @@ mod filters;
 /// Sizes one run may make.
 pub const ENCODE_RUNGS_MAX: usize = 6;
 
-/// Forced keyframes one run may have: over half an hour of segments of 4 s, on a command line of some kilobytes.
+/// Forced keyframes one run may have: over half an hour of segments of 4 s, on a command line of some
+/// kilobytes.
 pub const ENCODE_KEY_FRAMES_MAX: usize = 512;
 
 /// Frames of which one is kept, at most: of 4000 a second some 60 are left.
@@ -37,7 +38,8 @@ const THREADS_MAX: u8 = 16;
 /// One encoded rung of a run: H.264 High, 8 bit, 4:2:0, of the preset `veryfast`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VideoRung {
-    /// Pixels, even, after rotation. The picture is scaled to exactly this size, and its pixels are called square.
+    /// Pixels, even, after rotation. The picture is scaled to exactly this size, and its pixels are called
+    /// square.
     pub width: u32,
     /// Pixels, even, after rotation.
     pub height: u32,
@@ -80,8 +82,8 @@ pub enum ToneMap {
 /// What one run may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EncodeLimits {
-    /// Longest time without a byte going in or out while it was the run's turn: while it had something to read, somebody took
-    /// what it wrote, and it was not stopped for a more urgent run.
+    /// Longest time without a byte going in or out while it was the run's turn: while it had something to
+    /// read, somebody took what it wrote, and it was not stopped for a more urgent run.
     pub deadline: Duration,
     /// Processor time of the whole run, over all threads. Counted in whole seconds, rounded up.
     pub cpu: Duration,
@@ -98,23 +100,27 @@ pub struct VideoEncode {
     pub container: FeedContainer,
     /// 1 to [`ENCODE_RUNGS_MAX`], each a track of the output, in this order.
     pub rungs: Vec<VideoRung>,
-    /// Makes one frame of each two fields, and leaves frames alone that the decoder says are whole. For sources that may be interlaced.
+    /// Makes one frame of each two fields, and leaves frames alone that the decoder says are whole. For
+    /// sources that may be interlaced.
     pub deinterlace: bool,
     /// Needs [`Engine::can_tone_map`].
     pub tone_map: Option<ToneMap>,
-    /// Of so many frames one is kept, 1 to [`FRAME_STEP_MAX`]: the first at or after the begin of `keep_us`, the one a step
-    /// later, and so on, and from each of `key_frames_us` on anew. So what a segment holds does not depend on where the run began.
+    /// Of so many frames one is kept, 1 to [`FRAME_STEP_MAX`]: the first at or after the begin of `keep_us`,
+    /// the one a step later, and so on, and from each of `key_frames_us` on anew. So what a segment holds
+    /// does not depend on where the run began.
     pub frame_step: u32,
-    /// Times on the feed's timeline in microseconds, ascending, [`ENCODE_KEY_FRAMES_MAX`] at most: the first frame at or after each
-    /// is an IDR picture in every rung. The first frame of all always is one. Times are rounded on their way, so pass
-    /// the wanted frame's time less half a frame.
+    /// Times on the feed's timeline in microseconds, ascending, [`ENCODE_KEY_FRAMES_MAX`] at most: the first
+    /// frame at or after each is an IDR picture in every rung. The first frame of all always is one. Times
+    /// are rounded on their way, so pass the wanted frame's time less half a frame.
     pub key_frames_us: Vec<u64>,
-    /// Frames that begin in this range of the feed's timeline are encoded; the others are decoded only, for those that
-    /// refer to them. Both ends are rounded like `key_frames_us`. The run ends at the first frame past the range.
+    /// Frames that begin in this range of the feed's timeline are encoded; the others are decoded only, for
+    /// those that refer to them. Both ends are rounded like `key_frames_us`. The run ends at the first frame
+    /// past the range.
     pub keep_us: Range<u64>,
     /// Shows black in place of each picture.
     pub is_black: bool,
-    /// Takes of damaged pictures what a decoder makes of them, however many there are. Slower to give up, and what comes may look broken.
+    /// Takes of damaged pictures what a decoder makes of them, however many there are. Slower to give up, and
+    /// what comes may look broken.
     pub is_tolerant: bool,
     /// Threads of the decoder and of each encoder, 1 to 16. The same number gives the same bytes.
     pub threads: u8,
@@ -127,18 +133,21 @@ pub struct VideoEncode {
 impl Engine {
     /// Decodes the video of `input` once and encodes it as `spec` says, while it comes.
     ///
-    /// The feed is read when the run has room for it: a caller that wants to pause it lets `input` wait, at no cost but memory.
-    /// Its timeline begins at a second or later, so that decoding times do not fall below zero. The
-    /// display matrix of the feed is applied: the sizes of the rungs are those of the turned picture.
+    /// The feed is read when the run has room for it: a caller that wants to pause it lets `input` wait, at
+    /// no cost but memory. Its timeline begins at a second or later, so that decoding times do not fall below
+    /// zero. The display matrix of the feed is applied: the sizes of the rungs are those of the turned
+    /// picture.
     ///
-    /// The output is one fragmented MP4: an initial `moov`, then `moof` and `mdat` once a keyframe is followed by the next, with
-    /// the frames of all rungs so far. Track `n + 1` is rung `n`, at 90 000 ticks a second. There is no edit list: `tfdt` plus composition offset is the time of the
-    /// frame in the feed, exact where that is a whole number of ticks. Durations mean nothing. What comes out is a frame for each one
-    /// that was decoded; a decoder drops or conceals what is broken, so count them.
+    /// The output is one fragmented MP4: an initial `moov`, then `moof` and `mdat` once a keyframe is
+    /// followed by the next, with the frames of all rungs so far. Track `n + 1` is rung `n`, at 90 000 ticks
+    /// a second. There is no edit list: `tfdt` plus composition offset is the time of the frame in the feed,
+    /// exact where that is a whole number of ticks. Durations mean nothing. What comes out is a frame for
+    /// each one that was decoded; a decoder drops or conceals what is broken, so count them.
     ///
     /// Errors, as the last item: [`Busy`](EngineError::Busy), [`Impossible`](EngineError::Impossible),
-    /// [`MissingEncoder`](EngineError::MissingEncoder) without libx264, [`MissingFilter`](EngineError::MissingFilter),
-    /// [`Input`](EngineError::Input) with the error of `input`, and those of every run.
+    /// [`MissingEncoder`](EngineError::MissingEncoder) without libx264,
+    /// [`MissingFilter`](EngineError::MissingFilter), [`Input`](EngineError::Input) with the error of
+    /// `input`, and those of every run.
     pub fn encode_video(
         &self,
         spec: VideoEncode,

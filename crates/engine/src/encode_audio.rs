@@ -26,17 +26,18 @@ pub const AUDIO_FRAME_SAMPLES: u64 = 1024;
 /// Bits a second of encoded sound.
 pub const AUDIO_BITRATE_BPS: u32 = 128_000;
 
-/// Frames encoded on both sides of a piece and dropped again by the caller: each frame overlaps its neighbours, and the
-/// encoder needs two to find its way. With fewer there is a click at the cut; more change nothing.
+/// Frames encoded on both sides of a piece and dropped again by the caller: each frame overlaps its
+/// neighbours, and the encoder needs two to find its way. With fewer there is a click at the cut; more change
+/// nothing.
 const LEAD_FRAMES: u64 = 2;
 
-/// Samples of the source heard before the first that is needed: what a resampler and a decoder need to settle, 80 ms for
-/// Opus (RFC 7845, 4.6).
+/// Samples of the source heard before the first that is needed: what a resampler and a decoder need to
+/// settle, 80 ms for Opus (RFC 7845, 4.6).
 pub(crate) const SETTLE_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 10;
 
-/// Resampling of a piece begins on a grid of 40 ms. There, both the source's and the encoded samples begin together at every usual
-/// rate (1/75 s is enough for the multiples of 8000 and 11 025 Hz), so every run puts its samples at the same places. It also is a whole number of
-/// microseconds, as which ffmpeg reads times.
+/// Resampling of a piece begins on a grid of 40 ms. There, both the source's and the encoded samples begin
+/// together at every usual rate (1/75 s is enough for the multiples of 8000 and 11 025 Hz), so every run puts
+/// its samples at the same places. It also is a whole number of microseconds, as which ffmpeg reads times.
 const GRID_SAMPLES: u64 = AUDIO_SAMPLE_RATE as u64 / 25;
 const GRID_US: u64 = 40_000;
 
@@ -84,16 +85,18 @@ pub struct AudioEncode {
 impl Engine {
     /// Decodes the sound of `input` and encodes the part that `spec` names, while it comes.
     ///
-    /// Times in the feed are exact to less than half a sample: Matroska needs a `TimestampScale` of a microsecond or less. Its timeline begins
-    /// at a second or later, and all feeds of one track have the same one. A piece needs packets from 150 ms before its first sample
-    /// to 50 ms after its last. Where the feed has no sound, as before a track that begins late, in a gap of more than 20 ms, or after
-    /// the end of a piece's track, there is silence; overlaps are dropped.
+    /// Times in the feed are exact to less than half a sample: Matroska needs a `TimestampScale` of a
+    /// microsecond or less. Its timeline begins at a second or later, and all feeds of one track have the
+    /// same one. A piece needs packets from 150 ms before its first sample to 50 ms after its last. Where the
+    /// feed has no sound, as before a track that begins late, in a gap of more than 20 ms, or after the end
+    /// of a piece's track, there is silence; overlaps are dropped.
     ///
-    /// The output is one fragmented MP4 with one track of 48 000 ticks a second and no edit list. The packet of time `t` decodes to the
-    /// samples `t..t + 1024`, after the one before it. A piece comes with packets on both sides of it: keep those whose time lies in it.
-    /// The packet 1024 before the first is the encoder's priming; keep it at the very start of a track only. Pieces of one
-    /// A feed without any sound before the end of its piece gives nothing of use. Pieces of one
-    /// track, cut anywhere on one grid of 1024 samples, can be joined to each other and to parts of the whole.
+    /// The output is one fragmented MP4 with one track of 48 000 ticks a second and no edit list. The packet
+    /// of time `t` decodes to the samples `t..t + 1024`, after the one before it. A piece comes with packets
+    /// on both sides of it: keep those whose time lies in it. The packet 1024 before the first is the
+    /// encoder's priming; keep it at the very start of a track only. Pieces of one A feed without any sound
+    /// before the end of its piece gives nothing of use. Pieces of one track, cut anywhere on one grid of
+    /// 1024 samples, can be joined to each other and to parts of the whole.
     ///
     /// Errors, as the last item: as for [`encode_video`](Self::encode_video).
     pub fn encode_audio(
@@ -182,10 +185,12 @@ fn filters(span: &AudioSpan, downmix: Downmix) -> String {
     }
 }
 
-/// The filters that give stereo samples at their places, from a place of the grid so many samples before `start` on.
+/// The filters that give stereo samples at their places, from a place of the grid so many samples before
+/// `start` on.
 ///
-/// Resampled twice, for the second one counts `first_pts` in samples of its input, whose rate the first one sets. There
-/// `async=1` puts silence into gaps of more than `min_hard_comp` seconds and drops what overlaps, and counts samples otherwise.
+/// Resampled twice, for the second one counts `first_pts` in samples of its input, whose rate the first one
+/// sets. There `async=1` puts silence into gaps of more than `min_hard_comp` seconds and drops what overlaps,
+/// and counts samples otherwise.
 pub(crate) fn from_grid(start: u64, settle: u64, downmix: Downmix) -> String {
     let grid = start.saturating_sub(settle) / GRID_SAMPLES;
     let (begin_us, begin) = (grid * GRID_US, grid * GRID_SAMPLES);

@@ -11,7 +11,8 @@ use tokio::task::AbortHandle;
 
 use crate::error::EngineError;
 
-/// Chunks read ahead of the caller, each 64 KiB at most: enough that a caller that writes them away costs no pause.
+/// Chunks read ahead of the caller, each 64 KiB at most: enough that a caller that writes them away costs no
+/// pause.
 pub(crate) const CHUNKS_AHEAD: usize = 4;
 
 /// What a run says: bytes, or that it ended well (`None`), or why not.
@@ -19,8 +20,9 @@ pub(crate) type Said = Result<Option<Bytes>, EngineError>;
 
 /// A run whose output comes in chunks, of any size and cut anywhere.
 ///
-/// It works on its own from the start, and waits where the caller does not take what it made. The stream ends after the
-/// process has ended well; otherwise its last item is the error. Dropping it kills the process and all it started.
+/// It works on its own from the start, and waits where the caller does not take what it made. The stream ends
+/// after the process has ended well; otherwise its last item is the error. Dropping it kills the process and
+/// all it started.
 #[derive(Debug)]
 pub struct Encoding {
     said: mpsc::Receiver<Said>,
@@ -41,7 +43,8 @@ impl Encoding {
         Self { said, run: None, is_over: false }
     }
 
-    /// The next chunk, the error, or `None` when all is said. May be dropped and called again without losing anything.
+    /// The next chunk, the error, or `None` when all is said. May be dropped and called again without losing
+    /// anything.
     pub async fn chunk(&mut self) -> Option<Result<Bytes, EngineError>> {
         std::future::poll_fn(|context| self.poll_chunk(context)).await
     }

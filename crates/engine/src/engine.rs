@@ -38,8 +38,8 @@ const ASKING: Limits = Limits {
 pub struct Settings {
     /// Path of ffmpeg. `None`: the first `ffmpeg` in `PATH`.
     pub program: Option<PathBuf>,
-    /// Files and directories ffmpeg may read and run beside the system's own libraries: where an ffmpeg that was
-    /// installed elsewhere keeps its own. Its children see nothing else but the bytes of their job.
+    /// Files and directories ffmpeg may read and run beside the system's own libraries: where an ffmpeg that
+    /// was installed elsewhere keeps its own. Its children see nothing else but the bytes of their job.
     pub readable: Vec<PathBuf>,
     /// Processes at the same time. `None`: one a core, within what control groups allow.
     pub jobs_max: Option<NonZeroUsize>,
@@ -68,8 +68,9 @@ impl Engine {
     /// Finds ffmpeg, starts it four times inside its confinement, and learns what it can do. A hit in
     /// [`Settings::capabilities_cache`] starts nothing.
     ///
-    /// Errors: [`NotFound`](EngineError::NotFound), [`NotUsable`](EngineError::NotUsable) for a program that does not
-    /// start there or is no ffmpeg, [`TooOld`](EngineError::TooOld) below 5.1, and those of every run.
+    /// Errors: [`NotFound`](EngineError::NotFound), [`NotUsable`](EngineError::NotUsable) for a program that
+    /// does not start there or is no ffmpeg, [`TooOld`](EngineError::TooOld) below 5.1, and those of every
+    /// run.
     pub async fn find(settings: Settings) -> Result<Self, EngineError> {
         let program = locate(settings.program)?;
         let cage = Cage::new(program.clone(), settings.readable);

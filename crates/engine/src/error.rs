@@ -83,8 +83,9 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Whether the machine is to blame, or whoever set it up: the program is missing or another one, or no process can live here. It says
-    /// nothing about the input, and once that is mended the same run may end well.
+    /// Whether the machine is to blame, or whoever set it up: the program is missing or another one, or no
+    /// process can live here. It says nothing about the input, and once that is mended the same run may end
+    /// well.
     pub fn is_of_machine(&self) -> bool {
         matches!(
             self,

@@ -83,14 +83,15 @@ pub(crate) fn decoders<'a>(listed: impl Iterator<Item = (&'a str, &'a str)>) -> 
     names.join(",")
 }
 
-/// Frames with more pixels are refused by the decoders: 8192x4320, the largest size of HEVC level 6.2's format list.
-/// Together with the number of reference frames a level allows, this keeps a decoder under the memory limits here.
+/// Frames with more pixels are refused by the decoders: 8192x4320, the largest size of HEVC level 6.2's
+/// format list. Together with the number of reference frames a level allows, this keeps a decoder under the
+/// memory limits here.
 pub const FRAME_PIXELS_MAX: u32 = 8192 * 4320;
 
 /// The command line so far for reading one MP4 from standard input on one thread.
 ///
-/// One thread: a picture needs one frame, and frame threads would add latency and, with their stacks, on a machine of
-/// many cores more memory than a job has.
+/// One thread: a picture needs one frame, and frame threads would add latency and, with their stacks, on a
+/// machine of many cores more memory than a job has.
 pub(crate) fn read_mp4_from_stdin() -> Vec<OsString> {
     read_from_stdin(FeedContainer::Mp4, 1)
 }
@@ -114,16 +115,16 @@ pub(crate) fn read_damaged_from_stdin(
     read("pipe:0", container.demuxer(), threads, &[&DAMAGED, options].concat())
 }
 
-/// Decoders show what they would leave out, and never mind checksums and syntax; without the rate ffmpeg fails where two thirds are
-/// bad, after all was written.
+/// Decoders show what they would leave out, and never mind checksums and syntax; without the rate ffmpeg
+/// fails where two thirds are bad, after all was written.
 const DAMAGED: [&str; 6] = ["-err_detect", "ignore_err", "-flags", "+output_corrupt", "-max_error_rate", "1"];
 
-/// The command line so far for reading `from`, which is `pipe:0` or `file:` and a path we chose, with more `options` of
-/// the demuxer.
+/// The command line so far for reading `from`, which is `pipe:0` or `file:` and a path we chose, with more
+/// `options` of the demuxer.
 ///
-/// The demuxer is forced and the only one allowed, so a playlist or a script is never taken for one; the only protocol
-/// allowed is that of `from`, so nothing inside the input can name an address, nor a file where there is none; data references
-/// to other files are off (`-enable_drefs` exists for the mov demuxer alone).
+/// The demuxer is forced and the only one allowed, so a playlist or a script is never taken for one; the only
+/// protocol allowed is that of `from`, so nothing inside the input can name an address, nor a file where
+/// there is none; data references to other files are off (`-enable_drefs` exists for the mov demuxer alone).
 pub(crate) fn read(from: &str, demuxer: &str, threads: u8, options: &[&str]) -> Vec<OsString> {
     let mut arguments = quiet();
     push(&mut arguments, ["-filter_threads", "1"]);

@@ -34,8 +34,8 @@ pub(crate) struct Files {
 /// What one run may use. Passing any of them ends the run, not the server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Wall time the process has for its work; see [`Pace`](crate::run::Pace). The time in which it is stopped, has
-    /// nothing to read or nobody takes what it wrote does not count.
+    /// Wall time the process has for its work; see [`Pace`](crate::run::Pace). The time in which it is
+    /// stopped, has nothing to read or nobody takes what it wrote does not count.
     pub deadline: Duration,
     /// Processor time of all its threads together.
     pub cpu: Duration,

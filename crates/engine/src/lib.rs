@@ -1,9 +1,9 @@
 //! The media engine: ffmpeg as a confined child process, and the few things we ask of it.
 //!
 //! What comes from outside is decoded only here, in a process without network, without files but the ones of
-//! its job, without privileges, with limits on memory and time, and ended with its whole group. Callers name an
-//! operation ([`Engine::picture`], [`Engine::encode_video`], [`Engine::probe_decode`], ...); no caller writes a command line
-//! or sees what ffmpeg prints.
+//! its job, without privileges, with limits on memory and time, and ended with its whole group. Callers name
+//! an operation ([`Engine::picture`], [`Engine::encode_video`], [`Engine::probe_decode`], ...); no caller
+//! writes a command line or sees what ffmpeg prints.
 //!
 //! Knows no media, no store, no route. It takes bytes and gives bytes.
 //!

@@ -11,7 +11,8 @@ pub(crate) fn available(root: &Path) -> Option<u64> {
     groups.lines().filter_map(|line| group_limit(root, line)).chain(machine_total(root)).min()
 }
 
-/// The smallest limit from the group of one line of `/proc/self/cgroup` (`id:controllers:path`) up to the top.
+/// The smallest limit from the group of one line of `/proc/self/cgroup` (`id:controllers:path`) up to the
+/// top.
 fn group_limit(root: &Path, line: &str) -> Option<u64> {
     let (_, line) = line.split_once(':')?;
     let (controllers, path) = line.split_once(':')?;
@@ -23,8 +24,8 @@ fn group_limit(root: &Path, line: &str) -> Option<u64> {
     } else {
         return None;
     };
-    // "max" and unreadable files set no limit. In a container the path may name a place that only the host sees;
-    // walking up still ends at the group that is mounted as our top.
+    // "max" and unreadable files set no limit. In a container the path may name a place that only the host
+    // sees; walking up still ends at the group that is mounted as our top.
     let group = top.join(path.trim_start_matches('/'));
     let groups = group.ancestors().take_while(|folder| folder.starts_with(&top));
     groups.filter_map(|folder| fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()).min()

@@ -23,7 +23,8 @@ use crate::run::Pace;
 /// Sounds of one mix: a process may open 64 files, some of them libraries.
 pub const MIX_PARTS_MAX: usize = 40;
 
-/// When the mix begins in its output, in samples: later than the encoder's priming, since a `tfdt` has no sign.
+/// When the mix begins in its output, in samples: later than the encoder's priming, since a `tfdt` has no
+/// sign.
 pub const MIX_START: u64 = 10 * AUDIO_SAMPLE_RATE as u64;
 
 /// How much comes out at once.
@@ -35,7 +36,8 @@ const FILTERS: [&str; 5] = ["anullsrc", "adelay", "afade", "amix", "atrim"];
 /// One sound of a mix. Times are samples at 48 kHz.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MixPart {
-    /// An absolute path; of what lies there the first audio track is read. As [`Engine::encode_audio`] is fed.
+    /// An absolute path; of what lies there the first audio track is read. As [`Engine::encode_audio`] is
+    /// fed.
     pub file: PathBuf,
     /// What it is wrapped in.
     pub container: FeedContainer,
@@ -56,7 +58,8 @@ pub struct MixPart {
 /// One mix. It gives AAC-LC, stereo, 48 kHz, 128 kbit/s.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mix {
-    /// At most [`MIX_PARTS_MAX`], none of them silent throughout. What is louder together than can be said is clipped.
+    /// At most [`MIX_PARTS_MAX`], none of them silent throughout. What is louder together than can be said is
+    /// clipped.
     pub parts: Vec<MixPart>,
     /// How many samples come out; what would be heard later is left out.
     pub len: u64,
@@ -69,11 +72,13 @@ pub struct Mix {
 impl Engine {
     /// Adds the samples of all parts.
     ///
-    /// The output is one fragmented MP4 with one track of 48 000 ticks a second and no edit list. The packet of time [`MIX_START`] decodes to the
-    /// first samples of the mix; the one before it is the encoder's priming. The process can read the files of the parts and no other.
+    /// The output is one fragmented MP4 with one track of 48 000 ticks a second and no edit list. The packet
+    /// of time [`MIX_START`] decodes to the first samples of the mix; the one before it is the encoder's
+    /// priming. The process can read the files of the parts and no other.
     ///
-    /// Errors, as the last item: [`Impossible`](EngineError::Impossible), [`MissingFilter`](EngineError::MissingFilter),
-    /// [`Failed`](EngineError::Failed) where a part does not decode, and those of every run.
+    /// Errors, as the last item: [`Impossible`](EngineError::Impossible),
+    /// [`MissingFilter`](EngineError::MissingFilter), [`Failed`](EngineError::Failed) where a part does not
+    /// decode, and those of every run.
     pub fn mix(&self, spec: &Mix) -> Encoding {
         match self.mix_job(spec) {
             Ok(job) => self.runner().start(job, stream::empty(), Pace::Progress),

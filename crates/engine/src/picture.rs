@@ -13,7 +13,8 @@ use crate::priority::Priority;
 /// Largest input: 20 s of video (the longest GOP that is copied as it is) at 25 Mbit/s.
 pub const PICTURE_INPUT_MAX: u64 = 64 << 20;
 
-/// Largest side of a picture in pixels, whatever is asked for and whatever the video has: the width of cinema 4K.
+/// Largest side of a picture in pixels, whatever is asked for and whatever the video has: the width of cinema
+/// 4K.
 pub const PICTURE_SIDE_MAX: u32 = 4096;
 
 /// Largest picture in bytes: a PNG of noise at the largest size of 16:9 (4096 x 2304 x 3 bytes) just fits.
@@ -22,12 +23,12 @@ pub const PICTURE_OUTPUT_MAX: u64 = 32 << 20;
 /// Private memory of the decoder, one picture and the encoder. A 4K GOP takes 0.3 GB.
 const MEMORY_BYTES: u64 = 1 << 30;
 
-/// Processor time for any input, and more for each MiB of it. Decoding takes about 0.2 s a MiB of H.264 at usual rates;
-/// ten times that is a fault.
+/// Processor time for any input, and more for each MiB of it. Decoding takes about 0.2 s a MiB of H.264 at
+/// usual rates; ten times that is a fault.
 const CPU_BASE: Duration = Duration::from_secs(10);
 const CPU_PER_MIB: Duration = Duration::from_secs(2);
-/// Real time for the same: more than this part of a processor is there for a child also on a machine that is much too
-/// busy, and a child that hangs ends.
+/// Real time for the same: more than this part of a processor is there for a child also on a machine that is
+/// much too busy, and a child that hangs ends.
 const DEADLINE_PER_CPU: u32 = 6;
 
 /// Frames are picked on a grid of so many steps a second.
@@ -42,10 +43,12 @@ pub struct PictureSpec {
     pub format: PictureFormat,
 }
 
-/// How a picture comes to its size. Sides are 1 to [`PICTURE_SIDE_MAX`]; others are taken for the nearest of these.
+/// How a picture comes to its size. Sides are 1 to [`PICTURE_SIDE_MAX`]; others are taken for the nearest of
+/// these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fit {
-    /// Keeps the ratio of the video, fits the box, sides rounded down: 200x200 gives 200x112 for 16:9. Never larger than the video.
+    /// Keeps the ratio of the video, fits the box, sides rounded down: 200x200 gives 200x112 for 16:9. Never
+    /// larger than the video.
     Within {
         /// At most so many pixels wide. `None`: as the video.
         width: Option<u32>,
@@ -69,7 +72,8 @@ pub struct PictureSize {
     pub height: u32,
 }
 
-/// Which part of a picture is left by a crop: of what is cut off, so many thousandths lie on its left and above it.
+/// Which part of a picture is left by a crop: of what is cut off, so many thousandths lie on its left and
+/// above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CropWindow {
     /// 0: the left end, 1000: the right one.
@@ -97,16 +101,17 @@ pub enum PictureFormat {
 impl Engine {
     /// One frame of `input` as a picture.
     ///
-    /// `input` is an MP4 that can be read from front to back (`moov` first, or fragments), or a Matroska, with one video track, beginning
-    /// with a sync sample: a single keyframe or a GOP. `at` is a time since its first shown frame: the picture is the last
-    /// frame that begins at or before it, to the millisecond. `None` takes the first frame; so does an input that
-    /// holds only one.
+    /// `input` is an MP4 that can be read from front to back (`moov` first, or fragments), or a Matroska,
+    /// with one video track, beginning with a sync sample: a single keyframe or a GOP. `at` is a time since
+    /// its first shown frame: the picture is the last frame that begins at or before it, to the millisecond.
+    /// `None` takes the first frame; so does an input that holds only one.
     ///
-    /// The picture is turned as the track's matrix says, has square pixels and the size of `spec`; no side is longer than
-    /// [`PICTURE_SIDE_MAX`]. The same arguments give the same bytes; it may be called any number of times.
+    /// The picture is turned as the track's matrix says, has square pixels and the size of `spec`; no side is
+    /// longer than [`PICTURE_SIDE_MAX`]. The same arguments give the same bytes; it may be called any number
+    /// of times.
     ///
-    /// Errors: [`NoPicture`](EngineError::NoPicture) or [`Failed`](EngineError::Failed) when nothing can be decoded, and
-    /// those of every run.
+    /// Errors: [`NoPicture`](EngineError::NoPicture) or [`Failed`](EngineError::Failed) when nothing can be
+    /// decoded, and those of every run.
     pub async fn picture(
         &self,
         input: Bytes,
@@ -133,7 +138,8 @@ impl Engine {
         if at.is_none() {
             return Err(EngineError::NoPicture);
         }
-        // Nothing is shown at that time any more: the last frame is meant. Where it begins, only decoding tells.
+        // Nothing is shown at that time any more: the last frame is meant. Where it begins, only decoding
+        // tells.
         let last = self.probe_decode(input.clone()).await?.last_frame_at.ok_or(EngineError::NoPicture)?;
         let picture = self.run(job(input, Pick::BeginsAt(last), limits)).await?;
         if picture.is_empty() { Err(EngineError::NoPicture) } else { Ok(picture) }
@@ -175,7 +181,8 @@ fn job(input: Bytes, pick: Pick, spec: PictureSpec, limits: Limits) -> Job {
     }
 }
 
-/// The filters: pick a frame, size it, give it the colours of its format. Turning comes before them by itself.
+/// The filters: pick a frame, size it, give it the colours of its format. Turning comes before them by
+/// itself.
 fn filters(pick: Pick, spec: PictureSpec) -> String {
     let colours = spec.format.colours();
     format!("{},{},setsar=1,{colours}", pick.filters(), sized(spec.fit, colours_of_scale(spec.format)))
@@ -188,7 +195,8 @@ pub(crate) enum Pick {
     First,
     /// The one that is shown at a time.
     ShownAt(Duration),
-    /// The one that begins at a time, to the millisecond. It may last no time at all, as the last one of some files says of itself.
+    /// The one that begins at a time, to the millisecond. It may last no time at all, as the last one of some
+    /// files says of itself.
     BeginsAt(Duration),
 }
 
@@ -211,8 +219,9 @@ impl Pick {
 
 /// The frame in its size, with square pixels.
 ///
-/// The flags make greys exact and edges of colours clean; without the last one RGB comes out too dark by a hundredth.
-/// `iw*sar` is the width in square pixels. The thousandth keeps 180 from becoming 179.99... and then 179.
+/// The flags make greys exact and edges of colours clean; without the last one RGB comes out too dark by a
+/// hundredth. `iw*sar` is the width in square pixels. The thousandth keeps 180 from becoming 179.99... and
+/// then 179.
 pub(crate) fn sized(fit: Fit, colours: &str) -> String {
     const FLAGS: &str = "flags=bicubic+accurate_rnd+full_chroma_int";
     let factor = |PictureSize { width, height }| format!("min({width}/(iw*sar)\\,{height}/ih)");
@@ -229,7 +238,8 @@ pub(crate) fn sized(fit: Fit, colours: &str) -> String {
             let PictureSize { width, height } = size.clamped();
             format!("scale=w={width}:h={height}:{FLAGS}{colours}")
         }
-        // Cut before it is scaled: of a very wide video, one that fills a high box would have more pixels than there is memory.
+        // Cut before it is scaled: of a very wide video, one that fills a high box would have more pixels
+        // than there is memory.
         Fit::Crop(size, CropWindow { left, top }) => {
             let PictureSize { width, height } = size.clamped();
             let [left, top] = [left, top].map(|thousandths| thousandths.min(1000));

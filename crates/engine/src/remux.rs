@@ -23,8 +23,8 @@ use crate::run::Pace;
 /// Bytes read at once of a finished file.
 const READ_BYTES: usize = 256 << 10;
 
-/// How a source is read: presentation times are made where there are none (AVI), and tracks are searched for in its first
-/// 32 MB or 30 s, for those of transport streams begin anywhere.
+/// How a source is read: presentation times are made where there are none (AVI), and tracks are searched for
+/// in its first 32 MB or 30 s, for those of transport streams begin anywhere.
 const SEARCH: [&str; 6] = ["-fflags", "+genpts", "-probesize", "33554432", "-analyzeduration", "30000000"];
 
 /// Filter that corrects the time of the first picture of MPEG-1 video without a container.
@@ -35,9 +35,10 @@ const FIRST_PICTURE: &str = r"setts=pts=if(eq(N\,0)*eq(PTS\,DTS)*gt(NEXT_PTS\,NE
 
 /// What a source is wrapped in. The demuxer is forced: a file that is something else fails.
 ///
-/// Nearly all can be read from a stream. What cannot needs [`Engine::remux_file`]: MP4 of more than a few megabytes whose
-/// `moov` is at the end, which as a stream gives an empty output without an error; AVI whose tracks are not interleaved, of which one would be kept
-/// in memory; MXF that wraps whole clips, which is read with its index.
+/// Nearly all can be read from a stream. What cannot needs [`Engine::remux_file`]: MP4 of more than a few
+/// megabytes whose `moov` is at the end, which as a stream gives an empty output without an error; AVI whose
+/// tracks are not interleaved, of which one would be kept in memory; MXF that wraps whole clips, which is
+/// read with its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemuxInput {
     /// MPEG transport stream.
@@ -131,18 +132,20 @@ impl RemuxInput {
 /// What comes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RemuxOutput {
-    /// Fragmented MP4, while the source is read. Times keep the source's resolution. Holds H.264, HEVC, AV1, VP9, MPEG-1, -2
-    /// and -4 video, AAC, MP1 to MP3, AC-3, E-AC-3, Opus, Vorbis, FLAC, ALAC; for others, as PCM, it fails at once.
+    /// Fragmented MP4, while the source is read. Times keep the source's resolution. Holds H.264, HEVC, AV1,
+    /// VP9, MPEG-1, -2 and -4 video, AAC, MP1 to MP3, AC-3, E-AC-3, Opus, Vorbis, FLAC, ALAC; for others, as
+    /// PCM, it fails at once.
     Mp4,
-    /// The same for a source whose sound is all AAC in ADTS, as in transport streams; with other sound it fails at once, as does
-    /// [`Mp4`](Self::Mp4) with ADTS.
+    /// The same for a source whose sound is all AAC in ADTS, as in transport streams; with other sound it
+    /// fails at once, as does [`Mp4`](Self::Mp4) with ADTS.
     Mp4FromAdts,
     /// AVI, written while the source is read. Packets of MPEG-4 Visual with two pictures are split into two.
     /// Fails with any other video.
     ///
     /// It has no presentation times: ffmpeg makes them from the types of pictures when it reads this file.
     UnpackedAvi,
-    /// Matroska, after the whole source was read. Times are whole milliseconds. Holds everything, a mixture of AAC and other sound, too.
+    /// Matroska, after the whole source was read. Times are whole milliseconds. Holds everything, a mixture
+    /// of AAC and other sound, too.
     Matroska,
     /// Matroska with the sound decoded to PCM of 32-bit floats, for sound that neither container holds: PCM
     /// of 8 bits or of the other byte order, old ADPCM.
@@ -186,7 +189,8 @@ pub struct Remux {
     pub output: RemuxOutput,
     /// Which tracks.
     pub tracks: RemuxTracks,
-    /// A folder with room for the whole output: Matroska is finished there before it is read. Nothing stays in it.
+    /// A folder with room for the whole output: Matroska is finished there before it is read. Nothing stays
+    /// in it.
     pub scratch: PathBuf,
     /// Who waits for it.
     pub priority: Priority,
@@ -197,11 +201,13 @@ pub struct Remux {
 impl Engine {
     /// Copies tracks of the source that `input` streams into another container.
     ///
-    /// Nothing is decoded. Missing presentation times are made from the order of decoding. Times begin at zero or a little later, the same for
-    /// all tracks; in MP4 by the edit lists, too. A source without such tracks may give an output without samples, and no error.
+    /// Nothing is decoded. Missing presentation times are made from the order of decoding. Times begin at
+    /// zero or a little later, the same for all tracks; in MP4 by the edit lists, too. A source without such
+    /// tracks may give an output without samples, and no error.
     ///
-    /// Errors, as the last item: [`Failed`](EngineError::Failed) when the source cannot be read as what it is said to be, or the
-    /// output does not hold its codecs; [`Busy`](EngineError::Busy), [`Input`](EngineError::Input), and those of every run.
+    /// Errors, as the last item: [`Failed`](EngineError::Failed) when the source cannot be read as what it is
+    /// said to be, or the output does not hold its codecs; [`Busy`](EngineError::Busy),
+    /// [`Input`](EngineError::Input), and those of every run.
     pub fn remux(
         &self,
         spec: Remux,
@@ -210,8 +216,8 @@ impl Engine {
         self.start_remux(spec, "pipe:0", None, input)
     }
 
-    /// As [`remux`](Self::remux), from the file at `path`, which is absolute: for sources that cannot be read from front to back. The
-    /// process can read this file and no other.
+    /// As [`remux`](Self::remux), from the file at `path`, which is absolute: for sources that cannot be read
+    /// from front to back. The process can read this file and no other.
     pub fn remux_file(&self, spec: Remux, path: &Path) -> Encoding {
         let Some(text) = path.to_str().filter(|_| path.is_absolute()) else {
             return Encoding::refused(EngineError::Impossible("the path of the source"));
@@ -313,8 +319,8 @@ fn copy(spec: &Remux, from: &str) -> Vec<OsString> {
 }
 
 fn fragments(output: RemuxOutput) -> impl Iterator<Item = &'static str> {
-    // With edit lists: without them every track is said to begin at zero, its first packet lasting as long as it begins late. And from zero
-    // on: a `tfdt` has no sign (ffmpeg 5.1.9).
+    // With edit lists: without them every track is said to begin at zero, its first packet lasting as long as
+    // it begins late. And from zero on: a `tfdt` has no sign (ffmpeg 5.1.9).
     const FRAGMENTS: [&str; 11] = [
         "-avoid_negative_ts",
         "make_zero",

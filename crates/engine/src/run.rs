@@ -54,8 +54,9 @@ pub(crate) enum Pace {
 impl Runner {
     /// Runs `job` and returns what it wrote to standard output.
     ///
-    /// When this returns, the process and everything it started are gone. When it is dropped, they are killed at once.
-    /// The deadline begins when the process does; waiting for a place before that has no limit but the caller's patience.
+    /// When this returns, the process and everything it started are gone. When it is dropped, they are killed
+    /// at once. The deadline begins when the process does; waiting for a place before that has no limit but
+    /// the caller's patience.
     pub(crate) async fn run(&self, job: Job) -> Result<Bytes, EngineError> {
         self.start(job, stream::empty(), Pace::Whole).whole().await
     }
@@ -151,7 +152,8 @@ impl Ended {
         if status.code() == Some(EXIT_WITHOUT_START) {
             return Err(EngineError::NotUsable(program.to_owned()));
         }
-        // Nobody but the kernel sends it this one: where it has no memory left, and to a process that goes on behind its processor time.
+        // Nobody but the kernel sends it this one: where it has no memory left, and to a process that goes on
+        // behind its processor time.
         if status.signal() == Some(Signal::KILL.as_raw()) {
             let is_over = limits.cpu <= processor_time_max(elapsed);
             return Err(if is_over { EngineError::CpuExhausted(limits.cpu) } else { EngineError::Killed });
@@ -173,7 +175,8 @@ impl Ended {
     }
 }
 
-/// What the loader exits with where a library of the program is missing, and a shell where there is no such program.
+/// What the loader exits with where a library of the program is missing, and a shell where there is no such
+/// program.
 const EXIT_WITHOUT_START: i32 = 127;
 
 /// The processor time that a process can have used: all cores, all the time.
@@ -185,11 +188,12 @@ fn processor_time_max(elapsed: Duration) -> Duration {
 /// What is said where a file cannot grow: the C library's texts for ENOSPC and EDQUOT.
 const OUT_OF_ROOM: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 
-/// What ffmpeg exits with when a signal asked it to end (fftools, `exit_program`). Nobody sends it another one.
+/// What ffmpeg exits with when a signal asked it to end (fftools, `exit_program`). Nobody sends it another
+/// one.
 const EXIT_BY_SIGNAL: i32 = 255;
 
-/// What is said where memory is refused: the C library's text for ENOMEM, that for a thread without a stack (EAGAIN),
-/// x264's own, and that of the C++ library.
+/// What is said where memory is refused: the C library's text for ENOMEM, that for a thread without a stack
+/// (EAGAIN), x264's own, and that of the C++ library.
 const OUT_OF_MEMORY: [&str; 4] =
     ["Cannot allocate memory", "Resource temporarily unavailable", "malloc of size", "bad_alloc"];
 

@@ -27,7 +27,8 @@ pub struct SheetSpec {
     pub rows: u32,
     /// How many tiles there are, 1 or more, as many as fit at most. What is left at the end stays black.
     pub count: u32,
-    /// The second of the feed's timeline at which the picture of the first tile begins; that of the next begins a second later, and so on.
+    /// The second of the feed's timeline at which the picture of the first tile begins; that of the next
+    /// begins a second later, and so on.
     pub start_s: u32,
     /// Who waits.
     pub priority: Priority,
@@ -36,14 +37,16 @@ pub struct SheetSpec {
 }
 
 impl Engine {
-    /// A JPEG of tiles, row by row, each with the frame of `input` that is shown at its second: the last one that began by then.
+    /// A JPEG of tiles, row by row, each with the frame of `input` that is shown at its second: the last one
+    /// that began by then.
     ///
-    /// `input` is an MP4 in fragments or a Matroska whose samples can be decoded in the order they come. A tile whose frame does not decode
-    /// shows the one before. The pictures are turned as the track says and drawn out to the size of a tile. The same arguments give the same
-    /// bytes.
+    /// `input` is an MP4 in fragments or a Matroska whose samples can be decoded in the order they come. A
+    /// tile whose frame does not decode shows the one before. The pictures are turned as the track says and
+    /// drawn out to the size of a tile. The same arguments give the same bytes.
     ///
-    /// Errors: [`NoPicture`](EngineError::NoPicture) or [`Failed`](EngineError::Failed) where nothing decodes,
-    /// [`Impossible`](EngineError::Impossible) for a grid that cannot be, [`Input`](EngineError::Input), and those of every run.
+    /// Errors: [`NoPicture`](EngineError::NoPicture) or [`Failed`](EngineError::Failed) where nothing
+    /// decodes, [`Impossible`](EngineError::Impossible) for a grid that cannot be,
+    /// [`Input`](EngineError::Input), and those of every run.
     pub async fn sheet(
         &self,
         spec: SheetSpec,
@@ -93,9 +96,9 @@ fn job(spec: &SheetSpec) -> Job {
     }
 }
 
-/// A grid of whole seconds from the first tile on, on which a frame stands until the next one; where the last ones do not decode, the one
-/// before them stands for them. What is left of the sheet is blackened at the end of the frames alone: told their number, the filter
-/// would leave it as it found it in memory.
+/// A grid of whole seconds from the first tile on, on which a frame stands until the next one; where the last
+/// ones do not decode, the one before them stands for them. What is left of the sheet is blackened at the end
+/// of the frames alone: told their number, the filter would leave it as it found it in memory.
 fn filters(spec: &SheetSpec) -> String {
     let SheetSpec { tile: PictureSize { width, height }, columns, rows, count, start_s, .. } = spec;
     format!(

@@ -24,15 +24,17 @@ pub struct SmallPicture {
     pub width: usize,
     /// Rows, 1 or more.
     pub height: usize,
-    /// Red, green and blue of each pixel, row by row from the top, each row from the left: exactly 3 x width x height values.
+    /// Red, green and blue of each pixel, row by row from the top, each row from the left: exactly 3 x width
+    /// x height values.
     pub rgb: Vec<u8>,
 }
 
 impl Engine {
-    /// One frame of `input`, turned as the track says, with square pixels, in its ratio, no side longer than `side_max`, which is 1 to
-    /// [`SMALL_SIDE_MAX`].
+    /// One frame of `input`, turned as the track says, with square pixels, in its ratio, no side longer than
+    /// `side_max`, which is 1 to [`SMALL_SIDE_MAX`].
     ///
-    /// `input`, `at` and errors are as for [`picture`](Engine::picture). The same arguments give the same pixels.
+    /// `input`, `at` and errors are as for [`picture`](Engine::picture). The same arguments give the same
+    /// pixels.
     pub async fn small_picture(
         &self,
         input: Bytes,

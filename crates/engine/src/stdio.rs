@@ -36,9 +36,11 @@ impl Meter {
     }
 }
 
-/// Writes all of `input`, then all that `feed` gives, and closes the pipe. No time passes while `feed` has nothing.
+/// Writes all of `input`, then all that `feed` gives, and closes the pipe. No time passes while `feed` has
+/// nothing.
 ///
-/// A process that stops reading has its reasons: its exit code tells. Errors: [`EngineError::Input`] with the one of `feed`.
+/// A process that stops reading has its reasons: its exit code tells. Errors: [`EngineError::Input`] with the
+/// one of `feed`.
 pub(crate) async fn feed(
     mut pipe: impl AsyncWrite + Unpin,
     input: Bytes,

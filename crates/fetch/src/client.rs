@@ -12,11 +12,12 @@ use crate::error::{FetchError, Phase, StartError, Unreachable};
 use crate::guard::Forbidden;
 use crate::resolve::{LookupError, Network};
 
-/// Header fields taken from an answer. Together they may have some 400 KiB, the limit of the HTTP library's read buffer
-/// (hyper, `http1_max_buf_size`); both end in [`Unreachable::Broken`].
+/// Header fields taken from an answer. Together they may have some 400 KiB, the limit of the HTTP library's
+/// read buffer (hyper, `http1_max_buf_size`); both end in [`Unreachable::Broken`].
 const HEADERS_MAX: usize = 100;
 
-/// A client that resolves through `network`, follows nothing, and takes nothing from the environment. HTTP/1.1 only.
+/// A client that resolves through `network`, follows nothing, and takes nothing from the environment.
+/// HTTP/1.1 only.
 pub(crate) fn build(
     network: &Network,
     connect: Duration,
@@ -102,7 +103,8 @@ fn find<T: Error + 'static>(error: &reqwest::Error) -> Option<&T> {
     causes(error).find_map(|cause| cause.downcast_ref())
 }
 
-/// All errors below this one. An I/O error hides the error it was made from; its `source` is one further down.
+/// All errors below this one. An I/O error hides the error it was made from; its `source` is one further
+/// down.
 fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     iter::successors(error.source(), |&cause| {
         let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);

@@ -10,14 +10,15 @@ use crate::url_rules::UrlProblem;
 
 /// Why a source was not read.
 ///
-/// The text is for the client: it holds nothing but what the client or the server of the source said, so no address a name
-/// resolves to and no URL. The cause below ([`Error::source`]) is for the log.
+/// The text is for the client: it holds nothing but what the client or the server of the source said, so no
+/// address a name resolves to and no URL. The cause below ([`Error::source`]) is for the log.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The URL, or one it redirects to, is of a form we do not request.
     #[error("the address of the source, or one it redirects to, {0}")]
     Url(UrlProblem),
-    /// The address, or one it redirects to, lies in a network that must not be reached. Nothing was sent there.
+    /// The address, or one it redirects to, lies in a network that must not be reached. Nothing was sent
+    /// there.
     #[error("the source, or an address it redirects to, is not on the public internet")]
     ForbiddenAddress(#[source] Forbidden),
     /// The server will not give the source: 401, 403, 404 or 410.
@@ -161,7 +162,8 @@ impl From<Refused> for FetchError {
     }
 }
 
-/// Why no client could be made when the program started: as a rule, the system has no certificates of authorities.
+/// Why no client could be made when the program started: as a rule, the system has no certificates of
+/// authorities.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot set up outbound HTTPS; is the package ca-certificates installed?")]
 pub struct StartError(#[source] pub(crate) Box<dyn Error + Send + Sync>);

@@ -1,11 +1,12 @@
 //! HTTP to the outside: sources come in, webhooks go out, and nothing in between may be reached.
 //!
-//! The only crate that names an HTTP client. Begin with [`Guard`], the rule which addresses may be reached; [`Network`] joins
-//! it with the resolution of names; [`Fetcher`] reads sources and [`Poster`] posts webhooks through it.
+//! The only crate that names an HTTP client. Begin with [`Guard`], the rule which addresses may be reached;
+//! [`Network`] joins it with the resolution of names; [`Fetcher`] reads sources and [`Poster`] posts webhooks
+//! through it.
 //!
-//! It does not know what is downloaded or posted, where bytes are stored, or what a row looks like, and it writes no log. It
-//! reads no clock but tokio's timers, so tests can shrink every limit. No proxy, cookie or credential is ever taken from the
-//! environment or carried from one host to another.
+//! It does not know what is downloaded or posted, where bytes are stored, or what a row looks like, and it
+//! writes no log. It reads no clock but tokio's timers, so tests can shrink every limit. No proxy, cookie or
+//! credential is ever taken from the environment or carried from one host to another.
 
 mod client;
 mod error;

@@ -9,8 +9,8 @@ pub struct Limits {
     pub connect: Duration,
     /// From the start of a request to the end of the answer's headers, once for each redirect.
     pub headers: Duration,
-    /// An attempt that brings less than [`stall_bytes`](Self::stall_bytes) in this time is cut. Only waiting for the network
-    /// counts, not the time the sink takes.
+    /// An attempt that brings less than [`stall_bytes`](Self::stall_bytes) in this time is cut. Only waiting
+    /// for the network counts, not the time the sink takes.
     pub stall: Duration,
     /// See [`stall`](Self::stall).
     pub stall_bytes: u64,

@@ -22,7 +22,8 @@ use crate::url_rules::UrlProblem;
 /// What is kept of an answer's body, in bytes. It is shown to people who look for the reason of a failure.
 const BODY_KEPT: usize = 1 << 10;
 
-/// What is read of an answer's body, in bytes. Reading to the end keeps the connection; a larger body is not worth it.
+/// What is read of an answer's body, in bytes. Reading to the end keeps the connection; a larger body is not
+/// worth it.
 const BODY_READ_MAX: usize = 64 << 10;
 
 /// What is kept of one header value, in bytes.
@@ -61,8 +62,9 @@ pub struct Poster {
 pub struct PostResponse {
     /// The status.
     pub status: u16,
-    /// Those of content-type, transfer-encoding, server, date, cache-control, retry-after and webhook-delivery that were sent,
-    /// in this order, names in lower case. A value longer than 256 bytes is cut.
+    /// Those of content-type, transfer-encoding, server, date, cache-control, retry-after and
+    /// webhook-delivery that were sent, in this order, names in lower case. A value longer than 256 bytes is
+    /// cut.
     pub headers: Vec<(&'static str, String)>,
     /// The first 1 KiB of the body; bytes that are no UTF-8 become replacement characters.
     pub body: String,
@@ -104,9 +106,9 @@ impl Poster {
 
     /// Posts `body` with `headers` to `url` once. A `user-agent` is added where `headers` has none.
     ///
-    /// The address is checked whenever a connection is made, so a name that has moved into a private network is refused. The
-    /// limit holds for everything until the status; a receiver that has answered and then lets its body drip has answered, and
-    /// `body` is what came in time.
+    /// The address is checked whenever a connection is made, so a name that has moved into a private network
+    /// is refused. The limit holds for everything until the status; a receiver that has answered and then
+    /// lets its body drip has answered, and `body` is what came in time.
     ///
     /// A receiver may close a kept-alive connection at the moment it is used again. Such a request is sent
     /// again on a new connection, once, so it may arrive twice (RFC 9110, 9.2.2 leaves it to the client to

@@ -1,7 +1,7 @@
 //! From a name to addresses that may be reached.
 //!
-//! The HTTP client gets its addresses only from here, right before it connects, and connects to exactly these: a name that
-//! means something else a moment later gains nothing.
+//! The HTTP client gets its addresses only from here, right before it connects, and connects to exactly
+//! these: a name that means something else a moment later gains nothing.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,8 @@ use tokio::sync::Semaphore;
 
 use crate::guard::{Forbidden, Guard};
 
-/// Addresses of one name that are looked at. A client tries them one after the other within its connect limit.
+/// Addresses of one name that are looked at. A client tries them one after the other within its connect
+/// limit.
 const ADDRESSES_MAX: usize = 16;
 
 /// What [`Resolve::resolve`] hands back.
@@ -27,8 +28,9 @@ pub trait Resolve: Send + Sync {
 
 /// Names asked of the operating system at once.
 ///
-/// A question holds a thread until the system gives up, long after nobody waits for it any more, and the threads (512 by
-/// tokio's default) are those that files are read with. Dead names may take a quarter of them.
+/// A question holds a thread until the system gives up, long after nobody waits for it any more, and the
+/// threads (512 by tokio's default) are those that files are read with. Dead names may take a quarter of
+/// them.
 const LOOKUPS_MAX: usize = 128;
 
 /// Asks the operating system.
@@ -109,8 +111,8 @@ impl reqwest::dns::Resolve for Network {
 
 /// Keeps the addresses that may be reached; an error if there is none.
 ///
-/// A name with public and private addresses stays usable by its public ones: the others are never connected to, so refusing
-/// the name as a whole would protect nothing more.
+/// A name with public and private addresses stays usable by its public ones: the others are never connected
+/// to, so refusing the name as a whole would protect nothing more.
 fn reachable(guard: &Guard, found: Vec<IpAddr>) -> Result<Vec<IpAddr>, LookupError> {
     let mut refusal = None;
     let mut reachable = Vec::new();

@@ -7,8 +7,8 @@ use jiff::fmt::rfc2822::DateTimeParser;
 
 /// Reads `Retry-After` (RFC 9110, 10.2.3): seconds, or a date.
 ///
-/// A date is measured against the server's own `Date`: we read no clock here, and the two come from the same one. `None` for
-/// what cannot be read, and for a date in the past.
+/// A date is measured against the server's own `Date`: we read no clock here, and the two come from the same
+/// one. `None` for what cannot be read, and for a date in the past.
 pub(crate) fn parse(retry_after: &str, date: Option<&str>) -> Option<Duration> {
     let text = retry_after.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {

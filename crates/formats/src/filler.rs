@@ -1,6 +1,8 @@
-//! Black pictures and silence, for those stretches of several sources in a row in which one has no picture, or no sound.
+//! Black pictures and silence, for those stretches of several sources in a row in which one has no picture,
+//! or no sound.
 //!
-//! Both lie on the grid of encoded sound: a segment is named by its first frame and how many it has, and follows from those alone.
+//! Both lie on the grid of encoded sound: a segment is named by its first frame and how many it has, and
+//! follows from those alone.
 
 use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment, plan::silent_stereo};
 use kinora_isobmff::write::{Entry, FLAGS_SYNC, IDENTITY, InitKind, InitTrack, write_head, write_init};
@@ -16,7 +18,8 @@ pub enum Filler {
     Silence,
 }
 
-/// Frames of a filler segment that is not the last of its stretch: 4 s, as other segments have, and four pictures.
+/// Frames of a filler segment that is not the last of its stretch: 4 s, as other segments have, and four
+/// pictures.
 pub const FILLER_FRAMES_MAX: u32 = 4 * PICTURE_FRAMES;
 /// No stretch reaches that far: 99 h.
 pub const FILLER_FRAME_END_MAX: u32 = 1 << 24;
@@ -26,8 +29,9 @@ pub const BLACK_CODEC: &str = "avc1.42c00b";
 /// Frames that a black picture lasts: a second. Players wait for pictures that come more rarely.
 const PICTURE_FRAMES: u32 = 47;
 const BLACK_SIZE: (u16, u16) = (256, 144);
-// Two black pictures, as x264 writes them: `ffmpeg -f lavfi -i color=black:s=256x144:r=1:d=2 -c:v libx264 -profile:v baseline -level 1.1
-// -x264-params keyint=1`. They differ in `idr_pic_id`, as pictures in a row must (ITU-T H.264, 7.4.3).
+// Two black pictures, as x264 writes them: `ffmpeg -f lavfi -i color=black:s=256x144:r=1:d=2 -c:v libx264
+// -profile:v baseline -level 1.1 -x264-params keyint=1`. They differ in `idr_pic_id`, as pictures in a row
+// must (ITU-T H.264, 7.4.3).
 const SPS: [u8; 23] =
     *b"\x67\x42\xc0\x0b\xdc\x10\x13\xb0\x11\x00\x00\x03\x00\x01\x00\x00\x03\x00\x02\x0f\x14\x2b\x80";
 const PPS: [u8; 5] = *b"\x68\xce\x0f\x2c\x80";

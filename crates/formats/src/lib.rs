@@ -1,10 +1,10 @@
 //! What joins the formats: a source of any kind becomes an index, and an index what an encoder reads.
 //!
-//! Uses the crates of single formats (`kinora-isobmff`, `kinora-matroska`) and `kinora-index`. Knows no workspace,
-//! does no I/O, reads no clock, draws no randomness. Bytes come in, plain data goes out.
+//! Uses the crates of single formats (`kinora-isobmff`, `kinora-matroska`) and `kinora-index`. Knows no
+//! workspace, does no I/O, reads no clock, draws no randomness. Bytes come in, plain data goes out.
 //!
-//! Begin with [`Scanner`], which tells from the first bytes ([`sniff`]) what a source is and builds its index.
-//! What an encoder is given, and what becomes of its answer, is in [`encode`].
+//! Begin with [`Scanner`], which tells from the first bytes ([`sniff`]) what a source is and builds its
+//! index. What an encoder is given, and what becomes of its answer, is in [`encode`].
 
 pub mod encode;
 mod filler;

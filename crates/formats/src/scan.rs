@@ -19,9 +19,10 @@ use crate::{
 
 /// Builds an [`Index`] from the bytes of one source, fed in order and in pieces of any size.
 ///
-/// Tells from the first bytes what they are packed in. Of ISO base media files it keeps the `moov` and each `moof` while it is incomplete, of
-/// Matroska what stands in front of the frames, and the packed sample tables after; everything else passes by. Where a `moov` lies in
-/// front, tables and plan are there before the last byte. The result does not depend on how the bytes are cut.
+/// Tells from the first bytes what they are packed in. Of ISO base media files it keeps the `moov` and each
+/// `moof` while it is incomplete, of Matroska what stands in front of the frames, and the packed sample
+/// tables after; everything else passes by. Where a `moov` lies in front, tables and plan are there before
+/// the last byte. The result does not depend on how the bytes are cut.
 ///
 /// A large `moov` or `moof` may be kept elsewhere while it comes: see [`Scanner::push_beside`].
 #[derive(Debug)]
@@ -42,8 +43,8 @@ pub struct Scanner {
 pub enum Scanned {
     /// Its samples can be told from one another and read where they lie.
     Index(Index),
-    /// Media in a container that is not read here, a damaged or packed Matroska, or an MP4 whose times or edits are not followed here: it must
-    /// be brought into another container first.
+    /// Media in a container that is not read here, a damaged or packed Matroska, or an MP4 whose times or
+    /// edits are not followed here: it must be brought into another container first.
     Foreign {
         /// What the bytes are packed in.
         container: Container,
@@ -51,7 +52,8 @@ pub enum Scanned {
         len: u64,
         /// SHA-256 of the source.
         sha256: [u8; 32],
-        /// What our own reader does not follow of it, for where nobody else does either: a sentence. `None` without a reader.
+        /// What our own reader does not follow of it, for where nobody else does either: a sentence. `None`
+        /// without a reader.
         refusal: Option<String>,
         /// What a copy in another container cannot say.
         facts: ForeignFacts,
@@ -207,7 +209,8 @@ impl State {
 }
 
 impl Scanner {
-    /// A scanner that has seen no byte. `expected_len` may come from `Content-Length`; it is a hint for memory and never decides anything.
+    /// A scanner that has seen no byte. `expected_len` may come from `Content-Length`; it is a hint for
+    /// memory and never decides anything.
     pub fn new(expected_len: Option<u64>) -> Self {
         let state = Ok(State::Head(Vec::new()));
         Scanner { len: 0, hash: Sha256::new(), expected_len, state, in_front: None, own: Vec::new() }
@@ -215,7 +218,8 @@ impl Scanner {
 
     /// Takes the next bytes, and keeps a large box in memory while it comes.
     ///
-    /// An error is final and says early that the file is hopeless, so that a download can stop. Every later call answers the same.
+    /// An error is final and says early that the file is hopeless, so that a download can stop. Every later
+    /// call answers the same.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), ReadError> {
         let mut own = std::mem::take(&mut self.own);
         loop {
@@ -330,19 +334,22 @@ impl Scanner {
         }
     }
 
-    /// Whether the sample tables are read and planned already, so that hardly anything is left for [`Scanner::finish`].
+    /// Whether the sample tables are read and planned already, so that hardly anything is left for
+    /// [`Scanner::finish`].
     pub fn has_sample_tables(&self) -> bool {
         matches!(&self.state, Ok(State::Boxes(walk)) if walk.is_planned())
     }
 
-    /// All that the scanner has come to, as bytes: one that [`Scanner::from_checkpoint`] makes of them goes on as this one does, wherever it runs.
+    /// All that the scanner has come to, as bytes: one that [`Scanner::from_checkpoint`] makes of them goes
+    /// on as this one does, wherever it runs.
     ///
-    /// It holds what a scanner holds: of the first 4 KiB what has come, a `moov` or `moof` that is not whole yet, else the packed tables and the plan.
-    /// The same state always has the same bytes.
+    /// It holds what a scanner holds: of the first 4 KiB what has come, a `moov` or `moof` that is not whole
+    /// yet, else the packed tables and the plan. The same state always has the same bytes.
     ///
-    /// Measured: of 2 h at 30 frames a second with sound, 1.2 MB behind a `moov` of 4.1 MB (and half of that in the middle of it), 0.9 MB behind the
-    /// last fragment and 1.9 MB behind the last cluster of Matroska, growing with what has come. Written in about 1 ms a MB, and read in 7 ms, in which
-    /// every sample is decoded once.
+    /// Measured: of 2 h at 30 frames a second with sound, 1.2 MB behind a `moov` of 4.1 MB (and half of that
+    /// in the middle of it), 0.9 MB behind the last fragment and 1.9 MB behind the last cluster of Matroska,
+    /// growing with what has come. Written in about 1 ms a MB, and read in 7 ms, in which every sample is
+    /// decoded once.
     ///
     /// While a large box is laid aside, it is that of the scanner as it was in front of its body: see
     /// [`Scanner::checkpoint_len`].
@@ -361,8 +368,9 @@ impl Scanner {
         self.in_front.as_ref().map_or(self.len, |(len, _)| *len)
     }
 
-    /// Reads what [`Scanner::to_checkpoint`] wrote, in this version. Bytes of any other origin are refused, or give some scanner; neither they nor it
-    /// panic. Takes memory in proportion to the bytes, whatever they say.
+    /// Reads what [`Scanner::to_checkpoint`] wrote, in this version. Bytes of any other origin are refused,
+    /// or give some scanner; neither they nor it panic. Takes memory in proportion to the bytes, whatever
+    /// they say.
     pub fn from_checkpoint(bytes: &[u8]) -> Result<Self, CheckpointError> {
         let (len, hash, expected_len, state): (u64, &[u8], Option<u64>, Result<State, ReadError>) =
             checkpoint::opened(bytes)?;
@@ -424,7 +432,8 @@ const LEN_MAX: u64 = i64::MAX as u64;
 
 /// The hash of `len` bytes from its state in the middle. `None` where it is not that of so many.
 fn hash_after(len: u64, state: &[u8]) -> Option<Sha256> {
-    /// The state holds the eight words, and how many blocks they are made of; behind it, how much of the next block has come. sha2 0.11.
+    /// The state holds the eight words, and how many blocks they are made of; behind it, how much of the next
+    /// block has come. sha2 0.11.
     const WORDS_LEN: usize = 32;
     const BLOCK_LEN: u64 = 64;
     let (blocks, rest) = state.get(WORDS_LEN..)?.split_first_chunk::<8>()?;

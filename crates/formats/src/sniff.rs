@@ -4,7 +4,8 @@
 
 use kinora_index::Container;
 
-/// First bytes that are enough to decide. Longer heads are cut to it, so that the answer never depends on how bytes arrive.
+/// First bytes that are enough to decide. Longer heads are cut to it, so that the answer never depends on how
+/// bytes arrive.
 pub const HEAD_LEN: usize = 4096;
 /// Bytes of a transport stream packet, and of one with a time code in front. ISO/IEC 13818-1, 2.4.3; BDAV.
 const TS_PACKET_LENS: [usize; 2] = [188, 192];
@@ -111,7 +112,8 @@ impl FileKind {
     }
 }
 
-/// Tells the kind of a file from its first bytes: all of a short file, or at least [`HEAD_LEN`] of a longer one.
+/// Tells the kind of a file from its first bytes: all of a short file, or at least [`HEAD_LEN`] of a longer
+/// one.
 pub fn sniff(head: &[u8]) -> FileKind {
     let head = &head[..head.len().min(HEAD_LEN)];
     if head.is_empty() {

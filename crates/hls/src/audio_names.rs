@@ -16,7 +16,8 @@ pub struct AudioName {
     pub name: String,
 }
 
-/// What players show of a track that a client added: the name that it gave, else that of the language, else `unknown`.
+/// What players show of a track that a client added: the name that it gave, else that of the language, else
+/// `unknown`.
 pub(crate) fn given_name(given: &str, language: Option<&Language>, unknown: &str) -> String {
     let given = Some(shown(given)).filter(|name| !name.is_empty());
     given.or_else(|| language.map(|language| language.name.clone())).unwrap_or_else(|| unknown.to_owned())
@@ -24,8 +25,8 @@ pub(crate) fn given_name(given: &str, language: Option<&Language>, unknown: &str
 
 /// Names the audio tracks of an index, in their order; `unknown` is said of one of which nothing is known.
 ///
-/// The name is that of the language. Where several tracks share one, their titles stand behind it, and numbers behind what is
-/// the same even then. A title alone names a track without a language.
+/// The name is that of the language. Where several tracks share one, their titles stand behind it, and
+/// numbers behind what is the same even then. A title alone names a track without a language.
 pub fn audio_names(index: &Index, unknown: &str) -> Vec<AudioName> {
     let tracks: Vec<&Track> = index.audio_tracks().map(|(track, _)| track).collect();
     let languages: Vec<Option<Language>> = tracks.iter().map(|track| language(&track.language)).collect();

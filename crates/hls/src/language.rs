@@ -42,7 +42,8 @@ pub fn language(code: &str) -> Option<Language> {
     Some(Language { tag, name })
 }
 
-/// RFC 5646, 2.1.1: regions in capitals, scripts with one, the rest small, as all that follows a single letter.
+/// RFC 5646, 2.1.1: regions in capitals, scripts with one, the rest small, as all that follows a single
+/// letter.
 fn in_usual_case(subtag: &str, before: Option<&String>) -> String {
     let mut text = subtag.to_ascii_lowercase();
     let is_letters = text.bytes().all(|byte| byte.is_ascii_alphabetic());

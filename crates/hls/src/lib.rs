@@ -2,7 +2,8 @@
 //!
 //! Knows no routes: addresses come in as arguments. Does no I/O.
 //!
-//! Begin with [`MultivariantPlaylist::offered`] and [`MediaPlaylist`]; [`subtitles`] reads SRT and WebVTT, and writes WebVTT.
+//! Begin with [`MultivariantPlaylist::offered`] and [`MediaPlaylist`]; [`subtitles`] reads SRT and WebVTT,
+//! and writes WebVTT.
 
 mod audio_names;
 mod language;

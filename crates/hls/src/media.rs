@@ -28,7 +28,8 @@ pub struct Break {
     pub init_uri: Option<String>,
 }
 
-/// How the files that a playlist names are encrypted: each as a whole with AES-128-CBC, under one key. RFC 8216, 4.3.2.4.
+/// How the files that a playlist names are encrypted: each as a whole with AES-128-CBC, under one key. RFC
+/// 8216, 4.3.2.4.
 #[derive(Clone, Copy)]
 pub struct FileEncryption<'a> {
     /// Address of the key.
@@ -47,8 +48,8 @@ const MICROSECONDS: i128 = 1_000_000;
 impl MediaPlaylist<'_> {
     /// The text. `segment_uri` appends the address of a segment, numbered from 0.
     ///
-    /// Durations have six decimals. Each is the difference of two rounded instants, so a line is off by at most a
-    /// microsecond and the sum of all lines is the length of the track.
+    /// Durations have six decimals. Each is the difference of two rounded instants, so a line is off by at
+    /// most a microsecond and the sum of all lines is the length of the track.
     pub fn render(&self, segment_uri: impl FnMut(&mut String, u32)) -> String {
         self.render_as("", None, segment_uri)
     }
@@ -125,7 +126,8 @@ impl MediaPlaylist<'_> {
         text
     }
 
-    /// The longest segment in whole seconds, at least 1. RFC 8216, 4.3.3.1: EXTINF rounded to the nearest integer.
+    /// The longest segment in whole seconds, at least 1. RFC 8216, 4.3.3.1: EXTINF rounded to the nearest
+    /// integer.
     pub fn target_duration_s(&self) -> u64 {
         let timescale = u64::from(self.timescale.max(1));
         let longest = self.segments.iter().map(Segment::duration).max().unwrap_or(0);

@@ -17,7 +17,8 @@ pub struct Rate {
 pub struct CopyRates {
     /// Of the video.
     pub video: Rate,
-    /// Of the heaviest audio track: a variant announces what it takes with any of its group. RFC 8216, 4.3.4.2.
+    /// Of the heaviest audio track: a variant announces what it takes with any of its group. RFC 8216,
+    /// 4.3.4.2.
     pub audio: Rate,
     /// Of the heaviest one of AAC.
     pub aac: Rate,
@@ -26,7 +27,8 @@ pub struct CopyRates {
 }
 
 impl CopyRates {
-    /// Looks at every sample once, which takes milliseconds where the playlists take microseconds: keep the result.
+    /// Looks at every sample once, which takes milliseconds where the playlists take microseconds: keep the
+    /// result.
     pub fn of(index: &Index) -> Self {
         let heaviest = |is_wanted: fn(&AudioTrack) -> bool| {
             let tracks = index.audio_tracks().filter(|(_, audio)| is_wanted(audio));
@@ -66,7 +68,8 @@ impl Rate {
     /// The encoder keeps its rate within a fifth over each second; a test measures it on noise.
     pub const ENCODED_AUDIO: Self = Self { peak: 160_000, average: 134_000 };
 
-    /// Rates of a copied track, from an upper bound of the length of each segment. Looks at every sample once.
+    /// Rates of a copied track, from an upper bound of the length of each segment. Looks at every sample
+    /// once.
     pub fn of(track: &Track, segments: &[Segment]) -> Self {
         let timescale = u64::from(track.timescale.max(1));
         let (mut peak, mut bytes_sum, mut ticks_sum) = (0, 0_u64, 0_u64);

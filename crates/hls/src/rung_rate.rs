@@ -10,7 +10,8 @@ const BUFFER_TENTHS: u64 = 9;
 /// Parts of the buffer by which an encoder may miss: it corrects itself a picture late.
 const MISSED_PARTS: u64 = 10;
 
-/// Bits a second of a rung, container included: no segment has more than the peak. The average is what busy pictures take.
+/// Bits a second of a rung, container included: no segment has more than the peak. The average is what busy
+/// pictures take.
 ///
 /// By arithmetic: each segment is encoded on its own, so it may empty a full buffer once. Pipeline, 8.
 pub fn rate_of_rung(index: &Index, rung: &Rung) -> Rate {

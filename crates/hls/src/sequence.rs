@@ -6,10 +6,11 @@ use kinora_index::Segment;
 
 use crate::{VERSION, media::microseconds};
 
-/// Several sources in a row, each with its own clock, init segments and codecs. RFC 8216, 4.3.2.3: where one ends there is a discontinuity.
+/// Several sources in a row, each with its own clock, init segments and codecs. RFC 8216, 4.3.2.3: where one
+/// ends there is a discontinuity.
 ///
-/// Each source must have the same length in the playlists that play together: players find the sound of an instant by the sums of the
-/// lines. So whoever adds segments says when they end.
+/// Each source must have the same length in the playlists that play together: players find the sound of an
+/// instant by the sums of the lines. So whoever adds segments says when they end.
 #[derive(Debug, Default)]
 pub struct SequencePlaylist {
     lines: String,
@@ -29,8 +30,9 @@ impl SequencePlaylist {
         self.position_us = 0;
     }
 
-    /// Adds segments of the source under way, of which the last one is said to end at `until_us` whatever it holds. Those that begin
-    /// there or later are left out. `segment_uri` appends the address of a segment, numbered from 0.
+    /// Adds segments of the source under way, of which the last one is said to end at `until_us` whatever it
+    /// holds. Those that begin there or later are left out. `segment_uri` appends the address of a segment,
+    /// numbered from 0.
     pub fn push(
         &mut self,
         init_uri: &str,

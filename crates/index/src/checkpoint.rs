@@ -7,20 +7,22 @@
 //! body         the state, as postcard writes it
 //! ```
 //!
-//! Knows no state. Each type says beside itself how it is written (its fields, in order) and, in `is_sound`, what the code around it relies
-//! upon: bytes that a store of objects hands back are believed in nothing else.
+//! Knows no state. Each type says beside itself how it is written (its fields, in order) and, in `is_sound`,
+//! what the code around it relies upon: bytes that a store of objects hands back are believed in nothing
+//! else.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 const MAGIC: &[u8; 8] = b"KINORASC";
-/// Raised with every change of the body: of any type in it, or of what its numbers mean. Others are refused, for a source that is stored can
-/// always be scanned again.
+/// Raised with every change of the body: of any type in it, or of what its numbers mean. Others are refused,
+/// for a source that is stored can always be scanned again.
 const VERSION: u32 = 5;
 const CHECKSUM_LEN: usize = 8;
 const HEAD_LEN: usize = MAGIC.len() + size_of::<u32>() + CHECKSUM_LEN;
 
-/// Why bytes are no checkpoint to go on from. All are final; the bytes of the source must be scanned from the first one.
+/// Why bytes are no checkpoint to go on from. All are final; the bytes of the source must be scanned from the
+/// first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
     /// They do not begin like one.
@@ -34,7 +36,8 @@ pub enum CheckpointError {
     Damaged,
 }
 
-/// The bytes that [`opened`] reads. The same state always has the same bytes. They are written once, in their place.
+/// The bytes that [`opened`] reads. The same state always has the same bytes. They are written once, in their
+/// place.
 pub fn sealed(state: &impl Serialize) -> Vec<u8> {
     let head = [MAGIC, &VERSION.to_le_bytes()[..], &[0; CHECKSUM_LEN]].concat();
     let mut bytes = postcard::to_extend(state, head)
@@ -44,7 +47,8 @@ pub fn sealed(state: &impl Serialize) -> Vec<u8> {
     bytes
 }
 
-/// Reads what [`sealed`] wrote. What comes out takes memory in proportion to the bytes, and is to be looked over before it is used.
+/// Reads what [`sealed`] wrote. What comes out takes memory in proportion to the bytes, and is to be looked
+/// over before it is used.
 pub fn opened<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, CheckpointError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(CheckpointError::NotACheckpoint)?;
     let (version, rest) = rest.split_first_chunk::<4>().ok_or(CheckpointError::NotACheckpoint)?;
@@ -67,8 +71,8 @@ fn checksum(body: &[u8]) -> [u8; CHECKSUM_LEN] {
     std::array::from_fn(|n| digest[n])
 }
 
-/// Ticks that no time of a track in progress comes near, see `TICKS_MAX` of fragments; tables of a `moov` add up to less than 2^55.
-/// Sums of a few such times stay in range.
+/// Ticks that no time of a track in progress comes near, see `TICKS_MAX` of fragments; tables of a `moov` add
+/// up to less than 2^55. Sums of a few such times stay in range.
 const TICKS_MAX: u64 = 1 << 56;
 
 /// Whether the code that reckons with the times of a track in progress can reckon with this one.

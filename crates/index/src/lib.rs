@@ -1,7 +1,9 @@
-//! The sample index of a source, and what follows from it alone: the segment plan, timestamps, names of renditions.
+//! The sample index of a source, and what follows from it alone: the segment plan, timestamps, names of
+//! renditions.
 //!
-//! Knows no container, no playlist and no encoder: readers of containers (`kinora-isobmff`, `kinora-matroska`)
-//! depend on this crate and build its types. Does no I/O, reads no clock, draws no randomness.
+//! Knows no container, no playlist and no encoder: readers of containers (`kinora-isobmff`,
+//! `kinora-matroska`) depend on this crate and build its types. Does no I/O, reads no clock, draws no
+//! randomness.
 //!
 //! Begin with [`Index`]. [`plan`](mod@plan) cuts its tracks into segments, [`timing`] is the one rule for
 //! timestamps, [`codec`] reads codec configurations. [`checkpoint`] is the form in which a reader is stored.

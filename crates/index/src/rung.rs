@@ -4,7 +4,8 @@ use std::{fmt, str::FromStr};
 
 use crate::{codec::colour::Colour, index::VideoTrack};
 
-/// Larger pictures are not decoded, and so have no rungs: the largest size of the formats of HEVC's level 6.2.
+/// Larger pictures are not decoded, and so have no rungs: the largest size of the formats of HEVC's level
+/// 6.2.
 pub const DECODED_PIXELS_MAX: u64 = 8192 * 4320;
 /// A picture is named up to so many hundredths more than the name says. Contract, decision 32.
 const NAME_HUNDREDTHS: u64 = 102;
@@ -80,7 +81,8 @@ impl FromStr for RungName {
     }
 }
 
-/// The name of displayed pictures of this size; `None` where they are larger than every name. Contract, decision 32.
+/// The name of displayed pictures of this size; `None` where they are larger than every name. Contract,
+/// decision 32.
 pub fn name_of_picture(width: u32, height: u32) -> Option<RungName> {
     PictureSize::new(width, height).name()
 }
@@ -116,7 +118,8 @@ impl PictureSize {
         RungName::ALL.into_iter().find(|name| self.is_within(name.lines()))
     }
 
-    /// Width and height of the pictures in a rung: their own where the name is theirs, else scaled down to the name. Even.
+    /// Width and height of the pictures in a rung: their own where the name is theirs, else scaled down to
+    /// the name. Even.
     pub fn shown(&self, name: RungName) -> (u32, u32) {
         let even = |side: u64| u32::try_from(side / 2 * 2).unwrap_or(u32::MAX - 1).max(2);
         if self.is_within(name.lines()) {
@@ -140,7 +143,8 @@ pub enum ToneMap {
     Hlg,
 }
 
-/// One rung: H.264 High, 8 bits, progressive. A function of the index and the caps alone, so that every node makes the same.
+/// One rung: H.264 High, 8 bits, progressive. A function of the index and the caps alone, so that every node
+/// makes the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rung {
     /// Its name in addresses.

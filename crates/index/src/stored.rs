@@ -25,13 +25,15 @@ use crate::{
 const MAGIC: &[u8; 8] = b"KINORAIX";
 /// Raised with every change of the body.
 const VERSION: u32 = 7;
-/// The first version: at most one audio track, and no labels. Still read, for it is stored beside media that are ready.
+/// The first version: at most one audio track, and no labels. Still read, for it is stored beside media that
+/// are ready.
 const VERSION_ONE_AUDIO: u32 = 1;
 /// The last version whose tracks were all copied, and whose samples all lay in the source.
 const VERSION_COPIES_ONLY: u32 = 2;
 /// The last version whose edit lists jumped at keyframes only.
 const VERSION_NO_JOINTS: u32 = 3;
-/// The last version whose sound always lay beside the pictures. Still written where it does: equal sources keep equal bytes.
+/// The last version whose sound always lay beside the pictures. Still written where it does: equal sources
+/// keep equal bytes.
 const VERSION_OWN_SOUND: u32 = 4;
 /// The last version that named no tracks that are left out. Still written where there are none.
 const VERSION_ALL_PLAYED: u32 = 5;
@@ -68,7 +70,8 @@ pub enum IndexError {
     Damaged,
 }
 
-/// Names one index: 16 hexadecimal digits of the SHA-256 of its bytes. Every segment address holds it, so a changed index has new addresses.
+/// Names one index: 16 hexadecimal digits of the SHA-256 of its bytes. Every segment address holds it, so a
+/// changed index has new addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct IndexId([u8; 8]);
 
@@ -100,8 +103,8 @@ impl Index {
         [MAGIC, &version.to_le_bytes()[..], &checksum, &body.bytes].concat()
     }
 
-    /// Reads what [`Index::to_bytes`] wrote, in this version or an earlier one. Bytes of any other origin are refused without a panic;
-    /// every sample of a result lies inside the source.
+    /// Reads what [`Index::to_bytes`] wrote, in this version or an earlier one. Bytes of any other origin are
+    /// refused without a panic; every sample of a result lies inside the source.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, IndexError> {
         let rest = bytes.strip_prefix(MAGIC).ok_or(IndexError::NotAnIndex)?;
         let (version, rest) = rest.split_first_chunk::<4>().ok_or(IndexError::NotAnIndex)?;

@@ -5,14 +5,15 @@ use crate::plan::{factor, packets, presented_at};
 
 /// From the common timeline to the media times of the track we write: `time * factor + media_time`.
 ///
-/// The edit list takes `media_time` off again. For video it sits in the composition offsets (the constant D), so that a
-/// segment's `tfdt` is its start; for audio, which has no offsets, it sits in `tfdt` and is as long as the packets in front
-/// of 0 (the encoder's priming), because a `tfdt` cannot be negative.
+/// The edit list takes `media_time` off again. For video it sits in the composition offsets (the constant D),
+/// so that a segment's `tfdt` is its start; for audio, which has no offsets, it sits in `tfdt` and is as long
+/// as the packets in front of 0 (the encoder's priming), because a `tfdt` cannot be negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeline {
     /// Ticks a second of the track we write.
     pub timescale: u32,
-    /// Ticks we write for one tick of the source; more than 1 only where an edit skips pictures of a coarse clock.
+    /// Ticks we write for one tick of the source; more than 1 only where an edit skips pictures of a coarse
+    /// clock.
     pub factor: u32,
     /// Media time of 0 on the common timeline, in ticks we write.
     pub media_time: i64,
@@ -24,7 +25,8 @@ impl Timeline {
         Self::of_configuration(index, track, 0)
     }
 
-    /// The timeline of what is decoded as this configuration of the track says: each has an init segment with an edit list of its own.
+    /// The timeline of what is decoded as this configuration of the track says: each has an init segment with
+    /// an edit list of its own.
     pub fn of_configuration(index: &Index, track: &Track, configuration: u8) -> Self {
         let same = Self { timescale: track.timescale, factor: 1, media_time: 0 };
         let mut segments = index.segments(track).iter();

@@ -1,9 +1,11 @@
-//! The one rule for timestamps: whatever produced the pictures of a segment, the segment lasts exactly as planned.
+//! The one rule for timestamps: whatever produced the pictures of a segment, the segment lasts exactly as
+//! planned.
 //!
-//! Decode times are the presentation times in rising order, so decode time begins at the segment's start and the durations
-//! sum to its length: no gap and no overlap can exist between segments. Where pictures are reordered across a pause, some are decoded
-//! earlier than that, never later than they are shown. A constant is added to every composition offset so
-//! that none is negative; the edit list of the init segment takes it off again.
+//! Decode times are the presentation times in rising order, so decode time begins at the segment's start and
+//! the durations sum to its length: no gap and no overlap can exist between segments. Where pictures are
+//! reordered across a pause, some are decoded earlier than that, never later than they are shown. A constant
+//! is added to every composition offset so that none is negative; the edit list of the init segment takes it
+//! off again.
 //!
 //! Knows no boxes and no tracks: numbers in, numbers out.
 
@@ -56,13 +58,13 @@ pub enum TimingError {
 
 /// Gives the pictures of one segment their times.
 ///
-/// `presentation` holds their presentation times in decode order, `composition_shift` is the constant D of the source, the
-/// same for all its segments. All in the same ticks.
+/// `presentation` holds their presentation times in decode order, `composition_shift` is the constant D of
+/// the source, the same for all its segments. All in the same ticks.
 ///
-/// The order of presentation is kept; equal times keep their decode order. Pictures inside the span keep their times, but
-/// the first one presented begins with the span. Pictures outside it are needed to decode the others: they get one tick
-/// each at the near edge, where nobody sees them, since players drop what a decoder may not (a picture before 0 or after
-/// the end would take its whole GOP along).
+/// The order of presentation is kept; equal times keep their decode order. Pictures inside the span keep
+/// their times, but the first one presented begins with the span. Pictures outside it are needed to decode
+/// the others: they get one tick each at the near edge, where nobody sees them, since players drop what a
+/// decoder may not (a picture before 0 or after the end would take its whole GOP along).
 pub fn restamp(presentation: &[i64], span: Span, composition_shift: i64) -> Result<Vec<Stamp>, TimingError> {
     let count = i64::try_from(presentation.len()).unwrap_or(i64::MAX);
     let ticks = span.end.saturating_sub(span.start);
@@ -95,10 +97,12 @@ pub fn restamp(presentation: &[i64], span: Span, composition_shift: i64) -> Resu
     decoded.iter().copied().zip(ends).zip(shown.iter().copied()).map(stamp).collect()
 }
 
-/// Decode times in decode order: the presentation times in rising order, but none later than its picture is shown.
+/// Decode times in decode order: the presentation times in rising order, but none later than its picture is
+/// shown.
 ///
-/// A reordering across a pause, where the shift is shorter than the pause, is what brings some forward. They stay strictly
-/// rising; the first one comes before the span's start where the shift is too small even for that.
+/// A reordering across a pause, where the shift is shorter than the pause, is what brings some forward. They
+/// stay strictly rising; the first one comes before the span's start where the shift is too small even for
+/// that.
 fn decode_times(times: &[i64], shown: &[i64], composition_shift: i64) -> Vec<i64> {
     let mut latest = i64::MAX;
     let mut decoded = times.to_vec();
@@ -109,7 +113,8 @@ fn decode_times(times: &[i64], shown: &[i64], composition_shift: i64) -> Vec<i64
     decoded
 }
 
-/// Presentation times in rising order made strictly rising, the first at the span's start, all inside the span.
+/// Presentation times in rising order made strictly rising, the first at the span's start, all inside the
+/// span.
 ///
 /// The span has at least `count` ticks.
 fn squeezed(times: impl Iterator<Item = i64>, count: i64, span: Span) -> Vec<i64> {
@@ -241,7 +246,8 @@ mod tests {
             }
         }
 
-        /// A pyramid of B-frames decodes a picture at most two places after its turn: what encoders of ours make.
+        /// A pyramid of B-frames decodes a picture at most two places after its turn: what encoders of ours
+        /// make.
         #[test]
         fn reordering_by_two_places_needs_two_ticks_and_no_more(
             steps in prop::collection::vec((1..2000_i64, 0..=3_usize), 1..80),

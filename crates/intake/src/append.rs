@@ -11,7 +11,8 @@ use crate::{CHECKED_BYTES_MAX, Checksum, IntakeError};
 pub struct Append<B> {
     /// Where the first byte of the body belongs in the file.
     pub start: u64,
-    /// Whether bytes that are kept already may come again: they are passed over. Otherwise `start` must be where the upload stands.
+    /// Whether bytes that are kept already may come again: they are passed over. Otherwise `start` must be
+    /// where the upload stands.
     pub may_overlap: bool,
     /// Bytes of the whole file, if the request says so.
     pub length: Option<u64>,

@@ -137,7 +137,8 @@ impl Intake {
         })
     }
 
-    /// Ends an upload of which nothing can become, for what its scanner says. Answers what the client is told.
+    /// Ends an upload of which nothing can become, for what its scanner says. Answers what the client is
+    /// told.
     pub(crate) async fn fail_as_read(&self, session: &mut Session) -> Result<IntakeError, IntakeError> {
         let failure = match std::mem::replace(&mut session.scan, Reading::Blind) {
             Reading::On(scan) => match scan.finish().await {
@@ -249,7 +250,8 @@ async fn whole(
     Ok(upload)
 }
 
-/// The media of a completed upload is ready, and takes its source over. The objects of source and index must be there.
+/// The media of a completed upload is ready, and takes its source over. The objects of source and index must
+/// be there.
 ///
 /// [`kinora_store::Error::LeaseLost`] when the media is gone, or has taken it over already.
 pub async fn take_over(
@@ -279,7 +281,8 @@ pub async fn take_over(
     Ok(upload)
 }
 
-/// The media of a completed upload has failed; its file is given up. Nothing happens when it is settled already.
+/// The media of a completed upload has failed; its file is given up. Nothing happens when it is settled
+/// already.
 pub async fn give_up(
     tx: &mut Tx,
     id: MediaId,

@@ -87,7 +87,8 @@ pub enum IntakeError {
     /// A part that is needed does not answer.
     #[error("a part of the server does not answer")]
     Away(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// What was kept of the file is not in the store of objects any more, or not as it was written down. The upload is ended for it.
+    /// What was kept of the file is not in the store of objects any more, or not as it was written down. The
+    /// upload is ended for it.
     #[error("what was kept of the file is gone")]
     Lost,
     /// Our own fault.

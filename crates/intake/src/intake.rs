@@ -13,7 +13,8 @@ use crate::receive::Asking;
 use crate::slot::Slots;
 use crate::{Append, IntakeError, PaceMin, ScanTurns, Standing};
 
-/// Bodies that wait in memory for their checksum; others wait for their turn. Half of the memory that an upload may take (60 MB) holds one.
+/// Bodies that wait in memory for their checksum; others wait for their turn. Half of the memory that an
+/// upload may take (60 MB) holds one.
 const CHECKED_AT_ONCE: usize = 4;
 
 /// Receives uploads; clones share it.
@@ -53,10 +54,11 @@ impl Intake {
         Self(Arc::new(Parts { options, slots: Slots::default(), checked: Semaphore::new(CHECKED_AT_ONCE) }))
     }
 
-    /// Where an upload stands. A request that receives it is ended first: whoever asks wants to go on from there.
+    /// Where an upload stands. A request that receives it is ended first: whoever asks wants to go on from
+    /// there.
     ///
-    /// A file that is whole, and of which nobody was told, is completed. Errors: `NotFound`, `Busy`, `Away`, `Full`, `Internal`; an upload that
-    /// has ended is no error, its state says so.
+    /// A file that is whole, and of which nobody was told, is completed. Errors: `NotFound`, `Busy`, `Away`,
+    /// `Full`, `Internal`; an upload that has ended is no error, its state says so.
     pub async fn standing(&self, id: MediaId) -> Result<Standing, IntakeError> {
         let found = self.find_standing(id, Asking::Client).await;
         self.end_if_lost(id, found).await
@@ -67,10 +69,12 @@ impl Intake {
         self.announce_length(id, length).await
     }
 
-    /// Receives the bytes of one request, and completes the upload with the last one. Answers when all that came is kept.
+    /// Receives the bytes of one request, and completes the upload with the last one. Answers when all that
+    /// came is kept.
     ///
-    /// May run twice: bytes that are kept are refused or passed over, as [`Append::may_overlap`] says, and a complete upload is answered
-    /// as such. Once the last byte is kept the upload is completed even if this future is dropped.
+    /// May run twice: bytes that are kept are refused or passed over, as [`Append::may_overlap`] says, and a
+    /// complete upload is answered as such. Once the last byte is kept the upload is completed even if this
+    /// future is dropped.
     pub async fn receive<B, E>(&self, id: MediaId, append: Append<B>) -> Result<Standing, IntakeError>
     where
         B: Stream<Item = Result<Bytes, E>> + Unpin + Send,
@@ -87,7 +91,8 @@ impl Intake {
         self.cancel_upload(id).await
     }
 
-    /// The address of an upload without its signature, as events and answers about its media have it (contract decision 6).
+    /// The address of an upload without its signature, as events and answers about its media have it
+    /// (contract decision 6).
     pub fn unsigned_address(&self, id: MediaId) -> String {
         format!("{}/upload/{id}", self.0.options.public_url)
     }

@@ -1,11 +1,12 @@
-//! Takes in what clients send: the bytes of direct uploads, over any number of requests, cut lines, killed processes and nodes.
+//! Takes in what clients send: the bytes of direct uploads, over any number of requests, cut lines, killed
+//! processes and nodes.
 //!
-//! Knows no protocol: a request has been read into an [`Append`] before it comes here, and what is answered is put into words by whoever asked.
-//! Three promises (decision 0059):
+//! Knows no protocol: a request has been read into an [`Append`] before it comes here, and what is answered
+//! is put into words by whoever asked. Three promises (decision 0059):
 //! - What was answered as kept is kept: it outlives `kill -9` and a power cut, whichever process is next.
 //! - One upload becomes one media, whatever is sent again.
-//! - One request at a time receives an upload. A new one goes before one that is under way, in this process and in any other: a client that
-//!   sends again has given the old line up.
+//! - One request at a time receives an upload. A new one goes before one that is under way, in this process
+//!   and in any other: a client that sends again has given the old line up.
 //!
 //! Begin with [`Intake`].
 

@@ -407,8 +407,9 @@ impl Session {
         Ok(())
     }
 
-    /// A file tells itself what of it is kept, and its lock who writes it: in a folder the row is renewed now and then, and at rest. What is in a bucket is
-    /// only kept while nobody else has the upload, and the row knows.
+    /// A file tells itself what of it is kept, and its lock who writes it: in a folder the row is renewed now
+    /// and then, and at rest. What is in a bucket is only kept while nobody else has the upload, and the row
+    /// knows.
     async fn note_kept(&mut self, parts: &Parts, is_at_rest: bool) -> Result<(), IntakeError> {
         let UploadState::Uploading { kept: noted, kept_at } = self.upload.state else { return Ok(()) };
         let (kept, now) = (self.growing.kept(), parts.options.clock.now());

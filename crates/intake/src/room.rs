@@ -4,7 +4,8 @@ use std::io;
 
 use kinora_blob::Blob;
 
-/// Room that sources leave on the disk, so that the database can go on writing: deletes and revocations above all.
+/// Room that sources leave on the disk, so that the database can go on writing: deletes and revocations above
+/// all.
 pub const RESERVED_BYTES: u64 = 64 << 20;
 /// How much is written between two looks at the room.
 pub const ROOM_EVERY_BYTES: u64 = 16 << 20;

@@ -1,4 +1,5 @@
-//! What a process remembers of an upload between two requests: where it writes, and what it has read of the file so far.
+//! What a process remembers of an upload between two requests: where it writes, and what it has read of the
+//! file so far.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,20 +23,22 @@ use crate::{IntakeError, ScanTurns};
 
 /// Bytes that are read at once when the scanner catches up.
 const CATCH_UP_BYTES: u64 = 256 << 10;
-/// The scanner's state is written down when so many bytes have come since the last time. Where bytes can be read again this is what a
-/// killed process costs at most, a fraction of a second.
+/// The scanner's state is written down when so many bytes have come since the last time. Where bytes can be
+/// read again this is what a killed process costs at most, a fraction of a second.
 const CHECKPOINT_EVERY_BYTES: u64 = 64 << 20;
 /// In a bucket a part cannot be read before the object is whole, so each one counts; this is its usual length
 /// (`kinora_blob::S3Limits::part_len`).
 const CHECKPOINT_EVERY_PART: u64 = 8 << 20;
-/// And not more often than that it takes an eighth of what comes: the tables of a movie that is read frame by frame grow with it.
+/// And not more often than that it takes an eighth of what comes: the tables of a movie that is read frame by
+/// frame grow with it.
 const CHECKPOINT_SHARE: u64 = 8;
 
 /// How long a request waits for the disk, or for memory that others hold, before it is asked to come again.
 pub(crate) const STUCK_MAX: Duration = Duration::from_secs(30);
 /// Pieces of a fast line are passed on together: each one alone would wake the scanner and the writer.
 const BATCH_BYTES: u64 = 512 << 10;
-/// Pieces of a line in small packets are copied together: each holds a buffer of 8 KiB and more, however few bytes it has.
+/// Pieces of a line in small packets are copied together: each holds a buffer of 8 KiB and more, however few
+/// bytes it has.
 const SMALL_PIECE: usize = 16 << 10;
 /// Of a slow line they wait no longer than that, a tenth of what a killed process may cost.
 const BATCH_WITHIN: Duration = Duration::from_millis(5);
@@ -57,8 +60,8 @@ pub(crate) struct Session {
 pub(crate) enum Reading {
     /// Every byte up to where the session writes.
     On(Scan),
-    /// Not all: parts in a bucket cannot be read before the object is whole, and the process that sent them did not live to write down what it
-    /// had read. The whole file is read once it is there.
+    /// Not all: parts in a bucket cannot be read before the object is whole, and the process that sent them
+    /// did not live to write down what it had read. The whole file is read once it is there.
     Blind,
 }
 
@@ -100,7 +103,8 @@ pub(crate) enum Opened {
 }
 
 impl Session {
-    /// Opens an upload under a lease of this process. What an earlier request of this process left is used if nobody came in between.
+    /// Opens an upload under a lease of this process. What an earlier request of this process left is used if
+    /// nobody came in between.
     pub(crate) async fn open(
         parts: &Parts,
         id: MediaId,
@@ -212,7 +216,8 @@ impl Session {
         since >= self.checkpoint.len.saturating_mul(CHECKPOINT_SHARE)
     }
 
-    /// Writes the scanner's state down at the end of a request, where all bytes are kept, if enough of them came.
+    /// Writes the scanner's state down at the end of a request, where all bytes are kept, if enough of them
+    /// came.
     pub(crate) async fn write_checkpoint_if_due(&mut self, parts: &Parts) {
         let since = self.growing.written().saturating_sub(self.checkpoint.at);
         if parts.options.blob.is_shared() || since >= checkpoint_every(parts) {

@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::session::Session;
 
-/// How long a request waits for the one before it to let go. That one keeps what it has, which takes a sync or the sending of a part.
+/// How long a request waits for the one before it to let go. That one keeps what it has, which takes a sync
+/// or the sending of a part.
 const ENTER_MAX: Duration = Duration::from_secs(20);
 
 /// The uploads that are received, or were a moment ago.
@@ -26,8 +27,9 @@ pub(crate) struct Slot {
     interrupt: Mutex<CancellationToken>,
 }
 
-/// The right to receive an upload, among the requests of this process. Dropped, the next one enters, and nothing is remembered: the client
-/// went away in the middle, and nobody would ever let go of what the session holds.
+/// The right to receive an upload, among the requests of this process. Dropped, the next one enters, and
+/// nothing is remembered: the client went away in the middle, and nobody would ever let go of what the
+/// session holds.
 pub(crate) struct Entered {
     pub(crate) session: Held,
     /// Cancelled when somebody else wants in.

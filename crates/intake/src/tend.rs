@@ -1,11 +1,13 @@
-//! Uploads that wait: their time is over, or their file is whole and whoever received it was killed before it said so.
+//! Uploads that wait: their time is over, or their file is whole and whoever received it was killed before it
+//! said so.
 
 use kinora_domain::{MediaId, Timestamp, Upload, UploadState};
 
 use crate::receive::Asking;
 use crate::{Intake, IntakeError};
 
-/// How long nothing was kept of an upload until somebody looks at it, in seconds: longer than a body may come to nothing.
+/// How long nothing was kept of an upload until somebody looks at it, in seconds: longer than a body may come
+/// to nothing.
 const LOOK_AFTER_S: i64 = 90;
 
 /// What came of a look at an upload.
@@ -18,8 +20,8 @@ pub enum Tended {
 }
 
 impl Intake {
-    /// Looks at an upload that may have been left alone: completes it when its file is whole, ends it when its time is over. May run twice, and
-    /// beside requests that receive it: those are let be.
+    /// Looks at an upload that may have been left alone: completes it when its file is whole, ends it when
+    /// its time is over. May run twice, and beside requests that receive it: those are let be.
     pub async fn tend(&self, id: MediaId) -> Result<Tended, IntakeError> {
         let options = &self.0.options;
         let now = options.clock.now();

@@ -46,8 +46,8 @@ impl<'a> BoxRef<'a> {
 
 /// The boxes that lie one behind the other in `bytes`.
 ///
-/// Ends at the first header that makes no sense: QuickTime ends lists with four zero bytes, and some writers leave padding.
-/// A box that is longer than its parent is cut at the parent's end.
+/// Ends at the first header that makes no sense: QuickTime ends lists with four zero bytes, and some writers
+/// leave padding. A box that is longer than its parent is cut at the parent's end.
 pub fn children(bytes: &[u8]) -> Children<'_> {
     Children { rest: bytes }
 }

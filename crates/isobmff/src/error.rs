@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why a source cannot become an index. Every variant is final: reading the same bytes again ends the same way.
+/// Why a source cannot become an index. Every variant is final: reading the same bytes again ends the same
+/// way.
 ///
 /// The message is a sentence for the client: it says what was found, and holds no path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
@@ -19,8 +20,9 @@ pub enum ReadError {
     /// Media that we do not play. Holds the whole sentence.
     #[error("{0}")]
     Unsupported(String),
-    /// What our reader does not follow, but the demuxer of a media engine may: whoever has one copies the packets into a file of its making
-    /// and reads that. Holds the whole sentence, for where that ends the same way.
+    /// What our reader does not follow, but the demuxer of a media engine may: whoever has one copies the
+    /// packets into a file of its making and reads that. Holds the whole sentence, for where that ends the
+    /// same way.
     #[error("{0}")]
     NeedsRemux(String),
 }

@@ -16,16 +16,17 @@ use crate::{
 
 /// Largest `moov` that is kept.
 ///
-/// A 12 h recording at 120 frames a second whose tables are as wide as they get (8 `stts`, 8 `ctts`, 4 `stsz`, 12 `stsc`, 8 `co64` and
-/// 1 `sdtp` bytes for each of 5.18 million frames) takes 213 MB, its audio 16 MB more.
+/// A 12 h recording at 120 frames a second whose tables are as wide as they get (8 `stts`, 8 `ctts`, 4
+/// `stsz`, 12 `stsc`, 8 `co64` and 1 `sdtp` bytes for each of 5.18 million frames) takes 213 MB, its audio 16
+/// MB more.
 ///
-/// Measured: 12 h at 60 frames a second with sound are 40.5 MB (4.6 million samples). Reading them took 0.6 s of CPU and 52 MB at its
-/// peak; 9.4 MB stay, about 2 bytes a sample.
+/// Measured: 12 h at 60 frames a second with sound are 40.5 MB (4.6 million samples). Reading them took 0.6 s
+/// of CPU and 52 MB at its peak; 9.4 MB stay, about 2 bytes a sample.
 pub const MOOV_LEN_MAX: u64 = 256 << 20;
 /// Largest `moof` that is kept.
 ///
-/// Some writers put a whole recording into one fragment: 12 h at 120 frames a second with 16 bytes a sample take 83 MB, audio of 96 kHz
-/// beside it 65 MB.
+/// Some writers put a whole recording into one fragment: 12 h at 120 frames a second with 16 bytes a sample
+/// take 83 MB, audio of 96 kHz beside it 65 MB.
 pub const MOOF_LEN_MAX: u64 = 160 << 20;
 /// Largest box that is kept in memory while it comes; its size is a claim until the bytes are there. Larger
 /// ones are laid aside: the `moov` of two minutes at 30 frames a second with sound has 70 kB.

@@ -1,6 +1,7 @@
 //! How much encoded renditions take, and how much they may.
 //!
-//! All of them are a cache: what is over the bound is let go, and what would go over it is not made ahead of those who watch.
+//! All of them are a cache: what is over the bound is let go, and what would go over it is not made ahead of
+//! those who watch.
 
 use kinora_domain::Timestamp;
 
@@ -41,9 +42,11 @@ impl Cache {
         self.allowed.map_or(0, |allowed| self.taken.saturating_sub(allowed))
     }
 
-    /// Whether so many bytes more may be made ahead, of a rendition that is watched now or of another; then they count as made.
+    /// Whether so many bytes more may be made ahead, of a rendition that is watched now or of another; then
+    /// they count as made.
     ///
-    /// What is watched takes the place of what is not, and what is not takes what is free: it would be let go again.
+    /// What is watched takes the place of what is not, and what is not takes what is free: it would be let go
+    /// again.
     pub(crate) fn take(&mut self, bytes: u64, is_watched: bool) -> bool {
         let taken = if is_watched { self.held } else { self.taken };
         if self.allowed.is_some_and(|allowed| allowed < taken.saturating_add(bytes)) {

@@ -1,4 +1,5 @@
-//! Removes what an upload that has ended left beside its source, and the source too where no media came of it.
+//! Removes what an upload that has ended left beside its source, and the source too where no media came of
+//! it.
 
 use kinora_domain::MediaId;
 use kinora_store::ClaimedJob;

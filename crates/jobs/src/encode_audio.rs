@@ -1,5 +1,5 @@
-//! Encodes the sound of a media as a whole, from when it is ready on: at some sixty times its speed, so that few requests come
-//! before it.
+//! Encodes the sound of a media as a whole, from when it is ready on: at some sixty times its speed, so that
+//! few requests come before it.
 
 use kinora_domain::{Media, MediaId, MediaState, PresentationId, SourceId, error_chain};
 use kinora_engine::{AUDIO_BITRATE_BPS, AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE};
@@ -10,12 +10,14 @@ use crate::Context;
 use crate::cache::Cache;
 use crate::error::{JobError, of_encode_ahead};
 
-/// Makes what is missing of the encoded sound of a ready media, or of a sound that was added to it, track by track.
+/// Makes what is missing of the encoded sound of a ready media, or of a sound that was added to it, track by
+/// track.
 ///
 /// Where the cache has no room for a track, its segments are made when they are asked for.
 ///
-/// May run twice, and goes on where an earlier run ended: what is kept is not made again. Its processes give way to all others. A track
-/// that cannot be encoded is left out: the first of them was heard before the media became ready.
+/// May run twice, and goes on where an earlier run ended: what is kept is not made again. Its processes give
+/// way to all others. A track that cannot be encoded is left out: the first of them was heard before the
+/// media became ready.
 pub(crate) async fn run(
     context: &Context,
     job: &ClaimedJob,

@@ -14,8 +14,9 @@ pub(crate) enum JobError {
     /// Something of ours was in the way; later it may not be.
     #[error("a part the job needs is not available")]
     Retry(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The database, the object store or the engine does not answer, is too busy to, or refuses us until an operator has done something:
-    /// the job waits and counts no attempt. What the step did may have been kept all the same.
+    /// The database, the object store or the engine does not answer, is too busy to, or refuses us until an
+    /// operator has done something: the job waits and counts no attempt. What the step did may have been kept
+    /// all the same.
     #[error("a part the job needs does not answer")]
     Away(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The disk is full: the job waits and counts no attempt.
@@ -96,8 +97,8 @@ impl From<EngineError> for JobError {
     }
 }
 
-/// Whether an engine that cannot be started is waited for without end. One that was killed had begun: each try takes the machine's memory
-/// again, so they are counted.
+/// Whether an engine that cannot be started is waited for without end. One that was killed had begun: each
+/// try takes the machine's memory again, so they are counted.
 fn is_lasting(error: &EngineError) -> bool {
     !matches!(error, EngineError::Killed)
 }

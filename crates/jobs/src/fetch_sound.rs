@@ -1,5 +1,5 @@
-//! Brings in sound that was added to a media: from its address into the store as the source of a media is, its index cut along the media's, and
-//! then one commit.
+//! Brings in sound that was added to a media: from its address into the store as the source of a media is,
+//! its index cut along the media's, and then one commit.
 
 use kinora_domain::{AddedTrack, Failure, Media, MediaId, MediaState, PresentationId, SourceId, TrackId};
 use kinora_intake::Missing;
@@ -23,10 +23,11 @@ struct Attempt {
     source: SourceId,
 }
 
-/// Fetches the sound of a track and makes it available, or failed with its reason; the media is what it was in both cases.
+/// Fetches the sound of a track and makes it available, or failed with its reason; the media is what it was
+/// in both cases.
 ///
-/// The media is ready, or failed, for good. May run twice: each attempt writes under a source id of its own, and the last commit changes a track
-/// only if it still waits for that attempt.
+/// The media is ready, or failed, for good. May run twice: each attempt writes under a source id of its own,
+/// and the last commit changes a track only if it still waits for that attempt.
 pub(crate) async fn run(
     context: &Context,
     job: &Claim,
@@ -98,7 +99,8 @@ async fn bring_in(context: &Context, job: &Claim, attempt: &Attempt) -> Result<A
     sink.arrive().await
 }
 
-/// The commit behind the bytes: row, events and jobs. Sound that does not play as a copy begins to be made before it.
+/// The commit behind the bytes: row, events and jobs. Sound that does not play as a copy begins to be made
+/// before it.
 async fn make_available(
     context: &Context,
     job: &ClaimedJob,

@@ -1,4 +1,5 @@
-//! Brings in subtitles that were added to a media: from an address, kept as WebVTT, and then one commit. Sound is in `fetch_sound.rs`.
+//! Brings in subtitles that were added to a media: from an address, kept as WebVTT, and then one commit.
+//! Sound is in `fetch_sound.rs`.
 
 use bytes::Bytes;
 use kinora_blob::ObjectKey;
@@ -13,7 +14,8 @@ use crate::later;
 use crate::lost_lease;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
-/// Bytes of the largest file of subtitles. Those of a film have some hundred KiB; the rest is for styles and for 16 bits a letter (decision 0071).
+/// Bytes of the largest file of subtitles. Those of a film have some hundred KiB; the rest is for styles and
+/// for 16 bits a letter (decision 0071).
 pub(crate) const SUBTITLES_BYTES_MAX: usize = 10 << 20;
 
 /// What a track is and where it will lie.
@@ -26,8 +28,8 @@ pub(crate) struct Wanted {
 
 /// Fetches a track and makes it available, or failed with its reason; the media is what it was in both cases.
 ///
-/// May run twice: what is kept under the source first is what it is, and the last commit changes a track only if it still waits for
-/// this source.
+/// May run twice: what is kept under the source first is what it is, and the last commit changes a track only
+/// if it still waits for this source.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob, wanted: Wanted) -> Result<(), JobError> {
     let Some(track) = waiting(context, wanted).await? else {
         // Deleted, changed, or settled by an earlier run.

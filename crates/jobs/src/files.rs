@@ -1,7 +1,8 @@
-//! The files that a client wants of a media beside playback: what they need is made, what they do not need any more is removed, and when all of
-//! them can be fetched it is told.
+//! The files that a client wants of a media beside playback: what they need is made, what they do not need
+//! any more is removed, and when all of them can be fetched it is told.
 //!
-//! What is copied needs nothing, so most media say so at once. What is encoded waits in the line of the fills.
+//! What is copied needs nothing, so most media say so at once. What is encoded waits in the line of the
+//! fills.
 
 use kinora_domain::{MediaId, MediaState, PresentationId, SourceId, error_chain};
 use kinora_packager::{Error, FileBounds, MediaFile, Packaged, Rendition, whole_of};
@@ -21,7 +22,8 @@ struct Needs {
 
 /// Looks what the files of a ready media need. Says that they can be fetched, or has the rest encoded.
 ///
-/// May run twice. The event is in the commit that ends the job, and whoever wants other files ends the job first: a wish is told once.
+/// May run twice. The event is in the commit that ends the job, and whoever wants other files ends the job
+/// first: a wish is told once.
 pub(crate) async fn prepare(
     context: &Context,
     job: &ClaimedJob,
@@ -44,8 +46,8 @@ pub(crate) async fn prepare(
 
 /// Encodes what the files of a ready media need, and says that they can be fetched.
 ///
-/// May run twice, and goes on where an earlier run ended. Its processes give way to all others. What cannot be encoded is in no file: then
-/// nothing is told.
+/// May run twice, and goes on where an earlier run ended. Its processes give way to all others. What cannot
+/// be encoded is in no file: then nothing is told.
 pub(crate) async fn encode(
     context: &Context,
     job: &ClaimedJob,
@@ -81,8 +83,8 @@ pub(crate) async fn encode(
 
 /// Removes what was made for files that nobody wants any more.
 ///
-/// May run twice. The rows go while this job is the last wish; then nothing is made or read under their ids any more, so the objects may
-/// go whenever it is, and are swept otherwise.
+/// May run twice. The rows go while this job is the last wish; then nothing is made or read under their ids
+/// any more, so the objects may go whenever it is, and are swept otherwise.
 async fn remove_unwanted(
     context: &Context,
     job: &ClaimedJob,

@@ -12,12 +12,14 @@ use crate::Context;
 use crate::cache::{Cache, WATCHED_LATELY_US};
 use crate::error::{JobError, of_encode_ahead};
 
-/// How long after it was asked for a fill is not asked for again. What could not be made then is not tried every minute.
+/// How long after it was asked for a fill is not asked for again. What could not be made then is not tried
+/// every minute.
 const AGAIN_AFTER_US: i64 = 15 * 60 * Timestamp::SECOND;
 
 /// Makes what is missing of the rungs of a ready media, as far as the cache has room for them.
 ///
-/// May run twice, and goes on where an earlier run ended: what is kept is not made again. Its processes give way to all others.
+/// May run twice, and goes on where an earlier run ended: what is kept is not made again. Its processes give
+/// way to all others.
 pub(crate) async fn run(
     context: &Context,
     job: &ClaimedJob,
@@ -80,7 +82,8 @@ impl<R> Wanted<R> {
     }
 }
 
-/// Those that are watched first, then the others, as far as there is room for the whole of them; in the order they came.
+/// Those that are watched first, then the others, as far as there is room for the whole of them; in the order
+/// they came.
 fn that_fit<R>(wanted: Vec<Wanted<R>>, mut cache: Cache) -> Vec<R> {
     let mut is_filled = vec![false; wanted.len()];
     for is_watched in [true, false] {

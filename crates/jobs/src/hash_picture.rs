@@ -1,4 +1,5 @@
-//! Looks what the picture of a ready media looks like from afar, so that pages have something to show until they have the picture (decision 0096).
+//! Looks what the picture of a ready media looks like from afar, so that pages have something to show until
+//! they have the picture (decision 0096).
 
 use kinora_domain::{Media, MediaId, MediaState, PresentationId, SourceId};
 use kinora_packager::Error;
@@ -7,7 +8,8 @@ use kinora_store::ClaimedJob;
 use crate::Context;
 use crate::error::JobError;
 
-/// Keeps the hash of the picture that stands for the media now. When another one stands for it meanwhile, that one's job is on its way.
+/// Keeps the hash of the picture that stands for the media now. When another one stands for it meanwhile,
+/// that one's job is on its way.
 ///
 /// May run twice: the same picture has the same hash, and what is known is not looked at again.
 pub(crate) async fn run(

@@ -1,4 +1,5 @@
-//! Makes a media of the file of a direct upload, where that takes longer than a request may: it must be repacked, or begun to be encoded.
+//! Makes a media of the file of a direct upload, where that takes longer than a request may: it must be
+//! repacked, or begun to be encoded.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -18,7 +19,8 @@ use crate::ingest::remux::{self, Foreign};
 use crate::ingest::sound;
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
-/// Makes the media ready, or failed with its reason. May run twice: until the last commit nothing names what it makes.
+/// Makes the media ready, or failed with its reason. May run twice: until the last commit nothing names what
+/// it makes.
 pub(crate) async fn run(context: &Context, job: &Claim, media: MediaId) -> Result<(), JobError> {
     let upload = context.store.upload_by_id(media).await?;
     let Some(upload) = upload.filter(|upload| upload.is_settled() && upload.holds_source()) else {
@@ -96,7 +98,8 @@ async fn index(context: &Context, job: &Claim, upload: &Upload) -> Result<(Index
     let (index, turn) = match &upload.settings.sound {
         None => stored.load_in_turn(&context.scans, workspace).await?,
         Some(edit) => {
-            // What an earlier run left. Whoever has lost the job meanwhile takes nothing from a media that another one made.
+            // What an earlier run left. Whoever has lost the job meanwhile takes nothing from a media that
+            // another one made.
             let held = job.claimed();
             context.store.write(async move |tx| tx.hold_job(&held).await).await?;
             context.blob.delete(ObjectKey::Sound(source)).await?;

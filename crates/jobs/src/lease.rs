@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use kinora_domain::Timestamp;
 
-/// How long a claim lasts without being renewed. After a kill, work is taken over within 30 s: when this is over and somebody has
-/// looked.
+/// How long a claim lasts without being renewed. After a kill, work is taken over within 30 s: when this is
+/// over and somebody has looked.
 pub(crate) const LEASE_S: i64 = 25;
 /// The same, for those who measure.
 pub(crate) const LEASE: Duration = Duration::from_secs(LEASE_S.unsigned_abs());

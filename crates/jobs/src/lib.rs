@@ -1,7 +1,7 @@
 //! Work that goes on after a commit: fetching sources, delivering events, sweeping objects.
 //!
-//! Every job may run twice. A job writes bytes first and its row last, and holds no transaction while it works. Knows no route
-//! and no wire of the API; it meets the API in rows and objects.
+//! Every job may run twice. A job writes bytes first and its row last, and holds no transaction while it
+//! works. Knows no route and no wire of the API; it meets the API in rows and objects.
 //!
 //! Begin with [`run`]; then one module for each kind of work.
 
@@ -61,7 +61,8 @@ pub(crate) type Permit = kinora_fair::Permit<Option<WorkspaceId>>;
 /// Downloads at once. Most wait for their source, some for minutes; [`TRANSFERS_MAX`] bounds those that hold
 /// memory.
 pub const DOWNLOADS_MAX: usize = 1024;
-/// Downloads whose bytes come at once. Each holds some MiB at most; those that wait for their source hold no place.
+/// Downloads whose bytes come at once. Each holds some MiB at most; those that wait for their source hold no
+/// place.
 pub const TRANSFERS_MAX: usize = 256;
 /// Downloads that were cut and wait for their next attempt with the bytes they have.
 pub const PARKED_MAX: usize = 1024;

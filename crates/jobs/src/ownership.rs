@@ -1,8 +1,9 @@
 //! Whose the objects are: one database's.
 //!
-//! What no row names is swept. Two databases with one bucket and prefix, a copy for trials beside the real one say, would each
-//! sweep what the other names. So the first sweep writes down which database the objects belong to, no other one is ever served or
-//! swept from them, and a database is known by the id of its organisation, which is made once and never changes.
+//! What no row names is swept. Two databases with one bucket and prefix, a copy for trials beside the real
+//! one say, would each sweep what the other names. So the first sweep writes down which database the objects
+//! belong to, no other one is ever served or swept from them, and a database is known by the id of its
+//! organisation, which is made once and never changes.
 
 use bytes::Bytes;
 use kinora_blob::{Blob, ObjectKey};

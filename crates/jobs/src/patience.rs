@@ -7,9 +7,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::JobError;
 
-/// How long the last step of a job is tried: a restart or a change-over of a database takes a minute, and what was downloaded
-/// may have taken hours. The lease is renewed meanwhile, as soon as that is possible again; when somebody else has the job by
-/// then, the step says so and ends.
+/// How long the last step of a job is tried: a restart or a change-over of a database takes a minute, and
+/// what was downloaded may have taken hours. The lease is renewed meanwhile, as soon as that is possible
+/// again; when somebody else has the job by then, the step says so and ends.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15 * 60);
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -46,10 +46,11 @@ impl Waiter {
     }
 }
 
-/// Tries a step until it works, fails for another reason than that something does not answer, or `patience` is over.
+/// Tries a step until it works, fails for another reason than that something does not answer, or `patience`
+/// is over.
 ///
-/// The step must be one that may run twice: when the answer to a commit is lost it may have been kept. The log gets the first try
-/// that failed and the end of the waiting, not each try in between.
+/// The step must be one that may run twice: when the answer to a commit is lost it may have been kept. The
+/// log gets the first try that failed and the end of the waiting, not each try in between.
 pub(crate) async fn keep_trying<T, Step>(
     waiter: Waiter,
     patience: Duration,

@@ -7,7 +7,8 @@ use kinora_domain::JobId;
 
 /// The jobs that found the disk full and have not ended since; clones share it.
 ///
-/// What a job had written is gone when it waits, so the disk itself does not show that something is in want of it.
+/// What a job had written is gone when it waits, so the disk itself does not show that something is in want
+/// of it.
 #[derive(Debug, Clone, Default)]
 pub struct Room(Arc<Mutex<HashSet<JobId>>>);
 

@@ -23,7 +23,8 @@ use crate::{
 /// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
 const POLL_EVERY: Duration = Duration::from_millis(500);
 
-/// Runs the jobs of one lane until `stop` is cancelled; then gives back the claims of those that are still at work.
+/// Runs the jobs of one lane until `stop` is cancelled; then gives back the claims of those that are still at
+/// work.
 pub(crate) async fn run(context: Context, lane: Lane, stop: CancellationToken) {
     let mut running: JoinSet<()> = JoinSet::new();
     let mut claims = Claims::new();
@@ -98,7 +99,8 @@ async fn reap(context: &Context, claims: &mut Claims, ended: Result<(task::Id, (
     }
 }
 
-/// Renews the leases when it is time. `false`: it is time and could not be done, so nobody knows whose the jobs are.
+/// Renews the leases when it is time. `false`: it is time and could not be done, so nobody knows whose the
+/// jobs are.
 async fn renew_if_due(context: &Context, claims: &Claims, renewed: &mut Instant) -> bool {
     if claims.is_empty() {
         *renewed = Instant::now();
@@ -114,7 +116,8 @@ async fn renew_if_due(context: &Context, claims: &Claims, renewed: &mut Instant)
     is_sure
 }
 
-/// Holds on to what is worked on, and stops the work whose lease is lost: its media was deleted, or another worker has it.
+/// Holds on to what is worked on, and stops the work whose lease is lost: its media was deleted, or another
+/// worker has it.
 async fn renew_leases(context: &Context, claims: &Claims) -> bool {
     let leases: Vec<_> = claims.values().map(|working| working.job.lease()).collect();
     match context.store.renew_jobs(leases, lease_until(context.clock.now())).await {

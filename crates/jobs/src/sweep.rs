@@ -13,7 +13,8 @@ use crate::stored::Stored;
 
 /// How often the whole store is looked through.
 pub(crate) const SWEEP_EVERY_S: i64 = 60 * 60;
-/// Objects younger than that may belong to an attempt whose commit is still to come; longer than any attempt (24 h) plus its lease.
+/// Objects younger than that may belong to an attempt whose commit is still to come; longer than any attempt
+/// (24 h) plus its lease.
 const YOUNGEST_SWEPT_US: i64 = 25 * 60 * 60 * Timestamp::SECOND;
 /// How long it takes at most until it is written down that a segment was made; it is done every 10 s.
 const COUNTED_WITHIN_US: i64 = 60 * Timestamp::SECOND;
@@ -86,7 +87,8 @@ async fn sweep_kind(
     }
 }
 
-/// As [`sweep_kind`]; of a source that has no room left for pictures some go. Those of one source come one after another.
+/// As [`sweep_kind`]; of a source that has no room left for pictures some go. Those of one source come one
+/// after another.
 async fn sweep_pictures(context: &Context, now: Timestamp, stored: &mut Stored) -> Result<(), JobError> {
     let (mut after, mut current) = (None, None::<(SourceId, Vec<Entry>)>);
     loop {
@@ -176,8 +178,9 @@ async fn sweep_rendition_rows(context: &Context) -> Result<(), JobError> {
     }
 }
 
-/// Objects of renditions without a row are removed, and what is kept of the others is counted: who was killed had not written down
-/// what it made. Those of one rendition come one after another, so each is looked up once.
+/// Objects of renditions without a row are removed, and what is kept of the others is counted: who was killed
+/// had not written down what it made. Those of one rendition come one after another, so each is looked up
+/// once.
 async fn sweep_rendition_objects(
     context: &Context,
     kind: ObjectKind,
@@ -256,7 +259,8 @@ impl Counted {
         }
     }
 
-    /// Whether the row is wrong about it. Not while something is being made, of which some may be counted already.
+    /// Whether the row is wrong about it. Not while something is being made, of which some may be counted
+    /// already.
     fn is_wrong(&self, now: Timestamp) -> bool {
         let is_at_rest = self.youngest.is_some_and(|made| now.micros_since(made) > COUNTED_WITHIN_US);
         let differs = |row: &RenditionRow| (row.bytes, row.segments) != (self.bytes, self.segments);

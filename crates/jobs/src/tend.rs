@@ -19,7 +19,8 @@ const UNWATCHED_MAX_US: i64 = 30 * 24 * 60 * 60 * Timestamp::SECOND;
 /// Rows a page.
 const ROWS: u32 = 500;
 
-/// Lets go of what is too much, asks for fills of what was watched lately, and for the next time. May run twice.
+/// Lets go of what is too much, asks for fills of what was watched lately, and for the next time. May run
+/// twice.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob) -> Result<(), JobError> {
     let now = context.clock.now();
     let_go(context, now).await?;
@@ -64,7 +65,8 @@ async fn ask_for_fill(context: &Context, source: SourceId, now: Timestamp) -> Re
     Ok(())
 }
 
-/// Lets renditions go: those that nobody watched for a month, then the longest unwatched until the rest fits. May run twice.
+/// Lets renditions go: those that nobody watched for a month, then the longest unwatched until the rest fits.
+/// May run twice.
 async fn let_go(context: &Context, now: Timestamp) -> Result<(), JobError> {
     let mut excess = Cache::look(context, now).await?.excess();
     let mut place = RenditionPlace::START;

@@ -7,7 +7,8 @@ use kinora_store::ClaimedJob;
 use crate::Context;
 use crate::error::JobError;
 
-/// Completes an upload whose file is whole, ends one whose time is over, and comes again for any other. May run twice.
+/// Completes an upload whose file is whole, ends one whose time is over, and comes again for any other. May
+/// run twice.
 pub(crate) async fn run(context: &Context, job: &ClaimedJob, media: MediaId) -> Result<(), JobError> {
     let tended = context.intake.tend(media).await?;
     let job = job.clone();

@@ -1,4 +1,5 @@
-//! What a track of sound is: a sample entry of MP4 where players may take it as it is, else the entry of Matroska.
+//! What a track of sound is: a sample entry of MP4 where players may take it as it is, else the entry of
+//! Matroska.
 
 use kinora_index::{AudioTrack, NotCopied, SampleEntry, codec::opus};
 use kinora_isobmff::{
@@ -126,8 +127,8 @@ fn esds(config: &[u8]) -> Vec<u8> {
     [&[0; 4][..], &descriptor(0x03, &stream)].concat()
 }
 
-/// The body of a `dOps` box from the identification header of Opus, and its pre-skip. RFC 7845, 5.1; Encapsulation of Opus in ISO Base Media
-/// File Format, 4.3.2.
+/// The body of a `dOps` box from the identification header of Opus, and its pre-skip. RFC 7845, 5.1;
+/// Encapsulation of Opus in ISO Base Media File Format, 4.3.2.
 fn opus_record(private: &[u8]) -> Option<(Vec<u8>, u32)> {
     let head = private.strip_prefix(b"OpusHead")?;
     let (&[version, channels, p0, p1, r0, r1, r2, r3, g0, g1, family], mapping) =

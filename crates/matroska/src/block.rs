@@ -56,7 +56,8 @@ impl BlockHead {
         }
     }
 
-    /// Where the frames of a whole block lie in it, as first byte and length. `None` where it contradicts itself.
+    /// Where the frames of a whole block lie in it, as first byte and length. `None` where it contradicts
+    /// itself.
     pub(crate) fn frames(&self, block: &[u8]) -> Option<Vec<(usize, usize)>> {
         let body = block.get(self.len..)?;
         if self.lacing() == Lacing::None {

@@ -64,7 +64,8 @@ pub(crate) struct ChosenTrack {
 }
 
 impl Chosen {
-    /// The video track to play, enabled and default ones first, and all audio tracks in the order of the file.
+    /// The video track to play, enabled and default ones first, and all audio tracks in the order of the
+    /// file.
     ///
     /// Ignores tracks of other kinds, and a second one with the same number. Tracks that cannot be read are
     /// left out if another one can. Errors: `Foreign` where the bytes of a chosen one are packed.

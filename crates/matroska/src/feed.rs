@@ -18,8 +18,8 @@ const BLOCK_HEAD_LEN: u64 = 4;
 /// One unit of time earlier, as a signed number.
 const BEFORE: [u8; 1] = [0xff];
 
-/// What is not taken over from the entry of a track: how its blocks were written in their own file, and what would make a decoder invent
-/// times or move them.
+/// What is not taken over from the entry of a track: how its blocks were written in their own file, and what
+/// would make a decoder invent times or move them.
 const LEFT_OUT: [u32; 8] = [
     id::TRACK_NUMBER,
     id::FLAG_LACING,
@@ -38,8 +38,8 @@ const PACKED: [u32; 3] = [id::CONTENT_ENCODINGS, id::CRC_32, id::VOID];
 pub struct FedFrame<'a> {
     /// When it is shown, in microseconds.
     pub time_us: u64,
-    /// For how long, in microseconds. Without it a frame behind which none comes lasts no time at all, and whoever shows frames on a grid
-    /// of times leaves it out.
+    /// For how long, in microseconds. Without it a frame behind which none comes lasts no time at all, and
+    /// whoever shows frames on a grid of times leaves it out.
     pub duration_us: Option<u64>,
     /// Whether a decoder can begin here.
     pub is_key: bool,
@@ -49,7 +49,8 @@ pub struct FedFrame<'a> {
 
 /// A whole feed: the track, then its frames in decode order.
 ///
-/// `track_entry` is one whole `TrackEntry` element as [`kinora_index::SampleEntry::Matroska`] holds it; of what is none nothing is taken.
+/// `track_entry` is one whole `TrackEntry` element as [`kinora_index::SampleEntry::Matroska`] holds it; of
+/// what is none nothing is taken.
 pub fn write_feed<'a>(track_entry: &[u8], frames: impl IntoIterator<Item = FedFrame<'a>>) -> Vec<u8> {
     let mut bytes = feed_header(track_entry);
     for frame in frames {
@@ -91,7 +92,8 @@ pub fn feed_frame(bytes: &mut Vec<u8>, frame: FedFrame<'_>) {
         let mut group = Vec::with_capacity(32);
         ebml::write_uint(&mut group, id::BLOCK_DURATION, duration_us);
         if !frame.is_key {
-            // Of a group it is told by what the frame refers to: here to one before it, whichever. RFC 9559, 10.1.
+            // Of a group it is told by what the frame refers to: here to one before it, whichever. RFC 9559,
+            // 10.1.
             ebml::write(&mut group, id::REFERENCE_BLOCK, &BEFORE);
         }
         ebml::write_header(&mut group, id::BLOCK, block_len);
@@ -167,7 +169,8 @@ mod tests {
         }
     }
 
-    /// What comes behind the header of a feed of these frames: time, duration, whether it is a keyframe, bytes.
+    /// What comes behind the header of a feed of these frames: time, duration, whether it is a keyframe,
+    /// bytes.
     fn clusters(frames: &[(u64, Option<u64>, bool, &[u8])]) -> Vec<u8> {
         let entry = entry(&[(id::CODEC_ID, b"V_VP8")]);
         let frames = frames.iter().map(|&(time_us, duration_us, is_key, bytes)| FedFrame {

@@ -1,11 +1,11 @@
 //! Matroska and WebM: what a source says, and the feed of a decoder. RFC 9559.
 //!
-//! Knows no playlist and no encoder; does no I/O. Begin with [`Reader`], which takes the passing bytes of a source, or with
-//! [`write_feed`], which hands the frames of one track to a decoder.
+//! Knows no playlist and no encoder; does no I/O. Begin with [`Reader`], which takes the passing bytes of a
+//! source, or with [`write_feed`], which hands the frames of one track to a decoder.
 //!
-//! The way of a file: `walk` (elements) → `entry`, `video`, `audio`, `chosen` (which tracks are played) → `block`,
-//! `packets`, `collect` (their frames, as written) → `times` (as meant) → `movie`, which from there on shares the way
-//! of MP4 (`kinora-isobmff`).
+//! The way of a file: `walk` (elements) → `entry`, `video`, `audio`, `chosen` (which tracks are played) →
+//! `block`, `packets`, `collect` (their frames, as written) → `times` (as meant) → `movie`, which from there
+//! on shares the way of MP4 (`kinora-isobmff`).
 
 mod audio;
 mod block;
@@ -62,7 +62,8 @@ impl Reader {
         readable(self.walk.push(bytes)).map(|read| read.is_some())
     }
 
-    /// What can be played, once all `len` bytes have come; `None` where another reader can do better. Errors: final.
+    /// What can be played, once all `len` bytes have come; `None` where another reader can do better. Errors:
+    /// final.
     pub fn finish(self, len: u64) -> Result<Option<Playable>, ReadError> {
         readable(movie::playable(self.walk.finish(), len))
     }

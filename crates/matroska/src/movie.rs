@@ -44,7 +44,8 @@ impl ChosenTrack {
     }
 }
 
-/// Hides what comes out of a decoder first: a list of one edit, which begins with the first packet's time less the delay, plus what is skipped.
+/// Hides what comes out of a decoder first: a list of one edit, which begins with the first packet's time
+/// less the delay, plus what is skipped.
 ///
 /// Written times are those of the decoder's output, ahead by the delay. RFC 9559, 5.1.4.1.25.
 fn priming(first: i64, rate: u32, delay_ns: u64, skipped_ns: u64) -> EditList {
@@ -60,7 +61,8 @@ fn priming(first: i64, rate: u32, delay_ns: u64, skipped_ns: u64) -> EditList {
 
 /// What can be played of a file of `len` bytes.
 ///
-/// Errors: `Foreign` where elements make no sense; `Truncated` when the file ends before anything can be played.
+/// Errors: `Foreign` where elements make no sense; `Truncated` when the file ends before anything can be
+/// played.
 pub(crate) fn playable(walked: Walked, len: u64) -> Result<Playable, Unreadable> {
     let Walked { chosen, collector, scale_ns, is_cut_off, is_lost } = walked;
     if is_lost {

@@ -2,7 +2,8 @@
 
 use kinora_isobmff::{boxes::FourCc, read::decoded_codec};
 
-/// What the codec of a track is called. `private` is its `CodecPrivate`, which names the codecs of other systems.
+/// What the codec of a track is called. `private` is its `CodecPrivate`, which names the codecs of other
+/// systems.
 pub(crate) fn codec_name(codec_id: &str, private: &[u8]) -> String {
     let foreign = match codec_id {
         // BITMAPINFOHEADER: `biCompression` behind 16 bytes.
@@ -59,8 +60,8 @@ fn format_tag_name(tag: u16) -> String {
     name.to_owned()
 }
 
-/// What a `CodecID` is called, for instance `VP9`; the id itself where we know no name. RFC 9559's registry of codecs; codec mappings of
-/// draft-ietf-cellar-codec.
+/// What a `CodecID` is called, for instance `VP9`; the id itself where we know no name. RFC 9559's registry
+/// of codecs; codec mappings of draft-ietf-cellar-codec.
 fn codec_id_name(codec_id: &str) -> String {
     let known = [
         ("V_VP8", "VP8"),

@@ -1,4 +1,5 @@
-//! What is looked for in frames, and how long packets of sound last, by their codec. What a container writes of it is rounded; this is exact.
+//! What is looked for in frames, and how long packets of sound last, by their codec. What a container writes
+//! of it is rounded; this is exact.
 
 use kinora_index::codec::opus;
 use serde::{Deserialize, Serialize};
@@ -53,8 +54,8 @@ impl Packets {
         }
     }
 
-    /// The PCM samples of a packet, from its first bytes and its size; `None` where it does not say. `before` is kept for the next packet of
-    /// the same track; 0 in front of the first.
+    /// The PCM samples of a packet, from its first bytes and its size; `None` where it does not say. `before`
+    /// is kept for the next packet of the same track; 0 in front of the first.
     pub(crate) fn samples(self, head: &[u8], size: u32, before: &mut u32) -> Option<u32> {
         match self {
             Packets::Same(samples) => Some(samples),
@@ -77,7 +78,8 @@ impl Packets {
         }
     }
 
-    /// Those of a codec that is not copied. `rate` is in Hz, `frame_bytes` those of a PCM sample of all channels, 0 where unknown.
+    /// Those of a codec that is not copied. `rate` is in Hz, `frame_bytes` those of a PCM sample of all
+    /// channels, 0 where unknown.
     pub(crate) fn of_codec(codec_id: &str, private: &[u8], rate: u32, frame_bytes: u32) -> Self {
         match codec_id {
             // ISO/IEC 11172-3, 2.4.2.1; ISO/IEC 13818-3, 2.4.2.3: half of it at the low rates.
@@ -152,7 +154,8 @@ fn true_hd(rate: u32) -> Packets {
     base.map_or(Packets::Unknown, |base| Packets::Same(40 * (rate / base)))
 }
 
-/// `STREAMINFO` behind the magic and the header of its block: all blocks have one size where the least is the largest. RFC 9639, 8.2.
+/// `STREAMINFO` behind the magic and the header of its block: all blocks have one size where the least is the
+/// largest. RFC 9639, 8.2.
 fn flac(private: &[u8]) -> Packets {
     let sizes = private.strip_prefix(b"fLaC").and_then(|rest| rest.get(4..8));
     match sizes {

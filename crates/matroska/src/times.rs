@@ -1,8 +1,8 @@
 //! From the times that are written, which are whole units of mostly a millisecond, to those that were meant.
 //!
-//! Pictures of a steady rate lie on a grid: where one explains all of their times, they are put on it, in a timescale that can say it. Packets
-//! of sound follow one another: where they tell their lengths, these are added up. What does not fit is believed as it is written.
-//! Pipeline, 9.4.
+//! Pictures of a steady rate lie on a grid: where one explains all of their times, they are put on it, in a
+//! timescale that can say it. Packets of sound follow one another: where they tell their lengths, these are
+//! added up. What does not fit is believed as it is written. Pipeline, 9.4.
 
 use std::{
     cmp::Reverse,
@@ -19,13 +19,16 @@ use crate::{
     rounding::{SECOND_NS, nearest},
 };
 
-/// Pictures that wait for one that is decoded later and shown earlier. H.264 and HEVC hold 16 at most. ISO/IEC 14496-10, A.3.1.
+/// Pictures that wait for one that is decoded later and shown earlier. H.264 and HEVC hold 16 at most.
+/// ISO/IEC 14496-10, A.3.1.
 const REORDERED_MAX: usize = 32;
-/// How far apart the errors of times may lie that a grid explains, in units: writers round twice where they add two rounded numbers.
+/// How far apart the errors of times may lie that a grid explains, in units: writers round twice where they
+/// add two rounded numbers.
 const SPREAD_UNITS_MAX: i128 = 2;
 /// A grid is no finer than so many units, or it would explain everything.
 const GRID_UNITS_MIN: i128 = 4;
-/// Ticks a second of times that no grid explains: whole units of most files, and every usual frame rate, are whole ticks.
+/// Ticks a second of times that no grid explains: whole units of most files, and every usual frame rate, are
+/// whole ticks.
 const TIMESCALE_USUAL: u32 = 90_000;
 /// The same for finer units.
 const TIMESCALE_FINE: u32 = 1_000_000;
@@ -77,7 +80,8 @@ struct Grid {
 }
 
 impl Grid {
-    /// The number of the place nearest to a written time, and how far from it that is, in nanoseconds times the numerator of the rate.
+    /// The number of the place nearest to a written time, and how far from it that is, in nanoseconds times
+    /// the numerator of the rate.
     fn place(&self, time: i64, scale_ns: u64) -> (i128, i128) {
         let since = (i128::from(time) - i128::from(self.anchor)) * i128::from(scale_ns);
         let (number, step) = (since * i128::from(self.rate.0), self.step());
@@ -109,7 +113,8 @@ impl Grid {
 }
 
 impl PictureClock {
-    /// The clock of a track: that of the duration it says, else that of the rate it has, else as its times are written.
+    /// The clock of a track: that of the duration it says, else that of the rate it has, else as its times
+    /// are written.
     pub(crate) fn of(rows: &RowTable, units: Units, default_duration_ns: Option<u64>) -> Self {
         let grid = rows.rows().find(|row| !row.is_special).and_then(|first| {
             let said = default_duration_ns;
@@ -164,8 +169,8 @@ impl PictureClock {
 
     /// Hands the pictures out in decode order.
     ///
-    /// Their decode times are the times at which pictures are shown, in rising order: Matroska writes none. A picture that is not shown gets
-    /// a time between its neighbours, where nothing else is.
+    /// Their decode times are the times at which pictures are shown, in rising order: Matroska writes none. A
+    /// picture that is not shown gets a time between its neighbours, where nothing else is.
     pub(crate) fn each(
         &self,
         rows: &RowTable,

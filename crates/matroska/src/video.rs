@@ -1,4 +1,5 @@
-//! What a track of pictures is: a sample entry of MP4 where players may take it as it is, else the entry of Matroska.
+//! What a track of pictures is: a sample entry of MP4 where players may take it as it is, else the entry of
+//! Matroska.
 
 use kinora_index::{NotCopied, NotCopiedReason, SampleEntry, VideoTrack};
 use kinora_isobmff::{
@@ -28,7 +29,8 @@ const UNSPECIFIED: u64 = 2;
 /// `Range`: all values are used. RFC 9559, 5.1.4.1.28.25.
 const FULL_RANGE: u64 = 2;
 
-/// The codecs that may be copied, with the boxes they are described by in MP4. Their `CodecPrivate` is the body of the second.
+/// The codecs that may be copied, with the boxes they are described by in MP4. Their `CodecPrivate` is the
+/// body of the second.
 fn boxes_of(codec_id: &str) -> Option<(&'static [u8; 4], &'static [u8; 4])> {
     match codec_id {
         "V_MPEG4/ISO/AVC" => Some((b"avc1", b"avcC")),
@@ -38,7 +40,8 @@ fn boxes_of(codec_id: &str) -> Option<(&'static [u8; 4], &'static [u8; 4])> {
     }
 }
 
-/// Reads the description of a video track. Composition shift and frame rate are left for those who see the frames.
+/// Reads the description of a video track. Composition shift and frame rate are left for those who see the
+/// frames.
 ///
 /// Errors: as the reader of MP4 has them for the same codec; `Damaged` without a size.
 pub(crate) fn track(entry: &Entry<'_>) -> Result<VideoTrack, ReadError> {
@@ -111,7 +114,8 @@ impl Shape {
         })
     }
 
-    /// The matrix of a `tkhd` box that turns the pictures and keeps them where they are. ISO/IEC 14496-12, 8.3.2.
+    /// The matrix of a `tkhd` box that turns the pictures and keeps them where they are. ISO/IEC 14496-12,
+    /// 8.3.2.
     fn matrix(&self) -> [i32; 9] {
         let fixed = |pixels: u32| i32::try_from(pixels << 16).unwrap_or(0);
         let (w, h) = (fixed(self.width), fixed(self.height));

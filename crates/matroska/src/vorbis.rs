@@ -1,4 +1,5 @@
-//! How long packets of Vorbis last: each is one of two sizes of block, which its mode names. Vorbis I specification, 4.2 and 4.3.
+//! How long packets of Vorbis last: each is one of two sizes of block, which its mode names. Vorbis I
+//! specification, 4.2 and 4.3.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,8 @@ const SIZES_AT: usize = 28;
 const MODES_MAX: u32 = 64;
 
 impl VorbisBlocks {
-    /// From the three headers as Matroska has them: their number less one, the sizes of the first two, and then all.
+    /// From the three headers as Matroska has them: their number less one, the sizes of the first two, and
+    /// then all.
     pub(crate) fn of_headers(private: &[u8]) -> Option<Self> {
         let (&2, mut rest) = private.split_first()? else { return None };
         let (identification, comments) = (xiph_size(&mut rest)?, xiph_size(&mut rest)?);
@@ -43,8 +45,9 @@ impl VorbisBlocks {
             && before <= *BLOCK_SAMPLES.end()
     }
 
-    /// The PCM samples that come out with a packet which begins with this byte: half of its block and half of the one before, of which
-    /// they overlap a half each. `before` is the block before; it becomes that of this packet.
+    /// The PCM samples that come out with a packet which begins with this byte: half of its block and half of
+    /// the one before, of which they overlap a half each. `before` is the block before; it becomes that of
+    /// this packet.
     ///
     /// `None` for what is no sound.
     pub(crate) fn samples(self, first: u8, before: &mut u32) -> Option<u32> {
@@ -55,7 +58,8 @@ impl VorbisBlocks {
         let is_long = self.long_modes >> mode & 1 == 1;
         let block = self.sizes[usize::from(is_long)];
         let earlier = match *before {
-            // A long block says what was before it; the first block of all primes the decoder as a short one would.
+            // A long block says what was before it; the first block of all primes the decoder as a short one
+            // would.
             _ if is_long => self.sizes[usize::from(first >> (1 + self.mode_bits) & 1)],
             0 => self.sizes[0],
             known => known,
@@ -67,8 +71,9 @@ impl VorbisBlocks {
 
 /// How many modes a setup header lists, and which have the long block.
 ///
-/// What stands in front of them takes a decoder to read, so they are read from their end on: a framing bit behind them, 41 bits each of which 32
-/// are zeros, and in front of them their number less one in six bits. 4.2.4.
+/// What stands in front of them takes a decoder to read, so they are read from their end on: a framing bit
+/// behind them, 41 bits each of which 32 are zeros, and in front of them their number less one in six bits.
+/// 4.2.4.
 fn modes(setup: &[u8]) -> Option<(u32, u64)> {
     let bits = setup.len().checked_mul(8)?;
     // Bits are packed from the lowest on: backwards, the highest of a number comes first.

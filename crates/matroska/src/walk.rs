@@ -1,7 +1,8 @@
 //! The walk over the elements: which are kept and read, which pass by, and how the file ends.
 //!
-//! Nothing is believed of what lies elsewhere: neither `SeekHead` nor `Cues` is read. Masters of unknown size, as live recordings have
-//! them, end where an element comes that cannot lie in them. RFC 9559, 5.1; RFC 8794, 6.2.
+//! Nothing is believed of what lies elsewhere: neither `SeekHead` nor `Cues` is read. Masters of unknown
+//! size, as live recordings have them, end where an element comes that cannot lie in them. RFC 9559, 5.1; RFC
+//! 8794, 6.2.
 
 use kinora_index::checkpoint::byte_string;
 use kinora_isobmff::ReadError;
@@ -217,7 +218,8 @@ impl Walk {
             return Ok(());
         }
         if is_master {
-            // A cluster that says to be longer than its segment is believed: the segment was not ended in time.
+            // A cluster that says to be longer than its segment is believed: the segment was not ended in
+            // time.
             return self.open(header.id, end);
         }
         let size = header.size.unwrap_or(0);
@@ -320,7 +322,8 @@ impl Walk {
         self.leave()
     }
 
-    /// Finds the frames of a block of `size` bytes, of which the front is there. `Short` when more of it is needed.
+    /// Finds the frames of a block of `size` bytes, of which the front is there. `Short` when more of it is
+    /// needed.
     fn block(&mut self, start: u64, front: &[u8], size: u64) -> Front {
         const DONE: Front = Front::Whole(ebml::Header { id: id::BLOCK, size: None, len: 0 });
         let Some(head) = BlockHead::parse(front) else { return Front::Nonsense };
@@ -427,7 +430,8 @@ impl Place {
     }
 }
 
-/// A `DiscardPadding`, which is signed: below nothing it is at the front, where no writer puts it. RFC 9559, 5.1.3.5.7.
+/// A `DiscardPadding`, which is signed: below nothing it is at the front, where no writer puts it. RFC 9559,
+/// 5.1.3.5.7.
 fn discarded_ns(element: &Element<'_>) -> u64 {
     let is_negative = element.body.first().is_some_and(|byte| byte & 0x80 != 0);
     element.as_uint().filter(|_| !is_negative).unwrap_or(0)

@@ -1,4 +1,5 @@
-//! Sound that was added to a media: a source of its own, of which players are offered one rendition beside those of the media.
+//! Sound that was added to a media: a source of its own, of which players are offered one rendition beside
+//! those of the media.
 
 use std::fmt;
 
@@ -23,7 +24,8 @@ pub struct OfferedSound {
     pub language_name: String,
 }
 
-/// How it is called in an address: `audio-` as it is, `aac-` encoded, and the id of its source, so that another file never has the same.
+/// How it is called in an address: `audio-` as it is, `aac-` encoded, and the id of its source, so that
+/// another file never has the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SoundName {
     /// Where it lies.
@@ -49,8 +51,8 @@ impl fmt::Display for SoundName {
 }
 
 impl Packager {
-    /// What a manifest lists of these, in their order. `base` is put in front of the names. Left out is what was deleted a moment ago, what
-    /// cannot be read, and what turned out not to decode.
+    /// What a manifest lists of these, in their order. `base` is put in front of the names. Left out is what
+    /// was deleted a moment ago, what cannot be read, and what turned out not to decode.
     pub(crate) async fn added_sounds(
         &self,
         base: &str,

@@ -14,13 +14,15 @@ pub enum Error {
     /// There is nothing to see: sound alone, or a frame that does not decode.
     #[error("the media has no picture")]
     NoPicture,
-    /// More was asked for than is made at once: too many pictures to decode, or an answer that becomes too large. Less of it can be made.
+    /// More was asked for than is made at once: too many pictures to decode, or an answer that becomes too
+    /// large. Less of it can be made.
     #[error("so much is not made at once")]
     TooMuch,
     /// The media engine that is installed lacks an encoder that this needs.
     #[error("the media engine has no {0}")]
     NoEncoder(&'static str),
-    /// It was asked for and cannot be made: what it would be made of does not decode, or it would be too long.
+    /// It was asked for and cannot be made: what it would be made of does not decode, or it would be too
+    /// long.
     #[error("the file cannot be made")]
     NoFile,
     /// Sound with more long pauses than sounds can be laid over each other.
@@ -38,7 +40,8 @@ pub enum Error {
     /// The index is damaged.
     #[error("the index cannot be used")]
     Damaged(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The store of objects does not answer, or refuses us until an operator has done something; trying again later helps.
+    /// The store of objects does not answer, or refuses us until an operator has done something; trying again
+    /// later helps.
     #[error("the object store is not available")]
     Unavailable(#[source] kinora_blob::Error),
     /// The store of objects failed.
@@ -53,7 +56,8 @@ pub enum Error {
     /// The database failed.
     #[error("the database failed")]
     Store(#[source] kinora_store::Error),
-    /// The engine cannot be started here, or not be kept alive: trying again once the machine is mended helps.
+    /// The engine cannot be started here, or not be kept alive: trying again once the machine is mended
+    /// helps.
     #[error("the media engine is not available")]
     EngineAway(#[source] EngineError),
     /// The engine failed.

@@ -1,7 +1,8 @@
 //! Files of a media in one piece, for those who want no playlists: `capped-4k.mp4` and `audio.m4a`.
 //!
-//! What is copied lies in the sources, and nothing of it is written a second time: the file is a head made in memory and ranges of objects.
-//! What is encoded is joined to one object first, see [`whole`](crate::whole). Pipeline, 10.
+//! What is copied lies in the sources, and nothing of it is written a second time: the file is a head made in
+//! memory and ranges of objects. What is encoded is joined to one object first, see [`whole`](crate::whole).
+//! Pipeline, 10.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ use crate::segment::WINDOW_BYTES;
 use crate::whole::Whole;
 use crate::{Error, Packaged, Packager, Rendition};
 
-/// Heads of files in memory. That of a 2 h media takes about 4 MB, of a 10 h one with 60 pictures a second 35 MB.
+/// Heads of files in memory. That of a 2 h media takes about 4 MB, of a 10 h one with 60 pictures a second 35
+/// MB.
 pub(crate) const HEADS_BYTES_MAX: u64 = 128 << 20;
 /// A longer head would push out all others, and might be made anew for each range.
 const HEAD_BYTES_MAX: u64 = HEADS_BYTES_MAX / 2;
@@ -84,7 +86,8 @@ impl MediaFile {
 
     /// Of which renditions it is made, pictures first. `None` where the source has nothing to make it of.
     ///
-    /// What is copied where players get the copy, else the largest rung that they are offered; of sound what plays everywhere.
+    /// What is copied where players get the copy, else the largest rung that they are offered; of sound what
+    /// plays everywhere.
     pub fn renditions(self, packaged: &Packaged, bounds: FileBounds) -> Option<Vec<Rendition>> {
         let max = bounds.max_resolution.min(Resolution::P2160);
         let sound = sound(packaged);
@@ -116,8 +119,9 @@ fn sound(packaged: &Packaged) -> Option<Rendition> {
 impl Packager {
     /// A file of a media.
     ///
-    /// Errors: [`Error::NotInPlan`] where the source has nothing to make it of, [`Error::NotYet`] until what is encoded of it was made,
-    /// [`Error::NoFile`] when it could not be made, or would have too long a head, [`Error::Gone`] without the source, [`Error::Damaged`], those of the store.
+    /// Errors: [`Error::NotInPlan`] where the source has nothing to make it of, [`Error::NotYet`] until what
+    /// is encoded of it was made, [`Error::NoFile`] when it could not be made, or would have too long a head,
+    /// [`Error::Gone`] without the source, [`Error::Damaged`], those of the store.
     pub async fn file(
         &self,
         packaged: &Arc<Packaged>,
@@ -185,7 +189,8 @@ impl HeadKey {
 }
 
 impl Parts {
-    /// The tracks, in the order they were chosen; some are missing where an index is damaged, and then no file is made.
+    /// The tracks, in the order they were chosen; some are missing where an index is damaged, and then no
+    /// file is made.
     fn tracks(&self) -> Vec<FileTrack<'_>> {
         let index = self.packaged.index();
         let tracks = self.tracks.iter().filter_map(|(rendition, whole)| match whole {
@@ -242,7 +247,8 @@ impl FileReader {
         &self.etag
     }
 
-    /// The bytes of a part, some windows in memory at a time. What lies past the end is left out; the stream ends after its first error.
+    /// The bytes of a part, some windows in memory at a time. What lies past the end is left out; the stream
+    /// ends after its first error.
     pub fn stream(self, part: Range<u64>) -> impl Stream<Item = Result<Bytes, Error>> + Send + 'static {
         let readers = Arc::clone(&self.parts);
         let mut at = part.start;

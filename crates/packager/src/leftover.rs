@@ -20,8 +20,9 @@ pub(crate) enum Put {
 impl Packager {
     /// Writes an object that was made of a presentation; none stays of a presentation that no row names.
     ///
-    /// A media's row goes before its objects. So either whoever writes finds no row afterwards, or the object lay there before those were listed. It is done
-    /// to its end, though the run that asks for it is ended, as the deletion of a media does. What a process that ends in between leaves is swept a day later.
+    /// A media's row goes before its objects. So either whoever writes finds no row afterwards, or the object
+    /// lay there before those were listed. It is done to its end, though the run that asks for it is ended,
+    /// as the deletion of a media does. What a process that ends in between leaves is swept a day later.
     ///
     /// Errors: those of the store of objects, and [`Error::Busy`] when the packager stops.
     pub(crate) async fn put(

@@ -1,12 +1,12 @@
 //! Turns (presentation, rendition, segment number) into bytes.
 //!
-//! Playlists and heads of copied segments are made from the sample index when somebody asks; the samples come from the source as it
-//! is stored. Segments of encoded renditions, and pictures, are made by the engine and kept as objects; those of subtitles are made of
-//! their file. Knows no workspace and no
-//! route: whether somebody may watch was decided before. Of rows it knows those of renditions alone.
+//! Playlists and heads of copied segments are made from the sample index when somebody asks; the samples come
+//! from the source as it is stored. Segments of encoded renditions, and pictures, are made by the engine and
+//! kept as objects; those of subtitles are made of their file. Knows no workspace and no route: whether
+//! somebody may watch was decided before. Of rows it knows those of renditions alone.
 //!
-//! Begin with [`Packager`]; `manifest.rs` is what players are offered, `sequence.rs` what of several sources in a row, `segment.rs` what they
-//! get, `encode/` how it is made. `file.rs` is all of it in one file.
+//! Begin with [`Packager`]; `manifest.rs` is what players are offered, `sequence.rs` what of several sources
+//! in a row, `segment.rs` what they get, `encode/` how it is made. `file.rs` is all of it in one file.
 
 mod added_sound;
 mod encode;
@@ -103,7 +103,8 @@ impl Packager {
         Self { store, blob, engine, clock, indexes, segments, heads, wholes, subtitles, pictures, encoders }
     }
 
-    /// Everything that can be served of a presentation. Loaded once, however many ask; kept while memory allows.
+    /// Everything that can be served of a presentation. Loaded once, however many ask; kept while memory
+    /// allows.
     ///
     /// Errors: [`Error::Gone`] without an index, [`Error::Damaged`], those of the store.
     pub async fn packaged(&self, presentation: PresentationId) -> Result<Arc<Packaged>, Error> {

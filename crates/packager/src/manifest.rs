@@ -45,8 +45,9 @@ pub enum Order {
 }
 
 impl Packager {
-    /// What a player reads first. `base` is put in front of `video/playlist.m3u8`, `720p/playlist.m3u8` and so on; nothing is larger
-    /// than `max`; what was added stands beside every one. A busy server offers one rung beside the copy. `None` where nothing is left that was wanted.
+    /// What a player reads first. `base` is put in front of `video/playlist.m3u8`, `720p/playlist.m3u8` and
+    /// so on; nothing is larger than `max`; what was added stands beside every one. A busy server offers one
+    /// rung beside the copy. `None` where nothing is left that was wanted.
     pub async fn multivariant(
         &self,
         packaged: &Packaged,

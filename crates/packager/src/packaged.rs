@@ -23,7 +23,8 @@ use uuid::Uuid;
 
 use crate::{Error, Rendition};
 
-/// An index with what was made from it. Everything here is a pure function of the index, so it never grows old.
+/// An index with what was made from it. Everything here is a pure function of the index, so it never grows
+/// old.
 #[derive(Debug)]
 pub struct Packaged {
     pub(crate) presentation: PresentationId,
@@ -105,8 +106,8 @@ impl Packaged {
         encoded_audio_segments(&self.index, audio.into())
     }
 
-    /// How large a picture of the video is where nothing else is asked for: as people see it, no side longer than [`PICTURE_SIDE_MAX`].
-    /// `None` for sound alone.
+    /// How large a picture of the video is where nothing else is asked for: as people see it, no side longer
+    /// than [`PICTURE_SIDE_MAX`]. `None` for sound alone.
     pub fn picture_size(&self) -> Option<(u32, u32)> {
         let (width, height) = self.index.video()?.1.display_size();
         let longest = u64::from(width.max(height).max(PICTURE_SIDE_MAX));
@@ -140,7 +141,8 @@ impl Packaged {
         }
     }
 
-    /// How long a segment plays, in microseconds; 0 for what no playlist lists, and for keyframes by themselves, which nobody plays.
+    /// How long a segment plays, in microseconds; 0 for what no playlist lists, and for keyframes by
+    /// themselves, which nobody plays.
     pub fn plays_us(&self, rendition: Rendition, number: u32) -> u64 {
         let Ok(track) = self.track(rendition) else { return 0 };
         let number = number as usize;
@@ -185,7 +187,8 @@ impl Packaged {
         Some(rungs.swap_remove(place))
     }
 
-    /// Whether players are offered the video as it is where nothing may be larger than `max`. Contract, decision 32.
+    /// Whether players are offered the video as it is where nothing may be larger than `max`. Contract,
+    /// decision 32.
     pub fn is_video_copied(&self, max: Resolution) -> bool {
         self.index.video().is_some_and(|(_, video)| {
             let (width, height) = video.display_size();
@@ -193,7 +196,8 @@ impl Packaged {
         })
     }
 
-    /// Whether all of a copied rendition is decoded as it begins. Files in one piece, which have one sample entry, are made of such.
+    /// Whether all of a copied rendition is decoded as it begins. Files in one piece, which have one sample
+    /// entry, are made of such.
     pub(crate) fn is_decoded_alike(&self, rendition: Rendition) -> bool {
         self.track(rendition).is_ok_and(|track| track.configurations.is_empty() && track.joints.is_empty())
     }
@@ -268,7 +272,8 @@ impl Packaged {
         breaks.collect()
     }
 
-    /// The segments that the playlist of a rendition lists, at least one, and the ticks a second of their times.
+    /// The segments that the playlist of a rendition lists, at least one, and the ticks a second of their
+    /// times.
     fn listed(&self, rendition: Rendition) -> Result<(u32, Cow<'_, [PlannedSegment]>), Error> {
         let track = self.track(rendition)?;
         let (timescale, segments) = match rendition {
@@ -284,7 +289,8 @@ impl Packaged {
         if segments.is_empty() { Err(Error::NotInPlan) } else { Ok((timescale, segments)) }
     }
 
-    /// What a decoder must know before the first segment of a copied rendition in a configuration, or of encoded sound, which has one.
+    /// What a decoder must know before the first segment of a copied rendition in a configuration, or of
+    /// encoded sound, which has one.
     ///
     /// Errors: [`Error::NotInPlan`] for what no playlist names.
     pub fn init(&self, rendition: Rendition, configuration: u8) -> Result<Bytes, Error> {

@@ -53,7 +53,8 @@ const SHEET_PRIORITY: Priority = Priority::Prepare;
 /// Which picture of a media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PictureRequest {
-    /// The moment in milliseconds since the start, the very frame shown then; `None`: a frame near the middle.
+    /// The moment in milliseconds since the start, the very frame shown then; `None`: a frame near the
+    /// middle.
     pub time_ms: Option<u64>,
     /// How wide, in pixels. `None`: as the video.
     pub width: Option<u32>,
@@ -67,7 +68,8 @@ pub struct PictureRequest {
     pub is_poster: bool,
 }
 
-/// What becomes of a picture that has another ratio than what was asked for (contract decision 17, decision 0081).
+/// What becomes of a picture that has another ratio than what was asked for (contract decision 17, decision
+/// 0081).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FitMode {
     /// It fits the box in its own ratio, and is never larger than the video.
@@ -83,8 +85,8 @@ pub enum FitMode {
 }
 
 impl PictureRequest {
-    /// The same picture asked for in one way only. One that keeps its ratio is never enlarged, so there a side that is as long as the
-    /// video's or longer asks for nothing; any other has both sides.
+    /// The same picture asked for in one way only. One that keeps its ratio is never enlarged, so there a
+    /// side that is as long as the video's or longer asks for nothing; any other has both sides.
     fn within(self, packaged: &Packaged) -> Self {
         let Some((width, height)) = packaged.picture_size() else { return self };
         if self.fit == FitMode::Preserve {
@@ -97,11 +99,12 @@ impl PictureRequest {
 }
 
 impl Packager {
-    /// The picture, from the store or made now. Where the very frame takes more than a picture may use, its keyframe, which shows the same
-    /// scene and [says so](Picture::is_stand_in).
+    /// The picture, from the store or made now. Where the very frame takes more than a picture may use, its
+    /// keyframe, which shows the same scene and [says so](Picture::is_stand_in).
     ///
-    /// Errors: [`Error::NoPicture`] without video or for a frame that does not decode, [`Error::Busy`] when too many are asked
-    /// for at once, of this source, by this address, or through this playback ID, and where the machine is too slow for it now.
+    /// Errors: [`Error::NoPicture`] without video or for a frame that does not decode, [`Error::Busy`] when
+    /// too many are asked for at once, of this source, by this address, or through this playback ID, and
+    /// where the machine is too slow for it now.
     pub async fn picture(
         &self,
         packaged: &Arc<Packaged>,
@@ -160,8 +163,8 @@ impl Packager {
         Ok(made.await)
     }
 
-    /// What the engine is told of the size of a picture that was asked for in [one way](PictureRequest::within). A clever crop looks at the
-    /// picture first.
+    /// What the engine is told of the size of a picture that was asked for in [one
+    /// way](PictureRequest::within). A clever crop looks at the picture first.
     async fn fit(&self, input: &Bytes, moment: &Moment, request: PictureRequest) -> Result<Fit, EngineError> {
         let PictureRequest { width, height, fit, .. } = request;
         let size = PictureSize { width: width.unwrap_or(1), height: height.unwrap_or(1) };
@@ -181,7 +184,8 @@ impl Packager {
 
     /// Decodes the first pictures, as many as are cheap of the first GOP, and tells how many frames came out.
     ///
-    /// `None` where that says nothing about the media: without video, and where a limit of ours ended the try or the decoder crashed.
+    /// `None` where that says nothing about the media: without video, and where a limit of ours ended the try
+    /// or the decoder crashed.
     pub async fn decode_first_gop(&self, packaged: &Arc<Packaged>) -> Result<Option<u64>, Error> {
         let Some((track, video)) = packaged.index().video() else { return Ok(None) };
         let moment = Moment::first_few(track, video);

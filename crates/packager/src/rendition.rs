@@ -1,4 +1,5 @@
-//! The versions of a media that a player can choose, their names, and the ids under which encoded ones are kept.
+//! The versions of a media that a player can choose, their names, and the ids under which encoded ones are
+//! kept.
 
 use std::fmt;
 
@@ -8,8 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::whole::SUFFIX;
 
-/// How rungs and sound are encoded. What is kept under an address never changes, so whoever changes what comes out of an encode
-/// changes this, too.
+/// How rungs and sound are encoded. What is kept under an address never changes, so whoever changes what
+/// comes out of an encode changes this, too.
 const RECIPE: &str = "1";
 
 /// A version of a media that a player can choose.
@@ -50,7 +51,8 @@ impl Rendition {
         Some(hashed(&format!("{presentation}/{self}/{RECIPE}")))
     }
 
-    /// The id and the name of the row that says that parts of this rendition could not be made: it does not decode there.
+    /// The id and the name of the row that says that parts of this rendition could not be made: it does not
+    /// decode there.
     ///
     /// Only of encoded ones. No rendition has the name.
     pub(crate) fn in_part(self, presentation: PresentationId) -> (RenditionId, String) {
@@ -65,7 +67,8 @@ impl Rendition {
         format!("{self}{SUFFIX}")
     }
 
-    /// The id of a whole that is begun now. Each time another one: who still removes an earlier one does not meet it.
+    /// The id of a whole that is begun now. Each time another one: who still removes an earlier one does not
+    /// meet it.
     pub(crate) fn whole_begun(self, presentation: PresentationId, now: Timestamp) -> RenditionId {
         hashed(&format!("{presentation}/{self}{SUFFIX}/{RECIPE}/{}", now.as_micros()))
     }

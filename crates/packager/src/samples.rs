@@ -11,7 +11,8 @@ use tokio::sync::OnceCell;
 
 use crate::{Error, Packaged, Packager};
 
-/// Reads samples of one presentation, each object opened when something of it is read first. Cheap to clone; clones share what is open.
+/// Reads samples of one presentation, each object opened when something of it is read first. Cheap to clone;
+/// clones share what is open.
 #[derive(Clone)]
 pub(crate) struct SampleReader {
     blob: Blob,
@@ -30,7 +31,8 @@ impl Packager {
 }
 
 impl SampleReader {
-    /// Opens the objects in which these ranges lie, so that one that is not there is known before anything is sent.
+    /// Opens the objects in which these ranges lie, so that one that is not there is known before anything is
+    /// sent.
     ///
     /// Errors: [`Error::Gone`] without one of them, those of the store.
     pub(crate) async fn open(&self, ranges: &[ByteRange]) -> Result<(), Error> {

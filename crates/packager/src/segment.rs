@@ -1,4 +1,5 @@
-//! Segments: of copied renditions a head made here, then ranges of the objects in which the samples lie; of encoded ones the object that is kept, or will be.
+//! Segments: of copied renditions a head made here, then ranges of the objects in which the samples lie; of
+//! encoded ones the object that is kept, or will be.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,8 +16,9 @@ use crate::{Asker, Error, Packaged, Packager, Rendition};
 
 /// Bytes that are read and held at once for one viewer of a large segment.
 ///
-/// Small enough to be in the processor's cache still when they are sent. Having the kernel send the ranges from their file, without
-/// a copy, was measured too: the many short ranges of an interleaved source make it the slower way (docs/benchmarks.md).
+/// Small enough to be in the processor's cache still when they are sent. Having the kernel send the ranges
+/// from their file, without a copy, was measured too: the many short ranges of an interleaved source make it
+/// the slower way (docs/benchmarks.md).
 pub(crate) const WINDOW_BYTES: u64 = 256 << 10;
 /// Larger segments and pictures are not kept in memory.
 pub(crate) const CACHED_BYTES_MAX: u64 = 256 << 10;
@@ -70,10 +72,12 @@ impl Packager {
 }
 
 impl Packager {
-    /// Segment `number` of a rung that the media offers, counted from 0: kept, or made now. Answered when all of it is there.
+    /// Segment `number` of a rung that the media offers, counted from 0: kept, or made now. Answered when all
+    /// of it is there.
     ///
-    /// Errors: [`Error::NotInPlan`] for what the plan does not list, [`Error::Busy`] where too much is asked for at once,
-    /// [`Error::NoFrame`] and [`Error::Unmade`] where it cannot be made, [`Error::Gone`] without the source.
+    /// Errors: [`Error::NotInPlan`] for what the plan does not list, [`Error::Busy`] where too much is asked
+    /// for at once, [`Error::NoFrame`] and [`Error::Unmade`] where it cannot be made, [`Error::Gone`] without
+    /// the source.
     pub async fn encoded_segment(
         &self,
         packaged: &Arc<Packaged>,

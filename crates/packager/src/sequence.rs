@@ -1,8 +1,9 @@
-//! Several sources that play one after the other: what a player is offered of all of them, and the media playlists.
+//! Several sources that play one after the other: what a player is offered of all of them, and the media
+//! playlists.
 //!
-//! A player changes neither codec nor the number of its tracks where a source ends, so all of them come in H.264 and AAC: each is shown
-//! in that rendition which fits the size best, with the sound that plays when nobody chose; black, or silent, where it has none.
-//! Decision 0073.
+//! A player changes neither codec nor the number of its tracks where a source ends, so all of them come in
+//! H.264 and AAC: each is shown in that rendition which fits the size best, with the sound that plays when
+//! nobody chose; black, or silent, where it has none. Decision 0073.
 
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ const GROUP: &str = "audio";
 const SOUND_NAME: &str = "Audio";
 /// What the codecs of copied video begin with that every player decodes.
 const EVERYWHERE: &str = "avc1.";
-/// Most segments of a rendition; sources behind that are left out. 22 h of segments of 4 s, whose playlist has about 2 MB.
+/// Most segments of a rendition; sources behind that are left out. 22 h of segments of 4 s, whose playlist
+/// has about 2 MB.
 const SEGMENTS_MAX: usize = 20_000;
 /// Sound that goes on for longer than this behind the pictures is heard, in front of black; less is cut off.
 const SOUND_BEHIND_MIN_US: u64 = 1_000_000;
@@ -69,8 +71,8 @@ pub struct Sequence {
 }
 
 impl Packager {
-    /// A source as one among others; `None` where players could be given nothing of it. `base` is the path of its renditions, nothing is
-    /// larger than `max`, and pictures that were withdrawn are left out.
+    /// A source as one among others; `None` where players could be given nothing of it. `base` is the path of
+    /// its renditions, nothing is larger than `max`, and pictures that were withdrawn are left out.
     pub async fn sequence_item(
         &self,
         packaged: Arc<Packaged>,
@@ -250,7 +252,8 @@ impl Sequence {
         self.items.iter().any(|item| item.sound.is_some())
     }
 
-    /// What a player reads first. `uri` gives the address of the playlist of a size, of the sound without one.
+    /// What a player reads first. `uri` gives the address of the playlist of a size, of the sound without
+    /// one.
     pub fn multivariant(&self, uri: impl Fn(Option<Resolution>) -> String) -> String {
         let sizes = self.sizes();
         let sound = self.has_sound().then(|| self.sound_rate());
@@ -357,7 +360,8 @@ impl Sequence {
         codecs
     }
 
-    /// The media playlist of a size; `None` where it is not offered. `filler` gives addresses of fillers' files.
+    /// The media playlist of a size; `None` where it is not offered. `filler` gives addresses of fillers'
+    /// files.
     pub fn pictures(
         &self,
         size: Resolution,

@@ -1,4 +1,5 @@
-//! Subtitles that were added to a media: the file as it is kept, and segments of it made when they are asked for.
+//! Subtitles that were added to a media: the file as it is kept, and segments of it made when they are asked
+//! for.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +25,8 @@ pub struct OfferedSubtitles {
     pub language_name: String,
 }
 
-/// How they are called in an address: `subtitles-` and the id of their source, so that others never have the same.
+/// How they are called in an address: `subtitles-` and the id of their source, so that others never have the
+/// same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SubtitleName(pub SourceId);
 
@@ -71,7 +73,8 @@ impl Packager {
 
     /// Segment `number` of the subtitles of a media, counted from 0, as WebVTT.
     ///
-    /// Errors: [`Error::NotInPlan`] for what the playlist does not list, and those of [`Packager::subtitle_file`].
+    /// Errors: [`Error::NotInPlan`] for what the playlist does not list, and those of
+    /// [`Packager::subtitle_file`].
     pub async fn subtitle_segment(
         &self,
         packaged: &Packaged,

@@ -1,7 +1,9 @@
-//! Encoded renditions as a whole: their init segment and all their segments in one object, with the index of it behind.
+//! Encoded renditions as a whole: their init segment and all their segments in one object, with the index of
+//! it behind.
 //!
-//! A file that is downloaded reads from it as it reads from a source. It is no cache as segments are: it is what a client asked for, and stays
-//! until that is asked for no more. Both are one object, so bytes and index are never of two runs.
+//! A file that is downloaded reads from it as it reads from a source. It is no cache as segments are: it is
+//! what a client asked for, and stays until that is asked for no more. Both are one object, so bytes and
+//! index are never of two runs.
 
 use std::sync::Arc;
 
@@ -52,13 +54,15 @@ impl Whole {
     }
 }
 
-/// Of which rendition a row of this name is the whole, which is not let go as a cache is; `None` of every other row.
+/// Of which rendition a row of this name is the whole, which is not let go as a cache is; `None` of every
+/// other row.
 pub fn whole_of(row_name: &str) -> Option<Rendition> {
     Rendition::from_text(row_name.strip_suffix(SUFFIX)?)
 }
 
 impl Packager {
-    /// A rendition as a whole, and its bytes; `None` until it was made. [`Error::NoFile`] when it could not be.
+    /// A rendition as a whole, and its bytes; `None` until it was made. [`Error::NoFile`] when it could not
+    /// be.
     pub(crate) async fn whole(
         &self,
         packaged: &Packaged,
@@ -86,9 +90,11 @@ impl Packager {
 
     /// Makes what is missing of an encoded rendition, and joins it to a whole.
     ///
-    /// May run twice, and goes on where an earlier call ended: segments that are kept are not made again. Its processes give way to all
-    /// others. It begins only for whoever still holds `job`. Errors: [`Error::NotInPlan`] for what is not encoded, [`Error::NoFrame`] and [`Error::Unmade`] where it cannot be,
-    /// [`Error::Busy`], [`Error::Gone`] when no media names the presentation any more, those of the stores.
+    /// May run twice, and goes on where an earlier call ended: segments that are kept are not made again. Its
+    /// processes give way to all others. It begins only for whoever still holds `job`. Errors:
+    /// [`Error::NotInPlan`] for what is not encoded, [`Error::NoFrame`] and [`Error::Unmade`] where it cannot
+    /// be, [`Error::Busy`], [`Error::Gone`] when no media names the presentation any more, those of the
+    /// stores.
     pub async fn make_whole(
         &self,
         job: &ClaimedJob,
@@ -132,7 +138,8 @@ impl Packager {
         let mut writer = self.blob.writer(ObjectKey::Segment(id, 0)).await?;
         let mut scanner = Scanner::new(None);
         for number in 0..count {
-            // What a fill left out has a still instead, or silence; and somebody may have let go of what was there.
+            // What a fill left out has a still instead, or silence; and somebody may have let go of what was
+            // there.
             let looking = line.looking();
             let bytes = match self.blob.get(line.key(number)).await? {
                 Some(bytes) => bytes,

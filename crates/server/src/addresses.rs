@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::Settings;
 
-/// What `serve` leaves in its data folder. Older ones than the present server's are overwritten when it starts.
+/// What `serve` leaves in its data folder. Older ones than the present server's are overwritten when it
+/// starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ServedAddresses {
     pub(crate) public_url: String,

@@ -174,8 +174,9 @@ impl App {
         self.0.operate.clone()
     }
 
-    /// Writes down what workspaces used, which access tokens were used, and which renditions were made and watched, since the last
-    /// call. May run at any time; what is lost is only a later date or a smaller counter.
+    /// Writes down what workspaces used, which access tokens were used, and which renditions were made and
+    /// watched, since the last call. May run at any time; what is lost is only a later date or a smaller
+    /// counter.
     pub(crate) async fn write_uses(&self) -> Result<(), kinora_store::Error> {
         // A failure of one does not keep the others from being written.
         let written = [

@@ -1,7 +1,7 @@
 //! The binary: configuration, wiring, shutdown, commands.
 //!
-//! Everything that is only known at the start comes together here: flags and files, the system's clock and randomness, which
-//! store and which engine. Nothing here decides what a media is or what an answer says.
+//! Everything that is only known at the start comes together here: flags and files, the system's clock and
+//! randomness, which store and which engine. Nothing here decides what a media is or what an answer says.
 //!
 //! Begin with [`main`], then `command/`; `wiring.rs` is the running server, `router.rs` what it answers.
 
@@ -30,7 +30,8 @@ pub use settings::{DatabaseUrl, LogFormat, Settings};
 pub use system::{SystemClock, SystemKeys, SystemRandom};
 pub use wiring::{Server, ServerOptions, StartError};
 
-/// Runs the command line. 0: done. 1: it could not be done, with the reason on standard error. 2: it cannot be understood.
+/// Runs the command line. 0: done. 1: it could not be done, with the reason on standard error. 2: it cannot
+/// be understood.
 pub fn main() -> ExitCode {
     memory::keep_what_is_soon_wanted();
     let arguments = command::Arguments::parse();

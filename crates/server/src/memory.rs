@@ -23,8 +23,8 @@ const HEAPS_MIN: usize = 2;
 
 /// Lets the C library's allocator keep what is soon wanted again. Call it once, before any thread starts.
 ///
-/// By default it gives a buffer of 128 KiB back to the kernel the moment it is free, and the next one is filled with
-/// zeros page by page: a fifth of what an upload costs. Other allocators are left as they are.
+/// By default it gives a buffer of 128 KiB back to the kernel the moment it is free, and the next one is
+/// filled with zeros page by page: a fifth of what an upload costs. Other allocators are left as they are.
 pub(crate) fn keep_what_is_soon_wanted() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {

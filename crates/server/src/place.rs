@@ -43,8 +43,8 @@ pub(crate) async fn open_blob(settings: &Settings) -> Result<Blob, Problem> {
     Blob::open_folder(&absolute).await.map_err(|error| unusable(error.into()))
 }
 
-/// What keeps a second `serve` away where there is room for one: on a folder, and on a PostgreSQL when either keeps its objects
-/// in a folder.
+/// What keeps a second `serve` away where there is room for one: on a folder, and on a PostgreSQL when either
+/// keeps its objects in a folder.
 pub(crate) async fn lock(settings: &Settings) -> Result<ServeLock, kinora_store::Error> {
     let Some(url) = &settings.database_url else { return ServeLock::acquire(&settings.data_dir) };
     let objects = if settings.storage_url.is_some() { ObjectsPlace::Shared } else { ObjectsPlace::Folder };

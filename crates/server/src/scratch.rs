@@ -1,8 +1,8 @@
 //! The folder where jobs put files for a while, as large as a source.
 //!
-//! It lies in the data folder, which nobody else serves. Where all data lie elsewhere it lies where the system has such files (`TMPDIR`),
-//! beside those of other processes: each has one of its own, and a lock in it by which others see that it lives. What dead
-//! processes left is removed at the next start.
+//! It lies in the data folder, which nobody else serves. Where all data lie elsewhere it lies where the
+//! system has such files (`TMPDIR`), beside those of other processes: each has one of its own, and a lock in
+//! it by which others see that it lives. What dead processes left is removed at the next start.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -69,7 +69,8 @@ impl Drop for Scratch {
     }
 }
 
-/// A folder that was not there. In another container another process may have our number, and in this one another server.
+/// A folder that was not there. In another container another process may have our number, and in this one
+/// another server.
 fn make_new(parent: &Path) -> io::Result<PathBuf> {
     let process = std::process::id();
     let mut last = io::ErrorKind::AlreadyExists.into();

@@ -96,8 +96,8 @@ pub enum StartError {
 impl Server {
     /// Starts everything and answers on `listener`.
     ///
-    /// Leases of an earlier process are taken back first where the lock proves that it is gone: on a folder. On PostgreSQL they run
-    /// out.
+    /// Leases of an earlier process are taken back first where the lock proves that it is gone: on a folder.
+    /// On PostgreSQL they run out.
     pub async fn start(options: ServerOptions, listener: TcpListener) -> Result<Self, StartError> {
         let ServerOptions {
             settings,
@@ -219,8 +219,8 @@ impl Server {
         Ok(Self { stop, is_lost, running })
     }
 
-    /// Returns when another process has taken what only one may serve, and this one must stop. That happens only after the
-    /// database was away.
+    /// Returns when another process has taken what only one may serve, and this one must stop. That happens
+    /// only after the database was away.
     pub async fn lock_lost(&self) {
         self.is_lost.cancelled().await;
     }

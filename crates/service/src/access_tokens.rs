@@ -5,8 +5,8 @@ use kinora_domain::{AccessToken, AccessTokenId, Permission, Secret};
 use crate::{Caller, Error, Service};
 
 impl Service {
-    /// Creates an access token of the caller's workspace. Only the hash of the secret is stored: it cannot be shown
-    /// again.
+    /// Creates an access token of the caller's workspace. Only the hash of the secret is stored: it cannot be
+    /// shown again.
     pub async fn create_access_token(
         &self,
         caller: &Caller,

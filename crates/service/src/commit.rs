@@ -6,7 +6,8 @@ use crate::Error;
 
 /// Commits an operation that creates a `T`, together with what the caller adds.
 ///
-/// HTTP stores its response by idempotency key in the same transaction. The command line adds nothing: [`Plain`].
+/// HTTP stores its response by idempotency key in the same transaction. The command line adds nothing:
+/// [`Plain`].
 pub trait Commit<T>: Send + Sized {
     /// What the caller gets.
     type Answer: Send;

@@ -1,7 +1,7 @@
 //! Operations that HTTP and the command line share: (caller, input) → outcome, in one transaction.
 //!
-//! `POST /on-demand` and `kinora media create` call the same function. Knows no HTTP and no terminal: the `api`
-//! crate maps [`Error`] to responses, the commands map it to sentences.
+//! `POST /on-demand` and `kinora media create` call the same function. Knows no HTTP and no terminal: the
+//! `api` crate maps [`Error`] to responses, the commands map it to sentences.
 //!
 //! Begin with [`Service`] and [`Caller`], then `media.rs`. Reads that are one call of the store stay there.
 

@@ -6,7 +6,8 @@ use kinora_store::Tx;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
-    /// Registers a media that will be fetched from its address: row, event and job. The playback ID works at once.
+    /// Registers a media that will be fetched from its address: row, event and job. The playback ID works at
+    /// once.
     ///
     /// `new.workspace` is replaced by the caller's. Errors: `SourceUrl`, `TitleTooLong`.
     pub async fn create_media<C: Commit<Media>>(
@@ -27,8 +28,8 @@ impl Service {
         commit.commit(&self.store, work).await
     }
 
-    /// Changes title, creator, metadata or thumbnail of a media in any state. A change to the same values emits no
-    /// event.
+    /// Changes title, creator, metadata or thumbnail of a media in any state. A change to the same values
+    /// emits no event.
     ///
     /// Errors: `MediaNotFound`, `ConditionFailed`.
     pub async fn update_media(

@@ -7,9 +7,9 @@ use kinora_store::Store;
 
 /// Runs operations. Cheap to clone.
 ///
-/// Each operation is one transaction: rows, events and jobs are committed together, or nothing is. None of them
-/// may be repeated blindly: a caller that sends the same request twice creates two things, unless its [`Commit`]
-/// stores the first answer.
+/// Each operation is one transaction: rows, events and jobs are committed together, or nothing is. None of
+/// them may be repeated blindly: a caller that sends the same request twice creates two things, unless its
+/// [`Commit`] stores the first answer.
 ///
 /// [`Commit`]: crate::Commit
 #[derive(Clone)]

@@ -6,7 +6,8 @@ use kinora_store::Tx;
 use crate::{Caller, Commit, Error, Service};
 
 impl Service {
-    /// Names a key whose public half is `public_key`, PEM. It signs nothing before [`Service::add_signing_key`].
+    /// Names a key whose public half is `public_key`, PEM. It signs nothing before
+    /// [`Service::add_signing_key`].
     pub fn new_signing_key(&self, caller: &Caller, public_key: String) -> SigningKey {
         let now = self.clock.now();
         let id = SigningKeyId::new(now, &*self.random);

@@ -59,14 +59,15 @@ impl Tx {
         self.session.execute(INSERT, values).await.map(drop)
     }
 
-    /// Refuses a token from now on; one that is refused already stays so since then. `false` when there is no such token.
+    /// Refuses a token from now on; one that is refused already stays so since then. `false` when there is no
+    /// such token.
     pub async fn revoke_access_token(&mut self, id: AccessTokenId, now: Timestamp) -> Result<bool, Error> {
         self.effects.rows = true;
         Ok(self.session.execute(REVOKE, values![id, now]).await? > 0)
     }
 
-    /// Notes when tokens were last used; an earlier time than the one noted changes nothing. The generation stays: no answer
-    /// depends on it.
+    /// Notes when tokens were last used; an earlier time than the one noted changes nothing. The generation
+    /// stays: no answer depends on it.
     pub async fn note_tokens_used(&mut self, used: &[(AccessTokenId, Timestamp)]) -> Result<(), Error> {
         for (id, at) in used {
             self.session.execute(NOTE_USED, values![*id, *at]).await?;

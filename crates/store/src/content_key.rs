@@ -40,8 +40,8 @@ impl Store {
 }
 
 impl Tx {
-    /// Makes the keys of those playback IDs of a media that are encrypted and have none. One that is there stays for ever: caches hold what it
-    /// encrypted.
+    /// Makes the keys of those playback IDs of a media that are encrypted and have none. One that is there
+    /// stays for ever: caches hold what it encrypted.
     pub(crate) async fn make_content_keys(&mut self, media: &Media) -> Result<(), Error> {
         let random = self.common.random.as_ref();
         for handle in media.playback.iter().filter(|handle| handle.encryption == Encryption::Aes128) {

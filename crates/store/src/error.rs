@@ -7,7 +7,8 @@ use std::sync::Arc;
 /// Why the store did not do what was asked. Absence is not an error: look-ups answer `None`.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
-    /// The row moved since it was read. [`Store::write`](crate::Store::write) runs the closure again by itself.
+    /// The row moved since it was read. [`Store::write`](crate::Store::write) runs the closure again by
+    /// itself.
     #[error("the row was changed meanwhile")]
     Conflict,
     /// Somebody else holds the job or delivery now; nothing of this transaction was kept.
@@ -16,8 +17,8 @@ pub enum Error {
     /// The database could not be had in time. Trying again later helps.
     #[error("the database is busy")]
     Busy,
-    /// The database is away, or so busy that it does not answer in time. Trying again later helps. If it went away during a
-    /// commit, the transaction may have been kept.
+    /// The database is away, or so busy that it does not answer in time. Trying again later helps. If it went
+    /// away during a commit, the transaction may have been kept.
     #[error("the database does not answer")]
     Unavailable {
         /// What happened.

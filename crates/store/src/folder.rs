@@ -23,8 +23,8 @@ pub(crate) fn make_file(path: &Path) -> Result<(), Error> {
 
 /// Puts a whole, synced file of mode 0600 there unless there is one. Returns whether it did.
 ///
-/// `unique` keeps the draft apart from that of another process. The file appears under its name only when it is whole: a
-/// link, unlike a rename, never replaces.
+/// `unique` keeps the draft apart from that of another process. The file appears under its name only when it
+/// is whole: a link, unlike a rename, never replaces.
 pub(crate) fn create_whole(path: &Path, unique: &str, content: &str) -> Result<bool, Error> {
     let draft = path.with_extension(unique);
     let linked = write_draft(&draft, content).and_then(|()| std::fs::hard_link(&draft, path));
@@ -43,7 +43,8 @@ pub(crate) fn create_whole(path: &Path, unique: &str, content: &str) -> Result<b
     }
 }
 
-/// The text of a small file, or `None` when there is no such file. What lies beyond `size_max` bytes is not read.
+/// The text of a small file, or `None` when there is no such file. What lies beyond `size_max` bytes is not
+/// read.
 pub(crate) fn read_small(path: &Path, size_max: u64) -> Result<Option<String>, Error> {
     let mut text = String::new();
     match File::open(path).and_then(|file| file.take(size_max).read_to_string(&mut text)) {

@@ -95,8 +95,9 @@ impl Tx {
         find(&mut self.session, &self.common.keyring, key, now).await
     }
 
-    /// Keeps an answer for 24 hours in place of one that is too old. `false`, and nothing is kept, when the workspace has no room left. One
-    /// that still counts stays, and is an error: whoever keeps an answer has looked for one in the same transaction.
+    /// Keeps an answer for 24 hours in place of one that is too old. `false`, and nothing is kept, when the
+    /// workspace has no room left. One that still counts stays, and is an error: whoever keeps an answer has
+    /// looked for one in the same transaction.
     pub async fn keep_answer(
         &mut self,
         key: RequestKey,

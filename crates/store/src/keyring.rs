@@ -1,8 +1,8 @@
 //! The keys that seal secrets at rest.
 //!
-//! A sealed secret is text: `1.KEY.DATA`, where 1 is the form, KEY names the key and DATA is Base64 of nonce and ciphertext
-//! (XChaCha20-Poly1305; its 192-bit nonces may be drawn at random). What a secret belongs to is authenticated with it, so that
-//! a sealed secret copied to another row does not open.
+//! A sealed secret is text: `1.KEY.DATA`, where 1 is the form, KEY names the key and DATA is Base64 of nonce
+//! and ciphertext (XChaCha20-Poly1305; its 192-bit nonces may be drawn at random). What a secret belongs to
+//! is authenticated with it, so that a sealed secret copied to another row does not open.
 
 use std::path::Path;
 
@@ -34,7 +34,8 @@ pub(crate) struct Keyring {
 struct Key {
     id: String,
     cipher: XChaCha20Poly1305,
-    /// That sign, one for each purpose, with their keys worked in: those take six of the some nine blocks that are hashed for a short message.
+    /// That sign, one for each purpose, with their keys worked in: those take six of the some nine blocks
+    /// that are hashed for a short message.
     macs: [Hmac<Sha256>; Purpose::ALL.len()],
 }
 
@@ -116,7 +117,8 @@ impl Keyring {
         format!("{FORM}.{}.{data}", key.id)
     }
 
-    /// Opens what was sealed for `owner`. [`Error::WrongKey`] when no key fits, or when it was sealed for another.
+    /// Opens what was sealed for `owner`. [`Error::WrongKey`] when no key fits, or when it was sealed for
+    /// another.
     pub(crate) fn open(&self, sealed: &str, owner: &str) -> Result<Vec<u8>, Error> {
         let (id, data) = parts(sealed).ok_or(Error::WrongKey)?;
         let key = self.keys.iter().find(|key| key.id == id).ok_or(Error::WrongKey)?;
@@ -135,7 +137,8 @@ impl Keyring {
         key.mac(purpose, message).finalize().into_bytes().into()
     }
 
-    /// Whether one of the keys signed this message for this purpose; takes as long for a wrong signature as for a right one.
+    /// Whether one of the keys signed this message for this purpose; takes as long for a wrong signature as
+    /// for a right one.
     pub(crate) fn has_signed(
         &self,
         purpose: Purpose,

@@ -1,12 +1,12 @@
 //! What Kinora remembers: rows, events, deliveries and jobs, in one database.
 //!
-//! Begin with [`Store`]: reads are its methods, and there is one way to write, [`Store::write`], whose closure gets a [`Tx`].
-//! A change, its event and its jobs are committed together or not at all.
+//! Begin with [`Store`]: reads are its methods, and there is one way to write, [`Store::write`], whose
+//! closure gets a [`Tx`]. A change, its event and its jobs are committed together or not at all.
 //!
-//! Knows ids, rows and transactions; no route, no wire spelling, no object. The only crate that names sqlx, and inside it only
-//! `sql/` does, and `notify.rs`, which listens. The database is a file of SQLite or on PostgreSQL; statements are the same for
-//! both, but for those that begin (`schema.rs`, `reseal.rs`), claim (`job/lease.rs`, `delivery/claim.rs`), group (`writer/group.rs`) and watch
-//! (`watch.rs`).
+//! Knows ids, rows and transactions; no route, no wire spelling, no object. The only crate that names sqlx,
+//! and inside it only `sql/` does, and `notify.rs`, which listens. The database is a file of SQLite or on
+//! PostgreSQL; statements are the same for both, but for those that begin (`schema.rs`, `reseal.rs`), claim
+//! (`job/lease.rs`, `delivery/claim.rs`), group (`writer/group.rs`) and watch (`watch.rs`).
 //!
 //! | File | Holds |
 //! |---|---|

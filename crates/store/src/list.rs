@@ -1,4 +1,5 @@
-//! Parts of lists by creation time: by their number, or from an entry on; and how their rows are found in an index.
+//! Parts of lists by creation time: by their number, or from an entry on; and how their rows are found in an
+//! index.
 
 use kinora_domain::Timestamp;
 use uuid::Uuid;
@@ -125,7 +126,8 @@ impl Bounds {
         Self { lower: (i64::MIN, String::new()), upper: (i64::MAX, String::new()) }
     }
 
-    /// What was created at `from` or later, and before `before`. No id is empty, so each one lies behind the empty one.
+    /// What was created at `from` or later, and before `before`. No id is empty, so each one lies behind the
+    /// empty one.
     pub(crate) fn created(from: Option<Timestamp>, before: Option<Timestamp>) -> Self {
         let Self { mut lower, mut upper } = Self::all();
         lower.0 = from.map_or(lower.0, Timestamp::as_micros);
@@ -151,8 +153,9 @@ impl Bounds {
     }
 }
 
-/// The two statements of a list, one from each end. `$1` is whose list it is, `$2` to `$5` are the [`Bounds`], `$6` is the most rows, then come
-/// the values of the list's own, and at last how many rows are passed over.
+/// The two statements of a list, one from each end. `$1` is whose list it is, `$2` to `$5` are the
+/// [`Bounds`], `$6` is the most rows, then come the values of the list's own, and at last how many rows are
+/// passed over.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ends {
     pub(crate) newest: Statement,
@@ -189,8 +192,9 @@ pub(crate) use ends;
 /// What a list is made of.
 pub(crate) struct Rows<'a> {
     pub(crate) ends: Ends,
-    /// The same without bounds, for pages by number: `$1` is whose list it is, `$2` the most rows, `$3` how many are passed over. Bounds are
-    /// compared with every row that is passed over, which takes longer than the passing.
+    /// The same without bounds, for pages by number: `$1` is whose list it is, `$2` the most rows, `$3` how
+    /// many are passed over. Bounds are compared with every row that is passed over, which takes longer than
+    /// the passing.
     pub(crate) unbounded: Option<Ends>,
     /// Whose it is.
     pub(crate) owner: Value,
@@ -263,7 +267,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// `None` for a slice without rows. By number it is walked from the end that is nearer, where the length of the list is known.
+    /// `None` for a slice without rows. By number it is walked from the end that is nearer, where the length
+    /// of the list is known.
     fn of(slice: Slice, bounds: &Bounds, known: Option<u64>) -> Option<Self> {
         let limit = i64::from(slice.limit);
         let show = usize::try_from(slice.limit).unwrap_or(usize::MAX);

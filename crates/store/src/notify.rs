@@ -1,7 +1,8 @@
 //! Telling other processes of commits, and hearing of theirs, by NOTIFY and LISTEN of PostgreSQL.
 //!
-//! Only a hint: nothing depends on it, and [`watch`](crate::watch) looks by itself. It is sent after the commit, from a connection
-//! of its own: transactions that notify commit one after the other in the whole database.
+//! Only a hint: nothing depends on it, and [`watch`](crate::watch) looks by itself. It is sent after the
+//! commit, from a connection of its own: transactions that notify commit one after the other in the whole
+//! database.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -14,7 +14,8 @@ impl Store {
         part
     }
 
-    /// Whether this server, or one with the same keys, has signed this part below this playback ID. Takes as long for a wrong signature as for a right one.
+    /// Whether this server, or one with the same keys, has signed this part below this playback ID. Takes as
+    /// long for a wrong signature as for a right one.
     pub fn has_signed_path(
         &self,
         playback: PlaybackId,

@@ -12,9 +12,11 @@ const DAY_US: i64 = 24 * 60 * 60 * 1_000_000;
 pub(crate) const JOBS_KEPT_US: i64 = 7 * DAY_US;
 /// Finished deliveries with their attempts, and events that nobody waits for.
 pub(crate) const DELIVERIES_KEPT_US: i64 = 30 * DAY_US;
-/// Tokens that were taken back, behind their end: whoever verifies them gives them a minute, and a clock that is set back a while again.
+/// Tokens that were taken back, behind their end: whoever verifies them gives them a minute, and a clock that
+/// is set back a while again.
 pub(crate) const REVOKED_TOKENS_KEPT_US: i64 = 30 * DAY_US;
-/// Of a process that has written no usage for so long, which batch it wrote last. What it tries to write is never that old.
+/// Of a process that has written no usage for so long, which batch it wrote last. What it tries to write is
+/// never that old.
 pub(crate) const USAGE_WRITERS_KEPT_US: i64 = 30 * DAY_US;
 /// Rows of one transaction: others wait for the writer meanwhile.
 pub(crate) const BATCH_MAX: i64 = 500;

@@ -1,7 +1,8 @@
 //! Encoded renditions of which something is made: what they take, and when they were last watched.
 //!
-//! A row is written before the first object of its rendition, so that what no row names may be swept. Its counters are written
-//! down now and then and may lag: they decide what is removed first, never what is served.
+//! A row is written before the first object of its rendition, so that what no row names may be swept. Its
+//! counters are written down now and then and may lag: they decide what is removed first, never what is
+//! served.
 
 use kinora_domain::{PresentationId, RenditionId, Timestamp};
 
@@ -9,8 +10,8 @@ use crate::sql::{Row, statements, values};
 use crate::{Error, Store, Tx};
 
 statements! {
-    /// `source_id` is a presentation: of a media without edits that is its source (decision 0123).
-    /// Only while a media names the source, or an upload holds it: a row that outlives both would keep its objects.
+    /// `source_id` is a presentation: of a media without edits that is its source (decision 0123). Only while
+    /// a media names the source, or an upload holds it: a row that outlives both would keep its objects.
     INSERT = "INSERT INTO rendition (id, source_id, name, created_at)
         SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2)
         OR EXISTS (SELECT 1 FROM upload WHERE source_id = $2 AND holds_source = 1)
@@ -125,8 +126,8 @@ impl Store {
         self.reader().await?.all(OF_PRESENTATION, values![presentation]).await?.iter().map(read).collect()
     }
 
-    /// A page of all renditions behind `after`, `limit` at most: those that were never watched, then from the one that was not
-    /// watched for the longest.
+    /// A page of all renditions behind `after`, `limit` at most: those that were never watched, then from the
+    /// one that was not watched for the longest.
     pub async fn renditions_by_watch(
         &self,
         after: RenditionPlace,
@@ -160,8 +161,8 @@ fn id_or_first(id: Option<RenditionId>) -> String {
 }
 
 impl Tx {
-    /// Writes down that something of a rendition is about to be made. Answers whether there is a row now: not without a media
-    /// that names the presentation. May run twice.
+    /// Writes down that something of a rendition is about to be made. Answers whether there is a row now: not
+    /// without a media that names the presentation. May run twice.
     pub async fn begin_rendition(
         &mut self,
         id: RenditionId,
@@ -173,8 +174,8 @@ impl Tx {
         Ok(inserted > 0 || self.session.first(BY_ID, values![id]).await?.is_some())
     }
 
-    /// The same by name: what was begun before and can be made is gone on with, under the id it has. `None` without a media that names
-    /// the presentation. May run twice.
+    /// The same by name: what was begun before and can be made is gone on with, under the id it has. `None`
+    /// without a media that names the presentation. May run twice.
     pub async fn begin_rendition_named(
         &mut self,
         id: RenditionId,
@@ -202,7 +203,8 @@ impl Tx {
         self.session.execute(RESET, values![id]).await.map(drop)
     }
 
-    /// Puts right what a process that was killed did not count: this is what is there. What another one makes meanwhile, it adds.
+    /// Puts right what a process that was killed did not count: this is what is there. What another one makes
+    /// meanwhile, it adds.
     pub async fn set_rendition_counted(
         &mut self,
         id: RenditionId,

@@ -1,5 +1,6 @@
-//! Keys that seal are changed while processes run. At every start of a server all secrets are sealed with its first key, so that the others can
-//! go; and no server starts without a key that a secret needs. Decision 0094.
+//! Keys that seal are changed while processes run. At every start of a server all secrets are sealed with its
+//! first key, so that the others can go; and no server starts without a key that a secret needs. Decision
+//! 0094.
 
 use kinora_domain::Random;
 
@@ -9,15 +10,18 @@ use crate::prune::BATCH_MAX;
 use crate::sql::{Row, Session, Statement, Value, statements, values};
 use crate::{content_key, kept_answer, webhook};
 
-/// A column of sealed secrets. Its statements call `substr(column, 1, 11)` its *seal*: the part that names the key.
+/// A column of sealed secrets. Its statements call `substr(column, 1, 11)` its *seal*: the part that names
+/// the key.
 pub(crate) struct SealedColumn {
     /// What lies there, for a person.
     pub(crate) what: &'static str,
     /// The seals that are in use: takes one, answers the next as `seal`.
     pub(crate) next_seal: Statement,
-    /// A batch of rows: takes a seal, the key of the row in front, and how many. Answers what `read` reads, and `sealed`.
+    /// A batch of rows: takes a seal, the key of the row in front, and how many. Answers what `read` reads,
+    /// and `sealed`.
     pub(crate) page: Statement,
-    /// Sets a secret in the place of an older one: takes the newer, the older, and the key of the row. One that was set meanwhile stays.
+    /// Sets a secret in the place of an older one: takes the newer, the older, and the key of the row. One
+    /// that was set meanwhile stays.
     pub(crate) set: Statement,
     /// The key in front of all rows.
     pub(crate) first: fn() -> Vec<Value>,
@@ -35,8 +39,8 @@ pub(crate) type Owner = (Vec<Value>, String);
 pub(crate) enum WithoutKey {
     /// No server starts: they would be lost.
     Refuse,
-    /// They go: takes a seal and how many, answers the rows for [`kept_answer::count_out`]. Nobody could read them, and they would leave within
-    /// a day.
+    /// They go: takes a seal and how many, answers the rows for [`kept_answer::count_out`]. Nobody could read
+    /// them, and they would leave within a day.
     Drop(Statement),
 }
 
@@ -51,8 +55,8 @@ statements! {
     ROLLBACK = "ROLLBACK";
 }
 
-/// Seals with the first key what another one sealed, in small transactions; others may read and write meanwhile, and begin another server.
-/// Reads indexes alone where nothing is to be done.
+/// Seals with the first key what another one sealed, in small transactions; others may read and write
+/// meanwhile, and begin another server. Reads indexes alone where nothing is to be done.
 ///
 /// [`Error::KeyNotAtHand`], and nothing was changed, when a secret needs a key that is not at hand.
 pub(crate) async fn reseal(
@@ -91,7 +95,8 @@ async fn seals(session: &mut Session, column: &SealedColumn) -> Result<Vec<Strin
     Ok(seals)
 }
 
-/// Walks once along the rows of a seal. A server whose first key is another may walk the other way meanwhile, and both end.
+/// Walks once along the rows of a seal. A server whose first key is another may walk the other way meanwhile,
+/// and both end.
 async fn rewrite(
     session: &mut Session,
     column: &SealedColumn,

@@ -147,8 +147,8 @@ const MIGRATIONS: [Migration; 25] = [
 const LIST: i64 = 9;
 /// The newest schema.
 const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
-/// On PostgreSQL: one process at a time begins or migrates a database. The two numbers are Kinora's own: "kino", and 2 for this
-/// purpose. The wait ends with the transaction, or with [`Error::Busy`].
+/// On PostgreSQL: one process at a time begins or migrates a database. The two numbers are Kinora's own:
+/// "kino", and 2 for this purpose. The wait ends with the transaction, or with [`Error::Busy`].
 const LOCK_ON_POSTGRES: &str = "SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(1802071663, 2)";
 
 const ORGANISATION: &str = "Kinora";
@@ -185,7 +185,8 @@ pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Re
         return Err(Error::WrongKey);
     }
     if options.opener == Opener::Server {
-        // Whatever the canary says: another process may have sealed with its own first key after this one had begun.
+        // Whatever the canary says: another process may have sealed with its own first key after this one had
+        // begun.
         reseal::reseal(session, &keyring, options.random.as_ref()).await?;
         if sealed_by(&canary) != Some(keyring.first_id()) {
             let again = keyring.seal(CANARY, CANARY_OWNER, options.random.as_ref());
@@ -195,7 +196,8 @@ pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Re
     Ok(keyring)
 }
 
-/// Whether a database of schema `found` is to be migrated to `known` first (contract decision 42). 0 is an empty one.
+/// Whether a database of schema `found` is to be migrated to `known` first (contract decision 42). 0 is an
+/// empty one.
 fn must_migrate(found: i64, known: i64, opener: Opener) -> Result<bool, Error> {
     if found > known {
         Err(Error::SchemaTooNew { found, known })
@@ -208,8 +210,8 @@ fn must_migrate(found: i64, known: i64, opener: Opener) -> Result<bool, Error> {
     }
 }
 
-/// Brings the schema up to date; a new database gets its key and its first rows in the same commit. Others may have done so since
-/// the version was looked at, then this does nothing.
+/// Brings the schema up to date; a new database gets its key and its first rows in the same commit. Others
+/// may have done so since the version was looked at, then this does nothing.
 async fn migrate(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
     let found = version(session).await?;
     for migration in MIGRATIONS.iter().filter(|migration| migration.version > found) {

@@ -76,7 +76,8 @@ impl Tx {
         self.session.execute(INSERT, values).await.map(drop)
     }
 
-    /// Forgets a key of a workspace: what it signed is worth nothing from now on. `false` when there is no such key.
+    /// Forgets a key of a workspace: what it signed is worth nothing from now on. `false` when there is no
+    /// such key.
     pub async fn delete_signing_key(
         &mut self,
         workspace: WorkspaceId,

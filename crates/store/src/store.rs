@@ -18,7 +18,8 @@ use crate::wake::Bell;
 use crate::write::Work;
 use crate::{Error, FaultAction, FaultPoint, Faults, Tx, Version, Wake, WorkerId, folder, schema, writer};
 
-/// Who opens a store (contract decision 42). On an empty folder either makes the schema, the key and the first rows.
+/// Who opens a store (contract decision 42). On an empty folder either makes the schema, the key and the
+/// first rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opener {
     /// `serve`: brings an older schema up to date.
@@ -34,8 +35,8 @@ pub enum DatabasePlace {
     Folder(PathBuf),
     /// A database on PostgreSQL.
     Postgres {
-        /// `postgres://user:password@host:port/name`. The connection must keep its session: no pooler that changes the server
-        /// connection between transactions.
+        /// `postgres://user:password@host:port/name`. The connection must keep its session: no pooler that
+        /// changes the server connection between transactions.
         url: String,
     },
 }
@@ -56,8 +57,8 @@ pub struct StoreOptions {
     pub database: DatabasePlace,
     /// Who opens it.
     pub opener: Opener,
-    /// `KINORA_SECRET_KEY`: Base64 of 32 bytes, several separated by commas; the first one seals, all of them open. `None`: the
-    /// key file of the folder; PostgreSQL has none, so there it is required.
+    /// `KINORA_SECRET_KEY`: Base64 of 32 bytes, several separated by commas; the first one seals, all of them
+    /// open. `None`: the key file of the folder; PostgreSQL has none, so there it is required.
     pub secret_keys: Option<String>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
@@ -112,13 +113,14 @@ statements! {
 }
 
 impl Store {
-    /// Opens a database, making what is missing: folder, schema, key, first rows; the database itself only where it is a file.
-    /// Several processes may do so at once.
+    /// Opens a database, making what is missing: folder, schema, key, first rows; the database itself only
+    /// where it is a file. Several processes may do so at once.
     ///
     /// Errors a person can act on: [`Error::SchemaTooNew`], [`Error::SchemaOther`], [`Error::WrongKey`],
-    /// [`Error::KeyNotAtHand`], [`Error::BadKey`], [`Error::Full`], and [`Error::Busy`] when another process begins or migrates the database for too long. Of a folder:
-    /// [`Error::KeyMissing`], [`Error::Folder`]. Of PostgreSQL: [`Error::SecretKeyRequired`], [`Error::BadDatabaseUrl`] and those
-    /// whose names begin with `Database`.
+    /// [`Error::KeyNotAtHand`], [`Error::BadKey`], [`Error::Full`], and [`Error::Busy`] when another process
+    /// begins or migrates the database for too long. Of a folder: [`Error::KeyMissing`], [`Error::Folder`].
+    /// Of PostgreSQL: [`Error::SecretKeyRequired`], [`Error::BadDatabaseUrl`] and those whose names begin
+    /// with `Database`.
     pub async fn open(options: StoreOptions) -> Result<Self, Error> {
         let (database, mut session) = connect(&options).await?;
         let keyring =
@@ -163,7 +165,8 @@ impl Store {
         self.shared.common.has_blur_hash.store(false, Ordering::Release);
     }
 
-    /// Ends it: what was sent to the writer is still done, everything later answers [`Error::Stopped`]. May run twice.
+    /// Ends it: what was sent to the writer is still done, everything later answers [`Error::Stopped`]. May
+    /// run twice.
     ///
     /// Dropping the last clone does the same without waiting.
     pub async fn close(&self) {
@@ -182,8 +185,9 @@ impl Store {
     /// A mark of what the database holds: as long as it stays equal, every read answers the same.
     ///
     /// What was read after a mark was taken may be answered again while the mark is the same. On SQLite it is
-    /// [`Store::generation`] and costs nothing. On PostgreSQL the server is asked, so that a change is seen whichever process made
-    /// it, from the moment its writer was told; calls that wait at the same time share one question.
+    /// [`Store::generation`] and costs nothing. On PostgreSQL the server is asked, so that a change is seen
+    /// whichever process made it, from the moment its writer was told; calls that wait at the same time share
+    /// one question.
     pub async fn version(&self) -> Result<Version, Error> {
         self.check_running()?;
         match &self.shared.version {
@@ -192,8 +196,9 @@ impl Store {
         }
     }
 
-    /// Changes whenever rows that answers are made from may have changed: workspaces, tokens, media, webhooks. What was read
-    /// after this number was taken may be kept under it. Changes by other processes are seen by [`Store::watch_others`].
+    /// Changes whenever rows that answers are made from may have changed: workspaces, tokens, media,
+    /// webhooks. What was read after this number was taken may be kept under it. Changes by other processes
+    /// are seen by [`Store::watch_others`].
     pub fn generation(&self) -> u64 {
         self.shared.common.generation.load(Ordering::Acquire)
     }
@@ -218,8 +223,8 @@ impl Store {
         self.shared.common.deliveries.listen()
     }
 
-    /// Whether it can be read, and written: after a write that found the disk full this tries a small one, and answers
-    /// [`Error::Full`] until there is room again.
+    /// Whether it can be read, and written: after a write that found the disk full this tries a small one,
+    /// and answers [`Error::Full`] until there is room again.
     pub async fn ping(&self) -> Result<(), Error> {
         self.reader().await?.first(PING, values![]).await?;
         if self.shared.common.is_full.load(Ordering::Acquire) {

@@ -19,7 +19,8 @@ pub struct Tx {
 /// What a commit means to others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Effects {
-    /// Rows that answers are made from changed: workspaces, tokens, signing keys, revoked tokens, media, playlists, webhooks.
+    /// Rows that answers are made from changed: workspaces, tokens, signing keys, revoked tokens, media,
+    /// playlists, webhooks.
     pub(crate) rows: bool,
     /// There may be a job to claim.
     pub(crate) jobs: bool,

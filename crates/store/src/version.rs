@@ -20,7 +20,8 @@ statements! {
     SNAPSHOT = "SELECT pg_current_snapshot()::text AS snapshot";
 }
 
-/// What [`Store::version`](crate::Store::version) answers. Marks of one store can be compared, and mean nothing else.
+/// What [`Store::version`](crate::Store::version) answers. Marks of one store can be compared, and mean
+/// nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Version(Mark);
 
@@ -38,8 +39,8 @@ impl Version {
 
 type Answer = oneshot::Sender<Result<Version, Error>>;
 
-/// Asks PostgreSQL on a connection of its own. Everybody who came while one question was under way shares the next one: a
-/// question that began earlier might not see what the caller has just been told of.
+/// Asks PostgreSQL on a connection of its own. Everybody who came while one question was under way shares the
+/// next one: a question that began earlier might not see what the caller has just been told of.
 pub(crate) struct VersionTeller {
     questions: mpsc::Sender<Answer>,
     task: AbortOnDropHandle<()>,
@@ -69,7 +70,8 @@ async fn answer(place: Place, mut questions: mpsc::Receiver<Answer>) {
     let mut session = None;
     while let Some(first) = questions.recv().await {
         let mut waiting = vec![first];
-        // Whoever is about to ask joins: as long as each turn of the others brings somebody, one question for all of them costs less than several.
+        // Whoever is about to ask joins: as long as each turn of the others brings somebody, one question for
+        // all of them costs less than several.
         loop {
             let count = waiting.len();
             tokio::task::yield_now().await;

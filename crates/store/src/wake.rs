@@ -19,12 +19,14 @@ impl Bell {
     }
 }
 
-/// Waits for work. Take one before the first look, and keep it: what happens between a look and the wait is then not missed.
-/// Nothing may depend on it alone: work of other processes and work that falls due is found by looking again in time.
+/// Waits for work. Take one before the first look, and keep it: what happens between a look and the wait is
+/// then not missed. Nothing may depend on it alone: work of other processes and work that falls due is found
+/// by looking again in time.
 pub struct Wake(watch::Receiver<u64>);
 
 impl Wake {
-    /// Returns when work was made since this handle was taken or last returned from here. Dropping the future loses nothing.
+    /// Returns when work was made since this handle was taken or last returned from here. Dropping the future
+    /// loses nothing.
     pub async fn notified(&mut self) {
         if self.0.changed().await.is_err() {
             // The store is gone: there will be no more work.

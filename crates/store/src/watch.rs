@@ -13,17 +13,17 @@ use crate::{Error, Store, Version, notify};
 const INTERVAL: Duration = Duration::from_millis(500);
 
 statements! {
-    /// Differs when another connection has committed, https://www.sqlite.org/pragma.html#pragma_data_version. Reads a counter in
-    /// memory that all processes share.
+    /// Differs when another connection has committed, https://www.sqlite.org/pragma.html#pragma_data_version.
+    /// Reads a counter in memory that all processes share.
     DATA_VERSION = "PRAGMA data_version";
 }
 
 impl Store {
-    /// Looks every 500 ms whether anything was committed, and then changes the generation and wakes everybody, until `cancel`. On
-    /// PostgreSQL it also hears of commits as they happen.
+    /// Looks every 500 ms whether anything was committed, and then changes the generation and wakes
+    /// everybody, until `cancel`. On PostgreSQL it also hears of commits as they happen.
     ///
-    /// It sees this process's own commits as well, so a busy process changes its generation twice a second more than it must. On
-    /// PostgreSQL it takes transactions of other databases of the server for ours.
+    /// It sees this process's own commits as well, so a busy process changes its generation twice a second
+    /// more than it must. On PostgreSQL it takes transactions of other databases of the server for ours.
     pub async fn watch_others(&self, cancel: CancellationToken) {
         // Boxed: it holds what connecting takes.
         let _ = cancel.run_until_cancelled(Box::pin(self.watch())).await;

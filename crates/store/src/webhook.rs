@@ -107,8 +107,8 @@ impl Tx {
         self.session.execute(INSERT, values).await.map(drop)
     }
 
-    /// Saves a changed webhook over the version it was read as. [`Error::Conflict`] when it moved, or is gone: the closure runs
-    /// again.
+    /// Saves a changed webhook over the version it was read as. [`Error::Conflict`] when it moved, or is
+    /// gone: the closure runs again.
     pub async fn save_webhook(&mut self, webhook: &Webhook) -> Result<(), Error> {
         self.effects.rows = true;
         // One that was enabled may have much to be told.

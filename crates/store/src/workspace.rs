@@ -56,7 +56,8 @@ impl Tx {
         by_name(&mut self.session, name).await
     }
 
-    /// Adds a workspace. [`Error::Taken`] when the organisation has one of this name; the transaction can go on.
+    /// Adds a workspace. [`Error::Taken`] when the organisation has one of this name; the transaction can go
+    /// on.
     pub async fn insert_workspace(&mut self, workspace: &Workspace) -> Result<(), Error> {
         self.effects.rows = true;
         insert(&mut self.session, workspace).await

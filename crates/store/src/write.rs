@@ -8,16 +8,18 @@ use crate::sql::postgres::Isolation;
 use crate::{Error, Store, Tx};
 
 impl Store {
-    /// Runs `work` in a transaction and commits what it did, all or nothing. Returns after the commit is on the disk.
+    /// Runs `work` in a transaction and commits what it did, all or nothing. Returns after the commit is on
+    /// the disk.
     ///
-    /// The closure touches nothing but the [`Tx`] and what it owns, awaits nothing else, and may run again: when a row it saved
-    /// was changed meanwhile it is run five times at most, then the answer is [`Error::Busy`]. Its own error keeps nothing of
-    /// what it did, and so do [`Error::Conflict`], [`Error::LeaseLost`] and errors of the database, even if the closure lets them
-    /// pass. Transactions of different callers may share one commit; none sees whether the others fail.
+    /// The closure touches nothing but the [`Tx`] and what it owns, awaits nothing else, and may run again:
+    /// when a row it saved was changed meanwhile it is run five times at most, then the answer is
+    /// [`Error::Busy`]. Its own error keeps nothing of what it did, and so do [`Error::Conflict`],
+    /// [`Error::LeaseLost`] and errors of the database, even if the closure lets them pass. Transactions of
+    /// different callers may share one commit; none sees whether the others fail.
     ///
-    /// On PostgreSQL closures run beside each other, each as if it were alone: one that stood in another's way runs again for some
-    /// seconds, then the answer is [`Error::Busy`]. [`Error::Unavailable`] when the database is away; if it went away during the
-    /// commit it is not known whether the transaction was kept.
+    /// On PostgreSQL closures run beside each other, each as if it were alone: one that stood in another's
+    /// way runs again for some seconds, then the answer is [`Error::Busy`]. [`Error::Unavailable`] when the
+    /// database is away; if it went away during the commit it is not known whether the transaction was kept.
     ///
     /// Once this future was polled the transaction takes place even if the future is dropped.
     pub async fn write<T, E, F>(&self, work: F) -> Result<T, E>
@@ -58,7 +60,8 @@ impl Store {
 pub(crate) trait Work: Send {
     /// Runs the closure once. Returns whether it was content.
     ///
-    /// The future stays on the writer's thread, so it need not be `Send`: that is what lets closures be `async |tx|`.
+    /// The future stays on the writer's thread, so it need not be `Send`: that is what lets closures be
+    /// `async |tx|`.
     fn run<'a>(&'a mut self, tx: &'a mut Tx) -> LocalBoxFuture<'a, bool>;
 
     /// How much it may see of its neighbours, where several write at once.

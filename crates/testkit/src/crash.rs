@@ -7,8 +7,9 @@ use kinora_blob::{FaultAction, Faults};
 
 /// Counts the writes of one process and lets it die before one of them.
 ///
-/// Objects and database share a plan, so `n` runs over both in the order in which they really write. The object store is wired
-/// by [`CrashPlan::blob_faults`]; whatever else writes asks [`CrashPlan::dies_now`] first.
+/// Objects and database share a plan, so `n` runs over both in the order in which they really write. The
+/// object store is wired by [`CrashPlan::blob_faults`]; whatever else writes asks [`CrashPlan::dies_now`]
+/// first.
 #[derive(Debug)]
 pub struct CrashPlan {
     crash_at: Option<u64>,

@@ -1,4 +1,5 @@
-//! Just enough of HTTP/1.1, on the bare socket: a test kit must be able to break every rule that a server library keeps.
+//! Just enough of HTTP/1.1, on the bare socket: a test kit must be able to break every rule that a server
+//! library keeps.
 
 use std::future::Future;
 use std::io;
@@ -203,7 +204,8 @@ pub(crate) fn reason(status: u16) -> &'static str {
 pub(crate) mod testing {
     use super::*;
 
-    /// Sends text on a connection of its own and reads until the other side is silent: closed, or done with its body.
+    /// Sends text on a connection of its own and reads until the other side is silent: closed, or done with
+    /// its body.
     pub(crate) async fn exchange(url: &str, request: &str) -> String {
         let address = url.trim_start_matches("http://").split('/').next().unwrap();
         let mut socket = TcpStream::connect(address).await.unwrap();

@@ -1,8 +1,9 @@
-//! What the tests of all crates share: a movable clock, seeded randomness, a source server with a script, a webhook receiver,
-//! tiny media, a crash at the n-th write, a bucket of an S3 server. For development only; the binary never links it.
+//! What the tests of all crates share: a movable clock, seeded randomness, a source server with a script, a
+//! webhook receiver, tiny media, a crash at the n-th write, a bucket of an S3 server. For development only;
+//! the binary never links it.
 //!
-//! Everything here runs on loopback, waits for conditions instead of sleeping, and panics with a sentence when a test's
-//! expectation of the kit itself is wrong.
+//! Everything here runs on loopback, waits for conditions instead of sleeping, and panics with a sentence
+//! when a test's expectation of the kit itself is wrong.
 //!
 //! Begin with [`SourceServer`], [`WebhookReceiver`] and [`fixture`].
 

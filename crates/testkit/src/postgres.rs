@@ -1,6 +1,7 @@
 //! Databases on a real PostgreSQL, one for each test.
 //!
-//! The server is started by whoever runs the tests; `KINORA_TEST_DATABASE_URL` names it, as a user who may make databases.
+//! The server is started by whoever runs the tests; `KINORA_TEST_DATABASE_URL` names it, as a user who may
+//! make databases.
 
 use std::future::Future;
 use std::str::FromStr as _;
@@ -93,8 +94,9 @@ impl TestDatabase {
     }
 }
 
-/// Nobody waits for it. PostgreSQL drops a database when every other session has heard of it, and a session whose client stands
-/// still in the middle of its login hears nothing for a minute: a test that waited here would keep its own logins waiting.
+/// Nobody waits for it. PostgreSQL drops a database when every other session has heard of it, and a session
+/// whose client stands still in the middle of its login hears nothing for a minute: a test that waited here
+/// would keep its own logins waiting.
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         let (options, name) = (self.server.clone(), self.name.clone());

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kinora_domain::Random;
 
-/// Bytes that follow from a seed. Calls from several threads share one sequence, in the order in which they come.
+/// Bytes that follow from a seed. Calls from several threads share one sequence, in the order in which they
+/// come.
 #[derive(Debug)]
 pub struct SeededRandom {
     state: AtomicU64,

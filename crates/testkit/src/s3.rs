@@ -1,7 +1,7 @@
 //! A bucket of its own for a test, in the S3 server that the harness has started.
 //!
-//! Speaks to the server by itself, not through the crate under test: what a test looks at is what the server holds. Requests are few,
-//! small and on loopback, so they simply block.
+//! Speaks to the server by itself, not through the crate under test: what a test looks at is what the server
+//! holds. Requests are few, small and on loopback, so they simply block.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -25,7 +25,8 @@ const CONNECTS_MAX: u32 = 600;
 /// Between two of them.
 const BETWEEN_CONNECTS: Duration = Duration::from_millis(100);
 
-/// The prefix under which [`S3Bucket::url`] lays its objects: tests should not work only at the top of a bucket.
+/// The prefix under which [`S3Bucket::url`] lays its objects: tests should not work only at the top of a
+/// bucket.
 const PREFIX: &str = "pre/fix";
 
 /// A new bucket. It goes, with all it holds, when this is dropped.

@@ -1,4 +1,5 @@
-//! The two signatures of a webhook, checked as a receiver would: from the documents, without Kinora's own code.
+//! The two signatures of a webhook, checked as a receiver would: from the documents, without Kinora's own
+//! code.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,11 +17,12 @@ pub fn verify_service_signature(secret_base64: &str, body: &[u8], header: &str) 
     verifies(&key, &[body], &given)
 }
 
-/// Whether one of the signatures in `signatures` is that of `{id}.{timestamp}.{body}`, and the timestamp close to `now_s`.
+/// Whether one of the signatures in `signatures` is that of `{id}.{timestamp}.{body}`, and the timestamp
+/// close to `now_s`.
 ///
-/// `secret` is the Base64 text, with or without `whsec_`. The headers are `webhook-id`, `webhook-timestamp` (seconds since 1970) and
-/// `webhook-signature` (`v1,` and Base64; several are separated by spaces).
-/// Standard Webhooks 1.0.0, "Verifying signatures".
+/// `secret` is the Base64 text, with or without `whsec_`. The headers are `webhook-id`, `webhook-timestamp`
+/// (seconds since 1970) and `webhook-signature` (`v1,` and Base64; several are separated by spaces). Standard
+/// Webhooks 1.0.0, "Verifying signatures".
 pub fn verify_standard_webhooks(
     secret: &str,
     id: &str,
@@ -53,7 +55,8 @@ fn verifies(key: &[u8], parts: &[&[u8]], given: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    // Made with OpenSSL: printf '{"a":1}' | openssl dgst -sha256 -mac HMAC -macopt hexkey:0001...1f -binary | base64
+    // Made with OpenSSL: printf '{"a":1}' | openssl dgst -sha256 -mac HMAC -macopt hexkey:0001...1f -binary |
+    // base64
     const SECRET: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
     const OTHER: &str = "AQECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 

@@ -110,7 +110,8 @@ impl Posted {
             .to_owned()
     }
 
-    /// Whether both signatures are right: `Service-Signature`, and those of Standard Webhooks at `now_s` (seconds since 1970).
+    /// Whether both signatures are right: `Service-Signature`, and those of Standard Webhooks at `now_s`
+    /// (seconds since 1970).
     pub fn is_signed_with(&self, secret_base64: &str, now_s: i64) -> bool {
         let value = |name| self.header(name).unwrap_or_default();
         let body = &self.request.body;

@@ -27,12 +27,14 @@ pub(super) fn is_over(app: &UploadRouterState, ticket: &UploadTicket) -> bool {
     ticket.expires_at <= app.clock.now()
 }
 
-/// Whether `origin` is that of the address `base`; browsers name it also where a page sends to its own server.
+/// Whether `origin` is that of the address `base`; browsers name it also where a page sends to its own
+/// server.
 fn is_origin_of(origin: &str, base: &str) -> bool {
     url::Url::parse(base).is_ok_and(|base| base.origin().ascii_serialization() == origin)
 }
 
-/// Whether a request may use the address now: 410 after its end, 403 for a page of another origin. Our own page always may.
+/// Whether a request may use the address now: 410 after its end, 403 for a page of another origin. Our own
+/// page always may.
 pub(super) fn admit(
     app: &UploadRouterState,
     ticket: &UploadTicket,

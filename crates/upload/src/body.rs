@@ -9,7 +9,8 @@ use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 
-/// Bytes that are thrown away behind an answer: two chunks of the web uploader (contract 3.5), which cost some milliseconds.
+/// Bytes that are thrown away behind an answer: two chunks of the web uploader (contract 3.5), which cost
+/// some milliseconds.
 const LINGER_BYTES_MAX: u64 = 32 << 20;
 /// How long they are waited for, as for any small body.
 const LINGER_MAX: Duration = Duration::from_secs(30);
@@ -30,7 +31,8 @@ impl Sent {
 
     /// Throws away what was not read, beside the answer and within bounds.
     ///
-    /// A connection that is closed while its client still sends is reset, and the client may lose the answer that says why.
+    /// A connection that is closed while its client still sends is reset, and the client may lose the answer
+    /// that says why.
     pub(super) fn linger(self) {
         let Some(mut rest) = self.rest.filter(|_| !self.is_waiting) else { return };
         tokio::spawn(tokio::time::timeout(LINGER_MAX, async move {

@@ -59,7 +59,8 @@ impl Call<'_> {
         Box::pin(self.app.intake.standing(self.ticket.upload)).await
     }
 
-    /// Says how long the file is, if that is known, and answers where the upload stands. One that is complete with that length stands there.
+    /// Says how long the file is, if that is known, and answers where the upload stands. One that is complete
+    /// with that length stands there.
     pub(super) async fn create(&mut self, length: Option<u64>) -> Result<Standing, IntakeError> {
         let Some(length) = length else { return self.stand().await };
         self.check_length(length)?;

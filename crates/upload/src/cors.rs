@@ -22,8 +22,8 @@ const EXPOSED: &str = "Location, Range, Retry-After, X-Request-Id, ETag, Content
 /// Seconds for which a browser need not ask again; Chromium takes no more.
 const MAX_AGE_S: &str = "7200";
 
-/// Lets scripts of the origin read an answer, refusals too. Without an upload every origin may read that there is none: no credentials are
-/// used.
+/// Lets scripts of the origin read an answer, refusals too. Without an upload every origin may read that
+/// there is none: no credentials are used.
 pub(super) fn allow(response: &mut Response, origin: Option<CorsOrigin>) {
     let origin = origin.unwrap_or(CorsOrigin::Any);
     let origin = HeaderValue::from_str(origin.as_str()).unwrap_or(HeaderValue::from_static("null"));

@@ -1,7 +1,8 @@
 //! Resumable Uploads for HTTP (draft-ietf-httpbis-resumable-upload), interop versions 5 to 9.
 //!
-//! 104 (Upload Resumption Supported) is not sent: its one use is to tell a client the address of its upload while it sends, and here the client
-//! has had that address from the start. The server under axum could not send it either.
+//! 104 (Upload Resumption Supported) is not sent: its one use is to tell a client the address of its upload
+//! while it sends, and here the client has had that address from the start. The server under axum could not
+//! send it either.
 
 mod ask;
 mod field;
@@ -80,7 +81,8 @@ async fn append(call: &mut Call<'_>, piece: Piece, version: Version) -> Response
             add_standing(response.headers_mut(), &standing);
             response
         }
-        // An upload is complete with its last byte when its length is known. A client that says so afterwards, in a request of its own, is right.
+        // An upload is complete with its last byte when its length is known. A client that says so
+        // afterwards, in a request of its own, is right.
         Err(IntakeError::Complete(upload)) if is_last && len == Some(0) && start == upload.kept() => {
             let mut response = empty(status);
             let offset = upload.kept();

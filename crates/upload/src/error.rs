@@ -9,7 +9,8 @@ use kinora_web::error::ApiError;
 /// Seconds after which a request that another one has ended may come again: that one must have gone on.
 const INTERRUPTED_RETRY_AFTER_S: u32 = 1;
 
-/// 404: the address is not one of ours, was cut or changed, or its upload is long gone. All of them are told the same.
+/// 404: the address is not one of ours, was cut or changed, or its upload is long gone. All of them are told
+/// the same.
 pub(crate) fn no_such_upload_address() -> ApiError {
     ApiError::described(
         StatusCode::NOT_FOUND,

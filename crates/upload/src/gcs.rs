@@ -154,7 +154,8 @@ fn started(location: &str) -> Response {
     response
 }
 
-/// 200 when the file is whole, else 308 with what is kept. Never with a `Location`: browsers would follow it (contract 3.2).
+/// 200 when the file is whole, else 308 with what is kept. Never with a `Location`: browsers would follow it
+/// (contract 3.2).
 fn stands(standing: &Standing) -> Response {
     if standing.is_complete() { received(standing) } else { kept(standing.offset) }
 }

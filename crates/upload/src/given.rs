@@ -6,8 +6,8 @@ use kinora_web::error::ApiError;
 use super::call::Read;
 use crate::error;
 
-/// The longest file that can be spoken of, in bytes: an integer of a structured field has at most 15 digits (RFC 9651, 3.3.1), and an upload may
-/// be finished in another protocol than it was begun in.
+/// The longest file that can be spoken of, in bytes: an integer of a structured field has at most 15 digits
+/// (RFC 9651, 3.3.1), and an upload may be finished in another protocol than it was begun in.
 pub(super) const LENGTH_MAX: u64 = 999_999_999_999_999;
 
 /// The headers of a request.

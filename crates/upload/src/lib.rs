@@ -1,7 +1,9 @@
-//! The signed address of a direct upload, `/upload/{signed}`: four protocols over one reception (decisions 0060 and 0061).
+//! The signed address of a direct upload, `/upload/{signed}`: four protocols over one reception (decisions
+//! 0060 and 0061).
 //!
-//! Headers tell which one is spoken. Each protocol has a file that turns a request into one value, lets `kinora_intake` receive what it brings,
-//! and says in its own words what came of it. What one has begun another may finish. Knows no operation of the API and no player.
+//! Headers tell which one is spoken. Each protocol has a file that turns a request into one value, lets
+//! `kinora_intake` receive what it brings, and says in its own words what came of it. What one has begun
+//! another may finish. Knows no operation of the API and no player.
 //!
 //! Begin with [`routes`], then `protocol.rs`.
 
@@ -47,7 +49,8 @@ pub fn elsewhere(roles: Roles) -> Router {
     Router::new().route("/upload/{signed}", any(async move || ApiError::other_role("api", roles)))
 }
 
-/// Every method at the address. What is refused for its address or its headers has cost no look into the database.
+/// Every method at the address. What is refused for its address or its headers has cost no look into the
+/// database.
 async fn serve(State(app): State<UploadRouterState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let mut body = Sent::new(&parts.headers, body);
@@ -62,7 +65,8 @@ async fn serve(State(app): State<UploadRouterState>, request: Request) -> Respon
             }
             Err(refusal) => refusal.into_response(),
         },
-        // A browser takes a preflight that is refused for a line that broke, and its page could never read why.
+        // A browser takes a preflight that is refused for a line that broke, and its page could never read
+        // why.
         Err(_) if parts.method == Method::OPTIONS => cors::preflight(&parts.headers),
         Err(_) => error::no_such_upload_address().into_response(),
     };

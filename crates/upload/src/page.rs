@@ -20,7 +20,8 @@ pub(super) fn is_asked_for_status(headers: &HeaderMap) -> bool {
     accepts(headers, "application/json") && !accepts(headers, "text/html")
 }
 
-/// A page that sends a file to its own address. The same one explains an address that is of no use, with the status that says so.
+/// A page that sends a file to its own address. The same one explains an address that is of no use, with the
+/// status that says so.
 ///
 /// The address is a secret: nothing that the page loads or links to is told it, and no cache keeps it.
 pub(super) fn show(app: &UploadRouterState, ticket: Option<&UploadTicket>, status: StatusCode) -> Response {
@@ -45,7 +46,8 @@ fn policy(app: &UploadRouterState, ticket: Option<&UploadTicket>) -> HeaderValue
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("default-src 'self'"))
 }
 
-/// Whether a type is named in `Accept`. What weighs how much does not matter here: browsers name `text/html` for pages alone.
+/// Whether a type is named in `Accept`. What weighs how much does not matter here: browsers name `text/html`
+/// for pages alone.
 fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).any(|value| {
         let mut types = value.split(',').map(|part| part.split(';').next().unwrap_or("").trim());

@@ -7,7 +7,8 @@ use super::call::{Call, Piece, Read, received};
 use super::given::Given;
 use crate::error;
 
-/// Receives the file, and answers when it is whole. Sent again, it is whole again: bytes that are kept are passed over.
+/// Receives the file, and answers when it is whole. Sent again, it is whole again: bytes that are kept are
+/// passed over.
 pub(super) async fn answer(mut call: Call<'_>) -> Response {
     let piece = match read(call.headers) {
         Ok(piece) => piece,

@@ -27,8 +27,8 @@ pub(super) enum Protocol {
 
 const TUS: &str = "tus-resumable";
 const DRAFT: [&str; 2] = ["upload-draft-interop-version", "upload-complete"];
-/// Drafts 01 and 02, interop versions 3 and 4, ask with this header. They are not spoken; yet with `?0` the body is the whole file, and iOS 17
-/// adds that to every upload of a file.
+/// Drafts 01 and 02, interop versions 3 and 4, ask with this header. They are not spoken; yet with `?0` the
+/// body is the whole file, and iOS 17 adds that to every upload of a file.
 const OLD_DRAFT: &str = "upload-incomplete";
 const GCS: [&str; 2] = ["x-goog-resumable", "content-range"];
 

@@ -35,7 +35,8 @@ struct UploadStatus {
     error: Option<FailureView>,
 }
 
-/// `GET` with `Accept: application/json`. Whoever sends is not disturbed: unlike the questions of the protocols this one ends no request.
+/// `GET` with `Accept: application/json`. Whoever sends is not disturbed: unlike the questions of the
+/// protocols this one ends no request.
 ///
 /// 404 once nothing is known of the upload, or its media was deleted.
 pub(super) async fn tell(app: &UploadRouterState, ticket: &UploadTicket) -> Response {

@@ -1,5 +1,5 @@
-//! tus 1.0 (<https://tus.io/protocols/resumable-upload>), with the extensions creation, creation-with-upload, creation-defer-length, expiration,
-//! checksum and termination.
+//! tus 1.0 (<https://tus.io/protocols/resumable-upload>), with the extensions creation, creation-with-upload,
+//! creation-defer-length, expiration, checksum and termination.
 
 mod ask;
 

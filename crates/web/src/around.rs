@@ -1,6 +1,8 @@
-//! What lies around routes: a layer of a function, as `axum::middleware::from_fn` makes one, that costs a request only what it does.
+//! What lies around routes: a layer of a function, as `axum::middleware::from_fn` makes one, that costs a
+//! request only what it does.
 //!
-//! That of axum copies all routes below it for each request and boxes them anew, which took longer than to answer from memory.
+//! That of axum copies all routes below it for each request and boxes them anew, which took longer than to
+//! answer from memory.
 
 use std::convert::Infallible;
 use std::task::{Context, Poll};

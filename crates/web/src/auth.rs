@@ -42,8 +42,8 @@ impl Deref for Writer {
 
 /// Who calls, and what it may do.
 ///
-/// The extractors read it from the `Authorization` header of a request. A layer around a table of routes may prove
-/// it in another way, and insert it into the extensions of the request: then the header is not read.
+/// The extractors read it from the `Authorization` header of a request. A layer around a table of routes may
+/// prove it in another way, and insert it into the extensions of the request: then the header is not read.
 #[derive(Debug, Clone, Copy)]
 pub struct Access {
     /// Who it is, and its workspace.
@@ -162,7 +162,8 @@ fn callers() -> moka::sync::Cache<[u8; 32], Access> {
         .build()
 }
 
-/// The id and the secret of an `Authorization` value (RFC 7617: the scheme in any case, one colon ends the user name).
+/// The id and the secret of an `Authorization` value (RFC 7617: the scheme in any case, one colon ends the
+/// user name).
 fn credentials(header: &[u8]) -> Option<(AccessTokenId, String)> {
     let text = std::str::from_utf8(header).ok()?;
     let (scheme, encoded) = text.split_once(' ')?;

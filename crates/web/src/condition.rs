@@ -1,7 +1,7 @@
 //! Conditions of a request on what it reads or changes (RFC 9110, 13.1; decision 0074).
 //!
-//! A tag is a hash of the answer that `GET` gives: whatever is another in it, for whatever reason, gives another tag. So it is strong,
-//! and a change that was made for one answer is not made over another.
+//! A tag is a hash of the answer that `GET` gives: whatever is another in it, for whatever reason, gives
+//! another tag. So it is strong, and a change that was made for one answer is not made over another.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -89,8 +89,8 @@ impl Conditions {
         self.if_match.is_none() && self.if_none_match.is_none()
     }
 
-    /// Whether a change may be made of what answers `GET` so. Called in the transaction of the change: two that were made for the
-    /// same answer cannot both be.
+    /// Whether a change may be made of what answers `GET` so. Called in the transaction of the change: two
+    /// that were made for the same answer cannot both be.
     pub fn hold<T: Serialize>(&self, now: impl FnOnce() -> Data<T>) -> bool {
         if self.is_empty() {
             return true;

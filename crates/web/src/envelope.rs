@@ -15,7 +15,8 @@ pub struct Data<T> {
     data: T,
     #[serde(skip_serializing_if = "Option::is_none")]
     pagination: Option<Pagination>,
-    /// Wishes that were stored and have no effect yet, and what else the client should know (contract decisions 14 and 33).
+    /// Wishes that were stored and have no effect yet, and what else the client should know (contract
+    /// decisions 14 and 33).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     #[serde(skip)]

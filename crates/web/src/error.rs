@@ -203,8 +203,8 @@ impl ApiError {
         )
     }
 
-    /// 400: there are as many of something as there may be. The status is the contract's for limits (1.4), and the same for all of them
-    /// (decision 0078).
+    /// 400: there are as many of something as there may be. The status is the contract's for limits (1.4),
+    /// and the same for all of them (decision 0078).
     pub fn limit_reached(description: impl Into<String>) -> Self {
         Self::described(StatusCode::BAD_REQUEST, "limit reached", description)
     }

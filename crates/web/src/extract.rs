@@ -18,7 +18,8 @@ use crate::fields::Problems;
 pub(crate) const BODY_BYTES_MAX: usize = 1 << 20;
 /// Reading so much of a body that is too large costs some milliseconds.
 const THROWN_AWAY_MAX: usize = 32 << 20;
-/// A body of 1 MiB arrives in that time over the slowest line worth serving; whoever drips holds a connection no longer.
+/// A body of 1 MiB arrives in that time over the slowest line worth serving; whoever drips holds a connection
+/// no longer.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// U+FEFF in UTF-8: files that were written on Windows begin with it.
@@ -26,7 +27,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A JSON body.
 ///
-/// 415 for another content type, 413 over [`BODY_BYTES_MAX`], 408 when it drips, 400 when it is no JSON (contract decision 40).
+/// 415 for another content type, 413 over [`BODY_BYTES_MAX`], 408 when it drips, 400 when it is no JSON
+/// (contract decision 40).
 pub struct JsonBody(pub Value);
 
 impl<S: Send + Sync> FromRequest<S> for JsonBody {
@@ -65,8 +67,8 @@ pub(crate) async fn read_body(body: Body) -> Result<Vec<u8>, ApiError> {
 
 /// The bytes of a body.
 ///
-/// One that is too large is read on for a while and thrown away: a client that still sends when the connection closes would
-/// see a broken connection in place of the reason.
+/// One that is too large is read on for a while and thrown away: a client that still sends when the
+/// connection closes would see a broken connection in place of the reason.
 async fn read_whole(mut body: Body) -> Result<Vec<u8>, ApiError> {
     let (mut bytes, mut seen) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
@@ -148,7 +150,8 @@ fn read_id<T: InPath>(params: &RawPathParams, problems: &Problems) -> Option<T> 
     value.parse().map_err(|error: T::Err| problems.add(T::NAME, error.to_string())).ok()
 }
 
-/// The parts of a path as they were sent; what they mean is the handler's business. 404 when one is no text: nothing is called so.
+/// The parts of a path as they were sent; what they mean is the handler's business. 404 when one is no text:
+/// nothing is called so.
 pub struct PathParts<const N: usize>(pub [String; N]);
 
 impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PathParts<N> {
@@ -162,8 +165,8 @@ impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PathParts<N> {
     }
 }
 
-/// The parts of a path below which caches keep answers: 404 where a percent stands in it, for nothing there needs one, and a second spelling of an
-/// address would be kept beside the first (decision 0095).
+/// The parts of a path below which caches keep answers: 404 where a percent stands in it, for nothing there
+/// needs one, and a second spelling of an address would be kept beside the first (decision 0095).
 pub struct PlainParts<const N: usize>(pub [String; N]);
 
 impl<S: Send + Sync, const N: usize> FromRequestParts<S> for PlainParts<N> {

@@ -122,7 +122,8 @@ impl<'a> Fields<'a> {
         Some(text)
     }
 
-    /// A text that is kept. Databases keep no NUL: what is answered, told, and compared with what was there, is what is kept.
+    /// A text that is kept. Databases keep no NUL: what is answered, told, and compared with what was there,
+    /// is what is kept.
     pub fn kept_text(&self, name: &str, max: usize) -> Option<String> {
         self.text(name, max).map(as_kept)
     }

@@ -7,8 +7,8 @@ use kinora_domain::Timestamp;
 
 /// An instant (RFC 3339). Fractions beyond microseconds are cut off.
 ///
-/// One that is later than can be kept is the last one that can: 9999-12-31T23:59:59Z is how many write never, and their request is not to be refused
-/// for that.
+/// One that is later than can be kept is the last one that can: 9999-12-31T23:59:59Z is how many write never,
+/// and their request is not to be refused for that.
 pub fn instant(text: &str) -> Option<Timestamp> {
     if let Ok(instant) = text.parse::<jiff::Timestamp>() {
         return Some(Timestamp::from_micros(instant.as_microsecond()));

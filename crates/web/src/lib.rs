@@ -1,8 +1,8 @@
-//! What the crates of routes share: connections, middleware, errors, extractors, access of the caller, and the
-//! tools that describe operations in OpenAPI.
+//! What the crates of routes share: connections, middleware, errors, extractors, access of the caller, and
+//! the tools that describe operations in OpenAPI.
 //!
-//! `api`, `delivery` and `upload` build their handlers on it. Knows none of their routes, no SQL, no object and no
-//! box of a file format.
+//! `api`, `delivery` and `upload` build their handlers on it. Knows none of their routes, no SQL, no object
+//! and no box of a file format.
 //!
 //! Begin with [`serve`](mod@serve), [`error`] and [`extract`].
 

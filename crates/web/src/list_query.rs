@@ -1,4 +1,5 @@
-//! What is asked of a list: which part of it, by its number or by a cursor, and what lies beside it (contract 1.3, decision 0069).
+//! What is asked of a list: which part of it, by its number or by a cursor, and what lies beside it (contract
+//! 1.3, decision 0069).
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderValue;
@@ -69,7 +70,8 @@ impl ListQuery {
         value
     }
 
-    /// Which part was asked for of the list of this name. 422 names each wrong parameter, those found before among them.
+    /// Which part was asked for of the list of this name. 422 names each wrong parameter, those found before
+    /// among them.
     pub fn of_list(self, name: &str) -> Result<Listing, ApiError> {
         self.filtered(name, Problems::default(), |_| false)
     }
@@ -216,8 +218,8 @@ impl Cursor {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// `None` for a text that none of this version is. The check finds what was cut or mistyped; it keeps nobody from
-    /// making one, who would see what the access token shows anyway.
+    /// `None` for a text that none of this version is. The check finds what was cut or mistyped; it keeps
+    /// nobody from making one, who would see what the access token shows anyway.
     fn from_text(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (told, check) = bytes.split_last_chunk::<CHECK_BYTES>()?;

@@ -1,8 +1,10 @@
-//! `Idempotency-Key`: a POST that is sent again is answered again and not done again (contract decision 24, decision 0070).
+//! `Idempotency-Key`: a POST that is sent again is answered again and not done again (contract decision 24,
+//! decision 0070).
 //!
-//! [`recognise`] lies before every operation but those that are not supported, of which nothing is read. It answers at once what was answered
-//! before, and refuses what cannot be told apart. The operation writes through [`Once::write`], which keeps the answer in the commit of the
-//! change: neither is there without the other. It looks there once more, for another process may have answered meanwhile.
+//! [`recognise`] lies before every operation but those that are not supported, of which nothing is read. It
+//! answers at once what was answered before, and refuses what cannot be told apart. The operation writes
+//! through [`Once::write`], which keeps the answer in the commit of the change: neither is there without the
+//! other. It looks there once more, for another process may have answered meanwhile.
 
 mod key;
 
@@ -50,7 +52,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Once {
 }
 
 impl Once {
-    /// Commits what `work` does together with the answer it gives; or answers what was answered before, and does nothing.
+    /// Commits what `work` does together with the answer it gives; or answers what was answered before, and
+    /// does nothing.
     ///
     /// `work` may run again, as every closure of a write. A refusal is not kept: it has changed nothing.
     pub async fn write<F>(self, idempotency: &Idempotency, mut work: F) -> Result<Answer, ApiError>
@@ -140,8 +143,9 @@ impl Drop for Place {
     }
 }
 
-/// Looks whether a POST was answered before. Whoever may not write is refused at once, and leaves nothing here: to ask the operation would
-/// be to ask the database again, which might know by then what it did not know just now, and what is done would be kept by nobody.
+/// Looks whether a POST was answered before. Whoever may not write is refused at once, and leaves nothing
+/// here: to ask the operation would be to ask the database again, which might know by then what it did not
+/// know just now, and what is done would be kept by nobody.
 pub async fn recognise(
     idempotency: &Idempotency,
     mount: &Mount,
@@ -189,8 +193,8 @@ pub async fn recognise(
     response
 }
 
-/// Whose key it is. The access tokens of a workspace share their keys, so that a client notices one that is used
-/// twice; every other principal has keys of its own.
+/// Whose key it is. The access tokens of a workspace share their keys, so that a client notices one that is
+/// used twice; every other principal has keys of its own.
 ///
 /// Rows are found by it: what it is for an access token never changes.
 fn request_key(caller: &Caller, key: &str) -> RequestKey {
@@ -202,8 +206,8 @@ fn request_key(caller: &Caller, key: &str) -> RequestKey {
     RequestKey { workspace: caller.workspace, hash: hash.into() }
 }
 
-/// What tells requests apart: method, path, body and principal. The path is the same at every mount, as with and
-/// without `/v1`.
+/// What tells requests apart: method, path, body and principal. The path is the same at every mount, as with
+/// and without `/v1`.
 fn fingerprint(mount: &Mount, parts: &RequestParts, principal: Principal, body: &[u8]) -> [u8; 32] {
     let (path, principal) = (mount.path(parts.uri.path()), principal.to_string());
     let mut hash = Sha256::new();

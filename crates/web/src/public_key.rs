@@ -16,8 +16,9 @@ pub enum Unusable {
     Everybodys,
 }
 
-/// The y of the points of Ed25519 whose order is 8 or less, without the sign of x (`ge25519_has_small_order` of libsodium; Chalkias, Garillot, Nikolaenko:
-/// Taming the many EdDSAs, table 1). What is multiplied by them takes 8 values at most, so a signature is guessed without any key.
+/// The y of the points of Ed25519 whose order is 8 or less, without the sign of x (`ge25519_has_small_order`
+/// of libsodium; Chalkias, Garillot, Nikolaenko: Taming the many EdDSAs, table 1). What is multiplied by them
+/// takes 8 values at most, so a signature is guessed without any key.
 const SMALL_ORDER: [[u8; 32]; 5] = [
     // Order 4: 0.
     [0; 32],
@@ -39,7 +40,8 @@ const SMALL_ORDER: [[u8; 32]; 5] = [
     ],
 ];
 
-/// The key, ready to verify with (RFC 7518, 3.3 and 3.4; RFC 8037). Whether a point of Ed25519 lies on the curve is not found out: half of all do not.
+/// The key, ready to verify with (RFC 7518, 3.3 and 3.4; RFC 8037). Whether a point of Ed25519 lies on the
+/// curve is not found out: half of all do not.
 pub fn usable(key: &PublicKey) -> Result<ParsedPublicKey, Unusable> {
     let algorithm: &'static dyn VerificationAlgorithm = match key.algorithm {
         TokenAlgorithm::Rs256 => &RSA_PKCS1_2048_8192_SHA256,
@@ -116,7 +118,8 @@ mod tests {
         let pem = include_str!("../../domain/tests/keys/rsa2048.pub.pem");
         let key = PublicKey::from_pem(pem).unwrap();
         assert!(usable(&key).is_ok());
-        // An `RSAPublicKey` (RFC 8017, A.1.1) ends with its exponent, here 65537; one of a byte makes it two bytes shorter.
+        // An `RSAPublicKey` (RFC 8017, A.1.1) ends with its exponent, here 65537; one of a byte makes it two
+        // bytes shorter.
         let modulus = &key.key().strip_suffix(&[0x02, 0x03, 0x01, 0x00, 0x01]).unwrap()[4..];
         let is_key = |exponent: u8| {
             let key = [&[0x30, 0x82, 0x01, 0x08], modulus, &[0x02, 0x01, exponent]].concat();

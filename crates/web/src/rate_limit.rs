@@ -1,7 +1,8 @@
 //! How many requests a principal, such as an access token, may send (contract decision 23, decision 0077).
 //!
-//! [`limit`] lies before every operation of the API, behind nothing but who is asked: no body is read and nothing is looked up for a request
-//! that is too much. What viewers, operators and signed upload addresses ask for has no token, and is not counted.
+//! [`limit`] lies before every operation of the API, behind nothing but who is asked: no body is read and
+//! nothing is looked up for a request that is too much. What viewers, operators and signed upload addresses
+//! ask for has no token, and is not counted.
 
 mod allowance;
 mod setting;
@@ -46,8 +47,9 @@ impl RateLimits {
     }
 }
 
-/// Counts a request to its token, and refuses it with 429 when the token has sent as many as it may. Every answer to a token says how many
-/// are left. Whoever is nobody is refused here too: what is not let in is counted to no token.
+/// Counts a request to its token, and refuses it with 429 when the token has sent as many as it may. Every
+/// answer to a token says how many are left. Whoever is nobody is refused here too: what is not let in is
+/// counted to no token.
 pub async fn limit<F>(
     limits: Option<&RateLimits>,
     authenticator: &Authenticator,

@@ -6,7 +6,8 @@ use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::routing::MethodRouter;
 
-/// A router that knows its paths. A test holds them against the document of the API, so that nothing is served and not described.
+/// A router that knows its paths. A test holds them against the document of the API, so that nothing is
+/// served and not described.
 pub struct Routes<S> {
     router: Router<S>,
     paths: Vec<String>,
@@ -51,15 +52,16 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
 
 /// A place where a table of routes is mounted.
 ///
-/// `/v1/on-demand/{mediaId}` and `/x/{workspaceId}/on-demand/{mediaId}` are one operation at two mounts. What tells
-/// operations apart (idempotency, metrics) uses the path behind the prefix.
+/// `/v1/on-demand/{mediaId}` and `/x/{workspaceId}/on-demand/{mediaId}` are one operation at two mounts. What
+/// tells operations apart (idempotency, metrics) uses the path behind the prefix.
 #[derive(Debug, Clone)]
 pub struct Mount {
     prefix: Arc<str>,
     counted_below: Arc<str>,
 }
 
-/// The route that metrics count a response for, in place of the one that matched. An extension of the response.
+/// The route that metrics count a response for, in place of the one that matched. An extension of the
+/// response.
 #[derive(Debug, Clone)]
 pub struct CountedAs(pub String);
 

@@ -33,8 +33,9 @@ pub struct ServeOptions {
     pub header_timeout: Duration,
     /// An answer of which nothing can be sent for so long is ended, with its connection.
     pub write_timeout: Duration,
-    /// Connections at once. Each holds a file and some 20 KiB; one whose client sends slowly up to 256 KiB, one whose client reads slowly as much of a
-    /// folder, two windows of 4 MiB of a bucket, and all of a picture that could not be kept.
+    /// Connections at once. Each holds a file and some 20 KiB; one whose client sends slowly up to 256 KiB,
+    /// one whose client reads slowly as much of a folder, two windows of 4 MiB of a bucket, and all of a
+    /// picture that could not be kept.
     pub connections_max: usize,
     /// Connections of one address at once, of IPv6 one network of 64 bits, which is what a household has;
     /// loopback is free, for proxies stand there, and so are those that are trusted.
@@ -61,7 +62,8 @@ impl Default for ServeOptions {
 
 /// What is read of a connection at once. With 64 KiB a fast upload is a third slower (docs/benchmarks.md).
 const READ_BYTES_MAX: usize = 256 << 10;
-/// Most bytes of a request's head. Browsers and proxies send some KiB; whoever may send more fills the memory with it.
+/// Most bytes of a request's head. Browsers and proxies send some KiB; whoever may send more fills the memory
+/// with it.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 /// Accepting failed, mostly for want of files; trying at once would only burn the processor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

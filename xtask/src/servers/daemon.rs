@@ -9,7 +9,8 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout};
 
-/// How long a server may take until it answers: they need a second or two, on a machine that does nothing else.
+/// How long a server may take until it answers: they need a second or two, on a machine that does nothing
+/// else.
 const START: Duration = Duration::from_secs(60);
 /// How long one may take to stop before it is killed.
 const STOP: Duration = Duration::from_secs(10);

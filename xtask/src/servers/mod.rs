@@ -1,9 +1,10 @@
 //! `cargo xtask servers -- COMMAND...`: a PostgreSQL and a SeaweedFS for one command, gone when it ends.
 //!
-//! Both start in a fresh temporary folder, on free ports of 127.0.0.1, as an unprivileged user when this runs as root.
-//! The command finds them by its environment; it ends with the code that this ends with. However this ends, by a
-//! failure, Ctrl-C or SIGTERM, both servers are stopped and the folder is removed. SIGTERM ends the command
-//! with all its descendants. It knows nothing of Kinora but the names of the variables that its tests read.
+//! Both start in a fresh temporary folder, on free ports of 127.0.0.1, as an unprivileged user when this runs
+//! as root. The command finds them by its environment; it ends with the code that this ends with. However
+//! this ends, by a failure, Ctrl-C or SIGTERM, both servers are stopped and the folder is removed. SIGTERM
+//! ends the command with all its descendants. It knows nothing of Kinora but the names of the variables that
+//! its tests read.
 //!
 //! Beside tests, a SeaweedFS that hangs is started again on its ports and its data: without it, each later
 //! test of a run would wait for its limit and fail. With `--durable` it is left alone: nobody measures a
@@ -45,8 +46,8 @@ pub(crate) enum Commits {
 /// What the command is told: names and values of its environment.
 type Environment = Vec<(&'static str, String)>;
 
-/// Runs one command beside both servers. Its exit code, or 1 with a sentence when a server or the command does not
-/// start.
+/// Runs one command beside both servers. Its exit code, or 1 with a sentence when a server or the command
+/// does not start.
 pub(crate) fn run(program: &str, arguments: &[String], commits: Commits) -> ExitCode {
     // One thread: the servers are killed by the kernel when the thread that started them is gone.
     let ran = tokio::runtime::Builder::new_current_thread()

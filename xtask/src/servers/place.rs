@@ -78,8 +78,9 @@ impl Place {
         Ok(copy)
     }
 
-    /// A command that runs this program as the user of this place, in its folder, in a process group of its own: the
-    /// terminal's Ctrl-C is not for it. The kernel sends it `signal` should this process die without a word.
+    /// A command that runs this program as the user of this place, in its folder, in a process group of its
+    /// own: the terminal's Ctrl-C is not for it. The kernel sends it `signal` should this process die without
+    /// a word.
     pub(super) fn command(&self, program: &Path, signal: &str) -> Command {
         #[expect(clippy::disallowed_methods, reason = "a task of the workspace, no part of the product")]
         let mut command = Command::new("setpriv");

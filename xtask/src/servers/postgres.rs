@@ -14,7 +14,8 @@ const FOLDER_VARIABLE: &str = "KINORA_TEST_POSTGRES_BIN";
 const DEBIAN: &str = "/usr/lib/postgresql";
 /// Every test has a database of its own with a pool of connections, and tests run beside each other.
 const CONNECTIONS_MAX: &str = "max_connections=400";
-/// What a test may do without: nothing here outlives the machine, and a server that is killed loses no commit by it.
+/// What a test may do without: nothing here outlives the machine, and a server that is killed loses no commit
+/// by it.
 const UNSAFE_AND_FAST: [&str; 4] =
     ["fsync=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0"];
 /// An SSLRequest: the one message that is answered, by a byte, before anybody is authenticated.

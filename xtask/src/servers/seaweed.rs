@@ -12,7 +12,8 @@ use super::place::{Place, free_ports, password};
 
 /// The program, where it is not found by itself.
 const PROGRAM_VARIABLE: &str = "KINORA_TEST_WEED";
-/// Every bucket has volumes of its own. With one volume where the default is seven, hundreds of buckets are small.
+/// Every bucket has volumes of its own. With one volume where the default is seven, hundreds of buckets are
+/// small.
 const GROWTH: (&str, &str) = ("WEED_MASTER_VOLUME_GROWTH_COPY_1", "1");
 /// More than the buckets of any run: a volume is an empty file until something is written.
 const VOLUMES_MAX: u32 = 100_000;

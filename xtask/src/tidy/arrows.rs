@@ -1,14 +1,15 @@
 //! Which crate may depend on which, read from `cargo metadata`.
 //!
 //! ```text
-//! server → { api, delivery, upload, jobs, live } → { web, service, packager, intake } → { store, blob, fetch, engine } → domain
-//!                                                { packager, intake } → formats → { matroska, hls } → isobmff → index
+//! server → { api, delivery, upload, jobs, live } → { web, service, packager, intake }
+//!        → { store, blob, fetch, engine } → domain
+//! { packager, intake } → formats → { matroska, hls } → isobmff → index
 //! ```
 //!
-//! An arrow may skip layers. The crates of the second layer never depend on each other: they meet in rows, objects
-//! and the live window. `web` is what `api`, `delivery` and `upload` share; it depends on none of them, and on
-//! `service` for the caller of an operation. `testkit` is for tests, `xtask` for people and `yardstick` for benches:
-//! nothing is built on them.
+//! An arrow may skip layers. The crates of the second layer never depend on each other: they meet in rows,
+//! objects and the live window. `web` is what `api`, `delivery` and `upload` share; it depends on none of
+//! them, and on `service` for the caller of an operation. `testkit` is for tests, `xtask` for people and
+//! `yardstick` for benches: nothing is built on them.
 
 use cargo_metadata::{DependencyKind, Package};
 
@@ -63,7 +64,8 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("yardstick", &["domain", "store"]),
 ];
 
-/// A library of the outside and the crates that may name it, so that their rules (guard, transactions, keys) hold.
+/// A library of the outside and the crates that may name it, so that their rules (guard, transactions, keys)
+/// hold.
 const FENCES: [(&str, &[&str]); 3] =
     [("sqlx", &["store"]), ("reqwest", &["fetch", "blob"]), ("object_store", &["blob"])];
 

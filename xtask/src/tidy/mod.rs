@@ -1,7 +1,7 @@
 //! Rules about the whole workspace that neither rustc nor clippy can check.
 //!
-//! Each rule is a pure function from what was read to [`Finding`]s, with a test that shows it failing. Reading is
-//! done here. What a lint can say belongs in `Cargo.toml` or `clippy.toml` instead.
+//! Each rule is a pure function from what was read to [`Finding`]s, with a test that shows it failing.
+//! Reading is done here. What a lint can say belongs in `Cargo.toml` or `clippy.toml` instead.
 
 use std::error::Error;
 use std::fmt;

@@ -1,8 +1,8 @@
 //! Modules of a crate that need each other in a circle.
 //!
 //! `web/src/once.rs` may use `web/src/auth.rs`, which then may not use `once`, nor anything that does. Read
-//! from paths outside tests: `crate::module`, and as many `super::` as lead to the root. The root of a crate may
-//! use all of them.
+//! from paths outside tests: `crate::module`, and as many `super::` as lead to the root. The root of a crate
+//! may use all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,8 @@ fn module_of(path: &str) -> Option<(&str, &str)> {
     (path.ends_with(".rs") && !path.ends_with("/tests.rs") && !is_root).then_some((name, module))
 }
 
-/// How many `super::` lead from a file to the root of its crate: 1 from `a.rs` and `a/mod.rs`, 2 from `a/b.rs`.
+/// How many `super::` lead from a file to the root of its crate: 1 from `a.rs` and `a/mod.rs`, 2 from
+/// `a/b.rs`.
 fn depth_of(path: &str) -> usize {
     let file = path.split_once("/src/").map_or(path, |(_, file)| file);
     file.trim_end_matches("/mod.rs").split('/').count()

@@ -25,7 +25,7 @@ struct Line<'a> {
 }
 
 // The words are put together here so that this file does not break its own rules.
-const RULES: [Rule; 4] = [
+const RULES: [Rule; 5] = [
     Rule {
         words: &[
             concat!("TO", "DO"),
@@ -51,7 +51,23 @@ const RULES: [Rule; 4] = [
         holds: |line| !line.is_test && line.path.ends_with(".rs") && !may_start_processes(line.path),
         problem: "only engine starts processes",
     },
+    Rule {
+        words: &["//"],
+        holds: |line| line.path.ends_with(".rs") && is_wide_comment(line.text),
+        problem: "a comment ends before column 110: wrap it",
+    },
 ];
+
+/// Columns of a line of a comment, the indentation included.
+const COMMENT_COLUMNS_MAX: usize = 110;
+
+/// Whether a comment of its own line is too wide. Rows of a table, and what is aligned with spaces, stay as
+/// they are.
+fn is_wide_comment(text: &str) -> bool {
+    let comment = text.trim_start();
+    let is_prose = comment.starts_with("//") && !comment.contains('|') && !comment.contains("  ");
+    is_prose && COMMENT_COLUMNS_MAX < text.chars().count()
+}
 
 /// Whether a file belongs to a crate that starts processes: the engine, and what is no part of the product.
 fn may_start_processes(path: &str) -> bool {
@@ -77,7 +93,8 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// The first file of a crate or of a module with files of its own. Any other may begin with the item it is named for.
+/// The first file of a crate or of a module with files of its own. Any other may begin with the item it is
+/// named for.
 fn wants_head(path: &str) -> bool {
     let begins_something = ["/lib.rs", "/main.rs", "/mod.rs"].iter().any(|name| path.ends_with(name));
     begins_something && path.contains("/src/")
@@ -152,6 +169,17 @@ mod tests {
         check_lines("crates/engine/src/child.rs", &[&line], &[]);
         check_lines("crates/testkit/src/media.rs", &[&line], &[]);
         check_lines("crates/server/tests/it/main.rs", &[&line], &[]);
+    }
+
+    #[test]
+    fn a_wide_comment_is_found() {
+        let word = |columns: usize| format!("    // {}", "x".repeat(columns - 7));
+        check_lines(PATH, &[&word(110), &word(111)], &[3]);
+        let row = format!("//! | `a.rs` | {} |", "x".repeat(110));
+        let aligned = format!("//! command  {}", "x".repeat(110));
+        let code = format!("let a = \"{}\"; // why", "x".repeat(110));
+        check_lines(PATH, &[&row, &aligned, &code], &[]);
+        check_lines("web/src/a.ts", &[&word(111)], &[]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! One sync a commit: writers take turns with the one connection that may write, as a plain program on SQLite does.
+//! One sync a commit: writers take turns with the one connection that may write, as a plain program on SQLite
+//! does.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The rows of new media, with event and job, in shared commits: what a server that makes media does but for HTTP.
+//! The rows of new media, with event and job, in shared commits: what a server that makes media does but for
+//! HTTP.
 
 use kinora_domain::{AccessPolicy, Clock as _, DEVELOPMENT, Media, MediaSettings, NewMedia, WorkspaceId};
 use kinora_store::{Store, Tx};

@@ -31,7 +31,8 @@ impl<S: Send + Sync> FromRequestParts<S> for LivestreamId {
     }
 }
 
-/// `GET /on-demand/{mediaId}/media-clips`: the media that were cut from this one. None yet: there is no way to cut one.
+/// `GET /on-demand/{mediaId}/media-clips`: the media that were cut from this one. None yet: there is no way
+/// to cut one.
 ///
 /// 404 unless the media is in the caller's workspace.
 pub(crate) async fn media_clips(
@@ -45,8 +46,8 @@ pub(crate) async fn media_clips(
     Ok(listing.empty())
 }
 
-/// `GET /on-demand/{livestreamId}/live-clips`: the media that were cut from a live stream. None yet, whatever the id: there are no live streams
-/// (decision 0066).
+/// `GET /on-demand/{livestreamId}/live-clips`: the media that were cut from a live stream. None yet, whatever
+/// the id: there are no live streams (decision 0066).
 ///
 /// The id of a stream is no UUID, so its form is not looked at.
 pub(crate) async fn live_clips(

@@ -14,7 +14,8 @@ use crate::view::CreatedMedia;
 
 /// `POST /on-demand`: registers a media and begins to fetch it.
 ///
-/// 201 with the playback ID, which is usable at once. 422 names each wrong field. The media, its event and its job are one commit.
+/// 201 with the playback ID, which is usable at once. 422 names each wrong field. The media, its event and
+/// its job are one commit.
 pub(crate) async fn create(
     State(app): State<ApiState>,
     caller: Writer,

@@ -10,9 +10,11 @@ use crate::ApiState;
 use crate::error;
 use crate::view::MediaView;
 
-/// `DELETE /on-demand/{mediaId}`: the media is gone with this answer, its bytes soon after. It cannot be taken back.
+/// `DELETE /on-demand/{mediaId}`: the media is gone with this answer, its bytes soon after. It cannot be
+/// taken back.
 ///
-/// 404 unless it is in the caller's workspace, also the second time; 412 when it is not what `If-Match` names.
+/// 404 unless it is in the caller's workspace, also the second time; 412 when it is not what `If-Match`
+/// names.
 pub(crate) async fn delete(
     State(app): State<ApiState>,
     caller: Writer,

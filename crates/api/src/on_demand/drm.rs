@@ -7,12 +7,14 @@ use kinora_web::list_query::ListQuery;
 
 use crate::error;
 
-/// `GET /on-demand/drm-configurations`: none, for there is no licence service that one could belong to (contract decision 16).
+/// `GET /on-demand/drm-configurations`: none, for there is no licence service that one could belong to
+/// (contract decision 16).
 pub(crate) async fn drm_configurations(_: Reader, query: ListQuery) -> Result<Data<[(); 0]>, ApiError> {
     Ok(query.of_list("DRM configurations")?.empty())
 }
 
-/// `GET /on-demand/drm-configurations/{drmConfigurationId}`: 404, as of every id that is none of the caller's workspace.
+/// `GET /on-demand/drm-configurations/{drmConfigurationId}`: 404, as of every id that is none of the caller's
+/// workspace.
 pub(crate) async fn drm_configuration(_: Reader, _: PathId<DrmConfigurationId>) -> ApiError {
     error::drm_configuration_not_found()
 }

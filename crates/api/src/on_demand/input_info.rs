@@ -34,8 +34,8 @@ struct File {
 
 /// `GET /on-demand/{mediaId}/input-info`: where a ready media came from and what was found in it.
 ///
-/// The address is the one that the client sent. 404 unless the media is in the caller's workspace, and while nothing is known of
-/// its file: before it is ready, and when it failed.
+/// The address is the one that the client sent. 404 unless the media is in the caller's workspace, and while
+/// nothing is known of its file: before it is ready, and when it failed.
 pub(crate) async fn input_info(
     State(app): State<ApiState>,
     caller: Reader,

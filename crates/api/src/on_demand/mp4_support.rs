@@ -14,12 +14,12 @@ use crate::ApiState;
 use crate::error;
 use crate::view::MediaView;
 
-/// `PATCH /on-demand/{mediaId}/update-mp4Support`: wants other files of a media beside playback, in whatever state it is. Answers as `GET`
-/// does.
+/// `PATCH /on-demand/{mediaId}/update-mp4Support`: wants other files of a media beside playback, in whatever
+/// state it is. Answers as `GET` does.
 ///
-/// 404 unless the media is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names the wrong field, 400 for what is so
-/// already and for a file of which a ready media has nothing. The change, its event, and the job that says when the files can be fetched are one
-/// commit.
+/// 404 unless the media is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names the
+/// wrong field, 400 for what is so already and for a file of which a ready media has nothing. The change, its
+/// event, and the job that says when the files can be fetched are one commit.
 pub(crate) async fn mp4_support(
     State(app): State<ApiState>,
     caller: Writer,

@@ -13,11 +13,12 @@ use crate::ApiState;
 use crate::error;
 use crate::view::MediaView;
 
-/// `PATCH /on-demand/{mediaId}/source-access`: opens the original of a media to those who may watch it, or closes it again, in whatever
-/// state the media is. Answers as `GET` does.
+/// `PATCH /on-demand/{mediaId}/source-access`: opens the original of a media to those who may watch it, or
+/// closes it again, in whatever state the media is. Answers as `GET` does.
 ///
-/// 404 unless the media is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names the wrong field. The change and its
-/// events are one commit; what is so already is answered, and not told (decision 0075).
+/// 404 unless the media is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names the
+/// wrong field. The change and its events are one commit; what is so already is answered, and not told
+/// (decision 0075).
 pub(crate) async fn source_access(
     State(app): State<ApiState>,
     caller: Writer,

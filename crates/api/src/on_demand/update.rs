@@ -12,10 +12,11 @@ use crate::ApiState;
 use crate::error;
 use crate::view::MediaView;
 
-/// `PATCH /on-demand/{mediaId}`: changes title, creator and metadata of a media, in whatever state it is. Answers as `GET` does.
+/// `PATCH /on-demand/{mediaId}`: changes title, creator and metadata of a media, in whatever state it is.
+/// Answers as `GET` does.
 ///
-/// 404 unless it is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names each wrong field. The change and its event are one commit; what changes
-/// nothing is not told.
+/// 404 unless it is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names each wrong
+/// field. The change and its event are one commit; what changes nothing is not told.
 pub(crate) async fn update(
     State(app): State<ApiState>,
     caller: Writer,

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::wishes::metadata;
 
-/// Latest moment that is accepted: longer than any media (contract section 8: 12 hours), past the end is the last frame.
+/// Latest moment that is accepted: longer than any media (contract section 8: 12 hours), past the end is the
+/// last frame.
 pub(super) const TIME_S_MAX: u32 = 1_000_000;
 
 /// What the client wants to be another.

@@ -1,5 +1,5 @@
-//! What can be wished of a media, however its bytes come: the fields that a creation and the settings of a direct upload share (contract 2.3 and
-//! 2.5, decisions 11, 16, 32, 33).
+//! What can be wished of a media, however its bytes come: the fields that a creation and the settings of a
+//! direct upload share (contract 2.3 and 2.5, decisions 11, 16, 32, 33).
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -202,7 +202,8 @@ fn free_pairs(parent: &Fields<'_>, name: &str, pairs: &Fields<'_>) -> BTreeMap<S
     read
 }
 
-/// What asks for something beside playback: refused unless it asks for what is so anyway (contract decision 33).
+/// What asks for something beside playback: refused unless it asks for what is so anyway (contract decision
+/// 33).
 fn extras(fields: &Fields<'_>) {
     for name in ["chapters", "namedEntities"] {
         if fields.bool(name) == Some(true) {

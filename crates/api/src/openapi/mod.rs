@@ -1,7 +1,7 @@
 //! The document of the API (OpenAPI 3.1), made of the code, and the page that shows it.
 //!
-//! Each resource has a `doc.rs` beside its operations, which describes them. Tests hold the paths and methods against those that are
-//! served, send every example, and look whether each answer is as it is described.
+//! Each resource has a `doc.rs` beside its operations, which describes them. Tests hold the paths and methods
+//! against those that are served, send every example, and look whether each answer is as it is described.
 
 mod page;
 

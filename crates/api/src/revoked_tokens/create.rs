@@ -42,10 +42,12 @@ pub(super) struct Wanted {
     end_playback: bool,
 }
 
-/// `POST /iam/revoked-tokens`: refuses a playback token by its `jti` wherever a token is taken, on every node within 2 s. With `endPlayback` whoever plays
-/// through the playback ID needs the manifest anew, with another token.
+/// `POST /iam/revoked-tokens`: refuses a playback token by its `jti` wherever a token is taken, on every node
+/// within 2 s. With `endPlayback` whoever plays through the playback ID needs the manifest anew, with another
+/// token.
 ///
-/// 201; sent again, the later end counts. 404 unless the playback ID is in the caller's workspace, 422 names each wrong field; then nothing is changed.
+/// 201; sent again, the later end counts. 404 unless the playback ID is in the caller's workspace, 422 names
+/// each wrong field; then nothing is changed.
 pub(super) async fn create(
     State(app): State<ApiState>,
     caller: Writer,

@@ -25,10 +25,11 @@ pub(super) struct CreatedKey {
     created_at: String,
 }
 
-/// `POST /iam/signing-keys`: makes a key; its private half is in this answer and nowhere else, unless the client named its request: then it is kept sealed, to be
-/// answered again. A body is not read.
+/// `POST /iam/signing-keys`: makes a key; its private half is in this answer and nowhere else, unless the
+/// client named its request: then it is kept sealed, to be answered again. A body is not read.
 ///
-/// 400 when the workspace has as many as it may have, 503 while too many are being made; neither has made one.
+/// 400 when the workspace has as many as it may have, 503 while too many are being made; neither has made
+/// one.
 pub(super) async fn create(
     State(app): State<ApiState>,
     caller: Writer,

@@ -8,7 +8,8 @@ use kinora_web::extract::PathId;
 use crate::ApiState;
 use crate::error;
 
-/// `DELETE /iam/signing-keys/{signingKeyId}`: what the key signed is worth nothing from this answer on. It cannot be taken back.
+/// `DELETE /iam/signing-keys/{signingKeyId}`: what the key signed is worth nothing from this answer on. It
+/// cannot be taken back.
 ///
 /// 404 unless it is in the caller's workspace, also the second time.
 pub(super) async fn delete(

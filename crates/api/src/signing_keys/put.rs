@@ -12,10 +12,12 @@ use super::read::PublicKeyView;
 use crate::ApiState;
 use crate::error;
 
-/// `PUT /iam/signing-keys/{signingKeyId}`: brings in the public half of a key that the client made and keeps. The id is the client's choice.
+/// `PUT /iam/signing-keys/{signingKeyId}`: brings in the public half of a key that the client made and keeps.
+/// The id is the client's choice.
 ///
-/// 201 when it was not there, 200 when it was, so it may be sent again; 409 when another key of the workspace has the id, 400 when the workspace has as many as
-/// it may have, 422 for what is no public key of the kinds that are taken.
+/// 201 when it was not there, 200 when it was, so it may be sent again; 409 when another key of the workspace
+/// has the id, 400 when the workspace has as many as it may have, 422 for what is no public key of the kinds
+/// that are taken.
 pub(super) async fn put(
     State(app): State<ApiState>,
     caller: Writer,

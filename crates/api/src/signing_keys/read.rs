@@ -23,7 +23,8 @@ pub(super) struct PublicKeyView {
     public_key: String,
 }
 
-/// `GET /iam/signing-keys/{signingKeyId}`: the public half of one key; 404 unless it is in the caller's workspace.
+/// `GET /iam/signing-keys/{signingKeyId}`: the public half of one key; 404 unless it is in the caller's
+/// workspace.
 pub(super) async fn read(
     State(app): State<ApiState>,
     caller: Reader,

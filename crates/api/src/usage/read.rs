@@ -53,7 +53,8 @@ struct AmountsView {
     bytes_delivered: u64,
 }
 
-/// `GET /usage?from=&to=`: what the caller's workspace stored, had encoded and delivered, day by day; days to come are left out.
+/// `GET /usage?from=&to=`: what the caller's workspace stored, had encoded and delivered, day by day; days to
+/// come are left out.
 ///
 /// 422 names each wrong parameter.
 pub(super) async fn read(

@@ -18,9 +18,11 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Of the query `from=2026-11-01&to=2026-11-30`. Without `to` until today, without `from` since the first of that month.
+    /// Of the query `from=2026-11-01&to=2026-11-30`. Without `to` until today, without `from` since the first
+    /// of that month.
     ///
-    /// 422 names each parameter that is wrong, and those that are not known: a misspelt one would be answered with other days.
+    /// 422 names each parameter that is wrong, and those that are not known: a misspelt one would be answered
+    /// with other days.
     pub(super) fn of(query: &ListQuery, today: Day) -> Result<Self, ApiError> {
         let problems = Problems::default();
         for (name, _) in query.pairs.iter().filter(|(name, _)| name != FROM && name != TO) {

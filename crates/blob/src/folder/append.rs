@@ -1,7 +1,8 @@
 //! Appending bytes to a file as they arrive.
 //!
-//! The stream, the copy into the page cache and the sync to the disk overlap: one batch fills while the one before is written,
-//! and syncs run beside both. Only when the disk falls far behind does the stream wait for it.
+//! The stream, the copy into the page cache and the sync to the disk overlap: one batch fills while the one
+//! before is written, and syncs run beside both. Only when the disk falls far behind does the stream wait for
+//! it.
 
 use std::borrow::Borrow;
 use std::fs::File;
@@ -16,8 +17,8 @@ use tokio::time::{Instant, sleep_until};
 use super::{FolderStore, finished};
 use crate::{ObjectKey, Result, WriteKind};
 
-/// The stream waits when more than so many times what is synced at once is not synced: the last sync, for which somebody waits, must
-/// stay short.
+/// The stream waits when more than so many times what is synced at once is not synced: the last sync, for
+/// which somebody waits, must stay short.
 const SYNCS_BEHIND_MAX: u64 = 4;
 
 /// The most slices that one call takes: Linux' `UIO_MAXIOV`.
@@ -124,7 +125,8 @@ impl<T: Target> Appender<T> {
         Ok(())
     }
 
-    /// Waits for the moment at which [`Appender::sync_in_time`] has something to do. Cancelled, nothing is lost.
+    /// Waits for the moment at which [`Appender::sync_in_time`] has something to do. Cancelled, nothing is
+    /// lost.
     pub(super) async fn until_due(&mut self) -> Result<()> {
         if self.sync.is_some() {
             return self.join_sync().await;
@@ -198,7 +200,8 @@ impl<T: Target> Appender<T> {
     async fn sync_behind(&mut self) -> Result<()> {
         let unsynced_max = SYNCS_BEHIND_MAX * self.pace.sync_every;
         let too_far_behind = self.appended - self.target.synced() > unsynced_max;
-        // A sync that failed is told once by the kernel and would be forgotten: its result is always looked at.
+        // A sync that failed is told once by the kernel and would be forgotten: its result is always looked
+        // at.
         if too_far_behind || self.sync.as_ref().is_some_and(JoinHandle::is_finished) {
             self.join_sync().await?;
         }

@@ -1,9 +1,9 @@
 //! A source that grows: a file that is appended to, synced close behind its writer, and renamed at the end.
 //!
-//! Its length is what is kept. The file systems that servers use write the data before the length that covers it (ext4 with
-//! `data=ordered`, its default: Linux, Documentation/admin-guide/ext4.rst; XFS and btrfs set the length on the disk when the data is
-//! there: `xfs_setfilesize`, `btrfs_finish_ordered_io`), so after a power cut a file may be shorter than it was, but holds no byte that
-//! nobody wrote.
+//! Its length is what is kept. The file systems that servers use write the data before the length that covers
+//! it (ext4 with `data=ordered`, its default: Linux, Documentation/admin-guide/ext4.rst; XFS and btrfs set
+//! the length on the disk when the data is there: `xfs_setfilesize`, `btrfs_finish_ordered_io`), so after a
+//! power cut a file may be shorter than it was, but holds no byte that nobody wrote.
 
 use std::borrow::Borrow;
 use std::fs::{self, File, OpenOptions};
@@ -27,11 +27,12 @@ use super::{FolderStore, NAMING_TRIES, Shared, absent_as_none, read, sync_folder
 use crate::grow::{Command, Hold, Line, Opened, Progress};
 use crate::{Error, ObjectKey, PutOutcome, Result, WriteKind};
 
-/// What a power cut may cost a client that is still sending: 50 ms of its line. The syncs of a disk take some milliseconds.
+/// What a power cut may cost a client that is still sending: 50 ms of its line. The syncs of a disk take some
+/// milliseconds.
 const PACE: Pace = Pace { batch: 1 << 20, sync_every: 4 << 20, sync_within: Some(Duration::from_millis(50)) };
 
-/// How long a writer of this process that was dropped is waited for: the sync of what it may have left unsynced (20 MiB), on a disk that
-/// others use, too.
+/// How long a writer of this process that was dropped is waited for: the sync of what it may have left
+/// unsynced (20 MiB), on a disk that others use, too.
 const RELEASE_WITHIN: Duration = Duration::from_secs(30);
 
 /// A file that grows, and its lock.
@@ -63,8 +64,9 @@ impl Borrow<File> for GrowingFile {
 }
 
 impl Drop for GrowingFile {
-    /// The kernel tells once that bytes were lost on their way to the disk, and shows them until it needs the memory. So that nobody
-    /// takes them for kept, they go. Nothing is appended at this moment: an append that runs has the file, too.
+    /// The kernel tells once that bytes were lost on their way to the disk, and shows them until it needs the
+    /// memory. So that nobody takes them for kept, they go. Nothing is appended at this moment: an append
+    /// that runs has the file, too.
     fn drop(&mut self) {
         if self.has_failed.load(Ordering::Acquire) {
             let _ = self.lock.file().set_len(self.progress.kept());

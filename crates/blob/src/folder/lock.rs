@@ -1,7 +1,8 @@
 //! One writer at a time for a file that grows.
 //!
-//! The lock is the kernel's (`flock`), so it dies with its process. Within this process a writer that was dropped may have an append
-//! under way that nobody can stop; whoever comes next waits for its end, and is not told that somebody else has the file.
+//! The lock is the kernel's (`flock`), so it dies with its process. Within this process a writer that was
+//! dropped may have an append under way that nobody can stop; whoever comes next waits for its end, and is
+//! not told that somebody else has the file.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};

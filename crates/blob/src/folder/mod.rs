@@ -1,7 +1,8 @@
 //! Objects as files in a folder.
 //!
-//! A key is a path below the root. Bytes go to a file in `temporary/` first; when they are synced the file is renamed to its
-//! path, and the folder that now names it is synced. A source that grows has a file of its own in `growing/`. Look-ups go through a bounded cache of open files.
+//! A key is a path below the root. Bytes go to a file in `temporary/` first; when they are synced the file is
+//! renamed to its path, and the folder that now names it is synced. A source that grows has a file of its own
+//! in `growing/`. Look-ups go through a bounded cache of open files.
 
 mod append;
 mod grow;
@@ -34,7 +35,8 @@ pub use self::write::FolderWriter;
 /// A quarter of the 1024 descriptors that Linux gives a process by default; sockets need the rest.
 const OPEN_FILES_MAX: u64 = 256;
 
-/// How often a file is named anew when its folder vanished in between: somebody deleted the last object of that folder.
+/// How often a file is named anew when its folder vanished in between: somebody deleted the last object of
+/// that folder.
 const NAMING_TRIES: usize = 16;
 
 /// The folder of files without a name. No key begins like this.
@@ -51,8 +53,8 @@ pub struct FolderStore {
 struct Shared {
     root: PathBuf,
     open_files: Cache<ObjectKey, Arc<OpenFile>>,
-    /// Held for writing from the making of a folder to the sync of the folder that names it, and for reading while a file is
-    /// named. So no file lands in a folder that a power cut could still take away.
+    /// Held for writing from the making of a folder to the sync of the folder that names it, and for reading
+    /// while a file is named. So no file lands in a folder that a power cut could still take away.
     folders: RwLock<()>,
     /// Tells the temporary files of this process apart.
     temporary_count: AtomicU64,
@@ -128,7 +130,8 @@ impl FolderStore {
         self.blocking("delete an object", move |shared| {
             let path = shared.path(key);
             let removed = absent_as_none(fs::remove_file(&path))?.is_some();
-            // An open file would keep its bytes on the disk. The cache drops it when it does its pending work.
+            // An open file would keep its bytes on the disk. The cache drops it when it does its pending
+            // work.
             shared.open_files.invalidate(&key);
             shared.open_files.run_pending_tasks();
             if removed && is_in_folder_of_its_own(key) {

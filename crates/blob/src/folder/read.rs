@@ -1,8 +1,8 @@
 //! Reading objects.
 //!
-//! Thousands of segments a second come out of the page cache, and for these a trip to another thread would cost more than the
-//! read. So a read first takes, on the spot, what the kernel can give without waiting for the disk, and only the rest goes to a
-//! thread that may wait.
+//! Thousands of segments a second come out of the page cache, and for these a trip to another thread would
+//! cost more than the read. So a read first takes, on the spot, what the kernel can give without waiting for
+//! the disk, and only the rest goes to a thread that may wait.
 
 use std::borrow::Borrow;
 use std::fs::File;
@@ -110,8 +110,8 @@ where
 
 /// Copies what the page cache holds from `offset` on, and answers how many bytes that was.
 ///
-/// Fewer than asked for, also none, means: the disk would have to be waited for, or the file system cannot tell, or the read
-/// fails. The ordinary read that follows finds out which.
+/// Fewer than asked for, also none, means: the disk would have to be waited for, or the file system cannot
+/// tell, or the read fails. The ordinary read that follows finds out which.
 fn read_without_waiting(file: &File, buffer: &mut [u8], offset: u64) -> usize {
     rustix::io::preadv2(file, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT).unwrap_or(0)
 }

@@ -1,7 +1,7 @@
 //! Files that have no name yet.
 //!
-//! The process that writes such a file holds a lock on it. The lock dies with the process, so a file that nobody locks is a
-//! leftover, and can be removed while others are at work.
+//! The process that writes such a file holds a lock on it. The lock dies with the process, so a file that
+//! nobody locks is a leftover, and can be removed while others are at work.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -15,8 +15,8 @@ use rustix::io::Errno;
 
 use super::Shared;
 
-/// How many names are tried for a new file. Only processes that cannot see each other's number (two containers over one folder)
-/// meet in a name, and a file they left is never older than the last sweep.
+/// How many names are tried for a new file. Only processes that cannot see each other's number (two
+/// containers over one folder) meet in a name, and a file they left is never older than the last sweep.
 const NAMES_MAX: usize = 4096;
 
 /// A file that goes away when this is dropped, unless it got a name.

@@ -108,7 +108,8 @@ impl FolderWriter {
         if self.store.faults.as_ref().is_some_and(|faults| faults.is_stopped()) {
             return temporary.leave_behind();
         }
-        // The name goes now. The bytes of a long file take the disk a while, so the last handle is closed elsewhere.
+        // The name goes now. The bytes of a long file take the disk a while, so the last handle is closed
+        // elsewhere.
         drop(temporary);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn_blocking(move || drop(appender));

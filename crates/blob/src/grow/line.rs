@@ -1,7 +1,8 @@
 //! The line from a growing object to the task that does its work.
 //!
-//! Bytes must be kept in time also when nobody calls, and a call that is cancelled must lose nothing; so a task of its own writes and
-//! syncs, and a call puts what it wants into a short line to it. The task ends with its first error, which the next call brings home.
+//! Bytes must be kept in time also when nobody calls, and a call that is cancelled must lose nothing; so a
+//! task of its own writes and syncs, and a call puts what it wants into a short line to it. The task ends
+//! with its first error, which the next call brings home.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -16,7 +17,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::{Error, Result};
 
-/// What stands in the line at most: so many pieces of the caller's are held in memory besides what the task holds.
+/// What stands in the line at most: so many pieces of the caller's are held in memory besides what the task
+/// holds.
 const LINE_LEN: usize = 8;
 
 /// What a call wants. Answers that do not come mean that the task has failed.
@@ -156,7 +158,8 @@ impl Line {
         }
     }
 
-    /// Reads what is kept, beside the commands that wait. Why the task has ended is left for the next of them.
+    /// Reads what is kept, beside the commands that wait. Why the task has ended is left for the next of
+    /// them.
     pub(crate) async fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let (answer, answered) = oneshot::channel();
         let sent = self.commands.send(Command::Read(range, answer)).await;

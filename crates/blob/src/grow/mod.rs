@@ -39,8 +39,9 @@ pub type LedgerError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Where the caller writes down what a growing object in a bucket consists of.
 ///
-/// Called before anything relies on it. A writer that is refused is lost ([`Error::Ledger`]), and nothing it sent afterwards counts; so
-/// an implementation refuses every writer but the one that took the object over last. Never called for a folder.
+/// Called before anything relies on it. A writer that is refused is lost ([`Error::Ledger`]), and nothing it
+/// sent afterwards counts; so an implementation refuses every writer but the one that took the object over
+/// last. Never called for a folder.
 pub trait Ledger: Send + Sync + 'static {
     /// The upload in parts has this id. Once per object: before its first part is sent.
     fn begun(&self, multipart: String) -> BoxFuture<'_, std::result::Result<(), LedgerError>>;
@@ -52,13 +53,13 @@ pub trait Ledger: Send + Sync + 'static {
 impl Blob {
     /// Opens the growing object of a source for writing at its end; begins it when there is none.
     ///
-    /// `lease` tells what this writer leaves from what others do: each one that takes the object over has a higher one. `grown` is what
-    /// the ledger holds; read it in or after the commit that makes the ledger refuse all earlier writers. The byte at one place of an
-    /// object must be the same whoever writes it.
+    /// `lease` tells what this writer leaves from what others do: each one that takes the object over has a
+    /// higher one. `grown` is what the ledger holds; read it in or after the commit that makes the ledger
+    /// refuse all earlier writers. The byte at one place of an object must be the same whoever writes it.
     ///
     /// Where the object is finished already (a crash before anybody wrote that down), all of it is kept, and
-    /// [`GrowingObject::finish`] succeeds.
-    /// Errors: `HeldElsewhere` of a folder while another writer has the object. A writer of this process that was dropped is waited for.
+    /// [`GrowingObject::finish`] succeeds. Errors: `HeldElsewhere` of a folder while another writer has the
+    /// object. A writer of this process that was dropped is waited for.
     pub async fn grow(
         &self,
         source: SourceId,
@@ -80,9 +81,11 @@ impl Blob {
         Ok(GrowingObject { blob: self.clone(), source, state, written })
     }
 
-    /// Removes what a growing object consists of: file, pieces, parts of the upload `multipart`. May run twice, also when there is nothing.
+    /// Removes what a growing object consists of: file, pieces, parts of the upload `multipart`. May run
+    /// twice, also when there is nothing.
     ///
-    /// Leaves the finished object and checkpoints alone. A writer that is at work meanwhile may leave something again.
+    /// Leaves the finished object and checkpoints alone. A writer that is at work meanwhile may leave
+    /// something again.
     pub async fn discard_growing(&self, source: SourceId, multipart: Option<String>) -> Result<()> {
         match self {
             Self::Folder(store) => store.delete(ObjectKey::Growing(source)).await,
@@ -91,13 +94,14 @@ impl Blob {
     }
 }
 
-/// Writes at the end of an object that grows. It has no name, and is no object, before [`GrowingObject::finish`].
+/// Writes at the end of an object that grows. It has no name, and is no object, before
+/// [`GrowingObject::finish`].
 ///
-/// Dropped, it leaves what is kept, and whoever opens the object next goes on behind it. After an error the writer is lost: every
-/// further call fails; what was kept stays kept.
+/// Dropped, it leaves what is kept, and whoever opens the object next goes on behind it. After an error the
+/// writer is lost: every further call fails; what was kept stays kept.
 ///
-/// In a folder it is a file, synced behind the writer. In a bucket it is an upload in parts, beside it *pieces*: small objects that
-/// hold what is no whole part yet. Memory as for [`crate::ObjectWriter`].
+/// In a folder it is a file, synced behind the writer. In a bucket it is an upload in parts, beside it
+/// *pieces*: small objects that hold what is no whole part yet. Memory as for [`crate::ObjectWriter`].
 pub struct GrowingObject {
     blob: Blob,
     source: SourceId,
@@ -112,7 +116,8 @@ enum State {
 }
 
 impl GrowingObject {
-    /// Says how long the object will be, once that is known. It may come late; of several the last one counts.
+    /// Says how long the object will be, once that is known. It may come late; of several the last one
+    /// counts.
     ///
     /// More bytes than announced are an error in a bucket.
     pub fn announce(&mut self, len: Option<u64>) {
@@ -121,9 +126,11 @@ impl GrowingObject {
         }
     }
 
-    /// Bytes from the start that outlive a killed process and a power cut, on whichever node is next. Never less than before.
+    /// Bytes from the start that outlive a killed process and a power cut, on whichever node is next. Never
+    /// less than before.
     ///
-    /// In a bucket nobody asks the ledger for pieces: before a client hears of them, see that this writer still has the object.
+    /// In a bucket nobody asks the ledger for pieces: before a client hears of them, see that this writer
+    /// still has the object.
     pub fn kept(&self) -> u64 {
         match &self.state {
             State::Growing(line) => line.progress().kept(),
@@ -138,8 +145,8 @@ impl GrowingObject {
 
     /// Takes the next bytes. Waits when the disk or the store is behind.
     ///
-    /// A call that was cancelled has taken its bytes. Without a call bytes are kept, too: of a folder within 50 ms, of a bucket
-    /// within [`crate::S3Limits::piece_within`] if they are half a MiB or more.
+    /// A call that was cancelled has taken its bytes. Without a call bytes are kept, too: of a folder within
+    /// 50 ms, of a bucket within [`crate::S3Limits::piece_within`] if they are half a MiB or more.
     pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -160,9 +167,11 @@ impl GrowingObject {
         }
     }
 
-    /// Gives the object its name, [`ObjectKey::Source`], and answers its length. May run twice, also by a writer that came after a crash.
+    /// Gives the object its name, [`ObjectKey::Source`], and answers its length. May run twice, also by a
+    /// writer that came after a crash.
     ///
-    /// Errors: `AlreadyThere` when another object has the name; `Gone` when what was kept is no longer what was recorded.
+    /// Errors: `AlreadyThere` when another object has the name; `Gone` when what was kept is no longer what
+    /// was recorded.
     pub async fn finish(&mut self) -> Result<u64> {
         if let State::Growing(line) = &mut self.state {
             self.written = line.finish().await?;
@@ -171,7 +180,8 @@ impl GrowingObject {
         Ok(self.written)
     }
 
-    /// From where on [`GrowingObject::read`] can read: of a folder the start, of a bucket the end of the recorded parts.
+    /// From where on [`GrowingObject::read`] can read: of a folder the start, of a bucket the end of the
+    /// recorded parts.
     pub fn readable_from(&self) -> u64 {
         match &self.state {
             State::Growing(line) => line.progress().readable_from(),
@@ -181,8 +191,9 @@ impl GrowingObject {
 
     /// Reads back bytes that are kept, for whoever must look at them again.
     ///
-    /// Of a bucket those that were kept when the object was opened can be read until the next byte is written.
-    /// Errors: `OutOfRange` unless they lie between `readable_from` and `kept`, `TooLong` above [`crate::READ_MAX`].
+    /// Of a bucket those that were kept when the object was opened can be read until the next byte is
+    /// written. Errors: `OutOfRange` unless they lie between `readable_from` and `kept`, `TooLong` above
+    /// [`crate::READ_MAX`].
     pub async fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let kept = self.kept();
         runs::check(&range, kept)?;

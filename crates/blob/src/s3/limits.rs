@@ -14,7 +14,8 @@ pub(super) const PART_LEN_MIN: u64 = 5 * MIB;
 /// The longest part. Amazon S3, "Amazon S3 multipart upload limits".
 const PART_LEN_MAX: u64 = 5 << 30;
 
-/// Parts of a growing object after which their length doubles while its length is unknown, and how often that can happen.
+/// Parts of a growing object after which their length doubles while its length is unknown, and how often that
+/// can happen.
 const DOUBLED_AFTER: u64 = 1000;
 const DOUBLED_MAX: u64 = PARTS_MAX / DOUBLED_AFTER - 1;
 
@@ -25,20 +26,23 @@ pub struct S3Limits {
     pub connect: Duration,
     /// From the start of one try to its answer, besides the time for the bytes it carries.
     ///
-    /// Stores answer within a second; only a store in trouble takes longer, and then another try helps more than patience.
+    /// Stores answer within a second; only a store in trouble takes longer, and then another try helps more
+    /// than patience.
     pub answer: Duration,
-    /// To the first byte of a read of an object, over all its tries: a viewer waits for it. Each try has half of it, so that another
-    /// connection helps where one hangs. Jobs that meet it come again.
+    /// To the first byte of a read of an object, over all its tries: a viewer waits for it. Each try has half
+    /// of it, so that another connection helps where one hangs. Jobs that meet it come again.
     pub read: Duration,
     /// A try that carries bytes more slowly than this is given up: with 256 KiB/s a part has half a minute.
     pub bytes_per_second_min: u64,
     /// Tries of one request. Stores ask for a few when they are busy (503 SlowDown) or move their data about.
     pub tries: usize,
-    /// What is waited before the second try, at least; twice as much before each further one, and up to as much again by chance.
+    /// What is waited before the second try, at least; twice as much before each further one, and up to as
+    /// much again by chance.
     pub retry_delay_min: Duration,
     /// What is waited between two tries at most, besides chance.
     pub retry_delay_max: Duration,
-    /// Bytes of a part, in whole MiB; parts of objects that are announced to be too long for 10,000 of these are longer.
+    /// Bytes of a part, in whole MiB; parts of objects that are announced to be too long for 10,000 of these
+    /// are longer.
     ///
     /// The AWS command line's own default: some 100 requests a GB, and two of them are little memory.
     pub part_len: u64,
@@ -50,8 +54,9 @@ pub struct S3Limits {
     pub parts_memory: u64,
     /// How long half a MiB of a growing object may lie in memory before it is kept as a piece.
     ///
-    /// A line of more than 130 MiB/s fills a part of usual length meanwhile and needs no pieces; one of 10 MB/s has some 16 puts a
-    /// second, and a killed process costs it half a MiB, 1 % of what came in five seconds.
+    /// A line of more than 130 MiB/s fills a part of usual length meanwhile and needs no pieces; one of 10
+    /// MB/s has some 16 puts a second, and a killed process costs it half a MiB, 1 % of what came in five
+    /// seconds.
     pub piece_within: Duration,
 }
 
@@ -103,7 +108,8 @@ impl S3Limits {
         self.answer + Duration::from_secs(bytes / self.bytes_per_second_min.max(1))
     }
 
-    /// The length of the parts of an object. All but the last are of this length: Cloudflare R2 takes no others.
+    /// The length of the parts of an object. All but the last are of this length: Cloudflare R2 takes no
+    /// others.
     pub(super) fn part_len(&self, announced: Option<u64>) -> u64 {
         let needed = announced.unwrap_or(0).div_ceil(PARTS_MAX);
         self.part_len.max(needed).max(PART_LEN_MIN).next_multiple_of(MIB)
@@ -116,11 +122,13 @@ const BELIEVED_LEN: u64 = 32 * MIB;
 const BELIEVED_SHARE: u64 = 64;
 
 impl S3Limits {
-    /// The length of the part `number` (from 0) of a growing object, which begins at `start`, behind a part of length `before`.
+    /// The length of the part `number` (from 0) of a growing object, which begins at `start`, behind a part
+    /// of length `before`.
     ///
-    /// Parts of one length as long as that is enough: Cloudflare R2 takes no others. Where nobody knows how long the object
-    /// becomes the length doubles after each thousand parts: the usual 8 MiB reach past 5 TiB, the longest object of Amazon S3.
-    /// Bounded by [`S3Limits::grown_part_len_max`], and by what has come already: a length beyond 312 GiB is believed as its bytes come.
+    /// Parts of one length as long as that is enough: Cloudflare R2 takes no others. Where nobody knows how
+    /// long the object becomes the length doubles after each thousand parts: the usual 8 MiB reach past 5
+    /// TiB, the longest object of Amazon S3. Bounded by [`S3Limits::grown_part_len_max`], and by what has
+    /// come already: a length beyond 312 GiB is believed as its bytes come.
     pub(super) fn grown_part_len(&self, number: u64, start: u64, before: u64, announced: Option<u64>) -> u64 {
         let needed = match announced {
             Some(len) => {
@@ -136,7 +144,8 @@ impl S3Limits {
 
     /// The longest part of a growing object: two fit into [`S3Limits::parts_memory`].
     ///
-    /// With the default of 512 MiB that is 256 MiB: an announced object has 2.3 TiB at most, any other 1.4 TiB.
+    /// With the default of 512 MiB that is 256 MiB: an announced object has 2.3 TiB at most, any other 1.4
+    /// TiB.
     fn grown_part_len_max(&self) -> u64 {
         (self.parts_memory / 2 / MIB * MIB).clamp(PART_LEN_MIN, PART_LEN_MAX)
     }
@@ -178,7 +187,8 @@ mod tests {
         assert_eq!(limits.time_for(8 * MIB), Duration::from_secs(47));
     }
 
-    /// Fills parts up to `len` bytes, of which the length is known from the byte `known_from` on; answers their lengths.
+    /// Fills parts up to `len` bytes, of which the length is known from the byte `known_from` on; answers
+    /// their lengths.
     fn grown_parts(limits: &S3Limits, len: u64, known_from: u64) -> Vec<u64> {
         let mut parts = Vec::new();
         let (mut start, mut before) = (0, 0);

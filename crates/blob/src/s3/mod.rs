@@ -1,7 +1,8 @@
 //! Objects in a bucket of a store that speaks S3.
 //!
-//! A key is a name below the prefix of the address. Whole objects are written by conditional puts; long ones in parts, and these
-//! are written once because their key holds the id of one attempt. Nothing is kept on this machine but lengths.
+//! A key is a name below the prefix of the address. Whole objects are written by conditional puts; long ones
+//! in parts, and these are written once because their key holds the id of one attempt. Nothing is kept on
+//! this machine but lengths.
 
 mod grow;
 mod limits;
@@ -206,7 +207,8 @@ impl S3Store {
         deleted
     }
 
-    /// Asks for a listing: unlike the answer to a look-up, its answer tells a bucket that is missing from one that is empty.
+    /// Asks for a listing: unlike the answer to a look-up, its answer tells a bucket that is missing from one
+    /// that is empty.
     pub(crate) async fn ping(&self) -> Result<()> {
         self.before_read()?;
         self.shared.list("", None, 1, |_, _| Some(())).await.map(drop)

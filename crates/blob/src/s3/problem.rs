@@ -9,8 +9,8 @@ use crate::Error;
 
 /// The words for a full store: HTTP's own status (RFC 4918, 11.5), MinIO's code, quotas of Ceph and others.
 ///
-/// SeaweedFS answers 500 InternalError when no volume has room left (seen with 4.48), which nobody can tell from other trouble: its
-/// writes are tried again, and its log has the cause.
+/// SeaweedFS answers 500 InternalError when no volume has room left (seen with 4.48), which nobody can tell
+/// from other trouble: its writes are tried again, and its log has the cause.
 const FULL_STATUS: u16 = 507;
 const FULL_CODES: [&str; 3] = ["XMinioStorageFull", "QuotaExceeded", "InsufficientStorage"];
 
@@ -85,7 +85,8 @@ pub(super) fn is_absent(error: &LibraryError) -> bool {
     refusal.status().is_some_and(|status| status.as_u16() == 404) && refusal.code() != Some("NoSuchBucket")
 }
 
-/// Whether the store said that the parts of an upload are not those that it should be made of. Amazon S3, CompleteMultipartUpload.
+/// Whether the store said that the parts of an upload are not those that it should be made of. Amazon S3,
+/// CompleteMultipartUpload.
 pub(super) fn has_other_parts(error: &LibraryError) -> bool {
     let code = Refusal::below(error).and_then(Refusal::code);
     matches!(code, Some("InvalidPart" | "InvalidPartOrder" | "EntityTooSmall"))

@@ -18,12 +18,14 @@ const PIECE: usize = 256 << 10;
 
 /// A stream reads so much in one request, after a first one that is shorter because somebody waits for it.
 ///
-/// Amazon S3, "Performance guidelines": a first byte takes some 100 ms, and one connection brings some 85 MB/s. 4 MiB take half as
-/// long as their first byte, so one request on its way while the one before is sent on keeps up with any player.
+/// Amazon S3, "Performance guidelines": a first byte takes some 100 ms, and one connection brings some 85
+/// MB/s. 4 MiB take half as long as their first byte, so one request on its way while the one before is sent
+/// on keeps up with any player.
 const WINDOW: u64 = 4 << 20;
 const WINDOW_FIRST: u64 = 1 << 20;
 
-/// Requests of one `read_many` on their way at once. A segment is a run or two; ten are one badly interleaved.
+/// Requests of one `read_many` on their way at once. A segment is a run or two; ten are one badly
+/// interleaved.
 const RUNS_AT_ONCE: usize = 8;
 
 /// Reads one object of a bucket.

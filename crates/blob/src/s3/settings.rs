@@ -16,8 +16,9 @@ const REGION_DEFAULT: &str = "us-east-1";
 
 /// Makes the client. Asks nothing of the store yet.
 ///
-/// Credentials are those that the library finds: `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` (and `AWS_SESSION_TOKEN`),
-/// a web identity (`AWS_WEB_IDENTITY_TOKEN_FILE` with `AWS_ROLE_ARN`), a container's role, the role of the machine.
+/// Credentials are those that the library finds: `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` (and
+/// `AWS_SESSION_TOKEN`), a web identity (`AWS_WEB_IDENTITY_TOKEN_FILE` with `AWS_ROLE_ARN`), a container's
+/// role, the role of the machine.
 pub(super) fn client(url: &StorageUrl, limits: &Arc<S3Limits>) -> Result<AmazonS3> {
     let builder = AmazonS3Builder::from_env();
     let from_env = |key| builder.get_config_value(&key);

@@ -1,8 +1,9 @@
 //! The way to the store: one request with its answer, tried a few times, each try bounded.
 //!
-//! The object library makes and signs requests; this sends them. It knows the rules of design section 5 that hold for every
-//! client of ours (no redirects, no proxy from the environment), reads each answer whole, so that a broken body is
-//! one more failed try, and tells refusals as [`Refusal`], which says what a caller can act on. Retries of the library are off.
+//! The object library makes and signs requests; this sends them. It knows the rules of design section 5 that
+//! hold for every client of ours (no redirects, no proxy from the environment), reads each answer whole, so
+//! that a broken body is one more failed try, and tells refusals as [`Refusal`], which says what a caller can
+//! act on. Retries of the library are off.
 
 use std::fmt;
 use std::future::Future;
@@ -102,8 +103,8 @@ pub(super) struct Connector {
     pub(super) limits: Arc<S3Limits>,
     /// Host and port of the store. Requests to others are for credentials.
     pub(super) store: String,
-    /// Whether the operator allows old machines to give out credentials without a token (`AWS_IMDSV1_FALLBACK`): the library must
-    /// see that the token was refused.
+    /// Whether the operator allows old machines to give out credentials without a token
+    /// (`AWS_IMDSV1_FALLBACK`): the library must see that the token was refused.
     pub(super) is_token_optional: bool,
 }
 
@@ -303,7 +304,8 @@ async fn read_whole(
 fn judge(response: HttpResponse, body: Bytes, is_object: bool) -> Tried {
     let status = response.status();
     if status.is_success() {
-        // Some calls answer 200 at once and tell of their failure in the body (Amazon S3, CompleteMultipartUpload).
+        // Some calls answer 200 at once and tell of their failure in the body (Amazon S3,
+        // CompleteMultipartUpload).
         return match error_code(&body).filter(|_| !is_object) {
             None => Tried::Final(response.map(|_| body.into())),
             Some(code) => {

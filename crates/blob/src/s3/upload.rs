@@ -1,9 +1,10 @@
 //! Uploads in parts.
 //!
-//! The store keeps the parts of an upload, and bills them, until somebody completes or aborts it, and not every store can be asked for the
-//! uploads of others. So a note under a name of its own says which upload is under way for an object, from before the
-//! first part until after the end. What a process that was killed leaves is found by its note (`sweep.rs`). An upload without a
-//! note was killed between two requests and has no parts yet, so nobody pays for it.
+//! The store keeps the parts of an upload, and bills them, until somebody completes or aborts it, and not
+//! every store can be asked for the uploads of others. So a note under a name of its own says which upload is
+//! under way for an object, from before the first part until after the end. What a process that was killed
+//! leaves is found by its note (`sweep.rs`). An upload without a note was killed between two requests and has
+//! no parts yet, so nobody pays for it.
 //!
 //! Of an object that grows over several writers (`grow/`) the ledger takes the place of the note.
 
@@ -123,7 +124,8 @@ impl Upload {
         Err(ended("finish an object"))
     }
 
-    /// The same; `false` when the upload is gone, or has other parts, and the object is not there either. May run twice.
+    /// The same; `false` when the upload is gone, or has other parts, and the object is not there either. May
+    /// run twice.
     pub(super) async fn complete_if_there(
         &self,
         store: &S3Store,

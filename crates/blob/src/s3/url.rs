@@ -18,10 +18,11 @@ const PREFIX_BYTES_MAX: usize = 512;
 
 /// The address of a bucket: `s3://bucket/prefix?endpoint=https://...&region=...&addressing-style=path`.
 ///
-/// All but the bucket may be left out. `endpoint` is the http(s) address of a store that is not Amazon's; plain `http` is
-/// allowed, for a store next door or a test. `addressing-style` says where the bucket stands: `path`
-/// (`https://host/bucket/...`, what an endpoint gets unless told otherwise) or `virtual` (`https://bucket.host/...`, what
-/// Amazon gets). What the address leaves out is taken from the environment: `AWS_REGION`, `AWS_ENDPOINT_URL`.
+/// All but the bucket may be left out. `endpoint` is the http(s) address of a store that is not Amazon's;
+/// plain `http` is allowed, for a store next door or a test. `addressing-style` says where the bucket stands:
+/// `path` (`https://host/bucket/...`, what an endpoint gets unless told otherwise) or `virtual`
+/// (`https://bucket.host/...`, what Amazon gets). What the address leaves out is taken from the environment:
+/// `AWS_REGION`, `AWS_ENDPOINT_URL`.
 ///
 /// Holds no secret: an address with credentials in it is refused. So it may be shown and logged.
 #[derive(Clone, PartialEq, Eq)]
@@ -50,7 +51,8 @@ impl AddressingStyle {
     }
 }
 
-/// Why an address is refused: a sentence that names the part and what to write instead. Never repeats a secret.
+/// Why an address is refused: a sentence that names the part and what to write instead. Never repeats a
+/// secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct StorageUrlError(String);
@@ -158,7 +160,8 @@ fn prefix(path: &str) -> Result<String, StorageUrlError> {
     if prefix.is_empty() {
         return Ok(String::new());
     }
-    // Amazon S3, "Object key naming guidelines", safe characters: these look the same in an address and in a listing.
+    // Amazon S3, "Object key naming guidelines", safe characters: these look the same in an address and in a
+    // listing.
     let is_safe =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '!' | '-' | '_' | '.' | '*' | '\'' | '(' | ')');
     let is_part = |part: &str| !matches!(part, "" | "." | "..") && part.chars().all(is_safe);

@@ -1,4 +1,5 @@
-//! The promises of the store, kept by a real folder and by a real S3 server; and what becomes of them when a server misbehaves.
+//! The promises of the store, kept by a real folder and by a real S3 server; and what becomes of them when a
+//! server misbehaves.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic; clippy knows only functions marked as tests")]
 

@@ -1,4 +1,5 @@
-//! What becomes of growing objects when a server loses answers, forgets, or is slow; and what is asked of it at all.
+//! What becomes of growing objects when a server loses answers, forgets, or is slow; and what is asked of it
+//! at all.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

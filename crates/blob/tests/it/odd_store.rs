@@ -180,7 +180,8 @@ async fn a_ping_answers_from_the_store_and_not_from_memory() {
         let is_gone = Arc::clone(&is_gone);
         move |asked, _| match is_gone.load(Ordering::SeqCst) {
             false => Oddity::None,
-            // No body comes with the answer to HEAD, so nobody can tell a missing bucket from a missing object.
+            // No body comes with the answer to HEAD, so nobody can tell a missing bucket from a missing
+            // object.
             true if asked.method == "HEAD" => Oddity::Refusal(404, ""),
             true => Oddity::Refusal(404, "NoSuchBucket"),
         }

@@ -130,7 +130,8 @@ impl World {
         }
     }
 
-    /// The names of all objects, and what lies there without being one: temporary files, uploads in parts and their notes.
+    /// The names of all objects, and what lies there without being one: temporary files, uploads in parts and
+    /// their notes.
     pub(crate) fn everything(&self) -> BTreeSet<String> {
         match &self.ground {
             Ground::Folder(_) => files(&self.root()),
@@ -146,8 +147,8 @@ impl World {
         self.until_all_is(&expected.iter().map(ObjectKey::to_string).collect()).await;
     }
 
-    /// The same, sweeping meanwhile. A store that was stopped as a crash would may still have a thread at work on a file, which holds it
-    /// until it ends; after a crash nobody would.
+    /// The same, sweeping meanwhile. A store that was stopped as a crash would may still have a thread at
+    /// work on a file, which holds it until it ends; after a crash nobody would.
     pub(crate) async fn sweep_until_there_is(&self, expected: &[ObjectKey]) -> u64 {
         let expected = expected.iter().map(ObjectKey::to_string).collect();
         let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
@@ -175,8 +176,9 @@ impl World {
         assert_eq!(self.everything(), *expected);
     }
 
-    /// Waits until nothing of the growing source 1 is left but the object. A request that was on its way when its process died may leave
-    /// something after the first try; and an upload that was begun and never recorded has no parts, and stays.
+    /// Waits until nothing of the growing source 1 is left but the object. A request that was on its way when
+    /// its process died may leave something after the first try; and an upload that was begun and never
+    /// recorded has no parts, and stays.
     pub(crate) async fn until_discarded(&self, book: &Book) {
         let expected = BTreeSet::from([ObjectKey::Source(source(1)).to_string()]);
         let multipart = book.grown().multipart;

@@ -134,8 +134,8 @@ impl Granted {
         }
     }
 
-    /// The token that admitted the viewer. `None` where no signing key of the workspace did: what was sent then was
-    /// not checked, and is passed on to no address.
+    /// The token that admitted the viewer. `None` where no signing key of the workspace did: what was sent
+    /// then was not checked, and is passed on to no address.
     pub(crate) fn token_of<'a>(&self, viewing: &'a Viewing<'_>) -> Option<&'a str> {
         let is_by_key = self.access.ticket.as_ref().is_some_and(|facts| facts.key.is_some());
         viewing.token().filter(|_| is_by_key)
@@ -168,8 +168,8 @@ pub(crate) fn asks(policy: &PlaybackPolicy) -> Asks {
     Asks { page: policy.asks_for_page(), user_agent: policy.asks_for_user_agent(), coding: false }
 }
 
-/// What the original of a media is called: the last part of the address it came from, else the media's id. Of a
-/// direct upload no name is known.
+/// What the original of a media is called: the last part of the address it came from, else the media's id. Of
+/// a direct upload no name is known.
 fn name_of(media: &Media) -> String {
     let url = media.inputs.first().and_then(|input| url::Url::parse(&input.url).ok());
     let last = url.as_ref().and_then(|url| url.path_segments()?.next_back());

@@ -41,7 +41,8 @@ pub enum AddedTrackKind {
 pub enum AddedTrackState {
     /// It is being fetched; nobody is offered it.
     Preparing {
-        /// Where it will lie. One for each address that it was given, so that what an older one brings is told apart.
+        /// Where it will lie. One for each address that it was given, so that what an older one brings is
+        /// told apart.
         source: SourceId,
     },
     /// Players are offered it.
@@ -72,7 +73,8 @@ pub struct TrackUpdate {
 pub struct TrackEvents {
     /// The one that is another, or gone.
     pub track: TrackId,
-    /// What happened to it, and at last that its media is another (contract decision 36), in the order in which it is told.
+    /// What happened to it, and at last that its media is another (contract decision 36), in the order in
+    /// which it is told.
     pub told: Vec<Event>,
 }
 
@@ -129,10 +131,11 @@ impl NewTrack {
     /// Characters of the longest language tag. RFC 5646, 4.4.1.
     pub const LANGUAGE_CODE_MAX: usize = 35;
 
-    /// Whether a text has the form of a BCP 47 tag: `en`, `pt-BR`, `zh-Hant-TW`. Whether anybody speaks it is not looked up.
+    /// Whether a text has the form of a BCP 47 tag: `en`, `pt-BR`, `zh-Hant-TW`. Whether anybody speaks it is
+    /// not looked up.
     ///
-    /// It begins with two or three letters: longer languages are allowed by RFC 5646, 2.2.1, and none was ever registered; a name such as
-    /// `English` is one by mistake.
+    /// It begins with two or three letters: longer languages are allowed by RFC 5646, 2.2.1, and none was
+    /// ever registered; a name such as `English` is one by mistake.
     pub fn is_language_code(text: &str) -> bool {
         let mut subtags = text.split('-');
         let is_language = |primary: &str| {
@@ -180,7 +183,8 @@ impl AddedTrack {
 }
 
 impl Media {
-    /// Most tracks that are added to one media: whoever reads it reads all of them, and each is a line of its manifest (decision 0071).
+    /// Most tracks that are added to one media: whoever reads it reads all of them, and each is a line of its
+    /// manifest (decision 0071).
     pub const ADDED_TRACKS_MAX: usize = 100;
 
     /// The added track with this id.
@@ -213,9 +217,10 @@ impl Media {
         Ok(self.told(&[TrackHappening::Created], id, now))
     }
 
-    /// Changes a track. With an address it is fetched anew, and what was shown of it is shown no more; `random` names where that will lie.
-    /// Without one a track that players are offered is ready as it is, and that is told at once: whoever waits for it would wait for ever
-    /// (contract 2.6). Without events nothing is another than before.
+    /// Changes a track. With an address it is fetched anew, and what was shown of it is shown no more;
+    /// `random` names where that will lie. Without one a track that players are offered is ready as it is,
+    /// and that is told at once: whoever waits for it would wait for ever (contract 2.6). Without events
+    /// nothing is another than before.
     pub fn update_track(
         mut self,
         id: TrackId,
@@ -260,8 +265,9 @@ impl Media {
         Ok((media, track, events))
     }
 
-    /// Another attempt to fetch a track begins, and keeps what comes under a source id of its own. `None` when the track waits for nothing, or
-    /// for another source than `before`. Nobody is told: what clients see stays as it is.
+    /// Another attempt to fetch a track begins, and keeps what comes under a source id of its own. `None`
+    /// when the track waits for nothing, or for another source than `before`. Nobody is told: what clients
+    /// see stays as it is.
     pub fn track_attempt(mut self, id: TrackId, before: SourceId, source: SourceId) -> Option<Self> {
         self.waiting_for(id, before)?.state = AddedTrackState::Preparing { source };
         Some(self)

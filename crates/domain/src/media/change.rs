@@ -31,8 +31,8 @@ pub struct MediaChange {
 }
 
 impl Media {
-    /// Changes what a client told of the media, in whatever state it is. Without an event nothing is another than before, and there is
-    /// nothing to save: whoever asks twice is told of once.
+    /// Changes what a client told of the media, in whatever state it is. Without an event nothing is another
+    /// than before, and there is nothing to save: whoever asks twice is told of once.
     pub fn update(mut self, change: MediaChange, now: Timestamp) -> (Self, Option<Event>) {
         let MediaChange { title, creator_id, metadata, thumbnail_ms } = change;
         let before = (self.settings.clone(), self.thumbnail_ms);

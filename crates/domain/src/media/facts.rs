@@ -8,7 +8,8 @@ use crate::{Resolution, TrackId};
 /// Read from the index when the last byte had arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MediaFacts {
-    /// What the bytes are packed in, in a short lower-case word such as `mp4`; `None` for media made before it was written down.
+    /// What the bytes are packed in, in a short lower-case word such as `mp4`; `None` for media made before
+    /// it was written down.
     pub container: Option<String>,
     /// Length of the presentation.
     pub duration: MediaDuration,
@@ -26,8 +27,8 @@ pub struct MediaFacts {
     pub left_out: Vec<LeftOutTrack>,
     /// The picture was tried after all and no decoder could read it: its copy is not offered any more.
     pub does_not_decode: bool,
-    /// Names of encoded renditions that were tried and cannot be made: they are not offered any more. Known of a media that was read,
-    /// not part of it: saving changes nothing.
+    /// Names of encoded renditions that were tried and cannot be made: they are not offered any more. Known
+    /// of a media that was read, not part of it: saving changes nothing.
     pub broken: Vec<String>,
 }
 
@@ -37,7 +38,8 @@ impl MediaFacts {
         self.tracks.iter().all(|track| matches!(track.kind, TrackKind::Audio { .. }))
     }
 
-    /// Whether thumbnails, sheets and clips can be made: not of sound alone, and not where the picture was tried and does not decode.
+    /// Whether thumbnails, sheets and clips can be made: not of sound alone, and not where the picture was
+    /// tried and does not decode.
     pub fn has_pictures(&self) -> bool {
         !self.is_audio_only() && !self.does_not_decode
     }
@@ -60,7 +62,8 @@ pub struct Track {
     pub kind: TrackKind,
     /// Why players do not get it as it is; `None` where they do, within the media's `maxResolution`.
     pub not_copied: Option<NotCopied>,
-    /// Sound of which an encoded rendition is offered. Where it is copied, too, the copy stands beside the copied picture alone.
+    /// Sound of which an encoded rendition is offered. Where it is copied, too, the copy stands beside the
+    /// copied picture alone.
     pub is_encoded: bool,
 }
 
@@ -158,11 +161,12 @@ pub struct AspectRatio {
 impl AspectRatio {
     /// Shapes with a name of their own, wide ones; their upright twins are tried too.
     const COMMON: [(u32, u32); 8] = [(1, 1), (5, 4), (4, 3), (3, 2), (16, 10), (16, 9), (2, 1), (21, 9)];
-    /// Encoders round sides to even numbers, so a side may be off by so many pixels (854x480 is meant as 16:9).
+    /// Encoders round sides to even numbers, so a side may be off by so many pixels (854x480 is meant as
+    /// 16:9).
     const ROUNDING_PX: u64 = 2;
 
-    /// The shape of a displayed picture: a common one when both sides fit it to within the rounding of encoders, else reduced.
-    /// Decision 0003.
+    /// The shape of a displayed picture: a common one when both sides fit it to within the rounding of
+    /// encoders, else reduced. Decision 0003.
     pub fn of_picture(width: u32, height: u32) -> Option<Self> {
         if width == 0 || height == 0 {
             return None;

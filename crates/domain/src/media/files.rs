@@ -6,8 +6,9 @@ use crate::{Event, EventKind, Timestamp};
 impl Media {
     /// Opens the original to those who may watch, or closes it again, in whatever state the media is.
     ///
-    /// The events are those of the change, in the order they are told; without any nothing is another than before, and there is nothing to
-    /// save. Of a media that is not ready only the change itself is told: its original is not there yet.
+    /// The events are those of the change, in the order they are told; without any nothing is another than
+    /// before, and there is nothing to save. Of a media that is not ready only the change itself is told: its
+    /// original is not there yet.
     pub fn open_source(mut self, is_open: bool, now: Timestamp) -> (Self, Vec<Event>) {
         if self.settings.source_access == is_open {
             return (self, Vec::new());
@@ -22,7 +23,8 @@ impl Media {
         (media, told.into_iter().chain([updated]).collect())
     }
 
-    /// What is told with the event that the media is ready: that its original can be fetched, where that was asked for.
+    /// What is told with the event that the media is ready: that its original can be fetched, where that was
+    /// asked for.
     pub fn source_opened(&self, now: Timestamp) -> Option<Event> {
         let is_open = self.is_ready() && self.settings.source_access;
         is_open.then(|| self.event(EventKind::SourceReady(Box::new(self.clone())), now))

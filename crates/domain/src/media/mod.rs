@@ -43,9 +43,11 @@ pub struct Media {
     pub added: Vec<AddedTrack>,
     /// Through what it is watched, oldest first.
     pub playback: Vec<PlaybackHandle>,
-    /// The moment whose picture stands for it, in milliseconds since its start; `None`: a picture near its middle does.
+    /// The moment whose picture stands for it, in milliseconds since its start; `None`: a picture near its
+    /// middle does.
     pub thumbnail_ms: Option<u64>,
-    /// What that picture looks like from afar, as BlurHash. Known of a media that was read, not part of it: saving changes nothing.
+    /// What that picture looks like from afar, as BlurHash. Known of a media that was read, not part of it:
+    /// saving changes nothing.
     pub blur_hash: Option<String>,
     /// Where it stands, with what belongs to that.
     pub state: MediaState,
@@ -72,18 +74,20 @@ pub struct NewMedia {
     pub restrictions: AccessRestrictions,
     /// How what plays is encrypted on its way.
     pub encryption: Encryption,
-    /// What is added to what the file holds: at most [`Media::ADDED_TRACKS_MAX`], no two of one kind with the same name.
+    /// What is added to what the file holds: at most [`Media::ADDED_TRACKS_MAX`], no two of one kind with the
+    /// same name.
     pub tracks: Vec<NewTrack>,
 }
 
 impl Media {
-    /// Registers a media that will be fetched from an address. Its playback ID is usable from now on. What is added to it is told of by
-    /// events of its own, [`Media::track_event`].
+    /// Registers a media that will be fetched from an address. Its playback ID is usable from now on. What is
+    /// added to it is told of by events of its own, [`Media::track_event`].
     pub fn create(new: NewMedia, now: Timestamp, random: &dyn Random) -> (Self, Event) {
         Self::register(MediaId::new(now, random), new, now, random)
     }
 
-    /// Registers the media that a direct upload becomes. `address` is the upload's without its signature (contract decision 6).
+    /// Registers the media that a direct upload becomes. `address` is the upload's without its signature
+    /// (contract decision 6).
     pub(crate) fn of_upload(
         upload: &Upload,
         address: String,
@@ -116,7 +120,8 @@ impl Media {
         (media, event)
     }
 
-    /// An attempt to fetch begins; its bytes go under `source`. An earlier attempt that broke off is left behind.
+    /// An attempt to fetch begins; its bytes go under `source`. An earlier attempt that broke off is left
+    /// behind.
     pub fn start_download(mut self, source: SourceId, now: Timestamp) -> Result<Self, WrongState> {
         match self.state {
             MediaState::Created | MediaState::Downloading { .. } => {
@@ -176,7 +181,8 @@ impl Media {
         Ok((self, event))
     }
 
-    /// Takes back the copy of a source that turned out not to decode; the media stays ready (contract decision 36: updated).
+    /// Takes back the copy of a source that turned out not to decode; the media stays ready (contract
+    /// decision 36: updated).
     pub fn withdraw_copy(mut self, tried: SourceId, now: Timestamp) -> Result<(Self, Event), WrongState> {
         match &mut self.state {
             MediaState::Ready { source, facts, .. } if *source == tried && !facts.does_not_decode => {

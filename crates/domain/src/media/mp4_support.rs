@@ -57,8 +57,8 @@ impl Mp4Support {
 impl Media {
     /// Wants other files beside playback, in whatever state the media is.
     ///
-    /// Of a media that is ready it is known what there is to make them of; of any other it shows then, and a file of which there is nothing is
-    /// left out.
+    /// Of a media that is ready it is known what there is to make them of; of any other it shows then, and a
+    /// file of which there is nothing is left out.
     pub fn want_files(mut self, wanted: Mp4Support, now: Timestamp) -> Result<(Self, Event), Mp4Refusal> {
         if self.settings.mp4_support == wanted {
             return Err(Mp4Refusal::Unchanged(wanted.as_str()));

@@ -46,15 +46,17 @@ impl Media {
         Some(self.changed(now))
     }
 
-    /// Takes back everything that was handed out for a playback ID: whoever plays needs the manifest anew. Nothing that a client sees of the media
-    /// changes, so nothing is told. `None` when the media does not have it.
+    /// Takes back everything that was handed out for a playback ID: whoever plays needs the manifest anew.
+    /// Nothing that a client sees of the media changes, so nothing is told. `None` when the media does not
+    /// have it.
     pub fn end_playback(mut self, id: PlaybackId) -> Option<Self> {
         let handle = self.playback.iter_mut().find(|handle| handle.id == id)?;
         handle.generation = handle.generation.wrapping_add(1);
         Some(self)
     }
 
-    /// Replaces a rule of a playback ID. `None` when the media does not have it; without an event the rule was the same before.
+    /// Replaces a rule of a playback ID. `None` when the media does not have it; without an event the rule
+    /// was the same before.
     pub fn restrict_playback(
         mut self,
         id: PlaybackId,

@@ -1,4 +1,5 @@
-//! How a media plays, for its owner: which renditions players are offered, and why a track of the source is not among them.
+//! How a media plays, for its owner: which renditions players are offered, and why a track of the source is
+//! not among them.
 
 use super::{LeftOutTrack, Media, MediaFacts, MediaState, Track, TrackKind};
 use crate::{Resolution, TrackId};
@@ -87,7 +88,8 @@ pub struct PlaybackReport {
     pub does_not_decode: bool,
     /// Names of encoded renditions that were tried and withdrawn.
     pub broken: Vec<String>,
-    /// Pictures first, the copy before the encoded ones and the largest of these first; then the sound in the order of the source.
+    /// Pictures first, the copy before the encoded ones and the largest of these first; then the sound in the
+    /// order of the source.
     pub renditions: Vec<OfferedRendition>,
     /// The tracks that players do not get as they are.
     pub not_copied: Vec<WithheldTrack>,

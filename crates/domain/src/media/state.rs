@@ -3,7 +3,8 @@
 use super::MediaFacts;
 use crate::{Failure, SourceId, Timestamp};
 
-/// Only states that last are written (contract decision 34): between the last byte and `Ready` there is one commit.
+/// Only states that last are written (contract decision 34): between the last byte and `Ready` there is one
+/// commit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MediaState {
     /// Registered; nothing has been fetched.

@@ -5,7 +5,8 @@ use sha2::Sha256;
 
 use crate::Random;
 
-/// How what plays through a playback ID is encrypted on its way. It never changes: what caches have would no longer fit what playlists say.
+/// How what plays through a playback ID is encrypted on its way. It never changes: what caches have would no
+/// longer fit what playlists say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Encryption {
     /// Not at all.
@@ -63,9 +64,9 @@ impl ContentKey {
         &self.0
     }
 
-    /// The initialisation vector of a file, by its path below the playback ID. No two paths have the same, and who has not the key cannot tell it
-    /// beforehand (NIST SP 800-38A, appendix C). A segment that is encoded anew may have other bytes under its path: decision 0087 says what
-    /// that shows.
+    /// The initialisation vector of a file, by its path below the playback ID. No two paths have the same,
+    /// and who has not the key cannot tell it beforehand (NIST SP 800-38A, appendix C). A segment that is
+    /// encoded anew may have other bytes under its path: decision 0087 says what that shows.
     pub fn iv(&self, path: &str) -> [u8; Self::LEN] {
         let mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length");
         let full = mac.chain_update(path).finalize().into_bytes();
@@ -109,7 +110,8 @@ mod tests {
 
     #[test]
     fn the_vector_is_the_beginning_of_the_hmac() {
-        // printf 'i/video/0.m4s' | openssl dgst -sha256 -mac HMAC -macopt hexkey:00000000000000000000000000000000
+        // printf 'i/video/0.m4s' | openssl dgst -sha256 -mac HMAC -macopt
+        // hexkey:00000000000000000000000000000000
         let iv = ContentKey::from_bytes([0; 16]).iv("i/video/0.m4s");
         let hex: String = iv.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, "eb08c33f2ecdf47b9b8cc758f2361a1b");

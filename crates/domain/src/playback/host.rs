@@ -2,11 +2,13 @@
 
 use std::fmt;
 
-/// The host of a page, in the one form in which it is compared: lower case, punycode, without the dot of the root.
+/// The host of a page, in the one form in which it is compared: lower case, punycode, without the dot of the
+/// root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageHost(url::Host<String>);
 
-/// Longest scheme and authority that is looked at, in bytes: a host has 253, and whoever sends more has something else in mind than a page.
+/// Longest scheme and authority that is looked at, in bytes: a host has 253, and whoever sends more has
+/// something else in mind than a page.
 const ORIGIN_BYTES_MAX: usize = 512;
 
 impl PageHost {
@@ -37,7 +39,8 @@ impl PageHost {
 
 /// The page that our own player page stands on, as the request for it told: its host, where it told one.
 ///
-/// The player page's own requests come from itself; this is what they carry to be held against the rule of another moment.
+/// The player page's own requests come from itself; this is what they carry to be held against the rule of
+/// another moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame(pub Option<PageHost>);
 
@@ -73,8 +76,9 @@ const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
 
 impl HostPattern {
-    /// `example.com` or `*.example.com`, in any alphabet, or an IP address. `None` for everything else, which no page could have: a scheme, a port, a
-    /// path, a further star, a list, an empty part, an address with something below it.
+    /// `example.com` or `*.example.com`, in any alphabet, or an IP address. `None` for everything else, which
+    /// no page could have: a scheme, a port, a path, a further star, a list, an empty part, an address with
+    /// something below it.
     pub fn parse(entry: &str) -> Option<Self> {
         let (host, is_below_only) = match entry.strip_prefix("*.") {
             Some(host) => (host, true),
@@ -102,8 +106,10 @@ impl HostPattern {
         !self.is_below_only && self.host == *host
     }
 
-    /// As source expressions of a content security policy, of any port and with or without TLS: `http:` matches `https:` too, and one without a scheme
-    /// that of the page alone that has the policy (CSP 3, 6.7.2.8). There is none that names both a host and what is below it. `None` where none can name it: those have letters, digits, `-` and dots alone (CSP 3, 2.3.1), so no `_` and no IPv6 address.
+    /// As source expressions of a content security policy, of any port and with or without TLS: `http:`
+    /// matches `https:` too, and one without a scheme that of the page alone that has the policy (CSP 3,
+    /// 6.7.2.8). There is none that names both a host and what is below it. `None` where none can name it:
+    /// those have letters, digits, `-` and dots alone (CSP 3, 2.3.1), so no `_` and no IPv6 address.
     pub fn to_sources(&self) -> Option<Vec<String>> {
         let has_name = match &self.host {
             url::Host::Domain(name) => !name.contains('_'),
@@ -116,7 +122,8 @@ impl HostPattern {
     }
 }
 
-/// Whether a name that was normalised is one that a host can have. With `_`, which names of hosts have though they should not (RFC 1123, 2.1).
+/// Whether a name that was normalised is one that a host can have. With `_`, which names of hosts have though
+/// they should not (RFC 1123, 2.1).
 fn is_name(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
     let is_label = |label: &str| (1..=LABEL_BYTES_MAX).contains(&label.len()) && label.bytes().all(is_letter);

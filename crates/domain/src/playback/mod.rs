@@ -87,7 +87,8 @@ pub struct Restriction {
 impl Restriction {
     /// Most entries of a list (decision 0067).
     pub const ENTRIES_MAX: usize = 100;
-    /// Longest entry, in characters: a host name has 253 (RFC 1035, 2.3.4, without the dot of the root), and `*.` may stand before it.
+    /// Longest entry, in characters: a host name has 253 (RFC 1035, 2.3.4, without the dot of the root), and
+    /// `*.` may stand before it.
     pub const ENTRY_CHARS_MAX: usize = 255;
 
     /// Whether it keeps anybody out. The list of the other default has no effect (contract 4.6, decision 12).

@@ -1,6 +1,7 @@
 //! What the signed path of a manifest's children says (contract decision 13).
 //!
-//! It names no viewer, so that those of one hour and one key share addresses, and what lies between them and us keeps one copy.
+//! It names no viewer, so that those of one hour and one key share addresses, and what lies between them and
+//! us keeps one copy.
 
 use super::host::Frame;
 use super::policy::{PathRefusal, TicketFacts};
@@ -8,7 +9,8 @@ use crate::{KeyMark, PlaybackId, SigningKeyId, Timestamp};
 
 /// The form of those that name no frame. Form 1 named a key by its id alone.
 const FORM: u8 = 2;
-/// The form of those that do: behind the head one byte that tells whether there is a key, the key, and the host.
+/// The form of those that do: behind the head one byte that tells whether there is a key, the key, and the
+/// host.
 const FRAMED_FORM: u8 = 3;
 const WITHOUT_KEY: u8 = 0;
 const WITH_KEY: u8 = 1;
@@ -21,7 +23,8 @@ const SIGNATURE_LEN: usize = 32;
 const HOUR_US: i64 = 60 * 60 * Timestamp::SECOND;
 /// A viewer who pauses for the night goes on in the morning (contract decision 13).
 const ROOM_US: i64 = 12 * HOUR_US;
-/// So far may the clocks of two processes be apart: as far as those of whoever signs tokens and whoever reads them (decision 0085).
+/// So far may the clocks of two processes be apart: as far as those of whoever signs tokens and whoever reads
+/// them (decision 0085).
 const CLOCKS_APART_US: i64 = 60 * Timestamp::SECOND;
 
 /// To what a path is bound.
@@ -49,13 +52,15 @@ impl PathTicket {
         Timestamp::from_micros(i64::from(self.hour) * HOUR_US)
     }
 
-    /// Whether it may have been handed out by now for a media of this length. One that a clock made which was ahead would hold for as long as that was.
+    /// Whether it may have been handed out by now for a media of this length. One that a clock made which was
+    /// ahead would hold for as long as that was.
     pub fn could_be_made(&self, length_us: u64, now: Timestamp) -> bool {
         // Processes of one database hand them out, each by its own clock.
         self.hour <= last_hour(length_us, now.plus_micros(CLOCKS_APART_US))
     }
 
-    /// What the path's part says, in bytes: without the playback ID, which the path holds before it. Both are signed.
+    /// What the path's part says, in bytes: without the playback ID, which the path holds before it. Both are
+    /// signed.
     pub fn said(&self) -> Vec<u8> {
         let TicketFacts { generation, key, frame } = &self.facts;
         let host = frame.as_ref().map(Frame::to_string);
@@ -75,7 +80,8 @@ impl PathTicket {
         bytes
     }
 
-    /// What the bytes of a path's part below this playback ID say, and what is signed of them, which the caller checks before it believes a word.
+    /// What the bytes of a path's part below this playback ID say, and what is signed of them, which the
+    /// caller checks before it believes a word.
     ///
     /// There is one spelling of each: what lies in caches has one address.
     pub fn read(playback: PlaybackId, bytes: &[u8]) -> Result<(Self, SignedPart<'_>), PathRefusal> {

@@ -23,7 +23,8 @@ pub struct Viewer<'a> {
     pub admission: Admission,
     /// The page that plays it.
     pub page: Page,
-    /// The page that our own player page stands on, as the address that it was given says; `None` where that says nothing.
+    /// The page that our own player page stands on, as the address that it was given says; `None` where that
+    /// says nothing.
     pub frame: Option<Frame>,
     /// The player's user agent, where it tells.
     pub user_agent: Option<&'a str>,
@@ -40,11 +41,12 @@ pub enum Page {
     Of(PageHost),
 }
 
-/// By what a viewer is let in. There are two kinds of addresses: those that people are given take a token; those that a manifest lists have a
-/// path that is signed.
+/// By what a viewer is let in. There are two kinds of addresses: those that people are given take a token;
+/// those that a manifest lists have a path that is signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admission {
-    /// The key of the workspace with which a token was signed that holds for this playback ID now, or what is wrong with it.
+    /// The key of the workspace with which a token was signed that holds for this playback ID now, or what is
+    /// wrong with it.
     Token(Result<KeyMark, TokenRefusal>),
     /// What a signed path says, when its signature holds and its key is there, or what is wrong with it.
     Path(Result<PathTicket, PathRefusal>),
@@ -55,7 +57,8 @@ pub enum Admission {
 pub struct Allowed {
     /// Nothing larger is played; `None`: the media's own bound alone.
     pub resolution: Option<Resolution>,
-    /// What the addresses that a manifest lists must say; `None` where they are the same for everybody, for ever.
+    /// What the addresses that a manifest lists must say; `None` where they are the same for everybody, for
+    /// ever.
     pub ticket: Option<TicketFacts>,
 }
 
@@ -66,7 +69,8 @@ pub struct TicketFacts {
     pub generation: u32,
     /// The key that signed the token of whoever was let in; `None` where none was needed.
     pub key: Option<KeyMark>,
-    /// The page that our own player page stands on, as the address of the manifest said: what it asks for later comes from itself.
+    /// The page that our own player page stands on, as the address of the manifest said: what it asks for
+    /// later comes from itself.
     pub frame: Option<Frame>,
 }
 
@@ -147,7 +151,8 @@ impl PlaybackPolicy {
             playback: handle.id,
             policy: handle.policy,
             generation: handle.generation,
-            // What is no host names nobody. It is not taken (decision 0067); what lies there from before still counts as a rule.
+            // What is no host names nobody. It is not taken (decision 0067); what lies there from before
+            // still counts as a rule.
             domains: Rule::of(&handle.restrictions.domains, HostPattern::parse),
             user_agents: Rule::of(&handle.restrictions.user_agents, |entry| Some(entry.to_owned())),
             resolution: handle.resolution,
@@ -186,8 +191,8 @@ impl PlaybackPolicy {
 
     /// Whether this viewer may watch now, and what of it.
     ///
-    /// Who somebody is comes before what the rules say of them. A path that is signed must hold also where none is needed: one address means one
-    /// thing.
+    /// Who somebody is comes before what the rules say of them. A path that is signed must hold also where
+    /// none is needed: one address means one thing.
     pub fn decide(&self, viewer: &Viewer<'_>, now: Timestamp) -> Result<Allowed, PlaybackRefusal> {
         let key = match &viewer.admission {
             Admission::Token(token) if self.is_private() => Some(token.map_err(PlaybackRefusal::Token)?),
@@ -233,15 +238,17 @@ impl PlaybackPolicy {
         Ok(ticket.facts.key)
     }
 
-    /// The pages beside our own that may show to this page what it asks for in a frame, as source expressions of a content security policy; `None`: any
-    /// page.
+    /// The pages beside our own that may show to this page what it asks for in a frame, as source expressions
+    /// of a content security policy; `None`: any page.
     ///
-    /// A policy can name those who may and not those who may not: under the default `allow` any page may, and the rule is kept where the page plays. Under
-    /// `deny` those entries are named that let this page in. The others are nobody's business but their owner's, and would make a long header of a
-    /// long list; of those that let one page in each is the end of the next. Whoever is on no entry, or does not tell, hears of none.
+    /// A policy can name those who may and not those who may not: under the default `allow` any page may, and
+    /// the rule is kept where the page plays. Under `deny` those entries are named that let this page in. The
+    /// others are nobody's business but their owner's, and would make a long header of a long list; of those
+    /// that let one page in each is the end of the next. Whoever is on no entry, or does not tell, hears of
+    /// none.
     ///
-    /// Where the page is let in and no entry can name it, any page may, for it would be kept out otherwise. One that can is enough: it names all that it
-    /// lets in.
+    /// Where the page is let in and no entry can name it, any page may, for it would be kept out otherwise.
+    /// One that can is enough: it names all that it lets in.
     pub fn frame_ancestors(&self, page: &Page) -> Option<Vec<String>> {
         if self.domains.default_policy == DefaultPolicy::Allow {
             return None;
@@ -275,10 +282,12 @@ impl<T> Rule<T> {
 }
 
 impl PlaybackRefusal {
-    /// Whether its cause lies in the request alone: whatever is changed elsewhere, the same request through the same playback ID is refused again.
+    /// Whether its cause lies in the request alone: whatever is changed elsewhere, the same request through
+    /// the same playback ID is refused again.
     ///
-    /// So it is for a private playback ID, for that stays what it is, and for a key, which is never another one under its mark. Another one under its id
-    /// may be taken for it by whoever remembers the first (decision 0098).
+    /// So it is for a private playback ID, for that stays what it is, and for a key, which is never another
+    /// one under its mark. Another one under its id may be taken for it by whoever remembers the first
+    /// (decision 0098).
     pub fn is_of_request(self) -> bool {
         match self {
             Self::Token(refusal) => match refusal {

@@ -25,8 +25,8 @@ impl TokenClaims {
     /// Longest `jti` that can be taken back, in characters; as other texts of clients (contract section 8).
     pub const ID_CHARS_MAX: usize = 255;
 
-    /// Whether a token with this `jti` can be taken back. One with a control character cannot: not every database keeps a NUL, so another token would go
-    /// with it.
+    /// Whether a token with this `jti` can be taken back. One with a control character cannot: not every
+    /// database keeps a NUL, so another token would go with it.
     pub fn is_id(jti: &str) -> bool {
         (1..=Self::ID_CHARS_MAX).contains(&jti.chars().count()) && !jti.contains(char::is_control)
     }

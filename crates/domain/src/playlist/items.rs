@@ -51,8 +51,8 @@ impl Playlist {
         }
     }
 
-    /// Adds media behind the last one, in this order. One that is in it already stays where it is: whoever asks twice, because an
-    /// answer was lost, gets what asking once gives (decision 0072).
+    /// Adds media behind the last one, in this order. One that is in it already stays where it is: whoever
+    /// asks twice, because an answer was lost, gets what asking once gives (decision 0072).
     pub fn append(mut self, media: &[MediaId], now: Timestamp) -> Result<Self, PlaylistProblem> {
         let limit = self.limit;
         let items = self.manual()?;

@@ -22,7 +22,8 @@ pub struct SigningKey {
     pub created_at: Timestamp,
 }
 
-/// A key, told apart from another one that has its id: ids of keys that are brought in are chosen by clients, who may choose one again.
+/// A key, told apart from another one that has its id: ids of keys that are brought in are chosen by clients,
+/// who may choose one again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyMark {
     /// Its id.
@@ -38,8 +39,8 @@ impl SigningKey {
 
 /// Makes key pairs. Aws-lc in the binary, whatever a test wants in tests.
 pub trait KeyMaker: Send + Sync {
-    /// A new RSA key of 2048 bits, from randomness that nobody can guess. Takes a processor for tens of milliseconds or more, so it
-    /// is called on a thread where blocking is allowed.
+    /// A new RSA key of 2048 bits, from randomness that nobody can guess. Takes a processor for tens of
+    /// milliseconds or more, so it is called on a thread where blocking is allowed.
     fn make(&self) -> KeyPair;
 }
 
@@ -53,7 +54,8 @@ pub struct KeyPair {
 }
 
 impl KeyPair {
-    /// The pair of these DER texts: a PKCS#8 `PrivateKeyInfo` (RFC 5208) and a `SubjectPublicKeyInfo` (RFC 5280, 4.1).
+    /// The pair of these DER texts: a PKCS#8 `PrivateKeyInfo` (RFC 5208) and a `SubjectPublicKeyInfo` (RFC
+    /// 5280, 4.1).
     pub fn from_der(private_key: &[u8], public_key: &[u8]) -> Self {
         Self {
             public_key: pem("PUBLIC KEY", public_key),

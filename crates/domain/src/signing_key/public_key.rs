@@ -1,6 +1,7 @@
 //! Public keys as clients bring them: which algorithm, and where in the text the key is.
 //!
-//! A `SubjectPublicKeyInfo` (RFC 5280, 4.1) of the three kinds that are taken begins with fixed bytes, so nothing of ASN.1 but a length is read.
+//! A `SubjectPublicKeyInfo` (RFC 5280, 4.1) of the three kinds that are taken begins with fixed bytes, so
+//! nothing of ASN.1 but a length is read.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,7 +1,7 @@
 //! What the signed address of an upload says.
 //!
-//! Everything that a request is held against before anything is looked up stands in the address itself, under one signature: so a forged one
-//! costs a hash and nothing more.
+//! Everything that a request is held against before anything is looked up stands in the address itself, under
+//! one signature: so a forged one costs a hash and nothing more.
 
 use crate::{CorsOrigin, MediaId, Timestamp, WorkspaceId};
 
@@ -56,7 +56,8 @@ impl UploadTicket {
         bytes
     }
 
-    /// The signed bytes of an address, and their signature, which the caller checks before it believes a word.
+    /// The signed bytes of an address, and their signature, which the caller checks before it believes a
+    /// word.
     pub fn split(bytes: &[u8]) -> Result<(&[u8], [u8; SIGNATURE_LEN]), BadUploadAddress> {
         if bytes.len() > Self::LEN_MAX {
             return Err(BadUploadAddress);

@@ -1,6 +1,7 @@
 //! A direct upload: bytes that a client's device sends to a signed address, and the media that they become.
 //!
-//! The id of an upload is the id of its media (contract decision 7), and so it has one media at most, whatever is sent again.
+//! The id of an upload is the id of its media (contract decision 7), and so it has one media at most,
+//! whatever is sent again.
 
 mod address;
 mod origin;
@@ -102,11 +103,13 @@ pub enum LengthProblem {
 }
 
 impl Upload {
-    /// How long an address is valid when nobody asks for another time, in seconds: the sample of the specification.
+    /// How long an address is valid when nobody asks for another time, in seconds: the sample of the
+    /// specification.
     pub const TIMEOUT_DEFAULT_S: u32 = 14_400;
     /// The shortest time that can be asked for, in seconds: somebody must find the file first.
     pub const TIMEOUT_MIN_S: u32 = 60;
-    /// How long an upload lives at most, however often it is renewed, in seconds; also the longest timeout (contract decision 7).
+    /// How long an upload lives at most, however often it is renewed, in seconds; also the longest timeout
+    /// (contract decision 7).
     pub const LIFE_MAX_S: u32 = 7 * 24 * 60 * 60;
     /// The most bytes of an upload through the deprecated path (specification, Limits: 500 MB).
     pub const DEPRECATED_SIZE_MAX: u64 = 500_000_000;
@@ -146,7 +149,8 @@ impl Upload {
         }
     }
 
-    /// Until when something must have come: the next byte, within the life of the upload. `None` once it is settled.
+    /// Until when something must have come: the next byte, within the life of the upload. `None` once it is
+    /// settled.
     pub fn deadline(&self) -> Option<Timestamp> {
         let end = self.created_at.plus_seconds(i64::from(Self::LIFE_MAX_S));
         let timeout = i64::from(self.timeout_s);
@@ -192,7 +196,8 @@ impl Upload {
         Ok(self)
     }
 
-    /// The first bytes are kept: from now on there is a media (contract decision 6). `address` is the upload's without its signature.
+    /// The first bytes are kept: from now on there is a media (contract decision 6). `address` is the
+    /// upload's without its signature.
     pub fn begin(
         mut self,
         kept: u64,
@@ -240,7 +245,8 @@ impl Upload {
         !self.is_settled() || matches!(self.state, UploadState::Completed { is_handed_over: false, .. })
     }
 
-    /// The client wants it no more. The event tells the state it was in; the caller removes the media, if there is one.
+    /// The client wants it no more. The event tells the state it was in; the caller removes the media, if
+    /// there is one.
     pub fn cancel(mut self, now: Timestamp) -> Result<(Self, Event), UploadWrongState> {
         if self.is_settled() {
             return Err(self.wrong_state("cancel"));

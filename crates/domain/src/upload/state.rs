@@ -18,7 +18,8 @@ pub enum UploadState {
     Completed {
         /// Since when.
         at: Timestamp,
-        /// The media has taken the file over, or it was given up; until then its objects belong to the upload.
+        /// The media has taken the file over, or it was given up; until then its objects belong to the
+        /// upload.
         is_handed_over: bool,
     },
     /// The client wanted it no more.

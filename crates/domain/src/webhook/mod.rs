@@ -105,8 +105,8 @@ impl Webhook {
         }
     }
 
-    /// Gives it a new secret, which signs at once. The old one goes on signing `webhook-signature` for the grace period,
-    /// 0 seconds allowed (contract decision 3).
+    /// Gives it a new secret, which signs at once. The old one goes on signing `webhook-signature` for the
+    /// grace period, 0 seconds allowed (contract decision 3).
     pub fn rotate(mut self, grace_s: u32, now: Timestamp, random: &dyn Random) -> Self {
         let old = std::mem::replace(&mut self.secret, WebhookSecret::new(random));
         self.previous = (grace_s > 0).then(|| (old, now.plus_seconds(i64::from(grace_s))));

@@ -57,7 +57,8 @@ pub fn judge(outcome: &AttemptOutcome) -> DeliveryVerdict {
 
 /// Microseconds to wait before the next attempt, or `None` when `made` attempts are all there will be.
 ///
-/// 5 s, doubling to a cap of 4 h, with ±20 % of jitter drawn from `random` (any value), never sooner than `after_us`.
+/// 5 s, doubling to a cap of 4 h, with ±20 % of jitter drawn from `random` (any value), never sooner than
+/// `after_us`.
 pub fn retry_delay_us(made: u32, after_us: Option<i64>, random: u32) -> Option<i64> {
     if made >= ATTEMPTS_MAX {
         return None;

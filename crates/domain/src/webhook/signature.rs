@@ -59,8 +59,8 @@ impl std::fmt::Debug for WebhookSecret {
     }
 }
 
-/// Value of `webhook-signature`: for each secret `v1,` and Base64 of HMAC-SHA256 over `id.seconds.body`, separated by spaces
-/// (Standard Webhooks 1.0.0, "Signature scheme").
+/// Value of `webhook-signature`: for each secret `v1,` and Base64 of HMAC-SHA256 over `id.seconds.body`,
+/// separated by spaces (Standard Webhooks 1.0.0, "Signature scheme").
 pub fn signature<'a>(
     secrets: impl Iterator<Item = &'a WebhookSecret>,
     event: EventId,

@@ -15,8 +15,9 @@ use crate::confine::filter::Filter;
 
 /// Lets the child of `command` limit itself before its program starts.
 ///
-/// Must be called on the thread that will start it, and that thread must live as long as the child: the kernel sends
-/// the signal of the parent's death when the *thread* ends that forked (prctl(2), PR_SET_PDEATHSIG).
+/// Must be called on the thread that will start it, and that thread must live as long as the child: the
+/// kernel sends the signal of the parent's death when the *thread* ends that forked (prctl(2),
+/// PR_SET_PDEATHSIG).
 pub(crate) fn before_exec(
     command: &mut Command,
     limits: [(Resource, Rlimit); 6],
@@ -24,7 +25,8 @@ pub(crate) fn before_exec(
 ) {
     let server = getpid();
     let enter = move || {
-        // kill -9 of the server takes the child along. If the server died before this line, its signal never comes.
+        // kill -9 of the server takes the child along. If the server died before this line, its signal never
+        // comes.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         if getppid() != Some(server) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
@@ -39,23 +41,26 @@ pub(crate) fn before_exec(
         }
         Ok(())
     };
-    // SAFETY: the closure runs in the forked child of a process with many threads, where only what is safe in a
-    // signal handler may happen: no lock, no allocation. It makes plain system calls (rustix calls the kernel directly;
-    // `apply_filter` makes two calls and reads a slice) on values that were made before the fork, and its errors hold
-    // nothing but a number. It frees nothing: what it captured is dropped by the parent, or vanishes with exec.
+    // SAFETY: the closure runs in the forked child of a process with many threads, where only what is safe in
+    // a signal handler may happen: no lock, no allocation. It makes plain system calls (rustix calls the
+    // kernel directly; `apply_filter` makes two calls and reads a slice) on values that were made before the
+    // fork, and its errors hold nothing but a number. It frees nothing: what it captured is dropped by the
+    // parent, or vanishes with exec.
     unsafe { command.pre_exec(enter) };
 }
 
-/// Closes at exec all that was open beside the standard streams: also what the server itself was born with, which
-/// nobody marked. Kernels before 5.11 do not know the flag; there, what Rust opened is marked all the same.
+/// Closes at exec all that was open beside the standard streams: also what the server itself was born with,
+/// which nobody marked. Kernels before 5.11 do not know the flag; there, what Rust opened is marked all the
+/// same.
 fn close_on_exec() {
     const FIRST: libc::c_uint = 3;
-    // SAFETY: a system call on numbers only. It marks descriptors and closes none now, so the one over which the standard
-    // library reports a failed exec stays usable.
+    // SAFETY: a system call on numbers only. It marks descriptors and closes none now, so the one over which
+    // the standard library reports a failed exec stays usable.
     unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
 }
 
-/// A kernel without filters starts the child without one, and the report says so. Anything else stops the start.
+/// A kernel without filters starts the child without one, and the report says so. Anything else stops the
+/// start.
 fn unless_unknown(error: seccompiler::Error) -> io::Result<()> {
     match error {
         seccompiler::Error::Seccomp(cause)

@@ -11,8 +11,8 @@ use landlock::{
 use crate::confine::Cage;
 use crate::job::Files;
 
-/// The newest rules this list was written for. Older kernels enforce what they know of it: files from 5.13 on,
-/// truncation from 6.2, TCP from 6.7, signals and abstract sockets from 6.12. Debian 12 has 6.1.
+/// The newest rules this list was written for. Older kernels enforce what they know of it: files from 5.13
+/// on, truncation from 6.2, TCP from 6.7, signals and abstract sockets from 6.12. Debian 12 has 6.1.
 const RULES: ABI = ABI::V6;
 
 /// Where a program's loader and libraries lie. What does not exist on a system is skipped.
@@ -42,8 +42,8 @@ pub(crate) fn restrict_this_thread(cage: &Cage, files: &Files) -> io::Result<()>
 fn rules(cage: &Cage, files: &Files) -> Result<RulesetCreated, RulesetError> {
     let run = make_bitflags!(AccessFs::{Execute | ReadFile});
     let read = make_bitflags!(AccessFs::{ReadFile});
-    // The file exists already: it may be emptied and filled, never made. A muxer that moves its index to the front
-    // reads its own output again.
+    // The file exists already: it may be emptied and filled, never made. A muxer that moves its index to the
+    // front reads its own output again.
     let write = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate});
 
     // All TCP, all abstract sockets, all signals to processes outside are handled and none is granted.

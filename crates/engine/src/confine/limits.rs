@@ -14,8 +14,8 @@ const OPEN_FILES_MAX: u64 = 64;
 
 /// The limits in the form the kernel takes, made before the fork.
 ///
-/// The number of processes is not among them: the kernel counts it per user, not per job, so a limit for one child
-/// would count the server's own threads and those of every other child.
+/// The number of processes is not among them: the kernel counts it per user, not per job, so a limit for one
+/// child would count the server's own threads and those of every other child.
 pub(crate) fn prepare(limits: &Limits) -> [(Resource, Rlimit); 6] {
     let memory = limits.memory_bytes;
     [
@@ -28,14 +28,15 @@ pub(crate) fn prepare(limits: &Limits) -> [(Resource, Rlimit); 6] {
     ]
 }
 
-/// At most what we are held to ourselves: raising a limit needs a privilege, and none is needed to stay below it.
+/// At most what we are held to ourselves: raising a limit needs a privilege, and none is needed to stay below
+/// it.
 fn limit(resource: Resource, wanted: u64) -> (Resource, Rlimit) {
     let max = getrlimit(resource).maximum.map_or(wanted, |ours| ours.min(wanted));
     (resource, Rlimit { current: Some(max), maximum: Some(max) })
 }
 
-/// Processor seconds between the signal that says the time is over (SIGXCPU) and the one that cannot be ignored. ffmpeg
-/// ends by itself on the first, on all its threads, which takes one or two.
+/// Processor seconds between the signal that says the time is over (SIGXCPU) and the one that cannot be
+/// ignored. ffmpeg ends by itself on the first, on all its threads, which takes one or two.
 const CPU_GRACE_S: u64 = 5;
 
 /// The limit with its grace.

@@ -1,9 +1,9 @@
 //! The cage of one child process.
 //!
-//! Three places, three times. [`thread`] confines the thread that starts the child, so that the child is born with
-//! it: no new privileges, no capabilities, Landlock, a lower priority. [`exec`] is the little that only the child can do
-//! for itself, between fork and exec: limits, its end with ours, the filter of system calls. [`report`] measures from
-//! outside what of all this is really in force.
+//! Three places, three times. [`thread`] confines the thread that starts the child, so that the child is born
+//! with it: no new privileges, no capabilities, Landlock, a lower priority. [`exec`] is the little that only
+//! the child can do for itself, between fork and exec: limits, its end with ours, the filter of system calls.
+//! [`report`] measures from outside what of all this is really in force.
 //!
 //! Whatever the kernel lacks is left out and shows in the report; everything else that fails stops the start.
 //! `hostile` runs a program that tries every known way out; `docs/confinement.md` is its result.

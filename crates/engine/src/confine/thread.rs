@@ -1,8 +1,9 @@
 //! What a child inherits from the thread that starts it.
 //!
-//! Landlock, capabilities, the promise to gain no privileges and the niceness belong to a thread on Linux, not to a
-//! process, and a child is born with those of the thread that forked. So a thread of its own is confined first, in
-//! ordinary code that may allocate and fail with a reason, and then starts one child. No privilege comes back to it.
+//! Landlock, capabilities, the promise to gain no privileges and the niceness belong to a thread on Linux,
+//! not to a process, and a child is born with those of the thread that forked. So a thread of its own is
+//! confined first, in ordinary code that may allocate and fail with a reason, and then starts one child. No
+//! privilege comes back to it.
 
 use std::io;
 
@@ -17,8 +18,8 @@ use crate::priority::Priority;
 ///
 /// Errors: a step failed that this kernel knows; then no child may be started.
 pub(crate) fn confine_this_thread(cage: &Cage, files: &Files, priority: Priority) -> io::Result<()> {
-    // Linux, setpriority(2): "the nice value is a per-thread attribute". Only higher values are asked for, so no
-    // privilege is needed; one that started nicer than this stays so.
+    // Linux, setpriority(2): "the nice value is a per-thread attribute". Only higher values are asked for, so
+    // no privilege is needed; one that started nicer than this stays so.
     let nice = rustix::process::getpriority_process(None)?.max(priority.nice());
     setpriority_process(None, nice)?;
     // From here on no exec can gain anything, not even root's: prctl(2), PR_SET_NO_NEW_PRIVS.

@@ -30,9 +30,9 @@ const TIMING: [&str; 16] = [
     "1",
 ];
 
-/// A fragment a keyframe: it comes out when the next one is encoded. `frag_every_frame` would be sooner, but with
-/// several tracks it writes wrong composition offsets (ffmpeg 5.1.9).
-/// `frag_discont` keeps the first time as it is; without the edit list, times need no correction.
+/// A fragment a keyframe: it comes out when the next one is encoded. `frag_every_frame` would be sooner, but
+/// with several tracks it writes wrong composition offsets (ffmpeg 5.1.9). `frag_discont` keeps the first
+/// time as it is; without the edit list, times need no correction.
 const FRAGMENTS: [&str; 8] = [
     "-use_editlist",
     "0",
@@ -100,8 +100,8 @@ fn push_rung(arguments: &mut Vec<OsString>, index: usize, rung: &VideoRung) {
     push(arguments, [&*format!("-level:v:{index}"), rung.level]);
 }
 
-/// Keyframes behind the first frame. ffmpeg gives each frame at most one time of its list, so one that is over before
-/// the first frame would make a keyframe of the second.
+/// Keyframes behind the first frame. ffmpeg gives each frame at most one time of its list, so one that is
+/// over before the first frame would make a keyframe of the second.
 pub(super) fn later_key_frames(spec: &VideoEncode) -> impl Iterator<Item = u64> {
     spec.key_frames_us.iter().copied().filter(|time| spec.keep_us.start < *time && *time < spec.keep_us.end)
 }

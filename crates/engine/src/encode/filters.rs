@@ -12,7 +12,8 @@ pub(super) const TONE_MAPPING: [&str; 2] = ["zscale", "tonemap"];
 /// Sets each pixel to one value.
 pub(super) const BLACKENING: &str = "lutyuv";
 
-/// Past any real time: 11 days. Larger numbers overflow inside ffmpeg, where times are counted in nanoseconds.
+/// Past any real time: 11 days. Larger numbers overflow inside ffmpeg, where times are counted in
+/// nanoseconds.
 const TIME_MAX_US: u64 = 1_000_000_000_000;
 
 /// Terms of a sum: the square is more than [`ENCODE_KEY_FRAMES_MAX`](super::ENCODE_KEY_FRAMES_MAX).
@@ -30,8 +31,8 @@ pub(super) const FEED: &str = "[0:v:0]";
 pub(super) fn graph(source: &str, spec: &VideoEncode) -> String {
     let mut steps = Vec::new();
     if spec.deinterlace {
-        // Before frames are dropped: it looks at the one before and the one after. Of a source whose pictures are partly whole ones, as
-        // of films made for television, these are left as they are.
+        // Before frames are dropped: it looks at the one before and the one after. Of a source whose pictures
+        // are partly whole ones, as of films made for television, these are left as they are.
         steps.push(format!("{DEINTERLACING}=mode=send_frame:deint=interlaced"));
     }
     let [start, end] = [spec.keep_us.start, spec.keep_us.end].map(|time| seconds(time.min(TIME_MAX_US)));
@@ -120,10 +121,12 @@ impl Colour {
 
 /// Keeps the first frame, the one a step later, and so on, from each keyframe on anew.
 ///
-/// Register 2 is how many keyframe times have passed, 1 what it was at the frame before, 0 counts the frames since.
+/// Register 2 is how many keyframe times have passed, 1 what it was at the frame before, 0 counts the frames
+/// since.
 fn one_of_some_frames(spec: &VideoEncode) -> String {
     let times: Vec<_> = later_key_frames(spec).map(|time| format!("gte(t,{})", seconds(time))).collect();
-    // Sums of sums: ffmpeg refuses an expression that is more than a hundred deep, as a sum of so many terms is.
+    // Sums of sums: ffmpeg refuses an expression that is more than a hundred deep, as a sum of so many terms
+    // is.
     let passed: String = times.chunks(SUM_TERMS).map(|terms| format!("+({})", terms.join("+"))).collect();
     format!(
         "select='st(2,0{passed});st(0,if(eq(n,0)+not(eq(ld(2),ld(1))),0,ld(0)+1));st(1,ld(2));not(mod(ld(0),{}))'",
@@ -131,7 +134,8 @@ fn one_of_some_frames(spec: &VideoEncode) -> String {
     )
 }
 
-/// BT.2020 with a high range to BT.709. At the size of the largest rung, for it takes most of the time of a run.
+/// BT.2020 with a high range to BT.709. At the size of the largest rung, for it takes most of the time of a
+/// run.
 ///
 /// Sources that do not say what they are would be refused, so it is said for them.
 fn tone_map(spec: &VideoEncode, from: ToneMap) -> String {

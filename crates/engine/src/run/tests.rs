@@ -27,7 +27,8 @@ const SHORT: Duration = Duration::from_millis(500);
 /// Never reached on the real clock by a test that passes.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A shell script in place of ffmpeg, in a folder of its own. Its path is in the command line of all it starts.
+/// A shell script in place of ffmpeg, in a folder of its own. Its path is in the command line of all it
+/// starts.
 ///
 /// The filter refuses processes, so a script uses the commands of its shell, and `exec` for any other
 /// program.
@@ -330,7 +331,8 @@ async fn a_child_touches_no_file_but_its_own() {
     assert_eq!(fs::metadata(&output).unwrap().len(), 1 << 10);
 }
 
-/// The lists and playlists ffmpeg knows never reach it as such. Should one do so all the same, the cage still stands.
+/// The lists and playlists ffmpeg knows never reach it as such. Should one do so all the same, the cage still
+/// stands.
 #[tokio::test]
 async fn a_script_that_ffmpeg_obeys_reaches_only_what_was_granted() {
     let canary = tempfile::NamedTempFile::new().unwrap();
@@ -379,7 +381,8 @@ fn ffmpeg() -> PathBuf {
 /// Set for the process that stands in for a server: the program it shall run.
 const STAND_IN: &str = "KINORA_ENGINE_STAND_IN";
 
-/// No test, but the server of the next one: runs a program until it is killed. Does nothing when run with the others.
+/// No test, but the server of the next one: runs a program until it is killed. Does nothing when run with the
+/// others.
 #[tokio::test]
 async fn stand_in_for_a_server() {
     let Some(program) = std::env::var_os(STAND_IN) else { return };

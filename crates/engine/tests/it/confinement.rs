@@ -1,4 +1,5 @@
-//! The cage as the engine measures it: on this kernel, for an ordinary user, and on kernels that lack parts of it.
+//! The cage as the engine measures it: on this kernel, for an ordinary user, and on kernels that lack parts
+//! of it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;

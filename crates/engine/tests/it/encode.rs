@@ -129,7 +129,8 @@ async fn every_frame_comes_out_at_its_own_time_in_every_rung() {
     assert!(!has_box(&output, b"elst"), "times need no correction");
     let said = ffprobe(&output, "stream=width,height,profile,level,pix_fmt,sample_aspect_ratio,has_b_frames");
     assert_eq!(said, "High,320,180,2,1:1,yuv420p,30\nHigh,160,90,0,1:1,yuv420p,21\n");
-    // On several threads x264 spends the bits that its buffer has at that moment: the same frames, of some bytes more or less each time.
+    // On several threads x264 spends the bits that its buffer has at that moment: the same frames, of some
+    // bytes more or less each time.
     let again = encode(&engine, spec.clone(), &feed).await;
     for track in [1, 2] {
         assert_eq!(
@@ -170,7 +171,8 @@ async fn a_halved_frame_rate_does_not_depend_on_where_the_run_began() {
         let spec = VideoEncode { frame_step: 2, key_frames_us, keep_us, ..spec(FeedContainer::Mp4) };
         times(&encode(&engine, spec, &feed).await, 1)
     };
-    // Frames begin at 2.1 s (33) and 3.1 s (63): each begins a segment of 30 frames. 33 before that are an odd number.
+    // Frames begin at 2.1 s (33) and 3.1 s (63): each begins a segment of 30 frames. 33 before that are an
+    // odd number.
     let every_second = |range| frames(range).into_iter().step_by(2).collect::<Vec<_>>();
     let whole = run(0..u64::MAX).await;
     assert_eq!(whole, [every_second(0..33), every_second(33..63), every_second(63..120)].concat());
@@ -236,7 +238,8 @@ async fn fields_become_frames_at_the_times_of_their_frames() {
     assert_eq!(expected.len(), 25);
 }
 
-/// What decoders say of each picture decides: a codec of fields may have whole pictures in between, or only such.
+/// What decoders say of each picture decides: a codec of fields may have whole pictures in between, or only
+/// such.
 #[tokio::test]
 async fn frames_that_are_whole_stay_as_they_are() {
     let engine = engine().await;
@@ -368,7 +371,8 @@ async fn each_limit_is_named_by_the_error_it_makes() {
     };
     let cpu = run(|limits| limits.cpu = Duration::from_secs(1)).await;
     assert!(matches!(cpu, EngineError::CpuExhausted(limit) if limit.as_secs() == 1), "{cpu:?}");
-    // Where exactly it ends depends on the processor, and an encoder that gets no thread does not say why: one of several ends is told of.
+    // Where exactly it ends depends on the processor, and an encoder that gets no thread does not say why:
+    // one of several ends is told of.
     let memory = [
         run(|limits| limits.memory_bytes = 100 << 20).await,
         run(|limits| limits.memory_bytes = 120 << 20).await,

@@ -123,8 +123,8 @@ fn snr(found: &[i16], wanted: &[i16]) -> f64 {
 /// Where the whole is cut, in frames.
 const CUTS: [u64; 6] = [0, 94, 187, 188, 281, FRAMES];
 
-/// Encodes `feed` as a whole and in pieces, each from a feed of its own made by `part`, and compares the sound at
-/// every cut with what is in the feed.
+/// Encodes `feed` as a whole and in pieces, each from a feed of its own made by `part`, and compares the
+/// sound at every cut with what is in the feed.
 async fn check(name: &str, container: FeedContainer, feed: &Bytes, part: impl Fn(f64) -> Bytes) {
     let engine = engine().await;
     let folder = TempDir::new().unwrap();

@@ -19,7 +19,8 @@ pub(crate) fn ffmpeg(folder: &Path, arguments: &str) -> Output {
     command.current_dir(folder).output().unwrap()
 }
 
-/// An MP4 that can be read from front to back: `source` is a lavfi graph, `options` come before the encoder's.
+/// An MP4 that can be read from front to back: `source` is a lavfi graph, `options` come before the
+/// encoder's.
 pub(crate) fn video(source: &str, options: &str) -> Vec<u8> {
     let folder = TempDir::new().unwrap();
     let encode = "-c:v libx264 -preset ultrafast -crf 12 -bf 2 -g 250 -pix_fmt yuv420p";
@@ -73,7 +74,8 @@ impl Pixels {
     }
 }
 
-/// What ffprobe says of `media`: a line for each stream, the values of `entries` in ffprobe's own order, with commas.
+/// What ffprobe says of `media`: a line for each stream, the values of `entries` in ffprobe's own order, with
+/// commas.
 pub(crate) fn ffprobe(media: &[u8], entries: &str) -> String {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("media");

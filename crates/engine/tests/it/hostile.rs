@@ -1,6 +1,7 @@
 //! Input that names files and addresses: none is opened, and nothing of them shows up anywhere.
 //!
-//! Each attack is first tried on an ffmpeg without a cage that is asked to guess what it reads, to see that it works.
+//! Each attack is first tried on an ffmpeg without a cage that is asked to guess what it reads, to see that
+//! it works.
 
 use std::fs;
 use std::io::{self, Write};
@@ -86,7 +87,8 @@ impl Log {
     }
 }
 
-/// Gives `attack` to every operation that takes bytes, and sees that each refuses it without a trace of the canary.
+/// Gives `attack` to every operation that takes bytes, and sees that each refuses it without a trace of the
+/// canary.
 async fn check_refused(engine: &Engine, canary: &Canary, attack: &[u8], what: &str) {
     let log = Log::default();
     let guard = log.capture();

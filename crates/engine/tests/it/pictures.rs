@@ -162,7 +162,8 @@ async fn what_does_not_fit_is_stretched_cut_off_or_framed_in_black() {
     let input = Bytes::from(video(STRIPES, "-frames:v 1"));
     let square = PictureSize { width: 180, height: 180 };
     let at = |left| CropWindow { left, top: 500 };
-    // What lies at the left end, beside the middle, and at the right end of the middle row; what lies in the middle of the first.
+    // What lies at the left end, beside the middle, and at the right end of the middle row; what lies in the
+    // middle of the first.
     let cases = [
         (Fit::Stretch(square), [RED, GREEN, BLUE, WHITE], GREEN),
         (Fit::Crop(square, CropWindow::MIDDLE), [GREEN, GREEN, BLUE, BLUE], GREEN),

@@ -61,7 +61,8 @@ async fn remux(
     all(engine.remux(spec(input, output, folder.path()), stream::iter(pieces))).await
 }
 
-/// A checksum of every decoded frame and of all decoded sound of `media` in `folder`, as lines of the tracks there are.
+/// A checksum of every decoded frame and of all decoded sound of `media` in `folder`, as lines of the tracks
+/// there are.
 fn content(folder: &TempDir, media: &str) -> Vec<String> {
     let hash = |map: &str| {
         let made = ffmpeg(
@@ -88,7 +89,8 @@ fn times_ms(folder: &TempDir, media: &str) -> Vec<i64> {
     times.iter().map(|time| time - times[0]).collect()
 }
 
-/// Remuxes what `arguments` make to every kind of output, and compares tracks, frames and times with the source. Only `outputs` hold it.
+/// Remuxes what `arguments` make to every kind of output, and compares tracks, frames and times with the
+/// source. Only `outputs` hold it.
 async fn check(input: RemuxInput, arguments: &str, outputs: &[RemuxOutput]) {
     let engine = engine().await;
     let folder = source(arguments);
@@ -97,14 +99,16 @@ async fn check(input: RemuxInput, arguments: &str, outputs: &[RemuxOutput]) {
     for output in [Mp4, Mp4FromAdts, Matroska] {
         let result = remux(&engine, &folder, input, output).await;
         if !outputs.contains(&output) {
-            // The sound of some codecs is no ADTS, that of others has no name in MP4. Without sound, either will do.
+            // The sound of some codecs is no ADTS, that of others has no name in MP4. Without sound, either
+            // will do.
             assert!(matches!(result, Err(EngineError::Failed { .. })), "{arguments} to {output:?}");
             continue;
         }
         std::fs::write(folder.path().join("output"), result.unwrap()).unwrap();
         let found = content(&folder, "output");
         assert_eq!(found.len(), wanted.len(), "{arguments} to {output:?}");
-        // Which samples at both ends are only there to settle, neither says for MP3, nor MP4 that begins at zero for Opus.
+        // Which samples at both ends are only there to settle, neither says for MP3, nor MP4 that begins at
+        // zero for Opus.
         let loses_ends =
             arguments.ends_with("-f mp3") || (arguments.contains("libopus") && output != Matroska);
         if !loses_ends {

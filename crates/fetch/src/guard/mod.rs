@@ -21,8 +21,8 @@ pub struct Guard {
 
 /// An address that must not be reached.
 ///
-/// The text names the kind of the address, never the address itself: a client must not learn what a name means inside our
-/// network.
+/// The text names the kind of the address, never the address itself: a client must not learn what a name
+/// means inside our network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} ({source_text})")]
 pub struct Forbidden {
@@ -46,8 +46,8 @@ pub enum Refused {
 impl Guard {
     /// A guard that lets the public internet through, and what lies in `allowed`.
     ///
-    /// A cloud's metadata address is opened only by a range of exactly that address (`/32`, `/128`): an operator who opens a
-    /// private network rarely means to hand out the machine's credentials.
+    /// A cloud's metadata address is opened only by a range of exactly that address (`/32`, `/128`): an
+    /// operator who opens a private network rarely means to hand out the machine's credentials.
     pub fn new(allowed: Vec<IpNet>) -> Self {
         Self { allowed }
     }
@@ -60,10 +60,12 @@ impl Guard {
         table::forbidden(ip).map_or(Ok(()), Err)
     }
 
-    /// Checks what can be known of a URL before its name is resolved: scheme, credentials, length, and a literal address.
+    /// Checks what can be known of a URL before its name is resolved: scheme, credentials, length, and a
+    /// literal address.
     ///
-    /// To be called at every hop. The HTTP client asks no resolver for a literal, so this is where literals are caught. `Url`
-    /// has turned octal, hexadecimal, short and integer forms into an address already (WHATWG URL, host parsing).
+    /// To be called at every hop. The HTTP client asks no resolver for a literal, so this is where literals
+    /// are caught. `Url` has turned octal, hexadecimal, short and integer forms into an address already
+    /// (WHATWG URL, host parsing).
     pub fn check_url(&self, url: &Url) -> Result<(), Refused> {
         url_rules::check(url)?;
         match url.host() {

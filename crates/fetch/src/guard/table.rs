@@ -1,7 +1,8 @@
 //! What is not the public internet: the registries of special addresses and the metadata services of clouds.
 //!
-//! Sources: IANA IPv4 and IPv6 Special-Purpose Address Registries, IANA IPv6 Address Space; the document of each range stands
-//! beside it. The order matters only for the text: the first range that holds an address names it.
+//! Sources: IANA IPv4 and IPv6 Special-Purpose Address Registries, IANA IPv6 Address Space; the document of
+//! each range stands beside it. The order matters only for the text: the first range that holds an address
+//! names it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,7 +10,8 @@ use ipnet::{Ipv4Net, Ipv6Net};
 
 use super::Forbidden;
 
-/// Where machines in a cloud get their credentials. Some of these are public or private addresses like any other.
+/// Where machines in a cloud get their credentials. Some of these are public or private addresses like any
+/// other.
 const METADATA: [(IpAddr, &str); 11] = [
     (v4(169, 254, 169, 254), "Amazon EC2, Azure, Google Cloud and most others"),
     (v4(169, 254, 170, 2), "Amazon ECS task credentials"),
@@ -68,7 +70,8 @@ const SPECIAL_V6: [(Ipv6Net, &str, &str); 17] = [
 /// All of IPv6 that is given out for the public internet. IANA IPv6 Address Space.
 const GLOBAL_UNICAST: Ipv6Net = net6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
 
-/// How an IPv6-only network reaches public IPv4 addresses: the last 32 bits are the IPv4 address. RFC 6052, 2.1.
+/// How an IPv6-only network reaches public IPv4 addresses: the last 32 bits are the IPv4 address. RFC 6052,
+/// 2.1.
 const NAT64: Ipv6Net = net6([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96);
 
 const MAPPED_OR_COMPATIBLE: [Ipv6Net; 2] =

@@ -13,7 +13,8 @@ use crate::client;
 use crate::error::{FetchError, Unreachable};
 use crate::limits::Limits;
 
-/// Longest content type kept, in bytes. RFC 6838, 4.2 allows 127 for each of its two names; the rest is for parameters.
+/// Longest content type kept, in bytes. RFC 6838, 4.2 allows 127 for each of its two names; the rest is for
+/// parameters.
 const CONTENT_TYPE_BYTES_MAX: usize = 512;
 
 /// Where the body of an answer begins.
@@ -101,8 +102,8 @@ impl SourceResponse {
 
     /// The next bytes, or `None` at the end of the source.
     ///
-    /// An end before the announced length is [`Unreachable::Cut`], as is the end of an answer that holds only a part of what
-    /// was asked for. After an error there is nothing more to read.
+    /// An end before the announced length is [`Unreachable::Cut`], as is the end of an answer that holds only
+    /// a part of what was asked for. After an error there is nothing more to read.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, FetchError> {
         let next = match &mut self.body {
             Some(response) => self.watch.wait(async { response.chunk().await.map_err(client::cut) }).await?,

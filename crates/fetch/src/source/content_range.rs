@@ -10,7 +10,8 @@ pub(super) enum ContentRange {
 }
 
 impl ContentRange {
-    /// Reads the field. `None` for another unit, for what is malformed, and for ranges that contradict themselves.
+    /// Reads the field. `None` for another unit, for what is malformed, and for ranges that contradict
+    /// themselves.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (unit, rest) = text.trim().split_once(' ')?;
         if !unit.eq_ignore_ascii_case("bytes") {

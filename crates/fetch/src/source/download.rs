@@ -15,8 +15,8 @@ pub trait Sink: Send {
     /// What stops a download from this side: a full disk, a source that is no media, a lost lease.
     type Error: Send;
 
-    /// Forgets everything written so far: the source begins again and may be another one. Called before the `write` it is
-    /// about, never at the very beginning.
+    /// Forgets everything written so far: the source begins again and may be another one. Called before the
+    /// `write` it is about, never at the very beginning.
     fn restart(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Takes the next bytes, never none.
@@ -29,7 +29,8 @@ pub trait Sink: Send {
     /// The pause is over and the next attempt begins when this returns.
     fn resume(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Learns the size of the whole source once for each attempt, before its bytes; `None` if the server does not say.
+    /// Learns the size of the whole source once for each attempt, before its bytes; `None` if the server does
+    /// not say.
     fn announce(&mut self, _total: Option<u64>) {}
 }
 
@@ -96,10 +97,11 @@ struct Held {
 impl Fetcher {
     /// Reads all of `url` into `sink`.
     ///
-    /// After a cut it goes on where it was, provided the server proves by the strong validator that the source is the same;
-    /// otherwise the sink restarts. `Limits::retry_delays` says how often and when it tries (± 20 % by `random`, or later if the
-    /// server asks for it). An attempt that brought what is held forward by at least `Limits::stall_bytes`, and can be resumed,
-    /// begins a new series of attempts: a long download over a bad line may be cut often. All of it ends with `Limits::total`.
+    /// After a cut it goes on where it was, provided the server proves by the strong validator that the
+    /// source is the same; otherwise the sink restarts. `Limits::retry_delays` says how often and when it
+    /// tries (± 20 % by `random`, or later if the server asks for it). An attempt that brought what is held
+    /// forward by at least `Limits::stall_bytes`, and can be resumed, begins a new series of attempts: a long
+    /// download over a bad line may be cut often. All of it ends with `Limits::total`.
     ///
     /// Dropping the future stops the download; it may be run again from the beginning with a fresh sink.
     /// `tries` is what an earlier run left, or [`Fetcher::all_tries`].

@@ -1,5 +1,5 @@
-//! Reading sources: [`open`](Fetcher::open) for one answer, [`download`](Fetcher::download) for a whole source with all that
-//! can happen on the way.
+//! Reading sources: [`open`](Fetcher::open) for one answer, [`download`](Fetcher::download) for a whole
+//! source with all that can happen on the way.
 
 mod answer;
 mod content_range;
@@ -42,19 +42,20 @@ struct Resume<'a> {
 impl Fetcher {
     /// A fetcher that sees the outside through `network`.
     pub fn new(network: &Network, limits: Limits) -> Result<Self, StartError> {
-        // No connection is kept: every attempt resolves its name anew, and the next source is on another server anyway.
+        // No connection is kept: every attempt resolves its name anew, and the next source is on another
+        // server anyway.
         let client = client::build(network, limits.connect, |builder| builder.pool_max_idle_per_host(0))?;
         Ok(Self { client, guard: network.guard.clone(), limits })
     }
 
     /// Asks for a source once, following redirects, and hands back its answer with the body still to be read.
     ///
-    /// With an `offset` above 0 and a `validator` it asks for the bytes from there on, provided the source is still the same;
-    /// [`SourceResponse::start`] says whether the server did so or begins again. Without a validator it reads from the
-    /// beginning: nothing else could prove that the bytes belong together.
+    /// With an `offset` above 0 and a `validator` it asks for the bytes from there on, provided the source is
+    /// still the same; [`SourceResponse::start`] says whether the server did so or begins again. Without a
+    /// validator it reads from the beginning: nothing else could prove that the bytes belong together.
     ///
-    /// A redirect from https to http is refused: who asked for https would get, without a word, bytes anyone on the way could
-    /// have replaced.
+    /// A redirect from https to http is refused: who asked for https would get, without a word, bytes anyone
+    /// on the way could have replaced.
     pub async fn open(
         &self,
         url: &Url,

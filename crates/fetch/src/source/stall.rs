@@ -10,7 +10,8 @@ use crate::limits::Limits;
 
 /// Cuts a body that brings too little: at least `bytes` in every `window` of waiting.
 ///
-/// Only the time spent waiting for the network counts. A sink that is slow must not make a good server look bad.
+/// Only the time spent waiting for the network counts. A sink that is slow must not make a good server look
+/// bad.
 #[derive(Debug)]
 pub(super) struct StallWatch {
     window: Duration,
@@ -46,8 +47,8 @@ impl StallWatch {
 mod tests {
     use super::*;
 
-    /// Receives pieces of `length` bytes, each after `wait_s` on the network, and holds each for `hold_s`. The seconds on the
-    /// network after which the watch cut, or `None` if a thousand pieces came through.
+    /// Receives pieces of `length` bytes, each after `wait_s` on the network, and holds each for `hold_s`.
+    /// The seconds on the network after which the watch cut, or `None` if a thousand pieces came through.
     async fn cut_after(length: usize, wait_s: u64, hold_s: u64) -> Option<u64> {
         let mut watch = StallWatch::new(&Limits::default());
         for piece in 0..1000 {

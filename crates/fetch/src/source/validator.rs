@@ -8,13 +8,14 @@ use reqwest::header::{DATE, ETAG, HeaderMap, LAST_MODIFIED};
 use super::text;
 use crate::retry_after::http_date;
 
-/// Longest validator kept, in bytes. Real ones have some dozen; a longer one would only be sent back and forth.
+/// Longest validator kept, in bytes. Real ones have some dozen; a longer one would only be sent back and
+/// forth.
 const VALIDATOR_BYTES_MAX: usize = 1024;
 
 /// How much older than the answer a source must be for its date to be a strong validator.
 ///
-/// RFC 9110, 8.8.2.2 asks for a second between two readings of one clock, and for more where the clocks may differ, as behind a
-/// cache or a balancer. 60 s is what its forerunner named (RFC 7232, 2.2.2).
+/// RFC 9110, 8.8.2.2 asks for a second between two readings of one clock, and for more where the clocks may
+/// differ, as behind a cache or a balancer. 60 s is what its forerunner named (RFC 7232, 2.2.2).
 const LAST_MODIFIED_AGE_MIN: Duration = Duration::from_secs(60);
 
 /// A strong ETag or a strong modification date: as long as it is the same, so is every byte of the source.
@@ -29,7 +30,8 @@ impl StrongValidator {
 
     /// The strong validator of an answer, if it has one.
     ///
-    /// An answer with a weak ETag has none, whatever its date: `If-Range` must not carry a date then (RFC 9110, 13.1.5).
+    /// An answer with a weak ETag has none, whatever its date: `If-Range` must not carry a date then (RFC
+    /// 9110, 13.1.5).
     pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
         let found = match text(headers, &ETAG) {
             Some(etag) => is_strong_etag(&etag).then_some(etag),
@@ -38,7 +40,8 @@ impl StrongValidator {
         found.filter(|text| text.len() <= VALIDATOR_BYTES_MAX).map(Self)
     }
 
-    /// Whether an answer contradicts this validator. One that names none does not: a partial answer may leave it out.
+    /// Whether an answer contradicts this validator. One that names none does not: a partial answer may leave
+    /// it out.
     pub(super) fn is_contradicted_by(&self, headers: &HeaderMap) -> bool {
         let name = if self.0.starts_with('"') { ETAG } else { LAST_MODIFIED };
         text(headers, &name).is_some_and(|found| found != self.0)

@@ -80,7 +80,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A server on `127.0.0.1` and a free port. `script` gets the number of the request, from 0, and its text.
+    /// A server on `127.0.0.1` and a free port. `script` gets the number of the request, from 0, and its
+    /// text.
     pub(crate) async fn start(script: impl Fn(usize, &str) -> Answer + Send + Sync + 'static) -> Self {
         Self::listen((Ipv4Addr::LOCALHOST, 0).into(), script).await.expect("a free port on loopback")
     }
@@ -153,7 +154,8 @@ impl Server {
         }
     }
 
-    /// The requests so far, heads and bodies, with `HOST` in place of this server's address and the fields in order.
+    /// The requests so far, heads and bodies, with `HOST` in place of this server's address and the fields in
+    /// order.
     pub(crate) fn requests(&self) -> Vec<String> {
         let address = self.address.to_string();
         self.seen

@@ -1,8 +1,8 @@
 //! From what an encoder writes to segments that last as planned.
 //!
-//! The encoder writes one file with a track for each rung. Its pictures are matched with those of the source by time, cut into segments at
-//! the keyframes it was told to make, and given their times by the one rule ([`timing`](kinora_index::timing)): whatever the encoder made of
-//! durations and offsets is forgotten.
+//! The encoder writes one file with a track for each rung. Its pictures are matched with those of the source
+//! by time, cut into segments at the keyframes it was told to make, and given their times by the one rule
+//! ([`timing`](kinora_index::timing)): whatever the encoder made of durations and offsets is forgotten.
 
 use std::sync::Arc;
 
@@ -170,9 +170,11 @@ impl Collector {
         self.rungs.iter().any(|collecting| collecting.rung.name == rung && !collecting.in_band.is_empty())
     }
 
-    /// Takes more bytes, cut anywhere. The segments that they complete, in the order of their numbers for each rung.
+    /// Takes more bytes, cut anywhere. The segments that they complete, in the order of their numbers for
+    /// each rung.
     ///
-    /// A segment is complete when the keyframe of a later one has come. After an error every further call gives the same error.
+    /// A segment is complete when the keyframe of a later one has come. After an error every further call
+    /// gives the same error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Encoded>, CollectError> {
         let mut made = Vec::new();
         self.guarded(|this| {

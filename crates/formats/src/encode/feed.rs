@@ -1,7 +1,8 @@
 //! What an encoder reads: a small file of exactly the samples of some segments, on a timeline of its own.
 //!
-//! Times are exact: ticks of the source, no edit list, no negative offset, and some seconds in front so that none is negative. The matrix
-//! and the shape of the pixels stay with the track: the encoder turns and stretches the pictures. Pipeline, 5.2.
+//! Times are exact: ticks of the source, no edit list, no negative offset, and some seconds in front so that
+//! none is negative. The matrix and the shape of the pixels stay with the track: the encoder turns and
+//! stretches the pictures. Pipeline, 5.2.
 
 use std::{ops::Range, sync::Arc};
 
@@ -61,7 +62,8 @@ pub enum FeedFormat {
 pub struct FeedChunk {
     /// Their numbers, in decode order.
     pub samples: Range<u32>,
-    /// Where they lie, adjacent ones joined. [`read_plan`](kinora_isobmff::write::read_plan) makes few reads of them.
+    /// Where they lie, adjacent ones joined. [`read_plan`](kinora_isobmff::write::read_plan) makes few reads
+    /// of them.
     pub ranges: Vec<ByteRange>,
     /// Length of all ranges.
     pub len: u64,
@@ -104,8 +106,8 @@ pub enum FeedError {
 }
 
 impl Feed {
-    /// The feed of the segments with these numbers of the encoded plan, one of its [runs](Index::encoded_runs). Looks at every sample of
-    /// them once.
+    /// The feed of the segments with these numbers of the encoded plan, one of its
+    /// [runs](Index::encoded_runs). Looks at every sample of them once.
     ///
     /// Errors: all but [`FeedError::Bytes`].
     pub fn begin(index: &Index, numbers: Range<u32>) -> Result<Self, FeedError> {
@@ -245,7 +247,8 @@ impl Feed {
         Ok(fed)
     }
 
-    /// When something that is shown at `ticks` of the common timeline comes in the feed, in microseconds; rounded down.
+    /// When something that is shown at `ticks` of the common timeline comes in the feed, in microseconds;
+    /// rounded down.
     pub fn time_us(&self, ticks: i64) -> i64 {
         self.run.time_us(ticks)
     }
@@ -258,7 +261,8 @@ impl Feed {
         ends(self.run.cuts.first())..ends(self.run.cuts.last())
     }
 
-    /// Instants of the feed in microseconds: the first picture after each must become a keyframe. One for each segment but the first.
+    /// Instants of the feed in microseconds: the first picture after each must become a keyframe. One for
+    /// each segment but the first.
     pub fn keyframes_us(&self) -> Vec<i64> {
         let inner = self.run.cuts.get(1..self.run.cuts.len() - 1).unwrap_or(&[]);
         inner.iter().map(|cut| self.run.between_us(*cut)).collect()

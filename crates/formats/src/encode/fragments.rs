@@ -1,6 +1,7 @@
 //! Reads the fragmented MP4 that an encoder writes, while it comes.
 //!
-//! Believes nothing: the encoder worked on bytes from outside. Everything has a limit, and what makes no sense is an error.
+//! Believes nothing: the encoder worked on bytes from outside. Everything has a limit, and what makes no
+//! sense is an error.
 
 use std::ops::Range;
 
@@ -114,7 +115,8 @@ pub(super) struct FragmentReader<D> {
     /// Position of the first pending byte in the file.
     position: u64,
     tracks: Vec<EncodedTrack<D>>,
-    /// Of the fragment whose data comes next: the runs of pictures, and where in the file the bytes of each lie.
+    /// Of the fragment whose data comes next: the runs of pictures, and where in the file the bytes of each
+    /// lie.
     runs: Vec<(usize, Vec<Coded>, Range<u64>)>,
 }
 
@@ -269,7 +271,8 @@ fn runs<D>(moof: &[u8], start: u64, tracks: &[EncodedTrack<D>]) -> Result<Runs, 
     Ok(all)
 }
 
-/// Adds the runs of one `traf`. ISO/IEC 14496-12, 8.8.7, 8.8.8 and 8.8.12. `count` is that of all pictures of the fragment.
+/// Adds the runs of one `traf`. ISO/IEC 14496-12, 8.8.7, 8.8.8 and 8.8.12. `count` is that of all pictures of
+/// the fragment.
 fn traf_runs<D>(
     traf: BoxRef<'_>,
     start: u64,

@@ -20,8 +20,8 @@ const BITRATES: [(RungName, u32); 7] = [
     (RungName::P1440, 9_000_000),
     (RungName::P2160, 16_000_000),
 ];
-/// A rung has at most this part of the bitrate of a copy that every player decodes: players take what announces most for what looks best, and
-/// what a rung announces is up to twice its bitrate. Decision 0045.
+/// A rung has at most this part of the bitrate of a copy that every player decodes: players take what
+/// announces most for what looks best, and what a rung announces is up to twice its bitrate. Decision 0045.
 const COPY_PARTS: u64 = 2;
 /// No rung has less.
 const BITRATE_MIN: u32 = 64_000;
@@ -31,7 +31,8 @@ const MAXRATE_TENTHS: u32 = 12;
 const CRF: u8 = 23;
 /// B-frames between two others, which the composition shift of an index leaves room for. Pipeline, 5.
 const B_FRAMES: u8 = 3;
-/// Ticks of composition shift that reordering with a pyramid of B-frames needs: a picture is decoded at most two after its turn.
+/// Ticks of composition shift that reordering with a pyramid of B-frames needs: a picture is decoded at most
+/// two after its turn.
 const B_FRAMES_SHIFT_MIN: i64 = 2;
 /// More pictures a second than this are halved. Pipeline, 8.
 const FRAME_RATE_MAX: u64 = 60;
@@ -39,20 +40,23 @@ const FRAME_RATE_MAX: u64 = 60;
 const FRAME_RATE_SLACK: u64 = 1;
 /// What a rate is taken for where it is unknown, to find the level.
 const FRAME_RATE_UNKNOWN: (u32, u32) = (30, 1);
-/// The largest rung beside a copy that only some players decode: larger ones cost more than the few they serve. Pipeline, 8.
+/// The largest rung beside a copy that only some players decode: larger ones cost more than the few they
+/// serve. Pipeline, 8.
 const LINES_BESIDE_COPY_MAX: u32 = 1080;
-/// The largest rung of pictures of high dynamic range: bringing them to standard range while somebody waits is slow. Pipeline, 13.
+/// The largest rung of pictures of high dynamic range: bringing them to standard range while somebody waits
+/// is slow. Pipeline, 13.
 const LINES_TONE_MAPPED_MAX: u32 = 480;
 /// The rungs of a source, largest first; none without video.
 ///
-/// `max_p` is the largest p-number, of 240 at least. Beside a copy that every player decodes (H.264) the rungs lie below it; beside one
-/// that some decode (HEVC, AV1), and without one, the first rung is as large as the source and the caps allow. No rung is larger than the
-/// source.
+/// `max_p` is the largest p-number, of 240 at least. Beside a copy that every player decodes (H.264) the
+/// rungs lie below it; beside one that some decode (HEVC, AV1), and without one, the first rung is as large
+/// as the source and the caps allow. No rung is larger than the source.
 pub fn ladder(index: &Index, max_p: u32) -> Vec<Rung> {
     rungs(index, max_p, true)
 }
 
-/// As [`ladder`](fn@ladder), where the copy is not offered although there is one: because it does not decode, say.
+/// As [`ladder`](fn@ladder), where the copy is not offered although there is one: because it does not decode,
+/// say.
 pub fn ladder_without_copy(index: &Index, max_p: u32) -> Vec<Rung> {
     rungs(index, max_p, false)
 }
@@ -92,7 +96,8 @@ fn rungs(index: &Index, max_p: u32, is_copy_offered: bool) -> Vec<Rung> {
         .collect()
 }
 
-/// The bitrate of a rung where `largest` is the largest, and the copy has `copy` bits a second; 0 where there is none or it is unknown.
+/// The bitrate of a rung where `largest` is the largest, and the copy has `copy` bits a second; 0 where there
+/// is none or it is unknown.
 fn bitrate_below(copy: u64, name: RungName, largest: RungName) -> u32 {
     let of = |name| BITRATES.iter().find(|row| row.0 == name).expect("every name is in the table").1;
     let (usual, of_largest) = (of(name), of(largest));

@@ -1,10 +1,12 @@
-//! Levels of H.264: the smallest one that pictures, their rate and their bits fit in. ISO/IEC 14496-10, table A-1.
+//! Levels of H.264: the smallest one that pictures, their rate and their bits fit in. ISO/IEC 14496-10, table
+//!
 
 /// Side of a macroblock in pixels.
 const MACROBLOCK: u32 = 16;
 /// Pictures an encoder with pyramids of B-frames keeps for reference.
 const REFERENCES: u64 = 4;
-/// High profile may have so many bits in a second, or in the buffer, for each 1000 of the table. ISO/IEC 14496-10, table A-2.
+/// High profile may have so many bits in a second, or in the buffer, for each 1000 of the table. ISO/IEC
+/// 14496-10, table A-2.
 const HIGH_PROFILE_FACTOR: u64 = 1250;
 
 /// One row of the table.
@@ -23,8 +25,8 @@ struct Level {
     buffer: u64,
 }
 
-/// Levels from 2 on: every player of today decodes that one. Those whose pictures are no larger than their predecessor's and whose
-/// rate is the same are left out.
+/// Levels from 2 on: every player of today decodes that one. Those whose pictures are no larger than their
+/// predecessor's and whose rate is the same are left out.
 #[rustfmt::skip]
 const LEVELS: [Level; 13] = [
     Level { number: 20, rate:    11_880, picture:     396, references:   2_376, bits:   2_000, buffer:   2_000 },

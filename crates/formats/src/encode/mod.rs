@@ -1,8 +1,9 @@
-//! Encoded renditions: which there are, what an encoder is given, and what becomes of its answer. `audio/` is about sound, all else about the video.
+//! Encoded renditions: which there are, what an encoder is given, and what becomes of its answer. `audio/` is
+//! about sound, all else about the video.
 //!
-//! Pure: knows no process and no command line. Begin with [`ladder`], which says what is wanted. [`Feed`] makes the bytes an encoder
-//! reads, exactly the samples of some segments; [`Collector`] takes the bytes it writes and makes segments of them that last as
-//! planned; [`init_of_rung`] makes their init segment.
+//! Pure: knows no process and no command line. Begin with [`ladder`], which says what is wanted. [`Feed`]
+//! makes the bytes an encoder reads, exactly the samples of some segments; [`Collector`] takes the bytes it
+//! writes and makes segments of them that last as planned; [`init_of_rung`] makes their init segment.
 
 mod audio;
 mod collect;

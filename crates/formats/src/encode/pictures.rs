@@ -1,18 +1,20 @@
 //! When the pictures of some segments are shown, in the source and in the feed of an encoder.
 //!
-//! An encoder may drop pictures that do not decode, or that are not shown, and makes times of its own clock. So what comes out is
-//! matched with what went in by time, never by count. Decision 0038.
+//! An encoder may drop pictures that do not decode, or that are not shown, and makes times of its own clock.
+//! So what comes out is matched with what went in by time, never by count. Decision 0038.
 
 use std::ops::Range;
 
 use kinora_index::Timeline;
 
-/// Seconds in front of the first segment of a feed, so that no time of it is negative; more where more has to be decoded.
+/// Seconds in front of the first segment of a feed, so that no time of it is negative; more where more has to
+/// be decoded.
 pub(super) const LEAD_S_MIN: i64 = 10;
-/// How far the time of a picture that comes out may be from that of the one that went in, in parts of a second: Matroska tells whole
-/// milliseconds.
+/// How far the time of a picture that comes out may be from that of the one that went in, in parts of a
+/// second: Matroska tells whole milliseconds.
 const SLACK_PARTS: i64 = 1000;
-/// Where nothing is in front of a cut or behind it, the cut is so far from what is on its other side. Half a second.
+/// Where nothing is in front of a cut or behind it, the cut is so far from what is on its other side. Half a
+/// second.
 const OPEN_CUT_US: i64 = 500_000;
 const MICROSECONDS: i128 = 1_000_000;
 
@@ -21,7 +23,8 @@ const MICROSECONDS: i128 = 1_000_000;
 pub(super) struct Run {
     /// Their numbers.
     pub(super) numbers: Range<u32>,
-    /// Where each begins on the common timeline, and where the last ends, in ticks of the source. One more than there are segments.
+    /// Where each begins on the common timeline, and where the last ends, in ticks of the source. One more
+    /// than there are segments.
     pub(super) cuts: Vec<i64>,
     /// When each picture that is fed is shown, rising.
     pub(super) times: Vec<i64>,
@@ -51,8 +54,8 @@ impl Run {
         narrow(us.div_euclid(i128::from(self.timescale)))
     }
 
-    /// An instant of the feed between the last picture shown before `cut` and the first one shown from then on: whoever compares times
-    /// with it is not misled by rounding.
+    /// An instant of the feed between the last picture shown before `cut` and the first one shown from then
+    /// on: whoever compares times with it is not misled by rounding.
     pub(super) fn between_us(&self, cut: i64) -> i64 {
         let place = self.times.partition_point(|time| *time < cut);
         let before = place.checked_sub(1).and_then(|before| self.times.get(before));
@@ -67,7 +70,8 @@ impl Run {
         }
     }
 
-    /// The instant of the common timeline that a time of the encoder means: `time` in parts of a second of the feed, to the nearest tick.
+    /// The instant of the common timeline that a time of the encoder means: `time` in parts of a second of
+    /// the feed, to the nearest tick.
     pub(super) fn meant(&self, time: i64, parts: u32) -> i64 {
         let parts = i128::from(parts.max(1));
         let fed = (i128::from(time) * i128::from(self.timescale) * 2 + parts).div_euclid(2 * parts);

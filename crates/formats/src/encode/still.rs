@@ -1,7 +1,7 @@
 //! Segments in which one picture stands still, for where nothing of the source decodes.
 //!
-//! The picture is the last one of the segment before, as it was encoded, made a keyframe by another run of the encoder. So it has the
-//! size, the colours and the init segment of its rung, whatever the source is.
+//! The picture is the last one of the segment before, as it was encoded, made a keyframe by another run of
+//! the encoder. So it has the size, the colours and the init segment of its rung, whatever the source is.
 
 use std::ops::Range;
 

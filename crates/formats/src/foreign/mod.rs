@@ -1,6 +1,8 @@
-//! What the bytes of a container say that is not read here: whether the file is whole, and what a copy in another container cannot say.
+//! What the bytes of a container say that is not read here: whether the file is whole, and what a copy in
+//! another container cannot say.
 //!
-//! Looks at the few bytes that give lengths and lets all others pass. Knows no codec but what stands in front of MP3.
+//! Looks at the few bytes that give lengths and lets all others pass. Knows no codec but what stands in front
+//! of MP3.
 
 mod avi;
 mod lengths;
@@ -29,7 +31,8 @@ pub struct ForeignFacts {
     pub heard: Option<Heard>,
 }
 
-/// The part of a track of sound that is meant to be heard: without what its encoder put in front and behind. In samples.
+/// The part of a track of sound that is meant to be heard: without what its encoder put in front and behind.
+/// In samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
     /// Samples a second.

@@ -1,7 +1,9 @@
-//! What stands in front of the sound of an MP3 file: which part of it is meant to be heard, and how long the file is.
+//! What stands in front of the sound of an MP3 file: which part of it is meant to be heard, and how long the
+//! file is.
 //!
-//! Encoders begin with some silence and end with a whole frame. They write how much of it there is into a first frame without sound: the
-//! Xing header, and that of LAME behind it. It has no specification; this is what ffmpeg and LAME write and read.
+//! Encoders begin with some silence and end with a whole frame. They write how much of it there is into a
+//! first frame without sound: the Xing header, and that of LAME behind it. It has no specification; this is
+//! what ffmpeg and LAME write and read.
 
 use kinora_index::{Container, checkpoint::byte_string};
 use serde::{Deserialize, Serialize};
@@ -11,7 +13,8 @@ use crate::sniff::{Family, sniff};
 
 /// Bytes of an ID3 tag that are passed by, at most: covers and lyrics. A longer one is damage.
 const ID3_LEN_MAX: u64 = 256 << 20;
-/// Bytes of a frame up to the end of what is read: header, side information, Xing header with its table, LAME's.
+/// Bytes of a frame up to the end of what is read: header, side information, Xing header with its table,
+/// LAME's.
 const FRAME_LEN: usize = 4 + 32 + 4 + 4 + 4 + 4 + 100 + 4 + 24;
 /// By so many bytes a file may be shorter than it says: tags that were taken off its end.
 const SLACK_BYTES: u64 = 64 << 10;

@@ -38,7 +38,8 @@ impl Transport {
         self.at == len && self.lead.is_none_or(|lead| lead <= TIME_CODE_LEN)
     }
 
-    /// Whether it ends inside a packet. Where bytes are missing in between, too, packets are no more where they should be: then nobody knows.
+    /// Whether it ends inside a packet. Where bytes are missing in between, too, packets are no more where
+    /// they should be: then nobody knows.
     pub(super) fn is_cut_off(&self) -> bool {
         let len = PACKET_LEN + self.lead.unwrap_or(0);
         !self.at.is_multiple_of(len) && self.last_sync == Some(SYNC)

@@ -12,7 +12,8 @@ use crate::{
     surgery::{changed, words},
 };
 
-/// The clip: three groups of 15 pictures, 15 a second, with B-frames. Ticks of a picture, and what they are delayed by.
+/// The clip: three groups of 15 pictures, 15 a second, with B-frames. Ticks of a picture, and what they are
+/// delayed by.
 const PICTURE: i64 = 1024;
 const DELAY: i64 = 2048;
 const PIXELS: usize = 96 * 54;

@@ -1,5 +1,5 @@
-//! Feeds real encoders with runs of segments, collects what they write, and looks at the result with ffmpeg and with a parser that
-//! shares no code with the writer.
+//! Feeds real encoders with runs of segments, collects what they write, and looks at the result with ffmpeg
+//! and with a parser that shares no code with the writer.
 
 #![allow(clippy::unwrap_used, reason = "everything here is a test")]
 

@@ -20,7 +20,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// The boxes of `bytes`, which must fill it exactly. An `mdat` may announce more than is there: its samples follow.
+/// The boxes of `bytes`, which must fill it exactly. An `mdat` may announce more than is there: its samples
+/// follow.
 pub(crate) fn parse(bytes: &[u8]) -> Vec<Mp4Box<'_>> {
     let mut boxes = Vec::new();
     let mut start = 0;

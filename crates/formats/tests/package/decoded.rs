@@ -97,7 +97,8 @@ fn whole_files_show_the_same_pictures_at_the_same_times() {
 fn movies_in_fragments_show_the_pictures_they_were_made_of() {
     let whole = pictures(&fixture("faststart.mp4"));
     assert_eq!(whole.len(), 45);
-    // Without an edit list the sound begins two frames before the picture, whose first one is shown from there on.
+    // Without an edit list the sound begins two frames before the picture, whose first one is shown from
+    // there on.
     for (name, late_us) in [
         ("fragmented.mp4", 133_333),
         ("every_frame.mp4", 0),

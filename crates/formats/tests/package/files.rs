@@ -57,7 +57,8 @@ fn made(source: &[u8]) -> Vec<u8> {
 /// A frame: when it begins in microseconds, and the hash of what it decodes to.
 type Frame = (i64, String);
 
-/// What ffmpeg makes of a stream of a file; pictures as they are, sound as one hash of all of it and when it begins.
+/// What ffmpeg makes of a stream of a file; pictures as they are, sound as one hash of all of it and when it
+/// begins.
 #[expect(clippy::disallowed_methods, reason = "the judge of the file")]
 fn frames(file: &[u8], stream: &str) -> Vec<Frame> {
     let mut source = tempfile::NamedTempFile::new().unwrap();
@@ -89,12 +90,13 @@ const NEAR_US: i64 = 2_000;
 enum From {
     /// The first instant of all tracks.
     First,
-    /// The first instant of each track: some programs move the pictures of a movie in fragments by the delay of its decoder, and the index
-    /// does not.
+    /// The first instant of each track: some programs move the pictures of a movie in fragments by the delay
+    /// of its decoder, and the index does not.
     Own,
 }
 
-/// Makes a file of a source and compares: the same frames, at the same times from the first instant of all on.
+/// Makes a file of a source and compares: the same frames, at the same times from the first instant of all
+/// on.
 fn check(name: &str, source: &[u8]) {
     check_from(name, source, From::First);
 }
@@ -277,7 +279,8 @@ fn a_long_file_has_64_bit_places_and_a_head_of_some_bytes_a_sample() {
     let tracks = [whole(&video), whole(&audio)];
     let file = MovieFile::new(&tracks).unwrap();
     assert!(file.total_len() > 1 << 32);
-    // Durations are all equal; a size, an offset and a run of it for each picture, a size for each packet; and the chunks.
+    // Durations are all equal; a size, an offset and a run of it for each picture, a size for each packet;
+    // and the chunks.
     let count = (samples[0].len() + samples[1].len()) as u64;
     assert!(file.weight() < 10 * count, "{} bytes for {count} samples", file.weight());
 

@@ -190,7 +190,8 @@ fn late_audio_is_silent_until_it_begins() {
 
     let fragments = fragments(&late, late.audio());
     let counts: Vec<_> = fragments.iter().map(|fragment| fragment.samples.len()).collect();
-    // 2 s hold 93 packets and a part, which the last one lasts longer; 1 s of silence before the first packet holds 46.
+    // 2 s hold 93 packets and a part, which the last one lasts longer; 1 s of silence before the first packet
+    // holds 46.
     assert_eq!(counts, [93, 93, 46 + 141, 159]);
     assert_eq!(fragments[0].decode_time, 0);
     assert_eq!(

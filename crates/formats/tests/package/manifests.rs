@@ -54,7 +54,8 @@ fn rotated_wide_pixels_of_high_dynamic_range_are_said_as_they_are_seen() {
     assert_golden("multivariant_rotated_pq", &multivariant(&source));
 }
 
-/// A clip with four audio tracks: the first is disabled, the third describes the pictures, the last is named as the second.
+/// A clip with four audio tracks: the first is disabled, the third describes the pictures, the last is named
+/// as the second.
 fn clip_of_four() -> Source {
     let source = clip();
     let offer = |number: u32, language: &str, label: TrackLabel, codec: &str| {

@@ -1,5 +1,5 @@
-//! What is not copied reaches a decoder all the same: ffmpeg decodes the samples behind the sample entry of the index to what it decodes of
-//! the file. The clips are made by ffmpeg as the tests run.
+//! What is not copied reaches a decoder all the same: ffmpeg decodes the samples behind the sample entry of
+//! the index to what it decodes of the file. The clips are made by ffmpeg as the tests run.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -57,7 +57,8 @@ fn decoded(file: &[u8], is_video: bool) -> Vec<u8> {
     }
 }
 
-/// The lines of a hash of frames without the clock and the sizes: time in units of the first distance, and hash.
+/// The lines of a hash of frames without the clock and the sizes: time in units of the first distance, and
+/// hash.
 fn hashes(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8(text.to_vec()).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('#'));

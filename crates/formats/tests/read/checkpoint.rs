@@ -25,7 +25,8 @@ const SMALL_MAX: usize = 8 << 10;
 /// In how many places of a source all of the state is compared.
 const PLACES: usize = 50;
 
-/// Every kind of source: all files of `tests/fixtures`, containers that are not read here, and what is no media.
+/// Every kind of source: all files of `tests/fixtures`, containers that are not read here, and what is no
+/// media.
 fn sources() -> Vec<(String, Vec<u8>)> {
     let folder = std::fs::read_dir(format!("{}/tests/fixtures", env!("CARGO_MANIFEST_DIR"))).unwrap();
     let mut names: Vec<_> = folder
@@ -101,7 +102,8 @@ fn edited(list: &[u32]) -> Vec<u8> {
     [changed(&fixture("video_only.mp4"), &elst, &|_| words(list)), boxed("free", &[0; 100])].concat()
 }
 
-/// A file in fragments whose first picture begins with a parameter set of another size than the sample entry says.
+/// A file in fragments whose first picture begins with a parameter set of another size than the sample entry
+/// says.
 fn resized() -> Vec<u8> {
     /// Baseline, 320 by 192.
     const PARAMETER_SET: [u8; 8] = [0x67, 0x42, 0xc0, 0x1e, 0xda, 0x05, 0x06, 0x64];
@@ -129,7 +131,8 @@ fn moved(scanner: &mut Scanner) -> Scanner {
     other
 }
 
-/// Where a scanner ends up that is moved behind every piece. One that has failed says so again wherever it is.
+/// Where a scanner ends up that is moved behind every piece. One that has failed says so again wherever it
+/// is.
 fn in_pieces<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     hint: Option<u64>,
@@ -301,7 +304,8 @@ fn bytes_of_another_form_say_so() {
     );
 }
 
-/// Who has to change the golden file has changed the form of checkpoints: raise its version, for those in stores of objects are of the old one.
+/// Who has to change the golden file has changed the form of checkpoints: raise its version, for those in
+/// stores of objects are of the old one.
 #[test]
 fn the_form_is_that_of_its_version() {
     let names = [

@@ -27,7 +27,8 @@ fn check_prefixes(bytes: &[u8]) {
         let index = match read(&bytes[..len]) {
             Ok(index) => index,
             Err(error) => {
-                // Fewer bytes than a box header do not even tell an MP4 file; between two boxes nothing shows that there was more.
+                // Fewer bytes than a box header do not even tell an MP4 file; between two boxes nothing shows
+                // that there was more.
                 let is_clear = len >= 8 && bytes[len..].get(4..8) != Some(b"moov");
                 let expected = if is_clear { ReadFailureCode::Truncated } else { ReadFailureCode::NotMedia };
                 assert_eq!(error.code(), expected, "{len} bytes: {error}");
@@ -153,7 +154,8 @@ fn any_prefix_of_a_movie_in_fragments_is_played_as_far_as_it_goes_or_refused() {
         let ends = box_ends(&bytes);
         let mut played = 0;
         for len in 0..bytes.len() {
-            // Cut exactly between two boxes, nothing shows that there was more, unless a header says what follows.
+            // Cut exactly between two boxes, nothing shows that there was more, unless a header says what
+            // follows.
             let between = ends.iter().find(|(_, end)| *end == len).map(|(kind, _)| kind.as_str());
             let index = match read(&bytes[..len]) {
                 Ok(index) => index,

@@ -200,7 +200,8 @@ fn trun(form: &Form, numbers: &[u32], offset: Option<u32>) -> Vec<u8> {
     trun
 }
 
-/// The pictures, from the first one on: bytes, decode and presentation time, whether decoding can start there.
+/// The pictures, from the first one on: bytes, decode and presentation time, whether decoding can start
+/// there.
 type Picture = (Vec<u8>, i64, i64, bool);
 
 fn expected() -> Vec<Picture> {

@@ -107,7 +107,8 @@ fn fragments_that_all_begin_at_0_are_played_as_if_they_told_their_times() {
     }
 }
 
-/// A recording that begins again in the middle: what is said of sound and picture together holds behind that too.
+/// A recording that begins again in the middle: what is said of sound and picture together holds behind that
+/// too.
 #[test]
 fn tracks_begin_again_together() {
     let bytes = fixture("fragmented.mp4");

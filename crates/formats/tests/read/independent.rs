@@ -1,4 +1,5 @@
-//! The same samples as another parser finds. It keeps whole tables in memory and no repairs; our tables must say the same.
+//! The same samples as another parser finds. It keeps whole tables in memory and no repairs; our tables must
+//! say the same.
 
 use kinora_index::{Sample, Track};
 use mp4_atom::{Atom, Decode, Moov, Stbl, StszSamples, Trak};

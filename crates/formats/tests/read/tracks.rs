@@ -31,7 +31,8 @@ fn chosen(index: &Index) -> Vec<(&str, u32)> {
     index.tracks.iter().map(|track| (kind(&track.media), track.source_track)).collect()
 }
 
-/// A track with some bytes of one of its boxes replaced, counted from behind the kind of the box; at 0: the kind itself.
+/// A track with some bytes of one of its boxes replaced, counted from behind the kind of the box; at 0: the
+/// kind itself.
 fn replaced_at(trak: &[u8], kind: &[u8; 4], at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut trak = trak.to_vec();
     let found = trak.windows(4).position(|window| window == kind).unwrap();
@@ -162,7 +163,8 @@ fn the_first_enabled_video_that_can_be_copied_is_played() {
     check(&[(1, false, b"avc1"), (2, false, b"avc1")], 1);
     check(&[(1, true, b"apch"), (2, true, b"avc1")], 2);
     check(&[(1, false, b"avc1"), (2, true, b"apch"), (3, true, b"avc1")], 3);
-    // One to encode is played where none of the enabled ones can be copied, and what nobody decodes is passed over.
+    // One to encode is played where none of the enabled ones can be copied, and what nobody decodes is passed
+    // over.
     check(&[(1, false, b"avc1"), (2, true, b"apch")], 2);
     check(&[(1, false, b"apch"), (2, false, b"avc1")], 2);
     check(&[(1, true, b"vvc1"), (2, true, b"apch"), (3, true, b"AVdn")], 2);

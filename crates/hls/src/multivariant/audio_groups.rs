@@ -1,4 +1,5 @@
-//! Audio renditions in groups: one that plays everywhere, and one with the copies of what some players know better.
+//! Audio renditions in groups: one that plays everywhere, and one with the copies of what some players know
+//! better.
 
 use std::fmt::Write as _;
 
@@ -42,7 +43,8 @@ pub struct AudioGroup {
     pub channels: u32,
     /// Chosen when the viewer chose nothing. Of all renditions of a group one is.
     pub is_default: bool,
-    /// A player may choose it by the viewer's language. RFC 8216, 4.3.4.1.1: no two that it could not tell apart.
+    /// A player may choose it by the viewer's language. RFC 8216, 4.3.4.1.1: no two that it could not tell
+    /// apart.
     pub is_autoselected: bool,
     /// Describes the pictures to people who cannot see them.
     pub describes_video: bool,
@@ -58,12 +60,14 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// The group that plays everywhere: copies of what does, encodes of the rest. Without an encoder whatever is copied.
+    /// The group that plays everywhere: copies of what does, encodes of the rest. Without an encoder whatever
+    /// is copied.
     pub(super) fn everywhere(index: &Index, offer: &Offer<'_>, uri: &dyn Fn(Address) -> String) -> Self {
         Self::of(index, offer, AUDIO_GROUP, uri, plays_everywhere)
     }
 
-    /// The group beside the copied video, with every copy that its players know; `None` where it would be the same.
+    /// The group beside the copied video, with every copy that its players know; `None` where it would be the
+    /// same.
     pub(super) fn copies(index: &Index, offer: &Offer<'_>, uri: &dyn Fn(Address) -> String) -> Option<Self> {
         let offers = sound_offers(index, true);
         let has_other = offer.encodes_audio && offers.iter().any(|sound| sound.is_copied && sound.is_encoded);
@@ -136,7 +140,8 @@ impl Group {
     }
 }
 
-/// The line of a sound that is no part of the source, behind these: under the name it was given, unless one of them has it.
+/// The line of a sound that is no part of the source, behind these: under the name it was given, unless one
+/// of them has it.
 fn of_added(added: &AddedSound, group: &'static str, before: &[AudioGroup]) -> AudioGroup {
     let language = language(&added.language_code);
     let name = given_name(&added.name, language.as_ref(), UNKNOWN_NAME);

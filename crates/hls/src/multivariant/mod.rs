@@ -78,7 +78,8 @@ pub enum VideoRange {
     Pq,
 }
 
-/// Addresses of the media playlists, absolute or relative to the multivariant playlist. They hold no quotes or line ends.
+/// Addresses of the media playlists, absolute or relative to the multivariant playlist. They hold no quotes
+/// or line ends.
 #[derive(Debug, Clone, Copy)]
 pub struct MultivariantUris<'a> {
     /// Of the copied video.
@@ -88,8 +89,8 @@ pub struct MultivariantUris<'a> {
 }
 
 impl MultivariantPlaylist {
-    /// The copied tracks of a source, none of which is encoded: its video with its audio beside it, its video alone, or its audio as the
-    /// variant.
+    /// The copied tracks of a source, none of which is encoded: its video with its audio beside it, its video
+    /// alone, or its audio as the variant.
     ///
     /// Measures the rates. Who writes it again and again keeps them and calls [`Self::with_rates`].
     pub fn of(index: &Index, uris: MultivariantUris<'_>) -> Self {
@@ -103,7 +104,8 @@ impl MultivariantPlaylist {
         })
     }
 
-    /// The audio of a source as if it had no video; nothing without audio. `uris` are in the order of the index.
+    /// The audio of a source as if it had no video; nothing without audio. `uris` are in the order of the
+    /// index.
     pub fn audio_only(index: &Index, rates: CopyRates, uris: &[String]) -> Self {
         let uris = MultivariantUris { video: "", audio: uris };
         Self::offered_audio(index, &Offer { rates, ..Offer::default() }, &|address| uris.of(address))
@@ -168,7 +170,8 @@ impl Variant {
         if let Some(group) = subtitles {
             let _ = write!(text, ",SUBTITLES=\"{group}\"");
         }
-        // RFC 8216, 4.3.4.2: said of one, it must be said of all. Players that are not told look for captions in segments.
+        // RFC 8216, 4.3.4.2: said of one, it must be said of all. Players that are not told look for captions
+        // in segments.
         let _ = writeln!(text, ",CLOSED-CAPTIONS=NONE\n{}", self.uri);
     }
 }

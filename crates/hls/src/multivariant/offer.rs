@@ -107,7 +107,8 @@ struct Candidate {
 }
 
 impl MultivariantPlaylist {
-    /// What is offered of a source. `uri` gives addresses, absolute or relative to this playlist, without quotes or line ends.
+    /// What is offered of a source. `uri` gives addresses, absolute or relative to this playlist, without
+    /// quotes or line ends.
     ///
     /// Same arguments, same text. No variants where the choice leaves none.
     pub fn offered(index: &Index, offer: &Offer<'_>, uri: &dyn Fn(Address) -> String) -> Self {
@@ -149,7 +150,8 @@ impl MultivariantPlaylist {
 
     /// The audio of a source as if it had no video; nothing without audio.
     ///
-    /// The variant is the track that plays when nobody chose; a group of all stands beside it where there are several.
+    /// The variant is the track that plays when nobody chose; a group of all stands beside it where there are
+    /// several.
     pub fn offered_audio(index: &Index, offer: &Offer<'_>, uri: &dyn Fn(Address) -> String) -> Self {
         let group = Group::everywhere(index, offer, uri);
         let codecs = group.codecs(None);
@@ -273,7 +275,8 @@ fn sort(candidates: &mut [Candidate], order: Order) {
 }
 
 /// Order: copies, then rungs from the largest on. The variant that players begin with moves to the front: the
-/// copy if its BANDWIDTH is at most [`START_BANDWIDTH_MAX`], else the largest such rung, else the smallest variant.
+/// copy if its BANDWIDTH is at most [`START_BANDWIDTH_MAX`], else the largest such rung, else the smallest
+/// variant.
 fn begin_with_the_best(candidates: &mut [Candidate]) {
     let peak = |candidate: &Candidate| candidate.variant.rate.peak;
     let key = |candidate: &Candidate| {

@@ -35,7 +35,8 @@ pub struct SubtitleRendition {
 }
 
 impl SubtitleRendition {
-    /// The lines of these subtitles, in their order. None is shown before a viewer, or the settings of a device, ask for it.
+    /// The lines of these subtitles, in their order. None is shown before a viewer, or the settings of a
+    /// device, ask for it.
     pub fn of(offers: &[SubtitleOffer<'_>]) -> Vec<Self> {
         let mut renditions: Vec<Self> = Vec::with_capacity(offers.len());
         for offer in offers {

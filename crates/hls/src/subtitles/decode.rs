@@ -23,14 +23,15 @@ fn read(bytes: &[u8]) -> Cow<'_, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text);
     }
-    // As a browser would, of a page that does not say: windows-1252 and its relatives, and the encodings of East Asia.
+    // As a browser would, of a page that does not say: windows-1252 and its relatives, and the encodings of
+    // East Asia.
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(bytes, true);
     detector.guess(None, Utf8Detection::Deny).decode_without_bom_handling(bytes).0
 }
 
-/// UTF-16 without its mark. Times, numbers and ends of lines are ASCII in every language, so many bytes of one half are zero; text of
-/// any other encoding has none.
+/// UTF-16 without its mark. Times, numbers and ends of lines are ASCII in every language, so many bytes of
+/// one half are zero; text of any other encoding has none.
 fn unmarked_utf16(bytes: &[u8]) -> Option<&'static Encoding> {
     let (pairs, _) = bytes[..bytes.len().min(LOOKED_AT)].as_chunks::<2>();
     let zeros = |half: usize| pairs.iter().filter(|pair| pair[half] == 0).count();

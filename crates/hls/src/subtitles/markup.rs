@@ -1,7 +1,7 @@
 //! The markup of SRT files as that of WebVTT.
 //!
-//! No standard has it: players know bold, italic and underlined text as HTML has them, colours and faces of fonts, and commands of SubStation Alpha in
-//! braces. WebVTT has the first three.
+//! No standard has it: players know bold, italic and underlined text as HTML has them, colours and faces of
+//! fonts, and commands of SubStation Alpha in braces. WebVTT has the first three.
 
 /// Bytes of the longest tag or command that is looked for; whatever is longer is text.
 const TAG_LEN_MAX: usize = 256;

@@ -1,6 +1,7 @@
 //! Subtitles: SRT and WebVTT in any encoding come in, WebVTT goes out, whole or cut in segments.
 //!
-//! What cannot be read of a file is left out; what can is kept in the order in which it is shown. Begin with [`Subtitles::read`].
+//! What cannot be read of a file is left out; what can is kept in the order in which it is shown. Begin with
+//! [`Subtitles::read`].
 
 mod alignment;
 mod decode;
@@ -13,11 +14,14 @@ mod vtt;
 
 pub use segments::{SUBTITLE_SEGMENT_S, SubtitleSegments};
 
-/// Most cues of one file: one a second of the longest media that is accepted (contract section 8: 12 hours), and some.
+/// Most cues of one file: one a second of the longest media that is accepted (contract section 8: 12 hours),
+/// and some.
 pub const CUES_MAX: usize = 50_000;
-/// Bytes of the longest text of a cue; a screen has room for some hundred. Longer ones are no subtitles and are left out.
+/// Bytes of the longest text of a cue; a screen has room for some hundred. Longer ones are no subtitles and
+/// are left out.
 const CUE_TEXT_MAX: usize = 16 << 10;
-/// Bytes of all style sheets and regions of a file together, which each segment repeats. Those beyond are left out.
+/// Bytes of all style sheets and regions of a file together, which each segment repeats. Those beyond are
+/// left out.
 const BLOCKS_MAX: usize = 64 << 10;
 /// Characters of the longest id of a cue; a longer one is left out.
 const CUE_ID_MAX: usize = 255;
@@ -58,7 +62,8 @@ pub enum SubtitlesError {
 }
 
 impl Subtitles {
-    /// Reads a file of any encoding: that of its byte order mark, else UTF-8 if it is, else what its bytes look like.
+    /// Reads a file of any encoding: that of its byte order mark, else UTF-8 if it is, else what its bytes
+    /// look like.
     ///
     /// A WebVTT file may have no cue at all; of any other file one must be readable.
     pub fn read(bytes: &[u8]) -> Result<Self, SubtitlesError> {

@@ -1,4 +1,5 @@
-//! Subtitles cut for HLS: a playlist, and WebVTT segments that repeat the cues which cross their borders (RFC 8216, 3.5).
+//! Subtitles cut for HLS: a playlist, and WebVTT segments that repeat the cues which cross their borders (RFC
+//! 8216, 3.5).
 
 use std::fmt::Write as _;
 
@@ -10,8 +11,8 @@ use super::{Subtitles, vtt};
 pub const SUBTITLE_SEGMENT_S: u64 = 30;
 /// Most segments of a playlist: those of a day. What lasts longer has longer ones.
 const SEGMENTS_MAX: u64 = 2880;
-/// Bytes of the cues of a segment: far more than can be read while it lasts. Of a file whose cues all overlap each segment would be as long
-/// as the file.
+/// Bytes of the cues of a segment: far more than can be read while it lasts. Of a file whose cues all overlap
+/// each segment would be as long as the file.
 const CUES_BYTES_MAX: usize = 256 << 10;
 /// Bytes of the line that says when a cue is shown.
 const TIMES_LEN: usize = 30;
@@ -64,8 +65,8 @@ impl SubtitleSegments {
         text
     }
 
-    /// Segment `number`: every cue of which something is shown while it lasts, from the first one on as many as have 256 KiB of text. `None`
-    /// for one that the playlist does not list.
+    /// Segment `number`: every cue of which something is shown while it lasts, from the first one on as many
+    /// as have 256 KiB of text. `None` for one that the playlist does not list.
     pub fn segment(&self, subtitles: &Subtitles, number: u32) -> Option<String> {
         if number >= self.count() {
             return None;

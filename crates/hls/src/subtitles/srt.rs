@@ -25,13 +25,15 @@ pub(super) fn read(text: &str) -> Result<Vec<Cue>, SubtitlesError> {
     Ok(cues)
 }
 
-/// Marks of direction, which files in Arabic and Hebrew have in front of any line, and of byte order, where files were joined.
+/// Marks of direction, which files in Arabic and Hebrew have in front of any line, and of byte order, where
+/// files were joined.
 fn is_mark(sign: char) -> bool {
     matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}')
 }
 
-/// Whether a line without readable times is something that is said. An arrow may be in that too: then it is no text where a number stands in
-/// front, or nothing at all, which is what broken times have, or a time behind it.
+/// Whether a line without readable times is something that is said. An arrow may be in that too: then it is
+/// no text where a number stands in front, or nothing at all, which is what broken times have, or a time
+/// behind it.
 fn is_text(line: &str) -> bool {
     let Some((front, behind)) = line.split_once(ARROW) else { return true };
     if behind.split_whitespace().next().is_some_and(|end| read_time(end).is_some()) {
@@ -65,7 +67,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The cue; `None` without a text, or with one that is no subtitle. In front of another cue its number does not belong to this one.
+    /// The cue; `None` without a text, or with one that is no subtitle. In front of another cue its number
+    /// does not belong to this one.
     fn finish(mut self, is_followed: bool) -> Option<Cue> {
         if is_followed && !self.last.is_empty() && self.last.trim().bytes().all(|byte| byte.is_ascii_digit())
         {

@@ -107,7 +107,8 @@ fn an_arrow_that_is_said_is_part_of_the_text() {
         check(&file(text), &[cue(1000, 2000, expected), two()]);
     }
     check("00:00:03,000 --> 00:00:04,000\ntwo\nlast --> line", &[cue(3000, 4000, "two\nlast --&gt; line")]);
-    // In front of the first times it is nobody's, and so is what broken times have: an arrow is no reason to keep it.
+    // In front of the first times it is nobody's, and so is what broken times have: an arrow is no reason to
+    // keep it.
     check("a --> b\n00:00:03,000 --> 00:00:04,000\ntwo\n", &[two()]);
     for broken in [
         "00:0x:01,000 --> 00:00:02,000",
@@ -135,7 +136,8 @@ fn marks_of_direction_in_front_of_times_are_passed_over() {
 #[test]
 fn what_is_broken_is_left_out_and_the_rest_is_kept_in_order() {
     let check = |file: &str, expected: &[Cue]| assert_eq!(cues(file), expected, "{file:?}");
-    // Times that cannot be read take their text with them; so does an end before the beginning, and a text of commands alone.
+    // Times that cannot be read take their text with them; so does an end before the beginning, and a text of
+    // commands alone.
     check(
         "1\n00:00:05,000 --> 00:00:06,000\nlate\n\n2\n00:0x:01,000 --> 00:00:02,000\nlost\n\n\
          3\n00:00:02,000 --> 00:00:01,000\nlost\n\n4\n00:00:01,000 --> 00:00:09,000\nearly\n\n\

@@ -8,8 +8,8 @@ const HOUR_DIGITS_MAX: usize = 4;
 /// What stands between the two times of a cue: nowhere else in a file of WebVTT, and in SRT seldom.
 pub(super) const ARROW: &str = "-->";
 
-/// The line that begins a cue: from when, until when, and what stands behind the times. `None` where there is no time in it, and where a cue would
-/// end before it begins.
+/// The line that begins a cue: from when, until when, and what stands behind the times. `None` where there is
+/// no time in it, and where a cue would end before it begins.
 ///
 /// Hours may be missing, and so may fractions; both signs before these are read in both kinds of files.
 pub(super) fn read_timing(line: &str) -> Option<(u64, u64, &str)> {

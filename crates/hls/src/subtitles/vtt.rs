@@ -1,4 +1,5 @@
-//! WebVTT files, read as the standard has it (W3C, WebVTT: The Web Video Text Tracks Format, 6.1) and written.
+//! WebVTT files, read as the standard has it (W3C, WebVTT: The Web Video Text Tracks Format, 6.1) and
+//! written.
 
 use std::iter::Peekable;
 
@@ -18,11 +19,13 @@ pub(super) fn is_webvtt(text: &str) -> bool {
     behind.is_some_and(|next| matches!(next, None | Some(' ' | '\t' | '\n')))
 }
 
-/// The blocks and cues of a text that is WebVTT, in its order. What cannot be read is left out, and so are notes.
+/// The blocks and cues of a text that is WebVTT, in its order. What cannot be read is left out, and so are
+/// notes.
 pub(super) fn read(text: &str) -> Result<Subtitles, SubtitlesError> {
     let mut lines = text.split('\n').peekable();
     lines.next();
-    // What else the head says is about the file itself, up to an empty line; one that lacks that line begins with a cue.
+    // What else the head says is about the file itself, up to an empty line; one that lacks that line begins
+    // with a cue.
     let mut map = TimestampMap::default();
     while let Some(line) = lines.next_if(|line| !line.is_empty() && !line.contains(ARROW)) {
         map = TimestampMap::read(line).unwrap_or(map);

@@ -1,4 +1,5 @@
-//! AAC: the `AudioSpecificConfig` and the descriptors of `esds` around it. ISO/IEC 14496-3, 1.6; ISO/IEC 14496-1, 7.2.6.
+//! AAC: the `AudioSpecificConfig` and the descriptors of `esds` around it. ISO/IEC 14496-3, 1.6; ISO/IEC
+//! 14496-1, 7.2.6.
 
 use super::bits::Bits;
 
@@ -124,7 +125,8 @@ impl<'a> Esds<'a> {
     }
 }
 
-/// The body of the first descriptor, if it has this tag. Sizes are 7 bits a byte, in at most 4 bytes. ISO/IEC 14496-1, 8.3.3.
+/// The body of the first descriptor, if it has this tag. Sizes are 7 bits a byte, in at most 4 bytes. ISO/IEC
+/// 14496-1, 8.3.3.
 fn descriptor(bytes: &[u8], tag: u8) -> Option<&[u8]> {
     let (&found, mut rest) = bytes.split_first()?;
     if found != tag {

@@ -1,4 +1,5 @@
-//! AV1: the `av1C` record and the sequence header inside. AV1 Codec ISO Media File Format Binding, 2.3; AV1 Bitstream, 5.5.
+//! AV1: the `av1C` record and the sequence header inside. AV1 Codec ISO Media File Format Binding, 2.3; AV1
+//! Bitstream, 5.5.
 
 mod sequence;
 
@@ -27,7 +28,8 @@ pub struct Av1Config {
 }
 
 impl Av1Config {
-    /// Reads the body of an `av1C` box. `None` when it is cut short, of another version, or its sequence header makes no sense.
+    /// Reads the body of an `av1C` box. `None` when it is cut short, of another version, or its sequence
+    /// header makes no sense.
     pub fn parse(body: &[u8]) -> Option<Self> {
         let (&[version, profile_level, format, _delay], units) = body.split_first_chunk::<4>()?;
         if version != 0x81 {
@@ -51,8 +53,8 @@ impl Av1Config {
 
     /// The RFC 6381 string, for instance `av01.0.04M.08`. AV1 Codec ISO Media File Format Binding, 5.
     ///
-    /// Its tail, from monochrome to the range of values, is written where it says anything but what a player assumes without it.
-    /// `colour` comes from the container and counts where the sequence header says none.
+    /// Its tail, from monochrome to the range of values, is written where it says anything but what a player
+    /// assumes without it. `colour` comes from the container and counts where the sequence header says none.
     pub fn codec_string(&self, colour: Option<Colour>) -> String {
         let mut text = format!(
             "av01.{}.{:02}{}.{:02}",

@@ -61,7 +61,8 @@ impl<'a> Bits<'a> {
     }
 }
 
-/// The payload of a NAL unit without the 3 of each 0 0 3. ISO/IEC 14496-10, 7.4.1.1; ISO/IEC 23008-2, 7.4.2.1.
+/// The payload of a NAL unit without the 3 of each 0 0 3. ISO/IEC 14496-10, 7.4.1.1; ISO/IEC 23008-2,
+/// 7.4.2.1.
 pub(super) fn without_emulation_prevention(payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(payload.len());
     let mut zeros = 0;

@@ -1,4 +1,5 @@
-//! H.264: the `avcC` record and the sequence parameter sets inside. ISO/IEC 14496-15, 5.3.3; ISO/IEC 14496-10, 7.3.2.1 and annex E.
+//! H.264: the `avcC` record and the sequence parameter sets inside. ISO/IEC 14496-15, 5.3.3; ISO/IEC
+//! 14496-10, 7.3.2.1 and annex E.
 
 use super::{
     bits::{Bits, without_emulation_prevention},
@@ -51,7 +52,8 @@ pub struct Sps {
 }
 
 impl AvcConfig {
-    /// Reads the body of an `avcC` box. `None` when it is cut short, or a parameter set is missing or makes no sense.
+    /// Reads the body of an `avcC` box. `None` when it is cut short, or a parameter set is missing or makes
+    /// no sense.
     pub fn parse(body: &[u8]) -> Option<Self> {
         let &[version, profile, compatibility, level, lengths, sets, ref rest @ ..] = body else {
             return None;

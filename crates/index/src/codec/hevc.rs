@@ -34,14 +34,16 @@ pub struct HevcConfig {
     pub level: u8,
     /// Bytes of the length in front of each NAL unit: 1, 2 or 4.
     pub length_size: u8,
-    /// There is a parameter set of each of the three kinds, so that pictures can be decoded without any between them.
+    /// There is a parameter set of each of the three kinds, so that pictures can be decoded without any
+    /// between them.
     pub is_complete: bool,
     /// The sequence parameter sets of the base layer, parsed.
     pub parameter_sets: Vec<Sps>,
 }
 
 impl HevcConfig {
-    /// Reads the body of an `hvcC` box. `None` when it is cut short, or a sequence parameter set makes no sense.
+    /// Reads the body of an `hvcC` box. `None` when it is cut short, or a sequence parameter set makes no
+    /// sense.
     pub fn parse(body: &[u8]) -> Option<Self> {
         let (head, rest) = body.split_first_chunk::<23>()?;
         let length_size = (head[21] & 3) + 1;
@@ -103,7 +105,8 @@ impl HevcConfig {
         self.constraints[0] & 0xc0 == 0x40
     }
 
-    /// The RFC 6381 string with the sample entry `hvc1`, for instance `hvc1.1.6.L93.B0`. ISO/IEC 14496-15, E.3.
+    /// The RFC 6381 string with the sample entry `hvc1`, for instance `hvc1.1.6.L93.B0`. ISO/IEC 14496-15,
+    /// E.3.
     pub fn codec_string(&self) -> String {
         let mut text = format!(
             "hvc1.{}{}.{:X}.{}{}",

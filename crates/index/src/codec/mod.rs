@@ -1,6 +1,7 @@
 //! What codec configurations say (H.264, HEVC, AV1; AAC, Opus) and the RFC 6381 strings made from them.
 //!
-//! Knows no container: the bytes of `avcC`, `hvcC`, `av1C`, `esds` and `dOps` come in without their box headers.
+//! Knows no container: the bytes of `avcC`, `hvcC`, `av1C`, `esds` and `dOps` come in without their box
+//! headers.
 
 pub mod aac;
 pub mod av1;

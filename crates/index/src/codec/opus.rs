@@ -10,8 +10,8 @@ pub const PACKET_SAMPLES_USUAL: u32 = 960;
 const PACKET_SAMPLES_MAX: u32 = 5760;
 /// Samples a decoder needs before what it makes is right: 80 ms. RFC 7845, 4.6.
 pub const LEAD_SAMPLES: u32 = 3840;
-/// The RFC 6381 string: the name of the sample entry, in its own letters. Safari takes no other, and current Chrome, Firefox and
-/// hls.js take it beside `opus`.
+/// The RFC 6381 string: the name of the sample entry, in its own letters. Safari takes no other, and current
+/// Chrome, Firefox and hls.js take it beside `opus`.
 pub const CODEC: &str = "Opus";
 
 /// What a `dOps` box says.
@@ -30,7 +30,8 @@ pub struct OpusConfig {
 }
 
 impl OpusConfig {
-    /// Reads the body of a `dOps` box. `None` when it is cut short, of another version, or its streams do not make its channels.
+    /// Reads the body of a `dOps` box. `None` when it is cut short, of another version, or its streams do not
+    /// make its channels.
     pub fn parse(body: &[u8]) -> Option<Self> {
         let (&[version, channels, skip_high, skip_low, _, _, _, _, _, _, mapping_family], rest) =
             body.split_first_chunk::<11>()?;
@@ -55,7 +56,8 @@ impl OpusConfig {
     }
 }
 
-/// PCM samples that a packet decodes to, from its first bytes; `None` where these are too few, and for more than 120 ms.
+/// PCM samples that a packet decodes to, from its first bytes; `None` where these are too few, and for more
+/// than 120 ms.
 ///
 /// RFC 6716, 3.1 and 3.2.
 pub fn packet_samples(packet: &[u8]) -> Option<u32> {
@@ -74,10 +76,11 @@ pub fn packet_samples(packet: &[u8]) -> Option<u32> {
     Some(frames * frame_samples).filter(|samples| (1..=PACKET_SAMPLES_MAX).contains(samples))
 }
 
-/// A packet that is silent, of at most so many samples, and how many it has; `None` for more than two channels, whose packets
-/// hold several streams.
+/// A packet that is silent, of at most so many samples, and how many it has; `None` for more than two
+/// channels, whose packets hold several streams.
 ///
-/// One frame of the fullband CELT mode whose entropy coder says at once that all is silence. RFC 6716, 3.1 and 4.3.
+/// One frame of the fullband CELT mode whose entropy coder says at once that all is silence. RFC 6716, 3.1
+/// and 4.3.
 pub fn silent_packet(channels: u32, samples_max: u32) -> Option<(Vec<u8>, u32)> {
     // Configurations 28 to 31 last 2.5, 5, 10 and 20 ms. RFC 6716, table 2.
     let (configuration, samples) = (0..4)

@@ -1,5 +1,5 @@
-//! What H.264 and HEVC say in the same words about how pictures are shown: the front of the video usability information.
-//! ISO/IEC 14496-10, E.1.1; ISO/IEC 23008-2, E.2.1.
+//! What H.264 and HEVC say in the same words about how pictures are shown: the front of the video usability
+//! information. ISO/IEC 14496-10, E.1.1; ISO/IEC 23008-2, E.2.1.
 
 use super::{bits::Bits, colour::Colour};
 

@@ -1,8 +1,9 @@
 //! One column of one block: up to 128 numbers in few bytes.
 //!
-//! Patched frame of reference: the smallest value is the base, the others are stored as their distance from it divided by the
-//! greatest common divisor of all distances, in a fixed number of bits. The few that need more bits (the size of a keyframe among
-//! small frames) leave their upper bits in a list of exceptions, so one large value does not make all of them wide.
+//! Patched frame of reference: the smallest value is the base, the others are stored as their distance from
+//! it divided by the greatest common divisor of all distances, in a fixed number of bits. The few that need
+//! more bits (the size of a keyframe among small frames) leave their upper bits in a list of exceptions, so
+//! one large value does not make all of them wide.
 
 use crate::bytes::{Reader, Writer, varint_len};
 

@@ -91,15 +91,17 @@ impl Index {
 }
 
 impl super::VideoTrack {
-    /// Whether GOPs may be open: pictures that follow a keyframe and are shown before it may need the GOP before.
+    /// Whether GOPs may be open: pictures that follow a keyframe and are shown before it may need the GOP
+    /// before.
     ///
-    /// A decoder of HEVC that begins at such a keyframe leaves them out (ISO/IEC 23008-2, 8.1.3). Decoders of the others would show
-    /// them broken, so there are none in an index. Pipeline, 6.
+    /// A decoder of HEVC that begins at such a keyframe leaves them out (ISO/IEC 23008-2, 8.1.3). Decoders of
+    /// the others would show them broken, so there are none in an index. Pipeline, 6.
     pub fn has_leading_pictures(&self) -> bool {
         self.codec.starts_with("hvc1.")
     }
 
-    /// Width and height in square pixels as a person sees them: the width stretched by the pixel aspect, then turned.
+    /// Width and height in square pixels as a person sees them: the width stretched by the pixel aspect, then
+    /// turned.
     pub fn display_size(&self) -> (u32, u32) {
         let (horizontal, vertical) = self.pixel_aspect;
         let vertical = u64::from(vertical.max(1));

@@ -1,7 +1,8 @@
 //! Where an edit list jumps or another part begins, and what lies between two of those places.
 //!
-//! A list that cuts between keyframes needs pictures that it does not show. They stay among the samples, at their natural times, which
-//! overlap with those of what is shown around the jump: so times mean something inside a stretch only.
+//! A list that cuts between keyframes needs pictures that it does not show. They stay among the samples, at
+//! their natural times, which overlap with those of what is shown around the jump: so times mean something
+//! inside a stretch only.
 
 use std::ops::Range;
 
@@ -29,8 +30,8 @@ pub struct Joint {
 pub struct Stretch {
     /// Its samples, in decode order. Their times rise as those of any track.
     pub samples: Range<u32>,
-    /// The samples with a presentation time in this range are shown, the others only decoded. In ticks of the source; without an
-    /// end where no joint is.
+    /// The samples with a presentation time in this range are shown, the others only decoded. In ticks of the
+    /// source; without an end where no joint is.
     pub shown: Range<i64>,
 }
 
@@ -68,7 +69,8 @@ impl Track {
         self.configuration(self.configuration_at(sample))
     }
 
-    /// Which of these segments of the copy begin another part, with the configuration that holds from there on.
+    /// Which of these segments of the copy begin another part, with the configuration that holds from there
+    /// on.
     pub fn parts_begun(&self, segments: &[Segment]) -> Vec<(u32, u8)> {
         let stretch =
             |segment: &Segment| self.joints.partition_point(|joint| joint.sample <= segment.samples.start);
@@ -90,7 +92,8 @@ impl Track {
 }
 
 impl Index {
-    /// Segments of the encoded plan as runs that one decoder can make: split wherever the video jumps. All of these numbers, in order.
+    /// Segments of the encoded plan as runs that one decoder can make: split wherever the video jumps. All of
+    /// these numbers, in order.
     pub fn encoded_runs(&self, numbers: Range<u32>) -> Vec<Range<u32>> {
         let joints = self.video().map_or(&[][..], |(track, _)| &track.joints);
         let stretch = |number: u32| {

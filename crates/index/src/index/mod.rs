@@ -1,8 +1,10 @@
 //! The sample index of one source: where every coded frame lies, when it is shown, and how it is decoded.
 //!
-//! Built once from the passing bytes, stored as one object, never changed. Playlists and segments are a pure function of it.
+//! Built once from the passing bytes, stored as one object, never changed. Playlists and segments are a pure
+//! function of it.
 //!
-//! Begin with [`Index`]. [`SampleTable`] packs the samples, [`Index::to_bytes`] is what is stored, [`Index::facts`] what people ask.
+//! Begin with [`Index`]. [`SampleTable`] packs the samples, [`Index::to_bytes`] is what is stored,
+//! [`Index::facts`] what people ask.
 
 mod column;
 mod container;
@@ -74,20 +76,23 @@ pub struct Track {
     pub label: TrackLabel,
     /// What it is and how it is decoded. Configuration 0.
     pub media: TrackMedia,
-    /// The configurations from number 1 on, of a track whose parts are not all decoded alike. [`Joint`]s say from where on each holds.
+    /// The configurations from number 1 on, of a track whose parts are not all decoded alike. [`Joint`]s say
+    /// from where on each holds.
     #[serde(skip)]
     pub configurations: Vec<TrackMedia>,
     /// The samples in decode order.
     pub samples: SampleTable,
-    /// Where an edit list jumps between keyframes, or one part of a presentation follows another, rising in both fields; empty for nearly
-    /// all tracks.
+    /// Where an edit list jumps between keyframes, or one part of a presentation follows another, rising in
+    /// both fields; empty for nearly all tracks.
     pub joints: Vec<Joint>,
     /// Added to a sample's time in the source to get its time on the common timeline, in ticks.
     ///
-    /// On the common timeline 0 is the earliest instant any chosen track presents after its edit list, so the shift is
-    /// `empty edit - media_time - origin`. Samples before 0 on it are decoded but not presented (priming, skipped by an edit).
+    /// On the common timeline 0 is the earliest instant any chosen track presents after its edit list, so the
+    /// shift is `empty edit - media_time - origin`. Samples before 0 on it are decoded but not presented
+    /// (priming, skipped by an edit).
     pub shift: i64,
-    /// Where the presentation ends on the common timeline, in ticks: trailing edits trim, else the end of the last sample.
+    /// Where the presentation ends on the common timeline, in ticks: trailing edits trim, else the end of the
+    /// last sample.
     pub end: i64,
     /// Bits a second over the whole track.
     pub bitrate_average: u64,
@@ -108,7 +113,8 @@ pub struct TrackLabel {
 
 /// Bytes of the longest title that is kept: menus show some 30 letters, which take up to 4 bytes each.
 pub const TITLE_LEN_MAX: usize = 128;
-/// Audio tracks that are kept; more are left out, in the order of the source. Broadcast masters carry 16 of them.
+/// Audio tracks that are kept; more are left out, in the order of the source. Broadcast masters carry 16 of
+/// them.
 pub const AUDIO_TRACKS_MAX: usize = 16;
 
 /// Ticks that no sample comes near: edits lead as far as half the range of times, and a track on from there.
@@ -128,7 +134,8 @@ pub enum TrackMedia {
 pub enum SampleEntry {
     /// One whole sample entry box of an ISO base media file. Every track that is copied has one.
     Iso(Vec<u8>),
-    /// One whole `TrackEntry` element of a Matroska file, for codecs whose sample entry nobody needs but a decoder.
+    /// One whole `TrackEntry` element of a Matroska file, for codecs whose sample entry nobody needs but a
+    /// decoder.
     Matroska(Vec<u8>),
 }
 
@@ -143,11 +150,12 @@ impl SampleEntry {
 /// A video track. H.264 and HEVC as length-prefixed NAL units, and AV1, may be copied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VideoTrack {
-    /// Of a track that is copied: `avc1`, `hvc1` or `av01` with its children. As the source has it, but with data reference 1, without
-    /// the padding QuickTime leaves between boxes, `hvc1` where it was `hev1`, and without the boxes of Dolby Vision.
+    /// Of a track that is copied: `avc1`, `hvc1` or `av01` with its children. As the source has it, but with
+    /// data reference 1, without the padding QuickTime leaves between boxes, `hvc1` where it was `hev1`, and
+    /// without the boxes of Dolby Vision.
     pub sample_entry: SampleEntry,
-    /// RFC 6381 string of a track that is copied, for instance `avc1.640028`, `hvc1.1.6.L93.B0` or `av01.0.04M.08`. Else what its
-    /// container calls the codec, for instance `apcn` or `V_VP8`.
+    /// RFC 6381 string of a track that is copied, for instance `avc1.640028`, `hvc1.1.6.L93.B0` or
+    /// `av01.0.04M.08`. Else what its container calls the codec, for instance `apcn` or `V_VP8`.
     pub codec: String,
     /// Why players do not get it as it is; `None` where they do.
     pub not_copied: Option<NotCopied>,
@@ -167,7 +175,8 @@ pub struct VideoTrack {
     pub transfer: Option<u16>,
     /// Samples a second as a fraction (average over the track); `None` with fewer than two samples.
     pub frame_rate: Option<(u32, u32)>,
-    /// The constant D of the timestamp rule: added to every composition offset and taken off again by the edit list.
+    /// The constant D of the timestamp rule: added to every composition offset and taken off again by the
+    /// edit list.
     pub composition_shift: i64,
 }
 
@@ -177,10 +186,11 @@ pub const LAYOUT_CHANNELS_MAX: u32 = 8;
 /// An audio track. AAC-LC and Opus may be copied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AudioTrack {
-    /// Of a track that is copied: a plain `mp4a` (version 0, data reference 1) with the `esds` box of the source, or `Opus` with its
-    /// `dOps`.
+    /// Of a track that is copied: a plain `mp4a` (version 0, data reference 1) with the `esds` box of the
+    /// source, or `Opus` with its `dOps`.
     pub sample_entry: SampleEntry,
-    /// RFC 6381 string of a track that is copied, for instance `mp4a.40.2` or `Opus`. Else what its container calls the codec.
+    /// RFC 6381 string of a track that is copied, for instance `mp4a.40.2` or `Opus`. Else what its container
+    /// calls the codec.
     pub codec: String,
     /// Why players do not get it as it is; `None` where they do.
     pub not_copied: Option<NotCopied>,
@@ -188,15 +198,16 @@ pub struct AudioTrack {
     pub sample_rate: u32,
     /// Number of channels, from the codec configuration.
     pub channels: u32,
-    /// PCM samples one packet decodes to (1024 for AAC-LC); for Opus, whose packets differ, the shortest one, 960 at most; 0 where unknown,
-    /// which no track that is copied has.
+    /// PCM samples one packet decodes to (1024 for AAC-LC); for Opus, whose packets differ, the shortest one,
+    /// 960 at most; 0 where unknown, which no track that is copied has.
     pub packet_samples: u32,
 }
 
 /// One coded frame or packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Decode time in the source, in ticks, before [`Track::shift`]. Rises from sample to sample, but for a [`Joint`].
+    /// Decode time in the source, in ticks, before [`Track::shift`]. Rises from sample to sample, but for a
+    /// [`Joint`].
     pub dts: i64,
     /// Presentation time in the source, in ticks, before [`Track::shift`].
     pub pts: i64,
@@ -251,7 +262,8 @@ impl Index {
         self.objects.first().map_or(self.source_len, |object| object.len)
     }
 
-    /// The segments of the copy of one of these tracks; none where it is not copied, nor of a track of another index.
+    /// The segments of the copy of one of these tracks; none where it is not copied, nor of a track of
+    /// another index.
     pub fn segments(&self, track: &Track) -> &[Segment] {
         let segments = match &track.media {
             TrackMedia::Video(_) => Some(&self.plan.video),
@@ -265,7 +277,8 @@ impl Index {
 }
 
 impl Track {
-    /// The same track without the samples that sound a second or more behind an instant of the common timeline, in microseconds.
+    /// The same track without the samples that sound a second or more behind an instant of the common
+    /// timeline, in microseconds.
     pub fn until(self, end_us: u64) -> Self {
         let timescale = i128::from(self.timescale);
         let ticks = i128::from(end_us) * timescale / 1_000_000 + timescale - i128::from(self.shift);
@@ -281,8 +294,8 @@ impl Track {
         self.samples.iter().fold(0, |sum, sample| sum.saturating_add(sample.size.into()))
     }
 
-    /// The same track whose samples lie one behind the other in an object of their own, and the length of that object in bytes: what comes of
-    /// writing the bytes of all samples in decode order.
+    /// The same track whose samples lie one behind the other in an object of their own, and the length of
+    /// that object in bytes: what comes of writing the bytes of all samples in decode order.
     pub fn in_one_piece(self) -> (Self, u64) {
         let mut end = 0_u64;
         let samples = self.samples.iter().map(|sample| {

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct NotCopied {
     /// The kind of reason.
     pub reason: NotCopiedReason,
-    /// What was found, in a few words: `open GOP`, `10-bit`, `ProRes`. At most [`NOT_COPIED_DETAIL_LEN_MAX`] bytes.
+    /// What was found, in a few words: `open GOP`, `10-bit`, `ProRes`. At most [`NOT_COPIED_DETAIL_LEN_MAX`]
+    /// bytes.
     pub detail: String,
 }
 

@@ -4,7 +4,8 @@ use super::Container;
 
 /// Parts of one presentation: decision 0123.
 pub const PARTS_MAX: usize = 30;
-/// Objects of one index: of each part those of its pictures and of its sound, and the sound that takes the place of all.
+/// Objects of one index: of each part those of its pictures and of its sound, and the sound that takes the
+/// place of all.
 pub const OBJECTS_MAX: usize = 2 * PARTS_MAX + 1;
 
 /// Names a source that an index of several parts refers to: the bytes of its UUID.
@@ -26,8 +27,8 @@ pub struct SampleObject {
 pub enum SampleObjectKind {
     /// The source itself, as it came.
     Source,
-    /// A copy of the source in this container, whose samples can be told from one another, made where the source's own cannot be read in
-    /// place. The packets are those of the source.
+    /// A copy of the source in this container, whose samples can be told from one another, made where the
+    /// source's own cannot be read in place. The packets are those of the source.
     Normalised(Container),
     /// Sound that was put in the place of the source's own.
     Sound {

@@ -1,8 +1,9 @@
 //! The samples of one track, packed column by column in blocks of 128.
 //!
-//! A block stores only how a sample differs from what follows of the one before: in most files a sample begins where the last one
-//! ended, in time and mostly in bytes. The directory says where each block starts in time and bytes, so that reaching a sample is a
-//! division, or a binary search, and the decoding of one block.
+//! A block stores only how a sample differs from what follows of the one before: in most files a sample
+//! begins where the last one ended, in time and mostly in bytes. The directory says where each block starts
+//! in time and bytes, so that reaching a sample is a division, or a binary search, and the decoding of one
+//! block.
 
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
@@ -17,8 +18,9 @@ use crate::{
     checkpoint::byte_string,
 };
 
-/// Columns of a block, in the order they are stored: duration, gap in decode time, composition offset, size, sync, whether there is a gap in
-/// bytes. One more, which holds only the gaps in bytes that there are, follows them.
+/// Columns of a block, in the order they are stored: duration, gap in decode time, composition offset, size,
+/// sync, whether there is a gap in bytes. One more, which holds only the gaps in bytes that there are,
+/// follows them.
 const COLUMNS: usize = 6;
 /// Readers cap a track far below.
 const SAMPLES_MAX: u32 = 1 << 30;
@@ -123,7 +125,8 @@ impl SampleTable {
         self.range(0..self.len())
     }
 
-    /// The number of the first sample in decode order that is presented at `pts` or later, in ticks of the source.
+    /// The number of the first sample in decode order that is presented at `pts` or later, in ticks of the
+    /// source.
     pub fn first_at_or_after_pts(&self, pts: i64) -> Option<u32> {
         let block = self.packed.blocks.partition_point(|block| block.pts_max < pts);
         let first = u32::try_from(block * BLOCK_LEN).ok()?;
@@ -182,9 +185,11 @@ impl SampleTable {
         writer.string(&self.packed.data);
     }
 
-    /// Reads what [`SampleTable::write`] wrote. Decodes every block once, so that later look-ups find sound bytes.
+    /// Reads what [`SampleTable::write`] wrote. Decodes every block once, so that later look-ups find sound
+    /// bytes.
     ///
-    /// `None` when the bytes make no sense, or when a sample does not lie inside the first `source_len` bytes.
+    /// `None` when the bytes make no sense, or when a sample does not lie inside the first `source_len`
+    /// bytes.
     pub(crate) fn read(reader: &mut Reader<'_>, source_len: u64) -> Option<Self> {
         let len = reader.u32()?;
         let mut blocks = Vec::new();
@@ -216,8 +221,8 @@ impl SampleTable {
         }
     }
 
-    /// Reads what [`SampleTable::write_objects`] wrote. `None` when it makes no sense, or when a sample lies in no object with that number,
-    /// whose lengths these are.
+    /// Reads what [`SampleTable::write_objects`] wrote. `None` when it makes no sense, or when a sample lies
+    /// in no object with that number, whose lengths these are.
     pub(crate) fn read_objects(self, reader: &mut Reader<'_>, lens: &[u64]) -> Option<Self> {
         let count = reader.varint().filter(|&count| count <= u64::from(self.len()))?;
         let mut runs: Vec<ObjectRun> = Vec::new();
@@ -304,7 +309,8 @@ impl Packed {
 
     /// Decodes every block once, so that later look-ups find sound bytes.
     ///
-    /// `None` when the bytes make no sense, when a sample does not lie inside the first `source_len` bytes, or is not as wanted.
+    /// `None` when the bytes make no sense, when a sample does not lie inside the first `source_len` bytes,
+    /// or is not as wanted.
     fn check(&self, source_len: u64, mut is_wanted: impl FnMut(&Sample) -> bool) -> Option<()> {
         let data_end = self.blocks.last().map_or(0, |last| last.data_end);
         if self.blocks.len() != (self.len as usize).div_ceil(BLOCK_LEN) || self.data.len() != data_end {
@@ -341,7 +347,8 @@ impl SampleTableBuilder {
         }
     }
 
-    /// Whether what came back from a checkpoint can go on: its bytes are sound, and all samples so far as wanted.
+    /// Whether what came back from a checkpoint can go on: its bytes are sound, and all samples so far as
+    /// wanted.
     pub fn is_sound(&self, mut is_wanted: impl FnMut(&Sample) -> bool) -> bool {
         let is_whole = self.packed.len as usize == self.packed.blocks.len() * BLOCK_LEN;
         let is_begun = self.pending.len() < BLOCK_LEN && self.packed.len < SAMPLES_MAX;

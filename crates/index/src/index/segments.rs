@@ -13,13 +13,15 @@ pub struct SegmentPlan {
     pub audio: Vec<Vec<Segment>>,
     /// Segments of every encoded rendition of the video track, in its ticks; empty without one.
     ///
-    /// They begin where those of `video` do, so that players change between renditions at equal instants. Without a copy a segment begins
-    /// at any picture, and one wherever an edit list jumps. Its samples are those that a decoder must be given to make the pictures shown in
-    /// it, from a sync sample on: those of neighbours overlap. What is shown at 0 may be a picture that begins before 0.
+    /// They begin where those of `video` do, so that players change between renditions at equal instants.
+    /// Without a copy a segment begins at any picture, and one wherever an edit list jumps. Its samples are
+    /// those that a decoder must be given to make the pictures shown in it, from a sync sample on: those of
+    /// neighbours overlap. What is shown at 0 may be a picture that begins before 0.
     pub encoded_video: Vec<Segment>,
-    /// For each audio track, in the order of the tracks, where its encoded rendition is cut: numbers of frames of
-    /// [`ENCODED_AUDIO_FRAME`] samples at [`ENCODED_AUDIO_RATE`] on the common timeline. Rises from 0 to the first frame behind the end of
-    /// the track; one more than there are segments. Empty for a copied track that is too long to be encoded.
+    /// For each audio track, in the order of the tracks, where its encoded rendition is cut: numbers of
+    /// frames of [`ENCODED_AUDIO_FRAME`] samples at [`ENCODED_AUDIO_RATE`] on the common timeline. Rises from
+    /// 0 to the first frame behind the end of the track; one more than there are segments. Empty for a copied
+    /// track that is too long to be encoded.
     pub encoded_audio: Vec<Vec<u64>>,
 }
 
@@ -30,10 +32,10 @@ pub const ENCODED_AUDIO_RATE: u32 = 48_000;
 
 /// One segment of one track.
 ///
-/// The segments of a track follow one another without gap or overlap, in samples and in time. The first one starts at 0
-/// whatever its samples say, so that the playlists of one source line up: what lies before 0 is decoded and hidden. A video
-/// that begins late shows its first picture from 0 on; audio that begins late is silent until then, and segments that have
-/// no samples are silent throughout.
+/// The segments of a track follow one another without gap or overlap, in samples and in time. The first one
+/// starts at 0 whatever its samples say, so that the playlists of one source line up: what lies before 0 is
+/// decoded and hidden. A video that begins late shows its first picture from 0 on; audio that begins late is
+/// silent until then, and segments that have no samples are silent throughout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     /// Its samples, in decode order; none in a silent one.

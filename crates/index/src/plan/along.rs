@@ -17,9 +17,10 @@ pub enum AlongError {
 }
 
 impl Index {
-    /// The first audio track alone, cut where the sound of `media` is cut and ending where that source ends: what is longer is left out, what is
-    /// shorter is silent from there on, as far as we can make silence of its kind. Players wait where one part ends before the others, so a
-    /// pause of a second or more is filled. Without `media` it is cut and ends by itself.
+    /// The first audio track alone, cut where the sound of `media` is cut and ending where that source ends:
+    /// what is longer is left out, what is shorter is silent from there on, as far as we can make silence of
+    /// its kind. Players wait where one part ends before the others, so a pause of a second or more is
+    /// filled. Without `media` it is cut and ends by itself.
     ///
     /// Same arguments, same index. Decision 0079.
     pub fn sound_along(self, media: Option<&Self>) -> Result<Self, AlongError> {

@@ -1,4 +1,5 @@
-//! Cuts of an audio track: on the packet grid, at the first packet that starts at or after each cut of the video.
+//! Cuts of an audio track: on the packet grid, at the first packet that starts at or after each cut of the
+//! video.
 
 use std::ops::Range;
 
@@ -12,7 +13,8 @@ use crate::index::{AudioTrack, Sample, Track};
 
 /// Packets of AAC kept in front of the one that sounds at 0, for the decoder to settle in.
 ///
-/// AAC overlaps each packet with the one before it; Apple's encoder announces a priming of two packets and a bit.
+/// AAC overlaps each packet with the one before it; Apple's encoder announces a priming of two packets and a
+/// bit.
 const LEAD_PACKETS: u32 = 2;
 
 fn lead_packets(audio: &AudioTrack) -> u32 {
@@ -25,7 +27,8 @@ fn lead_packets(audio: &AudioTrack) -> u32 {
 
 /// The instants at which audio is cut, in audio ticks.
 ///
-/// The cuts of the video, and some within its very long segments, then its end, then every target length; without video the grid of the target lengths.
+/// The cuts of the video, and some within its very long segments, then its end, then every target length;
+/// without video the grid of the target lengths.
 pub(super) struct Cuts {
     /// Those that follow the video, rising; the last is its end.
     along: Vec<i64>,
@@ -77,7 +80,8 @@ impl Cuts {
     }
 }
 
-/// Adds segments of silence behind the last one, to `end`. `false`, and nothing is added, where we cannot make so much of it.
+/// Adds segments of silence behind the last one, to `end`. `false`, and nothing is added, where we cannot
+/// make so much of it.
 pub(super) fn extend_silently(
     segments: &mut Vec<Segment>,
     track: &Track,
@@ -147,7 +151,8 @@ pub(super) fn segments(track: &Track, audio: &AudioTrack, mut cuts: Cuts) -> Res
 
 /// The segment of the first packet, and in front of it the silent ones between the cuts that lie before it.
 ///
-/// Each of those is long enough for a packet. Where we cannot make silence, the first segment has all the wait.
+/// Each of those is long enough for a packet. Where we cannot make silence, the first segment has all the
+/// wait.
 fn begin(track: &Track, audio: &AudioTrack, first: u32, cuts: &[i64]) -> Vec<Segment> {
     let mut kept = Vec::new();
     if let Some(packet) = silent_ticks(track, audio) {
@@ -205,8 +210,8 @@ fn first_packet(track: &Track, audio: &AudioTrack) -> u32 {
 
 /// The packets of a range that are sent, with their numbers.
 ///
-/// A packet that says it lasts less than half of what it decodes to lies under the next one and is left out; such packets
-/// appear where files were joined. The very last may be short: nothing follows it.
+/// A packet that says it lasts less than half of what it decodes to lies under the next one and is left out;
+/// such packets appear where files were joined. The very last may be short: nothing follows it.
 pub fn packets<'a>(
     track: &'a Track,
     audio: &AudioTrack,

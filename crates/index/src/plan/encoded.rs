@@ -1,8 +1,9 @@
 //! Cuts of encoded video, and what a decoder must be given to make the pictures of each segment.
 //!
-//! An encoded segment may begin at any picture: its decoder begins at the keyframe before it. So keyframes are only preferred here, for
-//! they cost least. Pictures belong to segments by the time at which they are shown, whatever the order they are decoded in. Where an edit
-//! list jumps a segment ends: each is made of one stretch of the source.
+//! An encoded segment may begin at any picture: its decoder begins at the keyframe before it. So keyframes
+//! are only preferred here, for they cost least. Pictures belong to segments by the time at which they are
+//! shown, whatever the order they are decoded in. Where an edit list jumps a segment ends: each is made of
+//! one stretch of the source.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -17,10 +18,12 @@ pub const FEED_SAMPLES_MAX: u32 = 36_000;
 /// The most bytes that are read for one segment: 4 s of uncompressed pictures of 4K take 3 GB. Decision 0036.
 pub const FEED_BYTES_MAX: u64 = 4 << 30;
 
-/// Cuts every encoded rendition of a video track: as its copy is, whose segments `copy` are, or by its own rules where it has none.
+/// Cuts every encoded rendition of a video track: as its copy is, whose segments `copy` are, or by its own
+/// rules where it has none.
 ///
-/// With other cuts than the copy's, however near, a player that changes to the copy gets pictures that it cannot show before the next
-/// keyframe in place of those it had. Decision 0044. `track.timescale` is not 0. Each segment presents at least one picture.
+/// With other cuts than the copy's, however near, a player that changes to the copy gets pictures that it
+/// cannot show before the next keyframe in place of those it had. Decision 0044. `track.timescale` is not 0.
+/// Each segment presents at least one picture.
 pub(crate) fn segments(track: &Track, copy: &[Segment]) -> Result<Vec<Segment>, PlanError> {
     if copy.is_empty() { feeds(track, &own_starts(track)?) } else { along(track, copy) }
 }
@@ -53,8 +56,8 @@ struct Place {
 
 /// The pictures that are shown before the end of the track, in decode order.
 ///
-/// A picture shown before the keyframe it follows may need the GOP before that. What has no keyframe to begin at is left out; where no
-/// sample at all says that it is one, the first one of each stretch is.
+/// A picture shown before the keyframe it follows may need the GOP before that. What has no keyframe to begin
+/// at is left out; where no sample at all says that it is one, the first one of each stretch is.
 fn pictures(track: &Track) -> impl Iterator<Item = Picture> + '_ {
     let has_keys = track.samples.iter().any(|sample| sample.is_sync);
     track.stretches().flat_map(move |stretch| {
@@ -115,7 +118,8 @@ fn own_starts(track: &Track) -> Result<Vec<i64>, PlanError> {
     Ok(starts.finish())
 }
 
-/// When keyframes are shown, in order, but for the first picture. None where every picture is one: then none is preferred.
+/// When keyframes are shown, in order, but for the first picture. None where every picture is one: then none
+/// is preferred.
 ///
 /// Where there are very many, close ones are left out.
 fn keys(track: &Track, first: i64) -> Vec<i64> {
@@ -230,7 +234,8 @@ impl Starts {
     }
 }
 
-/// Segments that begin at these instants, each with the samples that its pictures need. `starts` rises from 0.
+/// Segments that begin at these instants, each with the samples that its pictures need. `starts` rises from
+/// 0.
 fn feeds(track: &Track, starts: &[i64]) -> Result<Vec<Segment>, PlanError> {
     let mut needed: Vec<Option<Range<Place>>> = vec![None; starts.len()];
     // An edit may begin while a picture is shown that is older.

@@ -1,4 +1,5 @@
-//! Cuts of encoded audio: on the grid of its frames, at the first frame that starts at or after each cut of the encoded video.
+//! Cuts of encoded audio: on the grid of its frames, at the first frame that starts at or after each cut of
+//! the encoded video.
 
 use super::{
     AUDIO_SEGMENTS_MAX, SEGMENT_FIRST_TARGET_S, SEGMENT_MIN_S, SEGMENT_TARGET_S, Segment, cuts_beside,
@@ -28,8 +29,9 @@ impl Instant {
 
 /// The numbers of the frames at which a track that ends at `end` is cut, from 0 to the first one behind it.
 ///
-/// Cuts follow the segments of the video, given with its timescale and cut once more where they are very long, then come every target length; without video on a grid of the target
-/// lengths. `None` for a track that is too long to be cut.
+/// Cuts follow the segments of the video, given with its timescale and cut once more where they are very
+/// long, then come every target length; without video on a grid of the target lengths. `None` for a track
+/// that is too long to be cut.
 pub(super) fn cuts(video: Option<(u32, &[Segment])>, end: Instant) -> Option<Vec<u64>> {
     let along: Vec<Instant> = match video {
         Some((timescale, segments)) => {

@@ -1,11 +1,11 @@
 //! Where segments begin and end.
 //!
-//! The plan is made once, from the sample tables alone, and stored with the index: playlists, segments and addresses all
-//! follow it, so they outlive a change of this code. It knows no bytes and no playlist.
+//! The plan is made once, from the sample tables alone, and stored with the index: playlists, segments and
+//! addresses all follow it, so they outlive a change of this code. It knows no bytes and no playlist.
 //!
-//! Begin with [`plan`]. Copied video is cut at sync samples (`video.rs`), copied audio on its packet grid at the video's cuts (`audio.rs`);
-//! encoded renditions are cut anywhere near the targets (`encoded.rs`, `encoded_audio.rs`); sound from a file of its own is cut along
-//! another source (`along.rs`).
+//! Begin with [`plan`]. Copied video is cut at sync samples (`video.rs`), copied audio on its packet grid at
+//! the video's cuts (`audio.rs`); encoded renditions are cut anywhere near the targets (`encoded.rs`,
+//! `encoded_audio.rs`); sound from a file of its own is cut along another source (`along.rs`).
 
 mod along;
 mod audio;
@@ -72,7 +72,8 @@ pub enum PlanError {
         /// How long.
         ticks: i64,
     },
-    /// Keyframes lie so far apart that too much would have to be decoded for one segment of an encoded rendition.
+    /// Keyframes lie so far apart that too much would have to be decoded for one segment of an encoded
+    /// rendition.
     #[error(
         "the segment at {at_seconds} s needs {samples} frames ({bytes} bytes) from the keyframe before it on, at most {FEED_SAMPLES_MAX} \
          ({FEED_BYTES_MAX} bytes) can be decoded for one"
@@ -112,22 +113,25 @@ pub const GOP_MAX_S: i64 = 20;
 /// 20 s of 600 pictures a second are 12,000; more is damage or an attack on our memory.
 pub const SEGMENT_SAMPLES_MAX: u32 = 1 << 16;
 
-/// The most segments of a track of sound: three days of 4 s. One that says it lasts longer is damaged. Decision 0036.
+/// The most segments of a track of sound: three days of 4 s. One that says it lasts longer is damaged.
+/// Decision 0036.
 const AUDIO_SEGMENTS_MAX: usize = 1 << 16;
-/// Entries that are all kept: 36 h of GOPs of 2 s. Bounds the memory of recordings in which every picture is a sync sample.
+/// Entries that are all kept: 36 h of GOPs of 2 s. Bounds the memory of recordings in which every picture is
+/// a sync sample.
 const ENTRIES_EXACT_MAX: usize = 1 << 16;
 /// Entries that are kept of each second beyond those: cuts are at least a second apart.
 const ENTRIES_A_SECOND_MAX: i64 = 4;
 
 /// Cuts the chosen tracks into segments.
 ///
-/// At most one video track is looked at, the first. The ranges of a copied track cover all samples that are needed to present
-/// `0..track.end`, in decode order. Each video segment begins at a sync sample: nothing before it is shown after it, and nothing after
-/// it before it, but for pictures that lead it where the codec has such: those belong to its segment. Every audio track is cut beside
-/// the encoded video, or on a grid of its own without one and where its segments are very long.
+/// At most one video track is looked at, the first. The ranges of a copied track cover all samples that are
+/// needed to present `0..track.end`, in decode order. Each video segment begins at a sync sample: nothing
+/// before it is shown after it, and nothing after it before it, but for pictures that lead it where the codec
+/// has such: those belong to its segment. Every audio track is cut beside the encoded video, or on a grid of
+/// its own without one and where its segments are very long.
 ///
-/// A track that cannot be copied is marked in `tracks`, with the reason. Same tracks, same plan. Errors: for tracks that cannot be encoded
-/// either, the first of them.
+/// A track that cannot be copied is marked in `tracks`, with the reason. Same tracks, same plan. Errors: for
+/// tracks that cannot be encoded either, the first of them.
 pub fn plan(tracks: &mut [Track]) -> Result<SegmentPlan, PlanError> {
     let mut plan = video_plan(tracks)?;
     for cut in audio_plans(tracks, &plan.encoded_video) {
@@ -155,8 +159,9 @@ pub fn plan_playable(tracks: &mut Vec<Track>) -> Result<SegmentPlan, PlanError> 
     Ok(plan)
 }
 
-/// Where sound is cut beside these segments of the video, in its ticks: where they end, and on the way through those that last longer than
-/// a GOP may. Those are rare pictures, and nobody waits for half an hour of sound that is cut along them. Decision 0054.
+/// Where sound is cut beside these segments of the video, in its ticks: where they end, and on the way
+/// through those that last longer than a GOP may. Those are rare pictures, and nobody waits for half an hour
+/// of sound that is cut along them. Decision 0054.
 fn cuts_beside(timescale: u32, segments: &[Segment]) -> Vec<i64> {
     let second = i64::from(timescale);
     let mut cuts = Vec::with_capacity(segments.len());
@@ -265,7 +270,8 @@ fn audio_plan(
 
 /// The segments of the copy of a track. None, and a mark in the track, where it cannot be copied.
 ///
-/// Refuses a track without a clock before it is cut. Segments too heavy to be built are a reason not to copy it.
+/// Refuses a track without a clock before it is cut. Segments too heavy to be built are a reason not to copy
+/// it.
 fn copied(
     name: &'static str,
     track: &mut Track,

@@ -1,7 +1,7 @@
 //! Packets that decode to silence, for the time before a late track begins.
 //!
-//! A player waits for sound before it shows pictures, or skips ahead to where there is sound: a track that begins late has to
-//! begin at 0 all the same.
+//! A player waits for sound before it shows pictures, or skips ahead to where there is sound: a track that
+//! begins late has to begin at 0 all the same.
 
 use super::{packets, presented_at};
 use crate::codec::opus;
@@ -36,7 +36,8 @@ fn elements(channels: u32) -> Option<&'static [Element]> {
     })
 }
 
-/// A silent packet of the codec and layout of a track, and how many samples it has; `None` for a layout we do not know.
+/// A silent packet of the codec and layout of a track, and how many samples it has; `None` for a layout we do
+/// not know.
 pub fn silent_packet(audio: &AudioTrack) -> Option<(Vec<u8>, u32)> {
     if audio.codec == opus::CODEC {
         opus::silent_packet(audio.channels, audio.packet_samples)

@@ -44,7 +44,8 @@ pub(super) fn segments(track: &Track) -> Result<Vec<Segment>, PlanError> {
     }
 }
 
-/// Refuses segments without a tick for each picture: an end that an edit moved into the first instants, or a damaged clock.
+/// Refuses segments without a tick for each picture: an end that an edit moved into the first instants, or a
+/// damaged clock.
 fn check_room(track: &Track, segments: &[Segment]) -> Result<(), PlanError> {
     let factor = u64::from(factor(track, segments.first()));
     for (number, segment) in segments.iter().enumerate() {
@@ -57,12 +58,12 @@ fn check_room(track: &Track, segments: &[Segment]) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The sync samples at which a cut loses no picture and shows none twice, the first one moved to 0, and the end of the samples
-/// that are needed.
+/// The sync samples at which a cut loses no picture and shows none twice, the first one moved to 0, and the
+/// end of the samples that are needed.
 ///
-/// No sample before such a one in decode order is shown after it or what follows it. Where the codec has no leading pictures, none
-/// after it is shown before it either; where it has, the entry begins with the earliest of them. Where there are very many, close
-/// ones are left out.
+/// No sample before such a one in decode order is shown after it or what follows it. Where the codec has no
+/// leading pictures, none after it is shown before it either; where it has, the entry begins with the
+/// earliest of them. Where there are very many, close ones are left out.
 fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut samples_end = 0;
@@ -77,7 +78,8 @@ fn entries(track: &Track) -> Result<(Vec<Entry>, u32), PlanError> {
             let entry = Entry { sample: number, at, keyframe_at: at, before: latest };
             keep(&mut entries, entry, track.timescale);
         } else {
-            // Pictures that lead: whoever begins at this entry lacks what they refer to, and knows it or does not.
+            // Pictures that lead: whoever begins at this entry lacks what they refer to, and knows it or does
+            // not.
             while let Some(entry) = entries.last_mut().filter(|entry| at < entry.at) {
                 if has_leading && entry.before < at {
                     entry.at = at;
@@ -124,7 +126,8 @@ fn choose(entries: &[Entry], end: i64, timescale: u32) -> Vec<Entry> {
             continue;
         }
         let target = second * if cuts.len() <= 2 { SEGMENT_FIRST_TARGET_S } else { SEGMENT_TARGET_S };
-        // Where GOPs are long and a few short, half the median exceeds the target: then every keyframe would be due.
+        // Where GOPs are long and a few short, half the median exceeds the target: then every keyframe would
+        // be due.
         let is_due = (target - slack).max(SEGMENT_MIN_S * second) <= entry.at - last;
         let next = entries.get(index + 1).map_or(end, |next| next.at);
         let is_last_chance = SEGMENT_MAX_S * second < next - last;

@@ -65,12 +65,13 @@ pub enum JoinError {
 }
 
 impl Index {
-    /// The index of a presentation that shows these sources one after another, each as a whole: its video track, and the sound that plays
-    /// when nobody chose.
+    /// The index of a presentation that shows these sources one after another, each as a whole: its video
+    /// track, and the sound that plays when nobody chose.
     ///
-    /// A part lasts as long as its video or its sound does, whichever ends last. Video is copied where that of every part is, with a
-    /// discontinuity and an init segment for each way in which it is decoded; otherwise it is only encoded. Sound is copied. Size, frame
-    /// rate and language are those of the first part. Same arguments, same index.
+    /// A part lasts as long as its video or its sound does, whichever ends last. Video is copied where that
+    /// of every part is, with a discontinuity and an init segment for each way in which it is decoded;
+    /// otherwise it is only encoded. Sound is copied. Size, frame rate and language are those of the first
+    /// part. Same arguments, same index.
     pub fn join(parts: &[JoinedPart<'_>]) -> Result<Self, JoinError> {
         let first = parts.first().ok_or(JoinError::Nothing)?.index;
         if PARTS_MAX < parts.len() {

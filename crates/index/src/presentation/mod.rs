@@ -1,7 +1,9 @@
-//! Presentations that are more than one whole source: parts of several joined, and sound in the place of their own.
+//! Presentations that are more than one whole source: parts of several joined, and sound in the place of
+//! their own.
 //!
-//! Nothing is copied: the index of a presentation names samples where they lie, in the objects of its sources. So everything that is made
-//! from an index is made from it as from that of one source. Decision 0123.
+//! Nothing is copied: the index of a presentation names samples where they lie, in the objects of its
+//! sources. So everything that is made from an index is made from it as from that of one source. Decision
+//! 0123.
 //!
 //! Begin with [`Index::join`].
 

@@ -1,4 +1,5 @@
-//! Sound that takes the place of all the sound of a presentation: `swapTrackUrl` and `imposeTracks`. Decision 0080.
+//! Sound that takes the place of all the sound of a presentation: `swapTrackUrl` and `imposeTracks`. Decision
+//! 0080.
 
 use crate::index::SegmentPlan;
 use crate::index::{Index, SampleObject, Track, TrackMedia};
@@ -6,7 +7,8 @@ use crate::plan::AlongError;
 
 impl Index {
     /// This presentation with another sound in the place of all of its own, cut along its pictures as
-    /// [`sound_along`](Self::sound_along) does; without pictures it ends by itself. The samples of that sound lie in `object`.
+    /// [`sound_along`](Self::sound_along) does; without pictures it ends by itself. The samples of that sound
+    /// lie in `object`.
     ///
     /// Same arguments, same index.
     pub fn with_sound(self, sound: Self, object: SampleObject) -> Result<Self, AlongError> {

@@ -8,8 +8,8 @@ use crate::index::{
     Track, TrackMedia, VideoTrack,
 };
 
-/// Ticks a second of a clock on which the clocks of all parts have no whole ticks together: a tenth of a microsecond, so that no two pictures
-/// become one.
+/// Ticks a second of a clock on which the clocks of all parts have no whole ticks together: a tenth of a
+/// microsecond, so that no two pictures become one.
 const TIMESCALE_MAX: u32 = 10_000_000;
 /// Samples of one track of a presentation: as many as readers let one source have.
 const SAMPLES_MAX: u32 = 1 << 24;
@@ -75,7 +75,8 @@ fn least_common_multiple(one: u32, other: u32) -> u64 {
     u64::from(one) / a.max(1) * u64::from(other)
 }
 
-/// The video of all parts, and its copy: empty where that of a part is not copied, or begins with pictures that are hidden.
+/// The video of all parts, and its copy: empty where that of a part is not copied, or begins with pictures
+/// that are hidden.
 pub(super) fn splice_video(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
     let is_copied = parts.iter().enumerate().all(|(number, part)| {
         let first = part.copy.first().and_then(|segment| part.track.samples.get(segment.samples.start));
@@ -95,7 +96,8 @@ pub(super) fn splice_video(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>
 
 /// The sound of all parts, and its copy.
 pub(super) fn splice_sound(parts: &[Spliced<'_>]) -> Result<(Track, Vec<Segment>), JoinError> {
-    // The priming of the first part is hidden by an edit list. That of another would sound over the end of the part before it.
+    // The priming of the first part is hidden by an edit list. That of another would sound over the end of
+    // the part before it.
     spliced(parts, |part| if part.shown.start.ticks == 0 { 0 } else { priming(part) })
 }
 

@@ -1,4 +1,5 @@
-//! What joined indexes say, and which cannot be joined. That they play is shown with real files, in the packager.
+//! What joined indexes say, and which cannot be joined. That they play is shown with real files, in the
+//! packager.
 
 use super::*;
 use crate::index::{

@@ -109,7 +109,8 @@ async fn a_node_that_was_taken_for_dead_writes_nothing_more() {
     assert!(matches!(ended, Err(IntakeError::Interrupted { .. })), "{ended:?}");
     assert_eq!(fresh.standing(id).await.unwrap().offset, at as u64);
     assert!(fresh.receive(id, append(at, file.slice(at..))).await.unwrap().is_complete());
-    // Where the stale one had sent a part and did not live to say what it read, a job reads the file once more.
+    // Where the stale one had sent a part and did not live to say what it read, a job reads the file once
+    // more.
     assert_eq!(world.kept_bytes(id).await, file);
 }
 

@@ -1,7 +1,7 @@
 //! What the sample entry of an audio track says of it, and whether it can be copied.
 //!
-//! What is true of all codecs stands here; [`aac`] and [`opus`] know what may be copied of each. What may not is kept with the reason, for a
-//! decoder, its sample entry as the source has it.
+//! What is true of all codecs stands here; [`aac`] and [`opus`] know what may be copied of each. What may not
+//! is kept with the reason, for a decoder, its sample entry as the source has it.
 
 mod aac;
 mod fields;
@@ -25,7 +25,8 @@ const DECODED_CHANNELS_MAX: u32 = 64;
 
 /// Reads the sample entry of an audio track with so many ticks a second.
 ///
-/// Copied are AAC-LC and Opus of up to 8 channels. Errors: `Unsupported` for codecs that nobody decodes, and for encrypted ones.
+/// Copied are AAC-LC and Opus of up to 8 channels. Errors: `Unsupported` for codecs that nobody decodes, and
+/// for encrypted ones.
 pub fn audio_track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, ReadError> {
     match &entry.kind.0 {
         _ if is_encrypted(entry.kind) => Err(ReadError::unsupported("the audio is encrypted")),

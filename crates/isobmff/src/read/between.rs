@@ -1,7 +1,9 @@
-//! Edit lists that cut a video between keyframes: what they show, and what a decoder needs for it. Decision 0048.
+//! Edit lists that cut a video between keyframes: what they show, and what a decoder needs for it. Decision
+//! 0048.
 //!
-//! Nobody can copy that. The samples of each piece are listed from the keyframe in front of it on, at their natural times, and
-//! [`Joint`]s say which of them are shown. Whoever encodes decodes the others and drops them.
+//! Nobody can copy that. The samples of each piece are listed from the keyframe in front of it on, at their
+//! natural times, and [`Joint`]s say which of them are shown. Whoever encodes decodes the others and drops
+//! them.
 
 use kinora_index::{Joint, Sample, SampleTableBuilder};
 
@@ -128,7 +130,8 @@ impl<'a> Stretches<'a> {
         shows_any.then_some(Taken { key, stop, on_display })
     }
 
-    /// The number behind the last sample that is shown before a time of the media, from the keyframe `key` on.
+    /// The number behind the last sample that is shown before a time of the media, from the keyframe `key`
+    /// on.
     fn stop_at(&self, key: u32, media_end: i64) -> u32 {
         let table = &self.source.table;
         let Some(number) = table.first_at_or_after_pts(media_end) else { return table.len() };

@@ -6,16 +6,17 @@ use super::super::error::ReadError;
 
 /// A shorter prefix is a failure, not a media. Pipeline, 3.3.
 const PREFIX_S_MIN: i64 = 1;
-/// How much earlier than the rest another audio track may end. Tracks are interleaved by a second or less; one that lacks more lies
-/// in a part of the file that is missing.
+/// How much earlier than the rest another audio track may end. Tracks are interleaved by a second or less;
+/// one that lacks more lies in a part of the file that is missing.
 const LAG_S_MAX: i64 = 2;
 
 /// Cuts the tracks to the samples that lie in the first `len` bytes, all at the same instant.
 ///
-/// Where that is the video and the audio that plays by default say: of the other audio tracks those are kept that reach so far.
+/// Where that is the video and the audio that plays by default say: of the other audio tracks those are kept
+/// that reach so far.
 ///
-/// Video is cut where all pictures before are shown before all pictures behind, so none is missing in between.
-/// Errors: `Truncated` when less than a second is left.
+/// Video is cut where all pictures before are shown before all pictures behind, so none is missing in
+/// between. Errors: `Truncated` when less than a second is left.
 pub(super) fn playable_prefix(mut tracks: Vec<Track>, len: u64) -> Result<Vec<Track>, ReadError> {
     let audio = default_audio(&tracks);
     let video = tracks.iter().position(|track| matches!(track.media, TrackMedia::Video(_)));
@@ -58,7 +59,8 @@ fn too_short() -> ReadError {
     ReadError::Truncated("less than a second of it can be played".into())
 }
 
-/// Cuts an audio track at an instant, or where its bytes are missing; whether it reaches about as far as it should.
+/// Cuts an audio track at an instant, or where its bytes are missing; whether it reaches about as far as it
+/// should.
 fn cut_audio(track: &mut Track, cut: Option<Instant>, len: u64) -> bool {
     let limit = cut.map_or(i64::MAX, |cut| cut.in_ticks_of(track.timescale));
     let count_present = present(track, len);
@@ -96,7 +98,8 @@ fn present(track: &Track, len: u64) -> u32 {
     track.samples.iter().take_while(is_present).count() as u32
 }
 
-/// How many of the first `present` samples of the video track to keep, and the instant their presentation ends, at `limit` or before.
+/// How many of the first `present` samples of the video track to keep, and the instant their presentation
+/// ends, at `limit` or before.
 fn clean_cut(track: &Track, present: u32, limit: Option<Instant>) -> Option<(u32, Instant)> {
     let samples = &track.samples;
     let limit =
@@ -121,7 +124,8 @@ fn clean_cut(track: &Track, present: u32, limit: Option<Instant>) -> Option<(u32
     }
 }
 
-/// When the first picture of the GOP that begins at this sample is shown: that may be one that leads its keyframe.
+/// When the first picture of the GOP that begins at this sample is shown: that may be one that leads its
+/// keyframe.
 fn shown_first(samples: &SampleTable, sync: u32) -> Option<i64> {
     let keyframe = samples.get(sync)?;
     let leading = samples.range(sync + 1..samples.len());
@@ -129,7 +133,8 @@ fn shown_first(samples: &SampleTable, sync: u32) -> Option<i64> {
     Some(leading.map(|sample| sample.pts).fold(keyframe.pts, i64::min))
 }
 
-/// The places where a GOP can be cut, latest first: how many samples are before, and when the first picture behind is shown.
+/// The places where a GOP can be cut, latest first: how many samples are before, and when the first picture
+/// behind is shown.
 ///
 /// `next` is when the picture behind the GOP is shown.
 fn clean_cuts(gop: &[Sample], next: i64) -> Vec<(usize, i64)> {

@@ -11,7 +11,8 @@ use super::super::{
 const RATE_NORMAL: u32 = 0x0001_0000;
 /// `media_rate` of an edit that holds one moment.
 const RATE_HELD: u32 = 0;
-/// Longest wait in front of a track. Beside a recording of 12 h, a track that begins later than that is damage.
+/// Longest wait in front of a track. Beside a recording of 12 h, a track that begins later than that is
+/// damage.
 const EMPTY_EDIT_S_MAX: u64 = 12 * 3600;
 /// Edits in one list. Writers of whole cutting lists stay far below.
 const EDITS_MAX: u32 = 100_000;
@@ -43,7 +44,8 @@ pub struct Piece {
     pub at: u64,
     /// Where it begins in the media, in ticks of the track; not negative.
     pub media_time: i64,
-    /// How long it is presented, in ticks of the movie. 0, which only the last piece has, means to the end of the media.
+    /// How long it is presented, in ticks of the movie. 0, which only the last piece has, means to the end of
+    /// the media.
     pub duration: u64,
 }
 
@@ -72,7 +74,8 @@ impl EditList {
         for number in 0..count {
             let (duration, media_time, rate) = entry(&mut fields, version).ok_or_else(damaged)?;
             if media_time == -1 {
-                // In front of the media it is a wait. Behind it, it shows nothing, and only moves what follows.
+                // In front of the media it is a wait. Behind it, it shows nothing, and only moves what
+                // follows.
                 let wait = if list.pieces.is_empty() { &mut list.empty } else { &mut at };
                 *wait = wait.checked_add(duration).ok_or_else(out_of_range)?;
                 continue;

@@ -5,7 +5,8 @@ use super::super::{
     error::ReadError,
 };
 
-/// Longest sample entry that is kept: parameter sets and colour profiles take a few KiB. It is part of every init segment.
+/// Longest sample entry that is kept: parameter sets and colour profiles take a few KiB. It is part of every
+/// init segment.
 const ENTRY_LEN_MAX: usize = 64 << 10;
 /// Sample descriptions of one track that are compared with one another: as many as a set of 64 bits holds.
 const DESCRIPTIONS_MAX: u32 = u64::BITS;
@@ -29,9 +30,11 @@ fn sample_entries<'a>(stbl: &BoxRef<'a>) -> Children<'a> {
     children(entries.unwrap_or_default())
 }
 
-/// The number (from 1) of the entry that all these numbers mean: editors that join files write the same entry several times.
+/// The number (from 1) of the entry that all these numbers mean: editors that join files write the same entry
+/// several times.
 ///
-/// `None` when entries differ; 1 when there is no number. Each entry is looked at once, however often the numbers alternate.
+/// `None` when entries differ; 1 when there is no number. Each entry is looked at once, however often the
+/// numbers alternate.
 pub(super) fn common_description(stbl: &BoxRef<'_>, mut used: impl Iterator<Item = u32>) -> Option<u32> {
     let first = used.next().unwrap_or(1);
     let mut others = 0u64;
@@ -86,10 +89,11 @@ pub(super) fn check_data_references(minf: &BoxRef<'_>) -> Result<(), ReadError> 
     Ok(())
 }
 
-/// The entry as one box with a 32-bit size: `head` (its fields, with our data reference), then its child boxes.
+/// The entry as one box with a 32-bit size: `head` (its fields, with our data reference), then its child
+/// boxes.
 ///
-/// QuickTime's terminators and padding between the boxes are left out: some players take them for a broken box.
-/// Errors: `Damaged` beyond `ENTRY_LEN_MAX`.
+/// QuickTime's terminators and padding between the boxes are left out: some players take them for a broken
+/// box. Errors: `Damaged` beyond `ENTRY_LEN_MAX`.
 pub fn rebuilt<'a>(
     kind: &[u8; 4],
     head: &[u8],

@@ -1,4 +1,5 @@
-//! The samples of a video track, GOP by GOP: repaired where that is harmless, marked where a copy would show broken pictures.
+//! The samples of a video track, GOP by GOP: repaired where that is harmless, marked where a copy would show
+//! broken pictures.
 
 use std::collections::VecDeque;
 
@@ -14,17 +15,21 @@ use super::{
     tables::RawSample,
 };
 
-/// No last picture is meant to stand for an hour: what says so is damage, or a number that was meant to be negative.
+/// No last picture is meant to stand for an hour: what says so is damage, or a number that was meant to be
+/// negative.
 const LAST_PICTURE_S_MAX: i64 = 3600;
-/// The most of a second that the composition shift may take. hls.js 1.7.4 in Chromium places segments wrongly once the shift is about
-/// as long as they are (6 s: ranges with holes, playback that never ends; 3 s played), and a pause would make it so.
+/// The most of a second that the composition shift may take. hls.js 1.7.4 in Chromium places segments wrongly
+/// once the shift is about as long as they are (6 s: ranges with holes, playback that never ends; 3 s
+/// played), and a pause would make it so.
 const COMPOSITION_SHIFT_PARTS: i64 = 2;
-/// B-frames between two others in what our encoders make. Pipeline, 5: fixes the composition shift at index time.
+/// B-frames between two others in what our encoders make. Pipeline, 5: fixes the composition shift at index
+/// time.
 const ENCODED_B_FRAMES_MAX: usize = 3;
 
 /// Takes the samples of a video track one by one.
 ///
-/// Leaves out empty samples (the picture before stays), moves equal times apart by a tick, and finds the composition shift.
+/// Leaves out empty samples (the picture before stays), moves equal times apart by a tick, and finds the
+/// composition shift.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct VideoSamples {
     order: InOrder,
@@ -54,7 +59,8 @@ impl VideoSamples {
 
     /// Takes the next sample in decode order.
     ///
-    /// Errors: `NeedsRemux` for times that run back, `Unsupported` for more samples in a GOP than are kept at once.
+    /// Errors: `NeedsRemux` for times that run back, `Unsupported` for more samples in a GOP than are kept at
+    /// once.
     pub(super) fn push(&mut self, row: RawSample) -> Result<(), ReadError> {
         self.order.push(row)?.map_or(Ok(()), |picture| self.gops.push(picture))
     }
@@ -102,7 +108,8 @@ pub(super) struct Pictures {
 /// What becomes of GOPs with pictures that follow the keyframe and are shown before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum OpenGops {
-    /// They are cut like others: a decoder of this codec that begins at the keyframe leaves out what it lacks the references of.
+    /// They are cut like others: a decoder of this codec that begins at the keyframe leaves out what it lacks
+    /// the references of.
     Kept,
     /// They are not copied: a decoder would show broken pictures. Pipeline, 3.1.
     NotCopied,
@@ -179,7 +186,8 @@ impl Gops {
         let longest = i64::from(self.timescale) / COMPOSITION_SHIFT_PARTS;
         for (n, &shown) in presented.iter().enumerate() {
             let pts = gop[shown].pts;
-            // The n-th decoded picture need not be shown before the n-th presentation time, after the shift...
+            // The n-th decoded picture need not be shown before the n-th presentation time, after the
+            // shift...
             let earliest = self.recent.front().map_or(gop[n].pts, |&earliest| earliest.min(gop[n].pts));
             // ...but each must have a tick of its own before it is shown.
             let places = i64::try_from(shown.saturating_sub(n)).unwrap_or(i64::MAX);
@@ -203,7 +211,8 @@ impl Gops {
 
     /// Makes presentation times strictly rising, across GOPs too.
     ///
-    /// Joined files have keyframes that come a fraction of a frame early. More than a frame is another matter: refused.
+    /// Joined files have keyframes that come a fraction of a frame early. More than a frame is another
+    /// matter: refused.
     fn separate(&self, gop: &mut [Sample], presented: &[usize]) -> Result<(), ReadError> {
         let mut last = self.recent.back().copied();
         if let Some(last) = last
@@ -290,7 +299,8 @@ mod tests {
         // I P B B, the P shown behind a pause of 10 s: without a limit the shift would be as long.
         let paused = [(true, 0), (false, 10_000), (false, 0), (false, 0)];
         assert_eq!(read(rows(&paused)).map(|read| read.1), Ok(500));
-        // A tick for each picture that is decoded before its turn counts more: where a second is a tick, half of one is none.
+        // A tick for each picture that is decoded before its turn counts more: where a second is a tick, half
+        // of one is none.
         let pictures = video_samples(rows(&paused).into_iter(), 1, OpenGops::NotCopied).unwrap();
         assert_eq!(pictures.composition_shift, 1);
     }

@@ -15,7 +15,8 @@ use super::{
 
 /// Tracks of one movie that are looked at. Cameras write a dozen; more is damage.
 pub(super) const TRACKS_MAX: usize = 256;
-/// Samples of all audio tracks together; tracks beyond are left out. Ten tracks of 12 h at 48 kHz have so many.
+/// Samples of all audio tracks together; tracks beyond are left out. Ten tracks of 12 h at 48 kHz have so
+/// many.
 pub const AUDIO_SAMPLES_MAX: u64 = 10 * 12 * 3600 * 48_000 / 1024;
 /// Pictures that stand still: cover art, chapter pictures.
 const PICTURES: [&[u8; 4]; 4] = [b"jpeg", b"png ", b"mjpa", b"mjpb"];
@@ -92,7 +93,8 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// The first tracks, no more than we keep: a small `moov` can claim that many tracks hold millions of samples each.
+/// The first tracks, no more than we keep: a small `moov` can claim that many tracks hold millions of samples
+/// each.
 pub(super) fn within_limits<T>(mut tracks: Vec<T>, samples_of: impl Fn(&T) -> u32) -> Vec<T> {
     tracks.truncate(AUDIO_TRACKS_MAX);
     let mut samples = 0;

@@ -6,14 +6,16 @@ use super::super::boxes::{BoxRef, Fields, children};
 
 /// Boxes of `udta` that are looked at: writers put a handful there.
 const USER_DATA_MAX: usize = 64;
-/// What audio for people who cannot see the pictures is called in files of Apple's tools. QuickTime File Format, `tagc`.
+/// What audio for people who cannot see the pictures is called in files of Apple's tools. QuickTime File
+/// Format, `tagc`.
 const TAGGED: &[u8] = b"public.accessibility.describes-video";
 /// And in those of others: a scheme and a role. ISO/IEC 23009-1, 5.8.5.5.
 const ROLE: [&[u8]; 2] = [b"urn:mpeg:dash:role:2011", b"description"];
 
 /// The label of a track.
 ///
-/// The title is `udta.name`. The name of the handler (`hdlr`) is no title: it names the program that wrote the file.
+/// The title is `udta.name`. The name of the handler (`hdlr`) is no title: it names the program that wrote
+/// the file.
 pub(super) fn label(trak: &BoxRef<'_>, is_enabled: bool) -> TrackLabel {
     let mut label = TrackLabel { is_enabled, ..TrackLabel::default() };
     let Some(udta) = trak.child(b"udta") else { return label };

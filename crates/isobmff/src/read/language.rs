@@ -9,7 +9,8 @@ const TAG_LEN_MAX: usize = 35;
 
 /// ISO 639-2: not known.
 const UNDETERMINED: &str = "und";
-/// In QuickTime numbers below this are Macintosh language codes, others three packed letters. QuickTime File Format, language codes.
+/// In QuickTime numbers below this are Macintosh language codes, others three packed letters. QuickTime File
+/// Format, language codes.
 const MACINTOSH_CODES: u16 = 0x400;
 /// The first Macintosh language codes, in ISO 639-2/T.
 const MACINTOSH: [&str; 34] = [
@@ -23,7 +24,8 @@ pub(super) fn language(mdia: &BoxRef<'_>, code: u16, container: Container) -> St
     extended(mdia).map_or_else(|| packed(code, container), str::to_owned)
 }
 
-/// What `elng` says, if it has the form of a tag and names a language. ISO/IEC 14496-12, 8.4.6; RFC 5646, 2.1.
+/// What `elng` says, if it has the form of a tag and names a language. ISO/IEC 14496-12, 8.4.6; RFC 5646,
+/// 2.1.
 fn extended<'a>(mdia: &BoxRef<'a>) -> Option<&'a str> {
     let mut fields = Fields::new(mdia.child(b"elng")?.body);
     fields.version_and_flags()?;

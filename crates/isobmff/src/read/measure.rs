@@ -29,7 +29,8 @@ const FRAME_RATES: [(u32, u32); 18] = [
 /// A measured rate this close to a named one is that one: 1 in 2000, half of what lies between 29.97 and 30.
 const FRAME_RATE_SLACK: u128 = 2000;
 
-/// Samples of the last second that are looked at one by one. Beyond that many a second, the oldest are taken for a little younger.
+/// Samples of the last second that are looked at one by one. Beyond that many a second, the oldest are taken
+/// for a little younger.
 const WINDOW_LEN_MAX: usize = 1 << 16;
 
 /// All samples a track may have, each as large and as long as 32 bits can say, stay below.

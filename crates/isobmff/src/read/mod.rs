@@ -1,11 +1,12 @@
-//! Reading: from the `moov` of a source to tracks whose samples are listed, checked and placed on one timeline.
+//! Reading: from the `moov` of a source to tracks whose samples are listed, checked and placed on one
+//! timeline.
 //!
-//! Knows no bytes but those of the `moov`, and of each `moof`. [`walk`](crate::walk) brings them, and the length of the file when it is
-//! known.
+//! Knows no bytes but those of the `moov`, and of each `moof`. [`walk`](crate::walk) brings them, and the
+//! length of the file when it is known.
 //!
-//! The way of a track: `head`, `label` (which ones) → `video`, `audio` (what is it, may it be copied) → `tables` (its samples) →
-//! `gops`, `samples` (repaired and packed in an `open` track, those of `fragments` too; `measure`d on the way) →
-//! `timeline` (placed) → `cut` (when the file is too short).
+//! The way of a track: `head`, `label` (which ones) → `video`, `audio` (what is it, may it be copied) →
+//! `tables` (its samples) → `gops`, `samples` (repaired and packed in an `open` track, those of `fragments`
+//! too; `measure`d on the way) → `timeline` (placed) → `cut` (when the file is too short).
 
 mod audio;
 mod between;
@@ -83,7 +84,8 @@ pub(super) enum Header {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Movie {
     tracks: Vec<Track>,
-    /// Of all samples. Made at once: where the `moov` lies in front nobody waits for it yet, at the last byte somebody does.
+    /// Of all samples. Made at once: where the `moov` lies in front nobody waits for it yet, at the last byte
+    /// somebody does.
     plan: Result<SegmentPlan, ReadError>,
     /// First byte of the source behind all samples.
     end_offset: u64,
@@ -95,8 +97,9 @@ pub struct Movie {
 impl Header {
     /// Reads the body of a `moov` box.
     ///
-    /// Errors: `Unsupported` for codecs that nobody decodes, `NeedsRemux` for edits, times and headers that are not followed here, `Damaged`
-    /// for tables that contradict themselves or claim more than they hold, `NotMedia` when there is nothing to play.
+    /// Errors: `Unsupported` for codecs that nobody decodes, `NeedsRemux` for edits, times and headers that
+    /// are not followed here, `Damaged` for tables that contradict themselves or claim more than they hold,
+    /// `NotMedia` when there is nothing to play.
     pub(super) fn parse(body: &[u8], container: Container) -> Result<Self, ReadError> {
         let moov = BoxRef { kind: FourCc(*b"moov"), body };
         if moov.child(b"cmov").is_some() {
@@ -274,7 +277,8 @@ fn refused_plan(error: PlanError) -> ReadError {
     }
 }
 
-/// Which of these video tracks is played: of the enabled ones, if there are any, the first that can be copied, or else the first.
+/// Which of these video tracks is played: of the enabled ones, if there are any, the first that can be
+/// copied, or else the first.
 fn played(mut tracks: Vec<(TrackMedia, TrackHead<'_>)>) -> Option<(TrackMedia, TrackHead<'_>)> {
     if tracks.iter().any(|(_, head)| head.label.is_enabled) {
         tracks.retain(|(_, head)| head.label.is_enabled);

@@ -2,7 +2,8 @@
 
 use super::super::boxes::FourCc;
 
-/// Codecs by the kinds of their sample entries. A media engine decodes them, but for those of [`NOT_DECODED`].
+/// Codecs by the kinds of their sample entries. A media engine decodes them, but for those of
+/// [`NOT_DECODED`].
 ///
 /// Kinds of sample entries: mp4ra.org, QuickTime File Format.
 const CODECS: [(&str, &[&[u8; 4]]); 61] = [
@@ -90,8 +91,8 @@ const PCM: &[&[u8; 4]] =
 /// Names of codecs that ffmpeg 5.1 has no decoder for.
 const NOT_DECODED: [&str; 5] = ["VVC", "AC-4", "Apple Positional Audio", "DTS:X", "MPEG-H audio"];
 
-/// Codecs whose pictures may be two fields, which each says for itself; by their names, or by codes of other systems that have none here. A
-/// decoder reads it, so one that is whole stays as it is.
+/// Codecs whose pictures may be two fields, which each says for itself; by their names, or by codes of other
+/// systems that have none here. A decoder reads it, so one that is whole stays as it is.
 const MAY_HAVE_FIELDS: [&str; 19] = [
     "H.264",
     "AVC-Intra",

@@ -1,8 +1,9 @@
-//! Edit lists of several pieces: the samples of each, one behind the other, as if the file held them so. Decision 0032.
+//! Edit lists of several pieces: the samples of each, one behind the other, as if the file held them so.
+//! Decision 0032.
 //!
-//! Pieces that follow one another in the media are one. What is left are cuts: a part taken out, moved or repeated. Where video is
-//! cut at keyframes only, a copy shows exactly what the edits say; elsewhere [`between`](super::between) takes over. Sound is cut on
-//! its packets, each at its true time.
+//! Pieces that follow one another in the media are one. What is left are cuts: a part taken out, moved or
+//! repeated. Where video is cut at keyframes only, a copy shows exactly what the edits say; elsewhere
+//! [`between`](super::between) takes over. Sound is cut on its packets, each at its true time.
 
 use kinora_index::{JOINTS_MAX, Joint, NotCopied, NotCopiedReason, Sample, SampleTableBuilder};
 
@@ -62,8 +63,8 @@ pub(super) struct Presented {
 
 /// The samples that the edit list presents, and where they lie.
 ///
-/// One piece leaves the samples as they are, unless it begins inside a group of pictures or ends between B-frames. Errors: `Unsupported` for pauses between
-/// pieces, and for too many cuts.
+/// One piece leaves the samples as they are, unless it begins inside a group of pictures or ends between
+/// B-frames. Errors: `Unsupported` for pauses between pieces, and for too many cuts.
 pub(super) fn presented(
     samples: TrackSamples,
     list: &EditList,
@@ -91,7 +92,8 @@ pub(super) fn presented(
     let mut stretches = Stretches::new(&samples, clocks);
     pieces.iter().try_for_each(|piece| stretches.push(piece))?;
     let (presented, joints) = stretches.finish()?;
-    // Pictures that are on display when a piece begins are shown for less than their time, and make no higher rate.
+    // Pictures that are on display when a piece begins are shown for less than their time, and make no higher
+    // rate.
     let samples = TrackSamples { meter: samples.meter, ..presented };
     let not_copied = NotCopied::new(NotCopiedReason::Edits, "edits between keyframes");
     Ok(Presented { samples, edit, joints, not_copied: Some(not_copied) })
@@ -103,15 +105,16 @@ fn hides_pictures(samples: &TrackSamples, piece: &Piece, clocks: Clocks) -> bool
     if samples.hides_pictures(samples.key_before(begin.saturating_add(1)), begin) {
         return true;
     }
-    // What the timeline takes for the rounding of a writer is no trim. Nor is the length of all samples one, where a writer forgot that
-    // they are shown later than they are decoded.
+    // What the timeline takes for the rounding of a writer is no trim. Nor is the length of all samples one,
+    // where a writer forgot that they are shown later than they are decoded.
     let length = clocks.own(piece.duration).saturating_add(clocks.tick().max(samples.ticks_of_one()));
     let end = begin.saturating_add(clocks.own(piece.duration));
     let is_trim = begin.saturating_add(length) < samples.natural_end && length < samples.decode_ticks();
     piece.duration > 0 && is_trim && samples.hides_behind(end)
 }
 
-/// The pieces with those made one that follow one another, within a tick of the movie and `slack` ticks of the track.
+/// The pieces with those made one that follow one another, within a tick of the movie and `slack` ticks of
+/// the track.
 fn joined(list: &EditList, clocks: Clocks, slack: i64) -> Result<Vec<Piece>, ReadError> {
     let slack = slack.max(clocks.tick());
     let mut pieces: Vec<Piece> = Vec::new();
@@ -195,7 +198,8 @@ impl<'a> Joiner<'a> {
         self.joined.finish().map(Some)
     }
 
-    /// A piece of video: from the keyframe that is shown first to the last picture that is shown. Whether no other one is seen.
+    /// A piece of video: from the keyframe that is shown first to the last picture that is shown. Whether no
+    /// other one is seen.
     fn video(&mut self, piece: &Piece, place: Place) -> Result<bool, ReadError> {
         let Times { start, end, shift } = Times::of(piece, self.source, self.clocks)?;
         let media_end = piece.media_time + (end - start);
@@ -282,7 +286,8 @@ impl<'a> Joiner<'a> {
         others.take_while(|sample| !sample.is_sync).any(|sample| sample.pts <= media_time)
     }
 
-    /// Whether pictures that lead the keyframe behind a piece are shown in it. Where groups are closed there are none.
+    /// Whether pictures that lead the keyframe behind a piece are shown in it. Where groups are closed there
+    /// are none.
     fn leaves_out_leading(&self, stop: u32, media_end: i64) -> bool {
         let mut behind = self.source.table.range(stop..self.source.table.len());
         behind.next().is_some_and(|keyframe| keyframe.is_sync)
@@ -290,7 +295,8 @@ impl<'a> Joiner<'a> {
     }
 }
 
-/// Gives the pictures that are needed, but not shown, the last ticks before `end`. Whether no shown one has to move for that.
+/// Gives the pictures that are needed, but not shown, the last ticks before `end`. Whether no shown one has
+/// to move for that.
 fn hide_behind(group: &mut [Sample], end: i64) -> bool {
     let mut hidden: Vec<usize> = (0..group.len()).filter(|&n| group[n].pts >= end).collect();
     hidden.sort_by_key(|&n| group[n].pts);

@@ -19,7 +19,8 @@ pub(super) struct TrackSamples {
     pub(super) meter: Option<Meter>,
 }
 
-/// Longest recording that is taken, four times the one we are built for: playlists, plans and sums of ticks grow with it.
+/// Longest recording that is taken, four times the one we are built for: playlists, plans and sums of ticks
+/// grow with it.
 const RECORDING_S_MAX: i64 = 48 * 3600;
 
 impl TrackSamples {
@@ -35,7 +36,8 @@ impl TrackSamples {
         ends.map_or(0, |(first, last)| last.dts.saturating_sub(first.dts) + i64::from(last.duration))
     }
 
-    /// The keyframe of the group that holds the picture in front of the first one shown at `behind` or later; 0 where none is marked.
+    /// The keyframe of the group that holds the picture in front of the first one shown at `behind` or later;
+    /// 0 where none is marked.
     pub(super) fn key_before(&self, behind: i64) -> u32 {
         let before = match self.table.first_at_or_after_pts(behind) {
             Some(number) => match self.table.get(number) {
@@ -48,7 +50,8 @@ impl TrackSamples {
         self.table.sync_at_or_before(before).unwrap_or(0)
     }
 
-    /// Whether a video that is shown from `media_time` on, and decoded from the keyframe `key` on, needs pictures that are over by then.
+    /// Whether a video that is shown from `media_time` on, and decoded from the keyframe `key` on, needs
+    /// pictures that are over by then.
     ///
     /// Pictures that lead the keyframe are not among them: a decoder that begins there leaves them out.
     pub(super) fn hides_pictures(&self, key: u32, media_time: i64) -> bool {
@@ -59,7 +62,8 @@ impl TrackSamples {
             .any(|sample| keyframe.pts < sample.pts && sample.pts <= media_time)
     }
 
-    /// Whether a video that is shown until `end` needs a picture for it that is not shown before then: it ends between B-frames.
+    /// Whether a video that is shown until `end` needs a picture for it that is not shown before then: it
+    /// ends between B-frames.
     pub(super) fn hides_behind(&self, end: i64) -> bool {
         let Some(first) = self.table.first_at_or_after_pts(end) else { return false };
         // Those in front of it follow it in its group, or lead the keyframe behind.
@@ -82,8 +86,8 @@ impl TrackSamples {
     }
 }
 
-/// Takes the samples of an audio track one by one. Leaves out empty packets, takes the jitter out of times, and moves equal ones
-/// apart by a tick.
+/// Takes the samples of an audio track one by one. Leaves out empty packets, takes the jitter out of times,
+/// and moves equal ones apart by a tick.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct AudioSamples {
     steady: SteadyTimes,
@@ -176,7 +180,8 @@ impl AudioSamples {
     }
 }
 
-/// Finds how long packets are, for a codec whose packets say it each for itself: as long as the shortest, the very last left out.
+/// Finds how long packets are, for a codec whose packets say it each for itself: as long as the shortest, the
+/// very last left out.
 ///
 /// So none counts as shorter than what it decodes to, and silence fills any wait.
 pub(super) fn set_packet_samples(audio: &mut AudioTrack, timescale: u32, table: &SampleTable) {
@@ -220,7 +225,8 @@ impl InOrder {
         if row.size == 0 {
             return Ok(None);
         }
-        // A delta of 0 would put two samples at one instant: the second comes a tick later, and no other moves.
+        // A delta of 0 would put two samples at one instant: the second comes a tick later, and no other
+        // moves.
         let dts = self.held.map_or(row.dts, |held| row.dts.max(held.dts + 1));
         let next = Sample {
             dts,
@@ -244,8 +250,8 @@ impl InOrder {
 
     /// The last sample, which nothing follows.
     ///
-    /// Writers that do not know how long it lasts write 0, or anything: then, and beyond `longest`, it lasts as long as the one
-    /// before it.
+    /// Writers that do not know how long it lasts write 0, or anything: then, and beyond `longest`, it lasts
+    /// as long as the one before it.
     pub(super) fn take_last(&mut self, longest: u32) -> Option<Sample> {
         let mut last = self.held.take()?;
         let is_known = 0 < self.delta && (self.delta <= longest || self.duration_before == 0);

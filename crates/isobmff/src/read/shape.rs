@@ -1,9 +1,9 @@
 //! In which shape pictures are shown, where the sample entry and the header of the track do not agree.
 //!
-//! Players differ: a `pasp` box, or else what the bitstream says, counts for all of them. Without either, QuickTime, Safari and
-//! Chromium stretch the pictures to the size in the `tkhd` box, and others do not. A `clap` box crops in QuickTime and Safari
-//! alone; the `tapt` box repeats what the others say. What is decided here is written into the sample entry, so that all
-//! players show one shape.
+//! Players differ: a `pasp` box, or else what the bitstream says, counts for all of them. Without either,
+//! QuickTime, Safari and Chromium stretch the pictures to the size in the `tkhd` box, and others do not. A
+//! `clap` box crops in QuickTime and Safari alone; the `tapt` box repeats what the others say. What is
+//! decided here is written into the sample entry, so that all players show one shape.
 
 use kinora_index::{SampleEntry, VideoTrack};
 
@@ -17,12 +17,14 @@ use super::{
 
 /// Bytes of a visual sample entry before its child boxes. ISO/IEC 14496-12, 12.1.3.
 const FIELDS_LEN: usize = 78;
-/// A difference of less than one part in so many is the rounding or the padding of a writer: 1088 lines for 1080.
+/// A difference of less than one part in so many is the rounding or the padding of a writer: 1088 lines for
+/// 1080.
 const DIFFERENCE: u64 = 32;
 /// Pixels stretched more than so many times are damage.
 const STRETCH_MAX: u64 = 4;
 
-/// The track with the shape that the header of the track asks for, where nothing else says one, and without cropping.
+/// The track with the shape that the header of the track asks for, where nothing else says one, and without
+/// cropping.
 ///
 /// `size` is that of the `tkhd` box, 16.16.
 pub(super) fn shaped(mut video: VideoTrack, size: (u32, u32)) -> Result<VideoTrack, ReadError> {
@@ -53,7 +55,8 @@ pub(super) fn shaped(mut video: VideoTrack, size: (u32, u32)) -> Result<VideoTra
     Ok(video)
 }
 
-/// The pixel aspect that shows pictures of this many pixels in this size, when that is another than the pixels have.
+/// The pixel aspect that shows pictures of this many pixels in this size, when that is another than the
+/// pixels have.
 fn asked_aspect((width, height): (u32, u32), shown: (u32, u32)) -> Option<(u32, u32)> {
     let (width, height) = (u64::from(width), u64::from(height));
     let (shown_width, shown_height) = (u64::from(shown.0 >> 16), u64::from(shown.1 >> 16));

@@ -1,7 +1,9 @@
-//! Pictures that change their size: parameter sets between the samples that say another one than the sample entry.
+//! Pictures that change their size: parameter sets between the samples that say another one than the sample
+//! entry.
 //!
-//! A transport stream that was joined from two repeats its parameter sets at each keyframe. In a copy of it they lie in the samples, below
-//! one sample entry, which players believe. So the first bytes of the keyframes are looked at while they pass.
+//! A transport stream that was joined from two repeats its parameter sets at each keyframe. In a copy of it
+//! they lie in the samples, below one sample entry, which players believe. So the first bytes of the
+//! keyframes are looked at while they pass.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -21,7 +23,8 @@ use super::super::boxes::children;
 const LOOKED_AT: u64 = 1024;
 /// Keyframes that are waited for. Beyond that many in one fragment they are not looked at.
 const WAITING_MAX: usize = 1 << 16;
-/// Bytes of a sample entry in front of its child boxes: size, kind, and the fields of a visual one. ISO/IEC 14496-12, 12.1.3.
+/// Bytes of a sample entry in front of its child boxes: size, kind, and the fields of a visual one. ISO/IEC
+/// 14496-12, 12.1.3.
 const ENTRY_HEAD_LEN: usize = 8 + 78;
 
 /// Bytes of the length in front of each unit, at most. ISO/IEC 14496-15, 5.3.3.1.

@@ -1,10 +1,12 @@
 //! Packets of sound whose written times jitter, put back on the grid they were made on.
 //!
-//! A writer that makes a fragment of every packet before it knows the next one writes times that run ahead: packets in pairs at one
-//! instant, and a gap in front of each pair. ffmpeg does, beside pictures. Every packet of AAC decodes to the same length, so a time
-//! that leaves the grid of these lengths and soon comes back to it was never the time of the sound.
+//! A writer that makes a fragment of every packet before it knows the next one writes times that run ahead:
+//! packets in pairs at one instant, and a gap in front of each pair. ffmpeg does, beside pictures. Every
+//! packet of AAC decodes to the same length, so a time that leaves the grid of these lengths and soon comes
+//! back to it was never the time of the sound.
 //!
-//! What does not come back is left as written: a gap where sound was lost, an overlap where files were joined.
+//! What does not come back is left as written: a gap where sound was lost, an overlap where files were
+//! joined.
 
 use std::collections::VecDeque;
 
@@ -15,8 +17,8 @@ use super::tables::RawSample;
 
 /// Most packets in a row that leave the grid together and are put back. Wider is a gap or a joint of its own.
 ///
-/// It bounds how far one is moved, too: times never run back, so a packet that is ahead by so many needs as many to come back.
-/// ffmpeg 5.1 is ahead by one packet for one or two.
+/// It bounds how far one is moved, too: times never run back, so a packet that is ahead by so many needs as
+/// many to come back. ffmpeg 5.1 is ahead by one packet for one or two.
 const JITTER_PACKETS: usize = 4;
 /// Packets on either side that decide about one: peaks are taken off, then dips of what is left.
 const REACH: usize = 2 * JITTER_PACKETS;
@@ -25,7 +27,8 @@ const WINDOW: usize = 2 * REACH + 1;
 /// Takes the packets of one track in decode order, and hands them out again, later, with steady times.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SteadyTimes {
-    /// `None` where packets have no common length, or one too short to be told in ticks: then nothing is moved.
+    /// `None` where packets have no common length, or one too short to be told in ticks: then nothing is
+    /// moved.
     grid: Option<Grid>,
     /// Those that decide about the next one, and it.
     window: VecDeque<RawSample>,
@@ -68,7 +71,8 @@ impl SteadyTimes {
                 .all(|row| is_time(row.dts) && row.offset.checked_add(row.size.into()).is_some())
     }
 
-    /// Takes the next packet, which holds bytes and is not decoded before the last one. Hands out an earlier one, if enough have come.
+    /// Takes the next packet, which holds bytes and is not decoded before the last one. Hands out an earlier
+    /// one, if enough have come.
     pub(super) fn push(&mut self, row: RawSample) -> Option<RawSample> {
         let Some(grid) = self.grid else { return Some(row) };
         self.window.push_back(row);
@@ -91,7 +95,8 @@ impl SteadyTimes {
         Some(row)
     }
 
-    /// By how many ticks the written time of the next packet is ahead of its own; 0 for less than half a packet, which does no harm.
+    /// By how many ticks the written time of the next packet is ahead of its own; 0 for less than half a
+    /// packet, which does no harm.
     fn ahead(&self, grid: Grid) -> i64 {
         let first = self.window[0].dts;
         let mut drift = [0; WINDOW];
@@ -116,7 +121,8 @@ impl SteadyTimes {
 
 /// Brings down what rises for at most [`JITTER_PACKETS`]; a step that lasts stays, up or down, where it is.
 ///
-/// The morphological opening of a row of numbers: each becomes the highest floor it stands on with its neighbours.
+/// The morphological opening of a row of numbers: each becomes the highest floor it stands on with its
+/// neighbours.
 fn take_off_peaks(values: &mut [i64]) {
     let mut floors = [0; WINDOW + JITTER_PACKETS];
     let floors = &mut floors[..values.len() + JITTER_PACKETS];

@@ -1,6 +1,8 @@
-//! The sample tables of one track, walked sample by sample without copying them. ISO/IEC 14496-12, 8.6 and 8.7.
+//! The sample tables of one track, walked sample by sample without copying them. ISO/IEC 14496-12, 8.6 and
+//! 8.7.
 //!
-//! Nothing is allocated here: a table is a slice of the `moov`, and an entry count is believed only as far as the box has bytes for it.
+//! Nothing is allocated here: a table is a slice of the `moov`, and an entry count is believed only as far as
+//! the box has bytes for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +14,8 @@ use super::{
     audio::Unit,
 };
 
-/// Samples one track may have: 12 h of video at 120 frames a second. Audio needs fewer: 12 h at 96 kHz are 4.05 million AAC packets.
+/// Samples one track may have: 12 h of video at 120 frames a second. Audio needs fewer: 12 h at 96 kHz are
+/// 4.05 million AAC packets.
 pub const TRACK_SAMPLES_MAX: u32 = 12 * 3600 * 120;
 
 /// One row of all tables together.
@@ -65,10 +68,12 @@ enum Chunks<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Finds the tables in an `stbl` box. Checks each count against the bytes that are there and against [`TRACK_SAMPLES_MAX`].
+    /// Finds the tables in an `stbl` box. Checks each count against the bytes that are there and against
+    /// [`TRACK_SAMPLES_MAX`].
     ///
-    /// `unit` is how samples of sound of one size are packed, if the track is sound. Where each lasts one tick they are the rows of the
-    /// tables, 172 million in an hour: as many as make sense together are one packet then.
+    /// `unit` is how samples of sound of one size are packed, if the track is sound. Where each lasts one
+    /// tick they are the rows of the tables, 172 million in an hour: as many as make sense together are one
+    /// packet then.
     pub(crate) fn parse(stbl: &BoxRef<'a>, unit: Option<Unit>) -> Result<Self, ReadError> {
         let (count, sizes) = sizes(stbl)?;
         let chunks = match stbl.child(b"co64") {
@@ -151,7 +156,8 @@ impl<'a> Tables<'a> {
 
     /// The samples in decode order.
     ///
-    /// An error ends it: a sample that no chunk holds, or a place or time beyond 64 bits. Where `stts` is too short the last delta goes on.
+    /// An error ends it: a sample that no chunk holds, or a place or time beyond 64 bits. Where `stts` is too
+    /// short the last delta goes on.
     pub(crate) fn samples(&self) -> RawSamples<'a> {
         RawSamples {
             tables: *self,

@@ -1,11 +1,13 @@
 //! From the times of each track to the common timeline. Pipeline, 3.2.
 //!
-//! All arithmetic is exact: times are fractions of 128-bit integers until the last step, which rounds to the nearest tick of the
-//! track (halves up). So no track is ever more than half a tick beside its true place, whatever its length.
+//! All arithmetic is exact: times are fractions of 128-bit integers until the last step, which rounds to the
+//! nearest tick of the track (halves up). So no track is ever more than half a tick beside its true place,
+//! whatever its length.
 
 use super::{super::error::ReadError, edits::Edit, samples::TrackSamples};
 
-/// Ticks a second beyond which times are damage: 100 ns, the finest unit a known writer uses. Keeps the arithmetic below in range.
+/// Ticks a second beyond which times are damage: 100 ns, the finest unit a known writer uses. Keeps the
+/// arithmetic below in range.
 pub(super) const TIMESCALE_MAX: u32 = 10_000_000;
 
 /// One track as the timeline sees it.
@@ -43,7 +45,8 @@ impl Span {
 
     /// Where the presented media ends, in the track's own times.
     ///
-    /// A trim of less than a sample, or less than the movie's clock can tell, is none: it is the rounding of a writer.
+    /// A trim of less than a sample, or less than the movie's clock can tell, is none: it is the rounding of
+    /// a writer.
     fn media_end(&self, movie_timescale: u32) -> i64 {
         let Some(duration) = self.edit.duration else { return self.natural_end };
         let (own, movie) = (i128::from(self.timescale), i128::from(movie_timescale));
@@ -56,7 +59,8 @@ impl Span {
     }
 }
 
-/// Places the tracks so that 0 is the earliest instant any of them presents. One place for each span, in order.
+/// Places the tracks so that 0 is the earliest instant any of them presents. One place for each span, in
+/// order.
 pub(super) fn places(spans: &[Span], movie_timescale: u32) -> Result<Vec<Place>, ReadError> {
     let starts = spans.iter().map(|span| span.start(movie_timescale));
     // Denominators are positive and below 2^47, numerators below 2^80.

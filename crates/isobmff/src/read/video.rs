@@ -1,7 +1,7 @@
 //! What the sample entry of a video track says of it, and whether it can be copied.
 //!
-//! What is true of all codecs stands here; [`avc`], [`hevc`] and [`av1`] know what may be copied of each. What may not is kept with the
-//! reason, for a decoder.
+//! What is true of all codecs stands here; [`avc`], [`hevc`] and [`av1`] know what may be copied of each.
+//! What may not is kept with the reason, for a decoder.
 
 mod av1;
 mod avc;
@@ -50,7 +50,8 @@ struct Stream {
     left_out: &'static [&'static [u8; 4]],
 }
 
-/// Refuses pictures that would have to be decoded and are larger than any decoder is let take. A copy is the business of players.
+/// Refuses pictures that would have to be decoded and are larger than any decoder is let take. A copy is the
+/// business of players.
 pub fn check_size(width: u32, height: u32, is_copied: bool) -> Result<(), ReadError> {
     if is_copied || u64::from(width) * u64::from(height) <= DECODED_PIXELS_MAX {
         return Ok(());
@@ -60,11 +61,12 @@ pub fn check_size(width: u32, height: u32, is_copied: bool) -> Result<(), ReadEr
     )))
 }
 
-/// Reads the sample entry of a video track; `size` is that of the `tkhd` box, 16.16. The composition shift and the frame rate are left for
-/// those who see the samples.
+/// Reads the sample entry of a video track; `size` is that of the `tkhd` box, 16.16. The composition shift
+/// and the frame rate are left for those who see the samples.
 ///
-/// Copied is what is progressive 4:2:0 of H.264 (8 bits, up to High 5.1), HEVC (Main, Main 10) and AV1 (Main), with what a decoder must
-/// know in the entry. Errors: `Unsupported` for codecs that nobody decodes, and for encrypted ones.
+/// Copied is what is progressive 4:2:0 of H.264 (8 bits, up to High 5.1), HEVC (Main, Main 10) and AV1
+/// (Main), with what a decoder must know in the entry. Errors: `Unsupported` for codecs that nobody decodes,
+/// and for encrypted ones.
 pub fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9], size: (u32, u32)) -> Result<VideoTrack, ReadError> {
     let (kind, whole) = (entry.kind, entry);
     let entry = Entry::parse(entry)?;
@@ -87,7 +89,8 @@ pub fn video_track(entry: &BoxRef<'_>, matrix: [i32; 9], size: (u32, u32)) -> Re
         let mut fields = Fields::new(pasp.body);
         Some((fields.u32()?, fields.u32()?))
     });
-    // The container's description counts: a writer that corrects one leaves the bitstream as it is. ISO/IEC 14496-12, 12.1.5.
+    // The container's description counts: a writer that corrects one leaves the bitstream as it is. ISO/IEC
+    // 14496-12, 12.1.5.
     let transfer = [entry.colour(), stream.colour].into_iter().flatten().find_map(Colour::known_transfer);
     Ok(VideoTrack {
         sample_entry: SampleEntry::Iso(sample_entry),
@@ -217,7 +220,8 @@ pub fn reduced(aspect: Option<(u32, u32)>) -> Option<(u32, u32)> {
     Some((horizontal / divisor, vertical / divisor))
 }
 
-/// The description of colours in a `colr` box, when it lists them. ISO/IEC 14496-12, 12.1.5; QuickTime File Format, colour parameters.
+/// The description of colours in a `colr` box, when it lists them. ISO/IEC 14496-12, 12.1.5; QuickTime File
+/// Format, colour parameters.
 fn colour(colr: &BoxRef<'_>) -> Option<Colour> {
     let mut fields = Fields::new(colr.body);
     let kind = fields.array::<4>()?;
@@ -229,7 +233,8 @@ fn colour(colr: &BoxRef<'_>) -> Option<Colour> {
     Some(Colour { primaries, transfer, matrix, is_full_range })
 }
 
-/// The quarter turn nearest to what the matrix does, clockwise. ISO/IEC 14496-12, 8.3.2: x' = a x + c y, y' = b x + d y.
+/// The quarter turn nearest to what the matrix does, clockwise. ISO/IEC 14496-12, 8.3.2: x' = a x + c y, y' =
+/// b x + d y.
 pub fn rotation(matrix: &[i32; 9]) -> u16 {
     let [a, b, _, c, d, ..] = *matrix;
     let is_sideways = a.unsigned_abs().max(d.unsigned_abs()) < b.unsigned_abs().max(c.unsigned_abs());

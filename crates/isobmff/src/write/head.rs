@@ -1,4 +1,5 @@
-//! Heads of media segments: a `moof` and the header of the `mdat`, in front of byte ranges of the objects in which the samples lie.
+//! Heads of media segments: a `moof` and the header of the `mdat`, in front of byte ranges of the objects in
+//! which the samples lie.
 
 use std::ops::Range;
 
@@ -14,7 +15,8 @@ use super::{ByteRange, TRACK_ID, WriteError};
 /// A segment that can be sent: some bytes, then ranges of objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SegmentHead {
-    /// Everything in front of the first sample of the source: boxes, and silence where a late track has not begun.
+    /// Everything in front of the first sample of the source: boxes, and silence where a late track has not
+    /// begun.
     pub bytes: Vec<u8>,
     /// The samples, in the order they are sent; what is adjacent in the source is one range.
     pub ranges: Vec<ByteRange>,
@@ -42,7 +44,8 @@ impl SegmentHead {
     }
 }
 
-/// Bytes of a head without its samples' fields: `moof`, `mfhd`, `traf`, `tfhd`, `tfdt`, `trun` and a 64-bit `mdat` header.
+/// Bytes of a head without its samples' fields: `moof`, `mfhd`, `traf`, `tfhd`, `tfdt`, `trun` and a 64-bit
+/// `mdat` header.
 pub const HEAD_FIXED_MAX: u64 = 8 + 16 + 8 + 28 + 20 + 24 + 16;
 /// Bytes a sample takes in a `trun`: duration, size, flags, composition offset.
 pub const HEAD_SAMPLE_MAX: u64 = 16;
@@ -94,8 +97,8 @@ pub struct Entry {
 
 /// The head of segment `number` of a track, and where its samples lie in the source.
 ///
-/// Same index, same head. Errors: [`WriteError::NoSuchSegment`] for a number the plan does not list; the others mean a
-/// damaged index.
+/// Same index, same head. Errors: [`WriteError::NoSuchSegment`] for a number the plan does not list; the
+/// others mean a damaged index.
 pub fn segment_head(index: &Index, track: &Track, number: u32) -> Result<SegmentHead, WriteError> {
     let segment = index.segments(track).get(number as usize).ok_or(WriteError::NoSuchSegment { number })?;
     let configuration = track.configuration_at(segment.samples.start);
@@ -227,7 +230,8 @@ fn common<T: PartialEq>(entries: &[Entry], field: impl Fn(&Entry) -> T) -> Optio
 pub fn write_head(number: u32, decode_time: u64, entries: &[Entry], payload_len: u64) -> Vec<u8> {
     let duration = common(entries, |entry| entry.duration);
     let size = common(entries, |entry| entry.size);
-    // One keyframe in front of the rest is the usual segment: the rest is the default, the first one the exception.
+    // One keyframe in front of the rest is the usual segment: the rest is the default, the first one the
+    // exception.
     let rest = if entries.len() == 1 { entries } else { &entries[1..] };
     let default_flags = common(rest, |entry| entry.flags);
     let has_first_flags = default_flags.is_some_and(|flags| flags != entries[0].flags);

@@ -4,10 +4,12 @@ use kinora_index::{Index, Segment, Timeline, plan::presented_at, timing::TimingE
 
 use super::{Entry, FLAGS_SYNC, Payload, SegmentHead, WriteError, write_head};
 
-/// Keyframes that are listed of each second, about: recordings in which every picture is one would fill a playlist with what nobody sees.
+/// Keyframes that are listed of each second, about: recordings in which every picture is one would fill a
+/// playlist with what nobody sees.
 const LISTED_A_SECOND: i64 = 2;
 
-/// The keyframes of the copied video that are listed, each as a segment of one sample that lasts until the next one.
+/// The keyframes of the copied video that are listed, each as a segment of one sample that lasts until the
+/// next one.
 ///
 /// Empty where there is no copy. Looks at every sample once, which takes milliseconds: keep the result.
 pub fn iframes(index: &Index) -> Vec<Segment> {

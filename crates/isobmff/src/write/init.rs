@@ -45,7 +45,8 @@ pub enum InitKind<'a> {
     Audio,
 }
 
-/// The init segment of a configuration of a track: everything a decoder must know before the first segment that has it.
+/// The init segment of a configuration of a track: everything a decoder must know before the first segment
+/// that has it.
 ///
 /// Same index, same bytes. Errors: [`WriteError::SampleEntry`].
 pub fn init_segment(index: &Index, track: &Track, configuration: u8) -> Result<Vec<u8>, WriteError> {

@@ -1,11 +1,11 @@
 //! Writes what players read: init segments and the heads of media segments, as fragmented MP4.
 //!
-//! Sample data is never touched: a segment is a head made here and byte ranges of the source behind it. Knows no addresses,
-//! reads no files. Begin with [`init_segment`] and [`segment_head`]; [`read_plan`] turns ranges into few reads. [`MovieFile`] is all of
-//! it in one file, with one `moov` in front.
+//! Sample data is never touched: a segment is a head made here and byte ranges of the source behind it. Knows
+//! no addresses, reads no files. Begin with [`init_segment`] and [`segment_head`]; [`read_plan`] turns ranges
+//! into few reads. [`MovieFile`] is all of it in one file, with one `moov` in front.
 //!
-//! One file of segments holds one track, and both tracks follow one timeline: tick 0 of a track's media plus the `media_time` of its
-//! edit list is 0 on the common timeline. See [`Timeline`](kinora_index::Timeline).
+//! One file of segments holds one track, and both tracks follow one timeline: tick 0 of a track's media plus
+//! the `media_time` of its edit list is 0 on the common timeline. See [`Timeline`](kinora_index::Timeline).
 
 use kinora_index::timing::TimingError;
 

@@ -40,9 +40,11 @@ impl Read {
     }
 }
 
-/// Joins ranges into reads: a range that follows the one before it by at most `gap_max` bytes is read with it.
+/// Joins ranges into reads: a range that follows the one before it by at most `gap_max` bytes is read with
+/// it.
 ///
-/// The order of the bytes stays that of the ranges. A range that lies before the end of the one in front begins a new read.
+/// The order of the bytes stays that of the ranges. A range that lies before the end of the one in front
+/// begins a new read.
 pub fn read_plan(ranges: &[ByteRange], gap_max: u64) -> Vec<Read> {
     let mut reads: Vec<Read> = Vec::new();
     for range in ranges {

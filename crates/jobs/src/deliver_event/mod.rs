@@ -1,6 +1,7 @@
 //! Delivers events to webhooks: at least once, signed, tried again, each webhook in a lane of its own.
 //!
-//! A lane holds a bounded number of posts, so a receiver that never answers waits in its own lane and nobody else's (`lanes.rs`).
+//! A lane holds a bounded number of posts, so a receiver that never answers waits in its own lane and nobody
+//! else's (`lanes.rs`).
 
 mod lanes;
 mod post;
@@ -102,7 +103,8 @@ async fn start(
     if claimed.is_empty() {
         return;
     }
-    // What was claimed is ours until its lease is over: it is not let go because the database is away for a moment.
+    // What was claimed is ours until its lease is over: it is not let go because the database is away for a
+    // moment.
     let read = async || context.store.webhook(due.id).await.map_err(JobError::from);
     let webhook = match keep_trying(Waiter::Webhook(due.id), LEASE, read).await {
         Ok(Some(webhook)) => std::sync::Arc::new(webhook),
@@ -115,7 +117,8 @@ async fn start(
         lanes.enter(due);
         let (context, webhook) = (context.clone(), webhook.clone());
         posts.spawn(async move {
-            // Caught here, so that the place in the lane is given back; the lease runs out and the event is posted again.
+            // Caught here, so that the place in the lane is given back; the lease runs out and the event is
+            // posted again.
             let post = AssertUnwindSafe(post::run(&context, &webhook, &delivery)).catch_unwind();
             let arrived = post.await.unwrap_or_else(|_| {
                 tracing::error!(webhook.id = %webhook.id, event.id = %delivery.event.id, "a delivery panicked");

@@ -14,7 +14,8 @@ use crate::error::JobError;
 use crate::lease::LEASE;
 use crate::patience::{Waiter, keep_trying};
 
-/// Posts a delivery once, records how it went, and tells whether it arrived. May run twice: receivers know an event by its id.
+/// Posts a delivery once, records how it went, and tells whether it arrived. May run twice: receivers know an
+/// event by its id.
 pub(super) async fn run(context: &Context, webhook: &Webhook, delivery: &ClaimedDelivery) -> bool {
     let sent_at = context.clock.now();
     let uploads = wire::UploadAddresses { store: &context.store, public_url: &context.public_url };

@@ -1,4 +1,5 @@
-//! Brings in a source: from its address into the store, its index built from the passing bytes, and at the last byte one commit.
+//! Brings in a source: from its address into the store, its index built from the passing bytes, and at the
+//! last byte one commit.
 
 use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, FailureCode, Media, MediaFacts, MediaId, SourceId};
@@ -18,8 +19,8 @@ use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// Fetches a media and makes it ready, or failed with its reason.
 ///
-/// May run twice: each attempt writes under a source id of its own, the last commit names it only if the media still waits for
-/// that attempt, and a settled media stays as it is.
+/// May run twice: each attempt writes under a source id of its own, the last commit names it only if the
+/// media still waits for that attempt, and a settled media stays as it is.
 pub(crate) async fn run(context: &Context, job: &Claim, media: MediaId) -> Result<(), JobError> {
     let source = SourceId::new(context.clock.now(), &*context.random);
     let Some(media) = begin(context, job, media, source).await? else {
@@ -89,7 +90,8 @@ async fn bring_in(
     sink.arrive().await
 }
 
-/// The demonstration clip lies in the store; its address is answered by this server, which the guard rightly forbids.
+/// The demonstration clip lies in the store; its address is answered by this server, which the guard rightly
+/// forbids.
 async fn read_demo(context: &Context, sink: &mut SourceSink<'_>) -> Result<(), JobError> {
     use futures_util::StreamExt as _;
 
@@ -105,7 +107,8 @@ async fn read_demo(context: &Context, sink: &mut SourceSink<'_>) -> Result<(), J
     Ok(())
 }
 
-/// The one commit between the last byte and `Ready`: row, event and job. What does not play as a copy begins to be made before it.
+/// The one commit between the last byte and `Ready`: row, event and job. What does not play as a copy begins
+/// to be made before it.
 async fn make_ready(context: &Context, job: &Claim, media: Media, arrived: Arrived) -> Result<(), JobError> {
     let (source, max, now) = (arrived.source(), media.settings.max_resolution, context.clock.now());
     let ended = async {

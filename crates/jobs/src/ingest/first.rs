@@ -42,7 +42,8 @@ pub(crate) async fn made(
 
 /// Makes the beginnings that are missing. The objects of the source must be there. May run twice.
 ///
-/// Errors: `Fatal` when nothing decodes, `Away` while the engine or a store is, `LeaseLost` when the media was deleted.
+/// Errors: `Fatal` when nothing decodes, `Away` while the engine or a store is, `LeaseLost` when the media
+/// was deleted.
 async fn make(
     context: &Context,
     source: SourceId,

@@ -1,5 +1,6 @@
-//! From a source that is whole to a media that plays, however it came: what is not read where it lies is brought into another container, and
-//! what does not play as a copy is begun. Its sound may be another one by then.
+//! From a source that is whole to a media that plays, however it came: what is not read where it lies is
+//! brought into another container, and what does not play as a copy is begun. Its sound may be another one by
+//! then.
 
 pub(crate) mod first;
 pub(crate) mod remux;

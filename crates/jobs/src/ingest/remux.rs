@@ -1,7 +1,8 @@
-//! Sources in containers that are not read here become media: the engine copies what is in them into a container that is, and the
-//! copy is read while it is written.
+//! Sources in containers that are not read here become media: the engine copies what is in them into a
+//! container that is, and the copy is read while it is written.
 //!
-//! Knows which copies to try, in which order. What is inside is touched by nobody, so what plays as a copy still does.
+//! Knows which copies to try, in which order. What is inside is touched by nobody, so what plays as a copy
+//! still does.
 
 use std::io;
 use std::path::Path;
@@ -42,7 +43,8 @@ const COPIED_A_SECOND: u64 = 20_000_000;
 const MEMORY_BYTES: u64 = 512 << 20;
 /// Output beside that for the bytes of the source.
 const OUTPUT_BASE: u64 = 16 << 20;
-/// Bytes of output for one of the source. Small packets, as of speech in MP3, are half as long as what a fragment says of them.
+/// Bytes of output for one of the source. Small packets, as of speech in MP3, are half as long as what a
+/// fragment says of them.
 const OUTPUT_TIMES: u64 = 3;
 /// The same of decoded sound: 32 bits a sample, of ADPCM with 4.
 const PCM_TIMES: u64 = 9;
@@ -67,9 +69,9 @@ pub(crate) struct Foreign {
 /// Makes the copy of a foreign source. Returns its index; container, length and hash in it are those of the
 /// source. The index is in a file, because several copies may wait for the store at once.
 ///
-/// May run twice for two sources, not for one: the copy has a name afterwards.
-/// Errors: `Fatal` when nothing in the source can be read, `Away` while the engine or a store is, `Full`, `LeaseLost` when the
-/// media was deleted.
+/// May run twice for two sources, not for one: the copy has a name afterwards. Errors: `Fatal` when nothing
+/// in the source can be read, `Away` while the engine or a store is, `Full`, `LeaseLost` when the media was
+/// deleted.
 pub(crate) async fn normalise(
     context: &Context,
     job: &ClaimedJob,
@@ -320,8 +322,8 @@ fn of_disk(error: impl Into<io::Error>) -> JobError {
     if is_full(&error) { JobError::Full } else { JobError::Retry(Box::new(error)) }
 }
 
-/// Whether what a copy needs fits, in the store and among the files of jobs: where objects lie in a bucket only those are on a disk of
-/// ours. Matroska is finished in a file before it is read.
+/// Whether what a copy needs fits, in the store and among the files of jobs: where objects lie in a bucket
+/// only those are on a disk of ours. Matroska is finished in a file before it is read.
 async fn check_rooms(context: &Context, foreign: &Foreign, output: RemuxOutput) -> Result<(), JobError> {
     let (in_store, in_scratch) = match output {
         RemuxOutput::Matroska => (2, 1),
@@ -332,8 +334,8 @@ async fn check_rooms(context: &Context, foreign: &Foreign, output: RemuxOutput) 
     if in_scratch > 0 { check_scratch(context, foreign.len.saturating_mul(in_scratch)) } else { Ok(()) }
 }
 
-/// Whether files of the kind may be written so that only somebody who jumps in them can read them: what leads to the samples lies behind
-/// them, or the tracks one behind the other.
+/// Whether files of the kind may be written so that only somebody who jumps in them can read them: what leads
+/// to the samples lies behind them, or the tracks one behind the other.
 fn may_need_a_file(container: Container) -> bool {
     use Container::{Aiff, Avi, Caf, Mov, Mp4, Mxf, W64, WavPack};
     matches!(container, Mp4 | Mov | Avi | Mxf | Aiff | Caf | W64 | WavPack)

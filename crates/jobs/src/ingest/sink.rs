@@ -162,12 +162,14 @@ impl<'a> SourceSink<'a> {
         Ok(scan.finish().await?)
     }
 
-    /// A source that did not fit before is not read in vain again and again. The first attempt believes no announcement.
+    /// A source that did not fit before is not read in vain again and again. The first attempt believes no
+    /// announcement.
     async fn check_room(&self, len: u64) -> Result<(), JobError> {
         check_room(self.context, len.saturating_sub(self.writer.written())).await
     }
 
-    /// The source begins again, perhaps as another one: nothing of it may lie under the id of the first attempt.
+    /// The source begins again, perhaps as another one: nothing of it may lie under the id of the first
+    /// attempt.
     async fn begin_again(&mut self) -> Result<(), JobError> {
         let (left_behind, now) = (self.source, self.context.clock.now());
         let source = SourceId::new(now, &*self.context.random);

@@ -1,7 +1,8 @@
-//! What is done to the sound of a source before its media is ready: another file's in its place, and more laid over it.
+//! What is done to the sound of a source before its media is ready: another file's in its place, and more
+//! laid over it.
 //!
-//! The samples of what comes of it lie in an object beside the source, and the index names them there: nothing else of the source is written a
-//! second time. Decision 0080.
+//! The samples of what comes of it lie in an object beside the source, and the index names them there:
+//! nothing else of the source is written a second time. Decision 0080.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,8 +32,8 @@ const SWAPPED: &str = "swapTrackUrl";
 
 /// A source with its sound as it is wanted. `own` is its index; its samples are in the store.
 ///
-/// May run twice for two sources, and for one when what it wrote was removed.
-/// Errors: `Fatal` where an address does not give sound, which is named as the client named it; those of a download.
+/// May run twice for two sources, and for one when what it wrote was removed. Errors: `Fatal` where an
+/// address does not give sound, which is named as the client named it; those of a download.
 pub(crate) async fn edited(
     context: &Context,
     job: &Claim,
@@ -222,7 +223,8 @@ struct Mixed<'a> {
     len: Duration,
 }
 
-/// All that is heard is encoded once: `swapped`, or else the source's own sound, and what is laid over it. `None` where that is nothing.
+/// All that is heard is encoded once: `swapped`, or else the source's own sound, and what is laid over it.
+/// `None` where that is nothing.
 async fn mix<'a>(
     context: &'a Context,
     job: &Claim,
@@ -307,7 +309,8 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// The first audio track of a file, cut along a media or by itself. Of some files millions of samples are looked at, on a thread for that.
+/// The first audio track of a file, cut along a media or by itself. Of some files millions of samples are
+/// looked at, on a thread for that.
 pub(crate) async fn cut_along(
     context: &Context,
     job: &ClaimedJob,

@@ -27,7 +27,8 @@ pub(super) struct AudioRun {
 }
 
 impl AudioRun {
-    /// Begins a run of these segments, which works on its own from now on as far as somebody takes what it makes.
+    /// Begins a run of these segments, which works on its own from now on as far as somebody takes what it
+    /// makes.
     pub(super) fn begin(
         packager: &Packager,
         packaged: &Arc<Packaged>,
@@ -132,11 +133,12 @@ pub(super) fn unmade(error: FeedError) -> Error {
 }
 
 impl Packager {
-    /// Makes what is missing of the encoded sound of an audio track, from the first missing segment to the end, and tells how far it
-    /// is after each.
+    /// Makes what is missing of the encoded sound of an audio track, from the first missing segment to the
+    /// end, and tells how far it is after each.
     ///
-    /// Skips what is kept, so it goes on where an earlier call ended; dropping it ends it. Its process gives way to all others.
-    /// Errors: those of the stores, [`Error::Busy`], [`Error::Unmade`] where it cannot be encoded.
+    /// Skips what is kept, so it goes on where an earlier call ended; dropping it ends it. Its process gives
+    /// way to all others. Errors: those of the stores, [`Error::Busy`], [`Error::Unmade`] where it cannot be
+    /// encoded.
     pub async fn fill_audio(
         &self,
         packaged: &Arc<Packaged>,
@@ -190,7 +192,8 @@ impl Packager {
                 ended => ended,
             };
             is_alone = match ended {
-                // It came to nothing, or ended before its sound did. What it stopped at is made alone, and it goes on behind that.
+                // It came to nothing, or ended before its sound did. What it stopped at is made alone, and it
+                // goes on behind that.
                 Err(error) if error.is_of_run() && !is_alone => {
                     tracing::warn!(rendition.id = %line.id, error = %error, "a run of sound was cut short");
                     true

@@ -1,7 +1,7 @@
 //! How many segments and pictures are made at once because one viewer asks, or because of one playback ID.
 //!
-//! Only what has to be made counts, and only for the one who began it: whoever joins costs nothing. So one script over public
-//! playback IDs does not take all cores. Pipeline, 8.
+//! Only what has to be made counts, and only for the one who began it: whoever joins costs nothing. So one
+//! script over public playback IDs does not take all cores. Pipeline, 8.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -27,8 +27,8 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Who counts as one: an address of IPv4, or a network of IPv6 of 64 bits, in which whoever has one address has all of them
-    /// (RFC 4291, 2.5.4).
+    /// Who counts as one: an address of IPv4, or a network of IPv6 of 64 bits, in which whoever has one
+    /// address has all of them (RFC 4291, 2.5.4).
     pub(crate) fn client(&self) -> Option<IpAddr> {
         self.address.map(|address| match address.to_canonical() {
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & NETWORK).into(),

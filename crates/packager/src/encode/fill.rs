@@ -34,8 +34,9 @@ struct Filled {
 impl Packager {
     /// Makes what is missing of these rungs, segment by segment, and tells how far it is after each.
     ///
-    /// Skips what is kept, so it goes on where an earlier call ended; dropping it ends it. Its processes give way to all others.
-    /// A segment that cannot be made is left out. Errors: those of the stores, and [`Error::Busy`].
+    /// Skips what is kept, so it goes on where an earlier call ended; dropping it ends it. Its processes give
+    /// way to all others. A segment that cannot be made is left out. Errors: those of the stores, and
+    /// [`Error::Busy`].
     pub async fn fill(
         &self,
         packaged: &Arc<Packaged>,

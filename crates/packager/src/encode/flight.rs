@@ -15,10 +15,11 @@ use crate::{Error, Packaged, Packager, REQUEST_WAIT_MAX};
 const TRIES: u32 = 3;
 
 impl Packager {
-    /// Makes segment `n` of a rung, which was not kept when somebody was `looking`, or waits for whoever is making it.
+    /// Makes segment `n` of a rung, which was not kept when somebody was `looking`, or waits for whoever is
+    /// making it.
     ///
-    /// Errors: [`Error::Busy`] where too much is asked for at once and where it takes too long, [`Error::NoFrame`] and
-    /// [`Error::Unmade`] where nothing comes out.
+    /// Errors: [`Error::Busy`] where too much is asked for at once and where it takes too long,
+    /// [`Error::NoFrame`] and [`Error::Unmade`] where nothing comes out.
     pub(crate) async fn make(
         &self,
         packaged: &Arc<Packaged>,

@@ -122,8 +122,9 @@ impl Packager {
         Ok(())
     }
 
-    /// Makes the segments of `order`, and answers whether more are wanted behind them. One that an ordinary run cannot make is tried once
-    /// more, alone, with a decoder that shows what is damaged; where that shows nothing, a picture stands still.
+    /// Makes the segments of `order`, and answers whether more are wanted behind them. One that an ordinary
+    /// run cannot make is tried once more, alone, with a decoder that shows what is damaged; where that shows
+    /// nothing, a picture stands still.
     async fn pictures(
         &self,
         packaged: &Arc<Packaged>,
@@ -174,8 +175,8 @@ impl Packager {
         Ok(true)
     }
 
-    /// Keeps what a run came to and hands it on. Answers whether the run is to go on: without room to keep anything, only for those who
-    /// wait for it.
+    /// Keeps what a run came to and hands it on. Answers whether the run is to go on: without room to keep
+    /// anything, only for those who wait for it.
     async fn reached(
         &self,
         packaged: &Arc<Packaged>,
@@ -211,7 +212,8 @@ impl Packager {
 
     /// Keeps a segment that was just made. Another one may have been faster: its bytes are everybody's.
     ///
-    /// Errors: those of the stores; one that [is full](Error::is_full) where there is no room for it; [`Error::Gone`] when its media was deleted meanwhile.
+    /// Errors: those of the stores; one that [is full](Error::is_full) where there is no room for it;
+    /// [`Error::Gone`] when its media was deleted meanwhile.
     pub(super) async fn keep(
         &self,
         packaged: &Packaged,

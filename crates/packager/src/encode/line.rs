@@ -1,8 +1,8 @@
 //! Which segments of one encoded rendition are made, are being made, and by whom they are waited for.
 //!
-//! A *run* makes some segments one behind another. A request joins a run that will reach its segment soon; otherwise a run of this
-//! one segment is started for it, and ends the run it lands in where it begins: no segment is made by two. When a segment has been
-//! asked for, the following ones are made before they are.
+//! A *run* makes some segments one behind another. A request joins a run that will reach its segment soon;
+//! otherwise a run of this one segment is started for it, and ends the run it lands in where it begins: no
+//! segment is made by two. When a segment has been asked for, the following ones are made before they are.
 //!
 //! Plain state: knows no engine, no store and no clock. Decision 0039.
 
@@ -16,19 +16,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Error;
 
-/// A segment that is at most so far behind the next one of a run is waited for: a fresh start takes as long as two. Pipeline, 8.
+/// A segment that is at most so far behind the next one of a run is waited for: a fresh start takes as long
+/// as two. Pipeline, 8.
 const JOIN_WITHIN: u32 = 2;
 /// So many segments behind the one that was asked for last are there or are being made.
 const AHEAD: u32 = 2;
-/// Segments of a run that nobody waits for. Its process holds a place of the engine until it ends, so it is not left waiting for
-/// the player to come nearer: the next run begins when there is less than [`AHEAD`] left.
+/// Segments of a run that nobody waits for. Its process holds a place of the engine until it ends, so it is
+/// not left waiting for the player to come nearer: the next run begins when there is less than [`AHEAD`]
+/// left.
 pub(super) const RUN_LEN: u32 = 4;
-/// Of the segments that are decoded before the first one of a run, it makes half as many: far behind a keyframe, what leads there is
-/// decoded a few times in all and not once for each [`RUN_LEN`].
+/// Of the segments that are decoded before the first one of a run, it makes half as many: far behind a
+/// keyframe, what leads there is decoded a few times in all and not once for each [`RUN_LEN`].
 const LEAD_OF_RUN: u32 = 2;
 /// Segments of the longest run: some two minutes that nobody may watch.
 const RUN_LEN_MAX: u32 = 32;
-/// A segment for which so many are decoded before it is waited for this part of them longer: decoding is that much faster than making.
+/// A segment for which so many are decoded before it is waited for this part of them longer: decoding is that
+/// much faster than making.
 const LEAD_OF_WAIT: u32 = 4;
 /// Runs for one segment alone that fail before it is given up.
 const TRIES_MAX: u32 = 2;
@@ -93,7 +96,8 @@ pub(super) struct Line {
     made: BTreeMap<u32, u64>,
     /// How often something was told to be kept.
     told: u64,
-    /// For each segment, how many lie between it and the keyframe at which a decoder begins; 0 where none is told.
+    /// For each segment, how many lie between it and the keyframe at which a decoder begins; 0 where none is
+    /// told.
     leads: Vec<u32>,
     waiting: BTreeMap<u32, Vec<oneshot::Sender<Made>>>,
     runs: Vec<Run>,
@@ -120,7 +124,8 @@ impl Line {
         Looking(self.told)
     }
 
-    /// Somebody needs segment `n` now, and did not find it in the store. `None` where it was kept since `looking`: it is there.
+    /// Somebody needs segment `n` now, and did not find it in the store. `None` where it was kept since
+    /// `looking`: it is there.
     pub(super) fn want(&mut self, n: u32, looking: Looking) -> Option<Wanted> {
         if self.made.get(&n).is_some_and(|told| looking.0 < *told) {
             return None;
@@ -136,7 +141,8 @@ impl Line {
         Some(Wanted { made, start: Some(self.start(n..n + 1, Cause::Request)) })
     }
 
-    /// The same where no run may be started for it: waits for one that is soon there, changes none. `None` without such a one.
+    /// The same where no run may be started for it: waits for one that is soon there, changes none. `None`
+    /// without such a one.
     pub(super) fn join(&mut self, n: u32) -> Option<Wanted> {
         let within = JOIN_WITHIN.max(self.lead(n) / LEAD_OF_WAIT);
         let run = &self.runs[self.run_of(n)?];
@@ -145,7 +151,8 @@ impl Line {
         if is_near || is_next { Some(Wanted { made: self.wait(n), start: None }) } else { None }
     }
 
-    /// Segment `n` was asked for: what is to be made before the player asks for it. `count` is the number of segments.
+    /// Segment `n` was asked for: what is to be made before the player asks for it. `count` is the number of
+    /// segments.
     pub(super) fn ahead(&mut self, n: u32, count: u32) -> Option<Start> {
         let is_open = |line: &Self, m: u32| {
             !line.made.contains_key(&m) && !line.is_given_up(m) && line.run_of(m).is_none()
@@ -158,8 +165,8 @@ impl Line {
         Some(self.start(first..end, Cause::Ahead))
     }
 
-    /// Prepares segment `n`: joins the run that makes it, or starts one for it alone, at a lower priority than
-    /// requests. `None` if it is stored already or was given up.
+    /// Prepares segment `n`: joins the run that makes it, or starts one for it alone, at a lower priority
+    /// than requests. `None` if it is stored already or was given up.
     pub(super) fn prepare(&mut self, n: u32) -> Option<Wanted> {
         if self.made.contains_key(&n) || self.is_given_up(n) {
             return None;
@@ -176,8 +183,8 @@ impl Line {
         }
     }
 
-    /// A run has come to segment `n`: it is kept now, or cannot be made. Answers those who wait for it, and whether the run is to
-    /// go on.
+    /// A run has come to segment `n`: it is kept now, or cannot be made. Answers those who wait for it, and
+    /// whether the run is to go on.
     pub(super) fn reached(&mut self, id: RunId, n: u32, made: &Made) -> bool {
         if made.is_ok() {
             self.given_up.clear();
@@ -186,8 +193,9 @@ impl Line {
         self.answer(id, n, made)
     }
 
-    /// The same of a segment that could not be kept for want of room: the run goes on while somebody waits for what it makes. One that does
-    /// not is over at once, and whoever asks from now on waits for another one.
+    /// The same of a segment that could not be kept for want of room: the run goes on while somebody waits
+    /// for what it makes. One that does not is over at once, and whoever asks from now on waits for another
+    /// one.
     pub(super) fn reached_unkept(&mut self, id: RunId, n: u32, bytes: Bytes) -> bool {
         let goes_on = self.answer(id, n, &Ok(bytes));
         let Some(place) = self.runs.iter().position(|run| run.id == id) else { return false };
@@ -236,8 +244,9 @@ impl Line {
         }
     }
 
-    /// Segment `n` of `count` could not be made although a run was started for it alone; `is_final` where another one would end the
-    /// same. Answers whether so much was given up that nothing more should be tried.
+    /// Segment `n` of `count` could not be made although a run was started for it alone; `is_final` where
+    /// another one would end the same. Answers whether so much was given up that nothing more should be
+    /// tried.
     pub(super) fn failed(&mut self, n: u32, count: u32, is_final: bool) -> bool {
         let failures = self.failures.entry(n).or_default();
         *failures = if is_final { TRIES_MAX } else { failures.saturating_add(1) };

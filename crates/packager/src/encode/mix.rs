@@ -1,4 +1,5 @@
-//! Sound that is put together before a media is ready: taken from another source, or with more of it laid over. Decision 0080.
+//! Sound that is put together before a media is ready: taken from another source, or with more of it laid
+//! over. Decision 0080.
 
 use std::io;
 use std::path::Path;
@@ -39,7 +40,8 @@ impl SoundMix {
     /// When the mix begins in its output, in samples at 48 kHz: what lies before is the encoder's priming.
     pub const START: u64 = MIX_START;
 
-    /// The next bytes of a fragmented MP4, as [`Engine::mix`](kinora_engine::Engine::mix) describes it; `None` when all have come.
+    /// The next bytes of a fragmented MP4, as [`Engine::mix`](kinora_engine::Engine::mix) describes it;
+    /// `None` when all have come.
     pub async fn chunk(&mut self) -> Option<Result<Bytes, Error>> {
         self.encoding.chunk().await.map(|chunk| chunk.map_err(of_engine))
     }
@@ -53,7 +55,8 @@ impl Packager {
         Packaged::read(presentation, &index.to_bytes()).map(Arc::new)
     }
 
-    /// The bytes of all samples of a track of sound, one behind the other in decode order. The stream ends after its first error.
+    /// The bytes of all samples of a track of sound, one behind the other in decode order. The stream ends
+    /// after its first error.
     ///
     /// Errors: [`Error::Gone`] without the source, those of the store.
     pub fn sound_samples(
@@ -69,11 +72,13 @@ impl Packager {
         read.boxed()
     }
 
-    /// Begins to lay sounds over an audio track of a source, which may be none, for a media of this length: what would be heard later is left out.
+    /// Begins to lay sounds over an audio track of a source, which may be none, for a media of this length:
+    /// what would be heard later is left out.
     ///
-    /// `None` where there is nothing to be heard. What the engine reads is written into `scratch` first, of which `has_room` says whether so
-    /// many bytes more fit, and removed with the mix.
-    /// Errors: that of `has_room`, [`Error::TooManyPauses`], [`Error::Unmade`], [`Error::Gone`] without a source, those of the store.
+    /// `None` where there is nothing to be heard. What the engine reads is written into `scratch` first, of
+    /// which `has_room` says whether so many bytes more fit, and removed with the mix. Errors: that of
+    /// `has_room`, [`Error::TooManyPauses`], [`Error::Unmade`], [`Error::Gone`] without a source, those of
+    /// the store.
     pub async fn mix(
         &self,
         len: Duration,
@@ -142,8 +147,8 @@ struct Planned<'a> {
     fade_out: u64,
 }
 
-/// Appends what is heard of an audio track in a media of `media_len` samples, without its long pauses: an encoder would make silence of a whole
-/// one at once.
+/// Appends what is heard of an audio track in a media of `media_len` samples, without its long pauses: an
+/// encoder would make silence of a whole one at once.
 ///
 /// Errors: [`Error::TooManyPauses`], [`Error::Unmade`].
 fn plan<'a>(

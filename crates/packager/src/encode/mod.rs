@@ -1,4 +1,5 @@
-//! Segments of encoded renditions: kept ones are read, others made when somebody asks, and a few before anybody does.
+//! Segments of encoded renditions: kept ones are read, others made when somebody asks, and a few before
+//! anybody does.
 //!
 //! | File | Holds |
 //! |---|---|
@@ -118,7 +119,8 @@ impl Work {
         }
     }
 
-    /// For each segment, how many lie between it and the keyframe at which its decoder begins. Sound begins anywhere.
+    /// For each segment, how many lie between it and the keyframe at which its decoder begins. Sound begins
+    /// anywhere.
     fn leads(&self, packaged: &Packaged) -> Vec<u32> {
         let Self::Rung(_) = self else { return Vec::new() };
         let (mut lead, mut begins) = (0_u32, None);
@@ -161,8 +163,8 @@ impl RungLine {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that the rendition has a row, before its first object, and answers whose it is. [`Error::Gone`] when no media names the
-    /// presentation any more.
+    /// Sees to it that the rendition has a row, before its first object, and answers whose it is.
+    /// [`Error::Gone`] when no media names the presentation any more.
     async fn begin(&self, store: &Store, now: Timestamp) -> Result<Option<WorkspaceId>, Error> {
         let begin = async || {
             let (id, presentation, name) = (self.id, self.presentation, self.work.rendition().to_string());
@@ -249,13 +251,14 @@ impl Packager {
         }
     }
 
-    /// A place for something that is made because this one asks: [`Error::Busy`] where that would be too much at once.
+    /// A place for something that is made because this one asks: [`Error::Busy`] where that would be too much
+    /// at once.
     pub(crate) fn cold_place(&self, asker: Asker) -> Result<Place, Error> {
         self.encoders.cold.try_enter(asker).ok_or(Error::Busy)
     }
 
-    /// Begins what goes on when whoever asked for it leaves; [`stop`](Self::stop) waits for its end. It has to look out for that by
-    /// [itself](Self::unless_stopped).
+    /// Begins what goes on when whoever asked for it leaves; [`stop`](Self::stop) waits for its end. It has
+    /// to look out for that by [itself](Self::unless_stopped).
     pub(crate) fn spawn_run<T: Send + 'static>(
         &self,
         run: impl Future<Output = T> + Send + 'static,
@@ -279,16 +282,17 @@ impl Packager {
         }
     }
 
-    /// Ends all runs that were begun because somebody asked, kills their processes, and begins no other. Returns when nothing of
-    /// them writes any more; whoever still waits is told [`Error::Busy`]. A fill ends when its future is dropped.
+    /// Ends all runs that were begun because somebody asked, kills their processes, and begins no other.
+    /// Returns when nothing of them writes any more; whoever still waits is told [`Error::Busy`]. A fill ends
+    /// when its future is dropped.
     pub async fn stop(&self) {
         self.encoders.stop.cancel();
         self.encoders.running.close();
         self.encoders.running.wait().await;
     }
 
-    /// Writes down what was made and watched since the last call. May run at any time; what could not be written is
-    /// written the next time.
+    /// Writes down what was made and watched since the last call. May run at any time; what could not be
+    /// written is written the next time.
     pub async fn write_rendition_uses(&self) -> Result<(), kinora_store::Error> {
         let uses = self.encoders.notes.take();
         if uses.is_empty() {
@@ -303,7 +307,8 @@ impl Packager {
         written
     }
 
-    /// Removes what is kept of a rendition, so that it is made anew when somebody asks. May run twice, and beside anything.
+    /// Removes what is kept of a rendition, so that it is made anew when somebody asks. May run twice, and
+    /// beside anything.
     pub async fn evict(&self, id: RenditionId) -> Result<(), Error> {
         // First, so that what is made meanwhile is at most counted too low.
         self.store.write(async move |tx| tx.reset_rendition(id).await).await?;

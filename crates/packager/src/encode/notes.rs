@@ -1,4 +1,5 @@
-//! What is to be written down of renditions: gathered here, written now and then, never one write for one request.
+//! What is to be written down of renditions: gathered here, written now and then, never one write for one
+//! request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

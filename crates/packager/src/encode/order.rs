@@ -17,20 +17,22 @@ const THREADS: u8 = 2;
 /// Threads of a run that nobody waits for: two runs of one thread take less than one of two. Pipeline, 8.
 const THREADS_BACKGROUND: u8 = 1;
 
-/// The longest silence of a run whose turn it is: some pictures of 4K take seconds, a process that hangs takes for ever.
+/// The longest silence of a run whose turn it is: some pictures of 4K take seconds, a process that hangs
+/// takes for ever.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// Processor time of every run beside that for its pictures: a start takes some 0.1 s.
 const CPU_BASE: Duration = Duration::from_secs(30);
 /// Pixels that are decoded in a second of processor time by the slowest decoder on a slow core.
 const DECODED_A_SECOND: u64 = 10_000_000;
-/// Pixels of a picture for which a run is always allowed to decode: those of 1080p in whole macroblocks. A header may say less than the
-/// stream has, by mistake as well, and only the decoder finds out.
+/// Pixels of a picture for which a run is always allowed to decode: those of 1080p in whole macroblocks. A
+/// header may say less than the stream has, by mistake as well, and only the decoder finds out.
 const DECODED_PIXELS_MIN: u64 = 1920 * 1088;
 /// Pixels that are encoded in it. Of the 30 million a second that were measured, a fifth.
 const ENCODED_A_SECOND: u64 = 5_000_000;
 /// Memory of every run: the program, its libraries and stacks.
 const MEMORY_BASE: u64 = 192 << 20;
-/// Pictures that a decoder, its threads and the filters hold: 16 references of the largest DPB, and those on their way.
+/// Pictures that a decoder, its threads and the filters hold: 16 references of the largest DPB, and those on
+/// their way.
 const PICTURES_DECODED: u64 = 32;
 /// Bytes of a decoded pixel: 4:2:2 with 10 bits.
 const PIXEL_DECODED_BYTES: u64 = 4;
@@ -44,7 +46,8 @@ const MEMORY_OF_SOUND: u64 = 256 << 20;
 const MEMORY_OF_MIXED: u64 = 12 << 20;
 /// And of each second of it: its demuxer keeps where some fifty packets lie.
 const MEMORY_OF_MIXED_SECOND: u64 = 4096;
-/// Seconds of sound that are encoded in a second of processor time on a slow core. Of the 60 that were measured, a sixth. Pipeline, 9.
+/// Seconds of sound that are encoded in a second of processor time on a slow core. Of the 60 that were
+/// measured, a sixth. Pipeline, 9.
 const SOUND_A_SECOND: u64 = 10;
 /// Output of a run, beside what the rates of its rungs allow.
 const OUTPUT_BASE: u64 = 8 << 20;
@@ -63,8 +66,9 @@ pub(super) struct Order {
     pub(super) begun: Box<dyn FnOnce() + Send>,
 }
 
-/// What the engine is told. `keep_us` is a part of the feed's window; `pictures` is the number of those that are fed, over `seconds`.
-/// `colours` has one for each rung, in their order; `None` leaves those of the source as they are.
+/// What the engine is told. `keep_us` is a part of the feed's window; `pictures` is the number of those that
+/// are fed, over `seconds`. `colours` has one for each rung, in their order; `None` leaves those of the
+/// source as they are.
 pub(super) fn spec(
     feed: &Feed,
     video: &VideoTrack,
@@ -96,7 +100,8 @@ pub(super) fn spec(
     }
 }
 
-/// What the engine is told of a picture of a rung that is to stand still; `is_black` leaves its size and colours alone.
+/// What the engine is told of a picture of a rung that is to stand still; `is_black` leaves its size and
+/// colours alone.
 pub(super) fn spec_of_still(
     rung: &Rung,
     colour: Colour,

@@ -166,7 +166,8 @@ pub(crate) struct Fed {
     pub(crate) begun: Box<dyn FnOnce() + Send>,
 }
 
-/// The bytes of a feed, each read from its object when the engine has room for it. `wrap` makes them of those of a chunk.
+/// The bytes of a feed, each read from its object when the engine has room for it. `wrap` makes them of those
+/// of a chunk.
 pub(crate) fn read(
     packager: &Packager,
     packaged: &Packaged,

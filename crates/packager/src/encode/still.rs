@@ -1,5 +1,5 @@
-//! What stands where the source does not decode: the last picture in front of it, black where there is none, and silence.
-//! Decision 0057.
+//! What stands where the source does not decode: the last picture in front of it, black where there is none,
+//! and silence. Decision 0057.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,14 +17,16 @@ use super::order::{Order, spec_of_still};
 use super::run::{Made, Run, of_engine};
 use crate::{Error, Packaged, Packager};
 
-/// A source of which nothing decodes in so many segments from its beginning on, some minute, is taken for none.
+/// A source of which nothing decodes in so many segments from its beginning on, some minute, is taken for
+/// none.
 pub(super) const UNDECODED_MAX: u32 = 16;
-/// So many segments in front of one that does not decode are tried for its picture, the nearest first: half a minute. Whoever watches
-/// without a jump finds the one in front at once, for it was made before.
+/// So many segments in front of one that does not decode are tried for its picture, the nearest first: half a
+/// minute. Whoever watches without a jump finds the one in front at once, for it was made before.
 const LOOK_BACK_MAX: u32 = 8;
 
 impl Error {
-    /// Whether a run says of its input that nothing in it decodes. What ended by a limit of ours says nothing.
+    /// Whether a run says of its input that nothing in it decodes. What ended by a limit of ours says
+    /// nothing.
     pub(super) fn is_of_damage(&self) -> bool {
         let Self::Unmade(cause) = self.root() else { return false };
         matches!(cause.downcast_ref(), Some(EngineError::Failed { .. } | EngineError::NoPicture))
@@ -36,7 +38,8 @@ impl Error {
 impl Packager {
     /// Segment `n` of a rung where no picture of it decodes: the last picture in front of it, else black.
     ///
-    /// Errors: [`Error::NoFrame`] where nothing decodes near it nor in the [beginning](UNDECODED_MAX) of the source, and those of every run.
+    /// Errors: [`Error::NoFrame`] where nothing decodes near it nor in the [beginning](UNDECODED_MAX) of the
+    /// source, and those of every run.
     pub(super) async fn still_segment(
         &self,
         packaged: &Arc<Packaged>,
@@ -81,7 +84,8 @@ impl Packager {
         Ok(None)
     }
 
-    /// The first segment of the beginning of the source that is kept or decodes. [`Error::NoFrame`] without one.
+    /// The first segment of the beginning of the source that is kept or decodes. [`Error::NoFrame`] without
+    /// one.
     async fn first_that_decodes(
         &self,
         packaged: &Arc<Packaged>,
@@ -152,8 +156,8 @@ impl Packager {
 
     /// The sound of segment `n` of an audio track where it does not decode: none.
     ///
-    /// Errors: [`Error::NoFrame`] where nothing is to be heard in the [beginning](UNDECODED_MAX) of the source either, and those of every
-    /// run.
+    /// Errors: [`Error::NoFrame`] where nothing is to be heard in the [beginning](UNDECODED_MAX) of the
+    /// source either, and those of every run.
     pub(super) async fn silence(
         &self,
         packaged: &Arc<Packaged>,
@@ -203,7 +207,8 @@ impl Packager {
         }
     }
 
-    /// Writes down, once, that a rendition has segments that the source does not give. It stays what players are offered.
+    /// Writes down, once, that a rendition has segments that the source does not give. It stays what players
+    /// are offered.
     async fn note_in_part(&self, line: &RungLine) -> Result<(), Error> {
         if line.is_in_part.swap(true, Ordering::AcqRel) {
             return Ok(());

@@ -1,4 +1,5 @@
-//! What a picture looks like from afar: a BlurHash (github.com/woltapp/blurhash), some thirty signs that pages draw until they have the picture.
+//! What a picture looks like from afar: a BlurHash (github.com/woltapp/blurhash), some thirty signs that
+//! pages draw until they have the picture.
 
 use std::sync::Arc;
 
@@ -17,7 +18,8 @@ const WAVES: (u32, u32) = (4, 3);
 const PRIORITY: Priority = Priority::Prefetch;
 
 impl Packager {
-    /// The BlurHash of the picture at a moment, as [`picture`](Self::picture) shows it. The same one gives the same hash; nothing is kept.
+    /// The BlurHash of the picture at a moment, as [`picture`](Self::picture) shows it. The same one gives
+    /// the same hash; nothing is kept.
     ///
     /// Errors: as of [`picture`](Self::picture), but [`Error::Busy`].
     pub async fn blur_hash(&self, packaged: &Arc<Packaged>, time_ms: Option<u64>) -> Result<String, Error> {
@@ -72,7 +74,8 @@ mod tests {
         let check = |is_turned, expected: &str, other: &str| {
             let hash = hash(&picture(is_turned)).unwrap();
             assert_eq!(hash, expected);
-            // What the PyPI package `blurhash` 1.1.5 gives for the same pixels. The mean colour, four signs behind two, is rounded up by ours.
+            // What the PyPI package `blurhash` 1.1.5 gives for the same pixels. The mean colour, four signs
+            // behind two, is rounded up by ours.
             assert_eq!((&hash[..2], &hash[6..]), (&other[..2], &other[6..]));
         };
         check(false, "L$HoL82owuX4qQWCjraegHfifRfk", "L$Hezf2owuX4qQWCjraegHfifRfk");

@@ -18,7 +18,8 @@ use crate::{Asker, Error, Packaged, Packager};
 const PIXELS_MAX: u64 = 4_000_000_000;
 /// Bytes that are read for it: these 10 s at 100 Mb/s, and the group in front.
 const LEN_MAX: u64 = 256 << 20;
-/// The first picture that is decoded comes out so long before the first that is shown, at most, in microseconds: within the lead of a feed.
+/// The first picture that is decoded comes out so long before the first that is shown, at most, in
+/// microseconds: within the lead of a feed.
 const LEAD_US: i64 = 9_000_000;
 
 /// Which clip of a media.
@@ -39,8 +40,9 @@ pub struct ClipRequest {
 impl Packager {
     /// The clip, from the store or made now by one run. It ends with the video, and where an edit list jumps.
     ///
-    /// Errors: [`Error::NoPicture`] without video, from its end on and where nothing decodes, [`Error::TooMuch`] where it takes too much to decode or
-    /// becomes too large, [`Error::NoEncoder`], and [`Error::Busy`] when too much is asked for at once or the machine is too slow for it now.
+    /// Errors: [`Error::NoPicture`] without video, from its end on and where nothing decodes,
+    /// [`Error::TooMuch`] where it takes too much to decode or becomes too large, [`Error::NoEncoder`], and
+    /// [`Error::Busy`] when too much is asked for at once or the machine is too slow for it now.
     pub async fn clip(
         &self,
         packaged: &Arc<Packaged>,
@@ -123,8 +125,8 @@ fn check(track: &Track, video: &VideoTrack, samples: &Range<u32>) -> Result<(), 
 
 /// The feed in which the clip begins where it has led so much as all feeds do.
 ///
-/// Frames that stand for long are no fewer for it: the one that is shown at the start begins then, and the last one on the grid of the
-/// clip's frames, where it is seen however short its sample says that it is.
+/// Frames that stand for long are no fewer for it: the one that is shown at the start begins then, and the
+/// last one on the grid of the clip's frames, where it is seen however short its sample says that it is.
 fn feed(index: &Index, track: &Track, samples: Range<u32>, start_ms: u64, fps: u32) -> Result<Feed, Error> {
     let start = ticks(track, start_ms).saturating_sub(track.shift);
     let timescale = i128::from(track.timescale.max(1));
@@ -138,7 +140,8 @@ fn feed(index: &Index, track: &Track, samples: Range<u32>, start_ms: u64, fps: u
     Feed::of_selected(index, track, samples.into_iter().zip(times)).map_err(|_| Error::NoPicture)
 }
 
-/// When frames come out in the feed that are shown at these times, in microseconds since the start of the clip. Their order stays.
+/// When frames come out in the feed that are shown at these times, in microseconds since the start of the
+/// clip. Their order stays.
 fn laid_out(times: &[i64], fps: u32) -> Vec<i64> {
     let earliest = times.iter().copied().min().unwrap_or(0);
     let first = times.iter().copied().filter(|time| *time <= 0).max();

@@ -1,15 +1,16 @@
-//! Which part of a picture is left where it has to be cut: the one in which most is to be seen. Pure. Decision 0081.
+//! Which part of a picture is left where it has to be cut: the one in which most is to be seen. Pure.
+//! Decision 0081.
 
 use kinora_engine::{CropWindow, PictureSize, SmallPicture};
 
 /// Longest side of the picture that is looked at, in pixels: enough to tell a face from a wall.
 pub(super) const SIDE: u32 = 96;
-/// A window counts as good as the best one from so many thousandths of its edges on; of these the one nearest to the middle is taken, so
-/// that a picture which is alike everywhere is cut in its middle.
+/// A window counts as good as the best one from so many thousandths of its edges on; of these the one nearest
+/// to the middle is taken, so that a picture which is alike everywhere is cut in its middle.
 const AS_GOOD: u64 = 990;
 
-/// Where the window of this size lies in a picture: where brightness changes most, which it does in what is in focus, in faces and
-/// letters, and does not in skies, walls and blurred backgrounds.
+/// Where the window of this size lies in a picture: where brightness changes most, which it does in what is
+/// in focus, in faces and letters, and does not in skies, walls and blurred backgrounds.
 pub(super) fn window(picture: &SmallPicture, size: PictureSize) -> CropWindow {
     let (width, height) = (picture.width as u64, picture.height as u64);
     let (wanted_width, wanted_height) = (u64::from(size.width.max(1)), u64::from(size.height.max(1)));

@@ -14,8 +14,8 @@ use super::turns::Turns;
 use super::while_held::WhileHeld;
 use crate::{Error, REQUEST_WAIT_MAX};
 
-/// Memory for pictures that were just asked for. Of those that are kept none has more than 256 KiB here; one that could not be kept may
-/// have 32 MiB, which is too much for this memory and held by those who read it.
+/// Memory for pictures that were just asked for. Of those that are kept none has more than 256 KiB here; one
+/// that could not be kept may have 32 MiB, which is too much for this memory and held by those who read it.
 const JUST_MADE_BYTES: u64 = 16 << 20;
 /// How long a picture that could not be made is not tried again: as long as a segment.
 const UNMADE_KNOWN_FOR: Duration = Duration::from_secs(60);
@@ -24,7 +24,8 @@ const UNMADE_MAX: u64 = 10_000;
 /// Memory for where the tiles of sheets lie; of one sheet some 20 KiB.
 const STORYBOARDS_BYTES: u64 = 16 << 20;
 
-/// Memory for the samples of all pictures that are being made, in KiB: two of the largest at once, or many usual ones.
+/// Memory for the samples of all pictures that are being made, in KiB: two of the largest at once, or many
+/// usual ones.
 const MEMORY_KIB: u32 = 192 << 10;
 
 /// Pictures asked for now and just made.

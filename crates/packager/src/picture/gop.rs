@@ -1,11 +1,12 @@
-//! Groups of pictures: which samples are decoded for a moment. Known from the index alone, which is read no further than it takes.
+//! Groups of pictures: which samples are decoded for a moment. Known from the index alone, which is read no
+//! further than it takes.
 
 use std::ops::Range;
 
 use kinora_index::{Sample, Stretch, Track, plan::presented_at};
 
-/// Most pictures that are decoded before one that is shown before them. ITU-T H.264, A.3.1, and H.265, A.4.2: a decoder holds 16;
-/// VP9 and AV1 show theirs in the order of decoding.
+/// Most pictures that are decoded before one that is shown before them. ITU-T H.264, A.3.1, and H.265, A.4.2:
+/// a decoder holds 16; VP9 and AV1 show theirs in the order of decoding.
 pub(super) const REORDERED_MAX: usize = 16;
 
 /// The group of pictures at a moment.
@@ -19,7 +20,8 @@ pub(super) struct Gop<'a> {
     pub(super) pts: i64,
 }
 
-/// The group of pictures at a time of the common timeline, in ticks of the track. `None` where there is no keyframe.
+/// The group of pictures at a time of the common timeline, in ticks of the track. `None` where there is no
+/// keyframe.
 pub(super) fn gop_at(track: &Track, at: i64) -> Option<Gop<'_>> {
     gop_by(track, at, |number| track.samples.sync_at_or_before(number))
 }
@@ -51,8 +53,8 @@ impl<'a> Gop<'a> {
     }
 }
 
-/// From a sync sample to the next, and on to the last of the pictures that lead that one: they are shown before it, and refer to
-/// both. None from `stretch_end` on.
+/// From a sync sample to the next, and on to the last of the pictures that lead that one: they are shown
+/// before it, and refer to both. None from `stretch_end` on.
 pub(super) fn samples_from(
     track: &Track,
     sync: u32,
@@ -76,7 +78,8 @@ pub(super) fn samples_from(
     samples.fuse()
 }
 
-/// Reads through a group of pictures while moments rise: each sample once, and no further than the last of them takes.
+/// Reads through a group of pictures while moments rise: each sample once, and no further than the last of
+/// them takes.
 pub(super) struct Reading<I> {
     samples: I,
     /// What is shown last of what has begun: when, and its number.
@@ -90,7 +93,8 @@ impl<I: Iterator<Item = (u32, Sample)>> Reading<I> {
         Self { samples, shown: None, ahead: Vec::new() }
     }
 
-    /// The sample that is shown at a time of the source, none before those that were asked for. `None` before the first one.
+    /// The sample that is shown at a time of the source, none before those that were asked for. `None` before
+    /// the first one.
     pub(super) fn shown_at(&mut self, pts: i64) -> Option<u32> {
         let begun = self.ahead.extract_if(.., |(begins, _)| *begins <= pts);
         self.shown = begun.chain(self.shown).max();
@@ -115,8 +119,8 @@ fn first_at_or_after(track: &Track, stretch: &Stretch, pts: i64) -> Option<u32> 
     samples.find(|(_, sample)| pts <= sample.pts).map(|(number, _)| number)
 }
 
-/// Those of a group's samples that are decoded before the one that is shown at a time of the source, and one more, which ends it.
-/// `None` where that is more than `most`, the first of them.
+/// Those of a group's samples that are decoded before the one that is shown at a time of the source, and one
+/// more, which ends it. `None` where that is more than `most`, the first of them.
 pub(super) fn until(
     samples: impl Iterator<Item = (u32, Sample)>,
     most: &Range<u32>,

@@ -14,7 +14,8 @@ use crate::{Error, Packaged, Packager};
 const DURATION_MIN_US: u64 = 1000;
 
 impl Packager {
-    /// A small file of just the samples that are needed: an MP4, or a Matroska where the source says only there what they are.
+    /// A small file of just the samples that are needed: an MP4, or a Matroska where the source says only
+    /// there what they are.
     pub(super) async fn input(
         &self,
         packaged: &Packaged,

@@ -1,4 +1,5 @@
-//! What is asked for, from memory, from the store, or made now: once however many ask, and to its end whoever leaves.
+//! What is asked for, from memory, from the store, or made now: once however many ask, and to its end whoever
+//! leaves.
 
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ pub(super) type Name = (PresentationId, PictureHash);
 pub(super) struct Order {
     pub(super) kind: Kind,
     pub(super) hash: PictureHash,
-    /// One of the few that every page of the media shows. Viewers who ask for much else must not decide that it is made anew each time.
+    /// One of the few that every page of the media shows. Viewers who ask for much else must not decide that
+    /// it is made anew each time.
     pub(super) is_always_kept: bool,
 }
 
@@ -34,7 +36,8 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Whether it is another than was asked for: the keyframe of a frame that takes too much today. Then it must not be kept for that one.
+    /// Whether it is another than was asked for: the keyframe of a frame that takes too much today. Then it
+    /// must not be kept for that one.
     pub fn is_stand_in(&self) -> bool {
         self.is_stand_in
     }
@@ -113,11 +116,13 @@ impl From<Unmade> for Error {
 }
 
 impl Packager {
-    /// What is kept under this hash, or what `make` makes: once, however many ask. Whoever waits for its turn leaves as it came; what has
-    /// begun is made to its end when all of them have left, for they come back for it, and its places are taken until then.
+    /// What is kept under this hash, or what `make` makes: once, however many ask. Whoever waits for its turn
+    /// leaves as it came; what has begun is made to its end when all of them have left, for they come back
+    /// for it, and its places are taken until then.
     ///
-    /// Errors: those of `make`, which are remembered [for a while](super::flights) where the picture is the cause, and [`Error::Busy`]
-    /// when too many [wait](super::turns), when that takes too long, and when the packager stops.
+    /// Errors: those of `make`, which are remembered [for a while](super::flights) where the picture is the
+    /// cause, and [`Error::Busy`] when too many [wait](super::turns), when that takes too long, and when the
+    /// packager stops.
     pub(super) async fn made_once(
         &self,
         packaged: &Packaged,
@@ -151,7 +156,8 @@ impl Packager {
         Ok(made.map_err(Error::Shared)?.into())
     }
 
-    /// The picture as it is kept, from now on also in memory. `None` where it has to be made; an error where it is known not to be.
+    /// The picture as it is kept, from now on also in memory. `None` where it has to be made; an error where
+    /// it is known not to be.
     async fn find(&self, name: Name) -> Result<Option<Ready>, Error> {
         match self.kept_picture(name).await {
             Ok(Some(ready)) => {
@@ -234,8 +240,8 @@ impl Packager {
         Ok(Some(Ready::Whole(reader.read_at(0..reader.len()).await?)))
     }
 
-    /// Keeps a picture, where its presentation has not many, nor much. Answers what is kept: two nodes may race, the first writer wins and both serve that
-    /// one.
+    /// Keeps a picture, where its presentation has not many, nor much. Answers what is kept: two nodes may
+    /// race, the first writer wins and both serve that one.
     async fn keep_picture(&self, name: Name, order: Order, bytes: &Bytes) -> Result<Option<Ready>, Error> {
         let (presentation, hash) = name;
         if !order.is_always_kept {

@@ -1,7 +1,7 @@
 //! Which samples are decoded for a picture, and which of the frames is meant.
 //!
-//! Known from the index alone, before anything is read: what would take too much memory or time is replaced by its keyframe.
-//! Decision 0053.
+//! Known from the index alone, before anything is read: what would take too much memory or time is replaced
+//! by its keyframe. Decision 0053.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -27,8 +27,8 @@ struct Budget {
     pixels: u64,
 }
 
-/// Of a picture: 20 s, which is the longest GOP that is copied, at 20 Mb/s, within what the engine takes; some 30 s of 1080p, which take
-/// a core some seconds.
+/// Of a picture: 20 s, which is the longest GOP that is copied, at 20 Mb/s, within what the engine takes;
+/// some 30 s of 1080p, which take a core some seconds.
 const PICTURE: Budget = Budget { bytes: 48 << 20, pixels: 1_600_000_000 };
 /// Of a look whether a source decodes at all.
 const PROBE: Budget = Budget { bytes: 16 << 20, pixels: 400_000_000 };

@@ -2,11 +2,12 @@
 
 use kinora_blob::{Entry, ObjectKey};
 
-/// Pictures of one source that are kept; further ones are made anew each time, so that nobody fills the disk with sizes.
+/// Pictures of one source that are kept; further ones are made anew each time, so that nobody fills the disk
+/// with sizes.
 pub(super) const COUNT_MAX: usize = 1000;
 
-/// Bytes of these pictures. A thousand thumbnails have some 20 MB, sheets and clips some MB each; a thousand of the largest pictures would
-/// have 32 GB.
+/// Bytes of these pictures. A thousand thumbnails have some 20 MB, sheets and clips some MB each; a thousand
+/// of the largest pictures would have 32 GB.
 pub(super) const BYTES_MAX: u64 = 64 << 20;
 
 /// Whether one more of this length is kept beside these.
@@ -14,11 +15,13 @@ pub(super) fn has_room(kept: &[Entry], len: u64) -> bool {
     kept.len() < COUNT_MAX && bytes_of(kept).saturating_add(len) <= BYTES_MAX
 }
 
-/// Which pictures of a source are let go, given all that are kept: none while there is room. Then the largest, until half of the bytes are free, and of what
-/// is still too many the newest, until a quarter of the places are.
+/// Which pictures of a source are let go, given all that are kept: none while there is room. Then the
+/// largest, until half of the bytes are free, and of what is still too many the newest, until a quarter of
+/// the places are.
 ///
-/// Otherwise whoever fills the room once with what nobody else asks for would have everything else made anew for ever. What was there before they came
-/// stays, for the most part; what is still asked for is made and kept again.
+/// Otherwise whoever fills the room once with what nobody else asks for would have everything else made anew
+/// for ever. What was there before they came stays, for the most part; what is still asked for is made and
+/// kept again.
 pub fn surplus_pictures(mut kept: Vec<Entry>) -> Vec<ObjectKey> {
     let mut bytes = bytes_of(&kept);
     if kept.len() < COUNT_MAX && bytes < BYTES_MAX / 16 * 15 {

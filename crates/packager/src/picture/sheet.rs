@@ -1,4 +1,5 @@
-//! Sheets of small pictures from all over a media, which players show while somebody moves along the bar of time. Decision 0082.
+//! Sheets of small pictures from all over a media, which players show while somebody moves along the bar of
+//! time. Decision 0082.
 
 use std::sync::Arc;
 
@@ -30,7 +31,8 @@ const TILES_MAX: u32 = 1000;
 /// Which sheet of a media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sheet {
-    /// Up to 100 tiles from the beginning to the end, of keyframes, and of the first frame where an edit list begins between two.
+    /// Up to 100 tiles from the beginning to the end, of keyframes, and of the first frame where an edit list
+    /// begins between two.
     Overview,
     /// A tile every so many seconds, 1 or more; further apart where that would be too many.
     Every(u32),
@@ -117,7 +119,8 @@ impl Storyboard {
     }
 }
 
-/// The largest size of this ratio in which a tile may be, and not larger than the video; both sides are even, as halved colours want it.
+/// The largest size of this ratio in which a tile may be, and not larger than the video; both sides are even,
+/// as halved colours want it.
 fn tile_of(width: u32, height: u32) -> PictureSize {
     let longest = u64::from(width.max(height).max(1));
     let bound = u64::from(TILE_SIDE_MAX).min(longest);
@@ -126,7 +129,8 @@ fn tile_of(width: u32, height: u32) -> PictureSize {
 }
 
 impl Packager {
-    /// The storyboard of a sheet, from memory or worked out beside the threads that answer requests, once however many ask.
+    /// The storyboard of a sheet, from memory or worked out beside the threads that answer requests, once
+    /// however many ask.
     ///
     /// Errors: [`Error::NoPicture`] for sound alone, [`Error::Busy`] when too much is asked for at once.
     pub async fn storyboard(
@@ -152,8 +156,8 @@ impl Packager {
 
     /// The sheet as a JPEG, from the store or made now by one run that decodes no more than what it shows.
     ///
-    /// Errors: [`Error::NoPicture`] where nothing decodes, [`Error::Busy`] when too much is asked for at once or the machine is too slow for it
-    /// now.
+    /// Errors: [`Error::NoPicture`] where nothing decodes, [`Error::Busy`] when too much is asked for at once
+    /// or the machine is too slow for it now.
     pub async fn sheet(
         &self,
         packaged: &Arc<Packaged>,

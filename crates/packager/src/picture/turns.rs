@@ -1,7 +1,9 @@
-//! Whose picture is made next: few at once of each client and of each source; the others wait, each in two lines, one behind the other.
+//! Whose picture is made next: few at once of each client and of each source; the others wait, each in two
+//! lines, one behind the other.
 //!
-//! Whoever waits in the line of a source has a turn of its own already. So nobody stands there with more than a few pictures, and a client
-//! with a hundred of them is no further ahead of another one than with two. Decision 0093.
+//! Whoever waits in the line of a source has a turn of its own already. So nobody stands there with more than
+//! a few pictures, and a client with a hundred of them is no further ahead of another one than with two.
+//! Decision 0093.
 
 use std::hash::Hash;
 use std::net::IpAddr;
@@ -17,10 +19,11 @@ use crate::{Asker, Error, REQUEST_WAIT_MAX};
 const OF_SOURCE: usize = 4;
 /// Pictures of one client that are made at once. Half of the places of a source: nobody takes them all.
 const OF_CLIENT: usize = 2;
-/// Pictures that wait in one line: all that a browser asks for at once on a connection of HTTP/2, which has 100 streams or somewhat more
-/// (RFC 9113, 6.5.2).
+/// Pictures that wait in one line: all that a browser asks for at once on a connection of HTTP/2, which has
+/// 100 streams or somewhat more (RFC 9113, 6.5.2).
 const WAITING_MAX: usize = 100;
-/// Pictures that wait in all lines of clients, and as many in those of sources, some KiB each: what a dozen cores make while one may wait.
+/// Pictures that wait in all lines of clients, and as many in those of sources, some KiB each: what a dozen
+/// cores make while one may wait.
 const WAITING_IN_ALL_MAX: usize = 1000;
 
 /// What waits long does not take the places of what is there in a moment.
@@ -62,7 +65,8 @@ impl Turns {
         Self { of_clients: Lines::new(), of_sources: Lines::new() }
     }
 
-    /// Waits until one more picture may be made of this source for this client. Whoever leaves stands in no line any more.
+    /// Waits until one more picture may be made of this source for this client. Whoever leaves stands in no
+    /// line any more.
     ///
     /// [`Error::Busy`] at once where too many wait already, else where it takes too long.
     pub(super) async fn take(

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// One value for each key, shared by all who hold it and gone with the last of them: what nobody holds takes no memory.
+/// One value for each key, shared by all who hold it and gone with the last of them: what nobody holds takes
+/// no memory.
 #[derive(Debug)]
 pub(super) struct WhileHeld<K, V>(Mutex<HashMap<K, Weak<V>>>);
 

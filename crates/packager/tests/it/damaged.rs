@@ -45,7 +45,8 @@ fn overwritten(file: Bytes, track: &Track, samples: Range<u32>) -> Bytes {
     Bytes::from(file)
 }
 
-/// Twelve segments of which nothing plays as it is; in those with these numbers neither pictures nor sound decode.
+/// Twelve segments of which nothing plays as it is; in those with these numbers neither pictures nor sound
+/// decode.
 async fn long(world: &World, numbers: Range<usize>) -> (SourceId, Arc<Packaged>) {
     let whole = world.store(fixture::not_copied_long()).await;
     let (video, _) = whole.index().video().expect("it has pictures");

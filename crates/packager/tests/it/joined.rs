@@ -80,8 +80,8 @@ impl Scene {
             .collect()
     }
 
-    /// What a player that follows a playlist of a copy has read: for each init segment that it was told of the bytes of that and of the
-    /// segments behind it.
+    /// What a player that follows a playlist of a copy has read: for each init segment that it was told of
+    /// the bytes of that and of the segments behind it.
     async fn read(&self, rendition: Rendition) -> Vec<Vec<u8>> {
         let playlist = self.packaged.playlist(rendition).unwrap();
         let mut read: Vec<Vec<u8>> = Vec::new();
@@ -179,7 +179,8 @@ async fn the_sound_of_each_part_begins_with_its_pictures_and_ends_before_the_nex
     let read = scene.read(Rendition::Audio(0)).await;
     for ((part, begin_us), hz) in scene.begins_us().into_iter().enumerate().zip(tones) {
         let samples = sound(&read[part]);
-        // What was encoded of a tone of 3 s: 141 frames of 1024 samples, and the end of the last one is silence.
+        // What was encoded of a tone of 3 s: 141 frames of 1024 samples, and the end of the last one is
+        // silence.
         let begin = usize::try_from(begin_us).unwrap() * 48 / 1000;
         let heard = &samples[begin + 2048..begin + 3 * 48_000 - 4096];
         let turns = heard.windows(2).filter(|pair| pair[0] < 0.0 && 0.0 <= pair[1]).count();

@@ -1,4 +1,5 @@
-//! The packager on real files: a folder of objects, an index that was read from the bytes, and the ffmpeg of this machine.
+//! The packager on real files: a folder of objects, an index that was read from the bytes, and the ffmpeg of
+//! this machine.
 
 #![allow(clippy::unwrap_used, reason = "everything here is a test")]
 

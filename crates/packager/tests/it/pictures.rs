@@ -50,7 +50,8 @@ pub(crate) fn grey(file: &[u8]) -> Vec<u8> {
     output.stdout
 }
 
-/// Which of the frames a picture shows. Colours are converted in more than one way, so it is the one that comes closest.
+/// Which of the frames a picture shows. Colours are converted in more than one way, so it is the one that
+/// comes closest.
 pub(crate) fn closest(picture: &[u8], frames: &[Vec<u8>]) -> Option<usize> {
     let distance = |frame: &[u8]| -> u64 {
         let differences = frame.iter().zip(picture).map(|(one, other)| u64::from(one.abs_diff(*other)));

@@ -59,7 +59,8 @@ async fn where_keyframes_are_rare_the_very_frame_is_decoded_but_not_for_an_overv
     ));
 }
 
-/// The first frame that is shown is frame 133. What the edit list hides is shown only where there is nothing else that is cheap.
+/// The first frame that is shown is frame 133. What the edit list hides is shown only where there is nothing
+/// else that is cheap.
 #[tokio::test]
 async fn an_overview_opens_with_the_first_frame_where_an_edit_list_begins_between_keyframes() {
     let world = World::new().await;

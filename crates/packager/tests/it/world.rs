@@ -43,8 +43,8 @@ async fn engine() -> Engine {
     Engine::find(Settings { capabilities_cache, ..Settings::default() }).await.expect("tests need ffmpeg")
 }
 
-/// Asks again after a turn did not come in time. Panics when a picture is refused before that: its line had no
-/// place for it.
+/// Asks again after a turn did not come in time. Panics when a picture is refused before that: its line had
+/// no place for it.
 pub(crate) async fn until_made<T>(
     ask: impl AsyncFn() -> Result<T, kinora_packager::Error>,
 ) -> Result<T, kinora_packager::Error> {

@@ -21,7 +21,8 @@ const CLIP_SECONDS: u32 = 20;
 /// A running server begins within half a second; reading the clip takes less than one.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 
-/// Makes a clip, takes it in through the real pipeline, and prints where it plays. Later runs print the addresses only.
+/// Makes a clip, takes it in through the real pipeline, and prints where it plays. Later runs print the
+/// addresses only.
 pub(super) async fn run(session: &Session) -> Result<(), Problem> {
     let data_dir = &session.settings.data_dir;
     // A database of several processes is held by none of them alone.
@@ -96,7 +97,8 @@ async fn print(
         );
         return Ok(());
     }
-    // A secret goes to whoever asked for it: a person at a terminal, or a script that said --json. Never into a log.
+    // A secret goes to whoever asked for it: a person at a terminal, or a script that said --json. Never into
+    // a log.
     let credentials = if session.is_json || std::io::stdout().is_terminal() {
         let (token, secret) = token::create(store, workspace, Permission::ReadWrite).await?;
         json["token"] = json!({"id": token.id.to_string(), "secret": secret.reveal()});

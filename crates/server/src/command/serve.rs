@@ -83,8 +83,8 @@ pub(super) async fn run(session: Session) -> Result<ExitCode, Problem> {
     }
     tracing::info!("stopping; another signal after a second stops at once");
     let insisted = async {
-        // Ctrl-C reaches the whole group, and whoever started us may pass it on: these are one wish. New listeners do not hear
-        // of the signals before them.
+        // Ctrl-C reaches the whole group, and whoever started us may pass it on: these are one wish. New
+        // listeners do not hear of the signals before them.
         tokio::time::sleep(SAME_WISH).await;
         let (mut interrupt, mut terminate) =
             (handler(SignalKind::interrupt())?, handler(SignalKind::terminate())?);

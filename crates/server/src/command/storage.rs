@@ -12,7 +12,8 @@ use crate::system::SystemRandom;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Try all that is needed of the store of objects, beside a running server; what is written is removed again
+    /// Try all that is needed of the store of objects, beside a running server; what is written is removed
+    /// again
     Check,
 }
 

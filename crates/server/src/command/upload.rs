@@ -1,7 +1,8 @@
 //! `kinora upload`: a file of this machine becomes a media.
 //!
-//! As every command it works on database and objects itself, so a file is kept as fast as the disk writes, and with no server at all. Whoever
-//! has only an address sends the file there with any client (`docs/uploads.md`).
+//! As every command it works on database and objects itself, so a file is kept as fast as the disk writes,
+//! and with no server at all. Whoever has only an address sends the file there with any client
+//! (`docs/uploads.md`).
 
 mod memory;
 
@@ -33,7 +34,8 @@ use memory::Memory;
 
 /// Bytes of one read of the file.
 const READ: usize = 256 << 10;
-/// How often it is tried again while another process holds the upload, or a part does not answer; a pause each.
+/// How often it is tried again while another process holds the upload, or a part does not answer; a pause
+/// each.
 const TRIES: u32 = 30;
 const PAUSE: Duration = Duration::from_secs(1);
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// So long a line may wait for others. Who watches a log does not see it; a process that is killed loses so much of it.
+/// So long a line may wait for others. Who watches a log does not see it; a process that is killed loses so
+/// much of it.
 const WAIT_MAX: Duration = Duration::from_millis(50);
 /// So much waits at most, in bytes: some hundred lines.
 const WAITING_MAX: usize = 64 << 10;
@@ -28,7 +29,8 @@ struct State<W> {
     has_ended: bool,
 }
 
-/// Ends the thread that writes, and writes what waits, when it is dropped. What is logged later is written at once.
+/// Ends the thread that writes, and writes what waits, when it is dropped. What is logged later is written at
+/// once.
 #[must_use]
 pub(crate) struct End<W> {
     shared: Arc<Shared<W>>,

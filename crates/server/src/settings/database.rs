@@ -14,7 +14,8 @@ pub struct DatabaseUrl(Url);
 const HIDDEN: &str = "hidden";
 
 impl DatabaseUrl {
-    /// Reads `postgres://user:password@host:5432/name`; anything else is refused without repeating it, for it may hold a password.
+    /// Reads `postgres://user:password@host:5432/name`; anything else is refused without repeating it, for it
+    /// may hold a password.
     pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
         let wrong = || Problem::new("--database-url must look like postgres://user:password@host:5432/name");
         let url = Url::parse(text).map_err(|_| wrong())?;

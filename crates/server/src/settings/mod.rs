@@ -86,8 +86,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults for a server on this folder and address; its public URL is that address. Reads no file and no environment,
-    /// and is for those who start a [`Server`](crate::Server) in their own process.
+    /// The defaults for a server on this folder and address; its public URL is that address. Reads no file
+    /// and no environment, and is for those who start a [`Server`](crate::Server) in their own process.
     pub fn for_folder(data_dir: PathBuf, listen: SocketAddr) -> Self {
         let given = Given { data_dir: Some(data_dir), listen: Some(listen), ..Given::default() };
         Self::merge(given, Given::default(), None)
@@ -100,8 +100,8 @@ impl Settings {
         Self::merge(given, from_file, file)
     }
 
-    /// As [`resolve`](Self::resolve), for a command beside a server: where nothing says how the server is reached, it is as the
-    /// server of the data folder says itself.
+    /// As [`resolve`](Self::resolve), for a command beside a server: where nothing says how the server is
+    /// reached, it is as the server of the data folder says itself.
     pub(crate) fn resolve_beside_server(given: Given, file: Option<&Path>) -> Result<Self, Problem> {
         let (from_file, file) = read_file(file)?;
         let is_said = |given: &Given| given.public_url.is_some() || given.listen.is_some();
@@ -241,7 +241,8 @@ fn rate_limit_of(text: &str) -> Result<RateLimit, Problem> {
     text.parse().map_err(wrong)
 }
 
-/// A day: what is taken back should not play on for longer, and what is watched within a day is what a cache is for.
+/// A day: what is taken back should not play on for longer, and what is watched within a day is what a cache
+/// is for.
 const SHARED_MAX_AGE_S_MAX: u32 = 24 * 60 * 60;
 
 fn shared_max_age_of(seconds: u32) -> Result<u32, Problem> {

@@ -9,8 +9,8 @@ use super::{
 use crate::sql::{Row, Session, statements, values};
 use crate::{Error, Store, Tx, event};
 
-/// Whether `d` can be claimed at $1, where $2 is the latest start of a first attempt that holds nothing back any more. A first
-/// attempt waits for earlier first attempts of the same subject; a retry waits for nobody.
+/// Whether `d` can be claimed at $1, where $2 is the latest start of a first attempt that holds nothing back
+/// any more. A first attempt waits for earlier first attempts of the same subject; a retry waits for nobody.
 macro_rules! claimable {
     () => {
         "d.state = 'pending' AND d.due_at <= $1 AND (d.leased_until IS NULL OR d.leased_until <= $1)
@@ -88,16 +88,16 @@ impl Store {
         webhooks_due(&mut self.reader().await?, now).await
     }
 
-    /// Takes deliveries of one webhook that are due, oldest first; none of a disabled one. Of one subject it gives one first attempt
-    /// at a time: the next when that has ended, or 1 s after it was claimed.
+    /// Takes deliveries of one webhook that are due, oldest first; none of a disabled one. Of one subject it
+    /// gives one first attempt at a time: the next when that has ended, or 1 s after it was claimed.
     ///
     /// An event that cannot be read (a newer version wrote it) is given up and logged.
     pub async fn claim_deliveries(&self, claim: ClaimDeliveries) -> Result<Vec<ClaimedDelivery>, Error> {
         self.write_row_by_row(async move |tx: &mut Tx| tx.claim_deliveries(&claim).await).await
     }
 
-    /// When a delivery can be claimed next, as far as is known now; not later than now when one can be claimed already. `None`
-    /// when nothing is pending for an enabled webhook.
+    /// When a delivery can be claimed next, as far as is known now; not later than now when one can be
+    /// claimed already. `None` when nothing is pending for an enabled webhook.
     pub async fn next_delivery_due(&self) -> Result<Option<Timestamp>, Error> {
         let now = self.common().clock.now();
         let mut snapshot = self.snapshot().await?;

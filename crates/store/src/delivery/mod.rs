@@ -13,7 +13,8 @@ pub(crate) use finish::STATEMENTS as FINISH;
 
 use crate::WorkerId;
 
-/// Microseconds after which the next first attempt no longer waits for the end of the one before it (contract decision 9).
+/// Microseconds after which the next first attempt no longer waits for the end of the one before it (contract
+/// decision 9).
 const FIRST_ATTEMPT_HOLDS_US: i64 = 1_000_000;
 
 /// A claimed delivery, and so the body of its event, lists at most so many attempts (contract decision 8).

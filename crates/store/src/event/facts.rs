@@ -1,5 +1,5 @@
-//! The facts of an event as JSON. Rows outlive upgrades: what was written once must be read for ever, so a field is only ever
-//! added, with a default.
+//! The facts of an event as JSON. Rows outlive upgrades: what was written once must be read for ever, so a
+//! field is only ever added, with a default.
 
 use kinora_domain::{EventKind, Media, TrackEvent, TrackHappening, Upload};
 use serde::{Deserialize, Serialize};

@@ -23,11 +23,13 @@ statements! {
 }
 
 impl Tx {
-    /// Adds an event, and a delivery of it, due at once, for each webhook of its workspace. Returns the event's id.
+    /// Adds an event, and a delivery of it, due at once, for each webhook of its workspace. Returns the
+    /// event's id.
     ///
-    /// Receivers go by the time of an event (contract 5.1), and whoever changes something has looked at the clock before its turn came; clocks of
-    /// several machines differ, and are set back. So while the row of its media is there, an event is a microsecond later than the last one of
-    /// the same media where its own time is not later.
+    /// Receivers go by the time of an event (contract 5.1), and whoever changes something has looked at the
+    /// clock before its turn came; clocks of several machines differ, and are set back. So while the row of
+    /// its media is there, an event is a microsecond later than the last one of the same media where its own
+    /// time is not later.
     pub async fn push_event(&mut self, event: &Event) -> Result<EventId, Error> {
         let (now, random) = (self.now(), self.common.random.clone());
         let id = EventId::new(now, random.as_ref());

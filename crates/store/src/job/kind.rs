@@ -1,5 +1,5 @@
-//! The kinds of jobs, and their payloads as JSON. A payload outlives upgrades: it holds ids and little else, and its fields are only
-//! ever added, with a default.
+//! The kinds of jobs, and their payloads as JSON. A payload outlives upgrades: it holds ids and little else,
+//! and its fields are only ever added, with a default.
 
 use kinora_domain::{MediaId, SourceId, TrackId};
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,8 @@ pub enum JobKind {
     Sweep,
 }
 
-/// Jobs that wait for each other's room. Downloads wait for the network, so they are not counted with what needs a processor.
+/// Jobs that wait for each other's room. Downloads wait for the network, so they are not counted with what
+/// needs a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobQueue {
     /// Bringing in sources.

@@ -63,8 +63,8 @@ statements! {
             AND (leased_until IS NULL OR leased_until <= $6)
             ORDER BY run_at, id LIMIT $7)
         RETURNING id, kind, payload, attempt, run_at, created_at, progress",
-        // What another worker is just taking is passed over. An array is made once; a list may be made again for every row, and
-        // then locks more than its limit.
+        // What another worker is just taking is passed over. An array is made once; a list may be made again
+        // for every row, and then locks more than its limit.
         postgres: "UPDATE job SET lease_owner = $1, leased_until = $2, attempt = attempt + 1
         WHERE id = ANY (ARRAY (
             SELECT id FROM job
@@ -132,7 +132,8 @@ impl Store {
         Ok(leases.into_iter().filter(|lease| held.contains(&(lease.id, lease.attempt))).collect())
     }
 
-    /// When a job of this queue can be claimed next, as far as is known now; not later than now when one can be claimed already.
+    /// When a job of this queue can be claimed next, as far as is known now; not later than now when one can
+    /// be claimed already.
     pub async fn next_job_due(&self, queue: JobQueue) -> Result<Option<Timestamp>, Error> {
         let now = self.common().clock.now();
         let mut snapshot = self.snapshot().await?;
@@ -155,8 +156,9 @@ impl Store {
         Ok(next(lease_end)?.is_some())
     }
 
-    /// Makes all leases of jobs and deliveries free at once. For the one `serve` of a folder, at its start: whoever held them is
-    /// no more. On PostgreSQL other workers may be alive, so it does nothing: leases of the dead run out.
+    /// Makes all leases of jobs and deliveries free at once. For the one `serve` of a folder, at its start:
+    /// whoever held them is no more. On PostgreSQL other workers may be alive, so it does nothing: leases of
+    /// the dead run out.
     pub async fn take_back_leases(&self) -> Result<(), Error> {
         if matches!(self.database(), Database::Postgres(_)) {
             return Ok(());

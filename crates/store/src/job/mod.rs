@@ -162,20 +162,22 @@ impl Tx {
         Ok(())
     }
 
-    /// Ends a job that is not needed any more, also one that somebody works on: that worker has lost its lease. May run twice.
+    /// Ends a job that is not needed any more, also one that somebody works on: that worker has lost its
+    /// lease. May run twice.
     pub async fn drop_job(&mut self, kind: JobKind) -> Result<(), Error> {
         let values = values![kind.queue().as_str(), kind.name(), kind.payload(), self.now()];
         self.session.execute(DROP, values).await.map(drop)
     }
 
-    /// Holds a job until the commit: nobody took or ended it before. [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    /// Holds a job until the commit: nobody took or ended it before. [`Error::LeaseLost`] as in
+    /// [`Tx::complete_job`].
     pub async fn hold_job(&mut self, job: &ClaimedJob) -> Result<(), Error> {
         let rows = self.session.execute(HOLD, values![job.id, job.owner, job.attempt]).await?;
         self.held(rows)
     }
 
-    /// Gives a job back that could not even be tried, such as for want of disk: the claim is not counted as an attempt.
-    /// [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    /// Gives a job back that could not even be tried, such as for want of disk: the claim is not counted as
+    /// an attempt. [`Error::LeaseLost`] as in [`Tx::complete_job`].
     pub async fn defer_job(&mut self, job: &ClaimedJob, run_at: Timestamp, note: &str) -> Result<(), Error> {
         let values = values![job.id, job.owner, job.attempt, run_at, note];
         let rows = self.session.execute(DEFER, values).await?;
@@ -197,18 +199,20 @@ impl Tx {
         self.held(rows)
     }
 
-    /// Ends a job that did what it should. [`Error::LeaseLost`] when somebody else holds it now; then nothing of the whole
-    /// transaction is kept.
+    /// Ends a job that did what it should. [`Error::LeaseLost`] when somebody else holds it now; then nothing
+    /// of the whole transaction is kept.
     pub async fn complete_job(&mut self, job: &ClaimedJob) -> Result<(), Error> {
         self.finish_job(job, "done", None).await
     }
 
-    /// Ends a job that will never do what it should; `note` says why. [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    /// Ends a job that will never do what it should; `note` says why. [`Error::LeaseLost`] as in
+    /// [`Tx::complete_job`].
     pub async fn fail_job(&mut self, job: &ClaimedJob, note: &str) -> Result<(), Error> {
         self.finish_job(job, "failed", Some(note)).await
     }
 
-    /// Gives a job back to be claimed again; `note` says why. [`Error::LeaseLost`] as in [`Tx::complete_job`].
+    /// Gives a job back to be claimed again; `note` says why. [`Error::LeaseLost`] as in
+    /// [`Tx::complete_job`].
     pub async fn retry_job(&mut self, job: &ClaimedJob, run_at: Timestamp, note: &str) -> Result<(), Error> {
         let values = values![job.id, job.owner, job.attempt, run_at, note];
         let rows = self.session.execute(RETRY, values).await?;

@@ -22,8 +22,8 @@ pub enum ObjectsPlace {
     Shared,
 }
 
-/// Held by a `serve` as long as it runs. The system, or the database, gives it back when the process ends, however it ends.
-/// Commands need none.
+/// Held by a `serve` as long as it runs. The system, or the database, gives it back when the process ends,
+/// however it ends. Commands need none.
 pub struct ServeLock {
     held: Held,
 }
@@ -34,17 +34,18 @@ enum Held {
 }
 
 impl ServeLock {
-    /// For a database in a folder: takes the folder, making it if needed. [`Error::AlreadyServed`] while another process, or
-    /// another part of this one, holds it.
+    /// For a database in a folder: takes the folder, making it if needed. [`Error::AlreadyServed`] while
+    /// another process, or another part of this one, holds it.
     pub fn acquire(data_dir: &Path) -> Result<Self, Error> {
         file::FileLock::acquire(data_dir).map(|lock| Self { held: Held::File { _lock: lock } })
     }
 
-    /// For a database on PostgreSQL, which several may serve if all of them share their objects. [`Error::DatabaseServed`] while
-    /// another process holds it and one of the two keeps its objects in a folder. The errors of connecting are those of
-    /// [`Store::open`](crate::Store::open).
+    /// For a database on PostgreSQL, which several may serve if all of them share their objects.
+    /// [`Error::DatabaseServed`] while another process holds it and one of the two keeps its objects in a
+    /// folder. The errors of connecting are those of [`Store::open`](crate::Store::open).
     ///
-    /// The lock is a connection. When that breaks it is made again and the lock taken again; see [`ServeLock::lost`].
+    /// The lock is a connection. When that breaks it is made again and the lock taken again; see
+    /// [`ServeLock::lost`].
     pub async fn acquire_postgres(
         url: &str,
         objects: ObjectsPlace,
@@ -55,8 +56,8 @@ impl ServeLock {
         Ok(Self { held: Held::Database(lock) })
     }
 
-    /// Returns when somebody else has the lock now, and `serve` must end. That can happen only while the database was away; it
-    /// never does for a folder.
+    /// Returns when somebody else has the lock now, and `serve` must end. That can happen only while the
+    /// database was away; it never does for a folder.
     pub async fn lost(&self) {
         match &self.held {
             Held::File { .. } => std::future::pending().await,

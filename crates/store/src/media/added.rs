@@ -1,4 +1,5 @@
-//! Tracks that were added to a media: as rows, as JSON of uploads and events, and what else is written when they change.
+//! Tracks that were added to a media: as rows, as JSON of uploads and events, and what else is written when
+//! they change.
 
 use kinora_domain::{
     AddedTrack, AddedTrackKind, AddedTrackState, Failure, FailureCode, Media, MediaId, NewTrack, SourceId,
@@ -45,7 +46,8 @@ impl Tx {
         Ok(())
     }
 
-    /// Saves a media of which a track changed, with the events that say which. One row of a track is written, however many there are.
+    /// Saves a media of which a track changed, with the events that say which. One row of a track is written,
+    /// however many there are.
     pub async fn save_tracks(&mut self, media: &Media, events: &TrackEvents) -> Result<(), Error> {
         self.save_media(media).await?;
         match media.added_track(events.track) {
@@ -65,7 +67,8 @@ impl Tx {
         self.session.execute(SAVE, values_of(media.id, track)).await.map(drop)
     }
 
-    /// Has a track fetched that waits for it. Sound is cut along its media, so it waits for that first: see [`Tx::fetch_sounds`].
+    /// Has a track fetched that waits for it. Sound is cut along its media, so it waits for that first: see
+    /// [`Tx::fetch_sounds`].
     pub async fn fetch_track(
         &mut self,
         media: &Media,
@@ -89,7 +92,8 @@ impl Tx {
         Ok(())
     }
 
-    /// Ends the fetch of what a track had, if it is under way, and has removed what there is of it. The track is another by now, or gone.
+    /// Ends the fetch of what a track had, if it is under way, and has removed what there is of it. The track
+    /// is another by now, or gone.
     pub async fn let_go_of_track(
         &mut self,
         media: &Media,

@@ -1,7 +1,8 @@
 //! The list of media: which rows are on it, found in an index, however many media there are.
 //!
-//! One condition is a walk along its index. Of several the one that the fewest media meet is walked, and the others are asked of each row it
-//! gives, of [`MediaFilter::LOOKED_AT_MAX`] rows at most: no request reads a million.
+//! One condition is a walk along its index. Of several the one that the fewest media meet is walked, and the
+//! others are asked of each row it gives, of [`MediaFilter::LOOKED_AT_MAX`] rows at most: no request reads a
+//! million.
 
 use kinora_domain::{Media, WorkspaceId};
 
@@ -40,7 +41,8 @@ pub(super) struct Driver {
     candidates: Ends,
 }
 
-/// Declares drivers: their rows, the number of the value that says how many are passed over, and the same without the bounds for the count.
+/// Declares drivers: their rows, the number of the value that says how many are passed over, and the same
+/// without the bounds for the count.
 macro_rules! drivers {
     ($($(#[$doc:meta])* $name:ident = $from:literal, $offset:literal;)*) => {
         $(
@@ -85,7 +87,8 @@ drivers! {
     ALL = "media WHERE workspace_id = $1", "$7";
     STATE = "media WHERE workspace_id = $1 AND state = $7", "$8";
     CREATOR = "media WHERE workspace_id = $1 AND creator_id = $7", "$8";
-    /// By title first, so they are sorted afterwards: only for as many as are counted. The limit keeps the index in its place.
+    /// By title first, so they are sorted afterwards: only for as many as are counted. The limit keeps the
+    /// index in its place.
     TITLE = "(SELECT created_at, id FROM media WHERE workspace_id = $1 AND title_key >= $7 AND title_key < $8 LIMIT 10001)
         AS titled WHERE TRUE", "$9";
     KEY = "(SELECT created_at, media_id AS id FROM media_metadata WHERE workspace_id = $1 AND key = $7)
@@ -106,9 +109,9 @@ impl Store {
 
     /// A part of those media of a workspace that a filter lets through.
     ///
-    /// Exact, but where several conditions are each met by more than [`MediaFilter::LOOKED_AT_MAX`] media: then a part may have fewer
-    /// entries than there is room for, and still be followed by others, and [`Error::TooFar`] refuses a page by a number that has
-    /// not been counted up to.
+    /// Exact, but where several conditions are each met by more than [`MediaFilter::LOOKED_AT_MAX`] media:
+    /// then a part may have fewer entries than there is room for, and still be followed by others, and
+    /// [`Error::TooFar`] refuses a page by a number that has not been counted up to.
     pub async fn media_list(
         &self,
         workspace: WorkspaceId,
@@ -154,7 +157,8 @@ struct Finder {
 type Total = (u64, bool);
 
 impl Finder {
-    /// That of the condition which the fewest media meet, the conditions that are left, and how many media meet it.
+    /// That of the condition which the fewest media meet, the conditions that are left, and how many media
+    /// meet it.
     async fn of(
         session: &mut Session,
         workspace: WorkspaceId,

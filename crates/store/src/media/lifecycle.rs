@@ -7,7 +7,8 @@ use kinora_domain::{Event, Media, MediaId, MediaState, SourceId, Timestamp, Uplo
 use crate::{Error, JobKind, NewJob, Priority, Tx, UploadCancelled};
 
 impl Tx {
-    /// Registers a media that is to be fetched: its rows, its event, and the job that fetches it; the same of each track that is added to it.
+    /// Registers a media that is to be fetched: its rows, its event, and the job that fetches it; the same of
+    /// each track that is added to it.
     pub async fn register_media(
         &mut self,
         media: &Media,
@@ -32,8 +33,8 @@ impl Tx {
         if media.settings.mp4_support.is_none() { Ok(()) } else { self.prepare_files(media, now).await }
     }
 
-    /// Saves a media of which a client may want another picture than before, with the event that says so. Without one nothing is another, and nothing is
-    /// written.
+    /// Saves a media of which a client may want another picture than before, with the event that says so.
+    /// Without one nothing is another, and nothing is written.
     pub async fn save_update(
         &mut self,
         media: &Media,
@@ -66,8 +67,8 @@ impl Tx {
         self.fetch_sounds(media, now).await
     }
 
-    /// Saves a media of which a client wants other files than before, with the event that says so; what it takes to offer them, and to
-    /// say that they are there, is a job's.
+    /// Saves a media of which a client wants other files than before, with the event that says so; what it
+    /// takes to offer them, and to say that they are there, is a job's.
     pub async fn save_files_wanted(
         &mut self,
         media: &Media,
@@ -78,7 +79,8 @@ impl Tx {
         self.prepare_files(media, now).await
     }
 
-    /// Has the files of a ready media prepared. Whoever works on what was wanted before loses its lease: only the last wish is told.
+    /// Has the files of a ready media prepared. Whoever works on what was wanted before loses its lease: only
+    /// the last wish is told.
     async fn prepare_files(&mut self, media: &Media, now: Timestamp) -> Result<(), Error> {
         let (Some(source), true) = (media.source(), media.is_ready()) else { return Ok(()) };
         self.drop_files(media.id, source).await?;
@@ -91,8 +93,8 @@ impl Tx {
         self.drop_job(JobKind::EncodeFiles { media, source }).await
     }
 
-    /// Saves a media that a client changed, with the events that say so, in their order. Without any nothing is another, and nothing
-    /// is written.
+    /// Saves a media that a client changed, with the events that say so, in their order. Without any nothing
+    /// is another, and nothing is written.
     pub async fn save_told(&mut self, media: &Media, events: &[Event]) -> Result<(), Error> {
         if events.is_empty() {
             return Ok(());
@@ -104,15 +106,17 @@ impl Tx {
         Ok(())
     }
 
-    /// Saves a media that a client changed, with the event that says so. Without one nothing is another, and nothing is written.
+    /// Saves a media that a client changed, with the event that says so. Without one nothing is another, and
+    /// nothing is written.
     pub async fn save_change(&mut self, media: &Media, updated: Option<&Event>) -> Result<(), Error> {
         let Some(updated) = updated else { return Ok(()) };
         self.save_media(media).await?;
         self.push_event(updated).await.map(drop)
     }
 
-    /// Removes a media: its rows, with the event that says so, the jobs that bring it in, and a new one that removes its objects.
-    /// Of a direct upload that still runs another event says first that it is cancelled (contract decision 7).
+    /// Removes a media: its rows, with the event that says so, the jobs that bring it in, and a new one that
+    /// removes its objects. Of a direct upload that still runs another event says first that it is cancelled
+    /// (contract decision 7).
     ///
     /// A worker that is fetching it loses its lease with the job, and stops when it next renews.
     pub async fn remove_media(&mut self, media: Media, now: Timestamp) -> Result<(), Error> {

@@ -67,7 +67,8 @@ selections! {
     IN_WORKSPACE = "SELECT id FROM media WHERE id = $1 AND workspace_id = $2";
     BY_PLAYBACK = "SELECT media_id FROM playback_id WHERE id = $1";
     BY_SOURCE = "SELECT id FROM media WHERE source_id = $1";
-    /// From one media to another, both included. A range, not the keys: the statement is the same for every length.
+    /// From one media to another, both included. A range, not the keys: the statement is the same for every
+    /// length.
     RANGE = "SELECT id FROM media WHERE workspace_id = $1 AND (created_at, id) >= ($2, $3) AND (created_at, id) <= ($4, $5)";
     /// As many as are looked up at once; fewer ids are filled up with the first one.
     BY_IDS = "SELECT id FROM media WHERE id IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20,
@@ -119,7 +120,8 @@ pub(crate) async fn many(
     Ok(list)
 }
 
-/// The media of these ids, in their order; those that are not there are left out. No id may stand twice. The session must see one instant.
+/// The media of these ids, in their order; those that are not there are left out. No id may stand twice. The
+/// session must see one instant.
 pub(crate) async fn by_ids(session: &mut Session, ids: &[MediaId]) -> Result<Vec<Media>, Error> {
     let mut found = HashMap::with_capacity(ids.len());
     for some in ids.chunks(IDS_AT_ONCE) {
@@ -130,7 +132,8 @@ pub(crate) async fn by_ids(session: &mut Session, ids: &[MediaId]) -> Result<Vec
     Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
 }
 
-/// The media that stand there, in this order. `is_gapless`: the workspace has no others between the first one and the last.
+/// The media that stand there, in this order. `is_gapless`: the workspace has no others between the first one
+/// and the last.
 pub(super) async fn list(
     session: &mut Session,
     workspace: WorkspaceId,
@@ -138,7 +141,8 @@ pub(super) async fn list(
     newest_first: bool,
     is_gapless: bool,
 ) -> Result<List<Media>, Error> {
-    // PostgreSQL cannot tell how few media lie between two of them, and reads the tables beside them as a whole.
+    // PostgreSQL cannot tell how few media lie between two of them, and reads the tables beside them as a
+    // whole.
     let media = if is_gapless && !session.is_postgres() {
         let mut ends = [list.items.first(), list.items.last()];
         if newest_first {

@@ -85,7 +85,8 @@ impl Store {
         load::one(&mut self.snapshot().await?, load::BY_PLAYBACK, values![id]).await
     }
 
-    /// The media that the objects of a source belong to; without one they can be swept, unless they are still arriving.
+    /// The media that the objects of a source belong to; without one they can be swept, unless they are still
+    /// arriving.
     pub async fn media_of_source(&self, id: SourceId) -> Result<Option<Media>, Error> {
         load::one(&mut self.snapshot().await?, load::BY_SOURCE, values![id]).await
     }
@@ -125,8 +126,9 @@ impl Tx {
         self.insert_added(media).await
     }
 
-    /// Saves a changed media over the version it was read as, which the row then is one ahead of. [`Error::Conflict`] when it
-    /// moved, or is gone: the closure runs again. Added tracks are left as they are: [`Tx::save_tracks`] writes those.
+    /// Saves a changed media over the version it was read as, which the row then is one ahead of.
+    /// [`Error::Conflict`] when it moved, or is gone: the closure runs again. Added tracks are left as they
+    /// are: [`Tx::save_tracks`] writes those.
     pub async fn save_media(&mut self, media: &Media) -> Result<(), Error> {
         self.effects.rows = true;
         let mut values = values![media.id, media.version];
@@ -143,8 +145,8 @@ impl Tx {
         Ok(())
     }
 
-    /// Keeps what the picture of this source at this moment looks like; it is said of the media while that picture stands for it. Nothing happens
-    /// where the media is gone, or has another source.
+    /// Keeps what the picture of this source at this moment looks like; it is said of the media while that
+    /// picture stands for it. Nothing happens where the media is gone, or has another source.
     pub async fn save_blur_hash(
         &mut self,
         id: MediaId,
@@ -157,8 +159,8 @@ impl Tx {
         self.session.execute(SAVE_BLUR_HASH, values![id, source, moment, hash]).await.map(drop)
     }
 
-    /// Removes a media with its inputs, tracks and playback IDs. Its events and their deliveries stay. `false` when it is gone
-    /// already.
+    /// Removes a media with its inputs, tracks and playback IDs. Its events and their deliveries stay.
+    /// `false` when it is gone already.
     pub async fn delete_media(&mut self, id: MediaId) -> Result<bool, Error> {
         self.effects.rows = true;
         let rows = self.session.change(DELETE, values![id]).await?;

@@ -37,8 +37,8 @@ statements! {
         AND +created_at >= $2 AND +created_at < $3 AND updated_at >= $4 AND updated_at < $5 LIMIT $6) AS chosen";
 }
 
-/// Declares the statements of members by those that choose their ids, at most as many as are in a playlist. They choose within an index;
-/// rows are read of those alone that are chosen.
+/// Declares the statements of members by those that choose their ids, at most as many as are in a playlist.
+/// They choose within an index; rows are read of those alone that are chosen.
 macro_rules! members {
     ($($(#[$doc:meta])* $name:ident = $chosen:literal, $order:literal;)*) => {
         $(
@@ -57,7 +57,8 @@ macro_rules! members {
 
 members! {
     ITEMS = "SELECT media_id AS id, position FROM playlist_item WHERE playlist_id = $1", "chosen.position";
-    /// What smart playlists choose. The signs keep the other dates from being looked up by: the index of these gives the order too.
+    /// What smart playlists choose. The signs keep the other dates from being looked up by: the index of
+    /// these gives the order too.
     CREATED_OLDEST = "SELECT id, created_at FROM media WHERE workspace_id = $1 AND state = 'Ready'
         AND created_at >= $2 AND created_at < $3 AND +updated_at >= $4 AND +updated_at < $5 ORDER BY created_at, id LIMIT $6",
         "chosen.created_at, chosen.id";
@@ -97,8 +98,8 @@ impl Store {
         }
     }
 
-    /// The edition of a playlist of any workspace: what tells for little whether [`playlist_by_id`](Store::playlist_by_id) would read
-    /// the same again.
+    /// The edition of a playlist of any workspace: what tells for little whether
+    /// [`playlist_by_id`](Store::playlist_by_id) would read the same again.
     pub async fn playlist_edition(&self, id: PlaylistId) -> Result<Option<PlaylistEdition>, Error> {
         let mut snapshot = self.snapshot().await?;
         let Some(playlist) = by_id(&mut snapshot, id).await? else { return Ok(None) };

@@ -101,8 +101,8 @@ impl Tx {
         in_workspace(&mut self.session, workspace, id).await
     }
 
-    /// Adds a playlist. [`Error::Taken`] when its workspace has one with this reference, [`Error::TooMany`] when it has as many as it
-    /// may have.
+    /// Adds a playlist. [`Error::Taken`] when its workspace has one with this reference, [`Error::TooMany`]
+    /// when it has as many as it may have.
     pub async fn insert_playlist(&mut self, playlist: &Playlist) -> Result<(), Error> {
         self.effects.rows = true;
         let mut values = values![
@@ -124,7 +124,8 @@ impl Tx {
         save_items(&mut self.session, playlist.id, &[], playlist.items()).await
     }
 
-    /// Saves a changed playlist over what was read; what is the same is not written. [`Error::Conflict`] when it moved meanwhile.
+    /// Saves a changed playlist over what was read; what is the same is not written. [`Error::Conflict`] when
+    /// it moved meanwhile.
     pub async fn save_playlist(&mut self, before: &Playlist, after: &Playlist) -> Result<(), Error> {
         if before == after {
             return Ok(());

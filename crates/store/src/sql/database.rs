@@ -1,5 +1,5 @@
-//! Where the rows are: a file of SQLite, or a database on PostgreSQL. The two arms here, in [`Session`] and in
-//! [`Row`](super::Row) are all that knows the difference, with the ways to begin, to write and to watch.
+//! Where the rows are: a file of SQLite, or a database on PostgreSQL. The two arms here, in [`Session`] and
+//! in [`Row`](super::Row) are all that knows the difference, with the ways to begin, to write and to watch.
 
 use super::{Session, postgres, sqlite};
 use crate::Error;

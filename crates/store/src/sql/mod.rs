@@ -1,8 +1,9 @@
 //! Statements, values and rows, the same for every engine.
 //!
-//! An aggregate declares its statements with [`statements!`], and runs them on a [`Session`] with [`values!`]. Statements are
-//! constants in the subset of SQL that SQLite and PostgreSQL share, with `$1` binds; the time is always bound. Where the engines
-//! differ in how rows are locked, a statement has a second text for PostgreSQL.
+//! An aggregate declares its statements with [`statements!`], and runs them on a [`Session`] with
+//! [`values!`]. Statements are constants in the subset of SQL that SQLite and PostgreSQL share, with `$1`
+//! binds; the time is always bound. Where the engines differ in how rows are locked, a statement has a second
+//! text for PostgreSQL.
 
 mod database;
 pub(crate) mod postgres;

@@ -10,7 +10,8 @@ use sqlx::sqlite::SqliteRow;
 use super::{postgres, sqlite};
 use crate::Error;
 
-/// One row. A value that is not what its column promises is [`Error::Internal`]: the schema's checks keep it out.
+/// One row. A value that is not what its column promises is [`Error::Internal`]: the schema's checks keep it
+/// out.
 pub(crate) enum Row {
     Sqlite(SqliteRow),
     Postgres(PgRow),

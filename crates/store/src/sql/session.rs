@@ -6,7 +6,8 @@ use crate::Error;
 /// Runs statements, one after the other.
 pub(crate) struct Session {
     engine: Engine,
-    /// The first error since [`Session::take_error`]: what came after it in the same transaction cannot be trusted.
+    /// The first error since [`Session::take_error`]: what came after it in the same transaction cannot be
+    /// trusted.
     error: Option<EngineError>,
     /// Whether a row was changed since [`Session::take_changed`].
     changed: bool,
@@ -81,7 +82,8 @@ impl Session {
         self.note(result)
     }
 
-    /// Commits the transaction that this session is, on PostgreSQL. An error without a remedy leaves open whether it was kept.
+    /// Commits the transaction that this session is, on PostgreSQL. An error without a remedy leaves open
+    /// whether it was kept.
     pub(crate) async fn commit(self) -> Result<(), EngineError> {
         match self.engine {
             Engine::Sqlite(_) => Err(Error::internal("a session of SQLite is no transaction").into()),

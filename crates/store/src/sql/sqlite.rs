@@ -18,7 +18,8 @@ use crate::Error;
 
 /// How long anyone waits for the writer of another process (contract decision 42).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Readers beside each other. More than the cores of a usual machine gain nothing, and each holds a page cache.
+/// Readers beside each other. More than the cores of a usual machine gain nothing, and each holds a page
+/// cache.
 const READERS_MAX: u32 = 8;
 /// More than there are statements, so that each is parsed once a connection.
 const STATEMENTS_MAX: usize = 256;

@@ -1,5 +1,6 @@
-//! Who receives an upload. Requests may reach any process, and one that was taken for dead may still be alive: whoever takes an upload over
-//! counts its number up, and a number that is not the present one writes nothing.
+//! Who receives an upload. Requests may reach any process, and one that was taken for dead may still be
+//! alive: whoever takes an upload over counts its number up, and a number that is not the present one writes
+//! nothing.
 
 use kinora_domain::{MediaId, Timestamp, Upload};
 
@@ -52,13 +53,14 @@ statements! {
 }
 
 impl Store {
-    /// What the store of objects keeps of an upload. Whoever has just taken its lease reads all that will ever be of those before.
+    /// What the store of objects keeps of an upload. Whoever has just taken its lease reads all that will
+    /// ever be of those before.
     pub async fn upload_grown(&self, id: MediaId) -> Result<UploadGrown, Error> {
         grown(&mut self.snapshot().await?, id).await
     }
 
-    /// Writes down how far an upload has come, which renews it. [`Error::LeaseLost`] when somebody else receives it now, or it is
-    /// settled.
+    /// Writes down how far an upload has come, which renews it. [`Error::LeaseLost`] when somebody else
+    /// receives it now, or it is settled.
     pub async fn note_upload_kept(&self, lease: UploadLease, kept: u64, now: Timestamp) -> Result<(), Error> {
         self.write_row_by_row(async move |tx: &mut Tx| {
             let values = values![lease.upload, lease.number, columns::bytes(kept), now];
@@ -70,8 +72,8 @@ impl Store {
 }
 
 impl Store {
-    /// Writes down that bytes of an upload are coming although none of them is kept yet. [`Error::LeaseLost`] as in
-    /// [`Store::note_upload_kept`].
+    /// Writes down that bytes of an upload are coming although none of them is kept yet. [`Error::LeaseLost`]
+    /// as in [`Store::note_upload_kept`].
     pub async fn note_upload_alive(&self, lease: UploadLease, now: Timestamp) -> Result<(), Error> {
         self.write_row_by_row(async move |tx: &mut Tx| {
             let rows = tx.session.execute(ALIVE, values![lease.upload, lease.number, now]).await?;
@@ -82,7 +84,8 @@ impl Store {
 }
 
 impl Tx {
-    /// Takes an upload over, unless `owner` holds `known` and nobody has taken it since. `None` without such an upload.
+    /// Takes an upload over, unless `owner` holds `known` and nobody has taken it since. `None` without such
+    /// an upload.
     pub async fn lease_upload(
         &mut self,
         id: MediaId,
@@ -100,15 +103,16 @@ impl Tx {
         Ok(Some((upload, UploadLease { upload: id, number })))
     }
 
-    /// The upload of a lease. [`Error::LeaseLost`] when somebody else receives it now, or it is settled; then nothing of the whole
-    /// transaction is kept.
+    /// The upload of a lease. [`Error::LeaseLost`] when somebody else receives it now, or it is settled; then
+    /// nothing of the whole transaction is kept.
     pub async fn leased_upload(&mut self, lease: UploadLease) -> Result<Upload, Error> {
         let held = self.session.first(HELD, values![lease.upload, lease.number]).await?;
         self.held_upload(u64::from(held.is_some()))?;
         self.upload_by_id(lease.upload).await?.ok_or_else(|| Error::internal("an upload vanished"))
     }
 
-    /// Writes down which upload in parts the store of objects has begun. [`Error::LeaseLost`] as in [`Tx::leased_upload`].
+    /// Writes down which upload in parts the store of objects has begun. [`Error::LeaseLost`] as in
+    /// [`Tx::leased_upload`].
     pub async fn note_upload_begun(&mut self, lease: UploadLease, multipart: &str) -> Result<(), Error> {
         let rows = self.session.execute(BEGUN, values![lease.upload, lease.number, multipart]).await?;
         self.held_upload(rows)

@@ -96,8 +96,8 @@ impl Tx {
         self.save_failed(&media, &event, now).await
     }
 
-    /// Has removed what an upload that has ended kept beside its source, and the source too unless a media has taken it over. Nobody
-    /// needs to look after it any more.
+    /// Has removed what an upload that has ended kept beside its source, and the source too unless a media
+    /// has taken it over. Nobody needs to look after it any more.
     pub async fn discard_upload(&mut self, upload: &Upload, now: Timestamp) -> Result<(), Error> {
         self.drop_job(JobKind::TendUpload { media: upload.id }).await?;
         let discard = JobKind::DiscardUpload { media: upload.id };

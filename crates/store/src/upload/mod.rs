@@ -145,8 +145,8 @@ impl Tx {
         self.session.execute(COUNT, values![workspace, more]).await.map(drop)
     }
 
-    /// Saves a changed upload over the version it was read as, which the row then is one ahead of. [`Error::Conflict`] when it
-    /// moved: the closure runs again.
+    /// Saves a changed upload over the version it was read as, which the row then is one ahead of.
+    /// [`Error::Conflict`] when it moved: the closure runs again.
     pub async fn save_upload(&mut self, upload: &Upload) -> Result<(), Error> {
         if matches!(upload.state, UploadState::Completed { .. }) {
             self.session.execute(COUNT_USED, values![upload.id, upload.version]).await?;

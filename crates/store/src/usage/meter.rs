@@ -12,9 +12,11 @@ use kinora_domain::{Day, Timestamp, WorkspaceId};
 use super::Used;
 use crate::WorkerId;
 
-/// Parts of the memory. More than the threads that answer requests on most machines; where there are more, some share one.
+/// Parts of the memory. More than the threads that answer requests on most machines; where there are more,
+/// some share one.
 const SHARDS: usize = 32;
-/// Workspaces, times days, that one part counts apart, of some 100 bytes each. More than that come together only while the database is away.
+/// Workspaces, times days, that one part counts apart, of some 100 bytes each. More than that come together
+/// only while the database is away.
 const COUNTED_MAX: usize = 10_000;
 
 /// What was counted and is not written yet.
@@ -26,13 +28,15 @@ pub(crate) struct Meter {
     pub(super) writing: tokio::sync::Mutex<Queue>,
 }
 
-/// What is being written, batch by batch. As long as the first batch is not known to be written it stays as it is, and so does its number.
+/// What is being written, batch by batch. As long as the first batch is not known to be written it stays as
+/// it is, and so does its number.
 #[derive(Default)]
 pub(super) struct Queue {
     /// Of the first batch; counts up from 1.
     pub(super) number: i64,
-    /// What is left, in the order of workspaces and days, so that processes that write at once never wait for each other in a circle. Nothing is
-    /// added before all of it is written, so a batch has the same rows at every try.
+    /// What is left, in the order of workspaces and days, so that processes that write at once never wait for
+    /// each other in a circle. Nothing is added before all of it is written, so a batch has the same rows at
+    /// every try.
     pub(super) used: VecDeque<(WorkspaceId, Day, Used)>,
     /// The sum of what is in the rows and was not told of yet.
     pub(super) written: Used,

@@ -1,7 +1,7 @@
 //! What workspaces use: minutes encoded, minutes and bytes delivered, bytes stored; a row for each day.
 //!
-//! A meter, no state of a media: what is counted in memory is added to the rows now and then, and a process that is killed loses what it
-//! counted since. What is stored is measured by the sweep.
+//! A meter, no state of a media: what is counted in memory is added to the rows now and then, and a process
+//! that is killed loses what it counted since. What is stored is measured by the sweep.
 
 mod meter;
 
@@ -39,7 +39,8 @@ statements! {
         UNION ALL SELECT workspace_id FROM media WHERE source_id = $1
         UNION ALL SELECT m.workspace_id FROM added_track a JOIN media m ON m.id = a.media_id WHERE a.source_id = $1
         LIMIT 1";
-    /// Of uploads that come in parts, which are no objects yet. The first condition on the state names the index.
+    /// Of uploads that come in parts, which are no objects yet. The first condition on the state names the
+    /// index.
     GROWING = "SELECT CAST(COALESCE(SUM(p.len), 0) AS BIGINT) AS bytes FROM upload u JOIN upload_part p ON p.upload_id = u.id
         WHERE u.workspace_id = $1 AND u.state <> 'completed' AND u.state IN ('waiting', 'uploading')";
 }
@@ -110,9 +111,11 @@ impl Store {
         self.meter().count(workspace, now, used);
     }
 
-    /// Adds what was counted to the rows, in small commits: mostly one, more after the database was away for long. `None` where nothing was.
+    /// Adds what was counted to the rows, in small commits: mostly one, more after the database was away for
+    /// long. `None` where nothing was.
     ///
-    /// After an error the rest is tried again by the next call; if a commit took place all the same, then nothing is added twice.
+    /// After an error the rest is tried again by the next call; if a commit took place all the same, then
+    /// nothing is added twice.
     pub async fn write_usage(&self, now: Timestamp) -> Result<Option<WrittenUsage>, Error> {
         let meter = self.meter();
         let mut queue = meter.writing.lock().await;

@@ -1,7 +1,7 @@
 //! Closures beside each other, for PostgreSQL: each is a transaction on a connection of its own.
 //!
-//! They were written as if they ran one after the other, and SERIALIZABLE keeps it so: PostgreSQL refuses one of two that stood in
-//! each other's way, and that one runs again.
+//! They were written as if they ran one after the other, and SERIALIZABLE keeps it so: PostgreSQL refuses one
+//! of two that stood in each other's way, and that one runs again.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,13 +25,15 @@ const PAUSE_FIRST: Duration = Duration::from_millis(2);
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 /// Runs of a closure that breaks a constraint: the second one sees what the first may have missed.
 const CONSTRAINT_RUNS_MAX: usize = 2;
-/// From this run on a closure waits for its turn among all that stood in another's way: so one of them gets through each time.
+/// From this run on a closure waits for its turn among all that stood in another's way: so one of them gets
+/// through each time.
 const TURN_FROM_RUN: usize = 3;
 /// Closures under way, most of them waiting for a connection. More wait in the queue.
 const UNDER_WAY_MAX: usize = 1024;
 
-/// How long closures under way may take once no store is left, so that a database that fell silent does not keep a process from
-/// ending. More than statements take; what is not committed by then is rolled back, and its caller hears [`Error::Stopped`].
+/// How long closures under way may take once no store is left, so that a database that fell silent does not
+/// keep a process from ending. More than statements take; what is not committed by then is rolled back, and
+/// its caller hears [`Error::Stopped`].
 const END_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Runs until no store is left and every closure has been answered.
@@ -103,7 +105,8 @@ fn last(refusal: Refusal, runs: usize, started: Instant) -> Option<Outcome> {
     }
 }
 
-/// One run in a transaction of its own. A transaction that is not committed is rolled back when its connection is given back.
+/// One run in a transaction of its own. A transaction that is not committed is rolled back when its
+/// connection is given back.
 async fn once(writers: &Writers, common: &Arc<Common>, work: &mut dyn Work) -> Result<(), Refusal> {
     if common.is_stopped() {
         return Err(Refusal::Broken(Error::Stopped));

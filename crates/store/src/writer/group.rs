@@ -1,7 +1,7 @@
 //! Many closures in one commit, for SQLite: they run one after the other, each in a savepoint.
 //!
-//! A sync a transaction would cap us at some hundred transactions a second. A closure that waits alone is committed at once;
-//! those that came while a commit was under way share the next one.
+//! A sync a transaction would cap us at some hundred transactions a second. A closure that waits alone is
+//! committed at once; those that came while a commit was under way share the next one.
 
 use std::sync::Arc;
 use std::time::Duration;

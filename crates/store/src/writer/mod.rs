@@ -1,8 +1,8 @@
 //! The thread that writes, and what both ways of writing share.
 //!
-//! It is a thread with a runtime of its own: there the futures of closures need not be `Send`, and a busy server does not hold up
-//! a transaction that holds rows or the database. SQLite has one writer, so closures [share commits](group); PostgreSQL has many,
-//! so closures run [beside each other](beside).
+//! It is a thread with a runtime of its own: there the futures of closures need not be `Send`, and a busy
+//! server does not hold up a transaction that holds rows or the database. SQLite has one writer, so closures
+//! [share commits](group); PostgreSQL has many, so closures run [beside each other](beside).
 
 mod beside;
 mod group;
@@ -43,7 +43,8 @@ pub(crate) enum Target {
 /// Where closures are sent.
 pub(crate) type Requests = mpsc::Sender<Box<dyn Work>>;
 
-/// Starts the thread. It ends, and the receiver hears of it, when all senders are gone and everything sent was answered.
+/// Starts the thread. It ends, and the receiver hears of it, when all senders are gone and everything sent
+/// was answered.
 pub(crate) fn start(target: Target, common: Arc<Common>) -> Result<(Requests, oneshot::Receiver<()>), Error> {
     let (requests, waiting) = mpsc::channel(QUEUE_MAX);
     // Dropped unsent at the end.

@@ -72,7 +72,8 @@ async fn events_of_a_media_are_told_in_the_order_of_their_commits_whatever_clock
     insert(&store, &media, &created).await;
     insert(&store, &other, &created_other).await;
     let at = |micros: i64| created.at.plus_micros(micros);
-    // Earlier than its media, at the same time as the event before, ahead, behind that; and another media goes by itself.
+    // Earlier than its media, at the same time as the event before, ahead, behind that; and another media
+    // goes by itself.
     for (media, micros) in [(&media, -1_000), (&media, 1), (&media, 5_000_000), (&media, 30), (&other, 40)] {
         push(&store, media, at(micros)).await;
     }

@@ -1,4 +1,5 @@
-//! Answers to requests with an idempotency key: kept with the change, sealed, for a day, each workspace's own.
+//! Answers to requests with an idempotency key: kept with the change, sealed, for a day, each workspace's
+//! own.
 
 use kinora_domain::{Timestamp, WorkspaceId};
 use kinora_store::{Error, KeptAnswer, Pruned, RequestKey, Store, StoreOptions};

@@ -1,5 +1,5 @@
-//! The store, seen from outside. The tests in `suite!` are written once for every engine; those in `sqlite_only!` and
-//! `postgres_only!`, `start` and `postgres` are about what one of them does differently.
+//! The store, seen from outside. The tests in `suite!` are written once for every engine; those in
+//! `sqlite_only!` and `postgres_only!`, `start` and `postgres` are about what one of them does differently.
 
 #![allow(clippy::unwrap_used, reason = "tests; the lint sees only functions marked as one")]
 

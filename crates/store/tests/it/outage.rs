@@ -210,7 +210,8 @@ async fn a_change_by_another_process_is_seen_at_once(world: World) {
         insert(&writer, &media, &event).await;
         assert_ne!(reader.version().await.unwrap(), before);
     }
-    // Other databases of the server commit too, so it may take some looks to find two that nothing came between.
+    // Other databases of the server commit too, so it may take some looks to find two that nothing came
+    // between.
     until(async || (reader.version().await.unwrap() == reader.version().await.unwrap()).then_some(())).await;
     assert_eq!(writer.workspaces().await.unwrap().len(), 2);
 }

@@ -177,7 +177,8 @@ async fn dates_choose_ready_media_by_whole_days(world: World) {
     let mine = workspace(&store).await;
     let midnight = world.now().as_micros().div_euclid(DAY) * DAY;
     let mut by_creation = Vec::new();
-    // The last instant of a day, the first and the last of the next, the first of the one behind it; updated two days later each.
+    // The last instant of a day, the first and the last of the next, the first of the one behind it; updated
+    // two days later each.
     for at in [DAY - 1, DAY, 2 * DAY - 1, 2 * DAY] {
         let id = ready(&world, &store, mine).await.id;
         let dates = format!("created_at = {}, updated_at = {}", midnight + at, midnight + at + 2 * DAY);

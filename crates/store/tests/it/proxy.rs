@@ -1,5 +1,5 @@
-//! Stands between a store and its PostgreSQL, and lets what is connected fall silent: as after a failover or behind a router that
-//! forgot, where no packet comes through any more and nobody says so.
+//! Stands between a store and its PostgreSQL, and lets what is connected fall silent: as after a failover or
+//! behind a router that forgot, where no packet comes through any more and nobody says so.
 
 use std::net::SocketAddr;
 use std::str::FromStr as _;

@@ -1,4 +1,5 @@
-//! A new key while several processes run: whatever they sealed meanwhile is opened by the new key, or no server starts without the old one.
+//! A new key while several processes run: whatever they sealed meanwhile is opened by the new key, or no
+//! server starts without the old one.
 
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, ContentKey, Encryption, NewPlayback, PlaybackHandle, PlaybackId,

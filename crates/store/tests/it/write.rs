@@ -228,7 +228,8 @@ async fn inserted(world: &World, store: &Store) -> Media {
     media
 }
 
-/// Keeps the writer until notified, so that the next writes wait together. Breaks the rule for closures on purpose.
+/// Keeps the writer until notified, so that the next writes wait together. Breaks the rule for closures on
+/// purpose.
 async fn hold(store: &Store) -> Arc<Notify> {
     let (release, began) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (released, begins, store) = (release.clone(), began.clone(), store.clone());

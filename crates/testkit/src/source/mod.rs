@@ -103,7 +103,8 @@ impl SourceServer {
         now
     }
 
-    /// Waits until an answer of this path stands at its gate: all bytes before it are sent. Answers the position.
+    /// Waits until an answer of this path stands at its gate: all bytes before it are sent. Answers the
+    /// position.
     ///
     /// Panics when the deadline passes first.
     pub async fn wait_until_held(&self, path: &str, deadline: Duration) -> u64 {

@@ -88,7 +88,8 @@ impl Source {
         }
     }
 
-    /// Answers the first requests with this status, and with `Retry-After` where one is given, the others as it would otherwise.
+    /// Answers the first requests with this status, and with `Retry-After` where one is given, the others as
+    /// it would otherwise.
     #[must_use]
     pub fn refused_first(mut self, times: usize, status: u16, retry_after_s: Option<u32>) -> Self {
         self.refusals = Some(Refusals { times, status, retry_after_s });
@@ -165,7 +166,8 @@ impl Source {
         self
     }
 
-    /// Sends the bytes before this position and then nothing until [`super::SourceServer::allow`] or `release`.
+    /// Sends the bytes before this position and then nothing until [`super::SourceServer::allow`] or
+    /// `release`.
     #[must_use]
     pub fn gated_at(mut self, position: u64) -> Self {
         self.gate = Some(position);

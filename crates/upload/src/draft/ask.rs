@@ -38,7 +38,8 @@ pub(super) enum Ask {
 type Refused = (ApiError, Problem);
 
 impl Version {
-    /// Those that can be spoken. Before 5 there was Upload-Incomplete (draft 03); 9 is the newest that clients name.
+    /// Those that can be spoken. Before 5 there was Upload-Incomplete (draft 03); 9 is the newest that
+    /// clients name.
     const KNOWN: std::ops::RangeInclusive<u64> = 5..=9;
 
     pub(super) fn read(headers: &HeaderMap) -> Read<Self> {

@@ -9,7 +9,8 @@ use metrics::{Counter, Histogram};
 
 /// The metrics of requests that have been needed so far.
 ///
-/// Kept, for finding one by its labels takes longer than all else that is done for a small request but the sending.
+/// Kept, for finding one by its labels takes longer than all else that is done for a small request but the
+/// sending.
 #[derive(Default)]
 pub(super) struct RequestCounts {
     routes: RwLock<HashMap<Box<str>, Arc<RouteCounts>>>,

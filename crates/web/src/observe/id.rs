@@ -8,7 +8,8 @@ use kinora_domain::Random;
 /// Longer ids of clients are replaced by our own.
 pub(crate) const LEN_MAX: usize = 128;
 
-/// Makes ids that no two requests share, also those of other processes. They may be guessed: nothing rests on them.
+/// Makes ids that no two requests share, also those of other processes. They may be guessed: nothing rests on
+/// them.
 pub(super) struct RequestIds {
     /// Drawn once: to ask the system for randomness would take longer than to route a request.
     process: u64,

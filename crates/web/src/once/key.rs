@@ -10,7 +10,8 @@ const NAME: &str = "Idempotency-Key";
 /// Longest key, in characters. Decision 0070.
 pub const LEN_MAX: usize = 255;
 
-/// The key: a text in quotes as the draft has it (RFC 9651, 3.3.3), or bare as most clients send it. The two are one key.
+/// The key: a text in quotes as the draft has it (RFC 9651, 3.3.3), or bare as most clients send it. The two
+/// are one key.
 pub(super) fn read(headers: &HeaderMap) -> Result<String, ApiError> {
     let refused = |must: String| ApiError::invalid_field(NAME, must);
     let mut values = headers.get_all(HEADER).iter();

@@ -1,7 +1,8 @@
 //! Describes operations in the words of OpenAPI 3.1.
 //!
-//! Each resource has a `doc.rs` beside its operations, which describes them with [`Operation`] and [`Schemas`]; answers derive
-//! their schema, requests are described with the constants that their reading uses.
+//! Each resource has a `doc.rs` beside its operations, which describes them with [`Operation`] and
+//! [`Schemas`]; answers derive their schema, requests are described with the constants that their reading
+//! uses.
 
 mod operation;
 mod refusals;

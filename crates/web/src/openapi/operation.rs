@@ -10,7 +10,8 @@ use crate::extract::{BODY_BYTES_MAX, PageQuery};
 use crate::once::IDEMPOTENCY_KEY_MAX;
 use crate::rate_limit::RateLimit;
 
-/// What is to be known of an operation. Begin with [`Operation::get`] and its neighbours, which add the refusals that all have.
+/// What is to be known of an operation. Begin with [`Operation::get`] and its neighbours, which add the
+/// refusals that all have.
 pub struct Operation {
     path: &'static str,
     method: &'static str,
@@ -80,8 +81,8 @@ impl Operation {
         self.refuses(ApiError::read_only()).refuses(ApiError::full())
     }
 
-    /// That it is done once, however often a client that names it asks. To tell requests apart the body is read, also where the operation
-    /// itself takes none.
+    /// That it is done once, however often a client that names it asks. To tell requests apart the body is
+    /// read, also where the operation itself takes none.
     fn named_by_its_client(mut self) -> Self {
         self.parameters.push(json!({"name": "Idempotency-Key", "in": "header", "required": false,
             "description": "A name of your own making for this request, in visible characters of ASCII, bare or in quotes. For 24 hours \
@@ -273,7 +274,8 @@ impl Operation {
         self
     }
 
-    /// Puts it where it belongs below `paths`. Refusals that others have too are kept once, below `responses`.
+    /// Puts it where it belongs below `paths`. Refusals that others have too are kept once, below
+    /// `responses`.
     pub(super) fn write(self, paths: &mut Map<String, Value>, responses: &mut Map<String, Value>) {
         let Self {
             path,

@@ -1,4 +1,5 @@
-//! The refusals of an operation, as the errors themselves tell them: status, message, headers and body (contract 1.4).
+//! The refusals of an operation, as the errors themselves tell them: status, message, headers and body
+//! (contract 1.4).
 
 use std::collections::BTreeMap;
 

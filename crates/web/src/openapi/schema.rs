@@ -1,8 +1,8 @@
 //! What fields are, in the words of JSON Schema (2020-12, which OpenAPI 3.1 speaks).
 //!
-//! Answers derive their schema; a field whose Rust type says too little names one of these types with `#[schemars(with = "…")]`.
-//! Requests are read field by field, and their schemas are put together of the functions below, with the constants that the
-//! reading uses.
+//! Answers derive their schema; a field whose Rust type says too little names one of these types with
+//! `#[schemars(with = "…")]`. Requests are read field by field, and their schemas are put together of the
+//! functions below, with the constants that the reading uses.
 
 pub mod reading;
 
@@ -135,7 +135,8 @@ impl Schemas {
     }
 }
 
-/// Takes from every description where the code has its facts from: `(contract 2.2)` leads who reads the document nowhere.
+/// Takes from every description where the code has its facts from: `(contract 2.2)` leads who reads the
+/// document nowhere.
 fn without_sources(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -192,8 +193,8 @@ pub fn default(mut schema: Value, value: impl Into<Value>) -> Value {
     schema
 }
 
-/// An object of a request. What is not required may be left out, or be `null`, which says the same; other fields are ignored
-/// (contract decision 10).
+/// An object of a request. What is not required may be left out, or be `null`, which says the same; other
+/// fields are ignored (contract decision 10).
 pub fn object<'a>(required: &[&str], properties: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let with_null = |(name, schema): (&str, Value)| {
         let schema = if required.contains(&name) { schema } else { or_null(schema) };

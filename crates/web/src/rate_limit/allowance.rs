@@ -1,8 +1,9 @@
 //! How much each token has sent.
 //!
-//! A token owes for each request, and what it owes is let off evenly: all of it within a window. It may owe as many requests as the limit has
-//! and no more, so it can send them at once, and after that one whenever one is let off (GCRA, as ATM's I.371 has it). All numbers are whole: a
-//! request is as many units as the window has microseconds, and each microsecond lets off as many units as the limit has requests.
+//! A token owes for each request, and what it owes is let off evenly: all of it within a window. It may owe
+//! as many requests as the limit has and no more, so it can send them at once, and after that one whenever
+//! one is let off (GCRA, as ATM's I.371 has it). All numbers are whole: a request is as many units as the
+//! window has microseconds, and each microsecond lets off as many units as the limit has requests.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -53,7 +54,8 @@ struct Debt {
     at_us: u64,
 }
 
-/// The time that has passed. A clock that is set back takes nothing from anybody, and one that is set forward lets off what is owed.
+/// The time that has passed. A clock that is set back takes nothing from anybody, and one that is set forward
+/// lets off what is owed.
 #[derive(Default)]
 struct SteadyTime {
     shown: Option<Timestamp>,
@@ -100,8 +102,9 @@ impl Allowances {
         *debt = Debt { units: debt.units.saturating_sub(passed_us * self.requests), at_us: now_us };
     }
 
-    /// Forgets those that owe nothing, now and then, and before this token is one too many; that changes nothing for them. If too many owe
-    /// something, those that owe the least are forgotten with it, half of all at least: it is not looked through all of them for each request.
+    /// Forgets those that owe nothing, now and then, and before this token is one too many; that changes
+    /// nothing for them. If too many owe something, those that owe the least are forgotten with it, half of
+    /// all at least: it is not looked through all of them for each request.
     fn forget(&self, held: &mut Held, token: Principal, now_us: u64) {
         let is_full = held.tokens.len() >= TOKENS_MAX && !held.tokens.contains_key(&token);
         if !is_full && now_us - held.forgot_at_us < FORGET_EVERY_US.max(self.window_us) {

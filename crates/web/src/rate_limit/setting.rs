@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// So many requests of one access token within so many seconds, counted by each process for itself. Written `600/60`.
+/// So many requests of one access token within so many seconds, counted by each process for itself. Written
+/// `600/60`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
     requests: u32,
@@ -18,7 +19,8 @@ impl RateLimit {
     /// What the document of the API shows.
     pub(crate) const EXAMPLE: Self = Self { requests: 600, window_s: 60 };
 
-    /// `None` for numbers that are 0 or more than [`REQUESTS_MAX`](Self::REQUESTS_MAX) and [`WINDOW_S_MAX`](Self::WINDOW_S_MAX).
+    /// `None` for numbers that are 0 or more than [`REQUESTS_MAX`](Self::REQUESTS_MAX) and
+    /// [`WINDOW_S_MAX`](Self::WINDOW_S_MAX).
     pub(crate) fn new(requests: u32, window_s: u32) -> Option<Self> {
         let is_within = |number: u32, max: u32| (1..=max).contains(&number);
         let is_limit = is_within(requests, Self::REQUESTS_MAX) && is_within(window_s, Self::WINDOW_S_MAX);

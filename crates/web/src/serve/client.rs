@@ -8,8 +8,8 @@ use ipnet::{IpNet, Ipv4Net};
 
 /// Where each proxy adds the address that it was asked from, at the end.
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// Entries of it that are looked at, from the end: more proxies than anybody has in a row. Whoever sends a thousand entries has us
-/// read these.
+/// Entries of it that are looked at, from the end: more proxies than anybody has in a row. Whoever sends a
+/// thousand entries has us read these.
 const ENTRIES_MAX: usize = 16;
 
 /// Networks of proxies that say truly from where they were asked. Clones share them.
@@ -22,7 +22,8 @@ impl From<Vec<IpNet>> for TrustedProxies {
     }
 }
 
-/// Networks of IPv4 that are written as those of IPv6 (`::ffff:10.0.0.0/104`) are what they stand for, as addresses are.
+/// Networks of IPv4 that are written as those of IPv6 (`::ffff:10.0.0.0/104`) are what they stand for, as
+/// addresses are.
 fn canonical(network: IpNet) -> IpNet {
     const MAPPED_BITS: u8 = 96;
     let mapped = match network {
@@ -71,14 +72,16 @@ impl Peer {
         })
     }
 
-    /// For whom this peer asks. Of a proxy each request may be another client's; from whoever is none no header is read.
+    /// For whom this peer asks. Of a proxy each request may be another client's; from whoever is none no
+    /// header is read.
     pub(super) fn client(&self, headers: &HeaderMap) -> ClientAddress {
         let told = self.proxies.as_ref().and_then(|proxies| self.told(proxies, headers));
         told.map_or_else(|| self.unless_loopback(), |address| ClientAddress(Some(address)))
     }
 
-    /// The last address in front of the proxies that are trusted. Whatever stands before it may be made up, and where an entry is no
-    /// address nobody vouches for more than the proxy behind it. `None` where the header is not there.
+    /// The last address in front of the proxies that are trusted. Whatever stands before it may be made up,
+    /// and where an entry is no address nobody vouches for more than the proxy behind it. `None` where the
+    /// header is not there.
     fn told(&self, proxies: &TrustedProxies, headers: &HeaderMap) -> Option<IpAddr> {
         let mut lines = headers.get_all(FORWARDED_FOR).iter().rev().peekable();
         lines.peek()?;
@@ -95,13 +98,15 @@ impl Peer {
         Some(hop)
     }
 
-    /// A proxy on this machine that says nothing stands for everybody behind it, and so does whoever works here.
+    /// A proxy on this machine that says nothing stands for everybody behind it, and so does whoever works
+    /// here.
     fn unless_loopback(&self) -> ClientAddress {
         ClientAddress((!self.address.is_loopback()).then_some(self.address))
     }
 }
 
-/// `203.0.113.1`, `2001:db8::1`, each also with a port, as some proxies write it (RFC 7239, 6, has the same forms).
+/// `203.0.113.1`, `2001:db8::1`, each also with a port, as some proxies write it (RFC 7239, 6, has the same
+/// forms).
 fn address_of(entry: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(entry).ok()?.trim_matches([' ', '\t']);
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

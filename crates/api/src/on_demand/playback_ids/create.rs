@@ -14,8 +14,9 @@ use crate::commit::Respond;
 
 /// `POST /on-demand/{mediaId}/playback-ids`: a further way to watch a media, in whatever state that is.
 ///
-/// 201 with the playback ID; 404 unless the media is in the caller's workspace, 400 when it has as many as it can have, 422 names each
-/// wrong field. The playback ID and its event are one commit; asked twice without an `Idempotency-Key`, there are two.
+/// 201 with the playback ID; 404 unless the media is in the caller's workspace, 400 when it has as many as it
+/// can have, 422 names each wrong field. The playback ID and its event are one commit; asked twice without an
+/// `Idempotency-Key`, there are two.
 pub(super) async fn create(
     State(app): State<ApiState>,
     caller: Writer,

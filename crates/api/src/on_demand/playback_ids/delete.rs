@@ -12,10 +12,11 @@ use crate::error;
 
 const PARAMETER: &str = "playbackId";
 
-/// `DELETE /on-demand/{mediaId}/playback-ids?playbackId=`: nobody watches through it any more. It may be the last one.
+/// `DELETE /on-demand/{mediaId}/playback-ids?playbackId=`: nobody watches through it any more. It may be the
+/// last one.
 ///
-/// 404 unless the media is in the caller's workspace and the playback ID is the media's, also the second time; 412 when the playback ID is
-/// not what `If-Match` names.
+/// 404 unless the media is in the caller's workspace and the playback ID is the media's, also the second
+/// time; 412 when the playback ID is not what `If-Match` names.
 pub(super) async fn delete(
     State(app): State<ApiState>,
     caller: Writer,

@@ -16,10 +16,13 @@ use crate::error;
 use crate::on_demand::rules::{Entries, restriction, warnings};
 use crate::view::RestrictionView;
 
-/// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/domains`: replaces the rule on hosts of pages, default and lists.
+/// `PATCH /on-demand/{mediaId}/playback-ids/{playbackId}/domains`: replaces the rule on hosts of pages,
+/// default and lists.
 ///
-/// Answers the rule, with a warning of a list that decides nothing. 404 unless the media is in the caller's workspace and the playback ID is the media's, 412 when the playback ID is not
-/// what `If-Match` names, 422 names each wrong field. The change and its event are one commit; a rule that is the same as before is not told.
+/// Answers the rule, with a warning of a list that decides nothing. 404 unless the media is in the caller's
+/// workspace and the playback ID is the media's, 412 when the playback ID is not what `If-Match` names, 422
+/// names each wrong field. The change and its event are one commit; a rule that is the same as before is not
+/// told.
 pub(super) async fn domains(
     State(app): State<ApiState>,
     caller: Writer,

@@ -9,8 +9,8 @@ use super::view::PlaylistView;
 use crate::ApiState;
 use crate::error;
 
-/// Changes a playlist of a workspace and answers it as `GET` does: what was read, judged by the conditions, changed and saved is one
-/// commit.
+/// Changes a playlist of a workspace and answers it as `GET` does: what was read, judged by the conditions,
+/// changed and saved is one commit.
 pub(super) async fn change<F>(
     app: &ApiState,
     (workspace, id): (WorkspaceId, PlaylistId),
@@ -20,7 +20,8 @@ pub(super) async fn change<F>(
 where
     F: AsyncFnMut(&mut Tx, Playlist) -> Result<Playlist, ApiError> + Send + 'static,
 {
-    // What a smart one chooses takes a long look at the index, which is not for the one writer; no change is one of its rules.
+    // What a smart one chooses takes a long look at the index, which is not for the one writer; no change is
+    // one of its rules.
     let chosen = if conditions.is_empty() { app.store.chosen_media_of(workspace, id).await? } else { None };
     let here = app.clone();
     let answer = app

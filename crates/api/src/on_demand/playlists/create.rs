@@ -13,10 +13,11 @@ use super::view::PlaylistView;
 use crate::ApiState;
 use crate::error;
 
-/// `POST /on-demand/playlists`: a manual playlist without media yet, or a smart one with those that its dates choose.
+/// `POST /on-demand/playlists`: a manual playlist without media yet, or a smart one with those that its dates
+/// choose.
 ///
-/// 201 with the playlist; 409 when another one of the workspace has the reference, 400 when there are as many as there may be; 422 names
-/// each wrong field.
+/// 201 with the playlist; 409 when another one of the workspace has the reference, 400 when there are as many
+/// as there may be; 422 names each wrong field.
 pub(super) async fn create(
     State(app): State<ApiState>,
     caller: Writer,

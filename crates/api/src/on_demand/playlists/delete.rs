@@ -12,7 +12,8 @@ use crate::error;
 
 /// `DELETE /on-demand/playlists/{playlistId}`: the playlist is gone with this answer, its media stay.
 ///
-/// 404 unless it is in the caller's workspace, also the second time; 412 when it is not what `If-Match` names.
+/// 404 unless it is in the caller's workspace, also the second time; 412 when it is not what `If-Match`
+/// names.
 pub(super) async fn delete(
     State(app): State<ApiState>,
     caller: Writer,

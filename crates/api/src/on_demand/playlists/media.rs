@@ -1,4 +1,5 @@
-//! The media of a manual playlist: appended, put in order, taken out. Each answers the playlist as `GET` does.
+//! The media of a manual playlist: appended, put in order, taken out. Each answers the playlist as `GET`
+//! does.
 
 use std::collections::HashMap;
 
@@ -16,11 +17,11 @@ use super::change::change;
 use super::media_request::{MEDIA_IDS, media_ids};
 use crate::ApiState;
 
-/// `PATCH /on-demand/playlists/{playlistId}/media`: appends media in the order of the request. One that is in it already stays where
-/// it is, so a request that is repeated changes nothing.
+/// `PATCH /on-demand/playlists/{playlistId}/media`: appends media in the order of the request. One that is in
+/// it already stays where it is, so a request that is repeated changes nothing.
 ///
-/// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 names each media that is not
-/// there or not ready.
+/// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 names
+/// each media that is not there or not ready.
 pub(super) async fn append(
     State(app): State<ApiState>,
     caller: Writer,
@@ -38,10 +39,11 @@ pub(super) async fn append(
     .await
 }
 
-/// `PUT /on-demand/playlists/{playlistId}/media`: puts the media in the order of the request, which names each of them once.
+/// `PUT /on-demand/playlists/{playlistId}/media`: puts the media in the order of the request, which names
+/// each of them once.
 ///
-/// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 when the request names others, or
-/// not all.
+/// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 when
+/// the request names others, or not all.
 pub(super) async fn reorder(
     State(app): State<ApiState>,
     caller: Writer,
@@ -57,8 +59,8 @@ pub(super) async fn reorder(
 
 /// `DELETE /on-demand/playlists/{playlistId}/media`: takes media out.
 ///
-/// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 names the first that is not in it,
-/// and none is taken out.
+/// 404 unless the playlist is in the caller's workspace; 412 when it is not what `If-Match` names; 422 names
+/// the first that is not in it, and none is taken out.
 pub(super) async fn remove(
     State(app): State<ApiState>,
     caller: Writer,

@@ -11,7 +11,8 @@ use super::view::PlaylistView;
 use crate::ApiState;
 use crate::error;
 
-/// `GET /on-demand/playlists/{playlistId}`: one playlist with all of its media; 404 unless it is in the caller's workspace.
+/// `GET /on-demand/playlists/{playlistId}`: one playlist with all of its media; 404 unless it is in the
+/// caller's workspace.
 pub(super) async fn read(
     State(app): State<ApiState>,
     caller: Reader,

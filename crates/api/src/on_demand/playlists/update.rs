@@ -13,8 +13,8 @@ use crate::ApiState;
 
 /// `PUT /on-demand/playlists/{playlistId}`: replaces name and description. Answers as `GET` does.
 ///
-/// 404 unless it is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names each wrong field. What is the same as
-/// before is not saved.
+/// 404 unless it is in the caller's workspace, 412 when it is not what `If-Match` names, 422 names each wrong
+/// field. What is the same as before is not saved.
 pub(super) async fn update(
     State(app): State<ApiState>,
     caller: Writer,

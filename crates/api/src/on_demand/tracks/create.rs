@@ -13,11 +13,12 @@ use super::view::TrackAnswer;
 use crate::ApiState;
 use crate::error;
 
-/// `POST /on-demand/{mediaId}/tracks`: adds subtitles or sound to a media, in whatever state that is. Subtitles are fetched at once, sound when
-/// the media is ready.
+/// `POST /on-demand/{mediaId}/tracks`: adds subtitles or sound to a media, in whatever state that is.
+/// Subtitles are fetched at once, sound when the media is ready.
 ///
-/// 201 with the track; 404 unless the media is in the caller's workspace, 400 when another track has the language name or the media has as many
-/// as it can have, 422 names each wrong field. The track, its events and its job are one commit.
+/// 201 with the track; 404 unless the media is in the caller's workspace, 400 when another track has the
+/// language name or the media has as many as it can have, 422 names each wrong field. The track, its events
+/// and its job are one commit.
 pub(super) async fn create(
     State(app): State<ApiState>,
     caller: Writer,

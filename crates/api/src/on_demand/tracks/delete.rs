@@ -10,10 +10,11 @@ use crate::ApiState;
 use crate::error;
 use crate::view::MediaView;
 
-/// `DELETE /on-demand/{mediaId}/tracks/{trackId}`: takes an added track away; its file is removed after the commit.
+/// `DELETE /on-demand/{mediaId}/tracks/{trackId}`: takes an added track away; its file is removed after the
+/// commit.
 ///
-/// 404 unless the media is in the caller's workspace and has the track, also the second time; 412 when the media is not what `If-Match` names;
-/// 400 for a track of the media's own file.
+/// 404 unless the media is in the caller's workspace and has the track, also the second time; 412 when the
+/// media is not what `If-Match` names; 400 for a track of the media's own file.
 pub(super) async fn delete(
     State(app): State<ApiState>,
     caller: Writer,

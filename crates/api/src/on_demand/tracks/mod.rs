@@ -1,4 +1,5 @@
-//! `/on-demand/{mediaId}/tracks`: what is added to a media beside what its file holds (contract 2.6, decisions 0071 and 0079).
+//! `/on-demand/{mediaId}/tracks`: what is added to a media beside what its file holds (contract 2.6,
+//! decisions 0071 and 0079).
 
 mod create;
 mod delete;

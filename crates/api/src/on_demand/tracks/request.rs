@@ -1,4 +1,5 @@
-//! The bodies of `POST` and `PATCH /on-demand/{mediaId}/tracks`, and the subtitle inputs of a media (contract 2.3, 2.6).
+//! The bodies of `POST` and `PATCH /on-demand/{mediaId}/tracks`, and the subtitle inputs of a media (contract
+//! 2.3, 2.6).
 
 use kinora_domain::{AddedTrackKind, MediaSettings, NewTrack, TrackUpdate};
 use kinora_web::error::ApiError;
@@ -21,8 +22,8 @@ pub(super) fn parse_new(body: &Value) -> Result<NewTrack, ApiError> {
     problems.into_result(new)
 }
 
-/// What the client wants to be another of a track. What is not sent stays: published clients know no address, and leave out what they
-/// are not given (contract 2.6).
+/// What the client wants to be another of a track. What is not sent stays: published clients know no address,
+/// and leave out what they are not given (contract 2.6).
 pub(super) fn parse_update(body: &Value) -> Result<TrackUpdate, ApiError> {
     let problems = Problems::default();
     let update = Fields::of_body(body, &problems).map(|fields| TrackUpdate {

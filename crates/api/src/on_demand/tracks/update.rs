@@ -12,12 +12,13 @@ use crate::ApiState;
 use crate::error;
 use crate::view::MediaView;
 
-/// `PATCH /on-demand/{mediaId}/tracks/{trackId}`: gives a track another name or language, and with an address another file, which is fetched. What
-/// is not sent stays.
+/// `PATCH /on-demand/{mediaId}/tracks/{trackId}`: gives a track another name or language, and with an address
+/// another file, which is fetched. What is not sent stays.
 ///
-/// Answers the track, which keeps its id. 404 unless the media is in the caller's workspace and has the track, 412 when the media is not what
-/// `If-Match` names, 400 for a track of the media's own file and for a language name that another track has, 422 names each wrong field. The
-/// change, its events and its job are one commit; what changes nothing is not told.
+/// Answers the track, which keeps its id. 404 unless the media is in the caller's workspace and has the
+/// track, 412 when the media is not what `If-Match` names, 400 for a track of the media's own file and for a
+/// language name that another track has, 422 names each wrong field. The change, its events and its job are
+/// one commit; what changes nothing is not told.
 pub(super) async fn update(
     State(app): State<ApiState>,
     caller: Writer,

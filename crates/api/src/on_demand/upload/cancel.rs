@@ -27,9 +27,11 @@ impl InPath for UploadId {
     const NAME: &'static str = "uploadId";
 }
 
-/// `PUT /on-demand/upload/{uploadId}/cancel`: nothing more can come, and the media is gone if there was one (contract decision 7).
+/// `PUT /on-demand/upload/{uploadId}/cancel`: nothing more can come, and the media is gone if there was one
+/// (contract decision 7).
 ///
-/// A request that is sending its bytes ends. 404 unless the upload is in the caller's workspace, 400 once it has ended, also the second time.
+/// A request that is sending its bytes ends. 404 unless the upload is in the caller's workspace, 400 once it
+/// has ended, also the second time.
 pub(super) async fn cancel(
     State(app): State<ApiState>,
     caller: Writer,

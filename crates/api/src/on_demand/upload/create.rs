@@ -15,8 +15,8 @@ use crate::commit::Respond;
 
 /// `POST /on-demand/upload`: registers a direct upload and answers the address that takes its bytes.
 ///
-/// 201 with the signed address. 422 names each wrong field, those of the media's settings too. The upload, its event and the job that looks
-/// after it are one commit.
+/// 201 with the signed address. 422 names each wrong field, those of the media's settings too. The upload,
+/// its event and the job that looks after it are one commit.
 pub(super) async fn create(
     State(app): State<ApiState>,
     caller: Writer,

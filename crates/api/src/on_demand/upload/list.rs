@@ -7,8 +7,8 @@ use kinora_web::list_query::ListQuery;
 use super::view::UploadView;
 use crate::ApiState;
 
-/// `GET /on-demand/uploads`: one page of the workspace's uploads of which no whole file came, by creation time. Their
-/// addresses are signed for read-write tokens only.
+/// `GET /on-demand/uploads`: one page of the workspace's uploads of which no whole file came, by creation
+/// time. Their addresses are signed for read-write tokens only.
 pub(super) async fn list(
     State(app): State<ApiState>,
     caller: Reader,

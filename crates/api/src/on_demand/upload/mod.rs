@@ -1,4 +1,5 @@
-//! Direct uploads: made, listed and cancelled here; their bytes go to the signed address that is answered (contract 2.5).
+//! Direct uploads: made, listed and cancelled here; their bytes go to the signed address that is answered
+//! (contract 2.5).
 
 mod cancel;
 mod create;

@@ -8,8 +8,8 @@ pub(super) const MUST: &str = "must be *, or an origin as browsers name it: a sc
 
 /// An origin in the form in which browsers send it, or any.
 ///
-/// What comes by HTTP is written as browsers write it: host in lower case and ASCII (IDNA), no default port (RFC 6454, 6.2). Other schemes, of
-/// applications that are pages inside, are taken as they are.
+/// What comes by HTTP is written as browsers write it: host in lower case and ASCII (IDNA), no default port
+/// (RFC 6454, 6.2). Other schemes, of applications that are pages inside, are taken as they are.
 pub(super) fn parse(text: &str) -> Option<CorsOrigin> {
     if text == "*" {
         return Some(CorsOrigin::Any);

@@ -1,4 +1,5 @@
-//! The body that makes an upload: where it may come from, how long it may take, and what is wished of the media (contract 2.5).
+//! The body that makes an upload: where it may come from, how long it may take, and what is wished of the
+//! media (contract 2.5).
 
 use kinora_domain::{
     AccessPolicy, AccessRestrictions, CorsOrigin, Encryption, MediaSettings, NewTrack, NewUpload, Upload,
@@ -11,7 +12,8 @@ use serde_json::Value;
 use super::super::wishes::{Inputs, URL_MAX, Wishes, inputs, times, wishes};
 use super::origin;
 
-/// What the client asked for, with the wishes that are stored and have no effect yet. `size_max` is that of the path.
+/// What the client asked for, with the wishes that are stored and have no effect yet. `size_max` is that of
+/// the path.
 pub(super) fn parse(
     body: &Value,
     workspace: WorkspaceId,

@@ -1,10 +1,11 @@
 //! A source that grows in a bucket: an upload in parts, and pieces beside it.
 //!
-//! Bytes fill a part in memory. A full part is sent to the upload, and counts once the ledger has it; one is on its way while the next
-//! one fills. What fills no part yet is kept as *pieces*, small objects that the next writer reads back, and that go when their part
-//! is recorded. Pieces and parts of a writer that has lost the object do no harm: the byte at one place is the same whoever sends it. Only
-//! a part of his that comes late, and is cut elsewhere, may take the place of a recorded one; then the store refuses to complete the
-//! upload, and the object must begin anew.
+//! Bytes fill a part in memory. A full part is sent to the upload, and counts once the ledger has it; one is
+//! on its way while the next one fills. What fills no part yet is kept as *pieces*, small objects that the
+//! next writer reads back, and that go when their part is recorded. Pieces and parts of a writer that has
+//! lost the object do no harm: the byte at one place is the same whoever sends it. Only a part of his that
+//! comes late, and is cut elsewhere, may take the place of a recorded one; then the store refuses to complete
+//! the upload, and the object must begin anew.
 
 mod filling;
 mod pieces;

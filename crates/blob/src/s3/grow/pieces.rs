@@ -9,7 +9,8 @@ use crate::s3::problem::{is_absent, is_out_of_range, sort};
 use crate::s3::{S3Store, read};
 use crate::{ObjectKey, PieceName, Prefix, Result, WriteKind};
 
-/// Pieces of one object that are looked at. A writer leaves some hundred at most, and takes those of the one before it over.
+/// Pieces of one object that are looked at. A writer leaves some hundred at most, and takes those of the one
+/// before it over.
 const PIECES_MAX: usize = 10_000;
 
 /// Requests on their way at once while pieces are removed.
@@ -64,7 +65,8 @@ impl S3Store {
             .await
     }
 
-    /// Keeps a piece. Unlike an object it may take the place of a shorter one that begins with the same bytes.
+    /// Keeps a piece. Unlike an object it may take the place of a shorter one that begins with the same
+    /// bytes.
     pub(super) async fn put_piece(&self, source: SourceId, name: PieceName, bytes: PutPayload) -> Result<()> {
         let key = ObjectKey::Piece(source, name);
         self.before_write(WriteKind::Put, key)?;
@@ -102,7 +104,8 @@ impl S3Store {
         removed.buffer_unordered(REMOVED_AT_ONCE).try_collect().await
     }
 
-    /// Removes pieces that nobody needs while nobody waits. What stays is removed when the object is discarded.
+    /// Removes pieces that nobody needs while nobody waits. What stays is removed when the object is
+    /// discarded.
     pub(super) fn remove_pieces_behind(&self, source: SourceId, pieces: Vec<Piece>) {
         if pieces.is_empty() {
             return;

@@ -13,7 +13,8 @@ const AAC_LC: u32 = 2;
 /// The largest packet: 6144 bits for each of two channels. ISO/IEC 14496-3, 4.5.3.
 const PACKET_LEN_MAX: u32 = 6144 * 2 / 8;
 
-/// Frames at the end of a feed of which none need come: the last packets of a file are often damaged. Half a second.
+/// Frames at the end of a feed of which none need come: the last packets of a file are often damaged. Half a
+/// second.
 const UNHEARD_FRAMES_MAX: u64 = 24;
 
 /// One segment of encoded sound.
@@ -44,7 +45,8 @@ struct Pending {
 }
 
 impl AudioCollector {
-    /// For an encoder that reads the feed of these segments of an audio track, counted from 0 in the order of the source.
+    /// For an encoder that reads the feed of these segments of an audio track, counted from 0 in the order of
+    /// the source.
     ///
     /// `None` where the plan does not list them.
     pub fn new(index: &Index, audio: usize, numbers: std::ops::Range<u32>) -> Option<Self> {
@@ -72,10 +74,12 @@ impl AudioCollector {
         Ok(made)
     }
 
-    /// Ends the output of the encoder: what is left. Where its sound ended before the plan does, the rest is silent; `heard_until` is the
-    /// frame that must have come, of a feed whose silence the encoder does not fill up itself ([`AudioFeed::heard_until`](super::AudioFeed)).
+    /// Ends the output of the encoder: what is left. Where its sound ended before the plan does, the rest is
+    /// silent; `heard_until` is the frame that must have come, of a feed whose silence the encoder does not
+    /// fill up itself ([`AudioFeed::heard_until`](super::AudioFeed)).
     ///
-    /// Errors: [`CollectError::CutShort`] where nothing came at all, or less than was to be heard. A second call gives nothing more.
+    /// Errors: [`CollectError::CutShort`] where nothing came at all, or less than was to be heard. A second
+    /// call gives nothing more.
     pub fn finish(&mut self, heard_until: u64) -> Result<Vec<EncodedAudio>, CollectError> {
         let mut made = Vec::new();
         self.guarded(|this| {

@@ -9,15 +9,18 @@ use kinora_matroska::{FedFrame, feed_frame};
 use super::{LEAD_S, LEAD_SAMPLES, cuts, encoded_audio_segments};
 use crate::encode::feed::{FRAME_HEAD_LEN, FeedChunk, FeedChunks, FeedError, FeedFormat, header};
 
-/// Packets from this long before the first frame are fed: two frames of lead, what a resampler needs, 80 ms for Opus (RFC 7845, 4.6), and the bits that a
-/// frame of MP3 keeps in those before it.
+/// Packets from this long before the first frame are fed: two frames of lead, what a resampler needs, 80 ms
+/// for Opus (RFC 7845, 4.6), and the bits that a frame of MP3 keeps in those before it.
 const BEFORE_MS: i64 = 400;
-/// Packets until this long after the last frame are fed: two frames of lead, and what a resampler looks ahead.
+/// Packets until this long after the last frame are fed: two frames of lead, and what a resampler looks
+/// ahead.
 const AFTER_MS: i64 = 150;
 
-/// A pause that is longer ends a feed. An encoder makes the silence of a whole pause at once, some half a MB a second of it. Decision 0054.
+/// A pause that is longer ends a feed. An encoder makes the silence of a whole pause at once, some half a MB
+/// a second of it. Decision 0054.
 const PAUSE_MAX_S: i64 = 30;
-/// No packet sounds longer: one of FLAC has 65,535 samples, at 8 kHz or more. What a container says beyond that is the pause behind it.
+/// No packet sounds longer: one of FLAC has 65,535 samples, at 8 kHz or more. What a container says beyond
+/// that is the pause behind it.
 const PACKET_MAX_S: i64 = 10;
 /// Frames on both sides of a cut that have something of it: the lead of a piece.
 const LEAD_FRAMES: u64 = 2;
@@ -40,7 +43,8 @@ pub struct AudioFeed {
 }
 
 impl AudioFeed {
-    /// The feed of some segments of the encoded rendition of an audio track, counted from 0 in the order of the source.
+    /// The feed of some segments of the encoded rendition of an audio track, counted from 0 in the order of
+    /// the source.
     ///
     /// Errors: all but [`FeedError::Bytes`].
     pub fn of_segments(index: &Index, audio: usize, numbers: Range<u32>) -> Result<Self, FeedError> {
@@ -51,8 +55,8 @@ impl AudioFeed {
         around.feed(numbers, frames, packets)
     }
 
-    /// The feed of segment `first` and those that follow, for an encoder that goes on to the end of the track, or to a long pause in it:
-    /// [`numbers`](Self::numbers) says how far.
+    /// The feed of segment `first` and those that follow, for an encoder that goes on to the end of the
+    /// track, or to a long pause in it: [`numbers`](Self::numbers) says how far.
     ///
     /// Errors: as [`AudioFeed::of_segments`].
     pub fn of_rest(index: &Index, audio: usize, first: u32) -> Result<Self, FeedError> {
@@ -218,8 +222,8 @@ impl<'a> Around<'a> {
         self.track.shift.saturating_add(LEAD_S * i64::from(self.track.timescale))
     }
 
-    /// Of the packets from segment `first` on those before a long pause, and the first segment that has none of them. A segment with sound
-    /// on both sides of a pause is not divided.
+    /// Of the packets from segment `first` on those before a long pause, and the first segment that has none
+    /// of them. A segment with sound on both sides of a pause is not divided.
     fn until_pause(&self, packets: Range<u32>, first: u32, cuts: &[u64]) -> (Range<u32>, u32) {
         let last = u32::try_from(cuts.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let pause_max = PAUSE_MAX_S * i64::from(self.track.timescale);

@@ -12,7 +12,8 @@ const AUDIO_SPECIFIC_CONFIG: [u8; 2] = [0x11, 0x90];
 /// What is announced; decoders do not need it.
 const BITRATE: u32 = 128_000;
 
-/// The init segment of the encoded rendition of an audio track, counted from 0 in the order of the source; `None` without such a track.
+/// The init segment of the encoded rendition of an audio track, counted from 0 in the order of the source;
+/// `None` without such a track.
 pub fn encoded_audio_init(index: &Index, audio: usize) -> Option<Vec<u8>> {
     let (track, _) = index.audio_tracks().nth(audio)?;
     Some(write_init(&InitTrack {

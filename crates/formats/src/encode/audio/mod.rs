@@ -1,10 +1,11 @@
 //! Encoded sound: AAC-LC on one grid of frames, whatever the source has.
 //!
-//! Frame `n` of the grid decodes to the samples `n * 1024..(n + 1) * 1024` at 48 kHz on the common timeline. A segment is a range of frames
-//! ([`encoded_audio`](kinora_index::SegmentPlan::encoded_audio)), and comes out the same to the ear whether its track was encoded whole or the segment
-//! alone. Pipeline, 9.
+//! Frame `n` of the grid decodes to the samples `n * 1024..(n + 1) * 1024` at 48 kHz on the common timeline.
+//! A segment is a range of frames ([`encoded_audio`](kinora_index::SegmentPlan::encoded_audio)), and comes
+//! out the same to the ear whether its track was encoded whole or the segment alone. Pipeline, 9.
 //!
-//! [`AudioFeed`] makes the bytes an encoder reads, [`AudioCollector`] takes those it writes and makes segments, [`encoded_audio_init`] their init segment.
+//! [`AudioFeed`] makes the bytes an encoder reads, [`AudioCollector`] takes those it writes and makes
+//! segments, [`encoded_audio_init`] their init segment.
 
 use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, Segment, plan::silent_stereo};
 use kinora_isobmff::write::{Entry, FLAGS_SYNC, write_head};
@@ -18,12 +19,14 @@ pub use feed::AudioFeed;
 pub(crate) use init::sample_entry as encoded_sample_entry;
 pub use init::{ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, encoded_audio_init};
 
-/// Where the common timeline begins in a feed, in samples at 48 kHz: what was fed before 0 must not fall below 0.
+/// Where the common timeline begins in a feed, in samples at 48 kHz: what was fed before 0 must not fall
+/// below 0.
 pub(super) const LEAD_SAMPLES: u64 = 10 * ENCODED_AUDIO_RATE as u64;
 /// Seconds of that.
 pub(super) const LEAD_S: i64 = 10;
 
-/// The cuts of an audio track, counted from 0 in the order of the source; `None` where it has no encoded rendition.
+/// The cuts of an audio track, counted from 0 in the order of the source; `None` where it has no encoded
+/// rendition.
 fn cuts(index: &Index, audio: usize) -> Option<&[u64]> {
     index.plan.encoded_audio.get(audio).map(Vec::as_slice).filter(|cuts| 2 <= cuts.len())
 }
@@ -33,7 +36,8 @@ pub fn encoded_audio_segments(index: &Index, audio: usize) -> u32 {
     cuts(index, audio).map_or(0, |cuts| u32::try_from(cuts.len() - 1).unwrap_or(u32::MAX))
 }
 
-/// When the segments of the encoded rendition of an audio track begin and end, in ticks of [`ENCODED_AUDIO_RATE`]; none where it has none.
+/// When the segments of the encoded rendition of an audio track begin and end, in ticks of
+/// [`ENCODED_AUDIO_RATE`]; none where it has none.
 ///
 /// They name no samples of the source.
 pub fn encoded_audio_times(index: &Index, audio: usize) -> Vec<Segment> {

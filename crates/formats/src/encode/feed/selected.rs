@@ -11,15 +11,17 @@ use super::{Feed, FeedError, SAMPLE_LEN_MAX, header};
 const TIMESCALE: u32 = 1_000_000;
 
 impl Feed {
-    /// How long before the first chosen time the timeline of such a feed begins, in microseconds: room for what is only decoded.
+    /// How long before the first chosen time the timeline of such a feed begins, in microseconds: room for
+    /// what is only decoded.
     pub const SELECTED_LEAD_US: u64 = 10_000_000;
 
-    /// The feed of these samples of a track, in decode order, each with the time in microseconds at which its picture comes out, counted
-    /// from [`SELECTED_LEAD_US`](Self::SELECTED_LEAD_US); down to so much below zero. Whoever chooses sees to it that each can be decoded
-    /// from those before it, and that they come out in the order of their times.
+    /// The feed of these samples of a track, in decode order, each with the time in microseconds at which its
+    /// picture comes out, counted from [`SELECTED_LEAD_US`](Self::SELECTED_LEAD_US); down to so much below
+    /// zero. Whoever chooses sees to it that each can be decoded from those before it, and that they come out
+    /// in the order of their times.
     ///
-    /// Errors: [`FeedError::NoSuchSegments`] without a sample, [`FeedError::SampleEntry`], [`FeedError::Sample`] for one that is too large, or
-    /// a time that no feed can say.
+    /// Errors: [`FeedError::NoSuchSegments`] without a sample, [`FeedError::SampleEntry`],
+    /// [`FeedError::Sample`] for one that is too large, or a time that no feed can say.
     pub fn of_selected(
         index: &Index,
         track: &Track,

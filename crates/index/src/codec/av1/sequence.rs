@@ -26,7 +26,8 @@ pub struct Sequence {
     pub chroma_position: u8,
 }
 
-/// The first sequence header among these units; the inner `None` without one, the outer when something makes no sense.
+/// The first sequence header among these units; the inner `None` without one, the outer when something makes
+/// no sense.
 pub(super) fn first(mut units: &[u8]) -> Option<Option<Sequence>> {
     while !units.is_empty() {
         let mut bits = Bits::new(units);

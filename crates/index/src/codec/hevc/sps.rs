@@ -34,7 +34,8 @@ pub struct Sps {
     pub colour: Option<Colour>,
 }
 
-/// Whether a NAL unit belongs to the layer that every decoder decodes. ISO/IEC 23008-2, 7.4.2.2: `nuh_layer_id` is 0.
+/// Whether a NAL unit belongs to the layer that every decoder decodes. ISO/IEC 23008-2, 7.4.2.2:
+/// `nuh_layer_id` is 0.
 pub(super) fn is_of_base_layer(nal: &[u8]) -> bool {
     !matches!(nal, [first, second, ..] if first & 1 != 0 || second & 0xf8 != 0)
 }

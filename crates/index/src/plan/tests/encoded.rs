@@ -131,7 +131,8 @@ fn pictures_that_lead_a_keyframe_are_made_from_the_one_before() {
     (open.shift, open.end) = (-2000, 10_000);
     check("open GOPs", open.clone(), &[(0, 0..8), (4000, 4..12), (8000, 8..10)]);
 
-    // The same of a codec whose decoders leave out what they cannot make: copied, with all of them in the encoded ones.
+    // The same of a codec whose decoders leave out what they cannot make: copied, with all of them in the
+    // encoded ones.
     let TrackMedia::Video(video) = &mut open.media else { unreachable!("made so") };
     video.codec = "hvc1.1.6.L93.B0".to_owned();
     let plan = plan(&mut [open]).unwrap();
@@ -228,7 +229,8 @@ fn sound_of_many_days_is_not_encoded() {
     assert_eq!(tracks, [audio(100)]);
 }
 
-/// GOPs of some length, the later ones led by pictures that are shown before their keyframe, and what skips the start.
+/// GOPs of some length, the later ones led by pictures that are shown before their keyframe, and what skips
+/// the start.
 fn any_open_video() -> impl Strategy<Value = Track> {
     let gop = (prop::collection::vec(1..900_u32, 1..60), 0..3_usize);
     (prop::collection::vec(gop, 1..12), 0..9000_i64, any::<bool>()).prop_map(|(gops, skipped, is_copied)| {
@@ -289,7 +291,8 @@ proptest! {
                 let needed = if at(*number) < at(keys[own]) { own - 1 } else { own };
                 prop_assert!(fed.start <= keys[needed]);
             }
-            // No more than that: it ends with a picture of its own, and begins at the keyframe one of them needs.
+            // No more than that: it ends with a picture of its own, and begins at the keyframe one of them
+            // needs.
             prop_assert_eq!(wanted.iter().max(), Some(&(fed.end - 1)));
             let second = keys.iter().find(|key| fed.start < **key).copied().unwrap_or(samples.len());
             prop_assert!(wanted.iter().any(|n| *n < second || at(*n) < at(second)));

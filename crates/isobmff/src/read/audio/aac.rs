@@ -17,14 +17,16 @@ use super::{
     FIELDS_LEN, not_copied, not_decoded, plain_fields,
 };
 
-/// What QuickTime's versions 1 and 2 put between the fields and the boxes. QuickTime File Format, sound sample descriptions.
+/// What QuickTime's versions 1 and 2 put between the fields and the boxes. QuickTime File Format, sound
+/// sample descriptions.
 const EXTRA_LENS: [usize; 3] = [0, 16, 36];
 /// Audio object type of AAC-LC.
 const AAC_LC: u32 = 2;
 /// AAC's own highest rate. ISO/IEC 14496-3, table 1.18.
 const SAMPLE_RATE_MAX: u32 = 96_000;
 
-/// Reads an `mp4a` sample entry: AAC, or another codec that MPEG-4 has a number for. Copied is AAC-LC of up to 8 channels.
+/// Reads an `mp4a` sample entry: AAC, or another codec that MPEG-4 has a number for. Copied is AAC-LC of up
+/// to 8 channels.
 pub(super) fn track(entry: &BoxRef<'_>, timescale: u32) -> Result<AudioTrack, ReadError> {
     let (head, esds_box) =
         split(entry).ok_or_else(|| ReadError::damaged("its audio sample entry is cut short"))?;
@@ -96,7 +98,8 @@ fn copied_channels(config: &AudioConfig) -> Result<u32, String> {
 /// The fields that all versions share, and the `esds` box, which QuickTime hides in a `wave` box.
 fn split<'a>(entry: &BoxRef<'a>) -> Option<(&'a [u8], BoxRef<'a>)> {
     let (head, rest) = entry.body.split_at_checked(FIELDS_LEN)?;
-    // Writers disagree whether version 1 in an MP4 has QuickTime's extra fields. Where the box is found tells.
+    // Writers disagree whether version 1 in an MP4 has QuickTime's extra fields. Where the box is found
+    // tells.
     let esds = EXTRA_LENS.iter().filter_map(|&extra| rest.get(extra..)).find_map(|boxes| {
         children(boxes).find_map(|child| match &child.kind.0 {
             b"esds" => Some(child),

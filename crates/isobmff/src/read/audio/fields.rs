@@ -1,4 +1,5 @@
-//! The fields of an audio sample entry in its three versions. ISO/IEC 14496-12, 12.2.3; QuickTime File Format, sound sample descriptions.
+//! The fields of an audio sample entry in its three versions. ISO/IEC 14496-12, 12.2.3; QuickTime File
+//! Format, sound sample descriptions.
 
 use super::{
     super::{
@@ -56,7 +57,8 @@ impl SoundFields {
         let mut fields = SoundFields { channels, sample_rate, unit: Unit::default() };
         let pcm = |bits: u32, channels: u32| Unit { samples: 1, bytes: bits.div_ceil(8) * channels };
         match version {
-            // Where a writer of MP4 says version 1 and means ISO's, what follows are boxes; for PCM it is QuickTime's.
+            // Where a writer of MP4 says version 1 and means ISO's, what follows are boxes; for PCM it is
+            // QuickTime's.
             2 => fields.read_version_2(entry),
             _ if is_pcm(entry.kind) => fields.unit = pcm(pcm_bits(&entry.kind.0).unwrap_or(bits), channels),
             1 => fields.unit = unit_of_version_1(entry).unwrap_or_default(),
@@ -65,7 +67,8 @@ impl SoundFields {
         Some(fields)
     }
 
-    /// Size of the structure, rate as a 64-bit float, channels, a constant, bits, flags, bytes and samples of a packet.
+    /// Size of the structure, rate as a 64-bit float, channels, a constant, bits, flags, bytes and samples of
+    /// a packet.
     fn read_version_2(&mut self, entry: &BoxRef<'_>) {
         let read = || {
             let mut fields = Fields::new(entry.body.get(FIELDS_LEN + 4..)?);

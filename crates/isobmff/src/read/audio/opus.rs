@@ -16,7 +16,8 @@ use super::{
     FIELDS_LEN, not_copied, plain_fields,
 };
 
-/// Families whose channels have a meaning that players know: mono and stereo, and the layouts of Vorbis. RFC 7845, 5.1.1.
+/// Families whose channels have a meaning that players know: mono and stereo, and the layouts of Vorbis. RFC
+/// 7845, 5.1.1.
 const MAPPING_FAMILIES: [u8; 2] = [0, 1];
 
 /// Reads an `Opus` sample entry. The length of the packets is left for those who see them.

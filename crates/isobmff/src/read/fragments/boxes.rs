@@ -1,8 +1,8 @@
-//! What the boxes of a movie fragment say: `trex` in the `moov`, then `tfhd`, `tfdt` and `trun` in each `moof`.
-//! ISO/IEC 14496-12, 8.8.
+//! What the boxes of a movie fragment say: `trex` in the `moov`, then `tfhd`, `tfdt` and `trun` in each
+//! `moof`. ISO/IEC 14496-12, 8.8.
 //!
-//! Nothing is allocated here: a run is a slice of the `moof`, and a count is believed only as far as the box has bytes for it, or
-//! where the samples need no bytes, as far as the caller does.
+//! Nothing is allocated here: a run is a slice of the `moof`, and a count is believed only as far as the box
+//! has bytes for it, or where the samples need no bytes, as far as the caller does.
 
 use serde::{Deserialize, Serialize};
 

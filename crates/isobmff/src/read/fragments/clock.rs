@@ -1,7 +1,8 @@
 //! From the decode times that fragments name to times that are small enough to reckon with.
 //!
-//! Recorders of live streams count from the start of the stream, from 1970 or from 1601, often in units of 100 ns. Only differences
-//! count for us, so all tracks together lose the same whole seconds, which are whole ticks of every track.
+//! Recorders of live streams count from the start of the stream, from 1970 or from 1601, often in units of
+//! 100 ns. Only differences count for us, so all tracks together lose the same whole seconds, which are whole
+//! ticks of every track.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,8 @@ pub(super) struct Clock {
 pub(super) struct Fraction {
     /// Below [`FRACTION_TICKS_MAX`]; of a single time below 2^66.
     ticks: i128,
-    /// Positive, below [`FRACTION_PER_MAX`]; of a single time below 2^24, the most ticks a second that are read.
+    /// Positive, below [`FRACTION_PER_MAX`]; of a single time below 2^24, the most ticks a second that are
+    /// read.
     per: i128,
 }
 
@@ -59,7 +61,8 @@ impl Fraction {
 }
 
 impl Clock {
-    /// A clock whose base the first time decides. No time that an edit list skips, up to `skipped_s` seconds, falls before the base.
+    /// A clock whose base the first time decides. No time that an edit list skips, up to `skipped_s` seconds,
+    /// falls before the base.
     pub(super) fn new(skipped_s: i64) -> Self {
         let margin_s = MARGIN_S + skipped_s.unsigned_abs() + 1;
         Clock { base_s: None, margin_s, later: Fraction { ticks: 0, per: 1 } }

@@ -1,11 +1,13 @@
-//! Movies in fragments: the samples come in a `moof` at a time, each in front of its media. ISO/IEC 14496-12, 8.8.
+//! Movies in fragments: the samples come in a `moof` at a time, each in front of its media. ISO/IEC 14496-12,
+//! 8.8.
 //!
-//! Each `moof` is read once, as it passes, and its samples go straight into the packed tables. Knows no file: who calls says where a
-//! `moof` lies, and whether the file ends as it should.
+//! Each `moof` is read once, as it passes, and its samples go straight into the packed tables. Knows no file:
+//! who calls says where a `moof` lies, and whether the file ends as it should.
 //!
-//! Times: a `tfdt` is believed, and without one a fragment follows the one before it; so it does where every `tfdt` says the same. Times that
-//! fall back to where they began begin again behind all that came, for all tracks alike; others that run back are refused. Where fragments
-//! leave a gap the sample in front of it lasts until the next one. Jitter of sound is taken out behind here. Decisions 0030 and 0049.
+//! Times: a `tfdt` is believed, and without one a fragment follows the one before it; so it does where every
+//! `tfdt` says the same. Times that fall back to where they began begin again behind all that came, for all
+//! tracks alike; others that run back are refused. Where fragments leave a gap the sample in front of it
+//! lasts until the next one. Jitter of sound is taken out behind here. Decisions 0030 and 0049.
 
 mod boxes;
 mod clock;
@@ -144,8 +146,8 @@ impl FragmentedMovie {
 
     /// Reads the body of a `moof` box that lies at `place` in the source.
     ///
-    /// Errors: `Damaged` for boxes that claim more than they hold or point nowhere, `NeedsRemux` for times that run back, and what is
-    /// refused of any movie.
+    /// Errors: `Damaged` for boxes that claim more than they hold or point nowhere, `NeedsRemux` for times
+    /// that run back, and what is refused of any movie.
     pub(in super::super) fn push(&mut self, body: &[u8], place: Range<u64>) -> Result<(), ReadError> {
         self.begin_again_where_times_do(body)?;
         let mut before = place.start;
@@ -197,7 +199,8 @@ impl FragmentedMovie {
         Ok(())
     }
 
-    /// Where the times of a chosen track fall back to their beginning, those of all tracks go on from the end of the last one.
+    /// Where the times of a chosen track fall back to their beginning, those of all tracks go on from the end
+    /// of the last one.
     fn begin_again_where_times_do(&mut self, body: &[u8]) -> Result<(), ReadError> {
         let mut begin: Option<Fraction> = None;
         let mut is_again = false;

@@ -4,8 +4,8 @@ use super::*;
 
 const CLOCKS: Clocks = Clocks { movie: 100, own: 1000 };
 
-/// Groups of four pictures of 100 ticks, decoded in the order 0 3 1 2 and shown 200 ticks later. The place of a sample in the
-/// file is its number.
+/// Groups of four pictures of 100 ticks, decoded in the order 0 3 1 2 and shown 200 ticks later. The place of
+/// a sample in the file is its number.
 fn video(groups: i64) -> TrackSamples {
     let samples = (0..groups * 4).map(|n| Sample {
         dts: n * 100,
@@ -43,7 +43,8 @@ fn track(samples: Vec<Sample>) -> TrackSamples {
     }
 }
 
-/// What is presented of pieces of (media time, duration): numbers and times in order of decoding, and the edit that is left.
+/// What is presented of pieces of (media time, duration): numbers and times in order of decoding, and the
+/// edit that is left.
 #[derive(Debug, PartialEq)]
 struct Copied {
     samples: Vec<(u64, i64)>,
@@ -141,7 +142,8 @@ fn pieces_may_begin_a_tick_before_a_keyframe_or_while_it_is_shown() {
     assert_eq!((alone.samples.len(), alone.edit), (16, (250, Some(35))), "the samples stay as they are");
 }
 
-/// What is presented where a copy would show what was cut out: the samples as above, which of them are shown, and the joints.
+/// What is presented where a copy would show what was cut out: the samples as above, which of them are shown,
+/// and the joints.
 #[derive(Debug, PartialEq)]
 struct Between {
     samples: Vec<(u64, i64)>,
@@ -204,7 +206,8 @@ fn one_edit_that_begins_inside_a_group_shows_nothing_from_before_it() {
 
 #[test]
 fn the_picture_on_display_when_a_piece_begins_begins_with_it() {
-    // While the second picture is shown; a tick of the movie before the third; the third and a tick of the movie.
+    // While the second picture is shown; a tick of the movie before the third; the third and a tick of the
+    // movie.
     for (begins, shown) in [(350, [(2, 0), (3, 50)]), (395, [(3, 0), (1, 105)]), (405, [(3, 0), (1, 95)])] {
         assert_eq!(stretches(video(3), &[(begins, 0)]).shown[..2], shown, "{begins}");
     }
@@ -295,7 +298,8 @@ fn packets_under_a_long_one_are_not_walked_for_each_piece() {
 #[test]
 fn packets_that_are_passed_over_count() {
     let samples = || audio_behind_a_long_packet(1_000_000_000, 100_000, 1);
-    // In every other piece the long packet sounds on; in the others it begins anew, and the short ones lie under it.
+    // In every other piece the long packet sounds on; in the others it begins anew, and the short ones lie
+    // under it.
     let few = present(samples(), false, &[(0, 60_000_000); 20]).unwrap();
     let expected = (0..10).map(|n| (0, n * 1_200_000_000)).collect();
     assert_eq!(few, Copied { samples: expected, edit: (0, Some(1_200_000_000)) });

@@ -17,7 +17,8 @@ const PROFILES: [u8; 3] = [66, 77, 100];
 /// Extended: 8-bit 4:2:0 as those, with tools that players lack.
 const EXTENDED: u8 = 88;
 
-/// Everything but progressive 8-bit 4:2:0 up to High 5.1 is not copied. Errors: `Damaged` without parameter sets in the entry.
+/// Everything but progressive 8-bit 4:2:0 up to High 5.1 is not copied. Errors: `Damaged` without parameter
+/// sets in the entry.
 pub(super) fn stream(entry: Entry<'_>) -> Result<Stream, ReadError> {
     let config = entry
         .find(b"avcC")

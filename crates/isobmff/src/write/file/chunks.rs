@@ -8,7 +8,8 @@ use super::tables::Tables;
 use crate::write::ByteRange;
 use crate::write::head::Payload;
 
-/// Time of one chunk, as common writers have it: players that read ahead of what they show need hold no more of the other track.
+/// Time of one chunk, as common writers have it: players that read ahead of what they show need hold no more
+/// of the other track.
 pub(super) const CHUNK_US: i64 = 500_000;
 
 /// Samples of one track that lie together in a file.
@@ -65,8 +66,8 @@ impl Chunk {
     }
 }
 
-/// The chunks of all tracks in the order of the file, by when they are decoded, with places that count from the first; and the length of
-/// all of them.
+/// The chunks of all tracks in the order of the file, by when they are decoded, with places that count from
+/// the first; and the length of all of them.
 pub(super) fn interleaved(parts: &[Tables]) -> (Vec<Chunk>, u64) {
     let mut next = vec![0; parts.len()];
     let mut order = Vec::with_capacity(parts.iter().map(|part| part.chunks.len()).sum());

@@ -1,6 +1,7 @@
 //! The head of a progressive file: `ftyp`, `moov`, and the header of the `mdat`.
 //!
-//! Tables of long media have many MB, so the head is a list of pieces in which each table is the one that was collected.
+//! Tables of long media have many MB, so the head is a list of pieces in which each table is the one that was
+//! collected.
 
 use std::sync::Arc;
 
@@ -190,7 +191,8 @@ fn version(duration: u64) -> u8 {
     u8::from(u32::try_from(duration).is_err())
 }
 
-/// Creation and modification, which are unknown so that bytes stay the same; what stands between; and the duration.
+/// Creation and modification, which are unknown so that bytes stay the same; what stands between; and the
+/// duration.
 fn times(boxes: &mut Boxes, duration: u64, between: impl FnOnce(&mut Boxes)) {
     match u32::try_from(duration) {
         Ok(duration) => {

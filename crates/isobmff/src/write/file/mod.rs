@@ -1,10 +1,12 @@
 //! Progressive MP4: one `moov` in front of all samples, for players and programs that know no playlists.
 //!
-//! Nothing is copied: a [`MovieFile`] is a head made here and byte ranges of the objects in which the samples lie, in chunks of half a
-//! second, those of several tracks in turn. Its length, and the bytes of any part of it, are known before a sample is read.
+//! Nothing is copied: a [`MovieFile`] is a head made here and byte ranges of the objects in which the samples
+//! lie, in chunks of half a second, those of several tracks in turn. Its length, and the bytes of any part of
+//! it, are known before a sample is read.
 //!
-//! Times are those of the source, not those of its segments: no picture is pressed into a segment here, and an edit list hides what is not
-//! presented. Begin with [`MovieFile::new`]; `tables.rs` says what the `moov` tells of the samples, `chunks.rs` where they lie.
+//! Times are those of the source, not those of its segments: no picture is pressed into a segment here, and
+//! an edit list hides what is not presented. Begin with [`MovieFile::new`]; `tables.rs` says what the `moov`
+//! tells of the samples, `chunks.rs` where they lie.
 
 mod chunks;
 mod head;
@@ -25,8 +27,8 @@ pub struct FileTrack<'a> {
     pub track: &'a Track,
     /// Which samples, in decode order; of pictures the first is a sync sample.
     pub samples: Range<u32>,
-    /// When 0 on the timeline of the track is in the file, in ticks of the track; not negative. 0 for the tracks of a source; more for one
-    /// that was read by itself, whose 0 is its own first instant.
+    /// When 0 on the timeline of the track is in the file, in ticks of the track; not negative. 0 for the
+    /// tracks of a source; more for one that was read by itself, whose 0 is its own first instant.
     pub start: i64,
 }
 
@@ -41,7 +43,8 @@ impl<'a> FileTrack<'a> {
 
 /// A progressive MP4 that can be sent, in whole or in part.
 ///
-/// Takes memory for its head, and 24 bytes for each half second of each track; the samples stay where they are.
+/// Takes memory for its head, and 24 bytes for each half second of each track; the samples stay where they
+/// are.
 #[derive(Debug, Clone)]
 pub struct MovieFile {
     /// The head in pieces, each with its position.
@@ -69,8 +72,9 @@ pub enum FilePiece<'a> {
 impl MovieFile {
     /// The file of these tracks; the first one's clock tells how exactly the ends of tracks are said.
     ///
-    /// Same tracks, same bytes. Errors: [`WriteError::SampleEntry`] for a track without one, [`WriteError::FileTiming`] where times do not fit
-    /// a table, [`WriteError::FileTooLong`], [`WriteError::NoSamples`] for an empty one.
+    /// Same tracks, same bytes. Errors: [`WriteError::SampleEntry`] for a track without one,
+    /// [`WriteError::FileTiming`] where times do not fit a table, [`WriteError::FileTooLong`],
+    /// [`WriteError::NoSamples`] for an empty one.
     pub fn new(tracks: &[FileTrack<'_>]) -> Result<Self, WriteError> {
         let tables = tracks.iter().map(Tables::of).collect::<Result<Vec<_>, _>>()?;
         let (mut chunks, payload_len) = chunks::interleaved(&tables);
@@ -100,7 +104,8 @@ impl MovieFile {
         self.head_len + (self.chunks.len() * size_of::<Chunk>()) as u64
     }
 
-    /// The piece that begins at `from` and ends at `to` or before, and the position behind it; `None` at `to`, and past the end.
+    /// The piece that begins at `from` and ends at `to` or before, and the position behind it; `None` at
+    /// `to`, and past the end.
     ///
     /// Of the head, or of one chunk. `tracks` are those the file was made of.
     pub fn piece(&self, tracks: &[FileTrack<'_>], from: u64, to: u64) -> Option<(FilePiece<'_>, u64)> {

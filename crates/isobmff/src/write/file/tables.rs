@@ -9,7 +9,8 @@ use super::FileTrack;
 use super::chunks::{CHUNK_US, Loose};
 use crate::write::WriteError;
 
-/// Most samples of a track in a file: 12 h (contract section 8) at 240 pictures a second are 10 million. Their tables take 200 MB.
+/// Most samples of a track in a file: 12 h (contract section 8) at 240 pictures a second are 10 million.
+/// Their tables take 200 MB.
 pub(super) const SAMPLES_MAX: u32 = 1 << 24;
 
 /// The tables of one track.
@@ -38,7 +39,8 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Looks at every sample twice: how much some are decoded before they are shown shapes the offsets of all.
+    /// Looks at every sample twice: how much some are decoded before they are shown shapes the offsets of
+    /// all.
     pub(super) fn of(file: &FileTrack<'_>) -> Result<Self, WriteError> {
         let track = file.track;
         let range = file.samples.clone();

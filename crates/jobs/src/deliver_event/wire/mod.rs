@@ -1,4 +1,5 @@
-//! The bodies of events, one struct each (specification, Events; contract section 5, decisions 2 to 8, 31, 35).
+//! The bodies of events, one struct each (specification, Events; contract section 5, decisions 2 to 8, 31,
+//! 35).
 //!
 //! The spelling of the time field differs per type and is the specification's.
 
@@ -132,8 +133,8 @@ enum Data {
     Upload(Box<UploadData>),
 }
 
-/// What an event is about (contract decision 5); a cancelled upload is told of as its media, as the specification demands. Without the id of its
-/// track nobody would know which one is gone.
+/// What an event is about (contract decision 5); a cancelled upload is told of as its media, as the
+/// specification demands. Without the id of its track nobody would know which one is gone.
 fn object(kind: &EventKind) -> Object {
     let EventSubject::Media(media) = kind.subject();
     match kind {

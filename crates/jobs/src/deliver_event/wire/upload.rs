@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use super::media::{RestrictionsItem, metadata};
 
-/// Makes the signed addresses of uploads. They are never stored, so nothing that is read in the database opens one.
+/// Makes the signed addresses of uploads. They are never stored, so nothing that is read in the database
+/// opens one.
 pub(in crate::deliver_event) struct UploadAddresses<'a> {
     /// Signs them.
     pub store: &'a Store,

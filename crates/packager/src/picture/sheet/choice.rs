@@ -54,10 +54,12 @@ pub(super) enum Mix {
 }
 
 impl Choice {
-    /// The frames of `count` tiles, one every `interval_s` seconds. `None` where they take too much to be read.
+    /// The frames of `count` tiles, one every `interval_s` seconds. `None` where they take too much to be
+    /// read.
     ///
-    /// A tile shows the first keyframe of its time. Without one it shows the keyframe in front, or the [opening](Near::opening), in an
-    /// overview, and else the very frame at its beginning, where all of these together are not too much to decode.
+    /// A tile shows the first keyframe of its time. Without one it shows the keyframe in front, or the
+    /// [opening](Near::opening), in an overview, and else the very frame at its beginning, where all of these
+    /// together are not too much to decode.
     pub(super) fn of(
         track: &Track,
         video: &VideoTrack,
@@ -134,7 +136,8 @@ impl Choice {
         self.ranges.len() * size_of::<Range<u32>>() + self.tiles.len() * size_of::<u32>()
     }
 
-    /// What is fed to the engine: the frame of each tile begins a [step](STEP_US) after that of the one before.
+    /// What is fed to the engine: the frame of each tile begins a [step](STEP_US) after that of the one
+    /// before.
     pub(super) fn feed(&self, index: &Index, track: &Track) -> Result<Feed, Error> {
         let numbers = self.ranges.iter().cloned().flatten();
         let samples = self.ranges.iter().flat_map(|range| track.samples.range(range.clone()));
@@ -144,8 +147,8 @@ impl Choice {
         Feed::of_selected(index, track, samples).map_err(|_| Error::NoPicture)
     }
 
-    /// When each of the samples comes out, in microseconds: those of tiles at whole steps, the others between their neighbours, so that
-    /// they are over before the next tile begins.
+    /// When each of the samples comes out, in microseconds: those of tiles at whole steps, the others between
+    /// their neighbours, so that they are over before the next tile begins.
     fn times(&self, track: &Track, samples: &[(u32, Sample)]) -> Vec<i64> {
         let step = i64::try_from(STEP_US).unwrap_or(i64::MAX);
         let mut shown: Vec<usize> = (0..samples.len()).collect();

@@ -1,4 +1,5 @@
-//! The frames that tiles may show: keyframes, and others as far as they are cheap. Pure: known from the index alone.
+//! The frames that tiles may show: keyframes, and others as far as they are cheap. Pure: known from the index
+//! alone.
 
 use std::ops::Range;
 
@@ -7,7 +8,8 @@ use kinora_index::{Sample, Stretch, Track, VideoTrack, plan::presented_at};
 use super::choice::{frames_of, len_of};
 use crate::picture::gop::{Reading, gop_by};
 
-/// Pixels that are decoded for an overview beside its keyframes: some second of a core, 7 s of 1080p at 25 frames a second.
+/// Pixels that are decoded for an overview beside its keyframes: some second of a core, 7 s of 1080p at 25
+/// frames a second.
 const OPENINGS_PIXELS_MAX: u64 = 400_000_000;
 /// Bytes that are read for them: these 7 s at 17 Mb/s.
 const OPENINGS_LEN_MAX: u64 = 16 << 20;
@@ -82,8 +84,8 @@ impl<'a> Near<'a> {
         Self { track, keyframes, known: None, left }
     }
 
-    /// What is decoded for a time of the common timeline, and which of it is shown: the last keyframe up to then, or the opening. Neither
-    /// comes from the other side of a jump.
+    /// What is decoded for a time of the common timeline, and which of it is shown: the last keyframe up to
+    /// then, or the opening. Neither comes from the other side of a jump.
     pub(super) fn at(&mut self, at: i64) -> Option<Picked> {
         let stretch = self.track.stretch_at(at.saturating_sub(self.track.shift));
         if let Some(keyframe) = self.keyframes.last_until(at, &stretch.samples) {
@@ -98,8 +100,9 @@ impl<'a> Near<'a> {
         opening
     }
 
-    /// What stands in front of the first keyframe that is shown of a stretch, where an edit list begins between two: the very first frame.
-    /// Where that takes too much, the keyframe behind, and where there is none, the one in front, which the edit list hides.
+    /// What stands in front of the first keyframe that is shown of a stretch, where an edit list begins
+    /// between two: the very first frame. Where that takes too much, the keyframe behind, and where there is
+    /// none, the one in front, which the edit list hides.
     fn opening(&mut self, stretch: &Stretch) -> Option<Picked> {
         let Self { track, keyframes, .. } = *self;
         let begins = stretch.shown.start.saturating_add(track.shift).max(0);
@@ -127,7 +130,8 @@ type Group<'a> = Box<dyn Iterator<Item = (u32, Sample)> + 'a>;
 pub(super) struct Exact<'a> {
     track: &'a Track,
     keyframes: &'a Keyframes,
-    /// The group that was looked at last, by its keyframe and where its stretch ends, and what is not read of it.
+    /// The group that was looked at last, by its keyframe and where its stretch ends, and what is not read of
+    /// it.
     group: Option<((u32, u32), Reading<Group<'a>>)>,
 }
 
@@ -136,7 +140,8 @@ impl<'a> Exact<'a> {
         Self { track, keyframes, group: None }
     }
 
-    /// What is decoded for the frame that is shown at a time of the common timeline, and which of it is that frame.
+    /// What is decoded for the frame that is shown at a time of the common timeline, and which of it is that
+    /// frame.
     pub(super) fn at(&mut self, at: i64) -> Option<Picked> {
         let gop = gop_by(self.track, at, |number| self.keyframes.at_or_before(number))?;
         let name = (gop.sync, gop.stretch.samples.end);

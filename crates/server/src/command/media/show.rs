@@ -72,7 +72,8 @@ fn push_facts(lines: &mut Vec<String>, facts: &MediaFacts) {
     }
 }
 
-/// The renditions as a table; the track that players do not get as it is has a line of its own, with the reason.
+/// The renditions as a table; the track that players do not get as it is has a line of its own, with the
+/// reason.
 fn report_for_people(report: &PlaybackReport) -> String {
     let kind = |is_picture| if is_picture { "video" } else { "audio" }.to_owned();
     let withheld = report.not_copied.iter().map(|withheld| {

@@ -1,4 +1,5 @@
-//! `kinora token sign`: a playback token of a key whose private half lies in a file: the one that is named, or that of `trial_key.rs`.
+//! `kinora token sign`: a playback token of a key whose private half lies in a file: the one that is named,
+//! or that of `trial_key.rs`.
 
 use std::path::{Path, PathBuf};
 
@@ -31,8 +32,8 @@ pub(in crate::command) struct Arguments {
     /// How long it holds: 90s, 30m, 1h, 7d
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = seconds)]
     expires: i64,
-    /// File with the private key: PEM, its Base64, or the answer that made the key [default: a key of the workspace for trials, which
-    /// is made and lies in the data folder]
+    /// File with the private key: PEM, its Base64, or the answer that made the key [default: a key of the
+    /// workspace for trials, which is made and lies in the data folder]
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     /// Id of the key [default: that of the file, else looked up in the database]
@@ -130,7 +131,8 @@ pub(super) fn public_pem(pair: &RsaKeyPair) -> Result<String, Problem> {
     Ok(public.to_pem())
 }
 
-/// The workspace that a playback ID belongs to; without one, what to do instead. Says so where nobody asks for a token.
+/// The workspace that a playback ID belongs to; without one, what to do instead. Says so where nobody asks
+/// for a token.
 async fn workspace_of(store: &Store, playback: PlaybackId, instead: &str) -> Result<WorkspaceId, Problem> {
     let media = store.media_of_playback(playback).await?.ok_or_else(|| {
         Problem::new(format!("there is no media with the playback ID {playback}; {instead}"))

@@ -1,5 +1,5 @@
-//! The key of `kinora token sign` without `--key`: one of its own for each workspace, whose private half lies in a file of the data folder and
-//! nowhere else. Decision 0099.
+//! The key of `kinora token sign` without `--key`: one of its own for each workspace, whose private half lies
+//! in a file of the data folder and nowhere else. Decision 0099.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
@@ -18,7 +18,8 @@ use crate::command::{Problem, Session};
 use crate::place;
 use crate::system::SystemKeys;
 
-/// The trial key of a workspace. It is made where there is none, and anew where it was deleted: what somebody took back stays so.
+/// The trial key of a workspace. It is made where there is none, and anew where it was deleted: what somebody
+/// took back stays so.
 pub(super) async fn of_workspace(
     session: &Session,
     store: &Store,
@@ -45,7 +46,8 @@ pub(super) async fn of_workspace(
     let KeyPair { public_key, private_key } = made.expect("it does not panic and nobody aborts it");
     let key = service.new_signing_key(&caller, public_key);
     let (id, private_key) = (key.id, private_key.reveal());
-    // The file first: a file without a row is replaced by the next command, a row without a file would stay for ever.
+    // The file first: a file without a row is replaced by the next command, a row without a file would stay
+    // for ever.
     place.keep(&json!({
         "id": id.to_string(),
         "privateKey": private_key,
@@ -96,7 +98,8 @@ impl Place {
         Self { folder: folder.to_owned(), file, workspace }
     }
 
-    /// Waits until no other command looks for this key or makes it. The system gives the lock back when a process ends, however it ends.
+    /// Waits until no other command looks for this key or makes it. The system gives the lock back when a
+    /// process ends, however it ends.
     async fn turn(&self) -> Result<File, Problem> {
         // On PostgreSQL nobody may have made the folder.
         DirBuilder::new()
@@ -114,7 +117,8 @@ impl Place {
         taken.map_err(|error| self.unusable(error))
     }
 
-    /// The key of the file; `None` where there is no file. One that cannot be read is somebody's mistake, and not ours to remove.
+    /// The key of the file; `None` where there is no file. One that cannot be read is somebody's mistake, and
+    /// not ours to remove.
     fn held(&self) -> Result<Option<(RsaKeyPair, SigningKeyId)>, Problem> {
         if !self.file.try_exists().map_err(|error| self.unusable(error))? {
             return Ok(None);

@@ -1,4 +1,5 @@
-//! `/on-demand/{mediaId}/tracks` of type `audio`: sound is added, replaced and deleted, told of, and offered to players.
+//! `/on-demand/{mediaId}/tracks` of type `audio`: sound is added, replaced and deleted, told of, and offered
+//! to players.
 
 use kinora_testkit::fixture::packed::tone_of;
 use kinora_testkit::{Source, fixture};

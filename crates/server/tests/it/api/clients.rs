@@ -1,4 +1,5 @@
-//! What published clients send when nothing optional is filled in: no operation refuses it, and each answers what they read.
+//! What published clients send when nothing optional is filled in: no operation refuses it, and each answers
+//! what they read.
 //!
 //! Contract 1.1, 2.3, 2.5, 2.6 and 2.9 say which bodies these are, and 1.1 which headers go with them.
 
@@ -54,7 +55,8 @@ impl Client {
         json!({"corsOrigin": "*", "pushMediaSettings": settings})
     }
 
-    /// `PATCH /on-demand/{mediaId}` with nothing but metadata: Node fills in what its document shows (contract 2.4).
+    /// `PATCH /on-demand/{mediaId}` with nothing but metadata: Node fills in what its document shows
+    /// (contract 2.4).
     fn update(self) -> Value {
         let metadata = json!({"key1": "value1"});
         match self {
@@ -73,8 +75,8 @@ impl Client {
         }
     }
 
-    /// `PATCH /on-demand/{mediaId}/tracks/{trackId}`, one after another: Python knows no address, a title that nobody else does, and sends of all
-    /// three what it is given (contract 2.6).
+    /// `PATCH /on-demand/{mediaId}/tracks/{trackId}`, one after another: Python knows no address, a title
+    /// that nobody else does, and sends of all three what it is given (contract 2.6).
     fn track_updates(self, url: &str) -> Vec<Value> {
         match self {
             Self::Python => vec![

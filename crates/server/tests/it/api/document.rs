@@ -1,4 +1,5 @@
-//! `/openapi.json` and `/docs`: that everything that is served is described, and that everything that is described is so.
+//! `/openapi.json` and `/docs`: that everything that is served is described, and that everything that is
+//! described is so.
 
 mod bounds;
 mod examples;

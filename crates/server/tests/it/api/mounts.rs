@@ -1,4 +1,5 @@
-//! The table of routes at a second place, as the dashboard mounts it: `/x/workspaces/{workspaceId}` beside `/v1`.
+//! The table of routes at a second place, as the dashboard mounts it: `/x/workspaces/{workspaceId}` beside
+//! `/v1`.
 
 use std::borrow::Cow;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -98,7 +99,8 @@ async fn workspace(app: &TestApp, name: &str) -> WorkspaceId {
 }
 
 async fn router(app: &TestApp, address: SocketAddr, limit: Option<&str>) -> Router {
-    // It stands still, so no rate limit refills, and near the clock of the running server, which sweeps old rows.
+    // It stands still, so no rate limit refills, and near the clock of the running server, which sweeps old
+    // rows.
     let clock: Arc<dyn Clock> = Arc::new(MovableClock::at(SystemClock.now()));
     let (random, store) = (Arc::new(SystemRandom), app.store.clone());
     let public = format!("http://{address}");

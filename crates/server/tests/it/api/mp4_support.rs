@@ -1,5 +1,5 @@
-//! `PATCH /on-demand/{mediaId}/update-mp4Support`, and what viewers get at `capped-4k.mp4` and `audio.m4a`. What is in the files is judged in
-//! `media/files.rs`.
+//! `PATCH /on-demand/{mediaId}/update-mp4Support`, and what viewers get at `capped-4k.mp4` and `audio.m4a`.
+//! What is in the files is judged in `media/files.rs`.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::{Value, json};

@@ -8,8 +8,8 @@ use crate::support::{TestApp, text};
 /// No media has it.
 pub(super) const UNKNOWN: &str = "019a492c-41f3-7001-8203-040506070809";
 
-/// Checks that only a read-write token of its workspace may change a media by `PATCH /on-demand/{mediaId}/{operation}`. `body` would change
-/// it; nothing is changed.
+/// Checks that only a read-write token of its workspace may change a media by `PATCH
+/// /on-demand/{mediaId}/{operation}`. `body` would change it; nothing is changed.
 pub(super) async fn check_patch(app: &TestApp, media: &Value, operation: &str, body: &Value) {
     let id = text(&media["id"]);
     let path = |id: &str| format!("/v1/on-demand/{id}/{operation}");

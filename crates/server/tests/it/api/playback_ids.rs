@@ -1,4 +1,5 @@
-//! `/on-demand/{mediaId}/playback-ids`: made, listed, read, restricted and deleted; what that means to viewers is in `limited.rs`.
+//! `/on-demand/{mediaId}/playback-ids`: made, listed, read, restricted and deleted; what that means to
+//! viewers is in `limited.rs`.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::{Source, fixture};

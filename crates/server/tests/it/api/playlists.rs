@@ -1,4 +1,5 @@
-//! `/on-demand/playlists`: made, listed, read, renamed and deleted, and the media in them; how one plays is in `playlist_plays.rs`.
+//! `/on-demand/playlists`: made, listed, read, renamed and deleted, and the media in them; how one plays is
+//! in `playlist_plays.rs`.
 
 use kinora_domain::{DEVELOPMENT, PRODUCTION, Permission};
 use kinora_testkit::fixture;

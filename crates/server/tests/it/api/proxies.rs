@@ -58,7 +58,8 @@ impl Gate {
     }
 }
 
-/// A server that trusts this network, a media of it, and a gate that is closed for its pictures. All that tests ask comes from 127.0.0.1.
+/// A server that trusts this network, a media of it, and a gate that is closed for its pictures. All that
+/// tests ask comes from 127.0.0.1.
 struct World {
     app: Arc<TestApp>,
     playback: String,
@@ -90,8 +91,8 @@ impl World {
         });
     }
 
-    /// The same; asked again after a 503 of a turn that did not come in time, which happens on a busy machine.
-    /// Panics when a picture is refused before that: its line had no place for it.
+    /// The same; asked again after a 503 of a turn that did not come in time, which happens on a busy
+    /// machine. Panics when a picture is refused before that: its line had no place for it.
     fn ask_until_made(&mut self, forwarded: &str) {
         self.width += 1;
         let (app, path) = (Arc::clone(&self.app), self.path(self.width));

@@ -157,7 +157,8 @@ async fn subtitles_are_added_replaced_and_deleted_and_each_step_is_told() {
     insta::assert_snapshot!("events", told_of_a_life(&app, &mut golden, &id).await);
 }
 
-/// The events of a track that was added, given another file and another language, and deleted: each kind in its order.
+/// The events of a track that was added, given another file and another language, and deleted: each kind in
+/// its order.
 pub(super) async fn told_of_a_life(app: &TestApp, golden: &mut Golden, id: &str) -> String {
     app.all_delivered().await;
     let mut events: Vec<Value> = Vec::new();

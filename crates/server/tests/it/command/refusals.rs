@@ -1,4 +1,5 @@
-//! What cannot be done says what to do instead, and the exit code tells a mistake in the command (2) from one in the world (1).
+//! What cannot be done says what to do instead, and the exit code tells a mistake in the command (2) from one
+//! in the world (1).
 
 use super::Machine;
 

@@ -19,8 +19,8 @@ async fn one_event(clock: &MovableClock, answers: impl IntoIterator<Item = Answe
     app
 }
 
-/// Waits until the attempt before has been written down, moves the clock to the time of the next one, and answers what was
-/// waited for it, in seconds, and its post.
+/// Waits until the attempt before has been written down, moves the clock to the time of the next one, and
+/// answers what was waited for it, in seconds, and its post.
 async fn next_attempt(app: &TestApp, clock: &MovableClock, made: usize) -> (f64, Posted) {
     let now = clock.now();
     let due = until("the attempt before is written down", async || {

@@ -37,7 +37,8 @@ async fn what_was_pending_goes_out_oldest_first_when_the_webhook_is_enabled() {
 
     app.receiver.answer_always(HOOK, Answer::ok().held());
     app.change_hook(app.hook.as_ref().unwrap().id, Webhook::enable).await;
-    // What was answered 410 is pending too. A receiver that failed last is tried with one post before it gets more.
+    // What was answered 410 is pending too. A receiver that failed last is tried with one post before it gets
+    // more.
     let first = told(&app.posts(HOOK, 2).await[1..]);
     assert_eq!(first, [("video.media.created".to_owned(), ids[0].clone())], "the oldest goes first");
 

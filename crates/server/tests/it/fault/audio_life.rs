@@ -1,5 +1,6 @@
-//! Sound of a media from files of its own, whose server stops at the n-th write, or cannot make it, for every n: every track ends available or gone,
-//! every change of it was told with the media behind it, and no file and no segment is left that no track names.
+//! Sound of a media from files of its own, whose server stops at the n-th write, or cannot make it, for every
+//! n: every track ends available or gone, every change of it was told with the media behind it, and no file
+//! and no segment is left that no track names.
 
 use std::collections::BTreeSet;
 
@@ -96,8 +97,8 @@ async fn all_available(life: &mut Life, id: &str) -> Vec<String> {
     .await
 }
 
-/// How many sounds a media has beside its own; each is there with what was made of it, and beside them and the media's own nothing is that
-/// belongs to nobody.
+/// How many sounds a media has beside its own; each is there with what was made of it, and beside them and
+/// the media's own nothing is that belongs to nobody.
 async fn sounds_of(app: &TestApp, id: &str) -> usize {
     let Look { there, named, sounds } = look(app, id).await;
     assert_eq!(there, named, "what is named is there, and nothing else");

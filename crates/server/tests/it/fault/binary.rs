@@ -110,8 +110,8 @@ impl Serving {
         assert_eq!(self.0.kill().await.code, None, "a signal ended it");
     }
 
-    /// SIGKILL. Answers what it had started and what was running then. All of that is suspended, as an encoder that gives way is: it
-    /// does not end by itself because nobody feeds it any more.
+    /// SIGKILL. Answers what it had started and what was running then. All of that is suspended, as an
+    /// encoder that gives way is: it does not end by itself because nobody feeds it any more.
     pub(super) async fn kill_with_children(self) -> Vec<Child> {
         let children = stop_and_list(self.0.id()).await;
         children.iter().for_each(|child| child.suspend());

@@ -1,5 +1,6 @@
-//! A media whose picture is looked at, and another one chosen for it, with a server that stops at the n-th write, or cannot make it, for every n: in the
-//! end the media tells what the picture looks like that stands for it.
+//! A media whose picture is looked at, and another one chosen for it, with a server that stops at the n-th
+//! write, or cannot make it, for every n: in the end the media tells what the picture looks like that stands
+//! for it.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! A media that its client changes, whose server stops at the n-th write, or cannot make it, for every n: what changed was told, and
-//! what was told changed.
+//! A media that its client changes, whose server stops at the n-th write, or cannot make it, for every n:
+//! what changed was told, and what was told changed.
 
 use std::collections::BTreeMap;
 
@@ -62,9 +62,8 @@ async fn live(life: &mut Life, media: Value) {
         assert_eq!(life.app.fetch(&format!("/{open_id}/{file}")).await.status, 200, "{file}");
     }
 
-    // Every save was a change, and every change was told: the title, the original, the files, each playback ID that there is, its rule, and
-    // the one that is gone.
-    // A client whose answer was lost may have made two.
+    // Every save was a change, and every change was told: the title, the original, the files, each playback
+    // ID that there is, its rule, and the one that is gone. A client whose answer was lost may have made two.
     let told = told(&life.app);
     let changes = 3 + playback.len() + 1 + 1;
     for once in ["video.media.source.ready", "video.media.mp4Support.ready"] {

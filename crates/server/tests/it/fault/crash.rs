@@ -1,4 +1,5 @@
-//! Stop at the n-th write, for every n. A write is a commit, before and after it is kept, or a step that changes an object.
+//! Stop at the n-th write, for every n. A write is a commit, before and after it is kept, or a step that
+//! changes an object.
 
 use super::each_write::{crash_at_each, nothing};
 use super::life::Order;

@@ -1,4 +1,5 @@
-//! A media that is deleted while something of it is made, or sent: nothing of it is left, and nothing is told of it afterwards.
+//! A media that is deleted while something of it is made, or sent: nothing of it is left, and nothing is told
+//! of it afterwards.
 
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -12,7 +13,8 @@ use super::drain::{drain, drain_fills};
 use super::events;
 use crate::support::{DEADLINE, Faults, TestApp, text, until};
 
-/// Holds back the first object of a kind, between the decision to write it and its bytes, and sees it taken back.
+/// Holds back the first object of a kind, between the decision to write it and its bytes, and sees it taken
+/// back.
 #[derive(Default)]
 struct Gate {
     state: Mutex<State>,

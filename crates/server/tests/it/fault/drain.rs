@@ -84,8 +84,9 @@ const QUEUES: [JobQueue; 8] = [
     JobQueue::Upkeep,
 ];
 
-/// Waits until no job and no delivery is left but the next sweep. On SQLite it moves no clock: what waits for one is waited for in
-/// vain. On PostgreSQL the clock moves on by a lease when everything that is left waits for it.
+/// Waits until no job and no delivery is left but the next sweep. On SQLite it moves no clock: what waits for
+/// one is waited for in vain. On PostgreSQL the clock moves on by a lease when everything that is left waits
+/// for it.
 pub(crate) async fn drain(app: &TestApp, clock: &TestClock) {
     let mover = Mover::new(clock);
     until("no job and no delivery is left", async || {

@@ -12,7 +12,8 @@ use super::failing::{FailAt, SPEED};
 use super::life::{Life, say};
 use crate::support::{Faults, Pair, TestApp};
 
-/// Lives at once: they wait more than they work, but on PostgreSQL, where a lease must last as long as a busy machine takes.
+/// Lives at once: they wait more than they work, but on PostgreSQL, where a lease must last as long as a busy
+/// machine takes.
 fn at_once() -> usize {
     match Pair::chosen() {
         Pair::SqliteAndFolder => 6,

@@ -1,7 +1,8 @@
-//! A media of which everything is encoded, whose server stops before the n-th change of what is encoded, for every n.
+//! A media of which everything is encoded, whose server stops before the n-th change of what is encoded, for
+//! every n.
 //!
-//! What else is written is counted in `crash.rs` and `failing.rs`; here the beginning that is made before it is ready, what viewers
-//! ask for, the whole sound, the fill, and the removal of all that.
+//! What else is written is counted in `crash.rs` and `failing.rs`; here the beginning that is made before it
+//! is ready, what viewers ask for, the whole sound, the fill, and the removal of all that.
 
 use std::sync::Arc;
 

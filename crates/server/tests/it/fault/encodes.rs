@@ -26,7 +26,8 @@ enum Moment {
     Encoder,
     /// So many more segments are kept.
     Kept(usize),
-    /// Something is being written that has no name yet; on S3, where nobody sees that, a segment more is kept.
+    /// Something is being written that has no name yet; on S3, where nobody sees that, a segment more is
+    /// kept.
     Unnamed,
     /// So many more viewers were given what they asked for.
     Served(usize),

@@ -1,4 +1,5 @@
-//! An ffmpeg that is missing for a while, as during an upgrade: viewers are told to come back, jobs wait, nothing is given up.
+//! An ffmpeg that is missing for a while, as during an upgrade: viewers are told to come back, jobs wait,
+//! nothing is given up.
 
 use kinora_engine::{Engine, Settings};
 use kinora_testkit::{LentFfmpeg, Source, fixture};

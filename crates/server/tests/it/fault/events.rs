@@ -7,7 +7,8 @@ use serde_json::Value;
 
 /// The types of the events of each media, in the order in which they first came.
 ///
-/// Panics when an event came under two ids, an id with two contents, or another id in the header than in the body.
+/// Panics when an event came under two ids, an id with two contents, or another id in the header than in the
+/// body.
 pub(crate) fn by_media(receiver: &WebhookReceiver) -> BTreeMap<String, Vec<String>> {
     let mut order: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut contents: BTreeMap<String, Value> = BTreeMap::new();

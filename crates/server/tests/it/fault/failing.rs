@@ -9,7 +9,8 @@ use super::life::Order;
 use crate::support::Faults;
 
 const WRITES_MIN: u64 = 25;
-/// A lease of 25 s is over in eight, just after it is renewed; a shorter one would be lost by jobs of a busy machine, again and again.
+/// A lease of 25 s is over in eight, just after it is renewed; a shorter one would be lost by jobs of a busy
+/// machine, again and again.
 pub(super) const SPEED: u32 = 3;
 
 #[tokio::test]

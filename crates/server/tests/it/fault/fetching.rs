@@ -141,7 +141,8 @@ async fn source_id(app: &TestApp, media: &str) -> SourceId {
     app.store.media_by_id(id).await.unwrap().unwrap().source().expect("it is being fetched")
 }
 
-/// Cuts the first answer in the middle, and answers the ids of the source before the cut and in the end, and that of the media.
+/// Cuts the first answer in the middle, and answers the ids of the source before the cut and in the end, and
+/// that of the media.
 async fn cut(app: &TestApp, source: impl Fn(Source) -> Source) -> (SourceId, SourceId, String) {
     let bytes = fixture::two_seconds();
     let (early, middle) = (bytes.len() as u64 / 4, bytes.len() as u64 / 2);

@@ -1,4 +1,5 @@
-//! Encoded renditions over time: what is watched is filled, what is not is let go, and jobs that do it may run twice.
+//! Encoded renditions over time: what is watched is filled, what is not is let go, and jobs that do it may
+//! run twice.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

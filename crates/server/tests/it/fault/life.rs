@@ -9,8 +9,9 @@ use super::drain::{drain, objects_but_pictures, objects_of, sweep};
 use super::events;
 use crate::support::{Answer, Faults, TestApp, text, until};
 
-/// A media from its first request to its last: created, fetched, ready, told, played, deleted. The client goes on whatever
-/// happens: what is refused it asks for again, and a server that has died is started again on the same data.
+/// A media from its first request to its last: created, fetched, ready, told, played, deleted. The client
+/// goes on whatever happens: what is refused it asks for again, and a server that has died is started again
+/// on the same data.
 pub(super) struct Life {
     pub(super) app: TestApp,
     pub(super) clock: TestClock,
@@ -27,8 +28,8 @@ pub(super) const LEASE: Duration = Duration::from_secs(31);
 pub(super) enum Order {
     /// They come as they happened.
     Strict,
-    /// A first attempt that takes longer than the second it may hold others back is overtaken: with a clock that runs fast
-    /// that is soon.
+    /// A first attempt that takes longer than the second it may hold others back is overtaken: with a clock
+    /// that runs fast that is soon.
     Loose,
 }
 
@@ -120,7 +121,8 @@ impl Life {
         }
     }
 
-    /// Asks until the answer has one of these statuses, as a client does whose answer was lost. A body of null is none.
+    /// Asks until the answer has one of these statuses, as a client does whose answer was lost. A body of
+    /// null is none.
     pub(super) async fn ask(&mut self, method: &str, target: &str, body: &Value, wanted: &[u16]) -> Answer {
         let body = Some(body).filter(|body| !body.is_null());
         self.insist(&format!("{method} {target}"), async |app| {
@@ -129,8 +131,8 @@ impl Life {
         .await
     }
 
-    /// Everything is done that can be, and what nobody needs is gone. A crash before the sweep is part of it; the writes of that are the
-    /// same in every life, and one of them crashes at each.
+    /// Everything is done that can be, and what nobody needs is gone. A crash before the sweep is part of it;
+    /// the writes of that are the same in every life, and one of them crashes at each.
     pub(super) async fn settle(&mut self) {
         self.come_to_rest(async |app, clock| drain(app, clock).await).await;
         sweep(&self.app, &self.clock).await;

@@ -1,6 +1,7 @@
 //! Bad days: a process that dies at any write, writes that fail, two workers on one job, sources that lie.
 //!
-//! Begin with [`life`]: what a client does with a media from its first request to its last, whatever happens meanwhile.
+//! Begin with [`life`]: what a client does with a media from its first request to its last, whatever happens
+//! meanwhile.
 
 mod attempts;
 mod audio_life;

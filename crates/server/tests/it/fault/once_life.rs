@@ -1,5 +1,5 @@
-//! A client that names its requests, whose server stops at the n-th write, or cannot make it, for every n: it asks until it is answered, and
-//! each thing is made once.
+//! A client that names its requests, whose server stops at the n-th write, or cannot make it, for every n: it
+//! asks until it is answered, and each thing is made once.
 
 use serde_json::{Value, json};
 

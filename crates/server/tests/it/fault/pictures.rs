@@ -1,4 +1,5 @@
-//! Pictures on bad days: they are sent where they cannot be kept, and nothing is started for those that are known or known not to be.
+//! Pictures on bad days: they are sent where they cannot be kept, and nothing is started for those that are
+//! known or known not to be.
 
 use kinora_domain::PresentationId;
 use std::path::Path;

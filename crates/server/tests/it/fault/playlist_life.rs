@@ -1,5 +1,5 @@
-//! A playlist that its client fills, orders and empties, whose server stops at the n-th write, or cannot make it, for every n: what was
-//! answered is so, and each media is in it once.
+//! A playlist that its client fills, orders and empties, whose server stops at the n-th write, or cannot make
+//! it, for every n: what was answered is so, and each media is in it once.
 
 use kinora_testkit::fixture;
 use serde_json::{Value, json};

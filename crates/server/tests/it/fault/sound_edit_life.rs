@@ -1,5 +1,5 @@
-//! A media with another sound and more over it, whose server stops at the n-th write, for every n: it is ready in the end, with what it was
-//! made of and nothing else, and nothing is left of it when it is deleted.
+//! A media with another sound and more over it, whose server stops at the n-th write, for every n: it is
+//! ready in the end, with what it was made of and nothing else, and nothing is left of it when it is deleted.
 
 use kinora_testkit::fixture::packed::tone_of;
 use kinora_testkit::{Source, fixture};
@@ -11,7 +11,8 @@ use super::events;
 use super::life::{EVENTS, Life, answered};
 use crate::support::text;
 
-/// The rows of a media that is made and ready, its three objects, and those of the two files its sound is made of.
+/// The rows of a media that is made and ready, its three objects, and those of the two files its sound is
+/// made of.
 const WRITES_MIN: u64 = 10;
 
 #[tokio::test]

@@ -15,7 +15,8 @@ use crate::support::{DEADLINE, TestApp, limits, text, until};
 
 const PATH: &str = "/a.mp4";
 
-/// A server whose download has come half way, and the id of its media. The clock stands still: nothing is over by itself.
+/// A server whose download has come half way, and the id of its media. The clock stands still: nothing is
+/// over by itself.
 pub(crate) async fn half_way() -> (TestApp, TestClock, String) {
     let clock = TestClock::standing();
     let app = TestApp::options().clock(clock.clone()).start().await;
@@ -58,7 +59,8 @@ async fn a_media_that_is_deleted_while_its_bytes_arrive_leaves_no_object_and_no_
     assert_eq!(app.delete(&id).await.status, 200);
     assert_eq!(app.get(&id).await.status, 404);
     app.sources.release(PATH);
-    // A worker that had all bytes names them, learns that its media is gone, and asks for their removal: meanwhile no job is left.
+    // A worker that had all bytes names them, learns that its media is gone, and asks for their removal:
+    // meanwhile no job is left.
     until("what came last is gone", async || {
         drain(&app, &clock).await;
         app.objects().await.is_empty().then_some(())

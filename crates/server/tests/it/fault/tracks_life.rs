@@ -1,5 +1,6 @@
-//! Subtitles of a media whose server stops at the n-th write, or cannot make it, for every n: every track ends available or gone, every change of it
-//! was told with the media behind it, and no file is left that no track names.
+//! Subtitles of a media whose server stops at the n-th write, or cannot make it, for every n: every track
+//! ends available or gone, every change of it was told with the media behind it, and no file is left that no
+//! track names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,7 +77,8 @@ async fn all_available(life: &mut Life, id: &str) -> Vec<String> {
     .await
 }
 
-/// How many subtitles a media has; each is there, and beside them and the media's own nothing is that belongs to nobody.
+/// How many subtitles a media has; each is there, and beside them and the media's own nothing is that belongs
+/// to nobody.
 async fn subtitles_of(app: &TestApp, id: &str) -> usize {
     let list = app.call("GET", "/v1/on-demand?limit=50").send().await.data();
     let mut named = BTreeSet::new();
@@ -97,7 +99,8 @@ async fn subtitles_of(app: &TestApp, id: &str) -> usize {
     count
 }
 
-/// Every event of a track has the media's behind it, but for `of_creation` of them, and every save of the media was told.
+/// Every event of a track has the media's behind it, but for `of_creation` of them, and every save of the
+/// media was told.
 pub(super) async fn check_told(app: &TestApp, media: &str, of_creation: i64) {
     let mut told: BTreeMap<String, Value> = BTreeMap::new();
     for post in app.receiver.posted() {
@@ -117,7 +120,8 @@ pub(super) async fn check_told(app: &TestApp, media: &str, of_creation: i64) {
     let id = media.parse().expect("an id from the API");
     let version =
         app.store.media_by_id(id).await.expect("the database is there").expect("it is there").version;
-    // The download saves twice at least: when it begins, once more after each crash, and when the media is ready.
+    // The download saves twice at least: when it begins, once more after each crash, and when the media is
+    // ready.
     assert!(version >= of("video.media.updated") + 2, "{counts:?}");
 }
 

@@ -1,6 +1,8 @@
-//! A direct upload from its first request to its last, whose server stops at the n-th write, or cannot make it, for every n.
+//! A direct upload from its first request to its last, whose server stops at the n-th write, or cannot make
+//! it, for every n.
 //!
-//! The client of the upload does what clients do: it asks where it stands, sends what is missing, and asks again when nothing comes back.
+//! The client of the upload does what clients do: it asks where it stands, sends what is missing, and asks
+//! again when nothing comes back.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -95,7 +97,8 @@ struct Client {
 }
 
 impl Client {
-    /// Asks where the upload stands and sends what is missing. `None` when the server did not answer as it should.
+    /// Asks where the upload stands and sends what is missing. `None` when the server did not answer as it
+    /// should.
     async fn send(&self, app: &TestApp) -> Option<()> {
         let mut at = self.offset(app).await?;
         while at < self.file.len() {

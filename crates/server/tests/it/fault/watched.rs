@@ -1,4 +1,5 @@
-//! A media whose encoded renditions are asked for by viewers while the server comes and goes, and what must hold of all that is kept.
+//! A media whose encoded renditions are asked for by viewers while the server comes and goes, and what must
+//! hold of all that is kept.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -61,7 +62,8 @@ impl Watched {
         &self.playlists
     }
 
-    /// The addresses of segments that nobody was given so far, the last of each rendition first, as by somebody who seeks.
+    /// The addresses of segments that nobody was given so far, the last of each rendition first, as by
+    /// somebody who seeks.
     fn wanted(&self) -> Vec<String> {
         let served = self.served.lock().unwrap();
         let segments = self.addresses.iter().filter(|(_, key)| matches!(key, Some(ObjectKey::Segment(..))));
@@ -77,8 +79,8 @@ impl Watched {
         self.wanted().is_empty()
     }
 
-    /// So many viewers who together ask for all that nobody was given so far, each for one file after the other, until the server is
-    /// gone. Whoever is given something notes it.
+    /// So many viewers who together ask for all that nobody was given so far, each for one file after the
+    /// other, until the server is gone. Whoever is given something notes it.
     pub(super) fn viewers(&self, binary: &Binary, count: usize) -> tokio::task::JoinSet<()> {
         let mut viewers = tokio::task::JoinSet::new();
         let wanted = self.wanted();
@@ -106,7 +108,8 @@ impl Watched {
         self.served.lock().unwrap().len()
     }
 
-    /// Looks at everything that is kept: each object is whole and is what the server gives, and what it gave is among them.
+    /// Looks at everything that is kept: each object is whole and is what the server gives, and what it gave
+    /// is among them.
     pub(super) async fn check(&self, binary: &Binary) {
         let blob = binary.blob().await;
         let kept = kept(&blob).await;

@@ -1,4 +1,5 @@
-//! Sound that was added to a media, from files of its own: chosen among the media's, cut where that is cut, and heard as it was.
+//! Sound that was added to a media, from files of its own: chosen among the media's, cut where that is cut,
+//! and heard as it was.
 
 use std::ffi::OsStr;
 

@@ -79,7 +79,8 @@ async fn a_high_picture_has_a_high_hash_and_sound_has_none() {
     let turned = app.ready("/b.mp4", fixture::rotated()).await;
     let hash = text(&turned["blurHash"]);
     assert_eq!(hash, expected(&app, text(&turned["playbackIds"][0]["id"]), "").await);
-    // The first sign counts the waves: those along the picture less one, and nine times those down it less one.
+    // The first sign counts the waves: those along the picture less one, and nine times those down it less
+    // one.
     assert_eq!(&hash[..1], "T");
     let sound = app.ready("/a.m4a", fixture::audio_only()).await;
     until("only the next sweep is left", async || {

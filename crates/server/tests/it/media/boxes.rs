@@ -16,7 +16,8 @@ impl Fragment {
     }
 }
 
-/// Reads a segment of one fragment. Panics unless its samples fill its `mdat`, and that the rest of the segment.
+/// Reads a segment of one fragment. Panics unless its samples fill its `mdat`, and that the rest of the
+/// segment.
 pub(crate) fn fragment(segment: &[u8]) -> Fragment {
     let boxes: Vec<_> = Boxes(segment).collect();
     let [(b"moof", moof), (b"mdat", mdat)] = boxes.as_slice() else {

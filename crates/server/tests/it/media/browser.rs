@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 
 use crate::support::{Program, TestApp, text};
 
-/// Detects a hang of the player. It is shorter than the limit of [`Program`], so that the report still prints.
+/// Detects a hang of the player. It is shorter than the limit of [`Program`], so that the report still
+/// prints.
 pub(crate) const PLAYS_WITHIN_S: &str = "90";
 
-/// What `make test` installs and builds. `None`, with a line that says so, where somebody runs the tests without; with `CI` set
-/// that is a failure.
+/// What `make test` installs and builds. `None`, with a line that says so, where somebody runs the tests
+/// without; with `CI` set that is a failure.
 #[expect(clippy::print_stderr, reason = "nothing is left out in silence")]
 pub(crate) fn web() -> Option<PathBuf> {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
@@ -63,7 +64,8 @@ fn check_played(seen: &Value, seconds: f64) {
     assert!((end - seconds).abs() < 0.05, "{end} s of {seconds}");
 }
 
-/// Checks that every frame was decoded once. After a stall hls.js seeks a little and decodes some frames twice.
+/// Checks that every frame was decoded once. After a stall hls.js seeks a little and decodes some frames
+/// twice.
 #[track_caller]
 pub(crate) fn check_frames(seen: &Value, frames: u64) {
     let total = seen["videoFrames"]["total"].as_u64().expect("a number");

@@ -1,4 +1,5 @@
-//! Sources that are broken in the middle or at the end: what is left plays, and the owner is told what can be told.
+//! Sources that are broken in the middle or at the end: what is left plays, and the owner is told what can be
+//! told.
 
 use std::ffi::OsStr;
 

@@ -1,4 +1,5 @@
-//! Times that a file tells in an odd way: an edit list that begins between keyframes, and fragments that all begin at once.
+//! Times that a file tells in an odd way: an edit list that begins between keyframes, and fragments that all
+//! begin at once.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -36,7 +37,8 @@ fn assert_near(found: &[f64], expected: impl ExactSizeIterator<Item = f64>) {
     }
 }
 
-/// The edit begins in the middle of the 13th frame, half a second into its group. What it hides is needed to decode the rest.
+/// The edit begins in the middle of the 13th frame, half a second into its group. What it hides is needed to
+/// decode the rest.
 #[tokio::test]
 async fn what_an_edit_list_hides_is_not_shown() {
     let (report, times) = played(fixture::edit_list()).await;

@@ -1,4 +1,5 @@
-//! A media in one file: what ffprobe finds in it is what the source holds, and what is encoded is told when it is there.
+//! A media in one file: what ffprobe finds in it is what the source holds, and what is encoded is told when
+//! it is there.
 
 use kinora_domain::PresentationId;
 use std::ffi::OsStr;

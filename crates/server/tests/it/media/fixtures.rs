@@ -9,7 +9,8 @@ use super::probe::{Packet, decoded, packets};
 use super::stream::Stream;
 use crate::support::{TestApp, text};
 
-/// What a file is, and what a player must find of it. Sound and pictures are those of the fixtures' documentation.
+/// What a file is, and what a player must find of it. Sound and pictures are those of the fixtures'
+/// documentation.
 struct Expected {
     /// Frames that a decoder gets.
     frames: Option<u64>,
@@ -261,7 +262,8 @@ async fn a_turned_clip_is_announced_as_it_is_shown() {
     check("rotated", fixture::rotated(), turned).await;
 }
 
-/// The file says that its sound begins at 9.978 s and its pictures at 10 s: the first one is shown until the second is due.
+/// The file says that its sound begins at 9.978 s and its pictures at 10 s: the first one is shown until the
+/// second is due.
 #[tokio::test]
 async fn a_clip_that_begins_late_begins_at_once() {
     let late = Expected {

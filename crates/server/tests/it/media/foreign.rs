@@ -74,7 +74,8 @@ async fn check_played(app: &TestApp, case: &Case, media: &Value) {
         let frame = timescale / 25;
         // The clocks of some containers count milliseconds.
         let slack = timescale / 500;
-        // The first picture stands from the first moment of the sound on, which begins a packet or a frame earlier.
+        // The first picture stands from the first moment of the sound on, which begins a packet or a frame
+        // earlier.
         let is_near = times[1] - times[0] <= 2 * frame + slack;
         assert!(is_near || !case.copied.contains(&"video"), "{name}: the first picture is {:?}", &times[..2]);
         for pair in times[1..].windows(2) {

@@ -1,5 +1,5 @@
-//! Whole media, from the bytes of a source to the frames of a player, judged by readers that are not ours: ffmpeg, ffprobe, m3u8-rs,
-//! Chromium, and a walker of boxes that shares no code with the packager.
+//! Whole media, from the bytes of a source to the frames of a player, judged by readers that are not ours:
+//! ffmpeg, ffprobe, m3u8-rs, Chromium, and a walker of boxes that shares no code with the packager.
 //!
 //! Begin with [`fixtures`]: what must come out of each file.
 

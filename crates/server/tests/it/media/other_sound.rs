@@ -1,4 +1,5 @@
-//! Another sound in the place of a media's own, and more laid over it: what is heard, in every way a media is played.
+//! Another sound in the place of a media's own, and more laid over it: what is heard, in every way a media is
+//! played.
 
 use std::ffi::OsStr;
 
@@ -53,7 +54,8 @@ async fn is_heard(input: &str, hz: u32, from: u32, to: u32) -> bool {
 /// What is left in the store of a media and all that it was made of.
 const KINDS: [&str; 3] = ["index", "sound", "source"];
 
-/// The kinds of objects that a store holds, less what was made for viewers. Looks when nothing is being written.
+/// The kinds of objects that a store holds, less what was made for viewers. Looks when nothing is being
+/// written.
 async fn kinds(app: &TestApp) -> Vec<String> {
     until("no object to be written", async || {
         let objects = app.objects().await;
@@ -155,7 +157,8 @@ async fn onset(input: &str) -> f64 {
 
 #[tokio::test]
 async fn an_imposed_sound_begins_when_it_should() {
-    // Uncompressed, so nothing of it is early or late by itself; the media is silent, or its own sound begins late.
+    // Uncompressed, so nothing of it is early or late by itself; the media is silent, or its own sound begins
+    // late.
     let app = TestApp::options().without_webhook().start().await;
     let tone = app.serve("/tone", Source::of(tone_of(1000, 3, "wav", "-c:a pcm_s16le")));
     for (name, video, at, first) in [

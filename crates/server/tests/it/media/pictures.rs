@@ -1,4 +1,5 @@
-//! Every parameter of every picture, measured by ffprobe: what comes out is as large, and as long, as was asked for.
+//! Every parameter of every picture, measured by ffprobe: what comes out is as large, and as long, as was
+//! asked for.
 
 use kinora_testkit::fixture;
 use serde_json::Value;

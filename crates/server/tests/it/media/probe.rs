@@ -76,7 +76,8 @@ fn rfc6381(stream: &Value) -> String {
             };
             format!("avc1.{profile}{:02x}", stream["level"].as_u64().expect("a level"))
         }
-        // The flags of x265: compatible with itself and what it extends, progressive, not packed, frames only.
+        // The flags of x265: compatible with itself and what it extends, progressive, not packed, frames
+        // only.
         (Some("hevc"), Some("Main")) => {
             format!("hvc1.1.6.L{}.90", stream["level"].as_u64().expect("a level"))
         }

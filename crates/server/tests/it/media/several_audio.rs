@@ -11,7 +11,8 @@ use super::probe::{hashes, packets};
 use super::stream::Rendition;
 use crate::support::{TestApp, text};
 
-/// Packets of silence in front of the third track: its first packet, which holds the priming, begins 11,776 samples late.
+/// Packets of silence in front of the third track: its first packet, which holds the priming, begins 11,776
+/// samples late.
 const SILENT: usize = 11;
 
 async fn manifest(app: &TestApp, playback: &str) -> MasterPlaylist {

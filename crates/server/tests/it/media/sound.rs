@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::probe::heard;
 use crate::support::{TestApp, text, until};
 
-/// A frame of AAC at the lowest rate is 128 ms; sound of a source may end inside one, and encoders begin with one.
+/// A frame of AAC at the lowest rate is 128 ms; sound of a source may end inside one, and encoders begin with
+/// one.
 const SLACK_FRAMES: f64 = 2.0;
 
 /// A file, and what players are offered of its sound.

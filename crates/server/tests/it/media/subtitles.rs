@@ -11,7 +11,8 @@ use super::probe::decoded;
 use crate::api::tracks::Tracks;
 use crate::support::{Program, TestApp, text};
 
-/// As it is found: in no order, overlapping, with markup, an empty line in a text, and a cue that crosses a border of segments.
+/// As it is found: in no order, overlapping, with markup, an empty line in a text, and a cue that crosses a
+/// border of segments.
 const SRT: &str = "1\n00:00:05,000 --> 00:00:06,000\nlate <i>words</i>\n\n2\n00:00:00,250 --> 00:00:02,500\n<b>early</b>\nand R&B\n\n\
                    3\n00:00:01,000 --> 00:00:01,750\nat the same time\n\n4\n00:00:29,000 --> 00:00:31,000\nacross\n";
 

@@ -1,4 +1,5 @@
-//! A private media in Chromium: with its token it plays to its end, whenever the token ends; without, or with another one, not at all.
+//! A private media in Chromium: with its token it plays to its end, whenever the token ends; without, or with
+//! another one, not at all.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! What is encrypted on its way, judged by OpenSSL and ffmpeg: its key opens all of it, no other key any of it, and nothing is given in clear.
+//! What is encrypted on its way, judged by OpenSSL and ffmpeg: its key opens all of it, no other key any of
+//! it, and nothing is given in clear.
 
 use std::collections::{BTreeMap, BTreeSet};
 

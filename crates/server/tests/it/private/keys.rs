@@ -160,7 +160,8 @@ async fn what_is_no_public_key_is_refused() {
         der[last] ^= 1;
         pem(&der)
     };
-    // Ed25519 (RFC 8410, 10.1), with the point of order 1, by which a signature of nobody's holds, and with bytes that are no point.
+    // Ed25519 (RFC 8410, 10.1), with the point of order 1, by which a signature of nobody's holds, and with
+    // bytes that are no point.
     let of_point = |point: [u8; 32]| {
         let head = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
         pem(&[&head[..], &point].concat())

@@ -146,7 +146,8 @@ fn der(pem: &str) -> Vec<u8> {
     base64::engine::general_purpose::STANDARD.decode(base64).unwrap()
 }
 
-/// The ways to ask for something that could be answered before its token is looked at: nothing of what is asked for, a part of it, or whether it is there.
+/// The ways to ask for something that could be answered before its token is looked at: nothing of what is
+/// asked for, a part of it, or whether it is there.
 const OTHER_WAYS: [(&str, Option<(&str, &str)>); 4] = [
     ("HEAD", None),
     ("GET", Some(("Range", "bytes=0-0"))),
@@ -326,7 +327,8 @@ async fn what_a_manifest_lists_is_signed_and_nothing_else_plays() {
     assert!(routes.iter().eq(&LISTED), "each is tried: {routes:?}");
 }
 
-/// Holds the children of a private playback ID against those of a public one, and every forgery against each of them. Answers the routes that were tried.
+/// Holds the children of a private playback ID against those of a public one, and every forgery against each
+/// of them. Answers the routes that were tried.
 async fn nothing_but_what_is_signed_plays(
     app: &TestApp,
     ours: &Signer,
@@ -356,7 +358,8 @@ async fn nothing_but_what_is_signed_plays(
             (304, Some("private, max-age=60")),
             "{child}"
         );
-        // The same bytes as those that everybody may have, but for those that each playback ID has for itself.
+        // The same bytes as those that everybody may have, but for those that each playback ID has for
+        // itself.
         let open = child.replace(&format!("{private}/{signed}"), public);
         let open = app.fetch(&open).await;
         let is_same = open.body == answer.body;

@@ -14,7 +14,8 @@ fn asked(address: &str, headers: &[(&'static str, &'static str)]) -> Asked {
     headers.iter().fold(plain(address), |asked, (name, value)| asked.with(name, value))
 }
 
-/// Every address of a playback ID, with a token where one is given, from a page and a player that are let in. Files in one piece are only in clear.
+/// Every address of a playback ID, with a token where one is given, from a page and a player that are let in.
+/// Files in one piece are only in clear.
 async fn addresses(
     app: &TestApp,
     watched: &Watched,

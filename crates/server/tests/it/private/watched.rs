@@ -37,7 +37,8 @@ impl Watched {
         [clear, self.playback(app, json!({"accessPolicy": "private", "encryption": "aes-128"})).await]
     }
 
-    /// The addresses below both of these that take a token, with this one, which stands in the place of a playback ID. Files in one piece are only in clear.
+    /// The addresses below both of these that take a token, with this one, which stands in the place of a
+    /// playback ID. Files in one piece are only in clear.
     pub(crate) fn tokened_by(
         &self,
         [clear, encrypted]: &[String; 2],
@@ -142,7 +143,8 @@ pub(crate) fn with_token(address: &str, token: &str) -> String {
     format!("{address}?token={token}")
 }
 
-/// The address that tells how the page of a playback ID is embedded, for whoever pastes the page's with this query.
+/// The address that tells how the page of a playback ID is embedded, for whoever pastes the page's with this
+/// query.
 pub(crate) fn oembed(app: &TestApp, playback: &str, query: &str) -> String {
     let pasted = app.url(&format!("/embed/{playback}{query}"));
     let mut address = url::form_urlencoded::Serializer::for_suffix("/oembed?".to_owned(), "/oembed?".len());

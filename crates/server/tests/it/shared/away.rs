@@ -1,4 +1,5 @@
-//! A database, or an object store, that goes away for a while: refusals that say when to come back, and nothing is lost.
+//! A database, or an object store, that goes away for a while: refusals that say when to come back, and
+//! nothing is lost.
 
 use kinora_testkit::{Source, fixture};
 use serde_json::json;

@@ -1,4 +1,5 @@
-//! What only PostgreSQL and S3 make possible: several processes on the same data, each with the roles it was given.
+//! What only PostgreSQL and S3 make possible: several processes on the same data, each with the roles it was
+//! given.
 //!
 //! These run on that pair alone; `scripts/test.sh` chooses it.
 

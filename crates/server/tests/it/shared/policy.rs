@@ -104,7 +104,8 @@ async fn revoked_by_one_process_is_refused_by_another_at_every_address() {
     in_force(&node, "a deleted playback ID", &by_second, 404).await;
 }
 
-/// A rule keeps no server from embedding a page, and tells whom it would keep out neither title nor thumbnail.
+/// A rule keeps no server from embedding a page, and tells whom it would keep out neither title nor
+/// thumbnail.
 #[tokio::test]
 async fn oembed_hides_title_from_viewers_another_process_keeps_out() {
     let app = TestApp::options().without_webhook().start().await;
@@ -142,7 +143,8 @@ async fn oembed_hides_title_from_viewers_another_process_keeps_out() {
     }
 }
 
-/// What a slow viewer reads between two looks: what comes in 2 s, and what the systems of both sides keep, is not half of what is sent.
+/// What a slow viewer reads between two looks: what comes in 2 s, and what the systems of both sides keep, is
+/// not half of what is sent.
 const READ_BYTES: u64 = 128 << 10;
 
 #[tokio::test]

@@ -192,7 +192,8 @@ impl TestApp {
         self.call("DELETE", &format!("/v1/on-demand/{id}")).send().await
     }
 
-    /// Waits until a media is ready or failed, and answers it as GET does. A server that does not answer yet is waited for.
+    /// Waits until a media is ready or failed, and answers it as GET does. A server that does not answer yet
+    /// is waited for.
     pub(crate) async fn wait_settled(&self, id: &str) -> Value {
         let path = format!("/v1/on-demand/{id}");
         until("the media is ready or failed", async || {

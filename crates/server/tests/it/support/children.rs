@@ -6,7 +6,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::until;
 
-/// A process that another one has started. Its number may be another's later; with the time of its start it is not mistaken.
+/// A process that another one has started. Its number may be another's later; with the time of its start it
+/// is not mistaken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Child {
     id: i32,
@@ -42,8 +43,8 @@ impl Stat {
 }
 
 impl Child {
-    /// What runs of all that a process has started and that is another program by now. One that is about to be is still a part of it:
-    /// suspended then, it would keep what it was given and be known to nobody.
+    /// What runs of all that a process has started and that is another program by now. One that is about to
+    /// be is still a part of it: suspended then, it would keep what it was given and be known to nobody.
     pub(crate) fn all_of(parent: u32) -> Vec<Self> {
         let program = |id: &dyn std::fmt::Display| fs::read_link(format!("/proc/{id}/exe")).ok();
         let of_parent = program(&parent);
@@ -70,7 +71,8 @@ impl Child {
     }
 }
 
-/// Has a process wait, so that it starts nothing more, and answers what it has started by then. It can still be killed.
+/// Has a process wait, so that it starts nothing more, and answers what it has started by then. It can still
+/// be killed.
 pub(crate) async fn stop_and_list(id: u32) -> Vec<Child> {
     let leader = i32::try_from(id).expect("Linux has smaller ones");
     send(leader, Signal::STOP);

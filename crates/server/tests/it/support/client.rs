@@ -76,7 +76,8 @@ impl Request {
         Sending::begin(self, first).await
     }
 
-    /// The head with an empty line behind it. The length of the body is told unless the test tells another one.
+    /// The head with an empty line behind it. The length of the body is told unless the test tells another
+    /// one.
     fn head(&self) -> String {
         let mut head =
             format!("{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.method, self.target, self.to);

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::Answer;
 use super::document::{Operation, close, operations, validator};
 
-/// Panics when an operation of the API answered what the document does not say of it: status, message, or a field. Answers of other paths,
-/// and of methods that a path does not have, are no answers of operations.
+/// Panics when an operation of the API answered what the document does not say of it: status, message, or a
+/// field. Answers of other paths, and of methods that a path does not have, are no answers of operations.
 pub(super) fn hold(method: &str, target: &str, answer: &Answer) {
     let Some(operation) = operation(method, target) else { return };
     if method == "HEAD" || answer.status == 304 {
@@ -31,7 +31,8 @@ pub(super) fn hold(method: &str, target: &str, answer: &Answer) {
     assert_eq!(wrong, Vec::<String>::new(), "{name} is described otherwise: {answer:?}");
 }
 
-/// The document in which an object has the fields that are described and no others. Addresses are in it as examples alone.
+/// The document in which an object has the fields that are described and no others. Addresses are in it as
+/// examples alone.
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let server = "http://server.test".to_owned();
     let addresses = Addresses { public: server.clone(), stream: server.clone(), images: server };
@@ -42,8 +43,8 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
 
 static OPERATIONS: LazyLock<Vec<Operation>> = LazyLock::new(|| operations(&DOCUMENT));
 
-/// The operation that is asked for. Of the paths that fit it is the one that says most literally, from the left; `None` where that has no such
-/// method.
+/// The operation that is asked for. Of the paths that fit it is the one that says most literally, from the
+/// left; `None` where that has no such method.
 fn operation(method: &str, target: &str) -> Option<&'static Operation> {
     let path = target.split('?').next().unwrap_or_default();
     let path = path.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(path);

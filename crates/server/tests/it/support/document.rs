@@ -130,7 +130,8 @@ fn collect_references(document: &Value, value: &Value, schemas: &mut Map<String,
     }
 }
 
-/// Every object has the fields that are described and no others. What only narrows another schema has no type, and stays open.
+/// Every object has the fields that are described and no others. What only narrows another schema has no
+/// type, and stays open.
 pub(crate) fn close(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

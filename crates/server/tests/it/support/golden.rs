@@ -6,8 +6,8 @@ use super::Answer;
 
 /// Replaces what differs from run to run, so that whole bodies can be compared with those in the repository.
 ///
-/// Ids become `[id 1]`, `[id 2]`, … in the order in which they appear, the same id always the same; instants become `[time]`; addresses of the
-/// test's own servers get a fixed name. Nothing else is touched.
+/// Ids become `[id 1]`, `[id 2]`, … in the order in which they appear, the same id always the same; instants
+/// become `[time]`; addresses of the test's own servers get a fixed name. Nothing else is touched.
 pub(crate) struct Golden {
     names: Vec<(String, String)>,
     ids: HashMap<String, usize>,

@@ -1,4 +1,5 @@
-//! What a test's server stands on: the one place that knows that there are two pairs of database and object store.
+//! What a test's server stands on: the one place that knows that there are two pairs of database and object
+//! store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +37,8 @@ impl Pair {
     }
 }
 
-/// A database and an object store of one test alone, and a folder to stand in. Clones are the same; the last one removes it.
+/// A database and an object store of one test alone, and a folder to stand in. Clones are the same; the last
+/// one removes it.
 #[derive(Clone)]
 pub(crate) struct Ground(Arc<Parts>);
 

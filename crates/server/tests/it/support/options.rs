@@ -77,7 +77,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether sources and webhooks may lie on 127.0.0.1, where those of tests do. They may unless told otherwise.
+    /// Whether sources and webhooks may lie on 127.0.0.1, where those of tests do. They may unless told
+    /// otherwise.
     pub(crate) fn allow_loopback(self, allow_loopback: bool) -> Self {
         Self { allow_loopback, ..self }
     }
@@ -190,7 +191,8 @@ impl Faults {
         Self { store, blob }
     }
 
-    /// A process that dies as a whole at the n-th write: before or after a commit, or before a write of an object.
+    /// A process that dies as a whole at the n-th write: before or after a commit, or before a write of an
+    /// object.
     pub(crate) fn of_plan(plan: &Arc<CrashPlan>) -> Self {
         Self::new(Some(Arc::new(DatabaseDies(Arc::clone(plan)))), Some(plan.blob_faults()))
     }

@@ -1,4 +1,5 @@
-//! The server as if it were a process of its own: it can be stopped, killed, and started again on the same data and port.
+//! The server as if it were a process of its own: it can be stopped, killed, and started again on the same
+//! data and port.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -75,7 +76,8 @@ impl Process {
     pub(super) async fn kill(mut self) {
         let store = self.store.take();
         let runtime = self.runtime.take();
-        // First the store: the tasks of a runtime end one after the other, and one that sees another end must not write of it.
+        // First the store: the tasks of a runtime end one after the other, and one that sees another end must
+        // not write of it.
         tokio::join!(
             biased;
             async {
@@ -101,8 +103,8 @@ impl Drop for Process {
     }
 }
 
-/// A socket that is bound and does not listen. As long as one is kept nobody else is given its port, and this can be called
-/// again for the same address: all sockets of it let it be used again.
+/// A socket that is bound and does not listen. As long as one is kept nobody else is given its port, and this
+/// can be called again for the same address: all sockets of it let it be used again.
 pub(crate) fn bind(address: SocketAddr) -> TcpSocket {
     try_bind(address).expect("the address is free, or reserved for this test")
 }
@@ -160,7 +162,8 @@ async fn server_options(
     }
 }
 
-/// As with the listener: a child that the last process was just starting holds the lock until it is another program.
+/// As with the listener: a child that the last process was just starting holds the lock until it is another
+/// program.
 async fn lock(ground: &Ground) -> ServeLock {
     let mut ticks = tokio::time::interval(Duration::from_millis(10));
     let taking = async {

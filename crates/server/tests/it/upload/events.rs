@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{Upload, long, still};
 use crate::support::{HOOK, TestApp};
 
-/// The bodies of the first events, in order of arrival, which is the order of the changes; nothing else was told.
+/// The bodies of the first events, in order of arrival, which is the order of the changes; nothing else was
+/// told.
 async fn bodies(app: &TestApp, types: &[&str]) -> Vec<Value> {
     let posted = app.posts(HOOK, types.len()).await;
     app.all_delivered().await;

@@ -1,4 +1,5 @@
-//! Direct uploads, over real HTTP: the operations of the API, and the signed address in each of the protocols that it speaks.
+//! Direct uploads, over real HTTP: the operations of the API, and the signed address in each of the protocols
+//! that it speaks.
 
 mod address;
 mod draft;
@@ -119,7 +120,8 @@ async fn still() -> TestApp {
 /// Bytes of [`long`] that are sent before anybody looks.
 const LONG_FIRST: usize = 10 << 20;
 
-/// [`fixture::two_seconds`] with 12 MiB behind it that nobody needs: more than an object store takes before it keeps the first byte.
+/// [`fixture::two_seconds`] with 12 MiB behind it that nobody needs: more than an object store takes before
+/// it keeps the first byte.
 fn long() -> Bytes {
     const FREE: u32 = 12 << 20;
     let mut file = fixture::two_seconds().to_vec();

@@ -84,7 +84,8 @@ async fn what_published_clients_send_by_default_never_answers_4xx() {
     for (agent, body) in bodies {
         for path in ["/on-demand/upload", UPLOAD, "/on-demand/uploads", UPLOADS] {
             let request = app.call("POST", path).header("user-agent", agent).header("cookie", "");
-            // The one asks for an address that the browser's uploader can use; every one of ours can be used so (contract 1.2).
+            // The one asks for an address that the browser's uploader can use; every one of ours can be used
+            // so (contract 1.2).
             let request = request.header("Accept", "application/json").header("X-Client-Type", "web-browser");
             let answer = request.json(&body).send().await;
             assert_eq!(answer.status, 201, "{path} {body}: {answer:?}");

@@ -25,15 +25,17 @@ fn by_code(code: &str, error: sqlx::Error) -> EngineError {
     match code {
         // serialization_failure, deadlock_detected
         "40001" | "40P01" => EngineError { error: Error::Conflict, remedy: Remedy::Again },
-        // unique_violation, foreign_key_violation, exclusion_violation: under SERIALIZABLE another transaction may be the cause,
+        // unique_violation, foreign_key_violation, exclusion_violation: under SERIALIZABLE another
+        // transaction may be the cause,
         // https://www.postgresql.org/docs/15/mvcc-serialization-failure-handling.html
         "23503" | "23505" | "23P01" => EngineError { error: Error::internal(error), remedy: Remedy::Once },
         // disk_full
         "53100" => Error::Full.into(),
         // query_canceled (by the timeout of statements), lock_not_available
         "57014" | "55P03" => Error::Busy.into(),
-        // The server ends, starts, lets nobody else in, ended this connection, or is the standby: a moment later another one may
-        // do. Insufficient resources (53) end by themselves as well, and 28, 3D and 55000 when somebody has done with the server.
+        // The server ends, starts, lets nobody else in, ended this connection, or is the standby: a moment
+        // later another one may do. Insufficient resources (53) end by themselves as well, and 28, 3D and
+        // 55000 when somebody has done with the server.
         _ if ["08", "28", "3D", "53", "55000", "57P", "25P03", "25006"]
             .iter()
             .any(|class| code.starts_with(class)) =>

@@ -18,22 +18,25 @@ use tokio::time::error::Elapsed;
 use super::{EngineError, Remedy, Row, Statement, Value};
 use crate::Error;
 
-/// Connections that read beside each other. PostgreSQL lets 100 in by default (its `max_connections`), and every process of an
-/// installation takes these, the writers, and four of its own: one that listens, one that tells, one for the mark of what the
-/// database holds, one for the lock of who serves. docs/scale-out.md states the sum.
+/// Connections that read beside each other. PostgreSQL lets 100 in by default (its `max_connections`), and
+/// every process of an installation takes these, the writers, and four of its own: one that listens, one that
+/// tells, one for the mark of what the database holds, one for the lock of who serves. docs/scale-out.md
+/// states the sum.
 const READERS_MAX: u32 = 6;
 /// Transactions that write beside each other; more of them only stand in each other's way.
 const WRITERS_MAX: u32 = 6;
 /// How long a caller waits for a connection before it is told that the database is away or too busy.
 const ACQUIRE_TIME_MAX: Duration = Duration::from_secs(3);
-/// How long the server works on one statement. All of ours are short: they go by an index and take a bounded number of rows.
+/// How long the server works on one statement. All of ours are short: they go by an index and take a bounded
+/// number of rows.
 const STATEMENT_TIME_MAX: Duration = Duration::from_secs(4);
 /// How long an answer may take; a server that ended the statement has told so before.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
-/// How long an answer may take that needs no work: to a `BEGIN`, or whether a connection still lives. Less than
-/// [`ACQUIRE_TIME_MAX`], so that another connection can be made in the same attempt.
+/// How long an answer may take that needs no work: to a `BEGIN`, or whether a connection still lives. Less
+/// than [`ACQUIRE_TIME_MAX`], so that another connection can be made in the same attempt.
 const SIGN_TIME_MAX: Duration = Duration::from_secs(2);
-/// After that the server ends a transaction whose client went silent, so that its locks do not stay. Longer than any closure.
+/// After that the server ends a transaction whose client went silent, so that its locks do not stay. Longer
+/// than any closure.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// A connection that has been idle for longer is asked whether it still lives before it is used.
 const IDLE_TRUSTED: Duration = Duration::from_secs(1);
@@ -56,8 +59,8 @@ const BEGIN_ROW_BY_ROW: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 pub(crate) enum Isolation {
     /// Nothing: as if all ran one after the other.
     Serial,
-    /// Every statement sees what was committed before it. For statements that each are right by themselves: claims that lock
-    /// what they take, and renewals.
+    /// Every statement sees what was committed before it. For statements that each are right by themselves:
+    /// claims that lock what they take, and renewals.
     RowByRow,
 }
 
@@ -137,7 +140,8 @@ async fn begin_once(pool: &PgPool, statement: &'static str) -> Result<Connection
     }
 }
 
-/// Boxed: to make a connection is 4 KiB of state, which all that reads or writes would carry along, down to requests that are answered from memory.
+/// Boxed: to make a connection is 4 KiB of state, which all that reads or writes would carry along, down to
+/// requests that are answered from memory.
 async fn acquire(pool: &PgPool) -> Result<PoolConnection<Postgres>, sqlx::Error> {
     Box::pin(pool.acquire()).await
 }
@@ -163,8 +167,8 @@ fn pool(place: &Place, size_max: u32) -> PgPool {
                 Ok(matches!(tokio::time::timeout(SIGN_TIME_MAX, connection.ping()).await, Ok(Ok(()))))
             })
         })
-        // Ends what was not committed, and also a transaction whose caller went away while it began. The pool's own test after this
-        // one would wait for ever for a server that fell silent.
+        // Ends what was not committed, and also a transaction whose caller went away while it began. The
+        // pool's own test after this one would wait for ever for a server that fell silent.
         .after_release(|connection, _| {
             Box::pin(async move {
                 let ended = sqlx::raw_sql("ROLLBACK").execute(connection);
@@ -186,9 +190,10 @@ pub(crate) fn listener_pool(place: &Place) -> PgPool {
 
 /// Settings of every pooled connection.
 async fn tune(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    // Without sequential scans: SERIALIZABLE takes one for a read of the whole table, and every statement of ours has its index.
-    // A commit that is told must be kept, so an asynchronous one is not left to the server's configuration. Notices would come to
-    // the log without what they are about, such as one for every ROLLBACK of nothing.
+    // Without sequential scans: SERIALIZABLE takes one for a read of the whole table, and every statement of
+    // ours has its index. A commit that is told must be kept, so an asynchronous one is not left to the
+    // server's configuration. Notices would come to the log without what they are about, such as one for
+    // every ROLLBACK of nothing.
     const TUNE: &str = "SELECT set_config('statement_timeout', $1, false),
         set_config('idle_in_transaction_session_timeout', $2, false),
         set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),

@@ -14,7 +14,8 @@ use crate::Error;
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
 /// More than there are statements, so that each is parsed once a connection.
 const STATEMENTS_MAX: usize = 256;
-/// The oldest version that its makers keep (https://www.postgresql.org/support/versioning/), Debian 12 has, and the tests run on.
+/// The oldest version that its makers keep (https://www.postgresql.org/support/versioning/), Debian 12 has,
+/// and the tests run on.
 const MAJOR_MIN: i64 = 15;
 
 /// Address, user, password and database. Has no `Debug`: the password stays in here.
@@ -24,7 +25,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Reads `postgres://user:password@host:port/name`; what it leaves out comes from the usual environment (`PGHOST`, ...).
+    /// Reads `postgres://user:password@host:port/name`; what it leaves out comes from the usual environment
+    /// (`PGHOST`, ...).
     pub(crate) fn from_url(url: &str) -> Result<Self, Error> {
         let bad = |reason: String| Error::BadDatabaseUrl { reason };
         let scheme = url.split_once("://").map(|(scheme, _)| scheme);

@@ -44,7 +44,8 @@ async fn every_statement_can_be_prepared() {
 
 #[tokio::test]
 async fn no_path_reads_a_table_that_grows_from_end_to_end() {
-    // What may be read whole: a handful of rows, or the purpose is to list them all; and `chosen`, which is no table.
+    // What may be read whole: a handful of rows, or the purpose is to list them all; and `chosen`, which is
+    // no table.
     const SMALL: [&str; 7] =
         ["organisation", "workspace", "access_token", "webhook", "w", "sqlite_master", "chosen"];
     let dir = tempfile::tempdir().unwrap();

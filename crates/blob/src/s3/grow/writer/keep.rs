@@ -15,8 +15,8 @@ const PIECE_LEN_MIN: u64 = MIB / 2;
 /// The longest piece: what is read back at once, besides a part in memory.
 pub(super) const PIECE_LEN_MAX: u64 = 64 * MIB;
 
-/// Pieces of one part. One more, and they become one: whoever goes on has few to read back. Those of half the length of the longest
-/// one do not count.
+/// Pieces of one part. One more, and they become one: whoever goes on has few to read back. Those of half the
+/// length of the longest one do not count.
 const PIECES_OF_PART_MAX: usize = 64;
 
 /// A piece on its way.
@@ -71,7 +71,8 @@ impl Writer {
         let piece = self.putting.take().map(|putting| putting.piece);
         joined(put)?;
         let Some(piece) = piece else { return Ok(()) };
-        // Longer than one with its name: that one is no more. The others that it covers, it takes the place of.
+        // Longer than one with its name: that one is no more. The others that it covers, it takes the place
+        // of.
         self.pieces.retain(|other| other.name != piece.name);
         let is_within =
             |other: &mut Piece| piece.name.start <= other.name.start && other.end() <= piece.end();
@@ -98,7 +99,8 @@ impl Writer {
         Ok(())
     }
 
-    /// The object is made. Nobody waits for its pieces to go; one that stays is removed when the object is discarded.
+    /// The object is made. Nobody waits for its pieces to go; one that stays is removed when the object is
+    /// discarded.
     pub(super) fn forget_pieces(&mut self) {
         let mut useless = std::mem::take(&mut self.pieces);
         useless.append(&mut self.strays);
@@ -109,7 +111,8 @@ impl Writer {
                 let _ = task.await; // first it must be there
                 useless.push(piece);
             }
-            // The first ones first: whoever finds no beginning looks for the finished object, and takes no rest for all that is kept.
+            // The first ones first: whoever finds no beginning looks for the finished object, and takes no
+            // rest for all that is kept.
             let (first, rest) = useless.into_iter().partition(|piece| piece.name.start == 0);
             if store.remove_pieces(source, first).await.is_ok() {
                 let _ = store.remove_pieces(source, rest).await;

@@ -45,7 +45,8 @@ impl Part {
 async fn begin(store: &S3Store, source: SourceId, ledger: &dyn Ledger) -> Result<Upload> {
     store.before_write(WriteKind::Create, ObjectKey::Growing(source))?;
     let upload = Upload::begin_unnoted(&store.shared, ObjectKey::Source(source)).await?;
-    // Whether a write that failed was done, nobody can say. So the upload stays: it has no parts, and nobody pays for it.
+    // Whether a write that failed was done, nobody can say. So the upload stays: it has no parts, and nobody
+    // pays for it.
     ledger.begun(upload.id().to_owned()).await.map_err(Error::Ledger)?;
     Ok(upload)
 }

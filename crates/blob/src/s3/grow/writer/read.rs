@@ -14,7 +14,8 @@ use crate::{Error, ObjectKey, Result};
 const READ_TRIES: usize = 4;
 
 impl Writer {
-    /// Bytes that are kept and lie in no recorded part: from memory as far as they are there, otherwise from pieces.
+    /// Bytes that are kept and lie in no recorded part: from memory as far as they are there, otherwise from
+    /// pieces.
     pub(super) async fn read(&mut self, range: Range<u64>) -> Result<Bytes> {
         self.store.before_read()?;
         if range.start < self.recorded {
@@ -47,7 +48,8 @@ impl Writer {
             if let Some(bytes) = self.store.piece_bytes(self.source, piece, at, piece_end).await? {
                 return Ok(bytes);
             }
-            // A writer that does not know yet that it has lost the object merges its pieces; their bytes are in a longer one.
+            // A writer that does not know yet that it has lost the object merges its pieces; their bytes are
+            // in a longer one.
             let listed = self.store.pieces(self.source).await?;
             self.pieces = continuing(&listed, self.recorded);
             let kept = self.progress.kept();

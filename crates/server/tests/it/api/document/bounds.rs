@@ -1,4 +1,5 @@
-//! Every bound that the document names is where the server has it: at the bound it takes a value, beyond it refuses.
+//! Every bound that the document names is where the server has it: at the bound it takes a value, beyond it
+//! refuses.
 
 use std::collections::BTreeMap;
 
@@ -112,8 +113,9 @@ async fn every_bound_of_a_list_is_where_the_document_says() {
     assert!(lists >= 6, "only {lists} lists");
 }
 
-/// What is taken, or not, for the sake of other fields or of what is there: media of a playlist, and the dates that a smart one must have and a
-/// manual one cannot; a code of a language has a form besides, and so has a key; playback ends of a playback ID.
+/// What is taken, or not, for the sake of other fields or of what is there: media of a playlist, and the
+/// dates that a smart one must have and a manual one cannot; a code of a language has a form besides, and so
+/// has a key; playback ends of a playback ID.
 fn depends_on_others(place: &str, value: &Value) -> bool {
     place == "mediaIds"
         || place == "type" && value == "manual"

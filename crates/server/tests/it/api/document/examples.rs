@@ -9,7 +9,8 @@ use super::{ID, PLAYBACK, document, track_of};
 use crate::support::document::{Operation, operations, problems, problems_of_answer, resolve};
 use crate::support::{Answer, TestApp, text};
 
-/// So high that nobody reaches it; with one every answer to a token has all of the headers that are described.
+/// So high that nobody reaches it; with one every answer to a token has all of the headers that are
+/// described.
 const LIMIT: &str = "1000000/60";
 
 /// Where the source of the examples lies; tests serve it themselves.
