@@ -89,6 +89,10 @@ impl MediaFile {
     /// What is copied where players get the copy, else the largest rung that they are offered; of sound what
     /// plays everywhere.
     pub fn renditions(self, packaged: &Packaged, bounds: FileBounds) -> Option<Vec<Rendition>> {
+        // A track of a file has one sample entry.
+        if packaged.index().audio_tracks().any(|(track, _)| !track.configurations.is_empty()) {
+            return None;
+        }
         let max = bounds.max_resolution.min(Resolution::P2160);
         let sound = sound(packaged);
         if self == Self::AudioOnly {

@@ -199,7 +199,7 @@ impl Packager {
             Err(EngineError::NoPicture | EngineError::Failed { exit: Some(_) }) => Ok(Some(0)),
             // What grows beyond its memory may crash in place of saying so.
             Err(error) if is_cut_short(&error) || matches!(error, EngineError::Failed { exit: None }) => {
-                tracing::warn!(source.id = %packaged.presentation, error = %error, "a source could not be probed");
+                tracing::warn!(presentation.id = %packaged.presentation, error = %error, "a source could not be probed");
                 Ok(None)
             }
             Err(error) => Err(error.into()),

@@ -59,6 +59,10 @@ impl Packager {
         }
         let head = head(packaged, rendition, number)?;
         let samples = self.samples(packaged);
+        if head.ranges.is_empty() {
+            // Silence alone is no longer there either, where its media is not.
+            samples.open_all(packaged.track(rendition)?).await?;
+        }
         samples.open(&head.ranges).await?;
         let is_small = head.total_len <= CACHED_BYTES_MAX;
         let segment = Segment { content: Content::Copied { head, samples } };

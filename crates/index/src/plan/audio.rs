@@ -211,7 +211,7 @@ fn first_packet(track: &Track, audio: &AudioTrack) -> u32 {
 /// The packets of a range that are sent, with their numbers.
 ///
 /// A packet that says it lasts less than half of what it decodes to lies under the next one and is left out;
-/// such packets appear where files were joined. The very last may be short: nothing follows it.
+/// such packets appear where files were joined. The last one of a part may be short: nothing follows it.
 pub fn packets<'a>(
     track: &'a Track,
     audio: &AudioTrack,
@@ -220,7 +220,10 @@ pub fn packets<'a>(
     let half = (u64::from(audio.packet_samples) * u64::from(track.timescale)).div_ceil(2);
     let rate = u64::from(audio.sample_rate);
     let last = track.samples.len().saturating_sub(1);
+    let ends_part = move |number: u32| {
+        number == last || track.joints.binary_search_by_key(&(number + 1), |joint| joint.sample).is_ok()
+    };
     (range.start..)
         .zip(track.samples.range(range))
-        .filter(move |(number, packet)| *number == last || half <= u64::from(packet.duration) * rate)
+        .filter(move |(number, packet)| ends_part(*number) || half <= u64::from(packet.duration) * rate)
 }

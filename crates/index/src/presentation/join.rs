@@ -1,8 +1,10 @@
 //! Whole sources, shown one after another.
 
+use std::ops::Range;
+
 use sha2::{Digest as _, Sha256};
 
-use super::splice::{Clock, Spliced, splice_sound, splice_video};
+use super::splice::{Clock, Instant, Spliced, splice_sound, splice_video};
 use crate::index::{
     Index, LEFT_OUT_MAX, OBJECTS_MAX, PARTS_MAX, Part, SampleObject, Segment, SegmentPlan, SourceName, Track,
     default_audio,
@@ -14,7 +16,7 @@ use crate::plan::{AlongError, PlanError, encoded_segments};
 pub struct JoinedPart<'a> {
     /// Its name, under which its objects are found.
     pub source: SourceName,
-    /// Its index; that of a presentation gives the sources of that.
+    /// Its index.
     pub index: &'a Index,
 }
 
@@ -24,6 +26,12 @@ pub enum JoinError {
     /// There is nothing to join.
     #[error("there are no parts")]
     Nothing,
+    /// A part is a presentation itself: its own parts are to be joined.
+    #[error("part {part} is not one whole source")]
+    NotWhole {
+        /// Which one, counted from 0.
+        part: usize,
+    },
     /// More than [`PARTS_MAX`] parts, or more objects or samples than one index holds.
     #[error("there are too many parts; at most {PARTS_MAX} can be joined")]
     TooMany,
@@ -53,8 +61,8 @@ pub enum JoinError {
         /// Why.
         source: AlongError,
     },
-    /// A sample of a part lasts longer than the clock of all can say.
-    #[error("a sample of part {part} lasts too long to be joined to others")]
+    /// A sample of a part, or the pause behind its last one, lasts longer than the clock of all can say.
+    #[error("a picture or a pause of part {part} lasts too long for it to be joined to others")]
     Timing {
         /// Which one, counted from 0.
         part: usize,
@@ -76,6 +84,9 @@ impl Index {
         let first = parts.first().ok_or(JoinError::Nothing)?.index;
         if PARTS_MAX < parts.len() {
             return Err(JoinError::TooMany);
+        }
+        if let Some(part) = parts.iter().position(|part| !part.index.parts.is_empty()) {
+            return Err(JoinError::NotWhole { part });
         }
         let mut objects = Objects::default();
         let numbers: Vec<_> = parts
@@ -128,13 +139,14 @@ impl Index {
             plan.audio.push(copy);
             plan.encoded_audio.push(Vec::new());
         }
+        check_lengths(&tracks, &plan, &shown)?;
         let left_out = parts.iter().flat_map(|part| part.index.left_out.iter().cloned());
         Ok(Self {
             source_len: objects.0.iter().fold(0, |sum, object| sum.saturating_add(object.len)),
             source_sha256: fingerprint(parts),
             container: first.container,
             objects: objects.0,
-            parts: parts.iter().flat_map(part_of).collect(),
+            parts: parts.iter().map(part_of).collect(),
             is_truncated: parts.iter().any(|part| part.index.is_truncated),
             left_out: left_out.take(LEFT_OUT_MAX).collect(),
             tracks,
@@ -157,13 +169,25 @@ fn sound(index: &Index, part: usize) -> Result<Option<(Track, Vec<Segment>)>, Jo
     along.tracks.into_iter().next().zip(copy).map(Some).ok_or(JoinError::Sound { part })
 }
 
-/// What a part shows of its source, or of its sources where it is a presentation.
-fn part_of(part: &JoinedPart<'_>) -> Vec<Part> {
-    if part.index.parts.is_empty() {
-        vec![Part { source: part.source, shown_us: 0..part.index.facts().duration_us }]
-    } else {
-        part.index.parts.clone()
+/// What a part shows of its source: all of it.
+fn part_of(part: &JoinedPart<'_>) -> Part {
+    Part { source: part.source, shown_us: 0..part.index.facts().duration_us }
+}
+
+/// Refuses segments whose length does not fit the 32 bits that a fragment has for the duration of a sample:
+/// the last picture or packet of a part lasts until the part ends.
+fn check_lengths(tracks: &[Track], plan: &SegmentPlan, shown: &[Range<Instant>]) -> Result<(), JoinError> {
+    let of_video = plan.video.iter().chain(&plan.encoded_video);
+    let segments = of_video.zip(std::iter::repeat(tracks.first()));
+    let of_audio = plan.audio.iter().flatten().zip(std::iter::repeat(tracks.last()));
+    for (segment, track) in segments.chain(of_audio) {
+        if u64::from(u32::MAX) < segment.duration() {
+            let timescale = track.map_or(1, |track| track.timescale);
+            let part = shown.iter().position(|shown| shown.end.is_behind(segment.start, timescale));
+            return Err(JoinError::Timing { part: part.unwrap_or(0) });
+        }
     }
+    Ok(())
 }
 
 /// Names what is shown: the bytes of all parts, in their order.
@@ -181,7 +205,7 @@ impl Objects {
     /// The numbers that the objects of a source have among all, in their order.
     fn take(&mut self, source: SourceName, objects: &[SampleObject]) -> Result<Vec<u8>, JoinError> {
         let number = |object: &SampleObject| {
-            let object = SampleObject { source: object.source.or(Some(source)), ..*object };
+            let object = SampleObject { source: Some(source), ..*object };
             let place = self.0.iter().position(|known| *known == object);
             let place = place.unwrap_or_else(|| {
                 self.0.push(object);

@@ -33,6 +33,13 @@ pub(super) struct Instant {
     pub(super) timescale: u32,
 }
 
+impl Instant {
+    /// Whether it is later than a time of another clock.
+    pub(super) fn is_behind(self, ticks: i64, timescale: u32) -> bool {
+        i128::from(ticks) * i128::from(self.timescale) < i128::from(self.ticks) * i128::from(timescale)
+    }
+}
+
 /// The clock of a track of several parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Clock {
@@ -179,9 +186,14 @@ impl Splice {
         let jumps = track.joints.iter().filter(|joint| (from + 1..to).contains(&joint.sample));
         let jumps: Vec<_> =
             jumps.map(|joint| (place(joint.sample), at(joint.pts), joint.configuration)).collect();
+        // Silence at the end has the number behind the last sample, which is in the next part.
+        let placed = |samples: &Range<u32>| match samples.is_empty() {
+            true => place(samples.start.min(to - 1))..place(samples.start.min(to - 1)),
+            false => place(samples.start)..place(samples.end),
+        };
         let segments: Vec<_> = copy
             .iter()
-            .map(|segment| (place(segment.samples.start)..place(segment.samples.end), segment.start))
+            .map(|segment| (placed(&segment.samples), segment.start))
             .map(|(samples, start)| Segment { samples, start: ticks(start) + begin, end })
             .collect();
         for sample in track.samples.range(from..to) {

@@ -169,17 +169,51 @@ fn what_is_stored_is_what_was_joined() {
 }
 
 #[test]
-fn a_presentation_in_a_presentation_is_flattened() {
-    let (inner, alone) = (joined(), index(vec![video(12_800, 3, 1), audio(3)]));
-    let outer = join(&[([9; 16], &inner), (ONE, &alone)]).unwrap();
-    let sources: Vec<_> = outer.parts.iter().map(|part| part.source).collect();
-    assert_eq!(sources, [ONE, TWO, THREE, ONE]);
-    // The same object twice is one.
-    assert_eq!(outer.objects.len(), 3);
-    let (track, _) = outer.video().unwrap();
+fn a_source_that_is_shown_twice_is_named_once() {
+    let (one, two) = (index(vec![video(12_800, 3, 1), audio(3)]), index(vec![video(12_800, 3, 2), audio(3)]));
+    let joined = join(&[(ONE, &one), (TWO, &two), (ONE, &one)]).unwrap();
+    assert_eq!((joined.objects.len(), joined.parts.len()), (2, 3));
+    let (track, _) = joined.video().unwrap();
     let joints: Vec<_> = track.joints.iter().map(|joint| (joint.sample, joint.configuration)).collect();
-    assert_eq!(joints, [(75, 1), (200, 0), (250, 0)]);
-    assert_eq!(track.samples.get(250).map(|sample| sample.object), Some(0));
+    assert_eq!(joints, [(75, 1), (150, 0)]);
+    assert_eq!(track.samples.get(150).map(|sample| sample.object), Some(0));
+}
+
+#[test]
+fn silence_at_the_end_of_a_part_belongs_to_that_part() {
+    // The sound ends 4 s before the pictures do, and the other part has another kind of sound.
+    let one = index(vec![video(12_800, 10, 1), audio(6)]);
+    let mut mono = audio(3);
+    let TrackMedia::Audio(media) = &mut mono.media else { unreachable!("it is one") };
+    (media.channels, media.sample_entry) = (1, SampleEntry::Iso(vec![8]));
+    let two = index(vec![video(12_800, 3, 1), mono]);
+    let joined = join(&[(ONE, &one), (TWO, &two)]).unwrap();
+    let (track, _) = joined.audio().unwrap();
+    let [segments] = &joined.plan.audio[..] else { panic!("one track of sound: {:?}", joined.plan.audio) };
+    let silent = segments.iter().filter(|segment| segment.samples.is_empty()).count();
+    assert!(1 <= silent, "{segments:?}");
+    let begun = track.parts_begun(segments);
+    let [(number, 1)] = begun[..] else { panic!("one other part begins: {begun:?}") };
+    assert_eq!(segments[number as usize].start, 10 * 48_000);
+}
+
+#[test]
+fn the_last_packet_of_each_part_may_be_short() {
+    let mut ends_short = audio(3);
+    let count = ends_short.samples.len();
+    let short = ends_short.samples.iter().zip(1..).map(|(sample, number)| Sample {
+        duration: if number == count { 300 } else { sample.duration },
+        ..sample
+    });
+    ends_short.samples = short.collect();
+    ends_short.end -= 724;
+    let (one, two) =
+        (index(vec![video(12_800, 3, 1), ends_short]), index(vec![video(12_800, 3, 1), audio(3)]));
+    let joined = join(&[(ONE, &one), (TWO, &two)]).unwrap();
+    let (track, audio) = joined.audio().unwrap();
+    let last = track.joints[0].sample - 1;
+    let sent: Vec<_> = crate::plan::packets(track, audio, last..last + 2).map(|(number, _)| number).collect();
+    assert_eq!(sent, [last, last + 1]);
 }
 
 #[test]
@@ -223,6 +257,12 @@ fn sources_that_do_not_fit_are_refused() {
     let alone = index(vec![audio(2)]);
     let check = |parts: &[(SourceName, &Index)], expected| assert_eq!(join(parts), Err(expected));
     check(&[], JoinError::Nothing);
+    check(&[(ONE, &silent), (TWO, &joined())], JoinError::NotWhole { part: 1 });
+    // On a clock of 10 MHz the last picture of a part cannot last 8 minutes, until its sound ends.
+    let odd = index(vec![video(90_000, 2, 1), audio(2)]);
+    let ends_late = index(vec![video(12_800 * 49, 2, 1), audio(480)]);
+    check(&[(ONE, &ends_late), (TWO, &odd)], JoinError::Timing { part: 0 });
+    assert!(join(&[(ONE, &ends_late), (TWO, &ends_late)]).is_ok(), "on its own clock it can");
     check(&[(ONE, &silent), (TWO, &alone)], JoinError::NoVideo { part: 1 });
     check(&[(ONE, &silent), (TWO, &with_sound)], JoinError::Sound { part: 1 });
     check(&[(ONE, &with_sound), (TWO, &silent)], JoinError::Sound { part: 1 });

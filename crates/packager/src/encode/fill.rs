@@ -81,7 +81,7 @@ impl Packager {
                     Ok(Some(made)) => self.keep_filled(packaged, &mut filled, made).await?,
                     Ok(None) => break,
                     Err(error) if error.is_of_run() => {
-                        tracing::warn!(source.id = %packaged.presentation, error = %error, "a fill left segments out");
+                        tracing::warn!(presentation.id = %packaged.presentation, error = %error, "a fill left segments out");
                         break;
                     }
                     Err(error) => return Err(error),

@@ -266,7 +266,7 @@ impl Packager {
         }
         self.encoders.broken.invalidate(&line.presentation).await;
         let (id, now) = (line.id, self.clock.now());
-        tracing::warn!(rendition.id = %id, source.id = %line.presentation, "a rendition cannot be made");
+        tracing::warn!(rendition.id = %id, presentation.id = %line.presentation, "a rendition cannot be made");
         if let Err(error) = self.store.write(async move |tx| tx.set_rendition_broken(id, now).await).await {
             tracing::warn!(error = %error, "it could not be written down");
         }

@@ -128,6 +128,7 @@ fn check(track: &Track, video: &VideoTrack, samples: &Range<u32>) -> Result<(), 
 /// Frames that stand for long are no fewer for it: the one that is shown at the start begins then, and the
 /// last one on the grid of the clip's frames, where it is seen however short its sample says that it is.
 fn feed(index: &Index, track: &Track, samples: Range<u32>, start_ms: u64, fps: u32) -> Result<Feed, Error> {
+    let configuration = track.configuration_at(samples.start);
     let start = ticks(track, start_ms).saturating_sub(track.shift);
     let timescale = i128::from(track.timescale.max(1));
     let time_us = |sample: &Sample| {
@@ -137,7 +138,8 @@ fn feed(index: &Index, track: &Track, samples: Range<u32>, start_ms: u64, fps: u
     let samples: Vec<_> = track.samples.range(samples).collect();
     let times: Vec<_> = samples.iter().map(time_us).collect();
     let times = laid_out(&times, fps);
-    Feed::of_selected(index, track, samples.into_iter().zip(times)).map_err(|_| Error::NoPicture)
+    Feed::of_selected(index, track, configuration, samples.into_iter().zip(times))
+        .map_err(|_| Error::NoPicture)
 }
 
 /// When frames come out in the feed that are shown at these times, in microseconds since the start of the

@@ -185,6 +185,10 @@ impl Packager {
     async fn make_sheet(&self, packaged: &Packaged, storyboard: &Storyboard) -> Result<Bytes, Error> {
         let Storyboard { count, columns, rows, tile_width, tile_height, choice, .. } = storyboard;
         let (track, video) = packaged.index().video().ok_or(Error::NoPicture)?;
+        // One decoder shows all tiles.
+        if !track.configurations.is_empty() {
+            return Err(Error::NoPicture);
+        }
         let feed = choice.feed(packaged.index(), track)?;
         let spec = SheetSpec {
             container: container(feed.format()),

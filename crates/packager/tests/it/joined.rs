@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
 use kinora_domain::{PresentationId, Resolution};
 use kinora_index::{Index, JoinedPart, RungName};
-use kinora_packager::{Error, Packaged, Rendition, Segment};
+use kinora_packager::{ClipFormat, ClipRequest, Error, FileBounds, MediaFile, Packaged, Rendition, Segment};
 use kinora_testkit::fixture;
 
 use crate::pictures::png_at;
@@ -241,6 +241,28 @@ async fn pictures_of_joined_sources_are_those_of_the_part_that_is_shown() {
         let found =
             scene.world.picture(&scene.packaged, png_at(begins.next_multiple_of(100) + at)).await.unwrap();
         let wanted = scene.world.picture(&wide, png_at(of_source)).await.unwrap();
-        assert_eq!(found, wanted, "{at} ms behind the first part");
+        assert!(found == wanted, "another picture is shown {at} ms behind the first part");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clips_and_files_do_not_mix_what_is_decoded_otherwise() {
+    let scene = Scene::new().await;
+    let begins = scene.packaged.index().parts[0].shown_us.end / 1000;
+    let clip =
+        |start_ms, end_ms| ClipRequest { start_ms, end_ms, width: 64, fps: 5, format: ClipFormat::Gif };
+    let made = async |clip| scene.world.packager.clip(&scene.packaged, clip, asker()).await;
+    // Each of one part, and that of the second is what its source gives.
+    made(clip(0, 500)).await.unwrap();
+    let found = made(clip(begins.next_multiple_of(100) + 1000, begins.next_multiple_of(100) + 1500)).await;
+    let wide = scene.world.store(fixture::wide()).await;
+    let wanted = scene.world.packager.clip(&wide, clip(1000, 1500), asker()).await.unwrap();
+    let (found, wanted) = (found.unwrap().bytes().await.unwrap(), wanted.bytes().await.unwrap());
+    assert!(found == wanted, "the clip of the second part is another one");
+    // It ends with its part.
+    made(clip(begins.saturating_sub(300), begins + 1000)).await.unwrap();
+    let bounds = FileBounds { max_resolution: Resolution::P2160, is_video_withdrawn: false };
+    for file in MediaFile::ALL {
+        assert_eq!(file.renditions(&scene.packaged, bounds), None, "its sound has two sample entries");
     }
 }

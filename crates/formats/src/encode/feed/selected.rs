@@ -17,14 +17,15 @@ impl Feed {
 
     /// The feed of these samples of a track, in decode order, each with the time in microseconds at which its
     /// picture comes out, counted from [`SELECTED_LEAD_US`](Self::SELECTED_LEAD_US); down to so much below
-    /// zero. Whoever chooses sees to it that each can be decoded from those before it, and that they come out
-    /// in the order of their times.
+    /// zero. The caller chooses them so that each can be decoded from those before it, that they come out in
+    /// the order of their times, and that all are decoded as this configuration of the track says.
     ///
     /// Errors: [`FeedError::NoSuchSegments`] without a sample, [`FeedError::SampleEntry`],
     /// [`FeedError::Sample`] for one that is too large, or a time that no feed can say.
     pub fn of_selected(
         index: &Index,
         track: &Track,
+        configuration: u8,
         samples: impl IntoIterator<Item = (Sample, i64)>,
     ) -> Result<Self, FeedError> {
         let lead = i64::try_from(Self::SELECTED_LEAD_US).unwrap_or(i64::MAX);
@@ -58,8 +59,9 @@ impl Feed {
         }
         let track = Track {
             timescale: TIMESCALE,
-            samples: samples.into_iter().collect(),
+            media: track.configuration(configuration).clone(),
             configurations: Vec::new(),
+            samples: samples.into_iter().collect(),
             joints: Vec::new(),
             shift: 0,
             ..track.clone()
@@ -104,7 +106,7 @@ mod tests {
     fn what_cannot_be_fed_is_refused() {
         let index = index();
         let (track, _) = index.video().unwrap();
-        let of = |samples: Vec<(Sample, i64)>| Feed::of_selected(&index, track, samples).map(drop);
+        let of = |samples: Vec<(Sample, i64)>| Feed::of_selected(&index, track, 0, samples).map(drop);
         assert_eq!(of(Vec::new()), Err(FeedError::NoSuchSegments { numbers: 0..0 }));
         let large = FeedError::Sample { number: 1, what: "it is larger than 64 MiB" };
         assert_eq!(of(vec![(sample(1), 0), (sample((64 << 20) + 1), 1)]), Err(large));
@@ -120,7 +122,7 @@ mod tests {
         let index = index();
         let (track, _) = index.video().unwrap();
         let shown = [0, 300, 100, 200, 1_000_000, 1_000_000, 1_000_000];
-        let feed = Feed::of_selected(&index, track, shown.map(|time| (sample(7), time))).unwrap();
+        let feed = Feed::of_selected(&index, track, 0, shown.map(|time| (sample(7), time))).unwrap();
         let fed: Vec<_> = feed.table.iter().collect();
         assert!(fed.windows(2).all(|pair| pair[0].dts < pair[1].dts));
         assert!(fed.windows(2).all(|pair| pair[0].dts + i64::from(pair[0].duration) == pair[1].dts));

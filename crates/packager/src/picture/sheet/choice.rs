@@ -144,7 +144,7 @@ impl Choice {
         let samples: Vec<(u32, Sample)> = numbers.zip(samples).collect();
         let times = self.times(track, &samples);
         let samples = samples.iter().map(|(_, sample)| *sample).zip(times);
-        Feed::of_selected(index, track, samples).map_err(|_| Error::NoPicture)
+        Feed::of_selected(index, track, 0, samples).map_err(|_| Error::NoPicture)
     }
 
     /// When each of the samples comes out, in microseconds: those of tiles at whole steps, the others between
