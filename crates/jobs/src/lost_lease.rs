@@ -10,7 +10,8 @@ use crate::error::JobError;
 /// Returns how an attempt ended. After a lost lease its objects are deleted, unless a media or track names
 /// them after all.
 ///
-/// Such objects never get a name later: each attempt has a source id of its own. May run twice.
+/// A job that deletes them may be at work already, and past what this attempt wrote last: so another one is
+/// queued, whatever is queued already. May run twice.
 pub(crate) async fn clean_up<T>(
     context: &Context,
     job: &ClaimedJob,
@@ -24,7 +25,7 @@ pub(crate) async fn clean_up<T>(
             .write(async move |tx| {
                 if tx.media_of_source(source).await?.is_none() && !tx.is_source_of_track(source).await? {
                     let kind = JobKind::DeleteObjects { source };
-                    tx.enqueue_once(NewJob::soon(kind, workspace, now)).await?;
+                    tx.enqueue(NewJob::soon(kind, workspace, now)).await?;
                 }
                 Ok::<_, JobError>(())
             })

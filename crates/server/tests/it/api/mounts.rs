@@ -24,6 +24,7 @@ use kinora_web::gzip::GzipCache;
 use kinora_web::observe::{self, Observer};
 use kinora_web::once::Idempotency;
 use kinora_web::rate_limit::RateLimits;
+use kinora_web::roles::Roles;
 use kinora_web::serve::{ServeOptions, serve};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -61,7 +62,9 @@ impl TwoMounts {
     }
 
     async fn limited(limit: Option<&str>) -> Self {
-        let app = TestApp::options().without_webhook().start().await;
+        // No job changes a media between two requests.
+        let roles = Roles { worker: false, ..Roles::ALL };
+        let app = TestApp::options().without_webhook().roles(roles).start().await;
         let workspace = workspace(&app, DEVELOPMENT).await;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
