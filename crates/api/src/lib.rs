@@ -81,9 +81,9 @@ pub fn paths() -> Vec<String> {
 
 /// What the document says of every operation, resource by resource.
 ///
-/// Whoever adds an operation adds it to the `doc.rs` beside it: the schema of its body from the constants
-/// that reading it uses, its answer, each refusal as the error it is, and an example of each. Tests send the
-/// examples and compare what comes.
+/// A new operation is described in the `doc.rs` beside it: the schema of its body from the constants that the
+/// parser uses, its response, each error, and an example of each. Tests send the examples and compare the
+/// responses.
 fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let mut all = on_demand::operations(schemas);
     all.extend(signing_keys::operations(schemas));

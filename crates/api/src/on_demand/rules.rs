@@ -33,8 +33,7 @@ pub(super) fn restriction(fields: &Fields<'_>, entries: Entries) -> Option<Restr
     Some(Restriction { default_policy: default_policy.unwrap_or_default(), allow: allow?, deny: deny? })
 }
 
-/// What whoever sets this rule should know: which of its lists decides nothing (contract decisions 12 and
-/// 14).
+/// Warnings about a rule: which of its lists has no effect (contract decisions 12 and 14).
 pub(super) fn warnings(rule: &Restriction) -> Vec<String> {
     let idle = match rule.default_policy {
         DefaultPolicy::Allow if !rule.allow.is_empty() => {

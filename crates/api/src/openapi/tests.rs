@@ -7,8 +7,7 @@ fn documented() -> Value {
     document(&Addresses { public: server.clone(), stream: server.clone(), images: server })
 }
 
-/// Whoever adds a path describes it in the `doc.rs` of its resource; the tests of the whole server compare
-/// the methods.
+/// A new path is described in the `doc.rs` of its resource. Tests of the whole server compare the methods.
 #[test]
 fn every_path_that_is_served_is_described_and_no_other() {
     let served: BTreeSet<_> = crate::paths().into_iter().collect();

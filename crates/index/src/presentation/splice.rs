@@ -187,9 +187,13 @@ impl Splice {
         let jumps: Vec<_> =
             jumps.map(|joint| (place(joint.sample), at(joint.pts), joint.configuration)).collect();
         // Silence at the end has the number behind the last sample, which is in the next part.
-        let placed = |samples: &Range<u32>| match samples.is_empty() {
-            true => place(samples.start.min(to - 1))..place(samples.start.min(to - 1)),
-            false => place(samples.start)..place(samples.end),
+        let placed = |samples: &Range<u32>| {
+            if samples.is_empty() {
+                let last = place(samples.start.min(to - 1));
+                last..last
+            } else {
+                place(samples.start)..place(samples.end)
+            }
         };
         let segments: Vec<_> = copy
             .iter()

@@ -124,8 +124,8 @@ impl UploadView {
         }
     }
 
-    /// For whoever may only read: without the signature, which would let them send and cancel (contract
-    /// decision 39).
+    /// For a read-only token: without the signature, which allows sending and cancelling (contract decision
+    /// 39).
     pub(super) fn without_signature(upload: &Upload, app: &ApiState) -> Self {
         Self { url: app.intake.unsigned_address(upload.id), ..Self::new(upload, app) }
     }
