@@ -1,8 +1,8 @@
-//! The index as bytes: little-endian, with a version and a checksum.
+//! The index as bytes: little-endian, with a layout and a checksum.
 //!
 //! ```text
 //! "KINORAIX"   8 bytes
-//! version      4 bytes
+//! layout       4 bytes: which members the body has
 //! checksum     8 bytes: the first of SHA-256 over what follows
 //! body         numbers of 7 bits a byte, byte strings with their length in front, the packed sample tables
 //! ```
@@ -11,34 +11,24 @@ use std::{fmt, ops::Range};
 
 use sha2::{Digest, Sha256};
 
+use crate::bytes::{Reader, Writer};
 use crate::index::{
     AUDIO_TRACKS_MAX, AudioTrack, Container, Index, JOINTS_MAX, Joint, LEFT_OUT_DETAIL_LEN_MAX, LEFT_OUT_MAX,
     LeftOut, NOT_COPIED_DETAIL_LEN_MAX, NotCopied, NotCopiedReason, OBJECTS_MAX, PARTS_MAX, Part,
     SampleEntry, SampleObject, SampleObjectKind, SampleTable, Segment, SegmentPlan, Track, TrackLabel,
     TrackMedia, VideoTrack,
 };
-use crate::{
-    bytes::{Reader, Writer},
-    plan::plan_beside_copies,
-};
 
 const MAGIC: &[u8; 8] = b"KINORAIX";
-/// Raised with every change of the body.
-const VERSION: u32 = 7;
-/// The first version: at most one audio track, and no labels. Still read, for it is stored beside media that
-/// are ready.
-const VERSION_ONE_AUDIO: u32 = 1;
-/// The last version whose tracks were all copied, and whose samples all lay in the source.
-const VERSION_COPIES_ONLY: u32 = 2;
-/// The last version whose edit lists jumped at keyframes only.
-const VERSION_NO_JOINTS: u32 = 3;
-/// The last version whose sound always lay beside the pictures. Still written where it does: equal sources
-/// keep equal bytes.
-const VERSION_OWN_SOUND: u32 = 4;
-/// The last version that named no tracks that are left out. Still written where there are none.
-const VERSION_ALL_PLAYED: u32 = 5;
-/// The last version of whole sources. Still written for those.
-const VERSION_WHOLE: u32 = 6;
+/// The largest layout: the others leave something of it out. An index is written in the smallest that holds
+/// it, so equal sources have equal bytes (decision 0125). Unreleased versions wrote layouts 1 to 3.
+const LAYOUT: u32 = 7;
+/// One whole source, whose audio is its own and whose tracks are all played.
+const LAYOUT_PLAIN: u32 = 4;
+/// The same with other audio beside it.
+const LAYOUT_OTHER_AUDIO: u32 = 5;
+/// One whole source, with a list of tracks that are not played.
+const LAYOUT_WHOLE: u32 = 6;
 const CHECKSUM_LEN: usize = 8;
 /// One video track and the audio tracks.
 const TRACKS_MAX: usize = 1 + AUDIO_TRACKS_MAX;
@@ -63,8 +53,8 @@ pub enum IndexError {
     #[error("the bytes are not a sample index")]
     NotAnIndex,
     /// Another version wrote it.
-    #[error("the sample index has version {0}, expected {VERSION}")]
-    UnknownVersion(u32),
+    #[error("the sample index has layout {0}; {LAYOUT_PLAIN} to {LAYOUT} are read")]
+    UnknownLayout(u32),
     /// They are not the bytes that were written.
     #[error("the sample index is damaged")]
     Damaged,
@@ -91,33 +81,37 @@ impl fmt::Display for IndexId {
 impl Index {
     /// The bytes that [`Index::from_bytes`] reads. The same index always has the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let version = match (WholeObjects::of(self), &*self.left_out) {
-            (None, _) => VERSION,
-            (Some(WholeObjects { sound: None, .. }), []) => VERSION_OWN_SOUND,
-            (Some(_), []) => VERSION_ALL_PLAYED,
-            _ => VERSION_WHOLE,
+        let layout = match (WholeObjects::of(self), &*self.left_out) {
+            (None, _) => LAYOUT,
+            (Some(WholeObjects { sound: None, .. }), []) => LAYOUT_PLAIN,
+            (Some(_), []) => LAYOUT_OTHER_AUDIO,
+            _ => LAYOUT_WHOLE,
         };
         let mut body = Writer::default();
-        write_index(self, version, &mut body);
+        write_index(self, layout, &mut body);
         let checksum = first_of_sha256(&body.bytes);
-        [MAGIC, &version.to_le_bytes()[..], &checksum, &body.bytes].concat()
+        [MAGIC, &layout.to_le_bytes()[..], &checksum, &body.bytes].concat()
     }
 
-    /// Reads what [`Index::to_bytes`] wrote, in this version or an earlier one. Bytes of any other origin are
-    /// refused without a panic; every sample of a result lies inside the source.
+    /// Reads the bytes of [`Index::to_bytes`]. Bytes of any other origin are rejected without a panic; every
+    /// sample of a result lies inside the source.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, IndexError> {
-        let rest = bytes.strip_prefix(MAGIC).ok_or(IndexError::NotAnIndex)?;
-        let (version, rest) = rest.split_first_chunk::<4>().ok_or(IndexError::NotAnIndex)?;
-        let version = u32::from_le_bytes(*version);
-        if !(VERSION_ONE_AUDIO..=VERSION).contains(&version) {
-            return Err(IndexError::UnknownVersion(version));
+        let (layout, rest) = layout(bytes).ok_or(IndexError::NotAnIndex)?;
+        if !(LAYOUT_PLAIN..=LAYOUT).contains(&layout) {
+            return Err(IndexError::UnknownLayout(layout));
         }
         let (checksum, body) = rest.split_first_chunk::<CHECKSUM_LEN>().ok_or(IndexError::Damaged)?;
         if *checksum != first_of_sha256(body) {
             return Err(IndexError::Damaged);
         }
         let mut reader = Reader::new(body);
-        read_index(&mut reader, version).filter(|_| reader.is_empty()).ok_or(IndexError::Damaged)
+        read_index(&mut reader, layout).filter(|_| reader.is_empty()).ok_or(IndexError::Damaged)
+    }
+
+    /// Whether a stored index that begins with these bytes, at least 12 of them, has a layout of an
+    /// unreleased version: it must be made anew from its source.
+    pub fn is_unreleased(head: &[u8]) -> bool {
+        layout(head).is_some_and(|(layout, _)| layout < LAYOUT_PLAIN)
     }
 
     /// The id of this index. Packs it anew: who has the bytes at hand takes [`IndexId::of_bytes`].
@@ -126,29 +120,35 @@ impl Index {
     }
 }
 
+/// The layout of stored bytes, and what follows it. `None`: they are no index.
+fn layout(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (layout, rest) = bytes.strip_prefix(MAGIC)?.split_first_chunk::<4>()?;
+    Some((u32::from_le_bytes(*layout), rest))
+}
+
 fn first_of_sha256(bytes: &[u8]) -> [u8; CHECKSUM_LEN] {
     let digest: [u8; 32] = Sha256::digest(bytes).into();
     std::array::from_fn(|n| digest[n])
 }
 
-fn write_index(index: &Index, version: u32, writer: &mut Writer) {
+fn write_index(index: &Index, layout: u32, writer: &mut Writer) {
     writer.varint(index.source_len);
     writer.bytes.extend_from_slice(&index.source_sha256);
     writer.u8(index.container.byte());
-    match WholeObjects::of(index).filter(|_| version <= VERSION_WHOLE) {
-        Some(objects) => objects.write(version, writer),
+    match WholeObjects::of(index).filter(|_| layout <= LAYOUT_WHOLE) {
+        Some(objects) => objects.write(layout, writer),
         None => {
             write_objects(&index.objects, writer);
             write_parts(&index.parts, writer);
         }
     }
     writer.u8(index.is_truncated.into());
-    if version > VERSION_ALL_PLAYED {
+    if layout > LAYOUT_OTHER_AUDIO {
         write_left_out(&index.left_out, writer);
     }
     writer.varint(index.tracks.len() as u64);
     for track in &index.tracks {
-        write_track(track, version, writer);
+        write_track(track, layout, writer);
     }
     write_segments(&index.plan.video, writer);
     index.plan.audio.iter().for_each(|segments| write_segments(segments, writer));
@@ -161,35 +161,25 @@ fn write_index(index: &Index, version: u32, writer: &mut Writer) {
     index.plan.encoded_audio.iter().for_each(|cuts| write_cuts(cuts, writer));
 }
 
-fn read_index(reader: &mut Reader<'_>, version: u32) -> Option<Index> {
+fn read_index(reader: &mut Reader<'_>, layout: u32) -> Option<Index> {
     let source_len = reader.varint()?;
     let source_sha256 = reader.array()?;
     let container = Container::from_byte(reader.u8()?)?;
-    let (objects, parts) = if version > VERSION_WHOLE {
+    let (objects, parts) = if layout > LAYOUT_WHOLE {
         (read_objects(reader)?, read_parts(reader)?)
     } else {
-        (WholeObjects::read(reader, version, source_len)?.all(), Vec::new())
+        (WholeObjects::read(reader, layout, source_len)?.all(), Vec::new())
     };
     let is_truncated = read_bool(reader)?;
-    let left_out = if version > VERSION_ALL_PLAYED { read_left_out(reader)? } else { Vec::new() };
+    let left_out = if layout > LAYOUT_OTHER_AUDIO { read_left_out(reader)? } else { Vec::new() };
     let count = reader.varint().filter(|&count| count <= TRACKS_MAX as u64)?;
-    let tracks = (0..count).map(|_| read_track(reader, version, &objects)).collect::<Option<Vec<_>>>()?;
+    let tracks = (0..count).map(|_| read_track(reader, layout, &objects)).collect::<Option<Vec<_>>>()?;
     let audio_tracks = tracks.iter().filter(|track| matches!(track.media, TrackMedia::Audio(_))).count();
     let video = read_segments(reader)?;
-    let audio = if version == VERSION_ONE_AUDIO {
-        let mut audio = vec![read_segments(reader)?];
-        audio.truncate(audio_tracks);
-        audio
-    } else {
-        (0..audio_tracks).map(|_| read_segments(reader)).collect::<Option<Vec<_>>>()?
-    };
-    let plan = if version > VERSION_COPIES_ONLY {
-        let encoded_video = if read_bool(reader)? { video.clone() } else { read_segments(reader)? };
-        let encoded_audio = (0..audio_tracks).map(|_| read_cuts(reader)).collect::<Option<Vec<_>>>()?;
-        SegmentPlan { video, audio, encoded_video, encoded_audio }
-    } else {
-        plan_beside_copies(&tracks, video, audio)
-    };
+    let audio = (0..audio_tracks).map(|_| read_segments(reader)).collect::<Option<Vec<_>>>()?;
+    let encoded_video = if read_bool(reader)? { video.clone() } else { read_segments(reader)? };
+    let encoded_audio = (0..audio_tracks).map(|_| read_cuts(reader)).collect::<Option<Vec<_>>>()?;
+    let plan = SegmentPlan { video, audio, encoded_video, encoded_audio };
     Some(Index { source_len, source_sha256, container, objects, parts, is_truncated, left_out, tracks, plan })
 }
 
@@ -211,7 +201,7 @@ fn read_left_out(reader: &mut Reader<'_>) -> Option<Vec<LeftOut>> {
     (0..count).map(read).collect()
 }
 
-/// The objects of an index of one whole source, as versions up to 6 have them.
+/// The objects of an index of one whole source, as layouts up to 6 have them.
 #[derive(Debug, Clone, Copy)]
 struct WholeObjects {
     /// Where the pictures lie, and the sound that is the source's own.
@@ -247,7 +237,7 @@ impl WholeObjects {
         std::iter::once(self.own).chain(self.sound).collect()
     }
 
-    fn write(self, version: u32, writer: &mut Writer) {
+    fn write(self, layout: u32, writer: &mut Writer) {
         match self.own.kind {
             SampleObjectKind::Normalised(container) => {
                 writer.u8(1);
@@ -256,7 +246,7 @@ impl WholeObjects {
             }
             _ => writer.u8(0),
         }
-        if version > VERSION_ALL_PLAYED {
+        if layout > LAYOUT_OTHER_AUDIO {
             writer.u8(self.sound.is_some().into());
         }
         if let Some(SampleObject { kind: SampleObjectKind::Sound { sha256 }, len, .. }) = self.sound {
@@ -265,16 +255,16 @@ impl WholeObjects {
         }
     }
 
-    fn read(reader: &mut Reader<'_>, version: u32, source_len: u64) -> Option<Self> {
-        let own = if version > VERSION_COPIES_ONLY && read_bool(reader)? {
+    fn read(reader: &mut Reader<'_>, layout: u32, source_len: u64) -> Option<Self> {
+        let own = if read_bool(reader)? {
             let container = Container::from_byte(reader.u8()?)?;
             SampleObject::normalised(container, reader.varint()?)
         } else {
             SampleObject::source(source_len)
         };
-        let has_sound = match version {
-            ..=VERSION_OWN_SOUND => false,
-            VERSION_ALL_PLAYED => true,
+        let has_sound = match layout {
+            ..=LAYOUT_PLAIN => false,
+            LAYOUT_OTHER_AUDIO => true,
             _ => read_bool(reader)?,
         };
         let sound =
@@ -336,15 +326,15 @@ fn read_parts(reader: &mut Reader<'_>) -> Option<Vec<Part>> {
     (0..count).map(read).collect()
 }
 
-fn write_track(track: &Track, version: u32, writer: &mut Writer) {
+fn write_track(track: &Track, layout: u32, writer: &mut Writer) {
     writer.varint(track.source_track.into());
     writer.varint(track.timescale.into());
     writer.string(track.language.as_bytes());
     write_label(&track.label, writer);
     write_media(&track.media, writer);
     track.samples.write(writer);
-    write_joints(&track.joints, version, writer);
-    if version > VERSION_WHOLE {
+    write_joints(&track.joints, layout, writer);
+    if layout > LAYOUT_WHOLE {
         track.samples.write_objects(writer);
         writer.varint(track.configurations.len() as u64);
         track.configurations.iter().for_each(|media| write_media(media, writer));
@@ -368,30 +358,29 @@ fn write_media(media: &TrackMedia, writer: &mut Writer) {
     }
 }
 
-fn read_media(reader: &mut Reader<'_>, version: u32) -> Option<TrackMedia> {
+fn read_media(reader: &mut Reader<'_>) -> Option<TrackMedia> {
     match reader.u8()? {
-        VIDEO => Some(TrackMedia::Video(read_video(reader, version)?)),
-        AUDIO => Some(TrackMedia::Audio(read_audio(reader, version)?)),
+        VIDEO => Some(TrackMedia::Video(read_video(reader)?)),
+        AUDIO => Some(TrackMedia::Audio(read_audio(reader)?)),
         _ => None,
     }
 }
 
-fn read_track(reader: &mut Reader<'_>, version: u32, objects: &[SampleObject]) -> Option<Track> {
+fn read_track(reader: &mut Reader<'_>, layout: u32, objects: &[SampleObject]) -> Option<Track> {
     let source_track = reader.u32()?;
     let timescale = reader.u32().filter(|&timescale| timescale > 0)?;
     let language = read_text(reader)?;
-    let label = if version == VERSION_ONE_AUDIO { TrackLabel::default() } else { read_label(reader)? };
-    let media = read_media(reader, version)?;
+    let label = read_label(reader)?;
+    let media = read_media(reader)?;
     let lens: Vec<u64> = objects.iter().map(|object| object.len).collect();
-    let is_of_parts = version > VERSION_WHOLE;
-    // Up to version 6 sound lies in the last object, and pictures in the first.
+    let is_of_parts = layout > LAYOUT_WHOLE;
+    // Of one whole source, audio lies in the last object, and video in the first.
     let lies = if matches!(media, TrackMedia::Audio(_)) { lens.len().checked_sub(1)? } else { 0 };
     let samples = SampleTable::read(reader, if is_of_parts { u64::MAX } else { *lens.get(lies)? })?;
-    let joints =
-        if version > VERSION_NO_JOINTS { read_joints(reader, version, samples.len())? } else { Vec::new() };
+    let joints = read_joints(reader, layout, samples.len())?;
     let (samples, configurations) = if is_of_parts {
         let samples = samples.read_objects(reader, &lens)?;
-        (samples, read_configurations(reader, version, &media)?)
+        (samples, read_configurations(reader, &media)?)
     } else {
         (samples.in_object(u8::try_from(lies).ok()?), Vec::new())
     };
@@ -415,27 +404,27 @@ fn read_track(reader: &mut Reader<'_>, version: u32, objects: &[SampleObject]) -
 }
 
 /// Those from number 1 on, each of the kind of the first.
-fn read_configurations(reader: &mut Reader<'_>, version: u32, first: &TrackMedia) -> Option<Vec<TrackMedia>> {
+fn read_configurations(reader: &mut Reader<'_>, first: &TrackMedia) -> Option<Vec<TrackMedia>> {
     let count = reader.varint().filter(|&count| count < PARTS_MAX as u64)?;
     let is_alike = |media: &TrackMedia| std::mem::discriminant(media) == std::mem::discriminant(first);
-    (0..count).map(|_| read_media(reader, version).filter(is_alike)).collect()
+    (0..count).map(|_| read_media(reader).filter(is_alike)).collect()
 }
 
 /// Each is written as its distance from the one before.
-fn write_joints(joints: &[Joint], version: u32, writer: &mut Writer) {
+fn write_joints(joints: &[Joint], layout: u32, writer: &mut Writer) {
     writer.varint(joints.len() as u64);
     let mut before = Joint { sample: 0, pts: 0, configuration: 0 };
     for &joint in joints {
         writer.varint(joint.sample.wrapping_sub(before.sample).into());
         writer.signed(joint.pts.wrapping_sub(before.pts));
-        if version > VERSION_WHOLE {
+        if layout > LAYOUT_WHOLE {
             writer.u8(joint.configuration);
         }
         before = joint;
     }
 }
 
-fn read_joints(reader: &mut Reader<'_>, version: u32, samples: u32) -> Option<Vec<Joint>> {
+fn read_joints(reader: &mut Reader<'_>, layout: u32, samples: u32) -> Option<Vec<Joint>> {
     let count = reader.varint().filter(|&count| count <= JOINTS_MAX as u64)?;
     let mut joints: Vec<Joint> = Vec::new();
     for _ in 0..count {
@@ -444,7 +433,7 @@ fn read_joints(reader: &mut Reader<'_>, version: u32, samples: u32) -> Option<Ve
         let joint = Joint {
             sample: before.sample.checked_add(distance).filter(|&sample| sample < samples)?,
             pts: before.pts.wrapping_add(reader.signed()?),
-            configuration: if version > VERSION_WHOLE { reader.u8()? } else { 0 },
+            configuration: if layout > LAYOUT_WHOLE { reader.u8()? } else { 0 },
         };
         if !joints.is_empty() && joint.pts <= before.pts {
             return None;
@@ -480,8 +469,8 @@ fn write_sample_entry(entry: &SampleEntry, writer: &mut Writer) {
     writer.string(bytes);
 }
 
-fn read_sample_entry(reader: &mut Reader<'_>, version: u32) -> Option<SampleEntry> {
-    let kind = if version > VERSION_COPIES_ONLY { reader.u8()? } else { ISO };
+fn read_sample_entry(reader: &mut Reader<'_>) -> Option<SampleEntry> {
+    let kind = reader.u8()?;
     let bytes = reader.string()?.to_vec();
     match kind {
         ISO => Some(SampleEntry::Iso(bytes)),
@@ -502,8 +491,8 @@ fn write_not_copied(not_copied: Option<&NotCopied>, writer: &mut Writer) {
 }
 
 #[expect(clippy::option_option, reason = "the outer one is damage, as everywhere here")]
-fn read_not_copied(reader: &mut Reader<'_>, version: u32) -> Option<Option<NotCopied>> {
-    let byte = if version > VERSION_COPIES_ONLY { reader.u8()? } else { 0 };
+fn read_not_copied(reader: &mut Reader<'_>) -> Option<Option<NotCopied>> {
+    let byte = reader.u8()?;
     if byte == 0 {
         return Some(None);
     }
@@ -532,11 +521,11 @@ fn write_video(video: &VideoTrack, writer: &mut Writer) {
     writer.signed(video.composition_shift);
 }
 
-fn read_video(reader: &mut Reader<'_>, version: u32) -> Option<VideoTrack> {
+fn read_video(reader: &mut Reader<'_>) -> Option<VideoTrack> {
     Some(VideoTrack {
-        sample_entry: read_sample_entry(reader, version)?,
-        not_copied: read_not_copied(reader, version)?,
-        is_interlaced: version > VERSION_COPIES_ONLY && read_bool(reader)?,
+        sample_entry: read_sample_entry(reader)?,
+        not_copied: read_not_copied(reader)?,
+        is_interlaced: read_bool(reader)?,
         codec: read_text(reader)?,
         width: reader.u32()?,
         height: reader.u32()?,
@@ -567,10 +556,10 @@ fn write_audio(audio: &AudioTrack, writer: &mut Writer) {
     }
 }
 
-fn read_audio(reader: &mut Reader<'_>, version: u32) -> Option<AudioTrack> {
+fn read_audio(reader: &mut Reader<'_>) -> Option<AudioTrack> {
     Some(AudioTrack {
-        sample_entry: read_sample_entry(reader, version)?,
-        not_copied: read_not_copied(reader, version)?,
+        sample_entry: read_sample_entry(reader)?,
+        not_copied: read_not_copied(reader)?,
         codec: read_text(reader)?,
         sample_rate: reader.u32()?,
         channels: reader.u32()?,

@@ -2,7 +2,6 @@
 //! repacked, or begun to be encoded.
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
 use kinora_blob::ObjectKey;
 use kinora_domain::{Failure, MediaId, PresentationId, SourceId, Upload};
 use kinora_formats::{Scanned, Scanner};
@@ -14,9 +13,9 @@ use kinora_store::ClaimedJob;
 use crate::Context;
 use crate::claim::Claim;
 use crate::error::{JobError, internal_failure};
-use crate::ingest::first;
 use crate::ingest::remux::{self, Foreign};
 use crate::ingest::sound;
+use crate::ingest::{first, scanned_again};
 use crate::patience::{PATIENCE, Waiter, keep_trying};
 
 /// Makes the media ready, or failed with its reason. May run twice: until the last commit nothing names what
@@ -143,20 +142,8 @@ async fn scanned(context: &Context, upload: &Upload) -> Result<Whole, JobError> 
             let scan = Scan::resume(&context.scans, Some(upload.workspace), scanner);
             Ok(scan.finish().await?)
         }
-        _ => read_again(context, upload).await,
+        _ => scanned_again(context, upload.source, upload.workspace).await,
     }
-}
-
-async fn read_again(context: &Context, upload: &Upload) -> Result<Whole, JobError> {
-    let reader = context.blob.reader(ObjectKey::Source(upload.source)).await?.ok_or(JobError::LeaseLost)?;
-    let mut bytes = reader.stream(0..reader.len())?;
-    let scan = Scan::begin(&context.scans, Some(upload.workspace));
-    while let Some(bytes) = bytes.next().await {
-        if scan.push(bytes?).await.is_err() {
-            break; // its end says why
-        }
-    }
-    Ok(scan.finish().await?)
 }
 
 async fn fail(context: &Context, job: &ClaimedJob, media: MediaId, failure: Failure) -> Result<(), JobError> {

@@ -49,6 +49,7 @@ mod tests {
         check(JobKind::FetchSound { media, track }, JobQueue::Download, 1024);
         check(JobKind::FetchTrack { media, track, source }, JobQueue::Tracks, 16);
         check(JobKind::IngestUpload { media }, JobQueue::Ingest, 8);
+        check(JobKind::Reindex { media, source }, JobQueue::Ingest, 8);
         check(JobKind::TendUpload { media }, JobQueue::Uploads, 8);
         check(JobKind::Fill { media, source }, JobQueue::Fill, 2);
         check(JobKind::EncodeFiles { media, source }, JobQueue::Fill, 2);

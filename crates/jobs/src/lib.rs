@@ -29,6 +29,7 @@ mod lost_lease;
 mod ownership;
 mod patience;
 mod probe_decode;
+mod reindex;
 mod retry;
 mod room;
 mod runner;

@@ -85,7 +85,8 @@ fn can_fail(kind: &JobKind) -> bool {
         | JobKind::EncodeAudio { .. }
         | JobKind::Fill { .. }
         | JobKind::PrepareFiles { .. }
-        | JobKind::EncodeFiles { .. } => true,
+        | JobKind::EncodeFiles { .. }
+        | JobKind::Reindex { .. } => true,
     }
 }
 

@@ -17,7 +17,7 @@ use crate::lease::{RENEW_EVERY, lease_until};
 use crate::retry::{self, Next};
 use crate::{
     Admission, Context, delete_objects, discard_upload, download, encode_audio, fetch_sound, fetch_track,
-    files, fill, hash_picture, ingest_upload, later, probe_decode, sweep, tend, tend_upload,
+    files, fill, hash_picture, ingest_upload, later, probe_decode, reindex, sweep, tend, tend_upload,
 };
 
 /// Nothing depends on being woken: rows are looked at this often anyway (contract decision 42).
@@ -186,6 +186,7 @@ async fn settle(context: Context, job: Claim) {
         JobKind::Fill { media, source } => fill::run(&context, &job, *media, *source).await,
         JobKind::PrepareFiles { media, source } => files::prepare(&context, &job, *media, *source).await,
         JobKind::EncodeFiles { media, source } => files::encode(&context, &job, *media, *source).await,
+        JobKind::Reindex { media, source } => reindex::run(&context, &job, *media, *source).await,
         JobKind::TendRenditions => tend::run(&context, &job).await,
         JobKind::Sweep => sweep::run(&context, &job).await,
     };

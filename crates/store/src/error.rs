@@ -55,6 +55,16 @@ pub enum Error {
         /// The newest this binary knows.
         known: i64,
     },
+    /// A Kinora wrote this database that is too old to migrate from.
+    #[error(
+        "the database has schema {found}, older than {oldest}, the oldest that this version can migrate; nothing was changed; start a kinora with schema {oldest} once on it, or give this one an empty data folder"
+    )]
+    SchemaTooOld {
+        /// Its schema.
+        found: i64,
+        /// The oldest schema that is migrated.
+        oldest: i64,
+    },
     /// An older Kinora wrote this database, and only `serve` migrates.
     #[error(
         "the database has schema {found} and this binary needs {known}; start kinora serve once to migrate it"

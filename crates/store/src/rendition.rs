@@ -10,37 +10,38 @@ use crate::sql::{Row, statements, values};
 use crate::{Error, Store, Tx};
 
 statements! {
-    /// `source_id` is a presentation: of a media without edits that is its source (decision 0123). Only while
-    /// a media names the source, or an upload holds it: a row that outlives both would keep its objects.
-    INSERT = "INSERT INTO rendition (id, source_id, name, created_at)
+    /// The presentation of a media without edits has the ID of its source (decision 0123). The row is written
+    /// only while a media names the source, or an upload holds it: a row that outlives both would keep its
+    /// objects.
+    INSERT = "INSERT INTO rendition (id, presentation_id, name, created_at)
         SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2)
         OR EXISTS (SELECT 1 FROM upload WHERE source_id = $2 AND holds_source = 1)
         OR EXISTS (SELECT 1 FROM added_track WHERE source_id = $2)
-        ON CONFLICT (id) DO NOTHING", postgres: "INSERT INTO rendition (id, source_id, name, created_at)
+        ON CONFLICT (id) DO NOTHING", postgres: "INSERT INTO rendition (id, presentation_id, name, created_at)
         SELECT $1::text, $2::text, $3::text, $4::bigint WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2::text)
         OR EXISTS (SELECT 1 FROM upload WHERE source_id = $2::text AND holds_source = 1)
         OR EXISTS (SELECT 1 FROM added_track WHERE source_id = $2::text)
         ON CONFLICT (id) DO NOTHING";
     /// A name of a source has one row. Only while a media names the source.
-    INSERT_NAMED = "INSERT INTO rendition (id, source_id, name, created_at)
+    INSERT_NAMED = "INSERT INTO rendition (id, presentation_id, name, created_at)
         SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2)
-        ON CONFLICT (source_id, name) DO NOTHING", postgres: "INSERT INTO rendition (id, source_id, name, created_at)
+        ON CONFLICT (presentation_id, name) DO NOTHING", postgres: "INSERT INTO rendition (id, presentation_id, name, created_at)
         SELECT $1::text, $2::text, $3::text, $4::bigint WHERE EXISTS (SELECT 1 FROM media WHERE source_id = $2::text)
-        ON CONFLICT (source_id, name) DO NOTHING";
-    BY_NAME = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
-        FROM rendition WHERE source_id = $1 AND name = $2";
-    DELETE_BROKEN = "DELETE FROM rendition WHERE source_id = $1 AND name = $2 AND broken_at IS NOT NULL";
-    BY_ID = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at FROM rendition WHERE id = $1";
-    OF_PRESENTATION = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
-        FROM rendition WHERE source_id = $1 ORDER BY name";
-    BY_WATCH = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
+        ON CONFLICT (presentation_id, name) DO NOTHING";
+    BY_NAME = "SELECT id, presentation_id, name, bytes, segments, watched_at, broken_at, created_at
+        FROM rendition WHERE presentation_id = $1 AND name = $2";
+    DELETE_BROKEN = "DELETE FROM rendition WHERE presentation_id = $1 AND name = $2 AND broken_at IS NOT NULL";
+    BY_ID = "SELECT id, presentation_id, name, bytes, segments, watched_at, broken_at, created_at FROM rendition WHERE id = $1";
+    OF_PRESENTATION = "SELECT id, presentation_id, name, bytes, segments, watched_at, broken_at, created_at
+        FROM rendition WHERE presentation_id = $1 ORDER BY name";
+    BY_WATCH = "SELECT id, presentation_id, name, bytes, segments, watched_at, broken_at, created_at
         FROM rendition WHERE (watched_at, id) > ($1, $2) ORDER BY watched_at, id LIMIT $3";
     /// Without what is joined to a file: that is not let go as a cache is, and would push out all that is.
     BYTES = "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM rendition WHERE watched_at >= $1 AND name NOT LIKE '% whole'";
-    WITHOUT_MEDIA = "SELECT id, source_id, name, bytes, segments, watched_at, broken_at, created_at
-        FROM rendition r WHERE id > $1 AND NOT EXISTS (SELECT 1 FROM media m WHERE m.source_id = r.source_id)
-        AND NOT EXISTS (SELECT 1 FROM upload u WHERE u.source_id = r.source_id AND u.holds_source = 1)
-        AND NOT EXISTS (SELECT 1 FROM added_track a WHERE a.source_id = r.source_id)
+    WITHOUT_MEDIA = "SELECT id, presentation_id, name, bytes, segments, watched_at, broken_at, created_at
+        FROM rendition r WHERE id > $1 AND NOT EXISTS (SELECT 1 FROM media m WHERE m.source_id = r.presentation_id)
+        AND NOT EXISTS (SELECT 1 FROM upload u WHERE u.source_id = r.presentation_id AND u.holds_source = 1)
+        AND NOT EXISTS (SELECT 1 FROM added_track a WHERE a.source_id = r.presentation_id)
         ORDER BY id LIMIT $2";
     /// Two processes may write at once, in any order.
     NOTE = "UPDATE rendition SET bytes = bytes + $2, segments = segments + $3,
@@ -234,7 +235,7 @@ fn read(row: &Row) -> Result<RenditionRow, Error> {
     let watched_at = row.time("watched_at")?;
     Ok(RenditionRow {
         id: row.id("id")?,
-        presentation: row.id("source_id")?,
+        presentation: row.id("presentation_id")?,
         name: row.text("name")?,
         bytes: row.number("bytes")?,
         segments: row.number("segments")?,

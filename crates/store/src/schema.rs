@@ -6,147 +6,36 @@ use kinora_domain::{DEVELOPMENT, Organisation, OrganisationId, PRODUCTION, Works
 
 use crate::keyring::{Keyring, sealed_by};
 use crate::sql::{Session, statements, values};
-use crate::{DatabasePlace, Error, Opener, StoreOptions, media, reseal, workspace};
+use crate::{DatabasePlace, Error, JobKind, NewJob, Opener, StoreOptions, job, reseal, workspace};
 
-/// Brings the schema from the version before to its own.
-struct Migration {
-    version: i64,
+/// Brings a database from one schema to another. Both engines get the same tables.
+struct Step {
+    /// 0: an empty database.
+    from: i64,
+    to: i64,
     sqlite: &'static str,
     postgres: &'static str,
 }
 
-/// The same tables on both engines. Landed ones are never changed.
-const MIGRATIONS: [Migration; 25] = [
-    Migration {
-        version: 1,
-        sqlite: include_str!("../migrations/sqlite/0001_base.sql"),
-        postgres: include_str!("../migrations/postgres/0001_base.sql"),
+/// Every step there is. A released step never changes; a new schema adds one at the end.
+const STEPS: [Step; 2] = [
+    Step {
+        from: 0,
+        to: 26,
+        sqlite: include_str!("../migrations/sqlite/base.sql"),
+        postgres: include_str!("../migrations/postgres/base.sql"),
     },
-    Migration {
-        version: 2,
-        sqlite: include_str!("../migrations/sqlite/0002_job_work.sql"),
-        postgres: include_str!("../migrations/postgres/0002_job_work.sql"),
-    },
-    Migration {
-        version: 3,
-        sqlite: include_str!("../migrations/sqlite/0003_rendition.sql"),
-        postgres: include_str!("../migrations/postgres/0003_rendition.sql"),
-    },
-    Migration {
-        version: 4,
-        sqlite: include_str!("../migrations/sqlite/0004_playback_report.sql"),
-        postgres: include_str!("../migrations/postgres/0004_playback_report.sql"),
-    },
-    Migration {
-        version: 5,
-        sqlite: include_str!("../migrations/sqlite/0005_encoded_sound.sql"),
-        postgres: include_str!("../migrations/postgres/0005_encoded_sound.sql"),
-    },
-    Migration {
-        version: 6,
-        sqlite: include_str!("../migrations/sqlite/0006_upload.sql"),
-        postgres: include_str!("../migrations/postgres/0006_upload.sql"),
-    },
-    Migration {
-        version: 7,
-        sqlite: include_str!("../migrations/sqlite/0007_signing_key.sql"),
-        postgres: include_str!("../migrations/postgres/0007_signing_key.sql"),
-    },
-    Migration {
-        version: 8,
-        sqlite: include_str!("../migrations/sqlite/0008_playback_resolution.sql"),
-        postgres: include_str!("../migrations/postgres/0008_playback_resolution.sql"),
-    },
-    Migration {
-        version: LIST,
-        sqlite: include_str!("../migrations/sqlite/0009_list.sql"),
-        postgres: include_str!("../migrations/postgres/0009_list.sql"),
-    },
-    Migration {
-        version: 10,
-        sqlite: include_str!("../migrations/sqlite/0010_kept_answer.sql"),
-        postgres: include_str!("../migrations/postgres/0010_kept_answer.sql"),
-    },
-    Migration {
-        version: 11,
-        sqlite: include_str!("../migrations/sqlite/0011_playlist.sql"),
-        postgres: include_str!("../migrations/postgres/0011_playlist.sql"),
-    },
-    Migration {
-        version: 12,
-        sqlite: include_str!("../migrations/sqlite/0012_mp4_support.sql"),
-        postgres: include_str!("../migrations/postgres/0012_mp4_support.sql"),
-    },
-    Migration {
-        version: 13,
-        sqlite: include_str!("../migrations/sqlite/0013_added_track.sql"),
-        postgres: include_str!("../migrations/postgres/0013_added_track.sql"),
-    },
-    Migration {
-        version: 14,
-        sqlite: include_str!("../migrations/sqlite/0014_added_sound.sql"),
-        postgres: include_str!("../migrations/postgres/0014_added_sound.sql"),
-    },
-    Migration {
-        version: 15,
-        sqlite: include_str!("../migrations/sqlite/0015_sound_edit.sql"),
-        postgres: include_str!("../migrations/postgres/0015_sound_edit.sql"),
-    },
-    Migration {
-        version: 16,
-        sqlite: include_str!("../migrations/sqlite/0016_thumbnail.sql"),
-        postgres: include_str!("../migrations/postgres/0016_thumbnail.sql"),
-    },
-    Migration {
-        version: 17,
-        sqlite: include_str!("../migrations/sqlite/0017_playback_policy.sql"),
-        postgres: include_str!("../migrations/postgres/0017_playback_policy.sql"),
-    },
-    Migration {
-        version: 18,
-        sqlite: include_str!("../migrations/sqlite/0018_encryption.sql"),
-        postgres: include_str!("../migrations/postgres/0018_encryption.sql"),
-    },
-    Migration {
-        version: 19,
-        sqlite: include_str!("../migrations/sqlite/0019_usage.sql"),
-        postgres: include_str!("../migrations/postgres/0019_usage.sql"),
-    },
-    Migration {
-        version: 20,
-        sqlite: include_str!("../migrations/sqlite/0020_keys.sql"),
-        postgres: include_str!("../migrations/postgres/0020_keys.sql"),
-    },
-    Migration {
-        version: 21,
-        sqlite: include_str!("../migrations/sqlite/0021_blur_hash.sql"),
-        postgres: include_str!("../migrations/postgres/0021_blur_hash.sql"),
-    },
-    Migration {
-        version: 22,
-        sqlite: include_str!("../migrations/sqlite/0022_event_order.sql"),
-        postgres: include_str!("../migrations/postgres/0022_event_order.sql"),
-    },
-    Migration {
-        version: 23,
-        sqlite: include_str!("../migrations/sqlite/0023_job_workspace.sql"),
-        postgres: include_str!("../migrations/postgres/0023_job_workspace.sql"),
-    },
-    Migration {
-        version: 24,
-        sqlite: include_str!("../migrations/sqlite/0024_delivery_indexes.sql"),
-        postgres: include_str!("../migrations/postgres/0024_delivery_indexes.sql"),
-    },
-    Migration {
-        version: 25,
-        sqlite: include_str!("../migrations/sqlite/0025_left_out.sql"),
-        postgres: include_str!("../migrations/postgres/0025_left_out.sql"),
+    Step {
+        from: LAST_UNRELEASED,
+        to: 26,
+        sqlite: include_str!("../migrations/sqlite/from_25.sql"),
+        postgres: include_str!("../migrations/postgres/from_25.sql"),
     },
 ];
-/// What media are looked for by has rows of its own since this one.
-const LIST: i64 = 9;
 /// The newest schema.
-const KNOWN: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
+const KNOWN: i64 = STEPS[STEPS.len() - 1].to;
+/// The schema of trial installations before the first release. Older ones are rejected (decision 0125).
+const LAST_UNRELEASED: i64 = 25;
 /// On PostgreSQL: one process at a time begins or migrates a database. The two numbers are Kinora's own:
 /// "kino", and 2 for this purpose. The wait ends with the transaction, or with [`Error::Busy`].
 const LOCK_ON_POSTGRES: &str = "SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(1802071663, 2)";
@@ -164,6 +53,8 @@ statements! {
         postgres: "SELECT tablename AS name FROM pg_tables
             WHERE tablename = 'schema_version' AND schemaname = current_schema()";
     VERSION = "SELECT version FROM schema_version";
+    WORKSPACES = "SELECT id FROM workspace";
+    READY = "SELECT id, source_id FROM media WHERE workspace_id = $1 AND state = 'Ready'";
     SET_VERSION = "UPDATE schema_version SET version = $1";
     CANARY_READ = "SELECT value FROM setting WHERE key = 'canary'";
     CANARY_WRITE = "INSERT INTO setting (key, value) VALUES ('canary', $1)
@@ -173,7 +64,7 @@ statements! {
 
 /// Makes the database ready for whoever opens it, and returns the keys that fit it.
 pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Result<Keyring, Error> {
-    if must_migrate(version(session).await?, KNOWN, options.opener)? {
+    if must_migrate(version(session).await?, LAST_UNRELEASED, KNOWN, options.opener)? {
         transaction(session, async |session| migrate(session, options).await).await?;
     }
     let keyring = match &options.secret_keys {
@@ -196,32 +87,52 @@ pub(crate) async fn prepare(session: &mut Session, options: &StoreOptions) -> Re
     Ok(keyring)
 }
 
-/// Whether a database of schema `found` is to be migrated to `known` first (contract decision 42). 0 is an
-/// empty one.
-fn must_migrate(found: i64, known: i64, opener: Opener) -> Result<bool, Error> {
+/// Whether a database of schema `found` must be migrated to `known` first (contract decision 42). 0: an empty
+/// one. `oldest`: the lowest schema of a database with tables that can be migrated.
+fn must_migrate(found: i64, oldest: i64, known: i64, opener: Opener) -> Result<bool, Error> {
     if found > known {
         Err(Error::SchemaTooNew { found, known })
     } else if found == known {
         Ok(false)
-    } else if found == 0 || opener == Opener::Server {
+    } else if found == 0 {
+        Ok(true)
+    } else if found < oldest {
+        Err(Error::SchemaTooOld { found, oldest })
+    } else if opener == Opener::Server {
         Ok(true)
     } else {
         Err(Error::SchemaOther { found, known })
     }
 }
 
-/// Brings the schema up to date; a new database gets its key and its first rows in the same commit. Others
-/// may have done so since the version was looked at, then this does nothing.
+/// Brings the schema up to date; a new database gets its key and its first rows in the same commit. Does
+/// nothing where another process migrated since the version was read.
 async fn migrate(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
     let found = version(session).await?;
-    for migration in MIGRATIONS.iter().filter(|migration| migration.version > found) {
-        session.script(if session.is_postgres() { migration.postgres } else { migration.sqlite }).await?;
-        session.execute(SET_VERSION, values![migration.version]).await?;
+    let mut reached = found;
+    while let Some(step) = STEPS.iter().find(|step| step.from == reached) {
+        session.script(if session.is_postgres() { step.postgres } else { step.sqlite }).await?;
+        session.execute(SET_VERSION, values![step.to]).await?;
+        reached = step.to;
     }
-    if (1..LIST).contains(&found) {
-        media::fill(session).await?;
+    match found {
+        0 => first_start(session, options).await,
+        LAST_UNRELEASED => enqueue_reindex(session, options).await,
+        _ => Ok(()),
     }
-    if found == 0 { first_start(session, options).await } else { Ok(()) }
+}
+
+/// A job for each ready media: its index may have a layout that is no longer read.
+async fn enqueue_reindex(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
+    let (now, random) = (options.clock.now(), options.random.as_ref());
+    for row in session.all(WORKSPACES, values![]).await? {
+        let workspace: WorkspaceId = row.id("id")?;
+        for row in session.all(READY, values![workspace]).await? {
+            let kind = JobKind::Reindex { media: row.id("id")?, source: row.id("source_id")? };
+            job::insert(session, &NewJob::soon(kind, workspace, now), now, random).await?;
+        }
+    }
+    Ok(())
 }
 
 async fn first_start(session: &mut Session, options: &StoreOptions) -> Result<(), Error> {
@@ -304,17 +215,14 @@ async fn locked(
     work(session).await
 }
 
-/// A new database as it was at an older version, for tests of what came later.
+/// A database with the first rows as `script` makes its tables, for tests of a step from that schema.
 #[cfg(test)]
-pub(crate) async fn begin_at(
+pub(crate) async fn begin_with(
     session: &mut Session,
     options: &StoreOptions,
-    version: i64,
+    script: &'static str,
 ) -> Result<(), Error> {
-    for migration in MIGRATIONS.iter().filter(|migration| migration.version <= version) {
-        session.script(if session.is_postgres() { migration.postgres } else { migration.sqlite }).await?;
-    }
-    session.execute(SET_VERSION, values![version]).await?;
+    session.script(script).await?;
     first_start(session, options).await
 }
 
@@ -323,22 +231,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_server_migrates_what_is_there_and_nobody_a_newer_one() {
+    fn only_serve_migrates_and_only_schemas_in_reach() {
         let check = |found, opener, answer: Result<bool, &str>| {
-            let found = must_migrate(found, 3, opener);
+            let found = must_migrate(found, 3, 4, opener);
             assert_eq!(found.map_err(|error| error.to_string()), answer.map_err(str::to_owned));
         };
+        let too_old = "the database has schema 2, older than 3, the oldest that this version can migrate; \
+            nothing was changed; start a kinora with schema 3 once on it, or give this one an empty data folder";
         let older =
-            "the database has schema 2 and this binary needs 3; start kinora serve once to migrate it";
+            "the database has schema 3 and this binary needs 4; start kinora serve once to migrate it";
         let newer =
-            "the database has schema 4 and this binary knows up to 3; use the newer kinora that wrote it";
-        check(0, Opener::Server, Ok(true));
-        check(0, Opener::Command, Ok(true));
-        check(2, Opener::Server, Ok(true));
-        check(2, Opener::Command, Err(older));
-        check(3, Opener::Server, Ok(false));
-        check(3, Opener::Command, Ok(false));
-        check(4, Opener::Server, Err(newer));
-        check(4, Opener::Command, Err(newer));
+            "the database has schema 5 and this binary knows up to 4; use the newer kinora that wrote it";
+        for opener in [Opener::Server, Opener::Command] {
+            check(0, opener, Ok(true));
+            check(2, opener, Err(too_old));
+            check(4, opener, Ok(false));
+            check(5, opener, Err(newer));
+        }
+        check(3, Opener::Server, Ok(true));
+        check(3, Opener::Command, Err(older));
+    }
+
+    #[test]
+    fn every_step_ends_where_another_begins_or_at_the_newest_schema() {
+        for step in &STEPS {
+            assert!(step.from < step.to);
+            let is_taken_up = STEPS.iter().any(|next| next.from == step.to);
+            assert!(is_taken_up || step.to == KNOWN, "schema {} leads nowhere", step.to);
+        }
     }
 }

@@ -116,9 +116,10 @@ impl Store {
     /// Opens a database, making what is missing: folder, schema, key, first rows; the database itself only
     /// where it is a file. Several processes may do so at once.
     ///
-    /// Errors a person can act on: [`Error::SchemaTooNew`], [`Error::SchemaOther`], [`Error::WrongKey`],
-    /// [`Error::KeyNotAtHand`], [`Error::BadKey`], [`Error::Full`], and [`Error::Busy`] when another process
-    /// begins or migrates the database for too long. Of a folder: [`Error::KeyMissing`], [`Error::Folder`].
+    /// Errors a person can act on: [`Error::SchemaTooNew`], [`Error::SchemaTooOld`],
+    /// [`Error::SchemaOther`], [`Error::WrongKey`], [`Error::KeyNotAtHand`], [`Error::BadKey`],
+    /// [`Error::Full`], and [`Error::Busy`] when another process begins or migrates the database for too
+    /// long. Of a folder: [`Error::KeyMissing`], [`Error::Folder`].
     /// Of PostgreSQL: [`Error::SecretKeyRequired`], [`Error::BadDatabaseUrl`] and those whose names begin
     /// with `Database`.
     pub async fn open(options: StoreOptions) -> Result<Self, Error> {

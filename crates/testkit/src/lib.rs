@@ -16,6 +16,7 @@ pub mod postgres;
 mod program;
 mod random;
 mod s3;
+pub mod schema_25;
 mod signature;
 mod source;
 mod watched;

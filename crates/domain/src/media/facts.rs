@@ -44,6 +44,19 @@ impl MediaFacts {
         !self.is_audio_only() && !self.does_not_decode
     }
 
+    /// The same facts with what is known beside the index: IDs of tracks, and renditions that do not decode.
+    pub(super) fn in_place_of(mut self, before: &Self) -> Self {
+        let is_video = |track: &Track| matches!(track.kind, TrackKind::Video { .. });
+        for kind in [true, false] {
+            let ids = before.tracks.iter().filter(|track| is_video(track) == kind).map(|track| track.id);
+            let tracks = self.tracks.iter_mut().filter(|track| is_video(track) == kind);
+            tracks.zip(ids).for_each(|(track, id)| track.id = id);
+        }
+        self.does_not_decode = before.does_not_decode;
+        self.broken.clone_from(&before.broken);
+        self
+    }
+
     /// Frames a second of the picture.
     pub fn frame_rate(&self) -> Option<FrameRate> {
         self.tracks.iter().find_map(|track| match track.kind {

@@ -193,6 +193,27 @@ impl Media {
         }
     }
 
+    /// Takes the facts of an index that was made anew from the same source. The media stays ready, its tracks
+    /// keep their ids, and a copy that does not decode stays withdrawn. `None`: nothing changed.
+    pub fn reindex(
+        mut self,
+        read: SourceId,
+        found: MediaFacts,
+        now: Timestamp,
+    ) -> Result<Option<(Self, Event)>, WrongState> {
+        match &mut self.state {
+            MediaState::Ready { source, facts, .. } if *source == read => {
+                let found = found.in_place_of(facts);
+                if found == *facts {
+                    return Ok(None);
+                }
+                *facts = found;
+                Ok(Some(self.changed(now)))
+            }
+            _ => Err(self.wrong_state("reindex")),
+        }
+    }
+
     /// Says that the media is gone. The caller removes its rows in the same commit and its objects after it.
     pub fn delete(self, now: Timestamp) -> Event {
         let event = self.event(EventKind::MediaDeleted(self.id), now);

@@ -140,12 +140,12 @@ fn a_moov_that_claims_to_be_huge_is_refused_by_its_header() {
 }
 
 #[test]
-fn bytes_of_another_version_say_so() {
+fn index_of_another_layout_is_rejected() {
     let mut bytes = read(&fixture("video_only.mp4")).unwrap().to_bytes();
     assert_eq!(Index::from_bytes(b"KINORAI").unwrap_err().to_string(), "the bytes are not a sample index");
     bytes[8] = 9;
     assert_eq!(
         Index::from_bytes(&bytes).unwrap_err().to_string(),
-        "the sample index has version 9, expected 7"
+        "the sample index has layout 9; 4 to 7 are read"
     );
 }

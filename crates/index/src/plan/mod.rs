@@ -186,21 +186,6 @@ fn cuts_beside(timescale: u32, segments: &[Segment]) -> Vec<i64> {
     cuts
 }
 
-/// The plan of an index from before there were encoded renditions: those are cut as the copies are.
-pub(crate) fn plan_beside_copies(
-    tracks: &[Track],
-    video: Vec<Segment>,
-    audio: Vec<Vec<Segment>>,
-) -> SegmentPlan {
-    let encoded_video =
-        video_of(tracks).and_then(|track| encoded::along(track, &video).ok()).unwrap_or_default();
-    let beside = video_of(tracks).map(|track| (track.timescale, &video[..]));
-    let encoded_audio = tracks.iter().filter(|track| !is_video(track));
-    let encoded_audio =
-        encoded_audio.map(|track| encoded_audio::cuts(beside, end(track)).unwrap_or_default()).collect();
-    SegmentPlan { video, audio, encoded_video, encoded_audio }
-}
-
 /// The cuts of one audio track: of its copy, and of its encoded rendition.
 struct AudioPlan {
     copy: Vec<Segment>,

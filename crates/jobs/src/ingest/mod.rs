@@ -7,7 +7,10 @@ pub(crate) mod remux;
 pub(crate) mod sink;
 pub(crate) mod sound;
 
-use kinora_intake::has_room;
+use futures_util::StreamExt as _;
+use kinora_blob::ObjectKey;
+use kinora_domain::{SourceId, WorkspaceId};
+use kinora_intake::{Scan, Whole, has_room};
 
 use crate::Context;
 use crate::error::JobError;
@@ -15,4 +18,23 @@ use crate::error::JobError;
 /// Whether `len` more bytes fit the store, and leave room for the database.
 pub(crate) async fn check_room(context: &Context, len: u64) -> Result<(), JobError> {
     if has_room(&context.blob, len).await? { Ok(()) } else { Err(JobError::Full) }
+}
+
+/// Reads a stored source from its first byte to its last.
+///
+/// Errors: `LeaseLost` where the source was deleted, those of the store and of the scan.
+pub(crate) async fn scanned_again(
+    context: &Context,
+    source: SourceId,
+    workspace: WorkspaceId,
+) -> Result<Whole, JobError> {
+    let reader = context.blob.reader(ObjectKey::Source(source)).await?.ok_or(JobError::LeaseLost)?;
+    let mut bytes = reader.stream(0..reader.len())?;
+    let scan = Scan::begin(&context.scans, Some(workspace));
+    while let Some(bytes) = bytes.next().await {
+        if scan.push(bytes?).await.is_err() {
+            break; // its end says why
+        }
+    }
+    Ok(scan.finish().await?)
 }

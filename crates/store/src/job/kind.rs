@@ -96,6 +96,13 @@ pub enum JobKind {
     TendRenditions,
     /// Removes what nobody needs any more.
     Sweep,
+    /// Makes the index of a media anew where an unreleased version wrote it.
+    Reindex {
+        /// Which media.
+        media: MediaId,
+        /// Which source.
+        source: SourceId,
+    },
 }
 
 /// Jobs that wait for each other's room. Downloads wait for the network, so they are not counted with what
@@ -150,6 +157,7 @@ impl JobKind {
             Self::EncodeFiles { .. } => "encode_files",
             Self::TendRenditions => "tend_renditions",
             Self::Sweep => "sweep",
+            Self::Reindex { .. } => "reindex",
         }
     }
 
@@ -158,7 +166,7 @@ impl JobKind {
         match self {
             Self::Download { .. } | Self::FetchSound { .. } => JobQueue::Download,
             Self::FetchTrack { .. } => JobQueue::Tracks,
-            Self::IngestUpload { .. } => JobQueue::Ingest,
+            Self::IngestUpload { .. } | Self::Reindex { .. } => JobQueue::Ingest,
             Self::TendUpload { .. } => JobQueue::Uploads,
             Self::Fill { .. } | Self::EncodeFiles { .. } => JobQueue::Fill,
             Self::EncodeAudio { .. } => JobQueue::Sound,
@@ -198,7 +206,8 @@ impl JobKind {
             | Self::EncodeAudio { media, source }
             | Self::Fill { media, source }
             | Self::PrepareFiles { media, source }
-            | Self::EncodeFiles { media, source } => {
+            | Self::EncodeFiles { media, source }
+            | Self::Reindex { media, source } => {
                 let (media, source) = (Some(media.to_string()), Some(source.to_string()));
                 Payload { media, source, ..Payload::default() }
             }
@@ -240,6 +249,7 @@ impl JobKind {
             }
             "tend_renditions" => Ok(Self::TendRenditions),
             "sweep" => Ok(Self::Sweep),
+            "reindex" => Ok(Self::Reindex { media: id(payload.media)?, source: id(payload.source)? }),
             _ => Err(Error::internal(format!("this version knows no job of kind {name}"))),
         }
     }
@@ -347,6 +357,7 @@ mod tests {
             (JobKind::HashPicture { media: media_id, source: source_id }, "hash_picture"),
             (JobKind::PrepareFiles { media: media_id, source: source_id }, "prepare_files"),
             (JobKind::EncodeFiles { media: media_id, source: source_id }, "encode_files"),
+            (JobKind::Reindex { media: media_id, source: source_id }, "reindex"),
         ] {
             check(
                 kind,

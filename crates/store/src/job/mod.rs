@@ -4,14 +4,14 @@ mod kind;
 mod lease;
 mod progress;
 
-use kinora_domain::{JobId, Timestamp, WorkspaceId};
+use kinora_domain::{JobId, Random, Timestamp, WorkspaceId};
 
 pub use kind::{JobKind, JobQueue, Priority};
 #[cfg(test)]
 pub(crate) use lease::STATEMENTS as LEASE;
 pub use progress::DownloadProgress;
 
-use crate::sql::{statements, values};
+use crate::sql::{Session, statements, values};
 use crate::{Error, Tx, WorkerId};
 
 /// A job to be done.
@@ -133,22 +133,33 @@ statements! {
         WHERE id = $1 AND lease_owner = $2 AND attempt = $3";
 }
 
+/// Writes the row of a new job.
+pub(crate) async fn insert(
+    session: &mut Session,
+    job: &NewJob,
+    now: Timestamp,
+    random: &dyn Random,
+) -> Result<JobId, Error> {
+    let id = JobId::new(now, random);
+    let values = values![
+        id,
+        job.kind.queue().as_str(),
+        job.kind.name(),
+        job.kind.payload(),
+        workspace_text(job.workspace),
+        job.priority.rank(),
+        job.run_at,
+        now,
+    ];
+    session.execute(INSERT, values).await?;
+    Ok(id)
+}
+
 impl Tx {
     /// Adds a job. Nobody can claim it before the commit.
     pub async fn enqueue(&mut self, job: NewJob) -> Result<JobId, Error> {
-        let now = self.now();
-        let id = JobId::new(now, self.common.random.as_ref());
-        let values = values![
-            id,
-            job.kind.queue().as_str(),
-            job.kind.name(),
-            job.kind.payload(),
-            workspace_text(job.workspace),
-            job.priority.rank(),
-            job.run_at,
-            now,
-        ];
-        self.session.execute(INSERT, values).await?;
+        let (now, common) = (self.now(), self.common.clone());
+        let id = insert(&mut self.session, &job, now, common.random.as_ref()).await?;
         self.effects.jobs = true;
         Ok(id)
     }

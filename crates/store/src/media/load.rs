@@ -50,7 +50,7 @@ macro_rules! selections {
                 )),
                 broken: Statement::new(concat!(
                     "SELECT media.id AS media_id, rendition.name
-                     FROM media JOIN rendition ON rendition.source_id = media.source_id
+                     FROM media JOIN rendition ON rendition.presentation_id = media.source_id
                      WHERE rendition.broken_at IS NOT NULL AND rendition.name NOT LIKE '% whole' AND media.id IN (", $ids, ") ORDER BY media.id, rendition.name"
                 )),
             };

@@ -21,7 +21,6 @@ pub(crate) use left_out::LeftOutJson;
 pub(crate) use load::STATEMENTS as SELECTIONS;
 #[cfg(test)]
 pub(crate) use metadata::STATEMENTS as METADATA;
-pub(crate) use metadata::fill;
 pub(crate) use restrictions::RestrictionsJson;
 pub(crate) use sound::SoundEditJson;
 

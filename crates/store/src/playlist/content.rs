@@ -45,7 +45,7 @@ macro_rules! members {
             $(#[$doc])*
             const $name: Statement = Statement::new(concat!(
                 "SELECT media.id, media.version, (SELECT COUNT(*) FROM rendition
-                 WHERE rendition.source_id = media.source_id AND broken_at IS NOT NULL) AS broken
+                 WHERE rendition.presentation_id = media.source_id AND broken_at IS NOT NULL) AS broken
                  FROM (", $chosen, ") AS chosen JOIN media ON media.id = chosen.id ORDER BY ", $order
             ));
         )*

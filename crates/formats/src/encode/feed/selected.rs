@@ -95,7 +95,9 @@ mod tests {
     use super::*;
 
     fn index() -> Index {
-        Index::from_bytes(include_bytes!("../../../tests/fixtures/faststart.index3")).expect("an index")
+        let mut scanner = crate::Scanner::new(None);
+        scanner.push(include_bytes!("../../../tests/fixtures/faststart.mp4")).expect("media");
+        scanner.finish().expect("media").into_index().expect("an index")
     }
 
     fn sample(size: u32) -> Sample {

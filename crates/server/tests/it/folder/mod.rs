@@ -6,6 +6,7 @@
 mod confinement;
 mod look;
 mod private;
+mod schema_25;
 mod serve;
 mod start;
 mod undecodable;

@@ -1,16 +1,18 @@
 //! Both engines have the same tables.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, Row as _};
 
 use kinora_domain::WorkspaceId;
 use kinora_testkit::postgres::TestDatabase;
+use kinora_testkit::schema_25;
 
 use super::{options, postgres};
 use crate::sql::{Session, sqlite, statements, values};
-use crate::{DatabasePlace, MediaFilter, Page, Store, StoreOptions};
+use crate::{DatabasePlace, Error, Opener, Store, StoreOptions};
 
 /// What a table is made of.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -46,153 +48,127 @@ async fn texts_are_compared_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn media_and_uploads_of_an_older_schema_are_listed() {
+async fn schema_25_on_sqlite_is_migrated_with_its_rows() {
     let dir = tempfile::tempdir().unwrap();
-    let place = DatabasePlace::Folder(dir.path().to_owned());
-    crate::folder::make_file(&dir.path().join("kinora.db")).unwrap();
-    let older = sqlite::Database::new(dir.path().join("kinora.db"));
-    are_listed(Session::sqlite(older.connect().await.unwrap()), options(place)).await;
+    let options = || options(DatabasePlace::Folder(dir.path().to_owned()));
+    let file = dir.path().join("kinora.db");
+    crate::folder::make_file(&file).unwrap();
+    let session = Session::sqlite(sqlite::Database::new(file.clone()).connect().await.unwrap());
+    fill_schema_25(session, options(), schema_25::SQLITE).await;
 
-    let database = TestDatabase::create();
-    let place = crate::sql::postgres::Place::from_url(&database.url()).unwrap();
-    let session = Session::postgres(place.connect_first().await.unwrap());
-    are_listed(session, options(DatabasePlace::Postgres { url: database.url() })).await;
-}
-
-async fn are_listed(mut session: Session, options: StoreOptions) {
-    const MEDIA: &str = "019a492c-41f3-7001-8203-040506070809";
-    statements! {
-        WORKSPACE = "SELECT id FROM workspace WHERE name = 'Development'";
-        ADD_MEDIA = "INSERT INTO media (id, workspace_id, title, metadata, max_resolution, quality, source_access, optimize_audio, state,
-            created_at, updated_at, version) VALUES ($1, $2, $3, $4, '1080p', 'standard', 0, 0, 'Created', 5, 5, 0)";
-        ADD_UPLOAD = "INSERT INTO upload (id, workspace_id, max_resolution, quality, source_access, optimize_audio, policy, cors_origin,
-            timeout_s, source_id, state, kept, holds_source, created_at, updated_at, version)
-            VALUES ($1, $2, '1080p', 'standard', 0, 0, 'public', '*', 60, $1, 'waiting', 0, 1, 5, 5, 0)";
-    }
-    assert_eq!(STATEMENTS.len(), 3);
-    crate::schema::begin_at(&mut session, &options, 8).await.unwrap();
-    let row = session.first(WORKSPACE, values![]).await.unwrap().unwrap();
-    let here: WorkspaceId = row.id("id").unwrap();
-    let metadata = r#"{"a":"1","b":"\u0000"}"#;
-    session.execute(ADD_MEDIA, values![MEDIA, here, "ÄPFEL", metadata]).await.unwrap();
-    session.execute(ADD_UPLOAD, values![MEDIA, here]).await.unwrap();
-    session.close().await.unwrap();
-
-    let store = Store::open(options).await.unwrap();
-    let page = Page { limit: 9, number: 1, newest_first: true };
-    let entry = |key: &str, value: &str| vec![(key.to_owned(), value.to_owned())];
-    for filter in [
-        MediaFilter { title_prefix: Some("äpf".into()), ..MediaFilter::default() },
-        MediaFilter { metadata: entry("a", "1"), ..MediaFilter::default() },
-        MediaFilter { metadata: entry("b", "\0"), ..MediaFilter::default() },
-        MediaFilter { metadata_key: Some("b".into()), ..MediaFilter::default() },
-    ] {
-        let list = store.media_list(here, &filter, page.into()).await.unwrap();
-        let ids: Vec<_> = list.items.iter().map(|media| media.id.to_string()).collect();
-        assert_eq!((ids.as_slice(), list.total), (&[MEDIA.to_owned()][..], 1), "{filter:?}");
-    }
-    let uploads = store.upload_page(here, page).await.unwrap();
-    assert_eq!((uploads.items.len(), uploads.total), (1, 1), "they were counted");
-    store.close().await;
+    has_its_rows(options).await;
+    assert_eq!(tables_of_sqlite(&file).await, on_sqlite().await);
 }
 
 #[tokio::test]
-async fn tracks_of_an_older_schema_are_kept_and_may_be_sound() {
-    let dir = tempfile::tempdir().unwrap();
-    let place = DatabasePlace::Folder(dir.path().to_owned());
-    crate::folder::make_file(&dir.path().join("kinora.db")).unwrap();
-    let older = sqlite::Database::new(dir.path().join("kinora.db"));
-    are_kept(Session::sqlite(older.connect().await.unwrap()), options(place)).await;
-
+async fn schema_25_on_postgres_is_migrated_with_its_rows() {
     let database = TestDatabase::create();
+    let options = || options(DatabasePlace::Postgres { url: database.url() });
     let place = crate::sql::postgres::Place::from_url(&database.url()).unwrap();
     let session = Session::postgres(place.connect_first().await.unwrap());
-    are_kept(session, options(DatabasePlace::Postgres { url: database.url() })).await;
+    fill_schema_25(session, options(), schema_25::POSTGRES).await;
+
+    has_its_rows(options).await;
+    assert_eq!(tables_of_postgres(&database).await, on_postgres().await);
 }
 
-async fn are_kept(mut session: Session, options: StoreOptions) {
-    const MEDIA: &str = "019a492c-41f3-7001-8203-040506070809";
-    const TRACK: &str = "019a492c-41f3-7001-8203-04050607080a";
-    statements! {
-        WORKSPACE = "SELECT id FROM workspace WHERE name = 'Development'";
-        ADD_MEDIA = "INSERT INTO media (id, workspace_id, metadata, max_resolution, quality, source_access, optimize_audio, mp4_support,
-            state, created_at, updated_at, version)
-            VALUES ($1, $2, '{}', '1080p', 'standard', 0, 0, 'none', 'Created', 5, 5, 0)";
-        ADD_TRACK = "INSERT INTO added_track (id, media_id, position, kind, url, language_code, language_name, state, source_id)
-            VALUES ($1, $2, 7, 'subtitle', 'https://example.com/a.srt', 'en', 'English', 'available', $2)";
+#[tokio::test]
+async fn schema_older_than_25_is_rejected_and_not_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = || options(DatabasePlace::Folder(dir.path().to_owned()));
+    let file = dir.path().join("kinora.db");
+    crate::folder::make_file(&file).unwrap();
+    let mut session = Session::sqlite(sqlite::Database::new(file.clone()).connect().await.unwrap());
+    session.script(schema_25::SQLITE).await.unwrap();
+    session.script("UPDATE schema_version SET version = 24").await.unwrap();
+    session.close().await.unwrap();
+    let before = std::fs::read(&file).unwrap();
+    for opener in [Opener::Server, Opener::Command] {
+        let opened = Store::open(StoreOptions { opener, ..options() }).await.map(drop);
+        assert!(matches!(opened, Err(Error::SchemaTooOld { found: 24, oldest: 25 })), "{opened:?}");
     }
-    assert_eq!(STATEMENTS.len(), 3);
-    crate::schema::begin_at(&mut session, &options, 13).await.unwrap();
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
+/// The media of [`fill_schema_25`], and its source and its playback ID.
+const MEDIA: &str = "019a492c-41f3-7001-8203-040506070809";
+const SOURCE: &str = "019a492c-41f3-7001-8203-04050607080a";
+const PLAYBACK: &str = "019a492c-41f3-7001-8203-04050607080b";
+const RENDITION: &str = "019a492c-41f3-7001-8203-04050607080c";
+
+const RESTRICTIONS: &str = r#"{"domains":{"default":"allow","allow":[],"deny":[]},"user_agents":{"default":"allow","allow":[],"deny":[]}}"#;
+
+statements! {
+    WORKSPACE = "SELECT id FROM workspace WHERE name = 'Development'";
+    ADD_MEDIA = "INSERT INTO media (id, workspace_id, max_resolution, quality, source_access, optimize_audio, state, state_at, source_id,
+        duration_us, is_truncated, does_not_decode, created_at, updated_at, version)
+        VALUES ($1, $2, '1080p', 'standard', 0, 0, 'Ready', 5, $3, 5, 0, 0, 5, 5, 1)";
+    ADD_PLAYBACK = "INSERT INTO playback_id (id, media_id, media_version, position, policy, restrictions, created_at, encryption)
+        VALUES ($1, $2, 1, 0, 'public', $3, 5, 'aes-128')";
+    /// The canary is a value that the key of the database sealed.
+    ADD_KEY = "INSERT INTO content_key (playback_id, secret) SELECT $1, value FROM setting WHERE key = 'canary'",
+        postgres: "INSERT INTO content_key (playback_id, secret) SELECT $1::text, value FROM setting WHERE key = 'canary'";
+    ADD_RENDITION = "INSERT INTO rendition (id, source_id, name, bytes, segments, created_at) VALUES ($1, $2, '360p', 7, 1, 5)";
+    KEYS = "SELECT k.secret = s.value AS is_same FROM content_key k, setting s WHERE k.playback_id = $1 AND s.key = 'canary'",
+        postgres: "SELECT (k.secret = s.value)::int::bigint AS is_same FROM content_key k, setting s WHERE k.playback_id = $1 AND s.key = 'canary'";
+    FREE = "UPDATE playback_id SET media_id = NULL WHERE id = $1";
+    REINDEX = "SELECT count(*) AS jobs FROM job WHERE kind = 'reindex' AND state = 'pending'";
+    DELETE_PLAYBACK = "DELETE FROM playback_id WHERE id = $1";
+}
+
+/// A ready media with an encrypted playback ID and an encoded rendition.
+async fn fill_schema_25(mut session: Session, options: StoreOptions, script: &'static str) {
+    assert_eq!(STATEMENTS.len(), 9);
+    crate::schema::begin_with(&mut session, &options, script).await.unwrap();
     let row = session.first(WORKSPACE, values![]).await.unwrap().unwrap();
     let here: WorkspaceId = row.id("id").unwrap();
-    session.execute(ADD_MEDIA, values![MEDIA, here]).await.unwrap();
-    session.execute(ADD_TRACK, values![TRACK, MEDIA]).await.unwrap();
+    session.execute(ADD_MEDIA, values![MEDIA, here, SOURCE]).await.unwrap();
+    session.execute(ADD_PLAYBACK, values![PLAYBACK, MEDIA, RESTRICTIONS]).await.unwrap();
+    session.execute(ADD_KEY, values![PLAYBACK]).await.unwrap();
+    session.execute(ADD_RENDITION, values![RENDITION, SOURCE]).await.unwrap();
     session.close().await.unwrap();
+}
 
-    let store = Store::open(options).await.unwrap();
-    let media = store.media_by_id(MEDIA.parse().unwrap()).await.unwrap().unwrap();
-    let [track] = media.added.as_slice() else { panic!("one track: {media:?}") };
-    assert_eq!((track.id.to_string().as_str(), track.available()), (TRACK, Some(MEDIA.parse().unwrap())));
-    let now = store.common().clock.now();
-    let url = kinora_domain::TrackUpdate {
-        url: Some("https://example.com/b.srt".into()),
-        ..kinora_domain::TrackUpdate::default()
-    };
-    let random = store.common().random.clone();
-    let id = track.id;
-    let (media, events) = media.update_track(id, url, now, random.as_ref()).unwrap();
-    let events = events.unwrap();
-    let mut track = media.added[0].clone();
-    (track.id, track.wanted.kind) = (MEDIA.parse().unwrap(), kinora_domain::AddedTrackKind::Audio);
-    (track.state, track.wanted.language_name) =
-        (kinora_domain::AddedTrackState::Preparing { source: TRACK.parse().unwrap() }, "Deutsch".into());
-    let saved = store.write(async move |tx| {
-        tx.save_tracks(&media, &events).await?;
-        let media = tx.media_by_id(media.id).await?.unwrap();
-        let (media, events) = media.add_track(track.clone(), now).unwrap();
-        tx.save_tracks(&media, &events).await
+/// What [`fill_schema_25`] wrote is there after the migration; a command does not migrate.
+async fn has_its_rows(options: impl Fn() -> StoreOptions) {
+    let command = Store::open(StoreOptions { opener: Opener::Command, ..options() }).await.map(drop);
+    assert!(matches!(command, Err(Error::SchemaOther { found: 25, known: 26 })), "{command:?}");
+    for _ in ["migrates", "finds the new schema"] {
+        let store = Store::open(options()).await.unwrap();
+        let media = store.media_by_id(MEDIA.parse().unwrap()).await.unwrap().unwrap();
+        let playback: Vec<_> = media.playback.iter().map(|playback| playback.id.to_string()).collect();
+        assert_eq!((playback, media.source()), (vec![PLAYBACK.to_owned()], Some(SOURCE.parse().unwrap())));
+        let rendition = store.rendition(RENDITION.parse().unwrap()).await.unwrap().unwrap();
+        assert_eq!((rendition.presentation.whole_source(), rendition.bytes), (SOURCE.parse().unwrap(), 7));
+        let read = store.write(async |tx| {
+            let jobs = tx.session.first(REINDEX, values![]).await?.unwrap().int("jobs")?;
+            let is_same = tx.session.first(KEYS, values![PLAYBACK]).await?.unwrap().int("is_same")?;
+            Ok::<_, Error>((jobs, is_same))
+        });
+        assert_eq!(read.await.unwrap(), (1, 1));
+        store.close().await;
+    }
+    let store = Store::open(options()).await.unwrap();
+    let deleted = store.write(async |tx| {
+        tx.session.execute(FREE, values![PLAYBACK]).await?;
+        tx.session.execute(DELETE_PLAYBACK, values![PLAYBACK]).await?;
+        tx.session.first(KEYS, values![PLAYBACK]).await
     });
-    saved.await.map_err(|error: crate::Error| error).unwrap();
-    let media = store.media_by_id(MEDIA.parse().unwrap()).await.unwrap().unwrap();
-    let kinds: Vec<_> = media.added.iter().map(|track| track.wanted.kind.as_str()).collect();
-    assert_eq!(kinds, ["subtitle", "audio"], "in the order in which they were added");
-    store.close().await;
-}
-
-#[tokio::test]
-async fn signing_keys_of_an_older_schema_are_kept() {
-    let dir = tempfile::tempdir().unwrap();
-    let place = DatabasePlace::Folder(dir.path().to_owned());
-    crate::folder::make_file(&dir.path().join("kinora.db")).unwrap();
-    let older = sqlite::Database::new(dir.path().join("kinora.db"));
-    keys_are_kept(Session::sqlite(older.connect().await.unwrap()), options(place)).await;
-
-    let database = TestDatabase::create();
-    let place = crate::sql::postgres::Place::from_url(&database.url()).unwrap();
-    let session = Session::postgres(place.connect_first().await.unwrap());
-    keys_are_kept(session, options(DatabasePlace::Postgres { url: database.url() })).await;
-}
-
-async fn keys_are_kept(mut session: Session, options: StoreOptions) {
-    const KEY: &str = "019a492c-41f3-7001-8203-040506070809";
-    statements! {
-        WORKSPACE = "SELECT id FROM workspace WHERE name = 'Development'";
-        ADD_KEY = "INSERT INTO signing_key (id, workspace_id, public_key, created_at) VALUES ($1, $2, 'a key', 5)";
-    }
-    assert_eq!(STATEMENTS.len(), 2);
-    crate::schema::begin_at(&mut session, &options, 19).await.unwrap();
-    let row = session.first(WORKSPACE, values![]).await.unwrap().unwrap();
-    let here: WorkspaceId = row.id("id").unwrap();
-    session.execute(ADD_KEY, values![KEY, here]).await.unwrap();
-    session.close().await.unwrap();
-
-    let store = Store::open(options).await.unwrap();
-    let key = store.signing_key(here, KEY.parse().unwrap()).await.unwrap().unwrap();
-    assert_eq!((key.public_key.as_str(), key.created_at.as_micros()), ("a key", 5));
+    assert!(deleted.await.unwrap().is_none(), "the content key references the new table");
     store.close().await;
 }
 
 async fn on_sqlite() -> BTreeMap<String, Table> {
+    let dir = tempfile::tempdir().unwrap();
+    Store::open(options(DatabasePlace::Folder(dir.path().to_owned()))).await.unwrap().close().await;
+    tables_of_sqlite(&dir.path().join("kinora.db")).await
+}
+
+async fn on_postgres() -> BTreeMap<String, Table> {
+    tables_of_postgres(&postgres::database().await).await
+}
+
+async fn tables_of_sqlite(file: &Path) -> BTreeMap<String, Table> {
     const COLUMNS: &str =
         "SELECT m.name AS of_table, m.sql AS script, c.name, c.type AS kind, c.\"notnull\" AS required, c.pk
         FROM sqlite_master m JOIN pragma_table_info(m.name) c
@@ -202,9 +178,6 @@ async fn on_sqlite() -> BTreeMap<String, Table> {
         WHERE m.type = 'table' GROUP BY m.name, i.name";
     const REFERENCES: &str = "SELECT m.name AS of_table, f.\"from\" AS here, f.\"table\" AS there, f.\"to\" AS column_there, f.on_delete
         FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table'";
-    let dir = tempfile::tempdir().unwrap();
-    Store::open(options(DatabasePlace::Folder(dir.path().to_owned()))).await.unwrap().close().await;
-    let file = dir.path().join("kinora.db");
     let mut connection = SqliteConnectOptions::new().filename(file).connect().await.unwrap();
     let mut tables: BTreeMap<String, Table> = BTreeMap::new();
     for row in sqlx::query(COLUMNS).fetch_all(&mut connection).await.unwrap() {
@@ -235,7 +208,7 @@ async fn on_sqlite() -> BTreeMap<String, Table> {
     tables
 }
 
-async fn on_postgres() -> BTreeMap<String, Table> {
+async fn tables_of_postgres(database: &TestDatabase) -> BTreeMap<String, Table> {
     const COLUMNS: &str = "SELECT table_name::text AS of_table, column_name::text AS name, data_type::text AS kind, is_nullable = 'YES' AS optional
         FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position";
     const INDEXES: &str = "SELECT c.relname::text AS of_table, i.indisunique AS is_unique, i.indpred IS NOT NULL AS partial,
@@ -250,7 +223,6 @@ async fn on_postgres() -> BTreeMap<String, Table> {
         LEFT JOIN pg_attribute here ON here.attrelid = c.oid AND here.attnum = o.conkey[1]
         LEFT JOIN pg_attribute column_there ON column_there.attrelid = there.oid AND column_there.attnum = o.confkey[1]
         WHERE o.contype IN ('c', 'f') AND c.relnamespace = current_schema()::regnamespace";
-    let database = postgres::database().await;
     let mut connection = database.connect().await;
     let mut tables: BTreeMap<String, Table> = BTreeMap::new();
     for row in sqlx::query(COLUMNS).fetch_all(&mut connection).await.unwrap() {

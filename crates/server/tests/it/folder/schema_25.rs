@@ -1,0 +1,60 @@
+//! A data folder of the last unreleased version: two media, the index of one in a layout that is no longer
+//! read.
+
+use std::fs;
+use std::path::Path;
+
+use kinora_testkit::schema_25;
+
+use crate::command::Machine;
+use crate::support::{text, until};
+
+/// The playback ID and the ID of the index of each media, as that version served them.
+const PLAIN: (&str, &str) = ("c48b31d6-c5ba-44bc-a57e-1c30542caf3c", "7516663d5e1097cd");
+const OLD_LAYOUT: (&str, &str) = ("7324e40c-10e1-41b6-bb54-0d1d6ab0329b", "0b80f4fc419623e1");
+/// An access token of that version.
+const TOKEN: (&str, &str) =
+    ("01a21acd-2852-7c93-b699-e4c7aecdb0f0", "rAdDSqLH4c4Tkgh_Z8Bm0c7PBBCnenm38oK1qZ7yblc");
+
+#[tokio::test]
+async fn data_of_schema_25_is_migrated_and_plays_at_the_same_addresses() {
+    let machine = Machine::new().await;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/folder/schema_25");
+    copy(&folder.join("objects"), &machine.data_dir().join("objects"));
+    copy(&folder.join("secret.key"), &machine.data_dir().join("secret.key"));
+    schema_25::make_file(&machine.data_dir().join("kinora.db"), include_str!("schema_25/rows.sql")).await;
+    let refused = machine.run(&["workspace", "list"]).await;
+    let sentence = "kinora: the database cannot be used: the database has schema 25 and this binary needs 26; \
+                    start kinora serve once to migrate it";
+    assert_eq!((refused.code, refused.stderr.trim_end()), (Some(1), sentence), "{refused:?}");
+
+    let server = machine.serve(&[]).await;
+    let list = machine.request("GET", "/v1/on-demand").basic(TOKEN.0, TOKEN.1).send().await.json();
+    let statuses = list["data"].as_array().unwrap().iter().map(|media| text(&media["status"]));
+    assert_eq!(statuses.collect::<Vec<_>>(), ["Ready", "Ready"]);
+    for (playback, index) in [PLAIN, OLD_LAYOUT] {
+        let manifest = until("it plays", async || {
+            let answer = machine.fetch(&format!("/{playback}.m3u8")).await;
+            (answer.status == 200).then(|| answer.text())
+        })
+        .await;
+        let rendition = format!("{playback}/{index}/video");
+        assert!(manifest.contains(&format!("\n{rendition}/playlist.m3u8\n")), "{manifest}");
+        let playlist = machine.fetch(&format!("/{rendition}/playlist.m3u8")).await.text();
+        let segment = playlist.lines().find(|line| !line.starts_with('#')).unwrap();
+        assert_eq!(machine.fetch(&format!("/{rendition}/{segment}")).await.status, 200, "{playlist}");
+    }
+    server.stop().await.ok();
+}
+
+/// Copies a file, or a folder with all that is in it.
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+            copy(&entry.path(), &to.join(entry.file_name()));
+        }
+    } else {
+        fs::copy(from, to).unwrap();
+    }
+}

@@ -1,2 +1,0 @@
--- The moment whose picture stands for a media, in milliseconds since its start; without one a picture near its middle does.
-ALTER TABLE media ADD COLUMN thumbnail_ms INTEGER CHECK (thumbnail_ms >= 0);

@@ -1,0 +1,25 @@
+//! Databases as the last unreleased version made them (decision 0125).
+
+use std::path::Path;
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection as _};
+
+/// Makes the tables of schema 25 in SQLite.
+pub const SQLITE: &str = include_str!("../schema_25/sqlite.sql");
+/// Makes the same tables in PostgreSQL.
+pub const POSTGRES: &str = include_str!("../schema_25/postgres.sql");
+
+/// Makes a file with the tables of schema 25 and the rows of a script.
+///
+/// Panics where the file exists or the script fails.
+pub async fn make_file(file: &Path, rows: &'static str) {
+    assert!(!file.exists(), "{} exists", file.display());
+    // Rows come in the order of their tables, not of their references.
+    let options = SqliteConnectOptions::new().filename(file).create_if_missing(true).foreign_keys(false);
+    let mut connection = options.connect().await.expect("a database can be made");
+    for script in [SQLITE, "BEGIN", rows, "COMMIT"] {
+        sqlx::raw_sql(script).execute(&mut connection).await.expect("the script is of these tables");
+    }
+    connection.close().await.expect("the file is written");
+}
