@@ -15,6 +15,7 @@ pub(crate) fn of_operation(error: OperationError) -> ApiError {
         OperationError::ConditionFailed => ApiError::precondition_failed(),
         OperationError::MediaNotFound => media_not_found(),
         OperationError::PlaybackNotFound => media_playback_not_found(),
+        OperationError::PlaybackIdNotFound => ApiError::playback_not_found(),
         OperationError::TooManyPlaybackIds(error) => too_many_playback_ids(error),
         OperationError::FilesRejected(refusal) => files_refused(refusal),
         OperationError::SigningKeyNotFound => signing_key_not_found(),

@@ -12,6 +12,9 @@ pub enum Error {
     /// The workspace of the caller has no media with this id and this playback ID.
     #[error("there is no such playback ID")]
     PlaybackNotFound,
+    /// No media of the caller's workspace has this playback ID.
+    #[error("there is no such playback ID in the workspace")]
+    PlaybackIdNotFound,
     /// The workspace of the caller has no such webhook.
     #[error("there is no such webhook")]
     WebhookNotFound,
