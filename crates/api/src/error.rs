@@ -18,6 +18,7 @@ pub(crate) fn of_operation(error: OperationError) -> ApiError {
         OperationError::PlaybackIdNotFound => ApiError::playback_not_found(),
         OperationError::TooManyPlaybackIds(error) => too_many_playback_ids(error),
         OperationError::FilesRejected(refusal) => files_refused(refusal),
+        OperationError::TrackRejected(refused) => track_refused(refused),
         OperationError::SigningKeyNotFound => signing_key_not_found(),
         OperationError::SigningKeyTaken => signing_key_taken(),
         OperationError::TooManySigningKeys => too_many_signing_keys(SigningKey::PER_WORKSPACE_MAX),

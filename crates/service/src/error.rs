@@ -1,6 +1,6 @@
 //! Why an operation was rejected.
 
-use kinora_domain::{MediaSettings, Mp4Refusal, SigningKey, TooManyPlaybackIds};
+use kinora_domain::{MediaSettings, Mp4Refusal, SigningKey, TooManyPlaybackIds, TrackRefused};
 use kinora_fetch::UrlProblem;
 
 /// Why an operation changed nothing.
@@ -42,6 +42,9 @@ pub enum Error {
     /// The media has as many playback IDs as it may have.
     #[error(transparent)]
     TooManyPlaybackIds(TooManyPlaybackIds),
+    /// The media does not take this change of its added tracks.
+    #[error(transparent)]
+    TrackRejected(TrackRefused),
     /// The workspace has as many signing keys as it may have.
     #[error("the workspace has {} signing keys, the most it may have", SigningKey::PER_WORKSPACE_MAX)]
     TooManySigningKeys,

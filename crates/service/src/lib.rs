@@ -14,6 +14,7 @@ mod playback_ids;
 mod revoked_tokens;
 mod service;
 mod signing_keys;
+mod tracks;
 mod uploads;
 mod webhooks;
 mod workspaces;
