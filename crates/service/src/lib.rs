@@ -11,6 +11,7 @@ mod commit;
 mod error;
 mod media;
 mod playback_ids;
+mod playlists;
 mod revoked_tokens;
 mod service;
 mod signing_keys;
