@@ -3,7 +3,7 @@
 //! Begin with [`of_operation`].
 
 use axum::http::StatusCode;
-use kinora_domain::{Mp4Refusal, SigningKey, TooManyPlaybackIds, TrackRefused};
+use kinora_domain::{Mp4Refusal, Playlist, SigningKey, TooManyPlaybackIds, TrackRefused};
 use kinora_intake::IntakeError;
 use kinora_service::Error as OperationError;
 use kinora_web::error::ApiError;
@@ -15,13 +15,22 @@ pub(crate) fn of_operation(error: OperationError) -> ApiError {
         OperationError::ConditionFailed => ApiError::precondition_failed(),
         OperationError::MediaNotFound => media_not_found(),
         OperationError::PlaybackNotFound => media_playback_not_found(),
+        OperationError::PlaybackIdNotFound => ApiError::playback_not_found(),
         OperationError::TooManyPlaybackIds(error) => too_many_playback_ids(error),
         OperationError::FilesRejected(refusal) => files_refused(refusal),
+        OperationError::TrackRejected(refused) => track_refused(refused),
+        OperationError::PlaylistNotFound => playlist_not_found(),
+        OperationError::PlaylistReferenceTaken(reference) => playlist_reference_taken(&reference),
+        OperationError::TooManyPlaylists => too_many_playlists(Playlist::PER_WORKSPACE_MAX),
         OperationError::SigningKeyNotFound => signing_key_not_found(),
         OperationError::SigningKeyTaken => signing_key_taken(),
         OperationError::TooManySigningKeys => too_many_signing_keys(SigningKey::PER_WORKSPACE_MAX),
         // Reading the body has checked these, field by field.
         error @ (OperationError::SourceUrl(_) | OperationError::TitleTooLong) => ApiError::internal(&error),
+        // The operations on the media of a playlist convert these: they name fields of the body.
+        error @ (OperationError::PlaylistRejected(_) | OperationError::MediaNotReady(_)) => {
+            ApiError::internal(&error)
+        }
         // Of operations that the API does not have.
         error @ (OperationError::WebhookNotFound
         | OperationError::WebhookUrl(_)
@@ -202,5 +211,15 @@ mod tests {
             assert!(description.contains("; delete one"), "{description}");
             assert!(!refused.has_retry_after(), "no time heals it");
         }
+    }
+
+    #[test]
+    fn playlist_limit_is_400_and_taken_reference_is_409() {
+        let check = |error, expected: (u16, &str)| {
+            let refused = of_operation(error);
+            assert_eq!((refused.status().as_u16(), refused.message()), expected);
+        };
+        check(OperationError::TooManyPlaylists, (400, "limit reached"));
+        check(OperationError::PlaylistReferenceTaken("r".into()), (409, "playlist create failed"));
     }
 }

@@ -1,6 +1,8 @@
 //! Why an operation was rejected.
 
-use kinora_domain::{MediaSettings, Mp4Refusal, SigningKey, TooManyPlaybackIds};
+use kinora_domain::{
+    MediaSettings, Mp4Refusal, Playlist, PlaylistProblem, SigningKey, TooManyPlaybackIds, TrackRefused,
+};
 use kinora_fetch::UrlProblem;
 
 /// Why an operation changed nothing.
@@ -12,6 +14,12 @@ pub enum Error {
     /// The workspace of the caller has no media with this id and this playback ID.
     #[error("there is no such playback ID")]
     PlaybackNotFound,
+    /// No media of the caller's workspace has this playback ID.
+    #[error("there is no such playback ID in the workspace")]
+    PlaybackIdNotFound,
+    /// The workspace of the caller has no such playlist.
+    #[error("there is no such playlist")]
+    PlaylistNotFound,
     /// The workspace of the caller has no such webhook.
     #[error("there is no such webhook")]
     WebhookNotFound,
@@ -39,6 +47,22 @@ pub enum Error {
     /// The media has as many playback IDs as it may have.
     #[error(transparent)]
     TooManyPlaybackIds(TooManyPlaybackIds),
+    /// The media does not take this change of its added tracks.
+    #[error(transparent)]
+    TrackRejected(TrackRefused),
+    /// Another playlist of the workspace has this reference.
+    #[error("another playlist has the reference {0:?}")]
+    PlaylistReferenceTaken(String),
+    /// The workspace has as many playlists as it may have.
+    #[error("the workspace has {} playlists, the most it may have", Playlist::PER_WORKSPACE_MAX)]
+    TooManyPlaylists,
+    /// The playlist does not take this change of its media.
+    #[error("the list of media {0}")]
+    PlaylistRejected(PlaylistProblem),
+    /// Media that cannot be appended to a playlist: their positions in the input, counted from 0, and the
+    /// names of their states; `None` of a media that the workspace does not have.
+    #[error("only media that are ready can be in a playlist")]
+    MediaNotReady(Vec<(usize, Option<String>)>),
     /// The workspace has as many signing keys as it may have.
     #[error("the workspace has {} signing keys, the most it may have", SigningKey::PER_WORKSPACE_MAX)]
     TooManySigningKeys,

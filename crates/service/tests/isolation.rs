@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use kinora_domain::{
-    AccessPolicy, AccessRestrictions, Encryption, MediaSettings, NewMedia, Permission, Workspace, WorkspaceId,
+    AccessPolicy, AccessRestrictions, Encryption, Media, MediaSettings, NewMedia, NewPlaylist, Permission,
+    Playlist, Workspace, WorkspaceId,
 };
-use kinora_service::{Caller, Error, Plain, Service};
+use kinora_service::{Caller, Error, NewRevokedToken, Plain, Service};
 use kinora_store::{DatabasePlace, Opener, Store, StoreOptions};
 use kinora_testkit::{MovableClock, SeededRandom};
 use tempfile::TempDir;
@@ -111,4 +112,58 @@ async fn access_token_of_another_workspace_stays_valid() {
     assert_eq!(revoked_at().await, None);
     service.revoke_access_token(&mine, token.id).await.expect("revoked");
     assert!(revoked_at().await.is_some());
+}
+
+fn new_playlist(workspace: WorkspaceId, reference: &str) -> NewPlaylist {
+    NewPlaylist {
+        workspace,
+        name: "A list".to_owned(),
+        reference_id: reference.to_owned(),
+        description: String::new(),
+        limit: Playlist::ITEMS_MAX,
+        smart: None,
+    }
+}
+
+#[tokio::test]
+async fn playlist_of_another_workspace_is_not_found() {
+    type Condition = fn(&Playlist, &[Media]) -> bool;
+    const NEVER: Option<Condition> = Some(|_, _| false);
+    const ALWAYS: Option<Condition> = None;
+    let World { store, service, mine, other, _folder } = world().await;
+    let new = new_playlist(other.workspace, "a");
+    let (playlist, listed) = service.create_playlist(&mine, new.clone(), Plain).await.expect("created");
+    assert_eq!((playlist.workspace, listed.len()), (mine.workspace, 0));
+    let again = service.create_playlist(&mine, new, Plain).await;
+    assert!(matches!(&again, Err(Error::PlaylistReferenceTaken(taken)) if taken == "a"), "{again:?}");
+
+    let name = || ("B".to_owned(), String::new());
+    let renamed = service.rename_playlist(&other, playlist.id, ALWAYS, name()).await;
+    assert!(matches!(renamed, Err(Error::PlaylistNotFound)), "{renamed:?}");
+    let renamed = service.rename_playlist(&mine, playlist.id, NEVER, name()).await;
+    assert!(matches!(renamed, Err(Error::ConditionFailed)), "{renamed:?}");
+    let deleted = service.delete_playlist(&other, playlist.id, ALWAYS).await;
+    assert!(matches!(deleted, Err(Error::PlaylistNotFound)), "{deleted:?}");
+    let deleted = service.delete_playlist(&mine, playlist.id, NEVER).await;
+    assert!(matches!(deleted, Err(Error::ConditionFailed)), "{deleted:?}");
+    let found = store.playlist(mine.workspace, playlist.id).await.expect("readable");
+    assert_eq!(found.map(|(found, _)| found.name), Some(playlist.name));
+    service.delete_playlist(&mine, playlist.id, ALWAYS).await.expect("deleted");
+    let deleted = service.delete_playlist(&mine, playlist.id, ALWAYS).await;
+    assert!(matches!(deleted, Err(Error::PlaylistNotFound)), "{deleted:?}");
+}
+
+#[tokio::test]
+async fn token_is_not_revoked_with_playback_id_of_another_workspace() {
+    let World { store, service, mine, other, _folder } = world().await;
+    let new = new_media(other.workspace, "https://example.com/a.mp4");
+    let media = service.create_media(&other, new, Plain).await.expect("created");
+    let playback = Some(media.playback[0].id);
+    let token = NewRevokedToken { jti: "a".to_owned(), expires_at: None, playback, end_playback: true };
+    let revoked = service.revoke_token(&mine, token.clone(), Plain).await;
+    assert!(matches!(revoked, Err(Error::PlaybackIdNotFound)), "{revoked:?}");
+    assert!(!store.is_token_revoked(mine.workspace, "a").await.expect("readable"));
+    service.revoke_token(&other, token, Plain).await.expect("revoked");
+    assert!(store.is_token_revoked(other.workspace, "a").await.expect("readable"));
+    assert!(!store.is_token_revoked(mine.workspace, "a").await.expect("readable"));
 }

@@ -1,6 +1,7 @@
 use axum::extract::State;
 use kinora_domain::{PlaybackId, Timestamp, TokenClaims};
-use kinora_store::Tx;
+use kinora_service::NewRevokedToken;
+use kinora_store::RevokedToken;
 use kinora_web::auth::Writer;
 use kinora_web::envelope::Answer;
 use kinora_web::envelope::Data;
@@ -15,6 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::ApiState;
+use crate::commit::Respond;
 
 /// Longest text of a time.
 const TIME_CHARS_MAX: usize = 64;
@@ -33,15 +35,6 @@ pub(super) struct RevokedView {
     revoked_at: String,
 }
 
-/// What the client asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wanted {
-    jti: String,
-    expires_at: Option<Timestamp>,
-    playback: Option<PlaybackId>,
-    end_playback: bool,
-}
-
 /// `POST /iam/revoked-tokens`: refuses a playback token by its `jti` wherever a token is taken, on every node
 /// within 2 s. With `endPlayback` whoever plays through the playback ID needs the manifest anew, with another
 /// token.
@@ -54,30 +47,20 @@ pub(super) async fn create(
     once: Once,
     JsonBody(body): JsonBody,
 ) -> Result<Answer, ApiError> {
-    let now = app.clock.now();
-    let wanted = parse(&body, now)?;
-    let work = async move |tx: &mut Tx| {
-        if let Some(playback) = wanted.playback {
-            let media = tx.media_of_playback(playback).await?;
-            let media = media.filter(|media| media.workspace == caller.workspace);
-            let media = media.ok_or_else(ApiError::playback_not_found)?;
-            if wanted.end_playback {
-                let ended = media.end_playback(playback).ok_or_else(ApiError::playback_not_found)?;
-                tx.save_media(&ended).await?;
-            }
-        }
-        let held = tx.revoke_token(caller.workspace, &wanted.jti, wanted.expires_at, now).await?;
+    let new = parse(&body, app.clock.now())?;
+    let jti = new.jti.clone();
+    let created = move |revoked: RevokedToken| {
         let view = RevokedView {
-            jti: wanted.jti.clone(),
-            expires_at: held.expires_at.map(|at| at.to_string()),
-            revoked_at: held.revoked_at.to_string(),
+            jti: jti.clone(),
+            expires_at: revoked.expires_at.map(|at| at.to_string()),
+            revoked_at: revoked.revoked_at.to_string(),
         };
-        Ok(Data::created(view, Vec::new()).into_answer())
+        Data::created(view, Vec::new()).into_answer()
     };
-    once.write(&app.idempotency, work).await
+    app.service.revoke_token(&caller, new, Respond::with(once, &app.idempotency, created)).await
 }
 
-pub(super) fn parse(body: &Value, now: Timestamp) -> Result<Wanted, ApiError> {
+pub(super) fn parse(body: &Value, now: Timestamp) -> Result<NewRevokedToken, ApiError> {
     let problems = Problems::default();
     let wanted = Fields::of_body(body, &problems).and_then(|fields| {
         let jti = match fields.text("jti", TokenClaims::ID_CHARS_MAX) {
@@ -115,7 +98,7 @@ pub(super) fn parse(body: &Value, now: Timestamp) -> Result<Wanted, ApiError> {
         if end_playback && !fields.has("playbackId") {
             fields.refuse("playbackId", "must not be null where endPlayback is true");
         }
-        Some(Wanted { jti: jti?.to_owned(), expires_at, playback, end_playback })
+        Some(NewRevokedToken { jti: jti?.to_owned(), expires_at, playback, end_playback })
     });
     problems.into_result(wanted)
 }
@@ -130,13 +113,13 @@ mod tests {
 
     #[test]
     fn a_token_has_a_name_and_perhaps_an_end_and_a_playback_id() {
-        let bare = Wanted { jti: "a".into(), expires_at: None, playback: None, end_playback: false };
+        let bare = NewRevokedToken { jti: "a".into(), expires_at: None, playback: None, end_playback: false };
         assert_eq!(
             parse(&json!({"jti": "a", "expiresAt": null, "other": 1}), Timestamp::from_micros(0)).unwrap(),
             bare
         );
         let body = json!({"jti": "a", "expiresAt": "1970-01-01T01:00:01+01:00", "playbackId": PLAYBACK, "endPlayback": true});
-        let whole = Wanted {
+        let whole = NewRevokedToken {
             expires_at: Some(Timestamp::from_micros(1_000_000)),
             playback: PLAYBACK.parse().ok(),
             end_playback: true,

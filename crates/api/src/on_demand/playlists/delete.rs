@@ -2,11 +2,11 @@ use axum::extract::State;
 use kinora_domain::PlaylistId;
 use kinora_web::auth::Writer;
 use kinora_web::condition::Conditions;
-use kinora_web::envelope::{Data, Done};
+use kinora_web::envelope::Done;
 use kinora_web::error::ApiError;
 use kinora_web::extract::PathId;
 
-use super::view::PlaylistView;
+use super::change::condition;
 use crate::ApiState;
 use crate::error;
 
@@ -20,20 +20,7 @@ pub(super) async fn delete(
     PathId(id): PathId<PlaylistId>,
     conditions: Conditions,
 ) -> Result<Done, ApiError> {
-    let here = app.clone();
-    app.store
-        .write(async move |tx| {
-            let held = tx.playlist(caller.workspace, id).await?.ok_or_else(error::playlist_not_found)?;
-            if !conditions.is_empty() {
-                let media = tx.playlist_media(&held).await?;
-                conditions.check(|| Data::ok(PlaylistView::new(&held, &media, &here.addresses)))?;
-            }
-            if tx.delete_playlist(caller.workspace, id).await? {
-                Ok(())
-            } else {
-                Err(error::playlist_not_found())
-            }
-        })
-        .await?;
+    let deleted = app.service.delete_playlist(&caller, id, condition(&app, conditions)).await;
+    deleted.map_err(error::of_operation)?;
     Ok(Done)
 }

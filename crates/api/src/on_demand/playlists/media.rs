@@ -1,21 +1,20 @@
 //! The media of a manual playlist: appended, put in order, taken out. Each answers the playlist as `GET`
 //! does.
 
-use std::collections::HashMap;
-
 use axum::extract::State;
 use axum::response::Response;
-use kinora_domain::{MediaId, Playlist, PlaylistId, PlaylistProblem};
-use kinora_store::Tx;
+use kinora_domain::{PlaylistId, PlaylistProblem};
+use kinora_service::Error;
 use kinora_web::auth::Writer;
 use kinora_web::condition::Conditions;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathId};
 use kinora_web::fields::Problems;
 
-use super::change::change;
+use super::change::{changed, condition};
 use super::media_request::{MEDIA_IDS, media_ids};
 use crate::ApiState;
+use crate::error;
 
 /// `PATCH /on-demand/playlists/{playlistId}/media`: appends media in the order of the request. One that is in
 /// it already stays where it is, so a request that is repeated changes nothing.
@@ -30,13 +29,9 @@ pub(super) async fn append(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let media = media_ids(&body, 1)?;
-    let (workspace, now) = (caller.workspace, app.clock.now());
-    change(&app, (workspace, id), conditions, async move |tx, playlist| {
-        let after = playlist.append(&media, now).map_err(refused)?;
-        check_ready(&media, &tx.media_states(workspace, &media).await?)?;
-        Ok(after)
-    })
-    .await
+    let condition = condition(&app, conditions);
+    let outcome = app.service.append_to_playlist(&caller, id, condition, media).await;
+    Ok(changed(&app, &outcome.map_err(rejected)?))
 }
 
 /// `PUT /on-demand/playlists/{playlistId}/media`: puts the media in the order of the request, which names
@@ -52,9 +47,9 @@ pub(super) async fn reorder(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let media = media_ids(&body, 0)?;
-    let now = app.clock.now();
-    let reorder = async move |_: &mut Tx, playlist: Playlist| playlist.reorder(&media, now).map_err(refused);
-    change(&app, (caller.workspace, id), conditions, reorder).await
+    let condition = condition(&app, conditions);
+    let outcome = app.service.reorder_playlist(&caller, id, condition, media).await;
+    Ok(changed(&app, &outcome.map_err(rejected)?))
 }
 
 /// `DELETE /on-demand/playlists/{playlistId}/media`: takes media out.
@@ -69,30 +64,37 @@ pub(super) async fn remove(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
     let media = media_ids(&body, 1)?;
-    let now = app.clock.now();
-    let remove = async move |_: &mut Tx, playlist: Playlist| playlist.remove(&media, now).map_err(refused);
-    change(&app, (caller.workspace, id), conditions, remove).await
+    let condition = condition(&app, conditions);
+    let outcome = app.service.remove_from_playlist(&caller, id, condition, media).await;
+    Ok(changed(&app, &outcome.map_err(rejected)?))
+}
+
+/// 422 names each field of the body that is wrong.
+fn rejected(error: Error) -> ApiError {
+    match error {
+        Error::PlaylistRejected(problem) => ApiError::invalid_field(field_of(&problem), problem.to_string()),
+        Error::MediaNotReady(others) => not_ready(others),
+        other => error::of_operation(other),
+    }
+}
+
+fn field_of(problem: &PlaylistProblem) -> String {
+    match problem {
+        PlaylistProblem::Smart => "playlistId".to_owned(),
+        PlaylistProblem::NotInside { at } => format!("{MEDIA_IDS}[{at}]"),
+        PlaylistProblem::Full { .. } | PlaylistProblem::Incomplete { .. } => MEDIA_IDS.to_owned(),
+    }
 }
 
 /// Only ready media join a playlist (contract 2.9).
-fn check_ready(media: &[MediaId], states: &HashMap<MediaId, String>) -> Result<(), ApiError> {
+fn not_ready(others: Vec<(usize, Option<String>)>) -> ApiError {
     let problems = Problems::default();
-    for (at, id) in media.iter().enumerate() {
-        let message = match states.get(id).map(String::as_str) {
-            Some("Ready") => continue,
+    for (at, state) in others {
+        let message = match state {
             Some(state) => format!("must be a media that is Ready; this one is {state}"),
             None => "must be a media of this workspace".to_owned(),
         };
         problems.add(format!("{MEDIA_IDS}[{at}]"), message);
     }
-    problems.into_result(Some(()))
-}
-
-fn refused(problem: PlaylistProblem) -> ApiError {
-    let field = match &problem {
-        PlaylistProblem::Smart => "playlistId".to_owned(),
-        PlaylistProblem::NotInside { at } => format!("{MEDIA_IDS}[{at}]"),
-        PlaylistProblem::Full { .. } | PlaylistProblem::Incomplete { .. } => MEDIA_IDS.to_owned(),
-    };
-    ApiError::invalid_field(field, problem.to_string())
+    problems.into_result(None::<()>).expect_err("at least one media is not ready")
 }

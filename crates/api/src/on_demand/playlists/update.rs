@@ -1,15 +1,15 @@
 use axum::extract::State;
 use axum::response::Response;
-use kinora_domain::{Playlist, PlaylistId};
-use kinora_store::Tx;
+use kinora_domain::PlaylistId;
 use kinora_web::auth::Writer;
 use kinora_web::condition::Conditions;
 use kinora_web::error::ApiError;
 use kinora_web::extract::{JsonBody, PathId};
 
-use super::change::change;
-use super::request;
+use super::change::{changed, condition};
+use super::request::{self, Shown};
 use crate::ApiState;
+use crate::error;
 
 /// `PUT /on-demand/playlists/{playlistId}`: replaces name and description. Answers as `GET` does.
 ///
@@ -22,10 +22,8 @@ pub(super) async fn update(
     conditions: Conditions,
     JsonBody(body): JsonBody,
 ) -> Result<Response, ApiError> {
-    let shown = request::shown(&body)?;
-    let now = app.clock.now();
-    let rename = async move |_: &mut Tx, playlist: Playlist| {
-        Ok(playlist.rename(shown.name.clone(), shown.description.clone(), now))
-    };
-    change(&app, (caller.workspace, id), conditions, rename).await
+    let Shown { name, description } = request::shown(&body)?;
+    let condition = condition(&app, conditions);
+    let renamed = app.service.rename_playlist(&caller, id, condition, (name, description)).await;
+    Ok(changed(&app, &renamed.map_err(error::of_operation)?))
 }

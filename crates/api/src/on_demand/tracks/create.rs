@@ -1,6 +1,5 @@
 use axum::extract::State;
 use kinora_domain::{AddedTrack, MediaId};
-use kinora_store::Tx;
 use kinora_web::auth::Writer;
 use kinora_web::envelope::Answer;
 use kinora_web::envelope::Data;
@@ -11,7 +10,7 @@ use kinora_web::once::Once;
 use super::request;
 use super::view::TrackAnswer;
 use crate::ApiState;
-use crate::error;
+use crate::commit::Respond;
 
 /// `POST /on-demand/{mediaId}/tracks`: adds subtitles or sound to a media, in whatever state that is.
 /// Subtitles are fetched at once, sound when the media is ready.
@@ -27,14 +26,6 @@ pub(super) async fn create(
     JsonBody(body): JsonBody,
 ) -> Result<Answer, ApiError> {
     let wanted = request::parse_new(&body)?;
-    let now = app.clock.now();
-    let track = AddedTrack::new(wanted, now, &*app.random);
-    let work = async move |tx: &mut Tx| {
-        let media = tx.media(caller.workspace, id).await?.ok_or_else(error::media_not_found)?;
-        let (media, events) = media.add_track(track.clone(), now).map_err(error::track_refused)?;
-        tx.save_tracks(&media, &events).await?;
-        tx.fetch_track(&media, &track, now).await?;
-        Ok(Data::created(TrackAnswer::from(&track), Vec::new()).into_answer())
-    };
-    once.write(&app.idempotency, work).await
+    let created = |track: AddedTrack| Data::created(TrackAnswer::from(&track), Vec::new()).into_answer();
+    app.service.add_track(&caller, id, wanted, Respond::with(once, &app.idempotency, created)).await
 }

@@ -1,5 +1,5 @@
 use axum::extract::State;
-use kinora_domain::{MediaId, TrackId};
+use kinora_domain::{Media, MediaId, TrackId};
 use kinora_web::auth::Writer;
 use kinora_web::condition::Conditions;
 use kinora_web::envelope::{Data, Done};
@@ -21,18 +21,9 @@ pub(super) async fn delete(
     PathIds(media, track): PathIds<MediaId, TrackId>,
     conditions: Conditions,
 ) -> Result<Done, ApiError> {
-    let (now, here) = (app.clock.now(), app.clone());
-    app.store
-        .write(async move |tx| {
-            let media = tx.media(caller.workspace, media).await?.ok_or_else(error::media_not_found)?;
-            if media.added_track(track).is_some() {
-                conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
-            }
-            let (media, gone, events) = media.remove_track(track, now).map_err(error::track_refused)?;
-            tx.save_tracks(&media, &events).await?;
-            tx.let_go_of_track(&media, &gone, now).await?;
-            Ok::<_, ApiError>(())
-        })
-        .await?;
+    let here = app.clone();
+    let condition = move |media: &Media| conditions.hold(|| Data::ok(MediaView::new(media, &here.addresses)));
+    let deleted = app.service.delete_track(&caller, (media, track), condition).await;
+    deleted.map_err(error::of_operation)?;
     Ok(Done)
 }

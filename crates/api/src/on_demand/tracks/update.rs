@@ -1,5 +1,5 @@
 use axum::extract::State;
-use kinora_domain::{MediaId, TrackId};
+use kinora_domain::{Media, MediaId, TrackId};
 use kinora_web::auth::Writer;
 use kinora_web::condition::Conditions;
 use kinora_web::envelope::Data;
@@ -27,28 +27,8 @@ pub(super) async fn update(
     JsonBody(body): JsonBody,
 ) -> Result<Data<TrackAnswer>, ApiError> {
     let update = request::parse_update(&body)?;
-    let (now, here) = (app.clock.now(), app.clone());
-    let random = app.random.clone();
-    let answer = app
-        .store
-        .write(async move |tx| {
-            let media = tx.media(caller.workspace, media).await?.ok_or_else(error::media_not_found)?;
-            let before = media.added_track(track).cloned();
-            if before.is_some() {
-                conditions.check(|| Data::ok(MediaView::new(&media, &here.addresses)))?;
-            }
-            let (media, events) =
-                media.update_track(track, update.clone(), now, &*random).map_err(error::track_refused)?;
-            let (before, after) = before.zip(media.added_track(track)).expect("it was just changed");
-            if let Some(events) = events {
-                tx.save_tracks(&media, &events).await?;
-                if before.source() != after.source() {
-                    tx.let_go_of_track(&media, &before, now).await?;
-                    tx.fetch_track(&media, after, now).await?;
-                }
-            }
-            Ok::<_, ApiError>(TrackAnswer::from(after))
-        })
-        .await?;
-    Ok(Data::ok(answer))
+    let here = app.clone();
+    let condition = move |media: &Media| conditions.hold(|| Data::ok(MediaView::new(media, &here.addresses)));
+    let updated = app.service.update_track(&caller, (media, track), condition, update).await;
+    Ok(Data::ok(TrackAnswer::from(&updated.map_err(error::of_operation)?)))
 }

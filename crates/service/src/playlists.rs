@@ -1,0 +1,180 @@
+//! Playlists, and the media of the manual ones.
+
+use kinora_domain::{Media, MediaId, NewPlaylist, Playlist, PlaylistContent, PlaylistId};
+use kinora_store::{Error as StoreError, Tx};
+
+use crate::{Caller, Commit, Error, Service};
+
+impl Service {
+    /// Creates a playlist: a manual one without media, or a smart one. The outcome is the playlist, and the
+    /// media that it lists now.
+    ///
+    /// `new.workspace` is replaced by the caller's. Errors: `PlaylistReferenceTaken`, `TooManyPlaylists`.
+    pub async fn create_playlist<C: Commit<(Playlist, Vec<Media>)>>(
+        &self,
+        caller: &Caller,
+        new: NewPlaylist,
+        commit: C,
+    ) -> Result<C::Answer, C::Error> {
+        let new = NewPlaylist { workspace: caller.workspace, ..new };
+        let playlist = Playlist::create(new, self.clock.now(), &*self.random);
+        // Read outside the transaction: a long query would block other writers, and the selection of a smart
+        // playlist changes at any time.
+        let media = match &playlist.content {
+            PlaylistContent::Manual(_) => Vec::new(),
+            PlaylistContent::Smart(_) => {
+                let chosen = self.store.chosen_media(&playlist).await;
+                chosen.map_err(|error| C::reject(error.into()))?
+            }
+        };
+        let work = async move |tx: &mut Tx| {
+            tx.insert_playlist(&playlist).await.map_err(|error| rejected(error, &playlist))?;
+            Ok((playlist.clone(), media.clone()))
+        };
+        commit.commit(&self.store, work).await
+    }
+
+    /// Replaces name and description of a playlist. The outcome is the playlist, and the media that it lists.
+    ///
+    /// With a `condition` the media are read before the change, too. Errors: `PlaylistNotFound`,
+    /// `ConditionFailed`.
+    pub async fn rename_playlist(
+        &self,
+        caller: &Caller,
+        id: PlaylistId,
+        condition: Option<impl Fn(&Playlist, &[Media]) -> bool + Send + 'static>,
+        (name, description): (String, String),
+    ) -> Result<(Playlist, Vec<Media>), Error> {
+        let now = self.clock.now();
+        let rename = async move |_: &mut Tx, playlist: Playlist| {
+            Ok(playlist.rename(name.clone(), description.clone(), now))
+        };
+        self.change_playlist(caller, id, condition, rename).await
+    }
+
+    /// Appends ready media to a manual playlist, in this order. Media that it lists already stay in place.
+    ///
+    /// Errors: `PlaylistNotFound`, `ConditionFailed`, `PlaylistRejected`, `MediaNotReady`.
+    pub async fn append_to_playlist(
+        &self,
+        caller: &Caller,
+        id: PlaylistId,
+        condition: Option<impl Fn(&Playlist, &[Media]) -> bool + Send + 'static>,
+        media: Vec<MediaId>,
+    ) -> Result<(Playlist, Vec<Media>), Error> {
+        let (workspace, now) = (caller.workspace, self.clock.now());
+        let append = async move |tx: &mut Tx, playlist: Playlist| {
+            let after = playlist.append(&media, now).map_err(Error::PlaylistRejected)?;
+            let states = tx.media_states(workspace, &media).await?;
+            let states = media.iter().map(|id| states.get(id).cloned()).enumerate();
+            let others: Vec<_> = states.filter(|(_, state)| state.as_deref() != Some("Ready")).collect();
+            if others.is_empty() { Ok(after) } else { Err(Error::MediaNotReady(others)) }
+        };
+        self.change_playlist(caller, id, condition, append).await
+    }
+
+    /// Puts the media of a manual playlist in this order, which names each of them once.
+    ///
+    /// Errors: `PlaylistNotFound`, `ConditionFailed`, `PlaylistRejected`.
+    pub async fn reorder_playlist(
+        &self,
+        caller: &Caller,
+        id: PlaylistId,
+        condition: Option<impl Fn(&Playlist, &[Media]) -> bool + Send + 'static>,
+        media: Vec<MediaId>,
+    ) -> Result<(Playlist, Vec<Media>), Error> {
+        let now = self.clock.now();
+        let reorder = async move |_: &mut Tx, playlist: Playlist| {
+            playlist.reorder(&media, now).map_err(Error::PlaylistRejected)
+        };
+        self.change_playlist(caller, id, condition, reorder).await
+    }
+
+    /// Removes media from a manual playlist: all of them, or none.
+    ///
+    /// Errors: `PlaylistNotFound`, `ConditionFailed`, `PlaylistRejected`.
+    pub async fn remove_from_playlist(
+        &self,
+        caller: &Caller,
+        id: PlaylistId,
+        condition: Option<impl Fn(&Playlist, &[Media]) -> bool + Send + 'static>,
+        media: Vec<MediaId>,
+    ) -> Result<(Playlist, Vec<Media>), Error> {
+        let now = self.clock.now();
+        let remove = async move |_: &mut Tx, playlist: Playlist| {
+            playlist.remove(&media, now).map_err(Error::PlaylistRejected)
+        };
+        self.change_playlist(caller, id, condition, remove).await
+    }
+
+    /// Deletes a playlist. Its media stay.
+    ///
+    /// Errors: `PlaylistNotFound`, also the second time; `ConditionFailed`.
+    pub async fn delete_playlist(
+        &self,
+        caller: &Caller,
+        id: PlaylistId,
+        condition: Option<impl Fn(&Playlist, &[Media]) -> bool + Send + 'static>,
+    ) -> Result<(), Error> {
+        let workspace = caller.workspace;
+        self.store
+            .write(async move |tx| {
+                let found = tx.playlist(workspace, id).await?.ok_or(Error::PlaylistNotFound)?;
+                check(tx, &found, condition.as_ref()).await?;
+                let is_deleted = tx.delete_playlist(workspace, id).await?;
+                if is_deleted { Ok(()) } else { Err(Error::PlaylistNotFound) }
+            })
+            .await
+    }
+
+    async fn change_playlist<F>(
+        &self,
+        caller: &Caller,
+        id: PlaylistId,
+        condition: Option<impl Fn(&Playlist, &[Media]) -> bool + Send + 'static>,
+        mut change: F,
+    ) -> Result<(Playlist, Vec<Media>), Error>
+    where
+        F: AsyncFnMut(&mut Tx, Playlist) -> Result<Playlist, Error> + Send + 'static,
+    {
+        let workspace = caller.workspace;
+        // Read outside the transaction: a long query would block other writers, and no change concerns the
+        // rules of a smart playlist.
+        let chosen = match &condition {
+            None => self.store.chosen_media_of(workspace, id).await?,
+            Some(_) => None,
+        };
+        self.store
+            .write(async move |tx: &mut Tx| {
+                let before = tx.playlist(workspace, id).await?.ok_or(Error::PlaylistNotFound)?;
+                check(tx, &before, condition.as_ref()).await?;
+                let after = change(tx, before.clone()).await?;
+                tx.save_playlist(&before, &after).await?;
+                let media = match &chosen {
+                    Some(media) => media.clone(),
+                    None => tx.playlist_media(&after).await?,
+                };
+                Ok((after, media))
+            })
+            .await
+    }
+}
+
+/// The media are read only where there is a condition.
+async fn check(
+    tx: &mut Tx,
+    playlist: &Playlist,
+    condition: Option<&(impl Fn(&Playlist, &[Media]) -> bool + Send)>,
+) -> Result<(), Error> {
+    let Some(condition) = condition else { return Ok(()) };
+    let media = tx.playlist_media(playlist).await?;
+    if condition(playlist, &media) { Ok(()) } else { Err(Error::ConditionFailed) }
+}
+
+fn rejected(error: StoreError, playlist: &Playlist) -> Error {
+    match error {
+        StoreError::Taken { .. } => Error::PlaylistReferenceTaken(playlist.reference_id.clone()),
+        StoreError::TooMany { .. } => Error::TooManyPlaylists,
+        other => other.into(),
+    }
+}

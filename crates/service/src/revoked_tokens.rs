@@ -1,0 +1,46 @@
+//! Playback tokens that are revoked before they expire.
+
+use kinora_domain::{PlaybackId, Timestamp};
+use kinora_store::{RevokedToken, Tx};
+
+use crate::{Caller, Commit, Error, Service};
+
+/// A playback token to revoke.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRevokedToken {
+    /// Its claim `jti`.
+    pub jti: String,
+    /// When it expires. `None`: it stays revoked forever.
+    pub expires_at: Option<Timestamp>,
+    /// A playback ID of the caller's workspace.
+    pub playback: Option<PlaybackId>,
+    /// Whether players of that playback ID need the manifest again, with another token.
+    pub end_playback: bool,
+}
+
+impl Service {
+    /// Revokes a playback token in the caller's workspace. Sent again, the later end counts.
+    ///
+    /// Errors: `PlaybackIdNotFound`.
+    pub async fn revoke_token<C: Commit<RevokedToken>>(
+        &self,
+        caller: &Caller,
+        new: NewRevokedToken,
+        commit: C,
+    ) -> Result<C::Answer, C::Error> {
+        let (workspace, now) = (caller.workspace, self.clock.now());
+        let work = async move |tx: &mut Tx| {
+            if let Some(playback) = new.playback {
+                let media = tx.media_of_playback(playback).await?;
+                let media = media.filter(|media| media.workspace == workspace);
+                let media = media.ok_or(Error::PlaybackIdNotFound)?;
+                if new.end_playback {
+                    let ended = media.end_playback(playback).ok_or(Error::PlaybackIdNotFound)?;
+                    tx.save_media(&ended).await?;
+                }
+            }
+            Ok(tx.revoke_token(workspace, &new.jti, new.expires_at, now).await?)
+        };
+        commit.commit(&self.store, work).await
+    }
+}
