@@ -15,7 +15,7 @@ use url::Url;
 use super::gate::{self, Entrance};
 use super::parameter::Parameters;
 use super::send::{Caching, Terms, hex, send};
-use super::token;
+use super::token::{self, VerifyError};
 use super::viewing::Viewing;
 use crate::DeliveryState;
 use crate::error;
@@ -176,8 +176,11 @@ fn shape_of(media: &Media) -> Option<Shape> {
 
 /// How long a token lasts, in seconds: what is embedded with it plays no longer.
 async fn left_s(app: &DeliveryState, media: &Media, token: &str) -> Result<u32, ApiError> {
-    let verified = token::verify(app, media.workspace, token).await?;
-    let expires_at_s = verified.ok().and_then(|(_, claims)| claims.expires_at_s).unwrap_or(0.0);
+    let expires_at_s = match token::verify(app, media.workspace, token).await {
+        Ok(verified) => verified.claims.expires_at_s.unwrap_or(0.0),
+        Err(VerifyError::Refused(_)) => 0.0,
+        Err(VerifyError::Failed(error)) => return Err(error),
+    };
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 have 10 digits")]
     let left_s = expires_at_s - app.clock.now().as_seconds() as f64;
     #[expect(

@@ -44,9 +44,29 @@ struct VerifyingKey {
 
 /// A token whose signature holds and that was not taken back.
 #[derive(Clone)]
-struct Verified {
-    key: KeyMark,
-    claims: Arc<TokenClaims>,
+pub(super) struct Verified {
+    pub(super) key: KeyMark,
+    pub(super) claims: Arc<TokenClaims>,
+}
+
+/// Why a token is not verified.
+pub(super) enum VerifyError {
+    /// The token is to blame.
+    Refused(TokenRefusal),
+    /// The database could not be asked.
+    Failed(ApiError),
+}
+
+impl From<TokenRefusal> for VerifyError {
+    fn from(refusal: TokenRefusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<ApiError> for VerifyError {
+    fn from(error: ApiError) -> Self {
+        Self::Failed(error)
+    }
 }
 
 /// What is read of a payload.
@@ -93,36 +113,30 @@ pub(super) async fn verify(
     app: &DeliveryState,
     workspace: WorkspaceId,
     token: &str,
-) -> Result<Result<(KeyMark, Arc<TokenClaims>), TokenRefusal>, ApiError> {
+) -> Result<Verified, VerifyError> {
     if token.len() > TokenClaims::TOKEN_BYTES_MAX {
-        return Ok(Err(TokenRefusal::TooLong));
+        return Err(TokenRefusal::TooLong.into());
     }
     // Taken before rows are read: a commit in between makes what is remembered old at once, never new.
     let generation = app.store.generation();
     let fingerprint = Sha256::new().chain_update(workspace.as_uuid()).chain_update(token).finalize().into();
     let tokens = &app.gate.tokens;
-    if let Some((at, Verified { key, claims })) = tokens.verified.get(&fingerprint)
+    if let Some((at, verified)) = tokens.verified.get(&fingerprint)
         && at == generation
     {
-        return Ok(Ok((key, claims)));
+        return Ok(verified);
     }
-    let (header, id) = match head(token) {
-        Ok(head) => head,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
-    let Some(key) = find(app, workspace, id).await? else { return Ok(Err(TokenRefusal::UnknownKey)) };
-    let claims = match key.read(token, &header) {
-        Ok(claims) => Arc::new(claims),
-        Err(refusal) => return Ok(Err(refusal)),
-    };
+    let (header, id) = head(token)?;
+    let key = find(app, workspace, id).await?.ok_or(TokenRefusal::UnknownKey)?;
+    let claims = Arc::new(key.read(token, &header)?);
     if let Some(jti) = claims.id.as_deref()
-        && Box::pin(app.store.is_token_revoked(workspace, jti)).await?
+        && Box::pin(app.store.is_token_revoked(workspace, jti)).await.map_err(ApiError::from)?
     {
-        return Ok(Err(TokenRefusal::Revoked));
+        return Err(TokenRefusal::Revoked.into());
     }
-    let verified = Verified { key: key.mark, claims: Arc::clone(&claims) };
-    tokens.verified.insert(fingerprint, (generation, verified));
-    Ok(Ok((key.mark, claims)))
+    let verified = Verified { key: key.mark, claims };
+    tokens.verified.insert(fingerprint, (generation, verified.clone()));
+    Ok(verified)
 }
 
 /// Whether a workspace has this very key: another one that was brought in under its id later is not it.

@@ -20,12 +20,12 @@ mod timeline;
 pub mod timing;
 
 pub use index::{
-    AUDIO_TRACKS_MAX, AudioFacts, AudioTrack, Container, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index,
-    JOINTS_MAX, Joint, LAYOUT_CHANNELS_MAX, LEFT_OUT_DETAIL_LEN_MAX, LEFT_OUT_MAX, LeftOut,
-    NOT_COPIED_DETAIL_LEN_MAX, NotCopied, NotCopiedReason, OBJECTS_MAX, PARTS_MAX, Part, Sample, SampleEntry,
-    SampleObject, SampleObjectKind, SampleTable, SampleTableBuilder, Samples, Segment, SegmentPlan,
-    SourceFacts, SourceName, Stretch, TITLE_LEN_MAX, Track, TrackLabel, TrackMedia, VideoFacts, VideoTrack,
-    default_audio,
+    AUDIO_TRACKS_MAX, AudioFacts, AudioTrack, Container, ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC,
+    ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, JOINTS_MAX, Joint, LAYOUT_CHANNELS_MAX,
+    LEFT_OUT_DETAIL_LEN_MAX, LEFT_OUT_MAX, LeftOut, NOT_COPIED_DETAIL_LEN_MAX, NotCopied, NotCopiedReason,
+    OBJECTS_MAX, PARTS_MAX, Part, Sample, SampleEntry, SampleObject, SampleObjectKind, SampleTable,
+    SampleTableBuilder, Samples, Segment, SegmentPlan, SourceFacts, SourceName, Stretch, TITLE_LEN_MAX,
+    Track, TrackLabel, TrackMedia, VideoFacts, VideoTrack, default_audio,
 };
 pub use presentation::{JoinError, JoinedPart};
 pub use rung::{DECODED_PIXELS_MAX, NoSuchRung, PictureSize, Rung, RungName, ToneMap, name_of_picture};

@@ -5,8 +5,8 @@ use std::fmt;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use kinora_domain::{PresentationId, SourceId};
-use kinora_formats::encode::ENCODED_AUDIO_CHANNELS;
 use kinora_hls::AddedSound;
+use kinora_index::ENCODED_AUDIO_CHANNELS;
 
 use crate::{Error, Packager, Rendition};
 

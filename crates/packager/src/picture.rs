@@ -135,21 +135,18 @@ impl Packager {
         let order = Order { kind: Kind::Still, hash, is_always_kept: request.is_poster };
         let make = {
             let (packager, packaged, moment) = (self.clone(), Arc::clone(packaged), moment.clone());
-            async move {
-                let made = packager.decode(&packaged, &moment, request).await?;
-                made.map_err(|error| of_still(error, &moment))
-            }
+            async move { packager.decode(&packaged, &moment, request).await }
         };
         self.made_once(packaged, order, asker, Box::pin(make)).await
     }
 
-    /// Lets the engine make a picture. What the engine says is the inner result.
+    /// Lets the engine make a picture.
     async fn decode(
         &self,
         packaged: &Packaged,
         moment: &Moment,
         request: PictureRequest,
-    ) -> Result<Result<Bytes, EngineError>, Error> {
+    ) -> Result<Bytes, Error> {
         let (track, _) = packaged.index().video().ok_or(Error::NoPicture)?;
         if !moment.is_affordable(track) {
             return Err(Error::NoPicture);
@@ -160,7 +157,7 @@ impl Packager {
             let fit = self.fit(&input, moment, request).await?;
             self.engine.picture(input, moment.in_gop, PictureSpec { fit, format: request.format }).await
         };
-        Ok(made.await)
+        made.await.map_err(|error| of_still(error, moment))
     }
 
     /// What the engine is told of the size of a picture that was asked for in [one

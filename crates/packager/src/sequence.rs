@@ -8,14 +8,11 @@
 use std::sync::Arc;
 
 use kinora_domain::Resolution;
-use kinora_formats::{
-    BLACK_CODEC, Filler,
-    encode::{ENCODED_AUDIO_CODEC, encoded_audio_times},
-};
+use kinora_formats::{BLACK_CODEC, Filler, encode::encoded_audio_times};
 use kinora_hls::{
     AudioGroup, MultivariantPlaylist, Rate, SequencePlaylist, Variant, VideoRange, rate_of_rung, sound_offers,
 };
-use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment};
+use kinora_index::{ENCODED_AUDIO_CODEC, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment};
 
 use crate::{Error, Packaged, Packager, Rendition};
 

@@ -15,6 +15,7 @@ mod logging;
 mod memory;
 mod place;
 mod router;
+mod running;
 mod scratch;
 mod settings;
 mod system;

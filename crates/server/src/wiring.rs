@@ -3,7 +3,6 @@
 use std::env;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use kinora_blob::Blob;
 use kinora_domain::{Clock, KeyMaker, Random};
@@ -17,7 +16,7 @@ use kinora_jobs::{
 use kinora_packager::Packager;
 use kinora_store::{JobKind, NewJob, ServeLock, Store, WorkerId};
 use kinora_web::addresses::Addresses;
-use kinora_web::serve::{ServeOptions, serve};
+use kinora_web::serve::ServeOptions;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -26,12 +25,10 @@ use crate::app::{App, AppOptions};
 use crate::assets::Embedded;
 use crate::confinement;
 use crate::health;
-use crate::router::router;
+use crate::running::Running;
 use crate::scratch::Scratch;
 use crate::settings::Settings;
 
-/// How often it is written down which access tokens were used, and which renditions were made and watched.
-const USES_EVERY: Duration = Duration::from_secs(10);
 /// What a server is made of; tests bring their own parts.
 pub struct ServerOptions {
     /// What is in force.
@@ -99,123 +96,35 @@ impl Server {
     /// Leases of an earlier process are taken back first where the lock proves that it is gone: on a folder.
     /// On PostgreSQL they run out.
     pub async fn start(options: ServerOptions, listener: TcpListener) -> Result<Self, StartError> {
-        let ServerOptions {
-            settings,
-            lock,
-            store,
-            blob,
-            engine,
-            confinement,
-            fetch_limits,
-            pace_min,
-            downloads_max,
-            parked_max,
-            clock,
-            random,
-            key_maker,
-        } = options;
-        let render_metrics = metrics_handle();
-        confinement::set_metrics(&confinement);
-        let roles = settings.roles;
-        match kinora_jobs::check_ownership(&store, &blob).await {
-            Ok(()) => {}
-            Err(OwnershipError::Foreign(foreign)) => return Err(foreign.into()),
-            // What is away for the moment is looked at again before anything is swept.
-            Err(error) => tracing::warn!(error = %error, "cannot tell whose the objects are"),
+        let metrics = metrics_handle();
+        confinement::set_metrics(&options.confinement);
+        check_ownership(&options).await?;
+        options.store.take_back_leases().await?;
+        if options.settings.roles.worker {
+            begin_maintenance(&options).await?;
         }
-        store.take_back_leases().await?;
-        if roles.worker {
-            let now = clock.now();
-            // A bucket may be away for the moment, and its leftovers have time until the first sweep.
-            if !blob.is_shared() {
-                blob.sweep_temporary(now).await?;
-            }
-            for kind in [JobKind::Sweep, JobKind::TendRenditions] {
-                store.write(async move |tx| tx.enqueue_once(NewJob::soon(kind, None, now)).await).await?;
-            }
-        }
+        let scratch = scratch(&options.settings).await?;
+        let shared = Shared::new(&options, &scratch);
+        let context = job_context(&options, &shared, &scratch)?;
+        let app = App::new(app_options(&options, &shared, metrics));
 
-        let network = Network::new(Guard::new(settings.allow_private.clone()));
-        let packager = Packager::new(store.clone(), blob.clone(), engine.clone(), clock.clone());
-        let room = Room::default();
-        let scratch = scratch(&settings).await?;
-        let worker = WorkerId::new(&*random);
-        let scans = ScanTurns::new(scratch.folder().into());
-        let beginnings = Admission::new(BEGINNINGS_PER_PLACE * engine.load().places);
-        let sound_edits = Admission::new(SOUND_EDITS_PER_PLACE * engine.load().places);
-        let intake = Intake::new(IntakeOptions {
-            store: store.clone(),
-            blob: blob.clone(),
-            clock: clock.clone(),
-            random: random.clone(),
-            worker,
-            public_url: settings.public_url.as_str().into(),
-            pace_min,
-            scans: scans.clone(),
-        });
-        let context = Context {
-            store: store.clone(),
-            blob: blob.clone(),
-            intake: intake.clone(),
-            scans,
-            fetcher: Fetcher::new(&network, fetch_limits)?,
-            poster: Poster::new(&network, PostLimits::default())?,
-            packager: packager.clone(),
-            engine,
-            scratch: scratch.folder().into(),
-            clock: clock.clone(),
-            random: random.clone(),
-            images_url: settings.images_url.as_str().into(),
-            public_url: settings.public_url.as_str().into(),
-            demo_url: settings.demo_url().into(),
-            downloads_max,
-            transfers: Admission::new(TRANSFERS_MAX),
-            parked: Admission::new(parked_max),
-            beginnings,
-            sound_edits,
-            commits: Admission::new(COMMITS_MAX),
-            room: room.clone(),
-            cache_bytes: settings.cache_bytes,
-            prepares_start: settings.prepare_start,
-            fills_asked: FillsAsked::default(),
-            worker,
-            signature_aliases: header_names(&settings.signature_headers)?,
-        };
-        let app = App::new(AppOptions {
-            store: store.clone(),
-            packager: packager.clone(),
-            intake,
-            clock,
-            random,
-            key_maker,
-            addresses: Addresses {
-                public: settings.public_url,
-                stream: settings.stream_url,
-                images: settings.images_url,
-            },
-            assets: Arc::new(Embedded),
-            health: Arc::new(health::Parts { store: store.clone(), blob, room, confinement }),
-            render_metrics: Arc::new(move || render_metrics.render()),
-            roles,
-            rate_limit: settings.rate_limit,
-            shared_max_age_s: settings.shared_max_age_s,
-        });
-        let serve_options =
-            ServeOptions { trusted_proxies: settings.trusted_proxies.into(), ..ServeOptions::default() };
+        let ServerOptions { settings, lock, store, .. } = options;
         let (stop, is_lost) = (CancellationToken::new(), CancellationToken::new());
-        let jobs = roles.worker.then_some(context);
-        let parts = Running {
+        let running = Running {
             app,
-            serve_options,
-            jobs,
-            packager,
+            serve_options: ServeOptions {
+                trusted_proxies: settings.trusted_proxies.into(),
+                ..ServeOptions::default()
+            },
+            jobs: settings.roles.worker.then_some(context),
+            packager: shared.packager,
             store,
             lock,
             scratch,
             stop: stop.clone(),
             is_lost: is_lost.clone(),
         };
-        let running = tokio::spawn(parts.run(listener));
+        let running = tokio::spawn(running.run(listener));
         Ok(Self { stop, is_lost, running })
     }
 
@@ -234,59 +143,121 @@ impl Server {
     }
 }
 
-/// What runs until it is told to stop.
-struct Running {
-    app: App,
-    serve_options: ServeOptions,
-    /// What jobs work with, in a process that runs any.
-    jobs: Option<Context>,
-    packager: Packager,
-    store: Store,
-    lock: ServeLock,
-    /// Held as long as jobs run.
-    scratch: Scratch,
-    stop: CancellationToken,
-    is_lost: CancellationToken,
-}
-
-impl Running {
-    async fn run(self, listener: TcpListener) {
-        let Self { app, serve_options, jobs, packager, store, lock, scratch, stop, is_lost } = self;
-        let router = router(&app);
-        let work = async {
-            if let Some(context) = jobs {
-                Box::pin(kinora_jobs::run(context, stop.clone())).await;
-            }
-        };
-        let watch_lock = async {
-            if stop.run_until_cancelled(lock.lost()).await.is_some() {
-                is_lost.cancel();
-            }
-        };
-        tokio::join!(
-            serve(listener, router, serve_options, stop.clone()),
-            work,
-            store.watch_others(stop.clone()),
-            write_uses(&app, stop.clone()),
-            watch_lock,
-        );
-        // Nobody waits any more for what it makes.
-        packager.stop().await;
-        if let Err(error) = app.write_uses().await {
-            tracing::warn!(error = %error, "what was used could not be written");
+/// Refuses objects of another database.
+async fn check_ownership(options: &ServerOptions) -> Result<(), StartError> {
+    match kinora_jobs::check_ownership(&options.store, &options.blob).await {
+        Ok(()) => Ok(()),
+        Err(OwnershipError::Foreign(foreign)) => Err(foreign.into()),
+        // What is away for the moment is looked at again before anything is swept.
+        Err(error) => {
+            tracing::warn!(error = %error, "cannot tell whose the objects are");
+            Ok(())
         }
-        store.close().await;
-        drop(scratch);
-        drop(lock); // last: another process may have the folder only now
     }
 }
 
-async fn write_uses(app: &App, stop: CancellationToken) {
-    let mut ticks = tokio::time::interval(USES_EVERY);
-    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        if let Err(error) = app.write_uses().await {
-            tracing::warn!(error = %error, "what was used could not be written");
-        }
+/// Removes what an earlier process left in a folder, and queues the jobs that repeat.
+async fn begin_maintenance(options: &ServerOptions) -> Result<(), StartError> {
+    let now = options.clock.now();
+    // A bucket may be away for the moment, and its leftovers have time until the first sweep.
+    if !options.blob.is_shared() {
+        options.blob.sweep_temporary(now).await?;
+    }
+    for kind in [JobKind::Sweep, JobKind::TendRenditions] {
+        options.store.write(async move |tx| tx.enqueue_once(NewJob::soon(kind, None, now)).await).await?;
+    }
+    Ok(())
+}
+
+/// What jobs and requests share.
+struct Shared {
+    packager: Packager,
+    intake: Intake,
+    scans: ScanTurns,
+    room: Room,
+    worker: WorkerId,
+}
+
+impl Shared {
+    fn new(options: &ServerOptions, scratch: &Scratch) -> Self {
+        let ServerOptions { settings, store, blob, engine, clock, random, .. } = options;
+        let worker = WorkerId::new(&**random);
+        let scans = ScanTurns::new(scratch.folder().into());
+        let intake = Intake::new(IntakeOptions {
+            store: store.clone(),
+            blob: blob.clone(),
+            clock: clock.clone(),
+            random: random.clone(),
+            worker,
+            public_url: settings.public_url.as_str().into(),
+            pace_min: options.pace_min,
+            scans: scans.clone(),
+        });
+        let packager = Packager::new(store.clone(), blob.clone(), engine.clone(), clock.clone());
+        Self { packager, intake, scans, room: Room::default(), worker }
+    }
+}
+
+/// What jobs work with.
+fn job_context(options: &ServerOptions, shared: &Shared, scratch: &Scratch) -> Result<Context, StartError> {
+    let ServerOptions { settings, engine, .. } = options;
+    let network = Network::new(Guard::new(settings.allow_private.clone()));
+    Ok(Context {
+        store: options.store.clone(),
+        blob: options.blob.clone(),
+        intake: shared.intake.clone(),
+        scans: shared.scans.clone(),
+        fetcher: Fetcher::new(&network, options.fetch_limits.clone())?,
+        poster: Poster::new(&network, PostLimits::default())?,
+        packager: shared.packager.clone(),
+        engine: engine.clone(),
+        scratch: scratch.folder().into(),
+        clock: options.clock.clone(),
+        random: options.random.clone(),
+        images_url: settings.images_url.as_str().into(),
+        public_url: settings.public_url.as_str().into(),
+        demo_url: settings.demo_url().into(),
+        downloads_max: options.downloads_max,
+        transfers: Admission::new(TRANSFERS_MAX),
+        parked: Admission::new(options.parked_max),
+        beginnings: Admission::new(BEGINNINGS_PER_PLACE * engine.load().places),
+        sound_edits: Admission::new(SOUND_EDITS_PER_PLACE * engine.load().places),
+        commits: Admission::new(COMMITS_MAX),
+        room: shared.room.clone(),
+        cache_bytes: settings.cache_bytes,
+        prepares_start: settings.prepare_start,
+        fills_asked: FillsAsked::default(),
+        worker: shared.worker,
+        signature_aliases: header_names(&settings.signature_headers)?,
+    })
+}
+
+/// What requests are answered with.
+fn app_options(options: &ServerOptions, shared: &Shared, metrics: PrometheusHandle) -> AppOptions {
+    let ServerOptions { settings, store, .. } = options;
+    AppOptions {
+        store: store.clone(),
+        packager: shared.packager.clone(),
+        intake: shared.intake.clone(),
+        clock: options.clock.clone(),
+        random: options.random.clone(),
+        key_maker: options.key_maker.clone(),
+        addresses: Addresses {
+            public: settings.public_url.clone(),
+            stream: settings.stream_url.clone(),
+            images: settings.images_url.clone(),
+        },
+        assets: Arc::new(Embedded),
+        health: Arc::new(health::Parts {
+            store: store.clone(),
+            blob: options.blob.clone(),
+            room: shared.room.clone(),
+            confinement: options.confinement.clone(),
+        }),
+        render_metrics: Arc::new(move || metrics.render()),
+        roles: settings.roles,
+        rate_limit: settings.rate_limit,
+        shared_max_age_s: settings.shared_max_age_s,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parts of lists by creation time: by their number, or from an entry on; and how their rows are found in an
 //! index.
 
-use kinora_domain::Timestamp;
+use kinora_domain::{Timestamp, WorkspaceId};
 use uuid::Uuid;
 
 use crate::Error;
@@ -111,6 +111,37 @@ impl<T> List<T> {
         let Self { total, is_lower_bound, next, previous, .. } = self;
         List { items, total, is_lower_bound, next, previous }
     }
+}
+
+impl List<Row> {
+    /// With what `read` makes of each row.
+    pub(crate) fn read<T>(self, read: impl Fn(&Row) -> Result<T, Error>) -> Result<List<T>, Error> {
+        let items = self.items.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(self.with(items))
+    }
+}
+
+/// A slice of all rows that a workspace has in a list. `total` counts them, as in [`count`].
+pub(crate) async fn page(
+    session: &mut Session,
+    workspace: WorkspaceId,
+    total: Statement,
+    ends: Ends,
+    slice: Slice,
+) -> Result<List<Row>, Error> {
+    let total = count(session, total, values![workspace]).await?;
+    let bounds = Bounds::all();
+    let rows = Rows { ends, unbounded: None, owner: workspace.into(), bounds: &bounds, own: Vec::new() };
+    rows.slice(session, slice, total, false).await
+}
+
+/// The `total` of a statement; 0 without a row.
+pub(crate) async fn count(
+    session: &mut Session,
+    statement: Statement,
+    values: Vec<Value>,
+) -> Result<u64, Error> {
+    session.first(statement, values).await?.map_or(Ok(0), |row| row.number("total"))
 }
 
 /// Between what positions, both excluded, rows are looked for.

@@ -2,7 +2,7 @@
 
 use kinora_domain::{SigningKey, SigningKeyId, WorkspaceId};
 
-use crate::list::{Bounds, Ends, Rows, ends};
+use crate::list::{self, Ends, ends};
 use crate::sql::{Row, statements, values};
 use crate::{Error, List, Slice, Store, Tx};
 
@@ -30,7 +30,7 @@ impl Store {
 
     /// How many keys a workspace has.
     pub async fn signing_key_count(&self, workspace: WorkspaceId) -> Result<u64, Error> {
-        total(self.reader().await?.first(TOTAL, values![workspace]).await?)
+        list::count(&mut self.reader().await?, TOTAL, values![workspace]).await
     }
 
     /// A part of a workspace's keys. A page behind the last one is empty.
@@ -40,17 +40,7 @@ impl Store {
         slice: impl Into<Slice>,
     ) -> Result<List<SigningKey>, Error> {
         let mut snapshot = self.snapshot().await?;
-        let total = total(snapshot.first(TOTAL, values![workspace]).await?)?;
-        let rows = Rows {
-            ends: PAGE,
-            unbounded: None,
-            owner: workspace.into(),
-            bounds: &Bounds::all(),
-            own: Vec::new(),
-        };
-        let list = rows.slice(&mut snapshot, slice.into(), total, false).await?;
-        let keys = list.items.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(list.with(keys))
+        list::page(&mut snapshot, workspace, TOTAL, PAGE, slice.into()).await?.read(read)
     }
 }
 
@@ -66,7 +56,7 @@ impl Tx {
 
     /// How many keys a workspace has.
     pub async fn signing_key_count(&mut self, workspace: WorkspaceId) -> Result<u64, Error> {
-        total(self.session.first(TOTAL, values![workspace]).await?)
+        list::count(&mut self.session, TOTAL, values![workspace]).await
     }
 
     /// Adds a key.
@@ -86,10 +76,6 @@ impl Tx {
         self.effects.rows = true;
         Ok(self.session.execute(DELETE, values![id, workspace]).await? > 0)
     }
-}
-
-fn total(row: Option<Row>) -> Result<u64, Error> {
-    row.map_or(Ok(0), |row| row.number("total"))
 }
 
 fn read(row: &Row) -> Result<SigningKey, Error> {

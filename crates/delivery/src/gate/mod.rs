@@ -62,8 +62,11 @@ struct Admitted {
     access: Access,
 }
 
-enum Refusal {
-    Policy(PlaybackRefusal),
+/// What the gate decides about a request.
+enum Decision {
+    Admitted(Admitted),
+    /// The token, the signed path or a rule of the playback ID forbids it.
+    Forbidden(PlaybackRefusal),
     Failed,
     NotReady,
 }
@@ -116,17 +119,17 @@ async fn admit(
     gives: impl Fn(&Playable) -> bool,
 ) -> Result<Admitted, ApiError> {
     let Found { cached, is_hit } = cached::find(app, id).await?;
-    let mut answer = answer(app, &cached, viewing).await?;
-    let may_be_stale = match &answer {
-        Ok(admitted) => !gives(&admitted.playable),
-        Err(Refusal::Policy(refusal)) => !refusal.is_of_request(),
-        Err(Refusal::Failed | Refusal::NotReady) => true,
+    let mut decision = authorize(app, &cached, viewing).await?;
+    let may_be_stale = match &decision {
+        Decision::Admitted(admitted) => !gives(&admitted.playable),
+        Decision::Forbidden(refusal) => !refusal.is_of_request(),
+        Decision::Failed | Decision::NotReady => true,
     };
     if is_hit && may_be_stale && cached.read_at != app.store.version().await? {
         let cached = Box::pin(cached::read(app, id)).await?;
-        answer = self::answer(app, &cached, viewing).await?;
+        decision = authorize(app, &cached, viewing).await?;
     }
-    answer.map_err(ApiError::from)
+    decision.into_result()
 }
 
 /// The media behind the player page, and whether a viewer may watch it.
@@ -147,25 +150,21 @@ pub(super) async fn enter(
     let version = app.store.version().await?;
     let Some(media) = app.store.media_of_playback(playback).await? else { return Ok(None) };
     let Some(read) = Cached::of_media(app, &media, playback, version).await? else { return Ok(None) };
-    let refused = match answer(app, &read, viewing).await? {
-        Err(Refusal::Policy(refusal)) => Some(refusal),
-        Ok(_) | Err(Refusal::NotReady | Refusal::Failed) => None,
+    let refused = match authorize(app, &read, viewing).await? {
+        Decision::Forbidden(refusal) => Some(refusal),
+        Decision::Admitted(_) | Decision::NotReady | Decision::Failed => None,
     };
     Ok(read.rules.map(|rules| Entrance { media, policy: rules.policy, refused }))
 }
 
 /// The policy comes before the state: a forbidden viewer does not learn whether the media is ready.
-async fn answer(
+async fn authorize(
     app: &DeliveryState,
     cached: &Cached,
     viewing: &Viewing<'_>,
-) -> Result<Result<Admitted, Refusal>, ApiError> {
+) -> Result<Decision, ApiError> {
     let Some(rules) = &cached.rules else {
-        return Ok(cached.state.playable().map(|playable| Admitted {
-            playable,
-            cap: None,
-            access: Access::of_everybody(),
-        }));
+        return Ok(cached.state.admit(None, Access::of_everybody()));
     };
     let policy = &*rules.policy;
     let user_agent = viewing.user_agent();
@@ -187,16 +186,26 @@ fn decide(
     policy: &PlaybackPolicy,
     viewer: &Viewer<'_>,
     now: Timestamp,
-) -> Result<Admitted, Refusal> {
-    let allowed = policy.decide(viewer, now).map_err(Refusal::Policy)?;
-    let playable = cached.state.playable()?;
+) -> Decision {
+    let allowed = match policy.decide(viewer, now) {
+        Ok(allowed) => allowed,
+        Err(refusal) => return Decision::Forbidden(refusal),
+    };
     let left_s = ticket::left_s(&viewer.admission, now);
     let shared_s = left_s.and_then(|left_s| ticket::shared_s(app.shared_max_age_s, asks(policy), left_s));
-    Ok(Admitted {
-        playable,
-        cap: allowed.resolution,
-        access: Access { ticket: allowed.ticket, left_s, shared_s },
-    })
+    cached.state.admit(allowed.resolution, Access { ticket: allowed.ticket, left_s, shared_s })
+}
+
+impl Decision {
+    /// Counts what is forbidden.
+    fn into_result(self) -> Result<Admitted, ApiError> {
+        match self {
+            Self::Admitted(admitted) => Ok(admitted),
+            Self::Forbidden(refusal) => Err(refuse(refusal)),
+            Self::Failed => Err(error::playback_failed()),
+            Self::NotReady => Err(error::not_ready()),
+        }
+    }
 }
 
 impl Admitted {
@@ -209,11 +218,12 @@ impl Admitted {
 }
 
 impl State {
-    fn playable(&self) -> Result<Playable, Refusal> {
+    /// The decision about a viewer whom no rule refuses.
+    fn admit(&self, cap: Option<Resolution>, access: Access) -> Decision {
         match self {
-            Self::Ready(playable) => Ok(playable.clone()),
-            Self::Failed => Err(Refusal::Failed),
-            Self::NotReady => Err(Refusal::NotReady),
+            Self::Ready(playable) => Decision::Admitted(Admitted { playable: playable.clone(), cap, access }),
+            Self::Failed => Decision::Failed,
+            Self::NotReady => Decision::NotReady,
         }
     }
 }
@@ -226,20 +236,8 @@ pub(super) fn too_large(max: Resolution) -> ApiError {
 
 /// The refusal of a viewer, counted by its reason.
 pub(super) fn refuse(refusal: PlaybackRefusal) -> ApiError {
-    Refusal::Policy(refusal).into()
-}
-
-impl From<Refusal> for ApiError {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Policy(refusal) => {
-                count(refusal.name());
-                error::playback_refused(refusal)
-            }
-            Refusal::Failed => error::playback_failed(),
-            Refusal::NotReady => error::not_ready(),
-        }
-    }
+    count(refusal.name());
+    error::playback_refused(refusal)
 }
 
 /// Counts a refusal.

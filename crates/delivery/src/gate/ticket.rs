@@ -4,16 +4,14 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use kinora_domain::{
-    Admission, KeyMark, Page, PathRefusal, PathTicket, PlaybackId, Timestamp, TokenRefusal, Viewer,
-};
+use kinora_domain::{Admission, Page, PathRefusal, PathTicket, PlaybackId, Timestamp, TokenRefusal, Viewer};
 use kinora_web::error::ApiError;
 
 use super::cached::{self, Found, Rules};
 use super::{Granted, Offer, Playable, PlayableId, decide};
 use crate::DeliveryState;
 use crate::send::Asks;
-use crate::token;
+use crate::token::{self, Verified, VerifyError};
 use crate::viewing::{Pass, Viewing};
 
 /// A viewer who was admitted, for as long as one answer takes.
@@ -50,18 +48,17 @@ impl PlaybackSession {
     ) -> Result<bool, ApiError> {
         let Found { cached, .. } = cached::find(app, PlayableId::Playback(self.playback)).await?;
         let Some(rules) = &cached.rules else { return Ok(false) };
-        let path = match &self.path {
-            None => Err(PathRefusal::Missing),
-            Some(ticket) => with_its_key(app, rules, ticket.clone()).await?,
+        let admission = match &self.path {
+            None => Admission::Path(Err(PathRefusal::Missing)),
+            Some(ticket) => by_ticket(app, rules, ticket.clone()).await?,
         };
         let viewer = Viewer {
-            admission: Admission::Path(path),
+            admission,
             page: self.page.clone(),
             frame: self.path.as_ref().and_then(|ticket| ticket.facts.frame.clone()),
             user_agent: self.user_agent.as_deref(),
         };
-        let admitted =
-            decide(app, &cached, &rules.policy, &viewer, app.clock.now()).map_err(ApiError::from)?;
+        let admitted = decide(app, &cached, &rules.policy, &viewer, app.clock.now()).into_result()?;
         Ok(matches!(&admitted.playable, Playable::Media(offer) if gives(offer)))
     }
 }
@@ -72,47 +69,40 @@ pub(super) async fn admission(
     rules: &Rules,
     viewing: &Viewing<'_>,
 ) -> Result<Admission, ApiError> {
-    Ok(match &viewing.pass {
+    match &viewing.pass {
         // A public playback ID needs none.
-        Pass::Token(_) if !rules.policy.is_private() => Admission::Token(Err(TokenRefusal::Missing)),
-        Pass::Token(Ok(token)) => Admission::Token(opened(app, rules, token).await?),
-        Pass::Token(Err(refusal)) => Admission::Token(Err(*refusal)),
-        Pass::Path(None) => Admission::Path(Err(PathRefusal::Missing)),
-        Pass::Path(Some(signed)) => Admission::Path(match read_path(app, rules.policy.playback(), signed) {
-            Ok(ticket) => with_its_key(app, rules, ticket).await?,
-            Err(refusal) => Err(refusal),
-        }),
-    })
+        Pass::Token(_) if !rules.policy.is_private() => Ok(Admission::Token(Err(TokenRefusal::Missing))),
+        Pass::Token(Ok(token)) => by_token(app, rules, token).await,
+        Pass::Token(Err(refusal)) => Ok(Admission::Token(Err(*refusal))),
+        Pass::Path(None) => Ok(Admission::Path(Err(PathRefusal::Missing))),
+        Pass::Path(Some(signed)) => match read_path(app, rules.policy.playback(), signed) {
+            Ok(ticket) => by_ticket(app, rules, ticket).await,
+            Err(refusal) => Ok(Admission::Path(Err(refusal))),
+        },
+    }
 }
 
-/// The key of a token that is valid for this playback ID now.
-async fn opened(
-    app: &DeliveryState,
-    rules: &Rules,
-    token: &str,
-) -> Result<Result<KeyMark, TokenRefusal>, ApiError> {
-    let verified = token::verify(app, rules.workspace, token).await?;
-    Ok(verified.and_then(|(key, claims)| {
-        claims.check(rules.policy.playback(), app.clock.now())?;
-        Ok(key)
-    }))
+/// Admits by a token that is valid for this playback ID now.
+async fn by_token(app: &DeliveryState, rules: &Rules, token: &str) -> Result<Admission, ApiError> {
+    let checked = match token::verify(app, rules.workspace, token).await {
+        Ok(Verified { key, claims }) => claims.check(rules.policy.playback(), app.clock.now()).map(|()| key),
+        Err(VerifyError::Refused(refusal)) => Err(refusal),
+        Err(VerifyError::Failed(error)) => return Err(error),
+    };
+    Ok(Admission::Token(checked))
 }
 
-/// A ticket whose signing key still exists.
-async fn with_its_key(
-    app: &DeliveryState,
-    rules: &Rules,
-    ticket: PathTicket,
-) -> Result<Result<PathTicket, PathRefusal>, ApiError> {
+/// Admits by a ticket whose signing key still exists.
+async fn by_ticket(app: &DeliveryState, rules: &Rules, ticket: PathTicket) -> Result<Admission, ApiError> {
     let Some(key) = ticket.facts.key.filter(|key| rules.key_there.get() != Some(key)) else {
-        return Ok(Ok(ticket));
+        return Ok(Admission::Path(Ok(ticket)));
     };
     if !token::has_key(app, rules.workspace, key).await? {
-        return Ok(Err(PathRefusal::KeyGone));
+        return Ok(Admission::Path(Err(PathRefusal::KeyGone)));
     }
     // The first one stays; others are looked up each time.
     let _ = rules.key_there.set(key);
-    Ok(Ok(ticket))
+    Ok(Admission::Path(Ok(ticket)))
 }
 
 /// Checks the signature of a path. Costs one hash and no query.

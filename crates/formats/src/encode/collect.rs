@@ -315,36 +315,32 @@ impl Collecting {
         while self.place < place {
             let pictures = std::mem::take(&mut self.pending);
             let bytes = std::mem::take(&mut self.bytes);
-            let outcome = self.segment(run, &pictures, &bytes)?;
+            let times = self.matched(run, &pictures)?;
+            let outcome = self.segment(run, &pictures, &times, &bytes);
             made.push(Encoded { rung: self.rung.name, number: number_of(run, self.place), outcome });
             self.place += 1;
         }
         Ok(())
     }
 
-    /// The segment at the current place of these pictures.
+    /// The segment at the current place, of these pictures and when each is shown in the source.
     fn segment(
         &self,
         run: &Run,
         pictures: &[Coded],
+        times: &[i64],
         bytes: &[u8],
-    ) -> Result<Result<Vec<u8>, SegmentError>, CollectError> {
+    ) -> Result<Vec<u8>, SegmentError> {
         let Some([start, end]) = run.cuts.get(self.place..self.place + 2) else {
-            return Ok(Err(SegmentError::NoPictures));
+            return Err(SegmentError::NoPictures);
         };
         if pictures.is_empty() {
-            return Ok(Err(SegmentError::NoPictures));
+            return Err(SegmentError::NoPictures);
         }
-        let times: Vec<_> =
-            self.matched(run, pictures)?.into_iter().map(|time| run.timeline.scaled(time)).collect();
+        let times: Vec<_> = times.iter().map(|time| run.timeline.scaled(*time)).collect();
         let span = Span { start: run.timeline.scaled(*start), end: run.timeline.scaled(*end) };
-        let stamps = match restamp(&times, span, run.timeline.media_time) {
-            Ok(stamps) => stamps,
-            Err(error) => return Ok(Err(error.into())),
-        };
-        let Ok(begun) = u64::try_from(span.start) else {
-            return Ok(Err(TimingError::TooLong { ticks: span.start }.into()));
-        };
+        let stamps = restamp(&times, span, run.timeline.media_time)?;
+        let begun = u64::try_from(span.start).map_err(|_| TimingError::TooLong { ticks: span.start })?;
         let entries = pictures.iter().zip(stamps).map(|(picture, stamp)| Entry {
             duration: stamp.duration,
             size: picture.size,
@@ -354,7 +350,7 @@ impl Collecting {
         let entries: Vec<_> = entries.collect();
         let mut segment = write_head(number_of(run, self.place), begun, &entries, bytes.len() as u64);
         segment.extend_from_slice(bytes);
-        Ok(Ok(segment))
+        Ok(segment)
     }
 
     /// When each picture is shown in the source: no two at once.

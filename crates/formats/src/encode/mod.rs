@@ -17,8 +17,8 @@ mod pictures;
 mod still;
 
 pub use audio::{
-    AudioCollector, AudioFeed, ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, EncodedAudio, encoded_audio_init,
-    encoded_audio_len, encoded_audio_segments, encoded_audio_times, silent_segment,
+    AudioCollector, AudioFeed, EncodedAudio, encoded_audio_init, encoded_audio_len, encoded_audio_segments,
+    encoded_audio_times, silent_segment,
 };
 pub(crate) use audio::{encoded_sample_entry, segment as frames_segment};
 pub use collect::{CollectError, Collector, ENCODED_LEN_MAX, Encoded, SegmentError};

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use kinora_index::{AudioTrack, Index, Track};
+use kinora_index::{AudioTrack, ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, Index, Track};
 
 use super::offer::{AddedSound, Address, Offer};
 use crate::{
@@ -21,10 +21,6 @@ pub(super) const COPIES_GROUP: &str = "copies";
 const DESCRIBES_VIDEO: &str = "public.accessibility.describes-video";
 /// Shown in a player's menu where the source names no language.
 const UNKNOWN_NAME: &str = "Audio";
-/// What an encoder makes. Pipeline, 9.
-const ENCODED_CODEC: &str = "mp4a.40.2";
-/// Channels of what it makes.
-const ENCODED_CHANNELS: u32 = 2;
 
 /// One audio rendition that plays beside any variant of its group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +93,7 @@ impl Group {
                 continue;
             }
             let (address, codec, channels) = match (is_encoded, is_copied) {
-                (true, _) => (Address::EncodedAudio(number), ENCODED_CODEC, ENCODED_CHANNELS),
+                (true, _) => (Address::EncodedAudio(number), ENCODED_AUDIO_CODEC, ENCODED_AUDIO_CHANNELS),
                 (false, true) => (Address::Audio(number), audio.codec.as_str(), audio.channels),
                 (false, false) => continue,
             };

@@ -23,7 +23,10 @@ pub use left_out::{LEFT_OUT_DETAIL_LEN_MAX, LEFT_OUT_MAX, LeftOut};
 pub use not_copied::{NOT_COPIED_DETAIL_LEN_MAX, NotCopied, NotCopiedReason};
 pub use objects::{OBJECTS_MAX, PARTS_MAX, SampleObject, SampleObjectKind, SourceName};
 pub use samples::{SampleTable, SampleTableBuilder, Samples};
-pub use segments::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment, SegmentPlan};
+pub use segments::{
+    ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Segment,
+    SegmentPlan,
+};
 
 use std::ops::Range;
 

@@ -29,6 +29,10 @@ pub struct SegmentPlan {
 pub const ENCODED_AUDIO_FRAME: u32 = 1024;
 /// Samples a second of encoded audio.
 pub const ENCODED_AUDIO_RATE: u32 = 48_000;
+/// Channels of encoded audio.
+pub const ENCODED_AUDIO_CHANNELS: u32 = 2;
+/// RFC 6381 string of encoded audio: AAC-LC.
+pub const ENCODED_AUDIO_CODEC: &str = "mp4a.40.2";
 
 /// One segment of one track.
 ///

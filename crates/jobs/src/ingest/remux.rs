@@ -175,7 +175,13 @@ struct Copied {
     index: StoredIndex,
 }
 
-/// Why one try gave no media.
+/// What one run of the engine gave.
+enum Remuxed {
+    Copied(Box<Copied>),
+    Unread(Unread),
+}
+
+/// Why a run gave no media.
 enum Unread {
     /// The engine could not read the source, or the container does not hold what is in it.
     Engine,
@@ -203,17 +209,17 @@ async fn copy(
     let all = outputs(foreign.container);
     let from = unpacked.map_or(From::Stream, From::File);
     let mut last = match copy_of(context, foreign, from, all, way).await? {
-        Ok(copied) => return Ok(copied),
-        Err(unread) => unread,
+        Remuxed::Copied(copied) => return Ok(*copied),
+        Remuxed::Unread(unread) => unread,
     };
     let mut fetched = None;
     if may_need_a_file(foreign.container) {
         let file = fetched.insert(fetch(context, foreign).await?);
         match copy_of(context, foreign, From::File(file.path()), all, way).await? {
-            Ok(copied) => return Ok(copied),
+            Remuxed::Copied(copied) => return Ok(*copied),
             // What our reader says of a copy tells more than that the next one could not be made.
-            Err(Unread::Engine) => {}
-            Err(unread) => last = unread,
+            Remuxed::Unread(Unread::Engine) => {}
+            Remuxed::Unread(unread) => last = unread,
         }
     }
     if has_several_tracks(foreign.container) {
@@ -245,13 +251,15 @@ async fn copy_of_some(
     let video = copy_of(context, foreign, from, outputs, way(RemuxTracks::Video, false)).await?;
     let (is_picture, tracks): (bool, &[RemuxTracks]) = match video {
         // This copy is dropped: one with sound needs the room on the disk.
-        Ok(_) => (false, &[RemuxTracks::VideoAnd(0), RemuxTracks::VideoAnd(1), RemuxTracks::Video]),
-        Err(_) => (true, &[RemuxTracks::Audio(0), RemuxTracks::Audio(1)]),
+        Remuxed::Copied(_) => {
+            (false, &[RemuxTracks::VideoAnd(0), RemuxTracks::VideoAnd(1), RemuxTracks::Video])
+        }
+        Remuxed::Unread(_) => (true, &[RemuxTracks::Audio(0), RemuxTracks::Audio(1)]),
     };
     for tracks in tracks {
         let copied = copy_of(context, foreign, from, outputs, way(*tracks, is_picture)).await?;
-        if let Ok(copied) = copied {
-            return Ok(Some(copied));
+        if let Remuxed::Copied(copied) = copied {
+            return Ok(Some(*copied));
         }
     }
     Ok(None)
@@ -264,7 +272,7 @@ async fn copy_of(
     from: From<'_>,
     outputs: &[RemuxOutput],
     way: Way,
-) -> Result<Result<Copied, Unread>, JobError> {
+) -> Result<Remuxed, JobError> {
     let mut last = Unread::Engine;
     for output in outputs {
         check_rooms(context, foreign, *output).await?;
@@ -277,13 +285,13 @@ async fn copy_of(
             }
         };
         match read(context, foreign, way, run).await? {
-            Ok(copied) => return Ok(Ok(copied)),
+            copied @ Remuxed::Copied(_) => return Ok(copied),
             // What our reader says of a copy tells more than that the next one could not be made.
-            Err(Unread::Engine) => {}
-            Err(unread) => last = unread,
+            Remuxed::Unread(Unread::Engine) => {}
+            Remuxed::Unread(unread) => last = unread,
         }
     }
-    Ok(Err(last))
+    Ok(Remuxed::Unread(last))
 }
 
 /// The bytes of the source.
@@ -353,7 +361,7 @@ async fn read(
     foreign: &Foreign,
     way: Way,
     mut run: Encoding,
-) -> Result<Result<Copied, Unread>, JobError> {
+) -> Result<Remuxed, JobError> {
     let mut writer =
         context.blob.of_workspace(foreign.workspace).writer(ObjectKey::Normalised(foreign.source)).await?;
     let scan = Scan::begin(&context.scans, foreign.workspace);
@@ -361,7 +369,7 @@ async fn read(
     while let Some(bytes) = run.chunk().await {
         let bytes = match bytes {
             Ok(bytes) => bytes,
-            Err(error) => return explain(error).map(Err),
+            Err(error) => return explain(error).map(Remuxed::Unread),
         };
         if scan.push(bytes.clone()).await.is_err() {
             break; // its end says why
@@ -375,18 +383,20 @@ async fn read(
     }
     drop(run);
     if writer.written() == 0 {
-        return Ok(Err(Unread::Engine));
+        return Ok(Remuxed::Unread(Unread::Engine));
     }
     match scan.finish().await {
         Ok(Whole { scanned: Scanned::Index(index), turn }) => {
             let index = context.scans.store_index(foreign.index(index, way)).await?;
             drop(turn);
-            Ok(Ok(Copied { writer, index }))
+            Ok(Remuxed::Copied(Box::new(Copied { writer, index })))
         }
         Ok(Whole { scanned: Scanned::Foreign { refusal, .. }, .. }) => {
-            Ok(Err(refusal.map_or(Unread::Engine, |refusal| Unread::Reader(ReadError::NeedsRemux(refusal)))))
+            let unread =
+                refusal.map_or(Unread::Engine, |refusal| Unread::Reader(ReadError::NeedsRemux(refusal)));
+            Ok(Remuxed::Unread(unread))
         }
-        Err(ScanError::Read(error)) => Ok(Err(Unread::Reader(error))),
+        Err(ScanError::Read(error)) => Ok(Remuxed::Unread(Unread::Reader(error))),
         Err(error) => Err(error.into()),
     }
 }

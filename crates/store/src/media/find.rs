@@ -8,7 +8,7 @@ use kinora_domain::{Media, WorkspaceId};
 
 use super::filter::{Condition, MediaFilter};
 use super::load;
-use crate::list::{Bounds, Ends, Rows, ends};
+use crate::list::{self, Bounds, Ends, Rows, ends};
 use crate::sql::{Row, Session, Statement, statements, values};
 use crate::{Error, List, Position, Slice, SliceStart, Store};
 
@@ -27,7 +27,7 @@ statements! {
     WHOLE_NEWEST = "SELECT created_at, id FROM media WHERE workspace_id = $1
         ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
     WHOLE_OLDEST = "SELECT created_at, id FROM media WHERE workspace_id = $1 ORDER BY created_at, id LIMIT $2 OFFSET $3";
-    TOTAL = "SELECT media_count FROM workspace WHERE id = $1";
+    TOTAL = "SELECT media_count AS total FROM workspace WHERE id = $1";
 }
 
 /// A way to find media: those that meet one condition, by creation time.
@@ -121,10 +121,7 @@ impl Store {
         let mut session = self.snapshot().await?;
         let (bounds, conditions) = (filter.bounds(), filter.conditions());
         if conditions.is_empty() && bounds == Bounds::all() {
-            let total = match session.first(TOTAL, values![workspace]).await? {
-                Some(row) => row.number("media_count")?,
-                None => 0,
-            };
+            let total = list::count(&mut session, TOTAL, values![workspace]).await?;
             let rows = Rows {
                 ends: ALL.keys,
                 unbounded: Some(WHOLE),
@@ -132,12 +129,12 @@ impl Store {
                 bounds: &bounds,
                 own: Vec::new(),
             };
-            let list = positions(rows.slice(&mut session, slice, total, false).await?)?;
+            let list = rows.slice(&mut session, slice, total, false).await?.read(Position::of_row)?;
             return load::list(&mut session, workspace, list, slice.newest_first, true).await;
         }
         let (found, rest, total) = Finder::of(&mut session, workspace, bounds, conditions).await?;
         let list = if rest.is_empty() {
-            positions(found.slice(&mut session, slice, total).await?)?
+            found.slice(&mut session, slice, total).await?.read(Position::of_row)?
         } else {
             found.sift(&mut session, slice, &rest).await?
         };
@@ -197,10 +194,7 @@ impl Finder {
         values.extend(self.bounds.values());
         values.extend(values![MediaFilter::LOOKED_AT_MAX + 1]);
         values.extend(self.own());
-        let counted: u64 = match session.first(self.driver.count, values).await? {
-            Some(row) => row.number("total")?,
-            None => 0,
-        };
+        let counted = list::count(session, self.driver.count, values).await?;
         let max = u64::from(MediaFilter::LOOKED_AT_MAX);
         Ok((counted.min(max), counted > max))
     }
@@ -288,11 +282,6 @@ impl Finder {
         }
         Ok(sifted)
     }
-}
-
-fn positions(list: List<Row>) -> Result<List<Position>, Error> {
-    let items = list.items.iter().map(Position::of_row).collect::<Result<Vec<_>, _>>()?;
-    Ok(list.with(items))
 }
 
 /// What came of looking at rows.

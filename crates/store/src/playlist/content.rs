@@ -8,6 +8,7 @@ use kinora_domain::{
 use sha2::{Digest as _, Sha256};
 
 use super::{by_id, in_workspace};
+use crate::list;
 use crate::media::load;
 use crate::sql::{Row, Session, Statement, Value, statements, values};
 use crate::{Error, Store, Tx};
@@ -196,8 +197,7 @@ pub(super) async fn count(
     rules: SmartRules,
 ) -> Result<u64, Error> {
     let statement = if is_by_update(rules) { COUNT_UPDATED } else { COUNT_CREATED };
-    let row = session.first(statement, chosen(playlist, rules)).await?;
-    row.map_or(Ok(0), |row| row.number("total"))
+    list::count(session, statement, chosen(playlist, rules)).await
 }
 
 /// Whether the dates of updates alone say which media are chosen: another index leads to those.

@@ -12,7 +12,7 @@ pub use content::PlaylistEdition;
 #[cfg(test)]
 pub(crate) use content::{MEMBERS, STATEMENTS as CONTENT};
 
-use crate::list::{Bounds, Ends, Rows, ends};
+use crate::list::{self, Ends, ends};
 use crate::sql::{Row, Session, Value, statements, values};
 use crate::{Error, List, Slice, Store, Tx};
 
@@ -37,7 +37,7 @@ pub(crate) const PAGE: Ends = ends!(
 statements! {
     COUNT_UP = "UPDATE workspace SET playlist_count = playlist_count + 1 WHERE id = $1 AND playlist_count < $2";
     COUNT_DOWN = "UPDATE workspace SET playlist_count = playlist_count - 1 WHERE id = $1";
-    TOTAL = "SELECT playlist_count FROM workspace WHERE id = $1";
+    TOTAL = "SELECT playlist_count AS total FROM workspace WHERE id = $1";
     INSERT = "INSERT INTO playlist
         (id, workspace_id, reference_id, kind, created_at, version, name, description, item_max, play_order,
          created_first, created_last, updated_first, updated_last, updated_at)
@@ -66,18 +66,7 @@ impl Store {
         slice: impl Into<Slice>,
     ) -> Result<List<ListedPlaylist>, Error> {
         let mut snapshot = self.snapshot().await?;
-        let total = match snapshot.first(TOTAL, values![workspace]).await? {
-            Some(row) => row.number("playlist_count")?,
-            None => 0,
-        };
-        let rows = Rows {
-            ends: PAGE,
-            unbounded: None,
-            owner: workspace.into(),
-            bounds: &Bounds::all(),
-            own: Vec::new(),
-        };
-        let list = rows.slice(&mut snapshot, slice.into(), total, false).await?;
+        let list = list::page(&mut snapshot, workspace, TOTAL, PAGE, slice.into()).await?;
         let mut playlists = Vec::with_capacity(list.items.len());
         for row in &list.items {
             let playlist = read(row)?;

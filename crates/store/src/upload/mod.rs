@@ -12,7 +12,7 @@ pub use lease::{UploadGrown, UploadLease, UploadPart};
 pub use lifecycle::UploadCancelled;
 
 use crate::keyring::Purpose;
-use crate::list::{Bounds, Ends, Rows, ends};
+use crate::list::{self, Ends, ends};
 use crate::media::SoundEditJson;
 use crate::media::added::NewTrackJson;
 use crate::media::columns::settings;
@@ -45,7 +45,7 @@ statements! {
         tracks, mp4_support, sound_edit, policy, restrictions, encryption, cors_origin, timeout_s, size_max, source_id, length, state, state_at, kept, failure_code, failure_message,
         holds_source, created_at, updated_at, version FROM upload WHERE id = $1 AND workspace_id = $2";
     HOLDS = "SELECT id FROM upload WHERE source_id = $1 AND holds_source = 1";
-    TOTAL = "SELECT upload_count FROM workspace WHERE id = $1";
+    TOTAL = "SELECT upload_count AS total FROM workspace WHERE id = $1";
     COUNT = "UPDATE workspace SET upload_count = upload_count + $2 WHERE id = $1";
     /// Before its row says that the whole file came: from then on it is used.
     COUNT_USED = "UPDATE workspace SET upload_count = upload_count - 1
@@ -77,20 +77,8 @@ impl Store {
         slice: impl Into<Slice>,
     ) -> Result<List<Upload>, Error> {
         let mut snapshot = self.snapshot().await?;
-        let total = match snapshot.first(TOTAL, values![workspace]).await? {
-            Some(row) => row.number("upload_count")?,
-            None => 0,
-        };
-        let rows = Rows {
-            ends: PAGE,
-            unbounded: None,
-            owner: workspace.into(),
-            bounds: &Bounds::all(),
-            own: Vec::new(),
-        };
-        let list = rows.slice(&mut snapshot, slice.into(), total, false).await?;
-        let uploads = list.items.iter().map(columns::read).collect::<Result<_, _>>()?;
-        Ok(list.with(uploads))
+        let list = list::page(&mut snapshot, workspace, TOTAL, PAGE, slice.into()).await?;
+        list.read(columns::read)
     }
 
     /// The address of an upload, without the server's own: its ticket and a signature, in bytes.

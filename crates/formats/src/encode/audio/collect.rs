@@ -1,6 +1,8 @@
 //! From what an encoder of sound writes to segments of whole frames.
 
-use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, plan::silent_stereo};
+use kinora_index::{
+    ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index, plan::silent_stereo,
+};
 
 use super::{LEAD_SAMPLES, cuts, segment};
 use crate::encode::{
@@ -122,7 +124,7 @@ impl Pending {
         let [track] = tracks else { return Err(CollectError::Malformed("several tracks of sound")) };
         let config = track.description.config;
         let is_ordered = config.object_type == AAC_LC
-            && config.channels == Some(super::ENCODED_AUDIO_CHANNELS)
+            && config.channels == Some(ENCODED_AUDIO_CHANNELS)
             && (config.sample_rate, track.timescale) == (ENCODED_AUDIO_RATE, ENCODED_AUDIO_RATE);
         if !is_ordered {
             return Err(CollectError::Malformed("other sound than AAC-LC, 48 kHz, stereo"));

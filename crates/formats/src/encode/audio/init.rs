@@ -3,10 +3,6 @@
 use kinora_index::{ENCODED_AUDIO_FRAME, ENCODED_AUDIO_RATE, Index};
 use kinora_isobmff::write::{Boxes, InitKind, InitTrack, write_init};
 
-/// Channels of encoded sound.
-pub const ENCODED_AUDIO_CHANNELS: u32 = 2;
-/// RFC 6381 string of encoded sound: AAC-LC.
-pub const ENCODED_AUDIO_CODEC: &str = "mp4a.40.2";
 /// AAC-LC, 48 kHz, two channels. ISO/IEC 14496-3, 1.6.2.1.
 const AUDIO_SPECIFIC_CONFIG: [u8; 2] = [0x11, 0x90];
 /// What is announced; decoders do not need it.
@@ -57,6 +53,7 @@ pub(crate) fn sample_entry() -> Vec<u8> {
 mod tests {
     use super::*;
     use kinora_index::codec::aac::{AudioConfig, Esds};
+    use kinora_index::{ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC};
 
     #[test]
     fn the_entry_says_what_is_encoded() {

@@ -16,8 +16,8 @@ mod init;
 
 pub use collect::{AudioCollector, EncodedAudio};
 pub use feed::AudioFeed;
+pub use init::encoded_audio_init;
 pub(crate) use init::sample_entry as encoded_sample_entry;
-pub use init::{ENCODED_AUDIO_CHANNELS, ENCODED_AUDIO_CODEC, encoded_audio_init};
 
 /// Where the common timeline begins in a feed, in samples at 48 kHz: what was fed before 0 must not fall
 /// below 0.

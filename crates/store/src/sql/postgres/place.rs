@@ -4,10 +4,10 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{ConnectOptions as _, Row as _};
 
-use super::{Connection, engine_error};
+use super::{Connection, column, engine_error};
 use crate::Error;
 
 /// How long one try to connect may take.
@@ -71,7 +71,7 @@ impl Place {
     pub(crate) async fn connect_first(&self) -> Result<Connection, Error> {
         let mut connection = self.connect().await?;
         let raw = connection.raw();
-        check(raw).await.map_err(|error| engine_error(error).error)??;
+        check(raw).await?;
         Ok(connection)
     }
 
@@ -130,14 +130,14 @@ impl Place {
     }
 }
 
-async fn check(connection: &mut PgConnection) -> Result<Result<(), Error>, sqlx::Error> {
+async fn check(connection: &mut PgConnection) -> Result<(), Error> {
     const FACTS: &str = "SELECT current_setting('server_version_num')::bigint AS number,
         current_setting('server_version') AS version, current_setting('server_encoding') AS encoding";
-    let facts = sqlx::query(FACTS).fetch_one(connection).await?;
+    let facts = sqlx::query(FACTS).fetch_one(connection).await.map_err(|error| engine_error(error).error)?;
     // 150004 is 15.4, https://www.postgresql.org/docs/15/libpq-status.html#LIBPQ-PQSERVERVERSION
-    if facts.try_get::<i64, _>("number")? / 10_000 < MAJOR_MIN {
-        return Ok(Err(Error::DatabaseTooOld { found: facts.try_get("version")?, needed: MAJOR_MIN }));
+    if column::<i64>(&facts, "number")? / 10_000 < MAJOR_MIN {
+        return Err(Error::DatabaseTooOld { found: column(&facts, "version")?, needed: MAJOR_MIN });
     }
-    let encoding: String = facts.try_get("encoding")?;
-    Ok(if encoding == "UTF8" { Ok(()) } else { Err(Error::DatabaseEncoding { found: encoding }) })
+    let encoding: String = column(&facts, "encoding")?;
+    if encoding == "UTF8" { Ok(()) } else { Err(Error::DatabaseEncoding { found: encoding }) }
 }

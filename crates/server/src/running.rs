@@ -1,0 +1,73 @@
+//! What a started server does until it is told to stop.
+
+use std::time::Duration;
+
+use kinora_jobs::Context;
+use kinora_packager::Packager;
+use kinora_store::{ServeLock, Store};
+use kinora_web::serve::{ServeOptions, serve};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::router::router;
+use crate::scratch::Scratch;
+
+/// How often it is written down which access tokens were used, and which renditions were made and watched.
+const USES_EVERY: Duration = Duration::from_secs(10);
+
+/// What runs until it is told to stop.
+pub(crate) struct Running {
+    pub(crate) app: App,
+    pub(crate) serve_options: ServeOptions,
+    /// What jobs work with, in a process that runs any.
+    pub(crate) jobs: Option<Context>,
+    pub(crate) packager: Packager,
+    pub(crate) store: Store,
+    pub(crate) lock: ServeLock,
+    /// Held as long as jobs run.
+    pub(crate) scratch: Scratch,
+    pub(crate) stop: CancellationToken,
+    pub(crate) is_lost: CancellationToken,
+}
+
+impl Running {
+    pub(crate) async fn run(self, listener: TcpListener) {
+        let Self { app, serve_options, jobs, packager, store, lock, scratch, stop, is_lost } = self;
+        let router = router(&app);
+        let work = async {
+            if let Some(context) = jobs {
+                Box::pin(kinora_jobs::run(context, stop.clone())).await;
+            }
+        };
+        let watch_lock = async {
+            if stop.run_until_cancelled(lock.lost()).await.is_some() {
+                is_lost.cancel();
+            }
+        };
+        tokio::join!(
+            serve(listener, router, serve_options, stop.clone()),
+            work,
+            store.watch_others(stop.clone()),
+            write_uses(&app, stop.clone()),
+            watch_lock,
+        );
+        // Nobody waits any more for what it makes.
+        packager.stop().await;
+        if let Err(error) = app.write_uses().await {
+            tracing::warn!(error = %error, "what was used could not be written");
+        }
+        store.close().await;
+        drop(scratch);
+        drop(lock); // last: another process may have the folder only now
+    }
+}
+
+async fn write_uses(app: &App, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(USES_EVERY);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        if let Err(error) = app.write_uses().await {
+            tracing::warn!(error = %error, "what was used could not be written");
+        }
+    }
+}
